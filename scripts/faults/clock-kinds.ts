@@ -27,7 +27,7 @@ export const CLOCK_KINDS: readonly FaultKind[] = [
   {
     name: 'clock-dead',
     about: 'The clock starts in 1970, as on a box without a battery, and is set later.',
-    run: (box) => withClock(box, -box.clock.wallMs() + 30_000, true),
+    run: (box) => withClock(box, 30_000 - box.clock.wallMs(), true),
   },
 ];
 

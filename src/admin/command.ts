@@ -13,6 +13,7 @@ import { packagePath } from '../platform/files/index.ts';
 import { createLog, type Log } from '../platform/log/index.ts';
 import { createMetrics } from '../platform/metrics/index.ts';
 import { LIMITS } from '../lib/limits.ts';
+import type { DurationMs } from '../lib/time.ts';
 import {
   type Database,
   lockFolder,
@@ -186,7 +187,7 @@ export async function openFile(path: string, flags: string): Promise<FileHandle>
 export async function askGateway(
   { config, clock }: Pick<Local, 'config' | 'clock'>,
   path: string,
-  { withinMs, token }: { withinMs: number; token?: string },
+  { withinMs, token }: { withinMs: DurationMs; token?: string },
 ): Promise<{ ok: boolean; text: string }> {
   const url = localUrl(config, path);
   const silence = new AbortController();

@@ -1,6 +1,7 @@
 /** Local commands about what was damaged, missing or of another site: the gateway went on without it, and kept it. */
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { EpochMs } from '../lib/time.ts';
 import { formatTimestamp } from '../lib/timestamp.ts';
 import {
   type Database,
@@ -17,7 +18,7 @@ interface Found {
   name: string;
   what: string;
   sizeBytes: number;
-  writtenAtMs: number;
+  writtenAtMs: EpochMs;
   remove: () => void;
 }
 

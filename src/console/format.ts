@@ -1,4 +1,5 @@
 /** Values, ages and moments as people read them. */
+import type { DurationS, EpochS } from '../lib/time.ts';
 import { timesAs } from './zone.ts';
 import type { Attribute, EnumItem, Manifest } from './shapes.ts';
 import { language, locale, say } from './words/index.ts';
@@ -129,7 +130,7 @@ export function words(name: string): string {
 }
 
 /** An age in its largest unit: `12 s`, `5 min`, `3 h`, `2 d`. */
-export function ageText(ageS: number): string {
+export function ageText(ageS: DurationS): string {
   if (ageS < 60) return say.values.seconds(Math.max(0, Math.floor(ageS)));
   if (ageS < 3_600) return say.values.minutes(Math.floor(ageS / 60));
   if (ageS < 172_800) return say.values.hours(Math.floor(ageS / 3_600));
@@ -141,11 +142,11 @@ export function ageText(ageS: number): string {
  * as untrusted when that is not known. @param pauseS between two measurements, as usual; 0: not known
  */
 export function freshness(
-  timestampS: number,
-  receivedAtS: number | undefined,
-  nowS: number,
-  pauseS = 0,
-): { ageS: number; isStale: boolean } {
+  timestampS: EpochS,
+  receivedAtS: EpochS | undefined,
+  nowS: EpochS,
+  pauseS: DurationS = 0,
+): { ageS: DurationS; isStale: boolean } {
   const isAhead = timestampS > nowS + CLOCK_DIFFERENCE_S;
   if (isAhead && receivedAtS === undefined) return { ageS: 0, isStale: true };
   const ageS = Math.max(0, isAhead ? nowS - (receivedAtS ?? nowS) : nowS - timestampS);

@@ -3,13 +3,14 @@
  * that of a phone that may be wrong.
  */
 import { signal } from '@preact/signals';
+import type { DurationMs, EpochMs } from '../lib/time.ts';
 
 const TICK_MS = 1_000;
 const SLOW_STEP_S = 15;
 /** An answer that took longer may have waited while the machine slept. */
 const RECENT_MS = 5_000;
 /** By how much the gateway's clock is ahead of this one; undefined: nothing is known yet. */
-let aheadMs: number | undefined;
+let aheadMs: DurationMs | undefined;
 
 /** The gateway's time, moving on every second. */
 export const nowS = signal(Date.now() / 1_000);
@@ -21,7 +22,7 @@ export const slowNowS = signal(nowS.value);
  * Takes the gateway's time from something that it has sent. What was late makes its clock seem to be behind, and old
  * values fresh: so only a quick answer sets it back. @param askedAtMs absent: it came by itself, perhaps long ago
  */
-export function noteGatewayTime(instant: string | null, askedAtMs = -Infinity): void {
+export function noteGatewayTime(instant: string | null, askedAtMs: EpochMs = -Infinity): void {
   const sentMs = instant === null ? Number.NaN : Date.parse(instant);
   if (Number.isNaN(sentMs)) return;
   const before = aheadMs;
@@ -31,7 +32,7 @@ export function noteGatewayTime(instant: string | null, askedAtMs = -Infinity): 
   if (Math.abs(aheadMs - (before ?? 0)) > TICK_MS) tick();
 }
 
-export function gatewayNowMs(): number {
+export function gatewayNowMs(): EpochMs {
   return Date.now() + (aheadMs ?? 0);
 }
 

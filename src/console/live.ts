@@ -3,6 +3,7 @@
  * drawn follows a few times a second, so that a thousand devices do not drown a phone.
  */
 import { type Signal, signal } from '@preact/signals';
+import type { EpochS } from '../lib/time.ts';
 import { ApiError, call, noteLineBack, noteLineLost, path } from './api.ts';
 import { isAway, isConnected } from './connection.ts';
 import { noteGatewayTime } from './gateway-time.ts';
@@ -21,9 +22,9 @@ import type {
 
 interface KnownValue {
   value: unknown;
-  timestampS: number;
+  timestampS: EpochS;
   /** Undefined for a value that was read, not heard. */
-  receivedAtS: number | undefined;
+  receivedAtS: EpochS | undefined;
   /** Seconds since the measurement before, and before that one; 0: not known. */
   pausesS: readonly [last: number, before: number];
 }
@@ -75,10 +76,7 @@ const logListeners = new Map<string, Set<LogListener>>();
 const watched = new Map<string, Set<string>>();
 /** Devices to read anew; `all` for the list. */
 const outdated = new Set<string>();
-/**
- * Of a thousand devices only those in sight are worth the work; what they say is read when they come into it. Undefined:
- * all.
- */
+/** Of a thousand devices only those in sight are worth the work: they are read as they come into it. Undefined: all. */
 let inSight: readonly string[] | undefined;
 let leaving: ReturnType<typeof setTimeout> | undefined;
 let stream: ChangingStream<MonitorMessage> | undefined;
@@ -306,8 +304,8 @@ function setValue(
   live: LiveDevice,
   name: string,
   value: unknown,
-  timestampS: number,
-  receivedAtS: number | undefined,
+  timestampS: EpochS,
+  receivedAtS: EpochS | undefined,
 ): void {
   const before = live.values.get(name);
   if (before && before.timestampS > timestampS) return;

@@ -1,4 +1,5 @@
 /** A day, a month or a year where the site is, as it stands in an address: `2026-11-22`, `2026-11` or `2026`. Pure. */
+import type { DurationMs, EpochMs } from '../lib/time.ts';
 import { timeFormat, timesAs } from './zone.ts';
 
 export const UNITS = ['day', 'month', 'year'] as const;
@@ -7,7 +8,7 @@ export type Unit = (typeof UNITS)[number];
 /** Letters of its name. */
 const LENGTH: Readonly<Record<Unit, number>> = { day: 10, month: 7, year: 4 };
 
-export function periodAt(unit: Unit, atMs: number, zone: string | undefined): string {
+export function periodAt(unit: Unit, atMs: EpochMs, zone: string | undefined): string {
   // In parts: browsers are not of one mind about how a short date is put together.
   const parts = timeFormat('en-GB', {
     timeZone: zone,
@@ -38,7 +39,7 @@ export function periodLater(period: string, by: number): string {
 }
 
 /** Where it begins and ends, [fromMs, toMs). */
-export function edgesOf(period: string, zone: string | undefined): [fromMs: number, toMs: number] {
+export function edgesOf(period: string, zone: string | undefined): [fromMs: EpochMs, toMs: EpochMs] {
   return [beginMs(period, zone), beginMs(periodLater(period, 1), zone)];
 }
 
@@ -59,18 +60,18 @@ function numbersOf(period: string): [year: number, month: number, day: number] {
 }
 
 /** Its first instant: midnight, or what comes where clocks leave midnight out. */
-function beginMs(period: string, zone: string | undefined): number {
+function beginMs(period: string, zone: string | undefined): EpochMs {
   const [year, month, day] = numbersOf(period);
   const midnightMs = Date.UTC(year, month - 1, day);
   const first = new Date(midnightMs).toISOString().slice(0, LENGTH.day);
   const guessMs = midnightMs - aheadMs(midnightMs, zone);
   const betterMs = midnightMs - aheadMs(guessMs, zone);
-  const isIn = (atMs: number): boolean => periodAt('day', atMs, zone) === first;
+  const isIn = (atMs: EpochMs): boolean => periodAt('day', atMs, zone) === first;
   return isIn(betterMs) ? betterMs : Math.max(guessMs, betterMs);
 }
 
 /** By how much clocks of the zone are ahead of those of UTC. */
-function aheadMs(atMs: number, zone: string | undefined): number {
+function aheadMs(atMs: EpochMs, zone: string | undefined): DurationMs {
   const parts = timeFormat('en-CA', {
     timeZone: zone,
     hourCycle: 'h23',

@@ -1,4 +1,5 @@
 /** Files that the spreadsheets of the reader's language open as a table, with times as their clocks show them. Pure. */
+import type { EpochMs } from '../lib/time.ts';
 import { language } from './words/index.ts';
 import { timeFormat, zone } from './zone.ts';
 
@@ -20,7 +21,7 @@ function textOf(cell: Cell): string {
 }
 
 /** `2026-11-22 14:05:00`, which all of them know for a time, where the site is. */
-export function sheetTime(atMs: number, timeZone = zone.value): string {
+export function sheetTime(atMs: EpochMs, timeZone = zone.value): string {
   const parts = timeFormat('en-GB', {
     timeZone,
     hourCycle: 'h23',

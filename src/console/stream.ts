@@ -1,11 +1,12 @@
 /** A WebSocket on which the gateway tells what happens; it reconnects by itself. */
+import type { DurationMs, EpochMs, MonotonicMs } from '../lib/time.ts';
 
 interface StreamOptions<Message> {
   onOpen?(): void;
   onClose?(): void;
   onMessage(message: Message): void;
   /** Silence after which the connection counts as lost: browsers hide pings, and a dead line looks like a quiet one. */
-  silenceMaxMs?: number;
+  silenceMaxMs?: DurationMs;
 }
 
 const RETRY_FIRST_MS = 500;
@@ -28,10 +29,10 @@ export class ChangingStream<Message> {
   #next: WebSocket | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #silence: ReturnType<typeof setTimeout> | undefined;
-  #delayMs = RETRY_FIRST_MS;
-  #heardAtMs = 0;
+  #delayMs: DurationMs = RETRY_FIRST_MS;
+  #heardAtMs: MonotonicMs = 0;
   /** By the clock of the day, which goes on while the machine sleeps. */
-  #heardAtDateMs = 0;
+  #heardAtDateMs: EpochMs = 0;
   #isEnded = false;
 
   constructor(path: string, options: StreamOptions<Message>) {
@@ -117,7 +118,7 @@ export class ChangingStream<Message> {
   }
 
   /** One timer for however many messages: it looks how long ago the last one was. */
-  #listen(opened: WebSocket, forMs: number | undefined): void {
+  #listen(opened: WebSocket, forMs: DurationMs | undefined): void {
     const { silenceMaxMs } = this.#options;
     clearTimeout(this.#silence);
     if (silenceMaxMs === undefined) return;

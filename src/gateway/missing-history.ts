@@ -6,6 +6,7 @@ import type { Devices } from '../capabilities/devices/index.ts';
 import type { Provisioning } from '../capabilities/provisioning/index.ts';
 import type { Site } from '../capabilities/site/index.ts';
 import { LIMITS } from '../lib/limits.ts';
+import type { EpochMs } from '../lib/time.ts';
 import { readNote, writePrivateFile } from '../platform/files/index.ts';
 import { foreignPath } from '../platform/sqlite/index.ts';
 import type { Infrastructure } from './infrastructure.ts';
@@ -17,7 +18,7 @@ const TOLD_INTERVAL_MS = 3_600_000;
 interface Note {
   /** Names of files and folders. */
   missing: string[];
-  foundAtMs: number;
+  foundAtMs: EpochMs;
 }
 
 interface Records {

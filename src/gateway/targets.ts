@@ -7,6 +7,7 @@ import type { Devices } from '../capabilities/devices/index.ts';
 import { logToWire, type Rules } from '../capabilities/rules/index.ts';
 import type { RecordSources, Targets } from '../capabilities/targets/index.ts';
 import { LIMITS } from '../lib/limits.ts';
+import type { EpochMs } from '../lib/time.ts';
 import type { Clock } from '../platform/clock/index.ts';
 
 interface Parts {
@@ -92,7 +93,7 @@ function notedRows({ devices, alerts, audit, commands }: Parts): Omit<RecordSour
 }
 
 /** What the gateway's own device tells of its targets. */
-export function targetsStatus(targets: Pick<Targets, 'list'>, nowMs: number) {
+export function targetsStatus(targets: Pick<Targets, 'list'>, nowMs: EpochMs) {
   const all = targets.list();
   return {
     targetsRefusing: all.flatMap(({ record: { name }, status: { lastRefusal } }) =>

@@ -1,10 +1,12 @@
+import type { DurationMs } from './time.ts';
+
 /** The pauses between attempts at something that may stay broken: each twice the last, up to a longest one. */
 export class DoublingPause {
-  readonly #firstMs: number;
-  readonly #maxMs: number;
-  #nextMs: number;
+  readonly #firstMs: DurationMs;
+  readonly #maxMs: DurationMs;
+  #nextMs: DurationMs;
 
-  constructor(limits: { firstMs: number; maxMs: number }) {
+  constructor(limits: { firstMs: DurationMs; maxMs: DurationMs }) {
     this.#firstMs = limits.firstMs;
     this.#maxMs = limits.maxMs;
     this.#nextMs = limits.firstMs;
@@ -18,7 +20,7 @@ export class DoublingPause {
   }
 
   /** The pause after something that ran for so long: the shortest again once that was `stableMs`. */
-  nextAfter(ranMs: number, stableMs: number): number {
+  nextAfter(ranMs: DurationMs, stableMs: DurationMs): number {
     if (ranMs >= stableMs) this.reset();
     return this.next();
   }

@@ -2,6 +2,7 @@
  * Durations of the interface: a sequence of decimal numbers with a unit (`1.5m`, `2h45m`, `1m0s`).
  * Source: docs/interface/http.md#values (d = 24 h, y = 365 d, plain `0`).
  */
+import type { DurationMs } from './time.ts';
 
 const UNIT_MS: Record<string, number> = {
   ns: 1e-6,
@@ -20,10 +21,10 @@ const PART = /(\d+\.?\d*|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h|d|y)/y;
 const LENGTH_MAX = 64;
 
 /** Milliseconds (with fraction, to the nanosecond) of a duration string; `undefined` when it is not one. */
-export function parseDurationMs(text: string): number | undefined {
+export function parseDurationMs(text: string): DurationMs | undefined {
   if (text === '0') return 0;
   if (text.length === 0 || text.length > LENGTH_MAX) return undefined;
-  let totalMs = 0;
+  let totalMs: DurationMs = 0;
   PART.lastIndex = 0;
   while (PART.lastIndex < text.length) {
     const match = PART.exec(text);
@@ -34,12 +35,12 @@ export function parseDurationMs(text: string): number | undefined {
 }
 
 /** What floating point adds is less: 4.1 m are 246 s, not a little less. */
-function toNanosecond(durationMs: number): number {
+function toNanosecond(durationMs: DurationMs): number {
   return Number(durationMs.toFixed(6));
 }
 
 /** Canonical form as Go prints it: `0s`, `30s`, `1m0s`, `24h0m0s`, `500ms`, `1.5s`. */
-export function formatDurationMs(exactMs: number): string {
+export function formatDurationMs(exactMs: DurationMs): string {
   // First, so that no part rounds up to its next unit.
   const durationMs = toNanosecond(exactMs);
   if (durationMs === 0) return '0s';

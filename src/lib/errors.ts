@@ -3,6 +3,7 @@
  * fault and the world's fault are a `GatewayError`; our own fault is an `assert` and becomes
  * `internal_error` at the border.
  */
+import type { DurationS } from './time.ts';
 
 /** What went wrong in one word; `platform/http` owns the mapping to a status. */
 export type ErrorKind =
@@ -34,12 +35,12 @@ export class GatewayError extends Error {
   /** Never empty; clients of the contract fail on an empty list. */
   readonly problems: readonly [Problem, ...Problem[]];
   /** For `rate_limited` and `unavailable`: whole seconds after which to try again. */
-  readonly retryAfterS: number | undefined;
+  readonly retryAfterS: DurationS | undefined;
 
   constructor(
     kind: ErrorKind,
     problems: readonly [Problem, ...Problem[]],
-    options: { cause?: unknown; retryAfterS?: number } = {},
+    options: { cause?: unknown; retryAfterS?: DurationS } = {},
   ) {
     super(problems[0].message, { cause: options.cause });
     this.name = 'GatewayError';
@@ -93,12 +94,12 @@ export function notFound(code: string, message: string): GatewayError {
 /** What passes by itself, after a while that may be known. */
 export function unavailable(
   message: string,
-  options: { cause?: unknown; retryAfterS?: number } = {},
+  options: { cause?: unknown; retryAfterS?: DurationS } = {},
 ): GatewayError {
   return new GatewayError('unavailable', [{ code: 'unavailable', message }], options);
 }
 
-export function tooManyRequests(message: string, retryAfterS?: number): GatewayError {
+export function tooManyRequests(message: string, retryAfterS?: DurationS): GatewayError {
   const problem = { code: 'too_many_requests', message };
   return new GatewayError('rate_limited', [problem], retryAfterS === undefined ? {} : { retryAfterS });
 }

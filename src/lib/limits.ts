@@ -4,12 +4,13 @@ import { FIELD_LIMITS, MODULE_LIMITS } from './module-limits.ts';
 import { NETWORK_LIMITS } from './network-limits.ts';
 import { SCRIPT_LIMITS } from './script-limits.ts';
 import { STORAGE_LIMITS } from './storage-limits.ts';
+import type { Numbers } from './time.ts';
 
 /**
  * Every bound of the gateway in one place: value, unit in the name, and where the number comes from
  * (C = a page of docs/interface, M = measured, G = reasoned guess).
  */
-export const LIMITS = {
+const VALUES = {
   ...NETWORK_LIMITS,
   ...SCRIPT_LIMITS,
   ...STORAGE_LIMITS,
@@ -278,10 +279,9 @@ export const LIMITS = {
   },
 } as const;
 
-type Numbers<T> = { readonly [Name in keyof T]: T[Name] extends number ? number : Numbers<T[Name]> };
-
 /** The same shape with any numbers, so that a test can give a part tighter ones. */
-export type Limits = Numbers<typeof LIMITS>;
+export type Limits = Numbers<typeof VALUES>;
+export const LIMITS: Limits = VALUES;
 
 /** Relations between limits that do not hold; must be empty. */
 export function contradictions(limits: Limits): string[] {

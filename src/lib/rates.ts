@@ -2,6 +2,7 @@
  * One rate for each of many callers, by whatever names them: an address, a token. The caller hands in monotonic
  * milliseconds. A name that was silent until its bucket was full again is forgotten.
  */
+import type { MonotonicMs } from './time.ts';
 import { TokenBucket } from './token-bucket.ts';
 
 /** Names between two looks for those that are as good as new. */
@@ -10,7 +11,7 @@ const KEYS_BETWEEN_SWEEPS = 1_000;
 export class Rates {
   readonly #perSecond: number;
   readonly #burst: number;
-  readonly #known = new Map<string, { bucket: TokenBucket; lastMs: number }>();
+  readonly #known = new Map<string, { bucket: TokenBucket; lastMs: MonotonicMs }>();
   #sweepAt = KEYS_BETWEEN_SWEEPS;
 
   /** `burst` at once, `perSecond` sustained. */
@@ -20,22 +21,22 @@ export class Rates {
   }
 
   /** Counts one more; answers 0, or, when there were too many, the milliseconds until the next may come. */
-  take(key: string, nowMs: number): number {
+  take(key: string, nowMs: MonotonicMs): number {
     const bucket = this.#bucketOf(key, nowMs);
     return bucket.take(nowMs) ? 0 : bucket.waitMs(nowMs);
   }
 
   /** Milliseconds until the key has paid what it spent on credit; 0 when it owes nothing. */
-  owed(key: string, nowMs: number): number {
+  owed(key: string, nowMs: MonotonicMs): number {
     return this.#bucketOf(key, nowMs).waitMs(nowMs);
   }
 
   /** Work that is known only once it was done: taken even on credit. */
-  spend(key: string, nowMs: number, tokens: number): void {
+  spend(key: string, nowMs: MonotonicMs, tokens: number): void {
     this.#bucketOf(key, nowMs).borrow(nowMs, tokens);
   }
 
-  #bucketOf(key: string, nowMs: number): TokenBucket {
+  #bucketOf(key: string, nowMs: MonotonicMs): TokenBucket {
     if (this.#known.size >= this.#sweepAt) this.#sweep(nowMs);
     let entry = this.#known.get(key);
     if (!entry) {
@@ -46,7 +47,7 @@ export class Rates {
     return entry.bucket;
   }
 
-  #sweep(nowMs: number): void {
+  #sweep(nowMs: MonotonicMs): void {
     const refilledMs = (this.#burst / this.#perSecond) * 1_000;
     for (const [key, { lastMs }] of this.#known) if (nowMs - lastMs >= refilledMs) this.#known.delete(key);
     this.#sweepAt = this.#known.size + KEYS_BETWEEN_SWEEPS;

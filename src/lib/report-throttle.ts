@@ -1,15 +1,17 @@
+import type { DurationMs, MonotonicMs } from './time.ts';
+
 /**
  * What is told of somebody's faults: each once in a while, and of one who makes ever new ones only so many, so
  * that faults cost neither memory nor disk without a bound. Pure; the caller hands in the time.
  */
 interface Round {
-  readonly endsMs: number;
+  readonly endsMs: MonotonicMs;
   readonly subjects: Set<string>;
 }
 
 interface ReportLimits {
   /** A fault is told again after this. */
-  intervalMs: number;
+  intervalMs: DurationMs;
   /** Different subjects of one owner within that time. */
   perOwner: number;
   /** Owners that are told apart at once; those beyond are counted together. */
@@ -35,7 +37,7 @@ export class ReportThrottle {
    * @param subject what is told once, such as the name of a value with what is wrong
    * @param nowMs monotonic
    */
-  tell(owner: string, subject: string, sentence: string, nowMs: number): string | undefined {
+  tell(owner: string, subject: string, sentence: string, nowMs: MonotonicMs): string | undefined {
     this.#endRounds(nowMs);
     const { owners, perOwner } = this.#limits;
     const isOwn = this.#rounds.has(owner) || this.#rounds.size < owners;
@@ -51,14 +53,14 @@ export class ReportThrottle {
     this.#rounds.delete(owner);
   }
 
-  #endRounds(nowMs: number): void {
+  #endRounds(nowMs: MonotonicMs): void {
     for (const [owner, { endsMs }] of this.#rounds) {
       if (endsMs > nowMs) return;
       this.#rounds.delete(owner);
     }
   }
 
-  #begin(owner: string, nowMs: number): Round {
+  #begin(owner: string, nowMs: MonotonicMs): Round {
     const round = { endsMs: nowMs + this.#limits.intervalMs, subjects: new Set<string>() };
     this.#rounds.set(owner, round);
     return round;

@@ -2,18 +2,19 @@
  * Instants of the interface. Out: RFC 3339 in UTC with `Z` and three fraction digits. In: RFC 3339 with
  * any offset and 0 to 9 fraction digits, `T` or blank, and without an offset UTC (docs/interface/http.md#values).
  */
+import type { EpochMs } from './time.ts';
 
 const RFC3339 =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:([Zz])|([+-])(\d{2}):(\d{2}))?$/;
 
 const DAYS_IN_MONTH = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-export function formatTimestamp(epochMs: number): string {
+export function formatTimestamp(epochMs: EpochMs): string {
   return new Date(epochMs).toISOString();
 }
 
 /** Milliseconds since 1970 (fraction kept); `undefined` when the text is no instant. */
-export function parseTimestampMs(text: string): number | undefined {
+export function parseTimestampMs(text: string): EpochMs | undefined {
   const match = RFC3339.exec(text);
   if (!match) return undefined;
   const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as [

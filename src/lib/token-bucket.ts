@@ -1,3 +1,5 @@
+import type { DurationMs, MonotonicMs } from './time.ts';
+
 /** What fractions of tokens and milliseconds are off by after adding them up. */
 const ROUNDING = 1e-6;
 
@@ -17,10 +19,10 @@ export class TokenBucket {
   readonly #perSecond: number;
   readonly #burst: number;
   #tokens: number;
-  #atMs: number;
+  #atMs: MonotonicMs;
 
   /** Full at `nowMs`. `perSecond` above 0; with a `burst` below 1, `take` never gives a whole token. */
-  constructor(perSecond: number, burst: number, nowMs: number) {
+  constructor(perSecond: number, burst: number, nowMs: MonotonicMs) {
     this.#perSecond = perSecond;
     this.#burst = burst;
     this.#tokens = burst;
@@ -28,7 +30,7 @@ export class TokenBucket {
   }
 
   /** Takes so many tokens; false, and nothing taken, when there are not so many. */
-  take(nowMs: number, tokens = 1): boolean {
+  take(nowMs: MonotonicMs, tokens = 1): boolean {
     this.#refill(nowMs);
     if (this.#tokens < tokens - ROUNDING) return false;
     this.#tokens -= tokens;
@@ -36,21 +38,21 @@ export class TokenBucket {
   }
 
   /** Takes them even on credit; returns the milliseconds until the credit is paid back, 0 if there is none. */
-  borrow(nowMs: number, tokens = 1): number {
+  borrow(nowMs: MonotonicMs, tokens = 1): number {
     this.#refill(nowMs);
     this.#tokens -= tokens;
     return this.#msUntil(0);
   }
 
   /** Milliseconds until `take` of so many may succeed, for `Retry-After`; infinite when they are above the burst. */
-  waitMs(nowMs: number, tokens = 1): number {
+  waitMs(nowMs: MonotonicMs, tokens = 1): DurationMs {
     if (tokens > this.#burst) return Number.POSITIVE_INFINITY;
     this.#refill(nowMs);
     return this.#msUntil(tokens);
   }
 
   /** True when nothing would be forgotten by dropping this bucket. */
-  isFull(nowMs: number): boolean {
+  isFull(nowMs: MonotonicMs): boolean {
     this.#refill(nowMs);
     return this.#tokens >= this.#burst;
   }
@@ -59,7 +61,7 @@ export class TokenBucket {
     return Math.max(0, Math.ceil(((tokens - this.#tokens) * 1_000) / this.#perSecond - ROUNDING));
   }
 
-  #refill(nowMs: number): void {
+  #refill(nowMs: MonotonicMs): void {
     if (nowMs <= this.#atMs) return;
     this.#tokens = Math.min(this.#burst, this.#tokens + ((nowMs - this.#atMs) * this.#perSecond) / 1_000);
     this.#atMs = nowMs;

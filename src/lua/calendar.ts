@@ -2,6 +2,7 @@
  * Calendar of one time zone for Lua's `os.time` and `os.date`: what mktime, localtime and strftime (C11 7.27,
  * locale "C") are to the C library.
  */
+import type { DurationS, EpochMs, EpochS } from '../lib/time.ts';
 import { LuaError } from './values.ts';
 
 /** As in the table of `os.date('*t')`: months and weekdays from 1, Sunday first. */
@@ -15,7 +16,7 @@ interface CalendarFields {
   weekday: number;
   yearDay: number;
   isSummerTime: boolean;
-  offsetS: number;
+  offsetS: DurationS;
 }
 
 const DAY_S = 86_400;
@@ -25,7 +26,7 @@ const MS_PER_S = 1_000;
 const EPOCH_S_MAX = 8_640_000_000_000;
 
 /** @throws RangeError for an unknown zone */
-export function calendarFields(epochS: number, zone: string): CalendarFields {
+export function calendarFields(epochS: EpochS, zone: string): CalendarFields {
   if (!Number.isFinite(epochS) || Math.abs(epochS) > EPOCH_S_MAX)
     throw new LuaError('date result cannot be represented in this installation');
   const time = Temporal.Instant.fromEpochMilliseconds(Math.floor(epochS) * MS_PER_S).toZonedDateTimeISO(zone);
@@ -45,13 +46,13 @@ export function calendarFields(epochS: number, zone: string): CalendarFields {
 }
 
 /** The smaller of the offsets in January and July: standard time in both hemispheres. */
-function standardOffsetS(time: Temporal.ZonedDateTime): number {
+function standardOffsetS(time: Temporal.ZonedDateTime): DurationS {
   const offsets = [1, 7].map((month) => time.with({ month, day: 1, hour: 12 }).offsetNanoseconds / NS_PER_S);
   return Math.min(...offsets);
 }
 
 /** Offset of the zone from UTC in seconds. */
-export function offsetS(epochMs: number, zone: string): number {
+export function offsetS(epochMs: EpochMs, zone: string): DurationS {
   const instant = Temporal.Instant.fromEpochMilliseconds(Math.floor(epochMs));
   return instant.toZonedDateTimeISO(zone).offsetNanoseconds / NS_PER_S;
 }
@@ -96,7 +97,7 @@ const MONTHS = [
   'December',
 ];
 
-type Conversion = (fields: CalendarFields, epochS: number, zone: string) => string;
+type Conversion = (fields: CalendarFields, epochS: EpochS, zone: string) => string;
 
 const padded = (value: number, width: number, fill = '0'): string => String(value).padStart(width, fill);
 const dayName = ({ weekday }: CalendarFields): string => DAYS[weekday - 1] ?? '?';
@@ -151,7 +152,7 @@ const CONVERSIONS: Record<string, Conversion> = {
 const CONVERSION = /%(E[cCxXyY]|O[deHImMSuUVwWy]|.|$)/gs;
 
 /** @throws LuaError for a conversion that C does not know */
-export function formatTime(format: string, epochS: number, zone: string): string {
+export function formatTime(format: string, epochS: EpochS, zone: string): string {
   const fields = calendarFields(epochS, zone);
   return format.replace(CONVERSION, (whole, name: string) => {
     const conversion = CONVERSIONS[name.at(-1) ?? ''];
@@ -171,7 +172,7 @@ function isoWeek({ year, month, day }: CalendarFields): { year: number; week: nu
   return { year: date.yearOfWeek ?? year, week: date.weekOfYear ?? 0 };
 }
 
-function zoneName(epochS: number, zone: string): string {
+function zoneName(epochS: EpochS, zone: string): string {
   const parts = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'short' }).formatToParts(
     epochS * MS_PER_S,
   );

@@ -3,6 +3,7 @@
  * the script was promised that none overlap. A task that used up its slice goes on before any other, so that a
  * script never sees another one of its own tasks in the middle of a computation.
  */
+import type { DurationMs, EpochMs, MonotonicMs } from '../lib/time.ts';
 import { LuaAbort } from './wasm.ts';
 import { type LuaState, MEMORY_MESSAGE, TIME_MESSAGE } from './state.ts';
 import { type FailureReason, type HostResult, LuaFailure, type Task } from './task.ts';
@@ -10,9 +11,9 @@ import { LuaError, type LuaValue } from './values.ts';
 
 /** What of a clock scripts need; a simulated one will do. */
 export interface ScriptClock {
-  wallMs(): number;
-  monotonicMs(): number;
-  setTimer(durationMs: number, fn: () => void): { cancel(): void };
+  wallMs(): EpochMs;
+  monotonicMs(): MonotonicMs;
+  setTimer(durationMs: DurationMs, fn: () => void): { cancel(): void };
 }
 
 interface MachineOptions {
@@ -28,7 +29,7 @@ interface Call {
   task: Task;
   resolve: (values: LuaValue[]) => void;
   reject: (failure: LuaFailure) => void;
-  timeoutMs: number | undefined;
+  timeoutMs: DurationMs | undefined;
   /** Asked before the first slice; false: it does not begin. */
   isWanted: (() => boolean) | undefined;
   /** Runs from the first slice on: what waits for its turn has not begun. */
@@ -56,7 +57,7 @@ export class LuaMachine {
   call(
     entry: string,
     values: HostResult = [],
-    timeoutMs?: number,
+    timeoutMs?: DurationMs,
     isWanted?: () => boolean,
   ): Promise<LuaValue[]> {
     return new Promise((resolve, reject) => {

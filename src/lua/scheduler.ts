@@ -3,6 +3,7 @@
  * goes on. A machine that takes more than its share of the processor in the long run is made to pause.
  */
 import type { Limits } from '../lib/limits.ts';
+import type { DurationMs, MonotonicMs } from '../lib/time.ts';
 import type { ScriptClock } from './machine.ts';
 
 /** What gets slices. */
@@ -19,7 +20,7 @@ export interface ScheduledTask {
   /** No further slices. */
   leave(): void;
   /** Processor time so far. */
-  readonly processorMs: number;
+  readonly processorMs: DurationMs;
 }
 
 interface SchedulerOptions {
@@ -35,11 +36,11 @@ interface Entry extends ScheduledTask {
   runnable: Runnable;
   isQueued: boolean;
   hasLeft: boolean;
-  processorMs: number;
+  processorMs: DurationMs;
   /** Processor time above the share, as of `levelAtMs`. */
-  levelMs: number;
-  levelAtMs: number;
-  onPaused: (durationMs: number) => void;
+  levelMs: DurationMs;
+  levelAtMs: MonotonicMs;
+  onPaused: (durationMs: DurationMs) => void;
 }
 
 export class Scheduler {
@@ -54,7 +55,7 @@ export class Scheduler {
   }
 
   /** `onPaused`: the machine is over its share and pauses for so long. */
-  add(runnable: Runnable, onPaused: (durationMs: number) => void): ScheduledTask {
+  add(runnable: Runnable, onPaused: (durationMs: DurationMs) => void): ScheduledTask {
     const entry: Entry = {
       runnable,
       isQueued: false,
@@ -123,7 +124,7 @@ export class Scheduler {
   }
 
   /** A leaky bucket of processor time; how long the machine has to pause. */
-  #account(entry: Entry, usedMs: number, nowMs: number): number {
+  #account(entry: Entry, usedMs: DurationMs, nowMs: MonotonicMs): number {
     const { processorPermille, processorBurstMs } = this.#options.limits;
     const share = processorPermille / 1_000;
     const leakedMs = (nowMs - entry.levelAtMs) * share;

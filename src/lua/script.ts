@@ -1,5 +1,6 @@
 /** A script with the libraries that all runtimes share, ready to take those of its runtime. */
 import type { Limits } from '../lib/limits.ts';
+import type { DurationMs, MonotonicMs } from '../lib/time.ts';
 import { JSON_FUNCTIONS, JSON_LIBRARY } from './libraries/json.ts';
 import { Jobs, SCHEDULER_LIBRARY } from './libraries/scheduler.ts';
 import { TIME_LIBRARY, timeFunctions } from './libraries/time.ts';
@@ -30,7 +31,7 @@ interface ScriptOptions {
   /** Calls at different times may overlap while one waits. */
   overlaps: boolean;
   /** Of one run of a scheduled function, waits included; default: that of the limits. */
-  callMs?: number;
+  callMs?: DurationMs;
   /** Asked at every use. */
   timeZone: () => string;
   /** A call of a scheduled function failed. */
@@ -38,7 +39,7 @@ interface ScriptOptions {
   /** A job, or a run of one, ended. */
   onSettled: () => void;
   /** The script takes more than its share of the processor and pauses. */
-  onPaused: (durationMs: number) => void;
+  onPaused: (durationMs: DurationMs) => void;
   /** A host function failed by its own fault. */
   onFault: (name: string, error: unknown) => void;
 }
@@ -47,9 +48,9 @@ interface ScriptsOptions {
   /** The script's time; may be simulated. */
   clock: ScriptClock;
   /** Real time, for slices. */
-  monotonicMs: () => number;
+  monotonicMs: () => MonotonicMs;
   /** Processor time of this thread, for turns; default: real time. */
-  processorMs?: () => number;
+  processorMs?: () => MonotonicMs;
   scheduler: Scheduler;
   limits: Limits['lua'];
   /** Two numbers that seed `math.random`. */
@@ -185,7 +186,7 @@ export class Script {
   }
 
   /** Runs the main chunk. With `timeoutMs` it is given up after so much time. @throws LuaFailure */
-  async run(source: Uint8Array, file: string, timeoutMs?: number): Promise<void> {
+  async run(source: Uint8Array, file: string, timeoutMs?: DurationMs): Promise<void> {
     await this.machine.call('begin', this.#parts.seed());
     const [fault] = await this.machine.call('chunk', [luaSource(source), `@${file}`], timeoutMs);
     if (fault !== undefined) throw new LuaFailure('syntax', textOf(fault) ?? 'syntax error');
@@ -196,7 +197,7 @@ export class Script {
   }
 
   /** Processor time so far. */
-  get processorMs(): number {
+  get processorMs(): DurationMs {
     return this.#task?.processorMs ?? 0;
   }
 

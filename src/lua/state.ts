@@ -1,12 +1,12 @@
 /**
  * One Lua state in its own memory. Scripts run as tasks, each a coroutine of the machine; a task runs until it
  * ends, waits for the host, has used up its slice, or fails. Between those moments nothing else happens here.
- *
  * Nothing is pushed for a script outside of its coroutine: arguments and results are fetched by the prelude
  * from inside, where running out of memory is an ordinary error of the script.
  */
 import { messageOf } from '../lib/errors.ts';
 import type { Limits } from '../lib/limits.ts';
+import type { DurationMs, MonotonicMs } from '../lib/time.ts';
 import { addFunctions } from './adapter.ts';
 import { pushValue, readValues } from './marshalling.ts';
 import { type Library, PRELUDE_NAME } from './library.ts';
@@ -24,9 +24,9 @@ interface StateOptions {
   functions: Readonly<Record<string, HostFunction>>;
   libraries: readonly Library[];
   /** For durations of slices; real time also where the script's clock is simulated. */
-  monotonicMs: () => number;
+  monotonicMs: () => MonotonicMs;
   /** Processor time of this thread, for turns. */
-  processorMs: () => number;
+  processorMs: () => MonotonicMs;
   limits: Pick<
     Limits['lua'],
     'turnMs' | 'sliceMs' | 'sliceSteps' | 'nativeMs' | 'hookInstructions' | 'stackSlots' | 'memoryRefusals'
@@ -80,15 +80,15 @@ export class LuaState {
   #preempted = false;
   #pausedIn: Pointer | undefined;
   #expired = false;
-  #sliceEndMs = LONG_AGO_MS;
+  #sliceEndMs: MonotonicMs = LONG_AGO_MS;
   #refusals = 0;
   /** Of the C library and for instructions, in this slice. */
   #steps = 0;
   #stackSlotsMax: number;
   /** What is left of the turn as the slice begins, and the thread's processor time then. */
-  #turnLeftMs = 0;
-  #turnFromMs = 0;
-  #turnEndMs = LONG_AGO_MS;
+  #turnLeftMs: DurationMs = 0;
+  #turnFromMs: MonotonicMs = 0;
+  #turnEndMs: MonotonicMs = LONG_AGO_MS;
 
   constructor(options: StateOptions) {
     this.#options = options;

@@ -1,4 +1,5 @@
 /** What a script runs as, what the host offers it, and how a run of it goes out. */
+import type { DurationMs, MonotonicMs } from '../lib/time.ts';
 import type { LuaError, LuaResult, LuaValue } from './values.ts';
 import type { Pointer } from './wasm.ts';
 
@@ -17,7 +18,7 @@ export type HostFunction =
       waits: true;
       call: (
         values: LuaValue[],
-        deadlineMs?: number,
+        deadlineMs?: MonotonicMs,
         turn?: LuaTurn,
       ) => Promise<HostResult | void> | HostResult;
     };
@@ -57,8 +58,8 @@ export interface Task extends LuaTurn {
   /** What the prelude fetches next: the call at the start, then the results of each wait. */
   inbox: HostResult | LuaError;
   /** Time of the processor since the start or the last wait. */
-  turnMs: number;
+  turnMs: DurationMs;
   /** When it is given up, by the script's clock; undefined: never, or not begun. */
-  deadlineMs: number | undefined;
+  deadlineMs: MonotonicMs | undefined;
   slice: number;
 }

@@ -1,5 +1,6 @@
 /** Log entries of devices. Source: docs/interface/mqtt-devices.md#logs. */
 import { cutToBytes } from '../lib/text.ts';
+import type { EpochS } from '../lib/time.ts';
 
 /** Lowest first; the place in the list is the number under which it is stored. */
 export const LOG_SEVERITIES = ['debug', 'info', 'warning', 'error'] as const;
@@ -18,7 +19,7 @@ interface DeviceLogMessage {
   severity: LogSeverity;
   persist: boolean;
   /** The device's own time in whole Unix seconds, as it says; shown, never used for order. */
-  deviceTimeS: number | undefined;
+  deviceTimeS: EpochS | undefined;
 }
 
 /** Larger numbers are milliseconds. */

@@ -2,13 +2,14 @@
  * A dry run: a rule's script goes through a past period in virtual time and changes nothing. What the gateway and
  * the rule sandbox say to each other about one; the messages themselves are in `rule-sandbox.ts`.
  */
+import type { DurationMs, EpochMs } from '../lib/time.ts';
 import type { LogSeverity } from './device-log.ts';
 import type { JsonValue } from './telemetry.ts';
 
 /** The stretch of time that a script goes through; both ends belong to it. */
 export interface DryRunPeriod {
-  fromMs: number;
-  toMs: number;
+  fromMs: EpochMs;
+  toMs: EpochMs;
 }
 
 /** What was recorded, and what can be judged without doing it; errors are texts as for rules. */
@@ -17,14 +18,14 @@ export interface RecordedMethods {
    * Samples of an attribute by name or alias, later than `afterMs` and up to `toMs`, in order of time and as many
    * as fit one answer. Who goes on asks again after the last.
    */
-  samples: { deviceId: string; name: string; afterMs: number; toMs: number };
+  samples: { deviceId: string; name: string; afterMs: EpochMs; toMs: EpochMs };
   /** As `aggregate` of rules, over the window that ends at `endMs`. */
   aggregate_at: {
     deviceId: string;
     name: string;
     kind: 'avg' | 'min' | 'max';
-    windowMs: number;
-    endMs: number;
+    windowMs: DurationMs;
+    endMs: EpochMs;
   };
   /** An error when the command or its arguments would be refused whatever the state of the device. */
   check_command: { deviceId: string; name: string; arguments: Record<string, JsonValue> };
@@ -46,7 +47,7 @@ export interface RecordedResults {
 }
 
 /** One thing that the script did, or would have done. */
-export type DryRunEntry = { atMs: number } & (
+export type DryRunEntry = { atMs: EpochMs } & (
   | { kind: 'log'; severity: LogSeverity; message: string }
   /** `error`: it would have been refused, and the script was told so. */
   | {
@@ -60,7 +61,7 @@ export type DryRunEntry = { atMs: number } & (
   | { kind: 'storage'; store: 'rule' | 'shared' | 'public'; key: string; value?: string }
   | { kind: 'http'; method: string; url: string }
   | { kind: 'error'; message: string }
-  | { kind: 'restart'; afterMs: number }
+  | { kind: 'restart'; afterMs: DurationMs }
 );
 
 export const DRY_RUN_KINDS = ['log', 'command', 'storage', 'http', 'error', 'restart'] as const;
@@ -80,7 +81,7 @@ export interface DryRunReport {
   /** With `limit_reached`. */
   limit?: DryRunLimit;
   /** The instant in the period that was reached. */
-  endedAtMs: number;
+  endedAtMs: EpochMs;
   /** In order. */
   entries: DryRunEntry[];
   /** Of each kind, including those that are not in `entries` because there were too many. */

@@ -20,6 +20,7 @@
  * Nothing here is trusted to be fast: the sandbox bounds what a rule may ask per second, and the gateway may
  * answer late; a rule only waits.
  */
+import type { DurationMs, EpochMs } from '../lib/time.ts';
 import type { DryRunPeriod, DryRunReport, RecordedMethods } from './dry-run.ts';
 import { exactJson, type JsonValue, parseExactJson } from './telemetry.ts';
 
@@ -70,11 +71,11 @@ export interface RuleScript {
   /** Lua text. */
   code: string;
   /** V1 only. */
-  execIntervalMs: number;
+  execIntervalMs: DurationMs;
 }
 
 export interface RuleLogEntry {
-  timestampMs: number;
+  timestampMs: EpochMs;
   severity: RuleSeverity;
   /** At most LIMITS.rules.logMessageBytes as UTF-8. */
   message: string;
@@ -109,9 +110,9 @@ export interface RuleMethods {
   /** All properties that have a value, by name. */
   properties: { deviceId: string };
   /** `{ value, timestampMs }`: the newest value not older than `relevanceMs`; an error when the device is offline or there is none. */
-  latest: { deviceId: string; name: string; relevanceMs: number };
+  latest: { deviceId: string; name: string; relevanceMs: DurationMs };
   /** A number, over stored values in the window that ends now; numeric attributes only; an error when there is none. */
-  aggregate: { deviceId: string; name: string; kind: 'avg' | 'min' | 'max'; windowMs: number };
+  aggregate: { deviceId: string; name: string; kind: 'avg' | 'min' | 'max'; windowMs: DurationMs };
   /**
    * Waits for the final answer of the device, its results by name, `timeoutMs` at most. Device error: its message is the error. The
    * execution is recorded with the rule as its origin.
@@ -120,7 +121,7 @@ export interface RuleMethods {
     deviceId: string;
     name: string;
     arguments: Record<string, JsonValue>;
-    timeoutMs: number;
+    timeoutMs: DurationMs;
     ephemeral: boolean;
   };
   /** `value`, and what is read, is JSON text; null: no such key. A write or removal is answered once it is on disk; over the store's limit: an error. */
@@ -190,14 +191,14 @@ export type ToSandbox =
   /** V3 rules start again when the time zone is another one. */
   | { type: 'site'; site: SandboxSite }
   | ({ type: 'answer'; id: number } & RuleAnswer)
-  | { type: 'changed'; run: number; watchId: number; value: JsonValue; timestampMs: number }
+  | { type: 'changed'; run: number; watchId: number; value: JsonValue; timestampMs: EpochMs }
   | { type: 'dry_run'; dryRun: number; rule: RuleScript; period: DryRunPeriod }
   | { type: 'dry_run_end'; dryRun: number }
   | ({ type: 'dry_run_answer'; dryRun: number; id: number } & RuleAnswer);
 
 export type FromSandbox =
   /** `restartsInMs`: it failed, and is started again after this pause. */
-  | { type: 'state'; ruleId: string; generation: number; state: RuleState; restartsInMs?: number }
+  | { type: 'state'; ruleId: string; generation: number; state: RuleState; restartsInMs?: DurationMs }
   | { type: 'log'; ruleId: string; generation: number; entries: RuleLogEntry[] }
   | ({ type: 'request'; id: number; ruleId: string; run: number } & RuleRequest)
   | { type: 'run_ended'; ruleId: string; run: number }
@@ -211,7 +212,7 @@ export interface RuleUsage {
   /** Memory of its Lua state. */
   memoryBytes: number;
   /** Processor time since the sandbox started. */
-  processorMs: number;
+  processorMs: DurationMs;
 }
 
 export function encodeSandboxMessage(message: ToSandbox | FromSandbox): string {

@@ -3,6 +3,7 @@
  * Source: Eclipse Sparkplug 3.0.0, chapter 6, and its sparkplug_b.proto.
  */
 import { Buffer } from 'node:buffer';
+import type { EpochMs } from '../lib/time.ts';
 
 /** Of metrics and their properties. */
 export const DATATYPES = { INT64: 4, DOUBLE: 10, BOOLEAN: 11, STRING: 12 } as const;
@@ -10,7 +11,7 @@ export type Datatype = (typeof DATATYPES)[keyof typeof DATATYPES];
 
 export interface SparkplugMetric {
   name: string;
-  timestampMs: number;
+  timestampMs: EpochMs;
   datatype: Datatype;
   /** null: it has none now. INT64 takes whole numbers of either type. */
   value: number | bigint | boolean | string | null;
@@ -20,7 +21,7 @@ export interface SparkplugMetric {
 }
 
 interface SparkplugPayload {
-  timestampMs: number;
+  timestampMs: EpochMs;
   metrics: readonly SparkplugMetric[];
   /** Absent in a death of a node. */
   seq?: number;

@@ -5,6 +5,7 @@
 import { Buffer } from 'node:buffer';
 import { LIMITS, type Limits } from '../lib/limits.ts';
 import { PLAIN_JSON, readJson } from '../lib/json-reader.ts';
+import type { EpochMs, EpochS } from '../lib/time.ts';
 
 export const TIMESTAMP_KEY = 'timestamp';
 export const ALERTS_KEY = 'alerts';
@@ -44,10 +45,10 @@ const MILLISECONDS_FROM = 1e11;
  */
 export function measurementTime(
   raw: unknown,
-  receivedAtMs: number,
+  receivedAtMs: EpochMs,
   limits: Pick<Limits['telemetry'], 'futureToleranceMs' | 'lateMs'> = LIMITS.telemetry,
   lateFromMs = receivedAtMs,
-): { timestampS: number; isReceipt: boolean; problem?: TimestampProblem } {
+): { timestampS: EpochS; isReceipt: boolean; problem?: TimestampProblem } {
   const receivedAtS = Math.floor(receivedAtMs / 1_000);
   if (typeof raw !== 'number' || !Number.isFinite(raw)) return { timestampS: receivedAtS, isReceipt: true };
   const seconds = Math.floor(raw > MILLISECONDS_FROM ? raw / 1_000 : raw);

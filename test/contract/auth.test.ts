@@ -172,7 +172,7 @@ describe('a login', () => {
     assert.equal((await api.send('GET', '/v3/site', as(token))).status, 200);
     api.clock.step(1);
     assert.equal(refusal(await api.send('GET', '/v3/site', as(token))), '403 access_denied');
-    api.clock.step(-api.clock.wallMs());
+    api.clock.step(0 - api.clock.wallMs());
     assert.equal((await api.send('GET', '/v3/site', as(token))).status, 200);
   });
 

@@ -1,4 +1,5 @@
 /** A clock that moves only when a test says so. Timers fire in order of their due time. */
+import type { DurationMs, EpochMs, MonotonicMs } from '../../src/lib/time.ts';
 import {
   type Clock,
   CLOCK_PLAUSIBLE_FROM_MS,
@@ -8,39 +9,39 @@ import {
 } from '../../src/platform/clock/index.ts';
 
 interface Entry {
-  dueMs: number;
+  dueMs: MonotonicMs;
   order: number;
   fn: () => void;
 }
 
 export class TestClock implements Clock {
   readonly proven = new ProvenTime(this);
-  #wallMs: number;
-  #monotonicMs = 1_000;
+  #wallMs: EpochMs;
+  #monotonicMs: MonotonicMs = 1_000;
   #order = 0;
   readonly #entries = new Set<Entry>();
-  readonly #stepped = new Set<(jumpMs: number) => void>();
+  readonly #stepped = new Set<(jumpMs: DurationMs) => void>();
 
   constructor(wallMs = Date.UTC(2026, 2, 1, 8)) {
     this.#wallMs = wallMs;
     this.proven.nowMs();
   }
 
-  wallMs(): number {
+  wallMs(): EpochMs {
     return this.#wallMs;
   }
 
-  monotonicMs(): number {
+  monotonicMs(): MonotonicMs {
     return this.#monotonicMs;
   }
 
-  setTimer(durationMs: number, fn: () => void): Timer {
+  setTimer(durationMs: DurationMs, fn: () => void): Timer {
     const entry = { dueMs: this.#monotonicMs + durationMs, order: this.#order++, fn };
     this.#entries.add(entry);
     return { cancel: () => void this.#entries.delete(entry) };
   }
 
-  setRepeating(intervalMs: number, fn: () => void): Timer {
+  setRepeating(intervalMs: DurationMs, fn: () => void): Timer {
     let timer: Timer;
     let cancelled = false;
     const arm = (): void => {
@@ -58,7 +59,7 @@ export class TestClock implements Clock {
     };
   }
 
-  sleep(durationMs: number, signal?: AbortSignal): Promise<void> {
+  sleep(durationMs: DurationMs, signal?: AbortSignal): Promise<void> {
     return sleepOn(
       (fn) => this.setTimer(durationMs, fn),
       (timer) => timer.cancel(),
@@ -70,7 +71,7 @@ export class TestClock implements Clock {
     return this.#wallMs >= CLOCK_PLAUSIBLE_FROM_MS;
   }
 
-  onStepped(listener: (jumpMs: number) => void): () => void {
+  onStepped(listener: (jumpMs: DurationMs) => void): () => void {
     this.#stepped.add(listener);
     return () => void this.#stepped.delete(listener);
   }
@@ -81,7 +82,7 @@ export class TestClock implements Clock {
   }
 
   /** Moves both clocks forward, firing due timers one by one and letting promises settle in between. */
-  async advance(durationMs: number): Promise<void> {
+  async advance(durationMs: DurationMs): Promise<void> {
     const endMs = this.#monotonicMs + durationMs;
     for (;;) {
       const next = [...this.#entries]
@@ -105,18 +106,18 @@ export class TestClock implements Clock {
   }
 
   /** Time goes by without a timer firing, as while something is computed. */
-  spend(durationMs: number): void {
+  spend(durationMs: DurationMs): void {
     this.#move(durationMs);
   }
 
   /** The wall clock jumps (time was set); monotonic time does not. */
-  step(jumpMs: number): void {
+  step(jumpMs: DurationMs): void {
     this.#wallMs += jumpMs;
     this.proven.nowMs();
     for (const listener of this.#stepped) listener(jumpMs);
   }
 
-  #move(durationMs: number): void {
+  #move(durationMs: DurationMs): void {
     this.#monotonicMs += durationMs;
     this.#wallMs += durationMs;
   }

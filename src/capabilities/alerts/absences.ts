@@ -1,13 +1,14 @@
 /** Devices that are away, and for how long by this run's own time: a step of the wall clock makes nobody late. */
+import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { ConnectivityStatus, Device, Devices } from '../devices/index.ts';
 
 export class Absences {
-  readonly #options: { clock: Clock; devices: Devices; offlineAfterMs: number };
+  readonly #options: { clock: Clock; devices: Devices; offlineAfterMs: DurationMs };
   /** By device id: monotonic. */
   readonly #sinceMs = new Map<string, number>();
 
-  constructor(options: { clock: Clock; devices: Devices; offlineAfterMs: number }) {
+  constructor(options: { clock: Clock; devices: Devices; offlineAfterMs: DurationMs }) {
     this.#options = options;
   }
 
@@ -29,7 +30,7 @@ export class Absences {
   }
 
   /** Those that are away for too long, with the time since. */
-  *overdue(): Iterable<{ device: Device; awayMs: number }> {
+  *overdue(): Iterable<{ device: Device; awayMs: DurationMs }> {
     const { clock, devices, offlineAfterMs } = this.#options;
     const nowMs = clock.monotonicMs();
     for (const [deviceId, sinceMs] of this.#sinceMs) {

@@ -2,6 +2,7 @@
 import { parseDurationMs } from '../../lib/duration.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { cutToBytes } from '../../lib/text.ts';
+import type { DurationMs, EpochS } from '../../lib/time.ts';
 import type { CompiledAlert, CompiledManifest } from '../blueprints/index.ts';
 import type { Latest } from '../telemetry/index.ts';
 import { type Alert, type AlertSource, OFFLINE } from './model.ts';
@@ -18,7 +19,7 @@ export function describeAlert(manifest: CompiledManifest, source: AlertSource, n
 }
 
 /** How long an alert is raised before it counts; 0 without such a period. */
-export function graceMs(manifest: CompiledManifest, source: AlertSource, name: string): number {
+export function graceMs(manifest: CompiledManifest, source: AlertSource, name: string): DurationMs {
   const text = source === 'DEVICE' ? declarationOf(manifest, name)?.grace_period : undefined;
   return (text === undefined ? undefined : parseDurationMs(text)) ?? 0;
 }
@@ -27,7 +28,7 @@ export function graceMs(manifest: CompiledManifest, source: AlertSource, name: s
 export function detailsOf(
   latest: Latest | undefined,
   name: string,
-  timestampS: number,
+  timestampS: EpochS,
   limits: Limits['alerts'],
 ): { details?: string } {
   if (!latest || latest.timestampS !== timestampS) return {};

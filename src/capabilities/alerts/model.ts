@@ -1,4 +1,5 @@
 /** Alerts of the site: what was raised, since when, until when, and who has seen it. */
+import type { EpochMs } from '../../lib/time.ts';
 import type { Present } from '../../platform/sqlite/index.ts';
 import type { alert } from './tables.ts';
 
@@ -25,7 +26,7 @@ export interface AlertFilter {
   deviceIds?: readonly string[] | undefined;
   severities?: readonly AlertSeverity[] | undefined;
   /** Those that were still raised then. */
-  fromMs?: number | undefined;
+  fromMs?: EpochMs | undefined;
   /** Those that were raised before. */
-  beforeMs?: number | undefined;
+  beforeMs?: EpochMs | undefined;
 }

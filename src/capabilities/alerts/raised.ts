@@ -3,6 +3,7 @@
  * the wall clock is kept here, so that its corrections change nothing.
  */
 import type { Limits } from '../../lib/limits.ts';
+import type { EpochMs, MonotonicMs } from '../../lib/time.ts';
 import type { Alert, AlertSeverity, AlertSource } from './model.ts';
 
 /** An alert that is raised. */
@@ -13,13 +14,13 @@ interface RaisedAlert {
   readonly severity: AlertSeverity;
   isLasting: boolean;
   /** Monotonic; in an earlier run: the start of this one. */
-  readonly sinceMs: number;
+  readonly sinceMs: MonotonicMs;
 }
 
 /** One that is over, and may come back. */
 interface Cleared {
   readonly number: number;
-  readonly clearedAtMs: number;
+  readonly clearedAtMs: EpochMs;
 }
 
 const keyOf = ({ source, name }: Pick<RaisedAlert, 'source' | 'name'>): string => `${source} ${name}`;
@@ -59,7 +60,7 @@ export class RaisedAlerts {
     return Math.max(0, Math.min(raisedPerDevice - ofThis, raised - this.#count));
   }
 
-  add(alert: Alert, sinceMs: number): void {
+  add(alert: Alert, sinceMs: MonotonicMs): void {
     const { deviceId, number, name, source, severity, isLasting } = alert;
     let ofDevice = this.#ofDevice.get(deviceId);
     if (!ofDevice) this.#ofDevice.set(deviceId, (ofDevice = new Map()));
@@ -82,7 +83,11 @@ export class RaisedAlerts {
   }
 
   /** Number of the alert that comes back, when it was cleared only a moment before. */
-  comesBack(deviceId: string, alert: Pick<RaisedAlert, 'source' | 'name'>, atMs: number): number | undefined {
+  comesBack(
+    deviceId: string,
+    alert: Pick<RaisedAlert, 'source' | 'name'>,
+    atMs: EpochMs,
+  ): number | undefined {
     const cleared = this.#cleared.get(`${deviceId} ${keyOf(alert)}`);
     if (!cleared || Math.abs(atMs - cleared.clearedAtMs) >= this.#limits.sameAlertMs) return undefined;
     return cleared.number;

@@ -7,6 +7,7 @@ import { Emitter } from '../../lib/emitter.ts';
 import { notFound } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { Rates } from '../../lib/rates.ts';
+import type { EpochMs } from '../../lib/time.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
 import { RetentionLoop, type ScarceRoom } from '../../platform/retention/index.ts';
@@ -41,7 +42,7 @@ interface Turn {
   readonly kind: 'RAISED' | 'CLEARED';
   readonly name: string;
   readonly source: AlertSource;
-  readonly atMs: number;
+  readonly atMs: EpochMs;
 }
 
 export class Alerts {
@@ -217,7 +218,7 @@ export class Alerts {
         this.#turn(device, [{ ...IS_OFFLINE, kind: 'RAISED', atMs: clock.wallMs() - awayMs }]);
   }
 
-  #clearOffline(device: Device, atMs: number): void {
+  #clearOffline(device: Device, atMs: EpochMs): void {
     if (this.#raised.has(device.id, IS_OFFLINE))
       this.#turn(device, [{ ...IS_OFFLINE, kind: 'CLEARED', atMs }]);
   }

@@ -1,5 +1,6 @@
 /** Rows of alerts. */
 import { and, asc, count, desc, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
+import type { EpochMs } from '../../lib/time.ts';
 import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
 import { type Database, given, placeholders, present, restampOf } from '../../platform/sqlite/index.ts';
 import type { Alert, AlertFilter } from './model.ts';
@@ -87,10 +88,10 @@ function createWriter(orm: Orm) {
         ...added,
       }),
     /** These return the alert as it is then; undefined when there is none, or nothing to change. */
-    clear: (of: number, atMs: number): Alert | undefined => changed(clear.all({ number: of, atMs })),
+    clear: (of: number, atMs: EpochMs): Alert | undefined => changed(clear.all({ number: of, atMs })),
     raiseAgain: (of: number): Alert | undefined => changed(raiseAgain.all({ number: of })),
     setLasting: (of: number): Alert | undefined => changed(setLasting.all({ number: of })),
-    acknowledge: (of: number, atMs: number, by: string): Alert | undefined =>
+    acknowledge: (of: number, atMs: EpochMs, by: string): Alert | undefined =>
       changed(acknowledge.all({ number: of, atMs, by })),
   };
 }

@@ -1,6 +1,7 @@
 /** Table of state.db with the alerts of devices. */
 import { sql } from 'drizzle-orm';
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { EpochMs } from '../../lib/time.ts';
 import { rowRules } from '../../platform/sqlite/index.ts';
 
 /** Lowest first, as manifests name them (docs/interface/blueprints.md#alerts). */
@@ -25,10 +26,10 @@ export const alert = sqliteTable('alert', {
   isLasting: integer('is_lasting', { mode: 'boolean' }).notNull(),
   /** 1, and one more for each time that it came back within a moment. */
   timesRaised: integer('times_raised').notNull(),
-  raisedAtMs: integer('raised_at_ms').notNull(),
+  raisedAtMs: integer('raised_at_ms').$type<EpochMs>().notNull(),
   /** NULL: it is raised. */
-  clearedAtMs: integer('cleared_at_ms'),
-  acknowledgedAtMs: integer('acknowledged_at_ms'),
+  clearedAtMs: integer('cleared_at_ms').$type<EpochMs>(),
+  acknowledgedAtMs: integer('acknowledged_at_ms').$type<EpochMs>(),
   /** Name of the user, token or rule. */
   acknowledgedBy: text('acknowledged_by'),
 });

@@ -1,5 +1,6 @@
 /** What somebody far away needs to find a fault, and nothing that opens a door. */
 import { withoutSecrets } from '../../lib/redaction.ts';
+import type { EpochMs } from '../../lib/time.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Host } from '../../platform/host/index.ts';
@@ -15,7 +16,7 @@ export interface ReportOptions {
   /** As they are in effect. */
   options: Readonly<Record<string, unknown>>;
   /** Checked copies of state.db on this disk, the newest first. */
-  copies: () => readonly { madeAtMs: number }[];
+  copies: () => readonly { madeAtMs: EpochMs }[];
   /** Newest lines of the service log. */
   recentLog: () => readonly string[];
   /** Texts that must not leave the box, wherever they stand. */

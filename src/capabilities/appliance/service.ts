@@ -4,6 +4,7 @@
  */
 import { LIMITS } from '../../lib/limits.ts';
 import type { Problem } from '../../lib/errors.ts';
+import type { DurationMs, DurationS, EpochMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Host } from '../../platform/host/index.ts';
 import type { Log } from '../../platform/log/index.ts';
@@ -55,7 +56,7 @@ export interface PartsStatus {
   /** Why the version that was installed last went away by itself. */
   updateFailure: string | undefined;
   /** Of the target that is furthest behind. */
-  targetsLagS: number;
+  targetsLagS: DurationS;
   /** Of all targets. */
   targetsLagSamples: number;
   /** Of what they carry besides telemetry. */
@@ -64,7 +65,7 @@ export interface PartsStatus {
   missingPrograms: readonly string[];
   /** Of backups by plan: the last good one, why the last try failed, and whether there was none for too long. */
   backup: {
-    goodAtMs?: number | null;
+    goodAtMs?: EpochMs | null;
     fault?: string | null;
     isOverdue: boolean;
   };
@@ -93,10 +94,10 @@ export class Appliance {
   readonly #log: Log;
   readonly #memory;
   readonly #delay;
-  readonly #startedMs: number;
+  readonly #startedMs: MonotonicMs;
   readonly #writing: WritingRate;
   #timer: Timer | undefined;
-  #previous: { values: number; atMs: number };
+  #previous: { values: number; atMs: MonotonicMs };
   readonly #restarts = new Rise(RESTART_SHOWN_MS);
   readonly #removals = new Rise(LIMITS.history.removalShownMs);
   readonly #damages = new Rise(LIMITS.history.damageShownMs);
@@ -209,7 +210,7 @@ export class Appliance {
   }
 
   /** Values per second since it was last asked. */
-  #telemetryRate(values: number, nowMs: number): number {
+  #telemetryRate(values: number, nowMs: MonotonicMs): number {
     const elapsedS = (nowMs - this.#previous.atMs) / 1_000;
     const rate = elapsedS > 0 ? (values - this.#previous.values) / elapsedS : 0;
     this.#previous = { values, atMs: nowMs };
@@ -262,15 +263,15 @@ export class Appliance {
 
 /** Whether a count since the start has grown not long ago. */
 class Rise {
-  readonly #shownMs: number;
+  readonly #shownMs: DurationMs;
   #count = 0;
-  #lastMs = -Infinity;
+  #lastMs: MonotonicMs = -Infinity;
 
-  constructor(shownMs: number) {
+  constructor(shownMs: DurationMs) {
     this.#shownMs = shownMs;
   }
 
-  isRecent(count: number, nowMs: number): boolean {
+  isRecent(count: number, nowMs: MonotonicMs): boolean {
     if (count > this.#count) this.#lastMs = nowMs;
     this.#count = count;
     return nowMs - this.#lastMs < this.#shownMs;
@@ -306,7 +307,7 @@ const named = (reasons: readonly { name: string; reason: string }[]): string =>
 
 const NO_BACKUP = 'No backup was made by plan for longer than the plan allows.';
 
-function ageHours(goodAtMs: number | null | undefined, clock: Clock): number | undefined {
+function ageHours(goodAtMs: EpochMs | null | undefined, clock: Clock): number | undefined {
   return goodAtMs === null || goodAtMs === undefined
     ? undefined
     : Math.max(0, Math.floor((clock.wallMs() - goodAtMs) / 3_600_000));

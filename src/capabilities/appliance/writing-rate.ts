@@ -1,4 +1,5 @@
 /** What the gateway writes to its flash card in a day, from how much it has written since its start. */
+import type { MonotonicMs } from '../../lib/time.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 
 const DAY_MS = 86_400_000;
@@ -9,7 +10,7 @@ const SPAN_MIN_MS = 1_800_000;
 export class WritingRate {
   readonly #total;
   /** One an hour, of the last day; bytes since the start of the process. */
-  #points: { atMs: number; bytes: number }[] = [];
+  #points: { atMs: MonotonicMs; bytes: number }[] = [];
 
   constructor(metrics: Metrics) {
     this.#total = metrics.gauge(
@@ -19,7 +20,7 @@ export class WritingRate {
   }
 
   /** Bytes a day, at the rate of the last day; undefined: not known yet. */
-  perDay(bytes: number | undefined, nowMs: number): number | undefined {
+  perDay(bytes: number | undefined, nowMs: MonotonicMs): number | undefined {
     if (bytes === undefined) return undefined;
     this.#total.set(bytes);
     const last = this.#points.at(-1);

@@ -1,4 +1,5 @@
 /** The audit trail: who changed or commanded what, when, from where, with what result. Never a secret. */
+import type { EpochMs } from '../../lib/time.ts';
 
 export const ORIGIN_KINDS = ['token', 'user', 'rule', 'device', 'target', 'anonymous', 'local'] as const;
 
@@ -17,7 +18,7 @@ export const NOBODY = { kind: 'anonymous', id: 'anonymous', name: 'anonymous' } 
 export const OMITTED_REFUSALS = 'refusals_omitted';
 
 export interface AuditEntry {
-  readonly atMs: number;
+  readonly atMs: EpochMs;
   readonly origin: AuditOrigin;
   /** Name of the operation, as in the description of the interface; `admin_…` for a local command. */
   readonly operation: string;
@@ -36,8 +37,8 @@ export interface StoredEntry extends AuditEntry {
 
 /** An absent filter does not restrict. */
 export interface AuditFilter {
-  fromMs?: number | undefined;
-  beforeMs?: number | undefined;
+  fromMs?: EpochMs | undefined;
+  beforeMs?: EpochMs | undefined;
   /** Id or name of who did it. */
   origin?: string | undefined;
   operation?: string | undefined;

@@ -1,6 +1,7 @@
 /** Records what was changed or commanded, and by whom. */
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { cutToBytes } from '../../lib/text.ts';
+import type { EpochMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Answered } from '../../platform/http/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
@@ -131,7 +132,7 @@ export class Audit {
   }
 
   /** When `operation` was last done, not refused; undefined: never, as far as entries are kept. */
-  lastDoneMs(operation: string): number | undefined {
+  lastDoneMs(operation: string): EpochMs | undefined {
     return this.#store.lastDoneMs(operation);
   }
 
@@ -201,7 +202,7 @@ function shortened(target: AuditEntry['target'], limits: Limits['audit']): Audit
   return Object.fromEntries(entries) as Record<string, string>;
 }
 
-function entryOf(answered: Answered, atMs: number, limits: Limits['audit']): AuditEntry {
+function entryOf(answered: Answered, atMs: EpochMs, limits: Limits['audit']): AuditEntry {
   return {
     atMs,
     origin: answered.principal?.origin ?? NOBODY,

@@ -1,5 +1,6 @@
 /** Rows of the audit trail. */
 import { and, asc, count, desc, eq, gte, lt, max, type SQL, sql } from 'drizzle-orm';
+import type { EpochMs } from '../../lib/time.ts';
 import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
 import { type Database, placeholdersBut, present, restampOf } from '../../platform/sqlite/index.ts';
 import type { AuditEntry, AuditFilter, StoredEntry } from './model.ts';
@@ -54,7 +55,7 @@ export function createAuditStore({ orm }: Database) {
       below.all({ ...parametersOf(filter), number: before, limit }).map(present),
     count: (filter: AuditFilter): number => counted.get(parametersOf(filter))?.count ?? 0,
     /** When `name` was last done; undefined: never, as far as entries are kept. */
-    lastDoneMs: (name: string): number | undefined => lastDone.get({ operation: name })?.atMs,
+    lastDoneMs: (name: string): EpochMs | undefined => lastDone.get({ operation: name })?.atMs,
     newestNumber: (): number => newest.get()?.number ?? 0,
     ...cleaningStatements(orm),
   };

@@ -1,12 +1,13 @@
 /** Table of state.db that holds who changed or commanded what. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { EpochMs } from '../../lib/time.ts';
 import { rowRules } from '../../platform/sqlite/index.ts';
 import { type AuditEntry, ORIGIN_KINDS } from './model.ts';
 
 export const audit = sqliteTable('audit', {
   /** Grows with every entry, whatever the wall clock says. */
   number: integer('number').primaryKey(),
-  atMs: integer('at_ms').notNull(),
+  atMs: integer('at_ms').$type<EpochMs>().notNull(),
   originKind: text('origin_kind', { enum: ORIGIN_KINDS }).notNull(),
   originId: text('origin_id').notNull(),
   originName: text('origin_name').notNull(),

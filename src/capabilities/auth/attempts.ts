@@ -10,6 +10,7 @@
  */
 import { type GatewayError, tooManyRequests, unavailable } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
+import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 
 const FIRST_DELAY_MS = 1_000;
@@ -28,14 +29,14 @@ interface Pace {
   /** Failures before the next attempt waits. */
   readonly freeFailures: number;
   /** The delay doubles from 1 s to this. */
-  readonly delayMaxMs: number;
+  readonly delayMaxMs: DurationMs;
   /** Attempts that wait at once. */
   readonly places: number;
 }
 
 interface Lane {
   failures: number;
-  failedAtMs: number;
+  failedAtMonotonicMs: MonotonicMs;
   waiting: number;
   turn: Promise<unknown>;
   /** Of these failures, those at each account, for its success to forgive. */
@@ -132,7 +133,7 @@ export class Attempts {
   #newLane(): Lane {
     return {
       failures: 0,
-      failedAtMs: this.#clock.monotonicMs(),
+      failedAtMonotonicMs: this.#clock.monotonicMs(),
       waiting: 0,
       turn: Promise.resolve(),
       byAccount: new Map(),
@@ -151,7 +152,7 @@ export class Attempts {
 
   #fail(lane: Lane, account: string): void {
     lane.failures++;
-    lane.failedAtMs = this.#clock.monotonicMs();
+    lane.failedAtMonotonicMs = this.#clock.monotonicMs();
     const { byAccount } = lane;
     if (byAccount.has(account) || byAccount.size < this.#limits.accountsPerAddress)
       byAccount.set(account, (byAccount.get(account) ?? 0) + 1);
@@ -191,8 +192,8 @@ export class Attempts {
   }
 
   /** Until the next attempt is judged, counted from the last failure. */
-  #remainingMs(lane: Lane, { freeFailures, delayMaxMs }: Pace): number {
-    const sinceMs = this.#clock.monotonicMs() - lane.failedAtMs;
+  #remainingMs(lane: Lane, { freeFailures, delayMaxMs }: Pace): DurationMs {
+    const sinceMs = this.#clock.monotonicMs() - lane.failedAtMonotonicMs;
     if (sinceMs >= this.#limits.failureForgottenMs) {
       lane.failures = 0;
       lane.byAccount.clear();

@@ -4,6 +4,7 @@
  */
 import { type Principal } from '../../platform/http/index.ts';
 import { type Role, roleIncludes } from '../../lib/role.ts';
+import type { EpochMs } from '../../lib/time.ts';
 
 /** VENDOR and SYSTEM are never given to anybody. */
 export const ISSUABLE_ROLES = ['READONLY', 'USER', 'OWNER', 'INSTALLER'] as const satisfies readonly Role[];
@@ -17,7 +18,7 @@ export interface User {
   readonly role: IssuableRole;
   /** False after access was reset: no login until the box is claimed again or a password is set. */
   readonly hasPassword: boolean;
-  readonly createdAtMs: number;
+  readonly createdAtMs: EpochMs;
 }
 
 /** TOKEN: made by a person or program for a purpose. SESSION: made by a login. */
@@ -34,11 +35,11 @@ export interface TokenRecord {
   readonly user?: { readonly id: string; readonly name: string; readonly role: IssuableRole };
   /** The token that made it; it ends with that one. */
   readonly parentId?: string;
-  readonly createdAtMs: number;
+  readonly createdAtMs: EpochMs;
   /** Absent: valid until revoked. */
-  readonly expiresAtMs?: number;
+  readonly expiresAtMs?: EpochMs;
   /** Within an hour. */
-  readonly lastUsedAtMs?: number;
+  readonly lastUsedAtMs?: EpochMs;
 }
 
 /** A token that was just made: the only time its text is known. */

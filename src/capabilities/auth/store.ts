@@ -1,5 +1,6 @@
 /** Rows of users, access tokens and the claim. */
 import { and, count, eq, isNotNull, ne, type SQL, sql } from 'drizzle-orm';
+import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import { type Database, given, placeholders, present, upsert } from '../../platform/sqlite/index.ts';
 import type { IssuableRole, TokenKind, TokenRecord, User } from './model.ts';
 import { accessToken, claim, userAccount } from './tables.ts';
@@ -92,10 +93,10 @@ function tokenWriter({ orm }: Database) {
     /** The oldest sessions of a user, so that `kept` remain. */
     removeOldSessions: (owner: string, kept: number): void =>
       void removeOldSessions.run({ userId: owner, kept }),
-    setLastUsed: (wanted: string, lastUsedAtMs: number): void =>
+    setLastUsed: (wanted: string, lastUsedAtMs: EpochMs): void =>
       void setLastUsed.run({ id: wanted, lastUsedAtMs }),
     /** Moves birth and expiry together. */
-    shift: (wanted: string, byMs: number): void => void shift.run({ id: wanted, byMs }),
+    shift: (wanted: string, byMs: DurationMs): void => void shift.run({ id: wanted, byMs }),
   };
 }
 
@@ -148,7 +149,7 @@ function claimStatements({ orm }: Database) {
   const remove = orm.delete(claim).prepare();
   return {
     codeHash: (): Buffer | undefined => select.get()?.codeSha256,
-    put: (codeSha256: Buffer, createdAtMs: number): void => void put.run({ id: 1, codeSha256, createdAtMs }),
+    put: (codeSha256: Buffer, createdAtMs: EpochMs): void => void put.run({ id: 1, codeSha256, createdAtMs }),
     remove: (): void => void remove.run(),
   };
 }

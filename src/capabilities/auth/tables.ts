@@ -1,6 +1,7 @@
 /** Tables of state.db that say who may do what. Secrets are hashes only. */
 import { sql } from 'drizzle-orm';
 import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { EpochMs } from '../../lib/time.ts';
 import { rowRules } from '../../platform/sqlite/index.ts';
 import { ISSUABLE_ROLES, TOKEN_KINDS } from './model.ts';
 
@@ -11,7 +12,7 @@ export const userAccount = sqliteTable('user_account', {
   role: text('role', { enum: ISSUABLE_ROLES }).notNull(),
   /** argon2id in PHC form; NULL after access was reset, until the box is claimed again. */
   passwordHash: text('password_hash'),
-  createdAtMs: integer('created_at_ms').notNull(),
+  createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
 });
 
 export const accessToken = sqliteTable('access_token', {
@@ -24,16 +25,16 @@ export const accessToken = sqliteTable('access_token', {
   userId: text('user_id'),
   /** The token that made it. */
   parentId: text('parent_id'),
-  createdAtMs: integer('created_at_ms').notNull(),
-  expiresAtMs: integer('expires_at_ms'),
-  lastUsedAtMs: integer('last_used_at_ms'),
+  createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
+  expiresAtMs: integer('expires_at_ms').$type<EpochMs>(),
+  lastUsedAtMs: integer('last_used_at_ms').$type<EpochMs>(),
 });
 
 /** One row while the box waits to be claimed; claiming deletes it. */
 export const claim = sqliteTable('claim', {
   id: integer('id').primaryKey(),
   codeSha256: blob('code_sha256', { mode: 'buffer' }).notNull(),
-  createdAtMs: integer('created_at_ms').notNull(),
+  createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
 });
 
 /** What cannot be read gives no access: nothing is repaired. */

@@ -9,6 +9,7 @@ import type { Limits } from '../../lib/limits.ts';
 import { correctStamp, type Clock, type StampCorrection } from '../../platform/clock/index.ts';
 import { type Principal } from '../../platform/http/index.ts';
 import { type Role, roleIncludes, ROLES } from '../../lib/role.ts';
+import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import {
@@ -29,7 +30,7 @@ interface TokenRequest {
   name: string;
   role: IssuableRole;
   /** Absent: valid until revoked, or as long as the token that makes it. */
-  lifetimeMs?: number | undefined;
+  lifetimeMs?: DurationMs | undefined;
 }
 
 interface TokensOptions {
@@ -54,7 +55,7 @@ export class Tokens {
   /** Tokens that were valid at the last sweep, or have been used since, and their roles. */
   #known = new Map<string, IssuableRole>();
   #version = -1;
-  #nextExpiryMs = Infinity;
+  #nextExpiryMs: EpochMs = Infinity;
   /** By their text, as they were read, and the persons behind them: valid ones only, so that there are few. */
   readonly #read = new Map<string, { token: TokenRecord; person: string }>();
   #readVersion = -1;

@@ -1,4 +1,5 @@
 /** When backups are due, and what they are called. */
+import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import type { backupOutcome, backupPlan } from './tables.ts';
 
 export type BackupPlan = Omit<typeof backupPlan.$inferSelect, 'id'>;
@@ -28,7 +29,7 @@ const DAY_MS = 86_400_000;
 export function isDue(
   plan: BackupPlan,
   outcome: BackupOutcome | undefined,
-  now: { wallMs: number; timeZone: string; retryMs: number },
+  now: { wallMs: EpochMs; timeZone: string; retryMs: DurationMs },
 ): boolean {
   if (plan.schedule === 'OFF') return false;
   const sinceTryMs = outcome ? now.wallMs - outcome.triedAtMs : undefined;
@@ -49,7 +50,7 @@ export function isDue(
 }
 
 /** Whether the plan has given no good backup for longer than it allows. */
-export function isOverdue(plan: BackupPlan, outcome: BackupOutcome | undefined, wallMs: number): boolean {
+export function isOverdue(plan: BackupPlan, outcome: BackupOutcome | undefined, wallMs: EpochMs): boolean {
   if (plan.schedule === 'OFF') return false;
   const sinceMs = Math.max(outcome?.goodAtMs ?? 0, plan.changedAtMs);
   // Of a clock that was ahead: how long ago it was is not known, how the last try ended is.
@@ -57,7 +58,7 @@ export function isOverdue(plan: BackupPlan, outcome: BackupOutcome | undefined, 
   return wallMs - sinceMs > plan.alertAfterDays * DAY_MS;
 }
 
-function localTime(wallMs: number, timeZone: string): { day: number; minute: number } {
+function localTime(wallMs: EpochMs, timeZone: string): { day: number; minute: number } {
   const local = Temporal.Instant.fromEpochMilliseconds(Math.floor(wallMs)).toZonedDateTimeISO(timeZone);
   const day = Date.UTC(local.year, local.month - 1, local.day) / DAY_MS;
   return { day, minute: local.hour * 60 + local.minute };
@@ -71,7 +72,7 @@ export interface BackupOwner {
 }
 
 /** Without a colon, which file systems of sticks do not take. */
-export function backupName({ id, slug }: BackupOwner, wallMs: number): string {
+export function backupName({ id, slug }: BackupOwner, wallMs: EpochMs): string {
   const stamp = new Date(wallMs).toISOString().slice(0, 19).replaceAll(/[-:]/g, '');
   return `${slug}-${keyOf(id)}-${stamp}Z.backup`;
 }

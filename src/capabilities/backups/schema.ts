@@ -1,6 +1,7 @@
 /** Backups on the wire. */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
+import type { EpochMs } from '../../lib/time.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { shape } from '../../platform/http/index.ts';
 import { formatMinute, parseMinute } from './model.ts';
@@ -145,7 +146,7 @@ export const backupShapes = {
   }),
 };
 
-const instantOf = (epochMs: number | null | undefined): string | null =>
+const instantOf = (epochMs: EpochMs | null | undefined): string | null =>
   epochMs === null || epochMs === undefined ? null : formatTimestamp(epochMs);
 
 export function planToWire({

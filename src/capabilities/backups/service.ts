@@ -3,6 +3,7 @@ import { gatewayError, invalidBody, messageOf } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { slugFromName } from '../../lib/slug.ts';
 import { canonicalTimeZone } from '../../lib/time-zone.ts';
+import type { EpochMs, MonotonicMs } from '../../lib/time.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import {
   BackupError,
@@ -45,7 +46,7 @@ interface BackupsOptions extends Omit<BackupOptions, 'historyPath' | 'signal' | 
   /** Telemetry and logs: where, and what they take on the disk now. */
   history: { path: string; usedBytes: () => number };
   /** When somebody last took one by hand, of what is still known. */
-  lastTakenMs: () => number | undefined;
+  lastTakenMs: () => EpochMs | undefined;
   /** Of the disk with the data. */
   freeBytes: () => number;
   /** A prepared restore is taken over by the next start. */
@@ -60,7 +61,7 @@ export interface PlanStatus {
   plan: BackupPlan;
   outcome: BackupOutcome | undefined;
   /** By hand. */
-  takenAtMs: number | undefined;
+  takenAtMs: EpochMs | undefined;
   isRunning: boolean;
   isOverdue: boolean;
   /** Public key of the gateway, for the other machine; undefined: it is not needed. */
@@ -76,9 +77,8 @@ export class Backups {
   readonly #opener: BackupOpener;
   readonly #stopping = new AbortController();
   #keyAsked: Promise<string> | undefined;
-  /** On the monotonic clock. */
-  #uploadedAtMs: number | undefined;
-  #failedAtMs: number | undefined;
+  #uploadedAtMonotonicMs: MonotonicMs | undefined;
+  #failedAtMonotonicMs: MonotonicMs | undefined;
   #isBusy = false;
   #isRunning = false;
   #timer: Timer | undefined;
@@ -191,7 +191,7 @@ export class Backups {
   async upload(stream: ReadableStream<Uint8Array>): Promise<number> {
     try {
       const sizeBytes = await keepUpload(this.#options.dataDir, stream);
-      this.#uploadedAtMs = this.#options.clock.monotonicMs();
+      this.#uploadedAtMonotonicMs = this.#options.clock.monotonicMs();
       return sizeBytes;
     } catch (error) {
       throw asDiskFault(error);
@@ -242,7 +242,8 @@ export class Backups {
     const { retryMs } = this.#limits;
     if (!clock.isSet()) return false;
     // Of a failure that could not be stored.
-    if (this.#failedAtMs !== undefined && clock.monotonicMs() - this.#failedAtMs < retryMs) return false;
+    if (this.#failedAtMonotonicMs !== undefined && clock.monotonicMs() - this.#failedAtMonotonicMs < retryMs)
+      return false;
     const timeZone = canonicalTimeZone(site.get().timezone) ?? 'UTC';
     return isDue(this.#plan(), this.#store.outcome(), { wallMs: clock.wallMs(), timeZone, retryMs });
   }
@@ -250,9 +251,9 @@ export class Backups {
   /** It may be as large as the whole history. */
   #forgetUpload(): void {
     const { clock, dataDir } = this.#options;
-    if (this.#uploadedAtMs === undefined) return;
-    if (clock.monotonicMs() - this.#uploadedAtMs < this.#limits.uploadKeptMs) return;
-    this.#uploadedAtMs = undefined;
+    if (this.#uploadedAtMonotonicMs === undefined) return;
+    if (clock.monotonicMs() - this.#uploadedAtMonotonicMs < this.#limits.uploadKeptMs) return;
+    this.#uploadedAtMonotonicMs = undefined;
     discardUpload(dataDir);
   }
 
@@ -279,7 +280,7 @@ export class Backups {
         triedAtMs: startedMs,
         fault: null,
       });
-      this.#failedAtMs = undefined;
+      this.#failedAtMonotonicMs = undefined;
       this.#runs.inc({ result: 'good' });
       this.#log.info('backup made', { name, size_bytes: sizeBytes });
       for (const old of namesToRemove(await target.names(), owner, plan.keep, name)) await target.remove(old);
@@ -312,8 +313,8 @@ export class Backups {
     }
   }
 
-  #putFailure(fault: string, triedAtMs: number): void {
-    this.#failedAtMs = this.#options.clock.monotonicMs();
+  #putFailure(fault: string, triedAtMs: EpochMs): void {
+    this.#failedAtMonotonicMs = this.#options.clock.monotonicMs();
     try {
       const { goodAtMs = null, goodName = null, goodBytes = null } = this.#store.outcome() ?? {};
       this.#put({ goodAtMs, goodName, goodBytes, triedAtMs, fault });

@@ -1,5 +1,6 @@
 /** Tables of state.db with the plan of backups and what came of it. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { EpochMs } from '../../lib/time.ts';
 import { rowRules } from '../../platform/sqlite/index.ts';
 
 export const SCHEDULES = ['OFF', 'DAILY', 'WEEKLY'] as const;
@@ -23,16 +24,16 @@ export const backupPlan = sqliteTable('backup_plan', {
   /** Backups left at the target. */
   keep: integer('keep').notNull(),
   alertAfterDays: integer('alert_after_days').notNull(),
-  changedAtMs: integer('changed_at_ms').notNull(),
+  changedAtMs: integer('changed_at_ms').$type<EpochMs>().notNull(),
 });
 
 export const backupOutcome = sqliteTable('backup_outcome', {
   id: integer('id').primaryKey(),
   /** The last one that was opened and checked at its place. */
-  goodAtMs: integer('good_at_ms'),
+  goodAtMs: integer('good_at_ms').$type<EpochMs>(),
   goodName: text('good_name'),
   goodBytes: integer('good_bytes'),
-  triedAtMs: integer('tried_at_ms').notNull(),
+  triedAtMs: integer('tried_at_ms').$type<EpochMs>().notNull(),
   /** Why the last try failed; NULL: it did not. */
   fault: text('fault'),
 });

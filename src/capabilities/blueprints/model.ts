@@ -1,8 +1,9 @@
 /** Blueprint records and what is asked of them. Source: docs/interface/http.md#blueprints-and-profiles. */
+import type { EpochMs } from '../../lib/time.ts';
 
 export interface Blueprint {
   id: string;
-  createdAtMs: number;
+  createdAtMs: EpochMs;
 }
 
 /** Fixed ids of the blueprints that every gateway has. */

@@ -1,5 +1,6 @@
 /** Rows of blueprints and of uploaded profiles. */
 import { and, asc, count, desc, eq, ne, or, sql } from 'drizzle-orm';
+import type { EpochMs } from '../../lib/time.ts';
 import { type Database, excluded, given, placeholders, upsert } from '../../platform/sqlite/index.ts';
 import type { CompiledManifest } from './manifest.ts';
 import type { Blueprint } from './model.ts';
@@ -143,12 +144,12 @@ function profileStatements(orm: Database['orm']) {
   const put = upsert({ orm }, deviceProfile);
   return {
     /** Path below the profile tree → what was uploaded. */
-    profiles: (): Map<string, { content: string; uploadedAtMs: number }> =>
+    profiles: (): Map<string, { content: string; uploadedAtMs: EpochMs }> =>
       new Map(
         select.all().map((row) => [row.path, { content: row.content, uploadedAtMs: row.uploadedAtMs }]),
       ),
     removeProfile: (at: string): void => void remove.run({ path: at }),
-    putProfile: (at: string, text: string, atMs: number): void =>
+    putProfile: (at: string, text: string, atMs: EpochMs): void =>
       void put.run({ path: at, content: text, uploadedAtMs: atMs }),
   };
 }

@@ -1,12 +1,13 @@
 /** Tables of state.db that hold blueprints and uploaded device profiles. */
 import { sql } from 'drizzle-orm';
 import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { EpochMs } from '../../lib/time.ts';
 import { rowRules } from '../../platform/sqlite/index.ts';
 
 export const blueprint = sqliteTable('blueprint', {
   id: text('id').primaryKey(),
   source: text('source', { enum: ['built_in', 'uploaded'] }).notNull(),
-  createdAtMs: integer('created_at_ms').notNull(),
+  createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
   /** Of a built-in one: what it was compiled from and by. */
   fingerprint: text('fingerprint'),
   /** Compiled manifest as JSON. */
@@ -28,7 +29,7 @@ export const deviceProfile = sqliteTable('device_profile', {
   /** Below the profile tree: energy/battery.yml. */
   path: text('path').primaryKey(),
   content: text('content').notNull(),
-  uploadedAtMs: integer('uploaded_at_ms').notNull(),
+  uploadedAtMs: integer('uploaded_at_ms').$type<EpochMs>().notNull(),
 });
 
 /** Names, and maps of names: what everybody who reads a compiled manifest relies on. */

@@ -5,6 +5,7 @@
 import { Emitter } from '../../lib/emitter.ts';
 import { tooManyRequests } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
+import type { DurationMs, EpochMs, MonotonicMs } from '../../lib/time.ts';
 import type { Timer } from '../../platform/clock/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
 import {
@@ -48,15 +49,15 @@ interface Entry {
   timer: Timer | undefined;
   responseCount: number;
   responseSizeBytes: number;
-  newestReceivedAtMs: number;
+  newestReceivedAtMs: EpochMs;
   /** Monotonic time of the request or of the last response. */
-  answeredMs: number;
+  answeredMs: MonotonicMs;
 }
 
 interface InFlightOptions extends Instruments {
   buffer: ResponseBuffer;
   limits: Limits['commands'];
-  timeoutMs: number;
+  timeoutMs: DurationMs;
 }
 
 export class InFlight {

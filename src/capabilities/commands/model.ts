@@ -12,6 +12,7 @@
 import type { CompiledCommand, CompiledManifest } from '../blueprints/index.ts';
 import type { Principal } from '../../platform/http/index.ts';
 import type { Role } from '../../lib/role.ts';
+import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import type { ResponseState } from '../../protocol/command.ts';
 
 /** The states that an execution can really have. */
@@ -24,7 +25,7 @@ type ExecutionState = (typeof EXECUTION_STATES)[number];
 export interface CommandResponse {
   state: ResponseState;
   payload: Record<string, unknown>;
-  receivedAtMs: number;
+  receivedAtMs: EpochMs;
 }
 
 /** One command and what became of it. */
@@ -33,7 +34,7 @@ export interface Execution {
   readonly deviceId: string;
   readonly state: OwnState;
   readonly ephemeral: boolean;
-  readonly createdAtMs: number;
+  readonly createdAtMs: EpochMs;
   readonly request: {
     /** As the caller wrote it: the command's name or one of its aliases. */
     readonly name: string;
@@ -153,7 +154,7 @@ export function isFinished(state: OwnState): boolean {
 }
 
 /** `message` of the ERROR response that the gateway writes when the device does not. */
-export function failureMessage(input: Input, timeoutMs: number): string {
+export function failureMessage(input: Input, timeoutMs: DurationMs): string {
   switch (input) {
     case 'silence':
       return `The device did not answer within ${timeoutMs / 1_000} s.`;
@@ -209,8 +210,8 @@ export interface ExecutionFilter {
   /** `deviceId/manifestName` that the caller must not see. */
   hidden: readonly string[];
   retention: Retention;
-  createdFromMs?: number | undefined;
-  createdBeforeMs?: number | undefined;
+  createdFromMs?: EpochMs | undefined;
+  createdBeforeMs?: EpochMs | undefined;
   states?: readonly ExecutionState[] | undefined;
   /** Names as requested or as in the manifest. */
   names?: readonly string[] | undefined;

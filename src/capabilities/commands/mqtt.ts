@@ -1,5 +1,6 @@
 /** Command responses from devices to the executions they answer. */
 import type { Limits } from '../../lib/limits.ts';
+import type { EpochMs } from '../../lib/time.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import { type CommandResponseMessage, decodeCommandResponse } from '../../protocol/command.ts';
@@ -113,7 +114,7 @@ function isEnd({ state }: CommandResponseMessage, current: Parameters<typeof isF
   return !isFinished(current) && (state === 'SUCCEEDED' || state === 'ERROR');
 }
 
-function givenBy(response: CommandResponseMessage, receivedAtMs: number): GivenResponse {
+function givenBy(response: CommandResponseMessage, receivedAtMs: EpochMs): GivenResponse {
   const { state, payload, payloadText } = response;
   return { state, payload, payloadText, receivedAtMs };
 }

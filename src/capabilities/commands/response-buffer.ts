@@ -3,6 +3,7 @@
  * (acknowledgement, waiting callers, events) runs after the sync.
  */
 import { unavailable } from '../../lib/errors.ts';
+import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
 import type { GroupCommit } from '../../platform/sqlite/index.ts';
 import type { CommandStore, NewResponse } from './store.ts';
@@ -20,7 +21,7 @@ interface ResponseBufferOptions extends Instruments {
   store: CommandStore;
   commits: GroupCommit;
   bufferedBytes: number;
-  expediteMs: number;
+  expediteMs: DurationMs;
 }
 
 export class ResponseBuffer {
@@ -110,7 +111,7 @@ export class ResponseBuffer {
   }
 
   /** What of an execution waits for the disk; `newestMs` is 0 when nothing does. */
-  waiting(executionId: string): { count: number; sizeBytes: number; newestMs: number } {
+  waiting(executionId: string): { count: number; sizeBytes: number; newestMs: EpochMs } {
     const own = this.#items.filter(({ response }) => response.executionId === executionId);
     return {
       count: own.length,

@@ -9,6 +9,7 @@ import { randomUUID } from 'node:crypto';
 import { errorOfProblems, gatewayError, unavailable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { type Role, roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
+import type { DurationMs } from '../../lib/time.ts';
 import { type Clock, within } from '../../platform/clock/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
 import type { ScarceRoom } from '../../platform/retention/index.ts';
@@ -71,7 +72,7 @@ interface CommandsOptions extends Instruments {
   devices: Devices;
   connectivity: Pick<Connectivity, 'handle' | 'observe' | 'canReceiveCommands' | 'sendCommandRequest'>;
   /** Silence after which an execution ends as TIMEOUT; default `limits.commands.timeoutMs`. */
-  timeoutMs?: number;
+  timeoutMs?: DurationMs;
   newId?: () => string;
 }
 
@@ -265,7 +266,7 @@ export function executeWithin(
   }: { commands: Pick<Commands, 'execute'>; clock: Pick<Clock, 'monotonicMs' | 'setTimer'> },
   device: Device,
   request: Omit<CommandRequest, 'isFromLua' | 'isWanted'>,
-  { caller, timeoutMs }: { caller: Caller; timeoutMs: number },
+  { caller, timeoutMs }: { caller: Caller; timeoutMs: DurationMs },
 ): Promise<Execution | undefined> {
   const untilMs = clock.monotonicMs() + Math.max(timeoutMs, LIMITS.commands.sentWithinMs);
   const isWanted = (): boolean => clock.monotonicMs() < untilMs;

@@ -1,6 +1,7 @@
 /** Rows of executions and of their responses. */
 import { and, asc, count, desc, eq, gte, lt, not, or, type SQL, sql } from 'drizzle-orm';
 import { unionAll } from 'drizzle-orm/sqlite-core';
+import type { EpochMs } from '../../lib/time.ts';
 import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
 import {
   correctedStamp,
@@ -21,7 +22,7 @@ export interface NewResponse {
   state: ResponseState;
   /** JSON object. */
   payload: string;
-  receivedAtMs: number;
+  receivedAtMs: EpochMs;
   /** The state that the execution has with it; undefined: a late response, which changes nothing. */
   executionState: OwnState | undefined;
 }

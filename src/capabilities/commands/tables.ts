@@ -1,6 +1,7 @@
 /** Tables of state.db that hold command executions and what devices answered. */
 import { sql } from 'drizzle-orm';
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { EpochMs } from '../../lib/time.ts';
 import { rowRules } from '../../platform/sqlite/index.ts';
 import { RESPONSE_STATES } from '../../protocol/command.ts';
 import { type Execution, OWN_STATES } from './model.ts';
@@ -14,7 +15,7 @@ export const execution = sqliteTable('execution', {
   deviceId: text('device_id').notNull(),
   state: text('state', { enum: OWN_STATES }).notNull(),
   ephemeral: integer('ephemeral', { mode: 'boolean' }).notNull(),
-  createdAtMs: integer('created_at_ms').notNull(),
+  createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
   requestedName: text('requested_name').notNull(),
   manifestName: text('manifest_name').notNull(),
   /** Sensitive values masked. */
@@ -32,7 +33,7 @@ export const executionResponse = sqliteTable(
     sequence: integer('sequence').notNull(),
     state: text('state', { enum: RESPONSE_STATES }).notNull(),
     payload: text('payload', { mode: 'json' }).$type<JsonObject>().notNull(),
-    receivedAtMs: integer('received_at_ms').notNull(),
+    receivedAtMs: integer('received_at_ms').$type<EpochMs>().notNull(),
   },
   (table) => [primaryKey({ columns: [table.executionNumber, table.sequence] })],
 );

@@ -1,3 +1,4 @@
+import type { EpochMs } from '../../lib/time.ts';
 import type { DeviceSubject } from '../../protocol/device-topic.ts';
 import type { Device } from '../devices/index.ts';
 
@@ -12,7 +13,7 @@ export interface DeviceMessage {
   body: Record<string, unknown>;
   /** Bytes of the payload, for accounting. */
   sizeBytes: number;
-  receivedAtMs: number;
+  receivedAtMs: EpochMs;
   qos: 0 | 1 | 2;
   /** The client marked it as sent again: whoever must count exactly once compares with what it has. */
   duplicate: boolean;

@@ -4,6 +4,7 @@
  * soon as a sync succeeds.
  */
 import { type Limits, LIMITS } from '../../lib/limits.ts';
+import type { DurationMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 
@@ -17,7 +18,7 @@ interface OwedOptions {
 
 export class Owed {
   readonly #options: OwedOptions;
-  readonly #retryMs: number;
+  readonly #retryMs: DurationMs;
   readonly #tell = new Map<string, () => void>();
   #timer: Timer | undefined;
   #isStopped = false;

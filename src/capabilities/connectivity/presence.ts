@@ -5,11 +5,12 @@
  * heard on its channel lately.
  */
 import type { Limits } from '../../lib/limits.ts';
+import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 
 interface Hearing {
-  atMs: number;
+  atMs: MonotonicMs;
   timer: Timer;
 }
 
@@ -102,7 +103,7 @@ export class Presence {
     this.#devices.setConnectivity(deviceId, 'OFFLINE');
   }
 
-  #arm(deviceId: string, durationMs: number): Timer {
+  #arm(deviceId: string, durationMs: DurationMs): Timer {
     return this.#clock.setTimer(durationMs, () => {
       const hearing = this.#hearings.get(deviceId);
       if (!hearing) return;

@@ -11,6 +11,7 @@ import type { Instruments } from '../../platform/metrics/index.ts';
 import type { MqttBroker, MqttHooks, MqttIdentity, MqttMessage } from '../../platform/mqtt/index.ts';
 import { decodeMessage } from '../../protocol/device-message.ts';
 import type { JsonLimits } from '../../lib/json-reader.ts';
+import type { DurationMs } from '../../lib/time.ts';
 import {
   DEVICE_SUBJECTS,
   commandRequestTopic,
@@ -308,13 +309,13 @@ export class Connectivity {
   #tell(
     device: Device,
     kind: string,
-    intervalMs: number,
+    intervalMs: DurationMs,
     what: Omit<ConnectivityEvents['message_rejected'], 'device'>,
   ): void {
     const nowMs = this.#clock.monotonicMs();
     let told = this.#toldAtMs.get(device.id);
     if (!told) this.#toldAtMs.set(device.id, (told = new Map<string, number>()));
-    if (nowMs - (told.get(kind) ?? -intervalMs) < intervalMs) return;
+    if (nowMs - (told.get(kind) ?? Number.NEGATIVE_INFINITY) < intervalMs) return;
     told.set(kind, nowMs);
     this.events.emit('message_rejected', { device, ...what });
   }

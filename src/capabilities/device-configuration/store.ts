@@ -1,5 +1,6 @@
 /** Rows of configuration values that were set. */
 import { and, sql } from 'drizzle-orm';
+import type { EpochMs } from '../../lib/time.ts';
 import { type Database, given, upsert } from '../../platform/sqlite/index.ts';
 import { parseWritableJson } from '../../protocol/telemetry.ts';
 import type { StoredValue } from './model.ts';
@@ -32,7 +33,7 @@ export function createConfigurationStore({ orm }: Database) {
     group: (id: string, name: string): Map<string, StoredValue> =>
       new Map(selectGroup.all({ deviceId: id, group: name }).map((row) => [row.parameter, row])),
     ofDevice: (id: string): StoredValue[] => selectDevice.all({ deviceId: id }),
-    put: (id: string, stored: StoredValue, updatedAtMs: number): void =>
+    put: (id: string, stored: StoredValue, updatedAtMs: EpochMs): void =>
       void put.run({ ...stored, deviceId: id, updatedAtMs }),
     remove: (id: string, groupName: string, name: string): void =>
       void remove.run({ deviceId: id, group: groupName, parameter: name }),

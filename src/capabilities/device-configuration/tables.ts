@@ -1,6 +1,7 @@
 /** Table of state.db with the values of configuration parameters that were set; defaults are in the manifest. */
 import { sql } from 'drizzle-orm';
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { EpochMs } from '../../lib/time.ts';
 import { rowRules } from '../../platform/sqlite/index.ts';
 
 export const deviceConfiguration = sqliteTable(
@@ -13,7 +14,7 @@ export const deviceConfiguration = sqliteTable(
     /** What the manifest said when it was set. */
     type: text('type').notNull(),
     isSensitive: integer('sensitive', { mode: 'boolean' }).notNull(),
-    updatedAtMs: integer('updated_at_ms').notNull(),
+    updatedAtMs: integer('updated_at_ms').$type<EpochMs>().notNull(),
   },
   (table) => [primaryKey({ columns: [table.deviceId, table.group, table.parameter] })],
 );

@@ -1,12 +1,13 @@
 /** Device log entries. Source: docs/interface/http.md#device-logs; docs/interface/mqtt-devices.md#logs. */
+import type { EpochMs, EpochS } from '../../lib/time.ts';
 import type { LogSeverity } from '../../protocol/device-log.ts';
 
 export interface LogEntry {
   readonly deviceId: string;
   /** Receipt at the broker, the sort key; never decreases per device within one run. */
-  readonly receivedAtMs: number;
+  readonly receivedAtMs: EpochMs;
   /** The device's own time in Unix seconds, when it told one. */
-  readonly deviceTimeS: number | undefined;
+  readonly deviceTimeS: EpochS | undefined;
   readonly severity: LogSeverity;
   readonly message: string;
   /** True: kept for long; false: temporary. */
@@ -17,8 +18,8 @@ export interface LogEntry {
 export interface LogFilter {
   persist?: boolean | undefined;
   severities?: readonly LogSeverity[] | undefined;
-  receivedFromMs?: number | undefined;
-  receivedBeforeMs?: number | undefined;
+  receivedFromMs?: EpochMs | undefined;
+  receivedBeforeMs?: EpochMs | undefined;
 }
 
 /** Whether a live entry passes; instants do not apply to it. */

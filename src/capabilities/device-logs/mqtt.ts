@@ -1,5 +1,6 @@
 /** Log messages of devices: decoded, limited in rate, handed to the log. */
 import type { Limits } from '../../lib/limits.ts';
+import type { MonotonicMs } from '../../lib/time.ts';
 import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
@@ -16,7 +17,7 @@ interface Flow {
   droppedPersistent: boolean;
   /** Runs while dropped entries wait for their summary. */
   summaryTimer: Timer | undefined;
-  malformedUntilMs: number;
+  malformedUntilMs: MonotonicMs;
 }
 
 const MALFORMED_INTERVAL_MS = 60_000;

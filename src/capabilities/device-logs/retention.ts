@@ -4,6 +4,7 @@
  * docs/interface/http.md#device-logs: persistent 90 days or 50 000 per device, ephemeral 24 hours or 5 000.
  */
 import { LIMITS, type Limits } from '../../lib/limits.ts';
+import type { DurationMs } from '../../lib/time.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
 import { RetentionLoop } from '../../platform/retention/index.ts';
 import type { SqlDatabase } from '../../platform/sqlite/index.ts';
@@ -30,7 +31,7 @@ export class LogRetention {
   readonly #options: LogRetentionOptions;
   readonly #loop: RetentionLoop;
   readonly #deleted: { inc: (count: number) => void };
-  readonly #kinds: readonly { persist: boolean; most: number; lifetimeMs: number }[];
+  readonly #kinds: readonly { persist: boolean; most: number; lifetimeMs: DurationMs }[];
   /** Entries per device and kind, counted once and followed from there. */
   readonly #counts = new Map<string, number>();
   #queue: LogDevice[] = [];

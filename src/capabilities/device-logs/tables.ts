@@ -1,5 +1,6 @@
 /** Tables of history.db that hold the logs of devices. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { EpochMs, EpochS } from '../../lib/time.ts';
 
 /** A small number stands for a device in every entry. */
 export const logDevice = sqliteTable('log_device', {
@@ -11,9 +12,9 @@ export const deviceLog = sqliteTable('device_log', {
   id: integer('id').primaryKey(),
   deviceNumber: integer('device_number').notNull(),
   /** Receipt at the broker. */
-  receivedAtMs: integer('received_at_ms').notNull(),
+  receivedAtMs: integer('received_at_ms').$type<EpochMs>().notNull(),
   /** The device's own time, Unix seconds. */
-  deviceTimeS: integer('device_time_s'),
+  deviceTimeS: integer('device_time_s').$type<EpochS>(),
   /** Place in the list of severities. */
   severity: integer('severity').notNull(),
   persist: integer('persist', { mode: 'boolean' }).notNull(),

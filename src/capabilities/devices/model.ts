@@ -1,5 +1,6 @@
 /** Device records. Source: docs/interface/http.md#devices. */
 import type { Role } from '../../lib/role.ts';
+import type { EpochMs } from '../../lib/time.ts';
 
 export const DEVICE_TYPES = [
   'STANDALONE',
@@ -44,9 +45,9 @@ export interface Device {
   readonly type: DeviceType;
   readonly blueprintId: string;
   readonly communication: Communication;
-  readonly createdAtMs: number;
+  readonly createdAtMs: EpochMs;
   /** Changes on name, slug and blueprint; not on telemetry. */
-  readonly updatedAtMs: number;
+  readonly updatedAtMs: EpochMs;
 }
 
 /** What people may change of a device; undefined: as it is. */
@@ -63,10 +64,10 @@ export interface DeviceEvents {
   blueprint_assigned: { device: Device; previousBlueprintId: string };
   device_deleted: { device: Device };
   /** Everything a message brought, known before or not; `null` stands for a property that was removed. */
-  properties_received: { device: Device; values: Record<string, unknown>; receivedAtMs: number };
+  properties_received: { device: Device; values: Record<string, unknown>; receivedAtMs: EpochMs };
   /** A value that a device sent was not taken; `message` is a sentence for a person. */
   property_rejected: { device: Device; property: string; message: string };
-  connectivity_changed: { device: Device; status: ConnectivityStatus; atMs: number };
+  connectivity_changed: { device: Device; status: ConnectivityStatus; atMs: EpochMs };
 }
 
 /**

@@ -8,6 +8,7 @@ import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import { type Role, roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
+import type { EpochMs } from '../../lib/time.ts';
 import type { GroupCommit } from '../../platform/sqlite/index.ts';
 import { checkDeviceValue, type CompiledManifest } from '../blueprints/index.ts';
 import type { Device } from './model.ts';
@@ -22,7 +23,7 @@ const TOO_LARGE = ' too large';
 export interface PropertyMessage {
   device: Device;
   body: Record<string, unknown>;
-  receivedAtMs: number;
+  receivedAtMs: EpochMs;
 }
 
 interface Held {
@@ -31,7 +32,7 @@ interface Held {
   count: number;
   /** Of their names and values as JSON. */
   sizeBytes: number;
-  receivedAtMs: number;
+  receivedAtMs: EpochMs;
   /** Of `values` what the manifest and the role let through, as it was last asked for; until a value changes. */
   shown?: { manifest: CompiledManifest; role: Role; values: Readonly<Record<string, unknown>> };
 }
@@ -44,7 +45,7 @@ interface PropertiesOptions {
   limits: Limits['devices'];
   manifest: (device: Device) => CompiledManifest;
   /** What was taken of a message, once it is on disk; also when it was known before. */
-  received: (device: Device, values: Record<string, unknown>, receivedAtMs: number) => void;
+  received: (device: Device, values: Record<string, unknown>, receivedAtMs: EpochMs) => void;
   /** A value was not taken, with a sentence for a person; once an hour and property, and so many a device. */
   rejected: (device: Device, property: string, message: string) => void;
 }
@@ -274,7 +275,7 @@ function sizeOf(name: string, value: unknown): number {
   return Buffer.byteLength(name) + Buffer.byteLength(JSON.stringify(value));
 }
 
-function heldOf(values: Record<string, unknown>, receivedAtMs: number): Held {
+function heldOf(values: Record<string, unknown>, receivedAtMs: EpochMs): Held {
   const entries = Object.entries(values);
   return {
     values: Object.assign(emptyObject(), values),

@@ -1,5 +1,6 @@
 /** Rows of devices and of their properties. */
 
+import type { EpochMs } from '../../lib/time.ts';
 import {
   absent,
   type Database,
@@ -16,7 +17,7 @@ import { device, deviceProperty } from './tables.ts';
 interface StoredProperties {
   deviceId: string;
   values: Record<string, unknown>;
-  receivedAtMs: number;
+  receivedAtMs: EpochMs;
 }
 
 export type DeviceStore = ReturnType<typeof createDeviceStore>;
@@ -43,7 +44,7 @@ export function createDeviceStore({ orm }: Database) {
       selectProperties
         .all()
         .map((row) => ({ ...row, values: JSON.parse(row.values) as Record<string, unknown> })),
-    putProperties: (deviceId: string, valuesText: string, receivedAtMs: number): void =>
+    putProperties: (deviceId: string, valuesText: string, receivedAtMs: EpochMs): void =>
       void putProperties.run({ deviceId, values: valuesText, receivedAtMs }),
   };
 }

@@ -1,6 +1,7 @@
 /** Tables of state.db that hold devices and what they last said of themselves. */
 import { sql } from 'drizzle-orm';
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { EpochMs } from '../../lib/time.ts';
 import { rowRules } from '../../platform/sqlite/index.ts';
 import { BUILT_IN_IDS } from '../blueprints/index.ts';
 import { COMMUNICATION_TYPES, DEVICE_TYPES } from './model.ts';
@@ -15,8 +16,8 @@ export const device = sqliteTable('device', {
   upstreamId: text('upstream_id'),
   hardwareId: text('hardware_id'),
   channelId: text('channel_id'),
-  createdAtMs: integer('created_at_ms').notNull(),
-  updatedAtMs: integer('updated_at_ms').notNull(),
+  createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
+  updatedAtMs: integer('updated_at_ms').$type<EpochMs>().notNull(),
 });
 
 /** Devices that history.db may still hold data of. */
@@ -31,7 +32,7 @@ export const deviceProperty = sqliteTable('device_property', {
   deviceId: text('device_id').primaryKey(),
   /** JSON object: property name → last value. */
   values: text('property_values').notNull(),
-  receivedAtMs: integer('received_at_ms').notNull(),
+  receivedAtMs: integer('received_at_ms').$type<EpochMs>().notNull(),
 });
 
 /** What the other columns say that it is. */

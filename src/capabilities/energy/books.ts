@@ -1,4 +1,5 @@
 /** The books of a site: what each role gave and took, minute by minute, and what is not known. */
+import type { DurationS, EpochS } from '../../lib/time.ts';
 import { type AmountMinutes, CELL } from '../telemetry/index.ts';
 import { addFlows, emptyFlows } from './flows.ts';
 import type { EnergyRole, EnergySource, FlowMatrix, Reading } from './model.ts';
@@ -37,8 +38,8 @@ export interface SourceColumns {
 interface RoleMinute {
   forwardWh: number;
   reverseWh: number;
-  knownS: number;
-  bridgedS: number;
+  knownS: DurationS;
+  bridgedS: DurationS;
 }
 
 /** A rounding of seconds is no gap. */
@@ -50,7 +51,7 @@ export function keepBooks(
   minutes: AmountMinutes,
   sources: readonly SourceColumns[],
   width: number,
-  bookAt: (startS: number) => Book | undefined,
+  bookAt: (startS: EpochS) => Book | undefined,
 ): void {
   for (const [row, startS] of minutes.startsS.entries()) {
     const book = bookAt(startS);
@@ -114,7 +115,7 @@ function minuteOf(cells: Float64Array, { source, power, forward, reverse }: Sour
 
 /** Roles that go one way are what is left of them: an inverter that takes a little at night takes nothing away. */
 export function readingOf(
-  roles: ReadonlyMap<EnergyRole, { forwardWh: number; reverseWh: number; knownS: number }>,
+  roles: ReadonlyMap<EnergyRole, { forwardWh: number; reverseWh: number; knownS: DurationS }>,
 ): Reading {
   const net = (role: EnergyRole): number => {
     const { forwardWh = 0, reverseWh = 0 } = roles.get(role) ?? {};

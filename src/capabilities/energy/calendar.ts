@@ -1,4 +1,5 @@
 /** Hours, days and months of the site's zone: a day has 23 to 25 hours, as its clocks go. */
+import type { EpochS } from '../../lib/time.ts';
 import { localDayEdges } from '../telemetry/index.ts';
 
 export const GRANULARITIES = ['hour', 'day', 'month'] as const;
@@ -6,31 +7,31 @@ export type Granularity = (typeof GRANULARITIES)[number];
 
 /** [fromS, toS) in Unix seconds. */
 export interface Bucket {
-  fromS: number;
-  toS: number;
+  fromS: EpochS;
+  toS: EpochS;
 }
 
 export interface LocalDay extends Bucket {
   /** Start of each hour, and the end of the last, which may be a shorter one. */
-  hourEdgesS: number[];
+  hourEdgesS: EpochS[];
 }
 
 const DAY_S = 86_400;
 const HOUR_S = 3_600;
 
 /** The days that [fromS, toS) touches. */
-export function daysOf(timeZone: string, fromS: number, toS: number): LocalDay[] {
+export function daysOf(timeZone: string, fromS: EpochS, toS: EpochS): LocalDay[] {
   const edges = localDayEdges(timeZone, { fromS, toS, granularityS: DAY_S }) ?? [];
   return edges.slice(0, -1).map((startS, index) => {
     const endS = edges[index + 1] as number;
-    const hourEdgesS: number[] = [];
+    const hourEdgesS: EpochS[] = [];
     for (let atS = startS; atS < endS; atS += HOUR_S) hourEdgesS.push(atS);
     return { fromS: startS, toS: endS, hourEdgesS: [...hourEdgesS, endS] };
   });
 }
 
 /** The hours, days or months that [fromS, toS) touches, whole ones. */
-export function bucketsOf(timeZone: string, granularity: Granularity, fromS: number, toS: number): Bucket[] {
+export function bucketsOf(timeZone: string, granularity: Granularity, fromS: EpochS, toS: EpochS): Bucket[] {
   if (granularity === 'month') return monthsOf(timeZone, fromS, toS);
   const days = daysOf(timeZone, fromS, toS);
   if (granularity === 'day') return days.map((day) => ({ fromS: day.fromS, toS: day.toS }));
@@ -44,7 +45,7 @@ export function bucketsOf(timeZone: string, granularity: Granularity, fromS: num
 /** G: more than a month on either side. */
 const MARGIN_S = 32 * DAY_S;
 
-function monthsOf(timeZone: string, fromS: number, toS: number): Bucket[] {
+function monthsOf(timeZone: string, fromS: EpochS, toS: EpochS): Bucket[] {
   const format = new Intl.DateTimeFormat('en-US-u-ca-gregory', {
     timeZone,
     year: 'numeric',

@@ -1,4 +1,5 @@
 /** Words of the energy of the site: sources, what flows from where to where. */
+import type { DurationS } from '../../lib/time.ts';
 import type { energySource } from './tables.ts';
 
 /** Where energy comes from; `unmeasured` is what no source accounts for. */
@@ -20,7 +21,7 @@ export interface EnergySource extends SourceChoice {
 
 export interface EnergySettings {
   /** Two values further apart than this are not connected, and an older value is not one of now. */
-  gapAfterS: number;
+  gapAfterS: DurationS;
 }
 
 /** Powers in W or energies in Wh of one interval, each at least zero. */

@@ -1,4 +1,5 @@
 /** The powers of now. What is not known now is absent with its reason, never shown as it once was. */
+import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import { readingOf } from './books.ts';
 import { addFlows, emptyFlows } from './flows.ts';
 import { type EnergyRole, type EnergySource, type FlowMatrix, USES } from './model.ts';
@@ -11,7 +12,7 @@ type Reason = (typeof REASONS)[number];
 interface NumberNow {
   value: number | undefined;
   /** Undefined: nobody can tell. */
-  ageMs: number | undefined;
+  ageMs: DurationMs | undefined;
   reason: Reason | undefined;
 }
 
@@ -35,7 +36,7 @@ interface RoleNow {
 }
 
 export interface PowerNow {
-  atMs: number;
+  atMs: EpochMs;
   sources: SourceNow[];
   roles: RoleNow[];
   /** Every role is known, with all of its sources. */
@@ -45,10 +46,10 @@ export interface PowerNow {
 }
 
 interface Surroundings {
-  atMs: number;
+  atMs: EpochMs;
   /** An older value is not one of now. */
-  gapAfterMs: number;
-  latest: (source: EnergySource, attribute: string) => { value: unknown; ageMs: number } | undefined;
+  gapAfterMs: DurationMs;
+  latest: (source: EnergySource, attribute: string) => { value: unknown; ageMs: DurationMs } | undefined;
   factor: (source: EnergySource, attribute: string) => number | undefined;
 }
 

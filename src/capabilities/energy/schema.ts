@@ -1,6 +1,7 @@
 /** Requests and answers of energy as they stand on the wire. */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
+import type { EpochS } from '../../lib/time.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import type { Book } from './books.ts';
@@ -236,7 +237,7 @@ export function energyToWire({ timezone, buckets, total, sources, nowS }: Energy
   const roles = ROLES.filter((role) => sources.some((source) => source.role === role));
   const last = buckets.at(-1);
   const first = buckets[0];
-  const toWire = (book: Book, fromS: number, toS: number) => {
+  const toWire = (book: Book, fromS: EpochS, toS: EpochS) => {
     const pastS = Math.max(0, Math.min(toS, nowS) - fromS);
     const secondsOf = (read: (place: number) => number): Record<string, number> =>
       Object.fromEntries(roles.map((role) => [role, Math.max(0, Math.round(read(ROLES.indexOf(role))))]));

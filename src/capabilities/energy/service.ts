@@ -1,6 +1,7 @@
 /** The energy of the site: what flows now, and the books of hours, days and months. */
 import { gatewayError, invalidQuery, unavailable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
+import type { DurationS, EpochS, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { Devices } from '../devices/index.ts';
@@ -25,9 +26,9 @@ interface EnergyOptions {
 
 interface EnergyQuery {
   /** Unix seconds; absent: the beginning of today. */
-  fromS: number | undefined;
+  fromS: EpochS | undefined;
   /** Absent: now. */
-  toS: number | undefined;
+  toS: EpochS | undefined;
   granularity: Granularity;
 }
 
@@ -36,17 +37,17 @@ export interface EnergyAnswer {
   buckets: (Bucket & { book: Book })[];
   total: Book;
   sources: readonly EnergySource[];
-  nowS: number;
+  nowS: EpochS;
 }
 
 interface Reading {
   sources: readonly EnergySource[];
-  gapAfterS: number;
-  nowS: number;
+  gapAfterS: DurationS;
+  nowS: EpochS;
 }
 
 interface DayBooks {
-  untilMs: number;
+  untilMs: MonotonicMs;
   books: Promise<Book[]>;
 }
 
@@ -96,7 +97,7 @@ export class Energy {
     }
   }
 
-  #checkCost(fromS: number, toS: number, granularity: Granularity): void {
+  #checkCost(fromS: EpochS, toS: EpochS, granularity: Granularity): void {
     const daysMax = granularity === 'hour' ? this.#limits.hourDaysMax : this.#limits.daysMax;
     if (toS - fromS <= daysMax * DAY_S) return;
     throw gatewayError(
@@ -107,8 +108,8 @@ export class Energy {
   }
 
   async #sumUp(
-    { fromS, toS, granularity }: { fromS: number; toS: number; granularity: Granularity },
-    { timezone, nowS }: { timezone: string; nowS: number },
+    { fromS, toS, granularity }: { fromS: EpochS; toS: EpochS; granularity: Granularity },
+    { timezone, nowS }: { timezone: string; nowS: EpochS },
     signal: AbortSignal,
   ): Promise<EnergyAnswer> {
     const sources = this.sources.all();
@@ -138,7 +139,7 @@ export class Energy {
   async *#booksOf(
     days: readonly LocalDay[],
     sources: readonly EnergySource[],
-    nowS: number,
+    nowS: EpochS,
     signal: AbortSignal,
   ): AsyncGenerator<{ day: LocalDay; books: Book[] }> {
     const { gapAfterS } = this.sources.settings();
@@ -179,7 +180,7 @@ export class Energy {
     }
   }
 
-  #goodUntilMs(day: LocalDay, nowS: number): number {
+  #goodUntilMs(day: LocalDay, nowS: EpochS): MonotonicMs {
     const { keptTodayMs, keptLateMs, keptMs } = this.#limits;
     const age = nowS - day.toS;
     const nowMs = this.#options.clock.monotonicMs();
@@ -208,7 +209,7 @@ export class Energy {
       hourEdgesS.slice(1).map((endOfHourS, hour) => ({ endOfHourS, book: books[day]?.[hour] })),
     );
     let place = 0;
-    const bookAt = (startS: number): Book | undefined => {
+    const bookAt = (startS: EpochS): Book | undefined => {
       while ((hours[place]?.endOfHourS ?? Number.POSITIVE_INFINITY) <= startS) place++;
       return hours[place]?.book;
     };
@@ -263,4 +264,4 @@ export class Energy {
 const DAY_S = 86_400;
 const NEVER = new AbortController().signal;
 
-const dayAt = (toS: number) => ({ fromS: toS - 1, toS, granularityS: DAY_S });
+const dayAt = (toS: EpochS) => ({ fromS: toS - 1, toS, granularityS: DAY_S });

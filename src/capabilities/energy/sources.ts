@@ -1,6 +1,7 @@
 /** Which attributes of which devices are the energy of the site: what profiles say, and what people said. */
 import { errorOfProblems, type Problem } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import type { DurationS } from '../../lib/time.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import type { EnergySettings, EnergySource, SourceChoice } from './model.ts';
@@ -8,7 +9,7 @@ import { sourcesOfProfiles, unitFactor } from './profiles.ts';
 import { createEnergyStore, type EnergyStore } from './store.ts';
 
 export interface SourcesChange {
-  gapAfterS?: number | undefined;
+  gapAfterS?: DurationS | undefined;
   /** All that people say; a role that is in none of them follows the profiles. */
   items?: readonly SourceChoice[] | undefined;
 }

@@ -1,5 +1,6 @@
 /** Tables of state.db with what people said of the energy of the site. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { DurationS } from '../../lib/time.ts';
 import { rowRules } from '../../platform/sqlite/index.ts';
 
 /**
@@ -25,7 +26,7 @@ export const energySource = sqliteTable('energy_source', {
 
 export const energySetting = sqliteTable('energy_setting', {
   id: integer('id').primaryKey(),
-  gapAfterS: integer('gap_after_s').notNull(),
+  gapAfterS: integer('gap_after_s').$type<DurationS>().notNull(),
 });
 
 export const energyRows = [rowRules({ table: energySource }), rowRules({ table: energySetting })];

@@ -1,6 +1,7 @@
 /** Tables of state.db with the ports that people added to the built-in module. */
 import { sql } from 'drizzle-orm';
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { DurationMs } from '../../lib/time.ts';
 import { rowRules } from '../../platform/sqlite/index.ts';
 
 export const serialPort = sqliteTable('serial_port', {
@@ -26,7 +27,7 @@ export const ioPort = sqliteTable('io_port', {
   line: integer('line'),
   isActiveLow: integer('is_active_low', { mode: 'boolean' }),
   bias: text('bias', { enum: BIASES }),
-  debounceMs: integer('debounce_ms'),
+  debounceMs: integer('debounce_ms').$type<DurationMs>(),
 });
 
 export const modulePortRows = [

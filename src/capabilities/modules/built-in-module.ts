@@ -5,6 +5,7 @@
  *
  *   resting ─first device, or a scan─▶ running ─last one is gone─▶ running, released ─idle─▶ resting
  */
+import type { EpochS } from '../../lib/time.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Exit, Program } from '../../platform/processes/index.ts';
 import {
@@ -105,7 +106,7 @@ export class BuiltInModule {
   #speak(): void {
     if (this.#spokesman) return;
     const { clock, connectivity, module, offers } = this.#options;
-    const epochS = (): number => Math.floor(clock.wallMs() / 1_000);
+    const epochS = (): EpochS => Math.floor(clock.wallMs() / 1_000);
     const spokesman = connectivity.speakFor(module(), (request) => this.#obey(request));
     const tellProperties = (): void => spokesman.tell('v1/register', moduleProperties(epochS()));
     const tellTelemetry = (): void =>

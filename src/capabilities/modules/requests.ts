@@ -1,4 +1,5 @@
 /** Requests to modules, with a time limit each: an answer that does not come is no answer. */
+import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Device } from '../devices/index.ts';
 import type { FromModule, ToModule } from '../../protocol/module.ts';
@@ -12,7 +13,7 @@ export type ModuleRequests = ReturnType<typeof createModuleRequests>;
 
 export function createModuleRequests(options: {
   clock: Clock;
-  withinMs: number;
+  withinMs: DurationMs;
   send: (module: Device, message: ToModule) => void;
 }) {
   const open = new Map<string, { moduleId: string; finish: (answer: ModuleAnswer | undefined) => void }>();

@@ -4,6 +4,7 @@
  */
 import { gatewayError } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
+import type { DurationMs } from '../../lib/time.ts';
 import { type Clock, type Timer, within } from '../../platform/clock/index.ts';
 import type { FromModule, ToModule } from '../../protocol/module.ts';
 import type { Device } from '../devices/index.ts';
@@ -127,7 +128,7 @@ export class Scan {
   readonly moduleId: string;
   /** The module knows of it. */
   isAsked = false;
-  readonly #options: { clock: Clock; silenceMs: number; onClosed: (wasOver: boolean) => void };
+  readonly #options: { clock: Clock; silenceMs: DurationMs; onClosed: (wasOver: boolean) => void };
   readonly #events: (ScanUnit | ScanEnd)[] = [];
   #wake: (() => void) | undefined;
   #isOver = false;
@@ -138,7 +139,7 @@ export class Scan {
     place: string;
     moduleId: string;
     clock: Clock;
-    silenceMs: number;
+    silenceMs: DurationMs;
     /** False: its end did not come yet. */
     onClosed: (wasOver: boolean) => void;
   }) {

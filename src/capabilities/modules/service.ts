@@ -5,6 +5,7 @@
 import { messageOf } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { cutToBytes } from '../../lib/text.ts';
+import type { MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import { createKeyValueStore, type Database, type KeyValueStore } from '../../platform/sqlite/index.ts';
@@ -74,7 +75,7 @@ export class Modules {
   #builtIn: Pick<BuiltInModule, 'borrow'> | undefined;
   readonly #unsubscribe: (() => void)[];
   /** Of each module the last that was told. */
-  readonly #greetings = new Map<string, { run: string; atMs: number }>();
+  readonly #greetings = new Map<string, { run: string; atMs: MonotonicMs }>();
   #revision = 0;
 
   constructor(options: ModulesOptions) {

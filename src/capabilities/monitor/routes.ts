@@ -7,6 +7,7 @@ import { notFound } from '../../lib/errors.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { type Principal, query, stream, type Stream, type StreamSocket } from '../../platform/http/index.ts';
 import { roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
+import type { EpochMs, EpochS } from '../../lib/time.ts';
 import { writableJson } from '../../protocol/telemetry.ts';
 import { DEVICE_COLLECTION_PATHS, type Device, type Devices } from '../devices/index.ts';
 import type { DeviceLogs } from '../device-logs/index.ts';
@@ -103,7 +104,7 @@ function watch(
 ): (() => void)[] {
   const isWanted = (device: Device | undefined): device is Device =>
     device !== undefined && (wanted?.has(device.id) ?? true);
-  const send = (device: Device, receivedAtMs: number, timestampS: number, content: Content): void =>
+  const send = (device: Device, receivedAtMs: EpochMs, timestampS: EpochS, content: Content): void =>
     socket.send({
       device_id: device.id,
       received_at: formatTimestamp(receivedAtMs),

@@ -1,4 +1,5 @@
 /** What a message says, in words. */
+import type { EpochMs } from '../../lib/time.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { type Alert, ALERT_SEVERITIES, type AlertSeverity, alertToWire } from '../alerts/index.ts';
 import type { Device } from '../devices/index.ts';
@@ -29,7 +30,7 @@ export interface ToldAlert {
 interface Surroundings {
   site: { id: string; name: string; timezone: string };
   /** Wall clock. */
-  nowMs: number;
+  nowMs: EpochMs;
   /** Alerts that are named one by one. */
   namedMax: number;
 }
@@ -131,7 +132,7 @@ function lineOf(told: ToldAlert, timezone: string): string {
 const nameOf = ({ alert, device }: ToldAlert): string => device?.name ?? alert.deviceId;
 
 /** In the zone of the site, which is said. */
-function moment(atMs: number, timezone: string): string {
+function moment(atMs: EpochMs, timezone: string): string {
   const shown = new Intl.DateTimeFormat('sv-SE', {
     dateStyle: 'short',
     timeStyle: 'medium',

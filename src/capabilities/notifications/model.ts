@@ -1,4 +1,5 @@
 /** Where people outside are told of alerts, and what became of what they were sent. */
+import type { EpochMs } from '../../lib/time.ts';
 import type { AlertSeverity } from '../alerts/index.ts';
 
 export const CHANNEL_TYPES = ['EMAIL', 'WEBHOOK', 'NTFY'] as const;
@@ -52,7 +53,7 @@ interface Common {
   /** Whether it is told what is over, too. */
   readonly notifiesCleared: boolean;
   readonly secrets: Secrets;
-  readonly createdAtMs: number;
+  readonly createdAtMs: EpochMs;
 }
 
 export type Channel = Common &

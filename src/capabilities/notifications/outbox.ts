@@ -3,6 +3,7 @@
  * gateway nor a dead receiver loses it, and nothing is told that did not happen.
  */
 import type { Limits } from '../../lib/limits.ts';
+import type { EpochMs } from '../../lib/time.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import { ALERT_SEVERITIES, type AlertChange } from '../alerts/index.ts';
 import type { Channel } from './model.ts';
@@ -47,7 +48,7 @@ export class Outbox {
    * Within a transaction: the delivery that was begun, or one of everything that waits. Undefined when there is nothing to
    * tell.
    */
-  next(channelId: string, newDelivery: { id: string; createdAtMs: number }): Delivery | undefined {
+  next(channelId: string, newDelivery: { id: string; createdAtMs: EpochMs }): Delivery | undefined {
     const open = this.#store.openDelivery(channelId);
     if (open) return open;
     if (this.#store.countPending(channelId) === 0) return undefined;

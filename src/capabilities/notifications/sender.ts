@@ -4,6 +4,7 @@
  */
 import { DoublingPause } from '../../lib/doubling-pause.ts';
 import type { Limits } from '../../lib/limits.ts';
+import type { DurationMs } from '../../lib/time.ts';
 import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
@@ -66,7 +67,7 @@ export class Sender {
     await this.#running;
   }
 
-  #schedule(durationMs: number): void {
+  #schedule(durationMs: DurationMs): void {
     this.#timer?.cancel();
     if (this.#stopping.signal.aborted) return;
     const { clock } = this.#options;

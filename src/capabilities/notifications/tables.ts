@@ -1,6 +1,7 @@
 /** Tables of state.db with who is told of alerts, what is to be told, and what became of it. */
 import { sql } from 'drizzle-orm';
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { EpochMs } from '../../lib/time.ts';
 import { type Present, rowRules } from '../../platform/sqlite/index.ts';
 import { ALERT_SEVERITIES } from '../alerts/index.ts';
 import { CHANNEL_TYPES, type Secrets, type Settings } from './model.ts';
@@ -15,7 +16,7 @@ export const notificationChannel = sqliteTable('notification_channel', {
   notifiesCleared: integer('notifies_cleared', { mode: 'boolean' }).notNull(),
   settings: text('settings', { mode: 'json' }).$type<Settings>().notNull(),
   secrets: text('secrets', { mode: 'json' }).$type<Secrets>().notNull(),
-  createdAtMs: integer('created_at_ms').notNull(),
+  createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
 });
 
 export const DELIVERY_STATUSES = ['SENDING', 'RETRYING', 'DELIVERED', 'FAILED'] as const;
@@ -35,9 +36,9 @@ export const notificationDelivery = sqliteTable('notification_delivery', {
   /** What it does not name, because there was too much. */
   omittedCount: integer('omitted_count').notNull(),
   attempts: integer('attempts').notNull(),
-  createdAtMs: integer('created_at_ms').notNull(),
+  createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
   /** Of the last attempt. */
-  attemptedAtMs: integer('attempted_at_ms'),
+  attemptedAtMs: integer('attempted_at_ms').$type<EpochMs>(),
   /** Why the last attempt failed, a sentence. */
   error: text('error'),
 });

@@ -2,6 +2,7 @@
  * Rows of device credentials and certificates. A hardware id has one of both, the newest
  * (docs/interface/mqtt-devices.md#credentials).
  */
+import type { EpochMs } from '../../lib/time.ts';
 import { type Database, given, placeholders, upsert } from '../../platform/sqlite/index.ts';
 import { deviceCertificate, deviceCredential } from './tables.ts';
 
@@ -35,7 +36,7 @@ export function createCredentialStore({ orm }: Database) {
   return {
     password: (id: string): StoredPassword | undefined => selectPassword.get({ hardwareId: id }),
     /** In place of all earlier credentials of the hardware id. */
-    putPassword: (password: StoredPassword, deviceId: string, nowMs: number): void => {
+    putPassword: (password: StoredPassword, deviceId: string, nowMs: EpochMs): void => {
       removeCertificates.run({ hardwareId: password.hardwareId });
       putPassword.run({ ...password, deviceId, createdAtMs: nowMs });
     },
@@ -46,7 +47,7 @@ export function createCredentialStore({ orm }: Database) {
     putCertificate: (
       certificate: Pick<typeof deviceCertificate.$inferSelect, 'fingerprint' | 'serial' | 'hardwareId'>,
       deviceId: string,
-      nowMs: number,
+      nowMs: EpochMs,
     ): void => {
       removePassword.run({ hardwareId: certificate.hardwareId });
       removeCertificates.run({ hardwareId: certificate.hardwareId });

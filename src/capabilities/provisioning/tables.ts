@@ -1,6 +1,7 @@
 /** Tables of state.db that hold what devices log in with: hashes and fingerprints, never secrets. */
 import { sql } from 'drizzle-orm';
 import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { EpochMs } from '../../lib/time.ts';
 import { rowRules } from '../../platform/sqlite/index.ts';
 
 export const deviceCredential = sqliteTable('device_credential', {
@@ -8,7 +9,7 @@ export const deviceCredential = sqliteTable('device_credential', {
   deviceId: text('device_id').notNull(),
   salt: blob('salt', { mode: 'buffer' }).notNull(),
   sha256: blob('password_sha256', { mode: 'buffer' }).notNull(),
-  createdAtMs: integer('created_at_ms').notNull(),
+  createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
 });
 
 /** Client certificates that were issued and not revoked; the keys are nowhere. */
@@ -18,7 +19,7 @@ export const deviceCertificate = sqliteTable('device_certificate', {
   serial: text('serial').notNull(),
   hardwareId: text('hardware_id').notNull(),
   deviceId: text('device_id').notNull(),
-  createdAtMs: integer('created_at_ms').notNull(),
+  createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
 });
 
 /** What cannot be read lets nobody in: the device is given new credentials. */

@@ -1,6 +1,7 @@
 /** Dry runs of scripts, which the sandbox does: one at a time, ended with its caller. */
 import { gatewayError, unavailable } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
+import type { DurationMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { DryRunPeriod } from '../../protocol/dry-run.ts';
@@ -26,7 +27,7 @@ interface DryRunsOptions {
   log: Log;
   limits: Limits['rules'];
   /** How long the sandbox may take to start. */
-  startMs: number;
+  startMs: DurationMs;
   isRunning: () => boolean;
   /** `isActive` is another one now. */
   onDemand: () => void;

@@ -8,6 +8,7 @@ import type { Clock } from '../../platform/clock/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { RuleAnswer, RuleDevice, RuleRequest, RuleMethods } from '../../protocol/rule-sandbox.ts';
 import { roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
+import type { EpochMs } from '../../lib/time.ts';
 import { ALERTS_KEY, exactJson, type JsonValue, parseWritableJson } from '../../protocol/telemetry.ts';
 import { type Commands, executeWithin } from '../commands/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
@@ -157,7 +158,7 @@ function latestOf(options: MethodsOptions, parameters: RuleMethods['latest']): J
 export async function aggregateOf(
   options: MethodsOptions,
   parameters: RuleMethods['aggregate'],
-  endMs?: number,
+  endMs?: EpochMs,
 ): Promise<number> {
   const device = deviceOf(options, parameters);
   const name = attributeOf(options, device, parameters.name);

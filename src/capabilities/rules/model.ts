@@ -1,4 +1,5 @@
 /** The rule engine of the site and its rules. Source: docs/interface/lua-rules.md#states. */
+import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import type { DryRunPeriod, DryRunReport } from '../../protocol/dry-run.ts';
 import type { LogSeverity } from '../../protocol/device-log.ts';
 
@@ -12,7 +13,7 @@ export interface RuleScript {
   code: string;
   runtimeVersion: RuntimeVersion;
   /** How often a V1 script runs; undefined for V3, which schedules itself. */
-  execIntervalMs: number | undefined;
+  execIntervalMs: DurationMs | undefined;
 }
 
 /** A rule as it is stored. */
@@ -22,7 +23,7 @@ export interface Rule {
   /** The user's wish. */
   readonly disabled: boolean;
   readonly script: RuleScript;
-  readonly createdAtMs: number;
+  readonly createdAtMs: EpochMs;
 }
 
 export interface Engine {
@@ -32,7 +33,7 @@ export interface Engine {
 
 export interface RuleLogEntry {
   ruleId: string;
-  receivedAtMs: number;
+  receivedAtMs: EpochMs;
   severity: LogSeverity;
   message: string;
 }
@@ -43,7 +44,7 @@ export interface RuleCondition {
   /** It should run, and whether its script does is not known yet. */
   isStarting: boolean;
   /** It failed and is started again then, in milliseconds since 1970. */
-  restartsAtMs: number | undefined;
+  restartsAtMs: EpochMs | undefined;
   /** Its script does not compile: it is not tried before it is another one. */
   isBroken: boolean;
 }
@@ -90,7 +91,7 @@ export interface RuleRunner {
   /** Its last start has not been carried out yet. */
   isStarting(ruleId: string): boolean;
   /** When it is started again after a failure, in milliseconds since 1970; undefined when it did not fail. */
-  restartsAtMs(ruleId: string): number | undefined;
+  restartsAtMs(ruleId: string): EpochMs | undefined;
   /** Resolves when its last start has been carried out: it runs, or has ended already. */
   carriedOut(ruleId: string): Promise<void>;
   /**

@@ -4,6 +4,7 @@
  * before, it is started again and told everything anew.
  */
 import { LIMITS } from '../../lib/limits.ts';
+import type { EpochMs } from '../../lib/time.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Instruments, Metrics } from '../../platform/metrics/index.ts';
 import type { Program, ProgramOptions } from '../../platform/processes/index.ts';
@@ -54,7 +55,7 @@ interface Wanted {
   generation: number;
   state: RuleState;
   /** It failed and is started again then; undefined otherwise. */
-  restartsAtMs: number | undefined;
+  restartsAtMs: EpochMs | undefined;
   /** Something was heard of this generation: what the rule asks from then on comes from it. */
   isHeard: boolean;
   /** Settles with that, or when another start takes its place. */
@@ -183,7 +184,7 @@ export class RuleSandbox {
     return this.#wanted.get(ruleId)?.isHeard === false;
   }
 
-  restartsAtMs(ruleId: string): number | undefined {
+  restartsAtMs(ruleId: string): EpochMs | undefined {
     return this.#wanted.get(ruleId)?.restartsAtMs;
   }
 

@@ -1,4 +1,5 @@
 /** Rows of the rule engine, of rules, and of what scripts keep. */
+import type { EpochMs } from '../../lib/time.ts';
 import {
   createKeyValueStore,
   type Database,
@@ -30,7 +31,7 @@ export function createRuleStore({ orm }: Database) {
     /** In the order of creation. */
     rules: (): Rule[] => selectRules.all().map(ruleOf),
     insert: (given: Rule): void => void insertRule.run(rowOf(given, given.createdAtMs)),
-    update: (given: Rule, nowMs: number): void => void updateRule.run(rowOf(given, nowMs)),
+    update: (given: Rule, nowMs: EpochMs): void => void updateRule.run(rowOf(given, nowMs)),
     remove: (id: string): void => void deleteRule.run({ id }),
     /** What scripts keep: JSON by scope and key. */
     values: createKeyValueStore<string>(orm, ruleStorage),
@@ -48,6 +49,6 @@ function ruleOf({ id, slug, disabled, createdAtMs, ...script }: typeof rule.$inf
   };
 }
 
-function rowOf({ script, ...rest }: Rule, updatedAtMs: number): Omit<typeof rule.$inferSelect, 'number'> {
+function rowOf({ script, ...rest }: Rule, updatedAtMs: EpochMs): Omit<typeof rule.$inferSelect, 'number'> {
   return { ...rest, ...script, execIntervalMs: script.execIntervalMs ?? null, updatedAtMs };
 }

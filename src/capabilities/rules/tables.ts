@@ -1,6 +1,7 @@
 /** Tables of the rule engine: in state.db the engine, its rules and what they keep, in history.db their log. */
 import { sql } from 'drizzle-orm';
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import { rowRules } from '../../platform/sqlite/index.ts';
 import { RUNTIME_VERSIONS } from './model.ts';
 
@@ -17,9 +18,9 @@ export const rule = sqliteTable('rule', {
   disabled: integer('disabled', { mode: 'boolean' }).notNull(),
   runtimeVersion: text('runtime_version', { enum: RUNTIME_VERSIONS }).notNull(),
   /** Only for V1. */
-  execIntervalMs: integer('exec_interval_ms'),
-  createdAtMs: integer('created_at_ms').notNull(),
-  updatedAtMs: integer('updated_at_ms').notNull(),
+  execIntervalMs: integer('exec_interval_ms').$type<DurationMs>(),
+  createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
+  updatedAtMs: integer('updated_at_ms').$type<EpochMs>().notNull(),
   /** Lua source. */
   code: text('code').notNull(),
 });
@@ -39,7 +40,7 @@ export const ruleStorage = sqliteTable(
 export const ruleLog = sqliteTable('rule_log', {
   number: integer('number').primaryKey(),
   ruleId: text('rule_id').notNull(),
-  receivedAtMs: integer('received_at_ms').notNull(),
+  receivedAtMs: integer('received_at_ms').$type<EpochMs>().notNull(),
   /** Place in the list of severities. */
   severity: integer('severity').notNull(),
   message: text('message').notNull(),

@@ -2,6 +2,7 @@
  * What rules wait for: samples of attributes and changes of connectivity. When the sandbox does not read fast
  * enough, only the newest of each watch is kept for it. What can come no more is told in the rule's log.
  */
+import type { EpochMs } from '../../lib/time.ts';
 import type { LogSeverity } from '../../protocol/device-log.ts';
 import type { ToSandbox } from '../../protocol/rule-sandbox.ts';
 import type { JsonValue } from '../../protocol/telemetry.ts';
@@ -152,7 +153,7 @@ export class Watches {
     this.#options.appendLog(ruleId, severity, `${called} of device "${slug}" ${what}`);
   }
 
-  #tell(target: string, value: JsonValue, timestampMs: number): void {
+  #tell(target: string, value: JsonValue, timestampMs: EpochMs): void {
     for (const [key, { run, watchId }] of this.#byTarget.get(target) ?? []) {
       const message: Changed = { type: 'changed', run, watchId, value, timestampMs };
       if (this.#kept.has(key) || !this.#options.send(message)) this.#kept.set(key, message);

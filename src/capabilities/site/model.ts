@@ -1,4 +1,5 @@
 /** The one site of the gateway. Source: docs/interface/http.md#sites. */
+import type { EpochMs } from '../../lib/time.ts';
 
 interface Location {
   readonly name?: string;
@@ -17,7 +18,7 @@ export interface SiteRecord {
   readonly location?: Location;
   /** Hides the site from lists; nothing else changes. */
   readonly archived: boolean;
-  readonly createdAtMs: number;
+  readonly createdAtMs: EpochMs;
 }
 
 export const RESETTABLE = ['location.name', 'location.latitude', 'location.longitude'] as const;

@@ -1,6 +1,7 @@
 /** Table `site` of state.db; it has one row. */
 import { sql } from 'drizzle-orm';
 import { integer, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { EpochMs } from '../../lib/time.ts';
 import { rowRules } from '../../platform/sqlite/index.ts';
 
 export const site = sqliteTable('site', {
@@ -11,7 +12,7 @@ export const site = sqliteTable('site', {
   latitude: real('latitude'),
   longitude: real('longitude'),
   archived: integer('archived', { mode: 'boolean' }).notNull().default(false),
-  createdAtMs: integer('created_at_ms').notNull(),
+  createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
 });
 
 export const siteRows = [

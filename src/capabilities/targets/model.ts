@@ -1,5 +1,6 @@
 /** Targets: where the gateway carries its telemetry to. */
 import type { Problem } from '../../lib/errors.ts';
+import type { DurationS, EpochMs } from '../../lib/time.ts';
 import type { ChangedSamples, ChangePosition } from '../telemetry/index.ts';
 
 export const TARGET_KINDS = ['INFLUXDB', 'MQTT', 'FOLDER'] as const;
@@ -125,7 +126,7 @@ export type RecordCursor = { [Content in RecordContent]?: number };
 export interface FoundRecord {
   /** Absent: of no device. */
   deviceId?: string;
-  atMs: number;
+  atMs: EpochMs;
   /** Few values, by which engines tell series apart. */
   tags: Readonly<Record<string, string>>;
   /** As the interface shows it. */
@@ -156,14 +157,14 @@ export interface Selection {
   /** Names, `*` at the end for all that begin so; null: all. */
   attributes: string[] | null;
   /** At most one sample of a series in each stretch of so many seconds; 0: all. */
-  intervalS: number;
+  intervalS: DurationS;
   /** Only samples that differ from the one before. */
   isOnChange: boolean;
   bytesPerSecondMax: number;
   /** Share of one processor that catching up may take here. */
   processorPercentMax: number;
   /** Samples measured before are not sent. */
-  fromMs: number;
+  fromMs: EpochMs;
   /** Absent: the oldest first, so that all of it is in order. */
   backlogOrder?: BacklogOrder;
 }
@@ -176,8 +177,8 @@ export interface TargetRecord {
   readonly settings: TargetSettings;
   readonly secrets: TargetSecrets;
   readonly selection: Selection;
-  readonly createdAtMs: number;
-  readonly updatedAtMs: number;
+  readonly createdAtMs: EpochMs;
+  readonly updatedAtMs: EpochMs;
 }
 
 export const contentsOf = ({ selection }: Pick<TargetRecord, 'selection'>): readonly Content[] =>
@@ -223,17 +224,17 @@ type TargetState = (typeof TARGET_STATES)[number];
 export interface TargetStatus extends Totals {
   state: TargetState;
   /** Since when the oldest sample waits that was not sent; 0: none does. */
-  lagS: number;
+  lagS: DurationS;
   lagSamples: number;
   /** By the size of what was sent so far. */
   lagBytes: number;
   lagRecords: number;
   samplesPerS: number;
   bytesPerS: number;
-  lastError: { message: string; atMs: number } | undefined;
+  lastError: { message: string; atMs: EpochMs } | undefined;
   /** Of what it does not take while it takes the rest; since the gateway started. */
-  lastRefusal?: { message: string; atMs: number } | undefined;
-  lastSentAtMs: number | undefined;
+  lastRefusal?: { message: string; atMs: EpochMs } | undefined;
+  lastSentAtMs: EpochMs | undefined;
   /** Absent: none come from there. */
   commands?: CommandStatus | undefined;
 }
@@ -243,7 +244,7 @@ export interface CommandStatus {
   isConnected: boolean;
   executed: number;
   refused: number;
-  lastError: { message: string; atMs: number } | undefined;
+  lastError: { message: string; atMs: EpochMs } | undefined;
 }
 
 export const NOTHING_DONE: TargetStatus = {
@@ -292,13 +293,13 @@ export interface Sent {
 export class TargetFailure extends Error {
   override name = 'TargetFailure';
   /** The target asked for this pause. */
-  readonly retryAfterS: number | undefined;
+  readonly retryAfterS: DurationS | undefined;
   /** The connection ended or there was none: the target may have started again. */
   readonly isConnectionLost: boolean;
 
   constructor(
     message: string,
-    options: { cause?: unknown; retryAfterS?: number | undefined; isConnectionLost?: boolean } = {},
+    options: { cause?: unknown; retryAfterS?: DurationS | undefined; isConnectionLost?: boolean } = {},
   ) {
     super(message, { cause: options.cause });
     this.retryAfterS = options.retryAfterS;

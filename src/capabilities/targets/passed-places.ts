@@ -3,6 +3,7 @@
  * ends its connections again and again is not sent the same for ever.
  */
 import { isDeepStrictEqual } from 'node:util';
+import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Place } from './model.ts';
 
 /** So many places are remembered of the time that is sent again. */
@@ -14,14 +15,14 @@ export const isSamePlace = (a: Place, b: Place): boolean =>
   isDeepStrictEqual([a.position, a.records], [b.position, b.records]);
 
 export class PassedPlaces {
-  readonly #resendMs: number;
+  readonly #resendMs: DurationMs;
   /** The oldest first. */
-  #places: { place: Place; atMs: number }[] = [];
+  #places: { place: Place; atMs: MonotonicMs }[] = [];
   #returned: { to: Place; times: number } | undefined;
   /** The last time nothing was sent again, because the same was too often. */
   isInVain = false;
 
-  constructor(resendMs: number) {
+  constructor(resendMs: DurationMs) {
     this.#resendMs = resendMs;
   }
 
@@ -30,7 +31,7 @@ export class PassedPlaces {
   }
 
   /** What was sent from this place on is acknowledged. */
-  add({ position, records }: Place, atMs: number): void {
+  add({ position, records }: Place, atMs: MonotonicMs): void {
     const last = this.#places.at(-1);
     if (last && atMs - last.atMs < this.#resendMs / REMEMBERED) return;
     this.#places = [

@@ -1,4 +1,5 @@
 /** How much goes through, over the last half minute. */
+import type { MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 
 const SPAN_MS = 30_000;
@@ -6,14 +7,14 @@ const SLOTS = 6;
 const SLOT_MS = SPAN_MS / SLOTS;
 
 interface Slot {
-  fromMs: number;
+  fromMs: MonotonicMs;
   samples: number;
   bytes: number;
 }
 
 export class Rates {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
-  readonly #startedMs: number;
+  readonly #startedMs: MonotonicMs;
   #slots: Slot[] = [];
 
   constructor(clock: Pick<Clock, 'monotonicMs'>) {

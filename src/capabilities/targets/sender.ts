@@ -6,6 +6,7 @@
  */
 import { DoublingPause } from '../../lib/doubling-pause.ts';
 import type { Limits } from '../../lib/limits.ts';
+import type { EpochMs, EpochS } from '../../lib/time.ts';
 import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
@@ -71,9 +72,9 @@ export class Sender {
   #cursor: Cursor;
   /** What of it the target has acknowledged: behind while it gathers. */
   #kept: Cursor;
-  #gathered: { samples: number; records: number; sinceS: number | undefined } | undefined;
+  #gathered: { samples: number; records: number; sinceS: EpochS | undefined } | undefined;
   #prepared: Prepared | undefined;
-  #lag: { samples: number; records: number; sinceS: number | undefined } = {
+  #lag: { samples: number; records: number; sinceS: EpochS | undefined } = {
     samples: 0,
     records: 0,
     sinceS: undefined,
@@ -81,7 +82,7 @@ export class Sender {
   #state: TargetStatus['state'] = 'STARTING';
   #lastError: TargetStatus['lastError'];
   #lastRefusal: TargetStatus['lastRefusal'];
-  #lastSentAtMs: number | undefined;
+  #lastSentAtMs: EpochMs | undefined;
   #ended: Promise<void> = Promise.resolve();
   readonly #passed: PassedPlaces;
   /** Of the sink, when it was looked at last. */
@@ -374,7 +375,7 @@ export class Sender {
   }
 }
 
-function oldestS({ records }: ReadRecords): number | undefined {
+function oldestS({ records }: ReadRecords): EpochS | undefined {
   if (records.length === 0) return undefined;
   return Math.floor(Math.min(...records.map(({ atMs }) => atMs)) / 1_000);
 }

@@ -1,5 +1,6 @@
 /** Opens what a target of each kind sends with. Nothing is connected before the first of it is sent. */
 import type { Limits } from '../../lib/limits.ts';
+import type { MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import { DatedPieces } from '../../platform/files/index.ts';
 import { HttpClient } from '../../platform/http-client/index.ts';
@@ -51,7 +52,7 @@ function folderSink(
     label: id.slice(0, LABEL_LENGTH),
     extension: settings.isCompressed ? '.csv.gz' : '.csv',
   });
-  const monotonicMs = (): number => clock.monotonicMs();
+  const monotonicMs = (): MonotonicMs => clock.monotonicMs();
   return new FolderSink({ settings, pieces, monotonicMs, pieceBytes, openFilesMax });
 }
 

@@ -1,6 +1,7 @@
 /** Tables of state.db with the targets, and how far each of them got. */
 import { sql } from 'drizzle-orm';
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { EpochMs } from '../../lib/time.ts';
 import { rowRules } from '../../platform/sqlite/index.ts';
 import {
   type RecordCursor,
@@ -21,8 +22,8 @@ export const target = sqliteTable('target', {
   settings: text('settings', { mode: 'json' }).$type<TargetSettings>().notNull(),
   secrets: text('secrets', { mode: 'json' }).$type<TargetSecrets>().notNull(),
   selection: text('selection', { mode: 'json' }).$type<Selection>().notNull(),
-  createdAtMs: integer('created_at_ms').notNull(),
-  updatedAtMs: integer('updated_at_ms').notNull(),
+  createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
+  updatedAtMs: integer('updated_at_ms').$type<EpochMs>().notNull(),
 });
 
 export const targetCursor = sqliteTable('target_cursor', {
@@ -58,7 +59,7 @@ export const targetRequest = sqliteTable(
   {
     targetId: text('target_id').notNull(),
     requestId: text('request_id').notNull(),
-    expiresAtMs: integer('expires_at_ms').notNull(),
+    expiresAtMs: integer('expires_at_ms').$type<EpochMs>().notNull(),
     outcome: text('outcome', { mode: 'json' }).$type<RequestOutcome>().notNull(),
     isTold: integer('is_told', { mode: 'boolean' }).notNull(),
   },

@@ -5,6 +5,7 @@
  */
 import { gatewayError, invalidBody } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import type { EpochS } from '../../lib/time.ts';
 import { nextTurn } from '../../platform/clock/index.ts';
 import type { Journal } from '../../platform/journal/index.ts';
 import { parseExactJson, type TelemetryType } from '../../protocol/telemetry.ts';
@@ -85,7 +86,7 @@ interface ImportSink {
   /** Called once, before the first row. @throws GatewayError, when a column cannot be imported */
   columns(columns: readonly ImportColumn[]): readonly TelemetryType[];
   /** One cell that is not empty. */
-  value(column: number, timestampS: number, value: unknown): void;
+  value(column: number, timestampS: EpochS, value: unknown): void;
   /** After each row; a promise asks to wait. */
   rowDone(): Promise<void> | void;
 }

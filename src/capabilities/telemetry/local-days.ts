@@ -1,4 +1,5 @@
 /** Days of a time zone as instants: they have 23 to 25 hours, and a few begin later than at midnight. */
+import type { DurationS, EpochS } from '../../lib/time.ts';
 
 const DAY_S = 86_400;
 /** Zones are at most so far from UTC. */
@@ -12,14 +13,14 @@ const LAST_DAY = 2_932_896;
  */
 export function localDayEdges(
   timeZone: string,
-  { fromS, toS, granularityS }: { fromS: number; toS: number; granularityS: number },
+  { fromS, toS, granularityS }: { fromS: EpochS; toS: EpochS; granularityS: DurationS },
 ): number[] | undefined {
   const days = granularityS / DAY_S;
   if (!Number.isInteger(days)) return undefined;
   const dayOf = localDayOf(timeZone);
   const edges: number[] = [];
   /** Before it the clocks of the zone are not changed. */
-  let steadyUntilS = Number.NEGATIVE_INFINITY;
+  let steadyUntilS: EpochS = Number.NEGATIVE_INFINITY;
   for (let day = Math.floor(dayOf(fromS) / days) * days; ; day += days) {
     if (day > LAST_DAY) return [...edges, LAST_DAY * DAY_S];
     const usualS = (edges.at(-1) ?? Number.NaN) + granularityS;
@@ -36,13 +37,13 @@ export function localDayEdges(
 }
 
 /** When the clocks of the zone are changed next, after this second; infinite when they never are. */
-function nextChangeS(timeZone: string, atS: number): number {
+function nextChangeS(timeZone: string, atS: EpochS): EpochS {
   const at = new Temporal.ZonedDateTime(BigInt(atS) * 1_000_000_000n, timeZone);
   return (at.getTimeZoneTransition('next')?.epochMilliseconds ?? Number.POSITIVE_INFINITY) / 1_000;
 }
 
 /** Days since 1970-01-01 by the calendar of the zone. */
-function localDayOf(timeZone: string): (atS: number) => number {
+function localDayOf(timeZone: string): (atS: EpochS) => number {
   const format = new Intl.DateTimeFormat('en-US-u-ca-gregory', {
     timeZone,
     year: 'numeric',
@@ -60,7 +61,7 @@ function localDayOf(timeZone: string): (atS: number) => number {
 }
 
 /** The first second of the day, also where its midnight is skipped. */
-function startOfDay(day: number, dayOf: (atS: number) => number): number {
+function startOfDay(day: number, dayOf: (atS: EpochS) => number): number {
   let before = day * DAY_S - OFFSET_MAX_S;
   let within = day * DAY_S + OFFSET_MAX_S;
   while (within - before > 1) {

@@ -5,6 +5,7 @@ import { formatDurationMs } from '../../lib/duration.ts';
 import { errorOfProblems, gatewayError, invalidBody, type Problem } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Role } from '../../lib/role.ts';
+import type { DurationMs, DurationS, EpochS } from '../../lib/time.ts';
 import type { CompiledAttribute, CompiledManifest } from '../blueprints/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import type { TelemetryType } from '../../protocol/telemetry.ts';
@@ -154,7 +155,7 @@ export class QueryResolver {
   #columnOf(
     { device, name, type }: FoundAttribute,
     asked: Aggregation,
-    gap: { method: GapMethod; lookAroundMs: number },
+    gap: { method: GapMethod; lookAroundMs: DurationMs },
   ): PlannedColumn {
     const aggregation = resolveAggregation(asked, type);
     const kind = kindOf(type);
@@ -170,7 +171,7 @@ export class QueryResolver {
     };
   }
 
-  #checkCost(range: { fromS: number; toS: number; granularityS: number }, columns: number): void {
+  #checkCost(range: { fromS: EpochS; toS: EpochS; granularityS: DurationS }, columns: number): void {
     // Those that the range touches, aligned to the epoch.
     const bucketOf = (seconds: number): number => Math.floor(seconds / range.granularityS);
     const buckets = bucketOf(Math.max(range.toS - 1, range.fromS)) - bucketOf(range.fromS) + 1;
@@ -201,7 +202,7 @@ function boundedBy(most: number): () => void {
   };
 }
 
-function rangeOf(query: TimeSeriesQuery): { fromS: number; toS: number; granularityS: number } {
+function rangeOf(query: TimeSeriesQuery): { fromS: EpochS; toS: EpochS; granularityS: DurationS } {
   // Samples stand at whole seconds.
   const fromS = Math.ceil(query.from);
   const toS = Math.ceil(query.to);
@@ -209,7 +210,7 @@ function rangeOf(query: TimeSeriesQuery): { fromS: number; toS: number; granular
   return { fromS, toS, granularityS: Math.max(1, Math.floor(query.granularity / 1_000)) };
 }
 
-function gapOf(gap: GapFilling | null | undefined): { method: GapMethod; lookAroundMs: number } {
+function gapOf(gap: GapFilling | null | undefined): { method: GapMethod; lookAroundMs: DurationMs } {
   return { method: gap?.method ?? 'none', lookAroundMs: gap?.look_around ?? 0 };
 }
 
@@ -232,7 +233,7 @@ function headOf(
   { device, asked }: FoundAttribute,
   aggregation: Aggregation,
   granularity: string,
-  gap: { method: GapMethod; lookAroundMs: number },
+  gap: { method: GapMethod; lookAroundMs: DurationMs },
 ): string {
   return [
     `telemetry=${asked}`,

@@ -5,6 +5,7 @@
 import * as v from 'valibot';
 import { parseDurationMs } from '../../lib/duration.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import type { EpochS } from '../../lib/time.ts';
 import { parseTimestampMs } from '../../lib/timestamp.ts';
 import { type MediaAnswer, query, shape } from '../../platform/http/index.ts';
 import { writableJson } from '../../protocol/telemetry.ts';
@@ -204,7 +205,7 @@ export const instantS = v.pipe(
   }),
 );
 
-function parseInstantS(value: string | number): number | undefined {
+function parseInstantS(value: string | number): EpochS | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
   if (/^\d+(\.\d*)?$/.test(value)) return Number(value);
   const atMs = parseTimestampMs(value);

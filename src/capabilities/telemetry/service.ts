@@ -9,6 +9,7 @@ import { Emitter } from '../../lib/emitter.ts';
 import { unavailable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { Role } from '../../lib/role.ts';
+import type { DurationMs, EpochS } from '../../lib/time.ts';
 import type { Connectivity, DeviceMessage } from '../connectivity/index.ts';
 import type { Device } from '../devices/index.ts';
 import type { Latest, Series } from './codec/series.ts';
@@ -131,7 +132,7 @@ export class Telemetry {
   }
 
   /** The newest value and its age, infinite when nobody can tell; undefined when there is none. */
-  latest(device: Device, attribute: string): (Latest & { ageMs: number }) | undefined {
+  latest(device: Device, attribute: string): (Latest & { ageMs: DurationMs }) | undefined {
     return this.#intake.parts.latest.value(device, attribute);
   }
 
@@ -170,7 +171,7 @@ export class Telemetry {
     device: Device,
     attribute: string,
     aggregation: 'avg' | 'min' | 'max',
-    windowMs: number,
+    windowMs: DurationMs,
     endMs = this.#options.clock.wallMs(),
   ): Promise<number | undefined> {
     const seriesId = this.#series(device, attribute)?.id;
@@ -190,7 +191,7 @@ export class Telemetry {
    * `limits.telemetry.readSamples` of them; who wants more asks again after the last. Where samples are no
    * longer kept, one for each minute or quarter of an hour stands for them. @throws GatewayError unavailable
    */
-  async samples(device: Device, attribute: string, fromS: number, toS: number): Promise<SampleStretch> {
+  async samples(device: Device, attribute: string, fromS: EpochS, toS: EpochS): Promise<SampleStretch> {
     const series = this.#series(device, attribute);
     if (!series) return { before: undefined, samples: [], isComplete: true };
     const { readSamples: samplesMax, readBytes: bytesMax } = this.#limits;
@@ -277,7 +278,7 @@ export class Telemetry {
   }
 
   /** What is known moves along before anything new comes. */
-  #clockStepped(jumpMs: number): void {
+  #clockStepped(jumpMs: DurationMs): void {
     this.#intake.stepped(jumpMs);
     this.#clockSyncBuffer.release((message) => this.#store(message, true));
   }

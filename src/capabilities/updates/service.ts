@@ -1,6 +1,7 @@
 /** Newer versions that come over the network: taken, judged, shown, and handed to whoever may install them. */
 import { gatewayError } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
+import type { MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import {
@@ -49,7 +50,7 @@ export class Updates {
   readonly #limits: Limits['update'];
   #uploaded: UploadedPackage | undefined;
   #isReceiving = false;
-  #handedOver: { atMs: number; outcomeBefore: UpdateOutcome | undefined } | undefined;
+  #handedOver: { atMs: MonotonicMs; outcomeBefore: UpdateOutcome | undefined } | undefined;
 
   constructor(options: UpdatesOptions) {
     this.#options = options;

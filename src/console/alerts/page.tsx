@@ -1,6 +1,7 @@
 /** Alerts of the site: what is raised, what was, and who is told. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { EpochMs } from '../../lib/time.ts';
 import { call, callForList, path } from '../api.ts';
 import { isAway } from '../connection.ts';
 import { slowNowS } from '../gateway-time.ts';
@@ -212,7 +213,15 @@ function Seen({ alert: { acknowledged_at: at, acknowledged_by: by } }: { alert: 
 }
 
 /** To the history of what the alert is about, around its time. */
-function ChartLink({ alert, nowMs, children }: { alert: Alert; nowMs: number; children: ComponentChildren }) {
+function ChartLink({
+  alert,
+  nowMs,
+  children,
+}: {
+  alert: Alert;
+  nowMs: EpochMs;
+  children: ComponentChildren;
+}) {
   const live = liveDevice(alert.device_id);
   if (!live?.manifest) return null;
   const able = drawable(live.manifest);

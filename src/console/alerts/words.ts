@@ -1,4 +1,5 @@
 /** Alerts and deliveries as people read them. Pure. */
+import type { EpochMs, EpochS } from '../../lib/time.ts';
 import { ageText, momentText } from '../format.ts';
 import { periodAt } from '../period.ts';
 import { timesAs, zone } from '../zone.ts';
@@ -8,7 +9,7 @@ import { say } from '../words/index.ts';
 export const SEVERITIES = ['error', 'warning', 'info'] as const;
 
 /** `since 08:15`, with the day when it is another one where the site is. */
-export function sinceText(instant: string, nowMs: number): string {
+export function sinceText(instant: string, nowMs: EpochMs): string {
   const atMs = Date.parse(instant);
   const time = timesAs({ hour: '2-digit', minute: '2-digit' }).format(atMs);
   const dayOf = (ms: number): string => periodAt('day', ms, zone.value);
@@ -17,7 +18,7 @@ export function sinceText(instant: string, nowMs: number): string {
 }
 
 /** How long it is, or was, raised. */
-export function lastedText({ raised_at: from, cleared_at: to }: Alert, nowMs: number): string {
+export function lastedText({ raised_at: from, cleared_at: to }: Alert, nowMs: EpochMs): string {
   const ageS = Math.max(0, ((to === null ? nowMs : Date.parse(to)) - Date.parse(from)) / 1_000);
   return ageText(ageS);
 }
@@ -55,8 +56,8 @@ export function contentText({
 /** `hour`, `day` … of the history page that shows the whole of it. */
 export function historyWindow(
   { raised_at: from, cleared_at: to }: Alert,
-  nowMs: number,
-): [fromS: number, toS: number] {
+  nowMs: EpochMs,
+): [fromS: EpochS, toS: EpochS] {
   const fromMs = Date.parse(from);
   const toMs = to === null ? nowMs : Date.parse(to);
   const aroundMs = Math.max(600_000, (toMs - fromMs) / 4);

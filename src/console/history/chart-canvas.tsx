@@ -1,6 +1,7 @@
 /** Lines over time with what was least and most around them, a scale per unit. Loaded with the first chart. */
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
+import type { DurationS, EpochS } from '../../lib/time.ts';
 import { momentText, numberText } from '../format.ts';
 import { timesAs, zone } from '../zone.ts';
 import type { Lines } from './series.ts';
@@ -34,7 +35,7 @@ function color(name: string): string {
 
 /** A moment at which something happened. */
 export interface Mark {
-  atS: number;
+  atS: EpochS;
   /** One letter that stands above its line. */
   sign: string;
   /** Name of a colour of the page. */
@@ -44,9 +45,9 @@ export interface Mark {
 interface ChartProps {
   lines: Lines;
   labels: readonly LineLabel[];
-  stepS: number;
+  stepS: DurationS;
   /** The stretch that was pulled over. */
-  onZoom: (fromS: number, toS: number) => void;
+  onZoom: (fromS: EpochS, toS: EpochS) => void;
   marks?: readonly Mark[];
   /** Which of the marks is looked at. */
   marked?: number | undefined;
@@ -178,7 +179,7 @@ function findMark(plot: uPlot, { marks = [], marked, onMark }: ChartProps): void
   if (nearest >= 0 && nearest !== marked) onMark?.(nearest);
 }
 
-const tzDateOf = (name: string) => (timeS: number) => uPlot.tzDate(new Date(timeS * 1_000), name);
+const tzDateOf = (name: string) => (timeS: EpochS) => uPlot.tzDate(new Date(timeS * 1_000), name);
 
 /** Power is seen against nothing at all. */
 function scaleOf(unit: string): uPlot.Scale {
@@ -207,7 +208,7 @@ function seriesOf({ label, unit, isStepped, isBefore = false }: LineLabel, strok
   ];
 }
 
-function axesOf(units: readonly string[], stepS: number, widthPx: number): uPlot.Axis[] {
+function axesOf(units: readonly string[], stepS: DurationS, widthPx: number): uPlot.Axis[] {
   const isNarrow = widthPx < NARROW_PX;
   const line = {
     stroke: color('--muted'),
@@ -236,7 +237,7 @@ function shortText(value: number | null): string {
 }
 
 /** Times of a day, and dates where a day begins, where the site is. */
-function timeLabels(stepS: number): (plot: uPlot, splits: number[]) => string[] {
+function timeLabels(stepS: DurationS): (plot: uPlot, splits: number[]) => string[] {
   const clock = timesAs({ hour: '2-digit', minute: '2-digit' });
   const day = timesAs({ day: 'numeric', month: 'short' });
   return (_, splits) =>

@@ -1,5 +1,6 @@
 /** The history of any values of the site; the address keeps the stretch of time and what is drawn. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { EpochS } from '../../lib/time.ts';
 import type { EnergySourcesOnWire } from '../../capabilities/energy/schema.ts';
 import { call } from '../api.ts';
 import { attributeTitle } from '../format.ts';
@@ -126,7 +127,7 @@ const DEVICES_LOOKED_AT = 30;
  * What people look for: the powers of the site beside the charge, else the first value of a device, so that there is
  * something to see. What told a value since then comes first, what ever told one comes before what never did.
  */
-async function readFirst(devices: readonly LiveDevice[], sinceS: number): Promise<Chosen[]> {
+async function readFirst(devices: readonly LiveDevice[], sinceS: EpochS): Promise<Chosen[]> {
   const sources = inTurn(await readSources());
   const energy = (part: 'power' | 'state_of_charge'): Chosen[] =>
     chosenOf([...new Set(sources.flatMap((source) => nameIn(source, part)))].join(BETWEEN_SERIES));

@@ -1,5 +1,6 @@
 /** What the API answers as CSV, as lines on a grid: connected as far as the device's own rhythm reaches. */
 import { parseCsv } from '../../lib/csv.ts';
+import type { DurationS, EpochS } from '../../lib/time.ts';
 
 /** A number; null where there is a gap; undefined between two values that belong together. */
 export type Cell = number | null | undefined;
@@ -11,7 +12,7 @@ export interface Wanted {
 
 export interface Lines {
   /** Starts of the steps in Unix seconds. */
-  timesS: number[];
+  timesS: EpochS[];
   /** By what was wanted. */
   mean: Cell[][];
   least: Cell[][];
@@ -23,7 +24,7 @@ export const AGGREGATIONS = ['auto', 'min', 'max'] as const;
 export function linesOf(
   text: string,
   wanted: readonly Wanted[],
-  { fromS, toS, stepS }: { fromS: number; toS: number; stepS: number },
+  { fromS, toS, stepS }: { fromS: EpochS; toS: EpochS; stepS: DurationS },
 ): Lines {
   const [head = [], ...rows] = parseCsv(text);
   const startS = Math.floor(fromS / stepS) * stepS;

@@ -1,6 +1,7 @@
 /** A chart of some values of some devices over a stretch of time, its arrows, its table and its file. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { DurationS, EpochS } from '../../lib/time.ts';
 import { callForText } from '../api.ts';
 import { numberText, words } from '../format.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
@@ -37,12 +38,12 @@ const REFRESH_MIN_MS = 10_000;
 const REFRESH_MAX_MS = 300_000;
 const TABLE_ROWS_MAX = 500;
 
-const nowS = (): number => gatewayNowMs() / 1_000;
+const nowS = (): EpochS => gatewayNowMs() / 1_000;
 
 interface Shown {
   of: string;
   window: Window;
-  stepS: number;
+  stepS: DurationS;
   lines: Lines;
   /** As the API has it, and that of the stretch before, if it is drawn. */
   texts: readonly string[];
@@ -63,7 +64,7 @@ async function load(chosen: readonly Chosen[], of: string, windowText: string | 
 export async function readLines(
   chosen: readonly Chosen[],
   { fromS, toS }: Pick<Window, 'fromS' | 'toS'>,
-  stepS: number,
+  stepS: DurationS,
 ): Promise<{ text: string; lines: Lines }> {
   const isNumber = ({ live, attribute }: Chosen): boolean =>
     live.manifest?.telemetry[attribute]?.type !== 'boolean';
@@ -129,7 +130,7 @@ export function HistoryView({
   // While finer data is on its way the coarser stays.
   const shown = answer?.of === of ? answer : undefined;
   const isEmpty = shown?.lines.mean.every((column) => column.every((value) => typeof value !== 'number'));
-  const zoom = (fromS: number, toS: number): void => turn(textOfWindow(fromS, toS));
+  const zoom = (fromS: EpochS, toS: EpochS): void => turn(textOfWindow(fromS, toS));
   return (
     <Card
       title={titleOf(shown?.window ?? window)}
@@ -168,7 +169,7 @@ export function HistoryView({
 const MINUTE_S = 60;
 
 /** @param stepS of a table whose rows must not be called the same */
-const moment = (atS: number, stepS = MINUTE_S): string =>
+const moment = (atS: EpochS, stepS: DurationS = MINUTE_S): string =>
   timesAs({ dateStyle: 'medium', timeStyle: stepS < MINUTE_S ? 'medium' : 'short' }).format(atS * 1_000);
 
 const titleOf = ({ fromS, toS, isLive }: Window): string =>

@@ -1,10 +1,11 @@
 /** The stretch of time of a chart: its length, earlier and later, closer and wider. */
+import type { EpochS } from '../../lib/time.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
 import { Button } from '../ui.tsx';
 import { RANGES, shifted, type Window, zoomed } from './window.ts';
 import { say } from '../words/index.ts';
 
-const nowS = (): number => gatewayNowMs() / 1_000;
+const nowS = (): EpochS => gatewayNowMs() / 1_000;
 
 export function WindowControls({
   window,

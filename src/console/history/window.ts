@@ -1,4 +1,5 @@
 /** The stretch of time that a chart shows, as it stands in the address. */
+import type { EpochS } from '../../lib/time.ts';
 import { say } from '../words/index.ts';
 
 export const RANGES = [
@@ -10,8 +11,8 @@ export const RANGES = [
 ] as const;
 
 export interface Window {
-  fromS: number;
-  toS: number;
+  fromS: EpochS;
+  toS: EpochS;
   /** It ends now and moves on. */
   isLive: boolean;
   /** The stretch before is drawn with it. */
@@ -30,7 +31,7 @@ const LENGTH_MIN_S = 60;
  * `day` for the last 24 hours, `1772352000-1772438400` for a stretch; anything else is the last hour. With `+before` as
  * its end the stretch before is drawn too.
  */
-export function windowOf(text: string | undefined, nowS: number): Window {
+export function windowOf(text: string | undefined, nowS: EpochS): Window {
   const isCompared = text?.endsWith(COMPARED) === true;
   const stretch = stretchOf(text);
   const [, from, to] = /^(\d{1,10})-(\d{1,10})$/.exec(stretch) ?? [];
@@ -49,13 +50,13 @@ export function stretchOf(text: string | undefined): string {
 export const withBefore = (stretch: string, isCompared: boolean): string =>
   `${stretch}${isCompared ? COMPARED : ''}`;
 
-export function textOfWindow(fromS: number, toS: number): string {
+export function textOfWindow(fromS: EpochS, toS: EpochS): string {
   const from = Math.max(0, Math.floor(fromS));
   return `${from}-${Math.max(Math.ceil(toS), from + LENGTH_MIN_S)}`;
 }
 
 /** The window before or after; one that would reach beyond now is live again where it is one of the ranges. */
-export function shifted({ fromS, toS }: Window, by: -1 | 1, nowS: number): string {
+export function shifted({ fromS, toS }: Window, by: -1 | 1, nowS: EpochS): string {
   const lengthS = toS - fromS;
   const range = RANGES.find((one) => one.lengthS === lengthS);
   if (by > 0 && toS + lengthS >= nowS && range) return range.name;
@@ -63,7 +64,7 @@ export function shifted({ fromS, toS }: Window, by: -1 | 1, nowS: number): strin
 }
 
 /** Shorter or longer around the middle; what ends about now ends now, so that the newest values stay in sight. */
-export function zoomed({ fromS, toS }: Window, by: number, nowS: number): string {
+export function zoomed({ fromS, toS }: Window, by: number, nowS: EpochS): string {
   const lengthS = (toS - fromS) * by;
   const isNewest = toS + (toS - fromS) / 10 >= nowS;
   const endS = isNewest ? nowS : (fromS + toS + lengthS) / 2;

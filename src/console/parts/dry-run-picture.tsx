@@ -1,5 +1,6 @@
 /** What a script read in a dry run, drawn, with a mark where it did something and a list that names each. */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { DurationS, EpochS } from '../../lib/time.ts';
 import { momentText, numberText } from '../format.ts';
 import type { Mark } from '../history/chart-canvas.tsx';
 import type { Lines } from '../history/series.ts';
@@ -26,8 +27,8 @@ const SIGNS: Readonly<Record<DryRunEntry['kind'], Omit<Mark, 'atS'>>> = {
 };
 
 interface Stretch {
-  fromS: number;
-  toS: number;
+  fromS: EpochS;
+  toS: EpochS;
 }
 
 const secondsOf = (timestamp: string): number => Date.parse(timestamp) / MS;
@@ -129,7 +130,7 @@ function Chart({
   onZoom,
 }: {
   lines: Lines;
-  stepS: number;
+  stepS: DurationS;
   chosen: readonly Chosen[];
   entries: readonly DryRunEntry[];
   marked: number | undefined;
@@ -248,7 +249,7 @@ function Table({
 }
 
 /** The newest value until then, of those that are drawn. */
-function valueAt({ timesS, mean }: Lines, series: number, atS: number): string {
+function valueAt({ timesS, mean }: Lines, series: number, atS: EpochS): string {
   const last = timesS.findLastIndex((timeS) => timeS <= atS);
   const value = (mean[series] ?? []).slice(0, last + 1).findLast((cell) => typeof cell === 'number');
   return typeof value === 'number' ? numberText(value) : '–';

@@ -1,5 +1,6 @@
 /** The commonest rules for people who write no Lua: a few questions, and the script is written. */
 import { useState } from 'preact/hooks';
+import type { DurationS } from '../../lib/time.ts';
 import { initialTexts, type Texts, typedValues } from '../arguments.ts';
 import { attributeTitle, scaleFactor } from '../format.ts';
 import { deviceIds, type LiveDevice, liveDevice } from '../live.ts';
@@ -263,7 +264,7 @@ function SurplusForm() {
   const [exportW, importW] = [typedNumber(typed.export), typedNumber(typed.import)];
   const holdS = typedNumber(typed.hold);
   const isTyped = exportW !== undefined && importW !== undefined && holdS !== undefined;
-  const write = (numbers: { exportW: number; importW: number; holdS: number }): string | undefined =>
+  const write = (numbers: { exportW: number; importW: number; holdS: DurationS }): string | undefined =>
     on.action &&
     off.action &&
     surplusScript({

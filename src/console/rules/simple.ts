@@ -1,4 +1,5 @@
 /** Scripts of the commonest rules, written from a few answers. Pure. */
+import type { DurationS } from '../../lib/time.ts';
 
 interface RuleAction {
   /** Slug of the device. */
@@ -12,7 +13,7 @@ interface LimitRule {
   attribute: string;
   isAbove: boolean;
   limit: number;
-  holdS: number;
+  holdS: DurationS;
   action: RuleAction;
 }
 
@@ -33,7 +34,7 @@ interface SurplusRule {
   wattsOfOne: number;
   exportW: number;
   importW: number;
-  holdS: number;
+  holdS: DurationS;
   on: RuleAction;
   off: RuleAction;
 }

@@ -1,4 +1,5 @@
 /** What is known of backups: of the plan, and of those that were made by hand; asked once for all who want to know. */
+import type { MonotonicMs } from '../../lib/time.ts';
 import { call, changeCount } from '../api.ts';
 import type { BackupPlan } from '../shapes.ts';
 
@@ -11,7 +12,7 @@ interface BackupsKnown {
   fault: string | null;
 }
 
-let asked: { atChange: number; atMs: number; answer: Promise<BackupsKnown> } | undefined;
+let asked: { atChange: number; atMs: MonotonicMs; answer: Promise<BackupsKnown> } | undefined;
 
 export function backupsKnown(): Promise<BackupsKnown> {
   const atChange = changeCount.value;

@@ -1,5 +1,6 @@
 /** Energy of a day, a month or a year: what the sun gave, where consumption came from, and how it was before. */
 import { useEffect, useState } from 'preact/hooks';
+import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import { call } from '../api.ts';
 import { gatewayNowMs, slowNowS } from '../gateway-time.ts';
 import { loadSite } from '../site-name.ts';
@@ -32,7 +33,7 @@ interface Shown {
 }
 
 /** Buckets are whole hours, days or months that the time touches. One question after the other: few are answered at once. */
-async function ask(granularity: 'hour' | 'day' | 'month', fromMs: number, toMs: number): Promise<Energy> {
+async function ask(granularity: 'hour' | 'day' | 'month', fromMs: EpochMs, toMs: EpochMs): Promise<Energy> {
   const times = `from=${new Date(fromMs).toISOString()}&to=${new Date(toMs).toISOString()}`;
   return (await call<{ energy: Energy }>('GET', `/v3/site/energy?granularity=${granularity}&${times}`))
     .energy;
@@ -56,7 +57,10 @@ async function loadBefore(period: string): Promise<Omit<Shown, 'before'>> {
  * What the gateway has of a period, read again while somebody looks; what was before comes after.
  * @param beforeAfterMs so much after the first drawing, where much else is read at once
  */
-export function useBooks(period: string, beforeAfterMs = 0): { shown: Shown | undefined; error: unknown } {
+export function useBooks(
+  period: string,
+  beforeAfterMs: DurationMs = 0,
+): { shown: Shown | undefined; error: unknown } {
   const present = useAnswer(() => load(period), [period]);
   const shown = present.answer?.period === period ? present.answer : undefined;
   const [isTimeFor, setTimeFor] = useState(beforeAfterMs === 0);

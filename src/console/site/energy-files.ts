@@ -1,4 +1,5 @@
 /** The energy of some hours, days or months as files. What is not known is no number in them. */
+import type { DurationS, EpochMs } from '../../lib/time.ts';
 import { sheetOf, sheetTime } from '../sheet.ts';
 import { say } from '../words/index.ts';
 import type { Book, Energy, Role } from './energy.ts';
@@ -8,7 +9,7 @@ const HOUR_S = 3_600;
 const kWh = (energyWh: number): number => Math.round(energyWh) / 1_000;
 
 /** What an owner counts: the numbers of the page for each hour, day or month that has begun, and how much of it is not known. */
-export function sheetOfBooks({ buckets, timezone }: Energy, nowMs: number): string {
+export function sheetOfBooks({ buckets, timezone }: Energy, nowMs: EpochMs): string {
   const { role, imported, exported, charged, discharged, consumption, selfSufficiency, notKnown } = say.site;
   const names = [role.pv, role.generator, imported, exported, charged, discharged, consumption];
   const head = [
@@ -40,7 +41,7 @@ export function sheetOfBooks({ buckets, timezone }: Energy, nowMs: number): stri
 }
 
 /** All of it; of what nobody measures by itself, when nothing else is known. Both count whole seconds. */
-function isUnknown({ gap_s: gaps }: Pick<Book, 'gap_s'>, role: Role, pastS: number): boolean {
+function isUnknown({ gap_s: gaps }: Pick<Book, 'gap_s'>, role: Role, pastS: DurationS): boolean {
   const gapS = gaps[role] ?? Math.min(...Object.values(gaps));
   return gapS >= pastS - 1;
 }

@@ -1,5 +1,6 @@
 /** What is asked of the gateway by a button or by being shown. */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { DurationMs } from '../../lib/time.ts';
 import { isAway, isConnected } from '../connection.ts';
 
 export interface Action<Parameters extends unknown[] = []> {
@@ -101,7 +102,7 @@ export function useAnswer<Answer>(ask: () => Promise<Answer>, keys: readonly unk
 }
 
 /** Does it again and again while somebody looks, and at once for who comes back after a while. */
-export function useRefresh(refresh: () => void, everyMs: number): void {
+export function useRefresh(refresh: () => void, everyMs: DurationMs): void {
   const latest = useRef(refresh);
   latest.current = refresh;
   useEffect(() => {

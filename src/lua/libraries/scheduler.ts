@@ -3,6 +3,7 @@
  * the functions, the host their numbers, so that no reference to a Lua function is ever handed over.
  */
 import type { Limits } from '../../lib/limits.ts';
+import type { DurationMs } from '../../lib/time.ts';
 import { numberArgument } from '../arguments.ts';
 import type { Library } from '../library.ts';
 import type { LuaFailure } from '../task.ts';
@@ -97,7 +98,7 @@ export class Jobs {
    * Every `periodMs` from now on; a run that is not over when the next is due makes that one be left out, and
    * nothing is made up for. @throws LuaError
    */
-  every(periodMs: number): bigint {
+  every(periodMs: DurationMs): bigint {
     if (!(periodMs > 0)) throw new LuaError("bad argument #1 to 'add' (period must be positive)");
     const { clock, limits } = this.#options;
     const stepMs = Math.max(periodMs, limits.jobPeriodMs);

@@ -1,4 +1,5 @@
 /** `os` with what of it is about time, in the zone of the site, and `system`. */
+import type { DurationMs } from '../../lib/time.ts';
 import { numberArgument } from '../arguments.ts';
 import { calendarFields, epochOf, formatTime } from '../calendar.ts';
 import type { Library } from '../library.ts';
@@ -82,7 +83,7 @@ end
  * `timeZone` is asked at every call. Waits are not shorter than `delayMs`; `stop` ends those that go on, which
  * would hold the script in memory until they are over.
  */
-export function timeFunctions(options: { clock: ScriptClock; timeZone: () => string; delayMs: number }): {
+export function timeFunctions(options: { clock: ScriptClock; timeZone: () => string; delayMs: DurationMs }): {
   functions: Record<string, HostFunction>;
   stop: () => void;
 } {

@@ -1,5 +1,6 @@
 /** Opening backups beside the event loop. */
 import type { Limits } from '../../lib/limits.ts';
+import type { EpochMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import { programEntry } from '../processes/index.ts';
@@ -12,7 +13,7 @@ export interface OpenTask {
   path: string;
   password: string;
   dataDir: string;
-  nowMs: number;
+  nowMs: EpochMs;
 }
 
 export interface Opened {

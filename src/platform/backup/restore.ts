@@ -17,6 +17,7 @@ import { pipeline } from 'node:stream/promises';
 import { type Entry, openPromise, type ZipFile } from 'yauzl';
 import { messageOf } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
+import type { EpochMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import {
   makePrivateFolder,
@@ -156,7 +157,7 @@ async function stage<Result>(
 }
 
 /** One that nothing has: a clock that stands gives the same second twice. */
-function asideName(dataDir: string, wallMs: number): string {
+function asideName(dataDir: string, wallMs: EpochMs): string {
   let seconds = Math.floor(wallMs / 1_000);
   while (existsSync(join(dataDir, `before-restore-${seconds}`))) seconds += 1;
   return `before-restore-${seconds}`;

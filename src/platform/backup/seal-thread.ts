@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { Encrypter } from 'age-encryption';
 import { ZipFile } from 'yazl';
+import type { EpochMs } from '../../lib/time.ts';
 import { makePrivateFolder } from '../files/index.ts';
 import { copyCompact } from '../sqlite/index.ts';
 import { connectThread } from '../threads/index.ts';
@@ -23,7 +24,7 @@ import {
 
 export interface SealThreadData {
   info: BackupInfo;
-  madeAtMs: number;
+  madeAtMs: EpochMs;
   /** Of the copy of state.db, open; its owner closes it. */
   stateFd: number;
   tlsDir: string;

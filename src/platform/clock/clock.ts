@@ -4,23 +4,24 @@
  * set later (decision 0025): `isSet` tells, `onStepped` reports every jump of the wall clock, and `proven` is what
  * ages are judged by.
  */
+import type { DurationMs, EpochMs, MonotonicMs } from '../../lib/time.ts';
 import { CLOCK_PLAUSIBLE_FROM_MS, ProvenTime } from './proven-time.ts';
 
 export interface Clock {
   /** UTC, milliseconds since 1970; follows corrections, may jump. */
-  wallMs(): number;
+  wallMs(): EpochMs;
   /** Milliseconds since an arbitrary start; never jumps. */
-  monotonicMs(): number;
+  monotonicMs(): MonotonicMs;
   /** Runs `fn` once after `durationMs` of monotonic time. */
-  setTimer(durationMs: number, fn: () => void): Timer;
+  setTimer(durationMs: DurationMs, fn: () => void): Timer;
   /** Runs `fn` every `intervalMs` until cancelled; the first time after one interval. */
-  setRepeating(intervalMs: number, fn: () => void): Timer;
+  setRepeating(intervalMs: DurationMs, fn: () => void): Timer;
   /** Resolves after `durationMs`; rejects with the signal's reason when aborted. */
-  sleep(durationMs: number, signal?: AbortSignal): Promise<void>;
+  sleep(durationMs: DurationMs, signal?: AbortSignal): Promise<void>;
   /** False while the wall clock shows a time before this program existed. */
   isSet(): boolean;
   /** Calls `listener` with the jump in milliseconds (positive = forward); returns the unsubscribe. */
-  onStepped(listener: (jumpMs: number) => void): () => void;
+  onStepped(listener: (jumpMs: DurationMs) => void): () => void;
   /** A lower bound of the true time: whatever is deleted for its age is judged by this alone. */
   readonly proven: ProvenTime;
 }
@@ -37,7 +38,7 @@ const STEP_TOLERANCE_MS = 1_500;
 
 /** The system's clock. Its own step check does not keep the process alive. */
 export function createSystemClock(): Clock & { close: () => void } {
-  const listeners = new Set<(jumpMs: number) => void>();
+  const listeners = new Set<(jumpMs: DurationMs) => void>();
   const stepMs = createStepDetector(() => Date.now() - performance.now());
   const check = setInterval(() => {
     const jumpMs = stepMs();
@@ -77,8 +78,8 @@ export function createSystemClock(): Clock & { close: () => void } {
 }
 
 /** Longer waits than the system's timers take (they would fire at once) are made of several. */
-function setTimer(durationMs: number, fn: () => void): Timer {
-  const arm = (remainingMs: number): NodeJS.Timeout =>
+function setTimer(durationMs: DurationMs, fn: () => void): Timer {
+  const arm = (remainingMs: DurationMs): NodeJS.Timeout =>
     remainingMs > TIMER_MAX_MS
       ? setTimeout(() => (handle = arm(remainingMs - TIMER_MAX_MS)), TIMER_MAX_MS)
       : setTimeout(fn, remainingMs);
@@ -110,14 +111,14 @@ export function nextTurn(): Promise<void> {
  * Resolves after so much time of the system, whatever the clock of the program says: for threads, which keep no other.
  * It does not keep the process alive.
  */
-export function realPause(durationMs: number): Promise<void> {
+export function realPause(durationMs: DurationMs): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, durationMs).unref());
 }
 
 /** What the promise gives, or undefined after `durationMs`: the caller goes on, whatever the promise waits for does too. */
 export function within<Value>(
   clock: Pick<Clock, 'setTimer'>,
-  durationMs: number,
+  durationMs: DurationMs,
   promise: Promise<Value>,
 ): Promise<Value | undefined> {
   const { promise: result, resolve, reject } = Promise.withResolvers<Value | undefined>();

@@ -1,5 +1,6 @@
 /** Keeps the proven time over restarts, in a small file of the data folder. */
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import type { EpochMs } from '../../lib/time.ts';
 import type { Clock } from './clock.ts';
 
 /** A kill costs this much of the age of everything, which is then deleted so much later; each time costs the card a new file. */
@@ -57,7 +58,7 @@ function readProven(path: string, onUnreadable: (error: unknown) => void): numbe
   }
 }
 
-function changedAtMs(path: string): number | undefined {
+function changedAtMs(path: string): EpochMs | undefined {
   try {
     return statSync(path).mtimeMs;
   } catch (error) {

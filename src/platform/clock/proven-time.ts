@@ -8,33 +8,35 @@
  *
  * So what is stamped `s` is at least `nowMs() - s` old. The price: the time the box was off counts for no age.
  */
+import type { DurationMs, EpochMs, MonotonicMs } from '../../lib/time.ts';
+
 /** 2026-01-01: a wall clock before this was never set. */
 export const CLOCK_PLAUSIBLE_FROM_MS = Date.UTC(2026, 0, 1);
 
 /** What a clock shows; the words are those of `Clock`. */
 interface ClockReadings {
-  wallMs(): number;
-  monotonicMs(): number;
+  wallMs(): EpochMs;
+  monotonicMs(): MonotonicMs;
   isSet(): boolean;
 }
 
 /** Stamps from `fromMs` up to `beforeMs`: those of a clock that was never set say nothing about an age. */
 export interface StampRange {
-  fromMs: number;
-  beforeMs: number;
+  fromMs: EpochMs;
+  beforeMs: EpochMs;
 }
 
 export class ProvenTime {
   readonly #clock: ClockReadings;
-  #provenMs: number | undefined;
-  #atMonotonicMs = 0;
+  #provenMs: EpochMs | undefined;
+  #atMonotonicMs: MonotonicMs = 0;
 
   constructor(clock: ClockReadings) {
     this.#clock = clock;
   }
 
   /** Undefined while nothing is known: the clock was never set, nor is there an earlier run. */
-  nowMs(): number | undefined {
+  nowMs(): EpochMs | undefined {
     const monotonicMs = this.#clock.monotonicMs();
     const wallMs = this.#clock.isSet() ? this.#clock.wallMs() : undefined;
     const elapsedMs = monotonicMs - this.#atMonotonicMs;
@@ -45,14 +47,14 @@ export class ProvenTime {
   }
 
   /** Stamps that are surely older than `lifetimeMs`; undefined while nothing can be said. */
-  olderThan(lifetimeMs: number): StampRange | undefined {
+  olderThan(lifetimeMs: DurationMs): StampRange | undefined {
     const nowMs = this.nowMs();
     if (nowMs === undefined) return undefined;
     return { fromMs: CLOCK_PLAUSIBLE_FROM_MS, beforeMs: Math.floor(nowMs - lifetimeMs) };
   }
 
   /** Goes on from what an earlier run had proven. */
-  resume(provenMs: number): void {
+  resume(provenMs: EpochMs): void {
     this.#provenMs = provenMs;
     this.#atMonotonicMs = this.#clock.monotonicMs();
     this.nowMs();

@@ -4,6 +4,7 @@
  * as of the start of this run. And those of a clock that was ahead and was put back: they lie in the future, and
  * their distance is the step back. What such a clock stamped long enough ago to lie in the past now stays.
  */
+import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import type { Clock } from './clock.ts';
 import { CLOCK_PLAUSIBLE_FROM_MS } from './proven-time.ts';
 
@@ -12,19 +13,19 @@ import { CLOCK_PLAUSIBLE_FROM_MS } from './proven-time.ts';
  * within `earliestMs` and `nowMs`. Whole numbers.
  */
 export interface StampCorrection {
-  plausibleFromMs: number;
-  jumpMs: number;
-  aheadFromMs: number;
-  backMs: number;
-  earliestMs: number;
-  nowMs: number;
+  plausibleFromMs: EpochMs;
+  jumpMs: DurationMs;
+  aheadFromMs: EpochMs;
+  backMs: DurationMs;
+  earliestMs: EpochMs;
+  nowMs: EpochMs;
 }
 
 /** Calls `onCorrected` when a jump has set the clock or put it back: what was stored needs the correction. */
 export function createStampCorrector(clock: Clock, onCorrected: () => void) {
   const startedMs = clock.monotonicMs();
-  let jumpMs = 0;
-  let backMs: number | undefined;
+  let jumpMs: DurationMs = 0;
+  let backMs: DurationMs | undefined;
   const stop = clock.onStepped((steppedMs) => {
     if (!clock.isSet()) return;
     const wasSet = clock.wallMs() - steppedMs >= CLOCK_PLAUSIBLE_FROM_MS;
@@ -52,7 +53,7 @@ export function createStampCorrector(clock: Clock, onCorrected: () => void) {
   };
 }
 
-export function correctStamp(stampMs: number, correction: StampCorrection): number {
+export function correctStamp(stampMs: EpochMs, correction: StampCorrection): number {
   const { plausibleFromMs, jumpMs, aheadFromMs, backMs, earliestMs, nowMs } = correction;
   if (stampMs >= plausibleFromMs && stampMs <= aheadFromMs) return stampMs;
   const offMs = stampMs < plausibleFromMs ? jumpMs : backMs;

@@ -17,6 +17,7 @@
  */
 import { unavailable } from '../../lib/errors.ts';
 import { type Limits, LIMITS } from '../../lib/limits.ts';
+import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Timer } from '../clock/index.ts';
 import type { Instruments } from '../metrics/index.ts';
 import { SyncBudget } from './sync-budget.ts';
@@ -51,8 +52,8 @@ interface Batch {
   isAwaited: boolean;
   /** Somebody waits for it and sends nothing before. */
   isHurried: boolean;
-  openedAtMs: number;
-  lastRequestAtMs: number;
+  openedAtMs: MonotonicMs;
+  lastRequestAtMs: MonotonicMs;
 }
 
 interface CommitGroupOptions extends Instruments {
@@ -164,7 +165,7 @@ class BatchedCommits implements CommitGroup {
     if (!this.#failure && !this.#running) this.#schedule(this.#budget.waitMs(batch));
   }
 
-  #schedule(durationMs: number): void {
+  #schedule(durationMs: DurationMs): void {
     this.#timer?.cancel();
     this.#timer = this.#options.clock.setTimer(durationMs, () => {
       this.#timer = undefined;

@@ -1,5 +1,6 @@
 /** How many syncs the flash card is asked for, and so how long a write waits for others to share one. */
 import type { Limits } from '../../lib/limits.ts';
+import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 
 /**
@@ -15,9 +16,9 @@ export class SyncBudget {
   readonly #clock: Clock;
   readonly #limits: Limits['commits'];
   #shortWindows: number;
-  #pausedAtMs: number | undefined;
+  #pausedAtMs: MonotonicMs | undefined;
   #quickSyncs: number;
-  #filledMs: number;
+  #filledMs: MonotonicMs;
 
   constructor(clock: Clock, limits: Limits['commits']) {
     this.#clock = clock;
@@ -28,7 +29,7 @@ export class SyncBudget {
   }
 
   /** How long a first request may wait, of those that somebody waits for, or sends nothing before. */
-  waitMs({ isAwaited, isHurried }: { isAwaited: boolean; isHurried: boolean }): number {
+  waitMs({ isAwaited, isHurried }: { isAwaited: boolean; isHurried: boolean }): DurationMs {
     const { windowMinMs, windowMaxMs, syncAllowanceMs, quickWindowMs } = this.#limits;
     if (isHurried && this.hasQuick()) return quickWindowMs;
     return isAwaited && this.#shortWindows >= 1 ? windowMinMs : windowMaxMs - syncAllowanceMs;

@@ -1,9 +1,11 @@
+import type { DurationMs } from '../../lib/time.ts';
+
 /** What a service manager says in the environment (sd_notify(3), sd_watchdog_enabled(3)). */
 interface ServiceManager {
   /** Where notices go; undefined when nobody waits for them. */
   notifySocket: string | undefined;
   /** Silence after which the manager restarts the process; undefined: it does not watch. */
-  watchdogMs: number | undefined;
+  watchdogMs: DurationMs | undefined;
 }
 
 /** A watchdog meant for another process (`WATCHDOG_PID`) is none. */

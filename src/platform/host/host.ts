@@ -2,6 +2,7 @@
 import { readFileSync, statfsSync } from 'node:fs';
 import { arch, cpus, freemem, hostname, release, totalmem, type as kernelName } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { DurationMs } from '../../lib/time.ts';
 
 /** What does not change while the program runs. */
 interface HostFacts {
@@ -22,7 +23,7 @@ export interface HostLoad {
   memoryTotalBytes: number;
   processMemoryBytes: number;
   /** 99th percentile since the reading before. */
-  eventLoopDelayMs: number;
+  eventLoopDelayMs: DurationMs;
   diskTotalBytes: number;
   diskFreeBytes: number;
   cpuTemperatureCelsius: number | undefined;
@@ -74,9 +75,9 @@ export function createHost(folder: string) {
   };
 }
 
-function processorTimes(): { totalMs: number; idleMs: number } {
-  let totalMs = 0;
-  let idleMs = 0;
+function processorTimes(): { totalMs: DurationMs; idleMs: DurationMs } {
+  let totalMs: DurationMs = 0;
+  let idleMs: DurationMs = 0;
   for (const { times } of cpus()) {
     totalMs += times.user + times.nice + times.sys + times.idle + times.irq;
     idleMs += times.idle;

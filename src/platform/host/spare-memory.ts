@@ -5,6 +5,7 @@
  * cannot, nothing is done. A program that was started with permissions has none to call it from then on.
  */
 import { readFile } from 'node:fs/promises';
+import type { DurationMs } from '../../lib/time.ts';
 import { realPause } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 
@@ -32,7 +33,7 @@ export async function returnSpareMemory(log: Log): Promise<void> {
     // A program that runs foreign code was given the right to call the C library for these two calls alone.
     const { permission } = process as { permission?: { drop(right: string): void } };
     permission?.drop('ffi');
-    for (let delayMs = FIRST_MS; ; delayMs = Math.min(delayMs * 2, LAST_MS)) {
+    for (let delayMs: DurationMs = FIRST_MS; ; delayMs = Math.min(delayMs * 2, LAST_MS)) {
       await realPause(delayMs);
       const residentBefore = process.memoryUsage.rss();
       globalThis.gc?.();

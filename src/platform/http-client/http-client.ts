@@ -6,18 +6,19 @@ import http from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import { connectionFailure } from '../../lib/connection-failure.ts';
+import type { DurationMs, DurationS, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 
 export interface HttpClientOptions {
   clock: Pick<Clock, 'setTimer' | 'monotonicMs'>;
   /** For request and answer together. */
-  timeoutMs: number;
+  timeoutMs: DurationMs;
   /** More of an answer is not read: it is refused. */
   answerMaxBytes: number;
   /** Authorities that are trusted instead of those of the system, as PEM. */
   caPem?: string | undefined;
   /** A server that starts again has not forgotten what it answered longer ago than this; absent: it may forget all. */
-  forgetsMs?: number;
+  forgetsMs?: DurationMs;
 }
 
 interface HttpCall {
@@ -31,7 +32,7 @@ interface HttpCall {
 export interface HttpAnswer {
   status: number;
   /** Of `Retry-After` in seconds; undefined: it was not said that way. */
-  retryAfterS: number | undefined;
+  retryAfterS: DurationS | undefined;
   text: string;
 }
 
@@ -47,9 +48,9 @@ interface Connection {
   socket: Socket;
   answers: number;
   /** Monotonic. */
-  answeredMs: number;
+  answeredMs: MonotonicMs;
   /** Absent: it is open. */
-  endedMs?: number;
+  endedMs?: MonotonicMs;
 }
 
 export class HttpClient {

@@ -1,4 +1,5 @@
 /** A route being answered: its checks, its body, its handler, then what is told and measured of it. */
+import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Metrics } from '../metrics/index.ts';
@@ -120,7 +121,7 @@ export class Operation {
   }
 
   /** Reads succeed thousands of times a day and would wear the card; changes and failures are worth a line. */
-  #tell(context: RequestContext, status: number, durationMs: number): void {
+  #tell(context: RequestContext, status: number, durationMs: DurationMs): void {
     const { method, operation } = this.#route;
     let duration = this.#byStatus.get(status);
     if (!duration) this.#byStatus.set(status, (duration = this.#durations.labels(operation, String(status))));

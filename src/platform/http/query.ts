@@ -7,6 +7,7 @@
 import * as v from 'valibot';
 import { formatDurationMs, parseDurationMs } from '../../lib/duration.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import type { DurationMs } from '../../lib/time.ts';
 import { parseTimestampMs } from '../../lib/timestamp.ts';
 import { wire, WIRE, type WireSchema } from './wire-schema.ts';
 
@@ -173,7 +174,7 @@ export const instant = (about = '') =>
     told(about, WIRE.timestamp),
   );
 
-export const durationMs = (fallbackMs: number, maximumMs: number, about = '') =>
+export const durationMs = (fallbackMs: DurationMs, maximumMs: DurationMs, about = '') =>
   withDefault(
     parsed(
       (value) => {

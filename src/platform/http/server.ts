@@ -9,6 +9,7 @@ import { randomUUID } from 'node:crypto';
 import type { SecureContextOptions } from 'node:tls';
 import { unavailable } from '../../lib/errors.ts';
 import { type Limits, LIMITS } from '../../lib/limits.ts';
+import type { DurationMs } from '../../lib/time.ts';
 import type { Metrics } from '../metrics/index.ts';
 import { responseOf } from './answer.ts';
 import { Answering, type AppOptions } from './app.ts';
@@ -84,7 +85,7 @@ export class Http {
   }
 
   /** Stops accepting, lets running requests end within `withinMs`, closes the rest. */
-  async stop(withinMs: number): Promise<void> {
+  async stop(withinMs: DurationMs): Promise<void> {
     const closed = Promise.all([this.#plain.close(), this.#secure?.close()]);
     this.#stopping.abort(unavailable('The gateway is stopping.'));
     this.#webSockets.closeWhere(() => true, 1001, 'gateway is stopping');

@@ -4,6 +4,7 @@
  * and changes need a sign that no other site can send (OWASP, Cross-Site Request Forgery Prevention).
  */
 import { gatewayError } from '../../lib/errors.ts';
+import type { DurationMs, DurationS } from '../../lib/time.ts';
 
 /**
  * A browser refuses to set over plain HTTP what it holds as `Secure` under the same name, so that each has a name of
@@ -26,7 +27,7 @@ interface Headed {
 /** Values of `Set-Cookie` that a login answers with: its own first. */
 export function sessionCookies(
   token: string,
-  lifetimeMs: number,
+  lifetimeMs: DurationMs,
   isEncrypted: boolean,
   request: Headed,
 ): string[] {
@@ -44,7 +45,7 @@ export function endedSessionCookies(isEncrypted: boolean, request: Headed): stri
   return [own, ...ended].map((name) => cookie(name, '', 0, isEncrypted || name === ENCRYPTED));
 }
 
-function cookie(name: string, value: string, lifetimeS: number, isSecure: boolean): string {
+function cookie(name: string, value: string, lifetimeS: DurationS, isSecure: boolean): string {
   const parts = [`${name}=${value}`, 'Path=/', 'HttpOnly', 'SameSite=Strict', `Max-Age=${lifetimeS}`];
   return (isSecure ? [...parts, 'Secure'] : parts).join('; ');
 }

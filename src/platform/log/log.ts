@@ -6,6 +6,7 @@
 import type { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { LIMITS } from '../../lib/limits.ts';
+import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import { LineOutput } from './line-output.ts';
 import type { RecentLines } from './recent-lines.ts';
@@ -26,7 +27,7 @@ export interface Log {
    * A warning that may repeat without end: at most once per `intervalMs` and key, with the number of
    * suppressed repeats as `suppressed`.
    */
-  warnLimited(key: string, intervalMs: number, message: string, fields?: LogFields): void;
+  warnLimited(key: string, intervalMs: DurationMs, message: string, fields?: LogFields): void;
   child(fields: LogFields): Log;
 }
 
@@ -78,7 +79,11 @@ export function createLog(options: LogOptions & { write: (text: string) => void 
 
 type PinoLike = Pick<ReturnType<typeof pino>, 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'child'>;
 
-function wrap(target: PinoLike, clock: Clock, limited: Map<string, { untilMs: number; count: number }>): Log {
+function wrap(
+  target: PinoLike,
+  clock: Clock,
+  limited: Map<string, { untilMs: MonotonicMs; count: number }>,
+): Log {
   const at =
     (level: LogLevel) =>
     (message: string, fields: LogFields = {}): void =>

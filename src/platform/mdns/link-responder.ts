@@ -8,6 +8,7 @@
 import type { Buffer } from 'node:buffer';
 import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { Limits } from '../../lib/limits.ts';
+import type { DurationMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 import {
   decodeMessage,
@@ -29,7 +30,7 @@ interface LinkResponderOptions {
   /** 0 to 1, so that hosts that start together do not speak together. */
   random: () => number;
   /** Before the first question; longer after many conflicts. */
-  pauseMs: number;
+  pauseMs: DurationMs;
   /** Every address of this machine is its own on each of its networks. */
   isOwnAddress: (address: string) => boolean;
   /** Somebody else has the name. */
@@ -91,7 +92,7 @@ export class LinkResponder {
     this.#link.close();
   }
 
-  #later(durationMs: number, run: () => void): void {
+  #later(durationMs: DurationMs, run: () => void): void {
     const timer = this.#clock.setTimer(durationMs, () => {
       this.#timers.delete(timer);
       run();
@@ -104,7 +105,7 @@ export class LinkResponder {
     this.#timers.clear();
   }
 
-  #begin(pauseMs: number): void {
+  #begin(pauseMs: DurationMs): void {
     this.#forgetTimers();
     this.#state = 'probing';
     this.#later(pauseMs + this.#options.random() * PROBE_MS, () => this.#probe(0));
@@ -192,7 +193,7 @@ export class LinkResponder {
   }
 
   /** What everybody heard just now is not said again. */
-  #multicast(answers: readonly DnsRecord[], additionals: readonly DnsRecord[], pauseMs: number): void {
+  #multicast(answers: readonly DnsRecord[], additionals: readonly DnsRecord[], pauseMs: DurationMs): void {
     const nowMs = this.#clock.monotonicMs();
     const isDue = (record: DnsRecord): boolean =>
       nowMs - (this.#sentAtMs.get(record) ?? Number.NEGATIVE_INFINITY) >= pauseMs;

@@ -5,6 +5,7 @@
 import type { Buffer } from 'node:buffer';
 import { createSocket } from 'node:dgram';
 import { lookup } from 'node:dns/promises';
+import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import { decodeMessage, encodeMessage, isSameName, TYPE } from './message.ts';
 import { GROUP, systemNetwork } from './network.ts';
@@ -17,7 +18,7 @@ interface LookupOptions {
   addresses?: readonly string[];
   /** Default: the system's resolver. */
   resolve?: (host: string) => Promise<string>;
-  limits: { localNameMs: number };
+  limits: { localNameMs: DurationMs };
 }
 
 const LOCAL = /\.local\.?$/i;

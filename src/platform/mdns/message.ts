@@ -4,6 +4,7 @@
  * network is read within bounds or not at all.
  */
 import { Buffer } from 'node:buffer';
+import type { DurationS } from '../../lib/time.ts';
 
 export const TYPE = { A: 1, PTR: 12, TXT: 16, SRV: 33, NSEC: 47, ANY: 255 } as const;
 const CLASS_IN = 1;
@@ -19,7 +20,7 @@ export interface Question {
 export interface DnsRecord {
   name: string;
   type: number;
-  ttlS: number;
+  ttlS: DurationS;
   /** Its name belongs to one host, and what others keep of it is replaced. */
   isUnique: boolean;
   /** Names inside are whole, never pointers. */

@@ -3,6 +3,7 @@
  * sections 4 to 9. Pure.
  */
 import { Buffer } from 'node:buffer';
+import type { DurationS } from '../../lib/time.ts';
 import { type DnsRecord, encodeName, isSameName, isSameRecord, type Question, TYPE } from './message.ts';
 
 /** A service that others find by its type. */
@@ -67,7 +68,7 @@ export function hostRecords(label: string, address: string, services: readonly A
   };
 }
 
-function uniqueRecord(name: string, type: number, ttlS: number, data: Buffer): DnsRecord {
+function uniqueRecord(name: string, type: number, ttlS: DurationS, data: Buffer): DnsRecord {
   return { name, type, ttlS, isUnique: true, data };
 }
 

@@ -6,6 +6,7 @@
 import mqtt, { type IClientOptions, type MqttClient as Library } from 'mqtt';
 import { connectionFailure } from '../../lib/connection-failure.ts';
 import { messageOf } from '../../lib/errors.ts';
+import type { DurationMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 
 interface MqttClientOptions {
@@ -27,7 +28,7 @@ interface MqttClientOptions {
   /** The broker keeps the subscriptions, and what comes meanwhile, while there is no connection; needs a client id. */
   isSessionKept?: boolean;
   /** To connect, and for each acknowledgement. */
-  timeoutMs: number;
+  timeoutMs: DurationMs;
 }
 
 /** A message to be published. */

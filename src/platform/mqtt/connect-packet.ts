@@ -1,4 +1,5 @@
 /** CONNECT: what it says, or how it is turned away (MQTT 3.1.1 chapter 3.1). */
+import type { DurationS } from '../../lib/time.ts';
 import { PACKET, PACKET_TOO_LARGE, violation, type Violation, WRONG_FLAGS } from './packet-types.ts';
 import { FieldReader } from './strings.ts';
 import { topicNameProblem } from './topic.ts';
@@ -7,7 +8,7 @@ export interface Connect {
   readonly clientId: string;
   readonly cleanSession: boolean;
   /** Seconds; 0 when the client asks for none. */
-  readonly keepAliveS: number;
+  readonly keepAliveS: DurationS;
   readonly will: Will | undefined;
   readonly username: string | undefined;
   readonly password: Buffer | undefined;
@@ -88,7 +89,7 @@ function flagsProblem(flags: number): Violation | undefined {
 function parsePayload(
   fields: FieldReader,
   flags: number,
-  keepAliveS: number,
+  keepAliveS: DurationS,
 ): Connect | ConnectRefusal | Violation {
   const clientId = fields.text();
   const willTopic = flags & 0x04 ? fields.text() : '';

@@ -5,6 +5,7 @@
  * connection is bounded by limits and not by what the client sends.
  */
 import type { Duplex } from 'node:stream';
+import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Timer } from '../clock/index.ts';
 import type { Login, LoginFailure } from './login.ts';
 import type { Router } from './router.ts';
@@ -310,12 +311,12 @@ export class Connection implements SessionOwner, FrameSink {
     else this.close('identity_sessions');
   }
 
-  get lastPacketMs(): number {
+  get lastPacketMs(): MonotonicMs {
     return this.#inbound.lastPacketMs;
   }
 
   /** Stops reading; ends once nothing is pending, or after `timeoutMs`. Resolves when the stream is closed. */
-  async drain(timeoutMs: number): Promise<void> {
+  async drain(timeoutMs: DurationMs): Promise<void> {
     this.#inbound.stop();
     this.#stream.pause();
     if (this.#open && this.#open.publications.pending > 0) {

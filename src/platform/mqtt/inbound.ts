@@ -3,6 +3,7 @@
  * Then the stream is paused, so that memory per connection is bounded by limits and not by what the client sends.
  */
 import type { Duplex } from 'node:stream';
+import type { DurationMs, EpochMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 import { FrameReader, type FrameSink } from './frame-reader.ts';
 import type { Share, TurnScheduler, Worker } from './turn-scheduler.ts';
@@ -24,20 +25,20 @@ interface InboundOptions {
 /** Whose time and rate the packets of a session count against. */
 interface Account {
   readonly share: Share;
-  account(nowMs: number, sizeBytes: number, workMs: number): void;
+  account(nowMs: MonotonicMs, sizeBytes: number, workMs: DurationMs): void;
 }
 
 export class Inbound implements Worker {
   /** Monotonic and wall time of the chunk that is worked on. */
-  nowMs: number;
-  wallMs: number;
-  lastPacketMs: number;
+  nowMs: MonotonicMs;
+  wallMs: EpochMs;
+  lastPacketMs: MonotonicMs;
   readonly #options: InboundOptions;
   readonly #reader: FrameReader;
   #account: Account | undefined;
   #holds = 0;
   #isStopped = false;
-  #workedSinceMs: number;
+  #workedSinceMs: MonotonicMs;
   #rate: Timer | undefined;
 
   constructor(options: InboundOptions) {
@@ -89,7 +90,7 @@ export class Inbound implements Worker {
   }
 
   /** Not read for this long. */
-  holdRate(durationMs: number): void {
+  holdRate(durationMs: DurationMs): void {
     this.hold(HOLD.rate);
     this.#rate?.cancel();
     this.#rate = this.#options.clock.setTimer(durationMs, () => this.release(HOLD.rate));

@@ -1,4 +1,5 @@
 /** Ends a session that sends no whole packet within one and a half keep-alive periods ([MQTT-3.1.2-24]). */
+import type { DurationS, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 
 /**
@@ -7,9 +8,9 @@ import type { Clock, Timer } from '../clock/index.ts';
  */
 export function watchSilence(options: {
   clock: Clock;
-  keepAliveS: number;
+  keepAliveS: DurationS;
   /** Monotonic time of the last packet. */
-  lastPacketMs: () => number;
+  lastPacketMs: () => MonotonicMs;
   /** True while the silence is ours: the connection is not being read. */
   isHeld: () => boolean;
   onSilent: () => void;

@@ -8,6 +8,7 @@
  * work: who sends larger messages, or such that cost more time, may send fewer of them.
  */
 import { createHash } from 'node:crypto';
+import type { DurationMs, EpochMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Answering, AwaitedMessage } from './awaited-messages.ts';
@@ -35,7 +36,7 @@ export interface PublicationsPort {
   holdWindow(): void;
   releaseWindow(): void;
   /** Not read for this long. */
-  holdRate(durationMs: number): void;
+  holdRate(durationMs: DurationMs): void;
   /** Nothing is pending any more. */
   idle(): void;
 }
@@ -60,7 +61,7 @@ export class Publications {
   #topicBytes: Buffer = Buffer.alloc(0);
   #topic = '';
   #pendingMessages = 0;
-  #acknowledgedMs = Number.NEGATIVE_INFINITY;
+  #acknowledgedMs: MonotonicMs = Number.NEGATIVE_INFINITY;
   /** Messages in a row that came soon after the acknowledgement of the one before. */
   #awaitedInRow = 0;
   /** So many of them are no chance. */
@@ -106,8 +107,8 @@ export class Publications {
     buffer: Buffer,
     start: number,
     end: number,
-    nowMs: number,
-    wallMs: number,
+    nowMs: MonotonicMs,
+    wallMs: EpochMs,
   ): void {
     const { limits, hooks } = this.#context;
     const qos = ((firstByte >> 1) & 3) as 0 | 1 | 2;
@@ -206,7 +207,7 @@ export class Publications {
   }
 
   /** False when the message is dropped; may stop the reading for a while. */
-  #keepRate(qos: 0 | 1 | 2, nowMs: number): boolean {
+  #keepRate(qos: 0 | 1 | 2, nowMs: MonotonicMs): boolean {
     const tokens = this.#tokens();
     if (qos === 0) {
       if (this.#identity.bucket.take(nowMs, tokens)) return true;
@@ -220,7 +221,7 @@ export class Publications {
   }
 
   /** A packet that was large or took long counts as several messages, and slows the connection down likewise. */
-  account(nowMs: number, sizeBytes: number, workMs: number): void {
+  account(nowMs: MonotonicMs, sizeBytes: number, workMs: DurationMs): void {
     const { limits } = this.#context;
     const counted = Math.max(sizeBytes / limits.countedBytes, workMs / limits.countedWorkMs);
     if (counted > 1) this.#slowDown(this.#identity.bucket.borrow(nowMs, (counted - 1) * this.#tokens()));
@@ -231,7 +232,7 @@ export class Publications {
     return 1 / Math.max(1, this.#session.identity.devices?.() ?? 1);
   }
 
-  #slowDown(waitMs: number): void {
+  #slowDown(waitMs: DurationMs): void {
     if (waitMs <= 0) return;
     this.#context.metrics.throttled.inc();
     this.#warnOfRate('messages come too fast, the connection is slowed down');

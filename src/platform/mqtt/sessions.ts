@@ -6,6 +6,7 @@
 import type { AedesPublishPacket } from 'aedes';
 import type { Clock } from '../clock/index.ts';
 import type { MqttIdentity, MqttLimits } from './types.ts';
+import type { MonotonicMs } from '../../lib/time.ts';
 import { TokenBucket } from '../../lib/token-bucket.ts';
 import { AwaitedMessages } from './awaited-messages.ts';
 import type { Share } from './turn-scheduler.ts';
@@ -39,7 +40,7 @@ export interface ReceivedMessage {
 /** What the registry needs to know of a connection. */
 export interface SessionOwner {
   /** Monotonic time of its last packet. */
-  readonly lastPacketMs: number;
+  readonly lastPacketMs: MonotonicMs;
   takeOver(): void;
   /** There is no room for another session of its identity beside it. */
   giveWay(): void;
@@ -50,7 +51,7 @@ export interface IdentityRecord {
   readonly bucket: TokenBucket;
   readonly share: Share;
   /** Monotonic time of its last message that is to be acknowledged. */
-  lastMessageMs: number;
+  lastMessageMs: MonotonicMs;
 }
 
 /** Everything of one identity. */

@@ -4,13 +4,14 @@
  * identity gets a slice in its order. So who sends what is costly waits for himself, and neither his neighbours nor
  * anything else in the process wait for more than a turn and the longest single packet.
  */
+import type { DurationMs } from '../../lib/time.ts';
 import { nextTurn } from '../clock/index.ts';
 import type { MqttLimits } from './types.ts';
 
 /** Whoever takes turns: all connections of one identity are one. */
 export interface Share {
   /** Time that it worked in this turn; kept by the scheduler. */
-  turnMs: number;
+  turnMs: DurationMs;
 }
 
 export interface Worker {
@@ -24,7 +25,7 @@ export class TurnScheduler {
   readonly #waiting = new Map<Share, Set<Worker>>();
   /** Those who worked in this turn. */
   #active: Share[] = [];
-  #spentMs = 0;
+  #spentMs: DurationMs = 0;
   #isTurnBegun = false;
 
   constructor(limits: Pick<MqttLimits, 'turnWorkMs' | 'sliceWorkMs'>) {
@@ -36,7 +37,7 @@ export class TurnScheduler {
     return this.#spentMs < this.#limits.turnWorkMs && share.turnMs < this.#limits.sliceWorkMs;
   }
 
-  spend(share: Share, workMs: number): void {
+  spend(share: Share, workMs: DurationMs): void {
     if (workMs <= 0) return;
     if (share.turnMs === 0) this.#active.push(share);
     share.turnMs += workMs;

@@ -4,6 +4,7 @@
  * is whatever the `authenticate` hook says it is.
  */
 import type { Limits } from '../../lib/limits.ts';
+import type { EpochMs } from '../../lib/time.ts';
 
 /** `LIMITS.mqtt`, or the same members with other numbers. */
 export type MqttLimits = Limits['mqtt'];
@@ -46,7 +47,7 @@ export interface MqttMessage {
   /** The DUP flag: the client says that it sent this packet before [MQTT-3.3.1-1]; always false at QoS 0. */
   readonly duplicate: boolean;
   /** Wall clock at receipt, stamped once, milliseconds since 1970. */
-  readonly receivedAtMs: number;
+  readonly receivedAtMs: EpochMs;
 }
 
 /** What a client was refused for who it is or what it may do; faults of the protocol and limits are not among it. */

@@ -1,5 +1,6 @@
 /** Mail to an SMTP server whose address people typed. The library is loaded with the first one. */
 import { connectionFailure } from '../../lib/connection-failure.ts';
+import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import { DeliveryError } from './delivery-error.ts';
 
@@ -16,7 +17,7 @@ interface Mail {
   text: string;
   /** The same for each attempt at one message, so that readers show it once. */
   messageId: string;
-  timeoutMs: number;
+  timeoutMs: DurationMs;
   /** Ends it with the signal's reason. */
   signal: AbortSignal;
 }

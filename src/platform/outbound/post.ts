@@ -1,4 +1,5 @@
 /** HTTP requests to servers outside whose addresses people typed. */
+import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import { HttpClient, HttpFailure } from '../http-client/index.ts';
 import { DeliveryError } from './delivery-error.ts';
@@ -7,7 +8,7 @@ interface HttpPost {
   url: string;
   headers: Readonly<Record<string, string>>;
   body: string;
-  timeoutMs: number;
+  timeoutMs: DurationMs;
   /** Ends it with the signal's reason. */
   signal: AbortSignal;
 }

@@ -6,6 +6,7 @@
  */
 import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
+import type { EpochMs } from '../../lib/time.ts';
 import { keepStream, makePrivateFolder, readPrivateFile, removeFile, syncFolder } from '../files/index.ts';
 import type { DebPackage } from './deb-package.ts';
 import { type InstalledVersion, judgePackage } from './judge.ts';
@@ -40,7 +41,7 @@ const WORDS_MAX = 300;
 
 /** What became of the last update. */
 export interface UpdateOutcome {
-  atMs: number;
+  atMs: EpochMs;
   /** `installed`, or why not. */
   message: string;
 }
@@ -61,7 +62,7 @@ export const TRIAL_FAILURE_REASONS = [
 
 /** A version that was installed and went away by itself. */
 export interface TrialFailure {
-  atMs: number;
+  atMs: EpochMs;
   version: string;
   reason: (typeof TRIAL_FAILURE_REASONS)[number];
   /** Exit code or signal with which it ended last. */

@@ -9,6 +9,7 @@
 import type { Limits } from '../../lib/limits.ts';
 import { DoublingPause } from '../../lib/doubling-pause.ts';
 import { messageOf } from '../../lib/errors.ts';
+import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import { NO_RIGHTS, type ProgramRights } from './launch.ts';
@@ -58,7 +59,7 @@ export class Program {
   #pause = new AbortController();
   readonly #restartPause: DoublingPause;
   /** After a run that ended unasked, whoever starts it. */
-  #earliestStartMs = -Infinity;
+  #earliestStartMs: MonotonicMs = -Infinity;
   #idleTimer: Timer | undefined;
 
   constructor(options: ProgramOptions, surroundings: Surroundings) {
@@ -220,7 +221,7 @@ export class Program {
   }
 
   /** The pause holds for whoever stops it and starts it again meanwhile, too. */
-  async #waits(durationMs: number): Promise<void> {
+  async #waits(durationMs: DurationMs): Promise<void> {
     this.#state = 'waiting';
     this.#pause = new AbortController();
     const { signal } = this.#pause;

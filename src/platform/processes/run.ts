@@ -2,6 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { messageOf } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
+import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 import { killGroup, launch, type LaunchOptions } from './launch.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
@@ -14,7 +15,7 @@ export interface Exit {
   /** We stopped it. */
   wasAsked: boolean;
   /** Since its hello; 0 when it never got so far. */
-  ranMs: number;
+  ranMs: DurationMs;
   /** The end of what it wrote to standard error. */
   errorOutput: string;
 }
@@ -42,7 +43,7 @@ export class ProgramRun {
   readonly #finish: (exit: Exit) => void;
   readonly #timers = new Set<Timer>();
   #helloTimer: Timer | undefined;
-  #helloAtMs: number | undefined;
+  #helloAtMs: MonotonicMs | undefined;
   #errorOutput = '';
   #isStopping = false;
   /** Set when we ended it. */
@@ -167,7 +168,7 @@ export class ProgramRun {
     this.#errorOutput = (this.#errorOutput + text).slice(-ERROR_OUTPUT_BYTES);
   }
 
-  #setTimer(durationMs: number, fn: () => void): Timer {
+  #setTimer(durationMs: DurationMs, fn: () => void): Timer {
     const timer = this.#options.clock.setTimer(durationMs, fn);
     this.#timers.add(timer);
     return timer;

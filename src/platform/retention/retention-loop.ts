@@ -3,6 +3,7 @@
  * stamps of a wrong clock corrected before anything is judged by them. A disk that refuses ends nothing: it is
  * counted, told once an hour, and tried again.
  */
+import type { DurationMs } from '../../lib/time.ts';
 import { type Clock, createStampCorrector, type StampCorrection, type Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Metrics } from '../metrics/index.ts';
@@ -24,7 +25,7 @@ interface RetentionLoopOptions {
   /** What is kept, as its log line says it: `audit trail`. */
   what: string;
   /** Between two batches while there is more to do, and between two rounds. */
-  limits: { retentionPauseMs: number; retentionIntervalMs: number };
+  limits: { retentionPauseMs: DurationMs; retentionIntervalMs: DurationMs };
   /** While it is scarce, the next batch comes after a pause. */
   room?: Pick<ScarceRoom, 'onScarce'> | undefined;
   /** One batch of bounded size; true when there may be more to delete. */
@@ -95,7 +96,7 @@ export class RetentionLoop {
     this.#schedule(hasMore ? retentionPauseMs : retentionIntervalMs);
   }
 
-  #schedule(durationMs: number): void {
+  #schedule(durationMs: DurationMs): void {
     this.#timer?.cancel();
     this.#timer = this.#isRunning ? this.#options.clock.setTimer(durationMs, () => this.#run()) : undefined;
   }

@@ -9,6 +9,7 @@ import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import { messageOf, UnrecoverableError } from '../../lib/errors.ts';
+import type { DurationMs } from '../../lib/time.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import type { Clock } from '../clock/index.ts';
 import { makePrivateFolder, requireUsableFile } from '../files/index.ts';
@@ -38,7 +39,7 @@ interface FolderLockOptions {
   clock: Clock;
   log: Log;
   /** How long a holder that is about to leave is waited for. */
-  waitMs: number;
+  waitMs: DurationMs;
 }
 
 /**

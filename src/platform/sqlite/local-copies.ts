@@ -6,6 +6,7 @@
 import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
+import type { EpochMs } from '../../lib/time.ts';
 import { makePrivateFolder, syncFile, syncFolder } from '../files/index.ts';
 import { faultOfCopy } from './damage.ts';
 
@@ -14,7 +15,7 @@ export interface CopyTask {
   path: string;
   folder: string;
   /** Wall clock. */
-  nowMs: number;
+  nowMs: EpochMs;
   migrationsDir: string;
   keep: { hourly: number; daily: number };
 }
@@ -23,7 +24,7 @@ export interface CopyTask {
 export interface LocalCopy {
   path: string;
   /** Of the wall clock when it was made, right or wrong. */
-  madeAtMs: number;
+  madeAtMs: EpochMs;
 }
 
 type Kind = 'hourly' | 'daily';

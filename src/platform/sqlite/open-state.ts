@@ -7,6 +7,7 @@ import { copyFileSync, existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path';
 import { messageOf, UnrecoverableError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import type { EpochMs } from '../../lib/time.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { readNote, requireUsableFile, syncFile, syncFolder, writePrivateFile } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
@@ -21,10 +22,10 @@ interface StateRecovery {
   /** The copy that took its place. */
   copy: string;
   /** How old that is, by the clock of then. */
-  copiedAtMs: number;
+  copiedAtMs: EpochMs;
   /** Where the damaged file lies. */
   aside: string | undefined;
-  recoveredAtMs: number;
+  recoveredAtMs: EpochMs;
 }
 
 const NOTE = 'state-recovery.json';

@@ -1,5 +1,6 @@
 /** Rows of state.db that a start could not read, as they were, until a person has seen them or there are too many. */
 import { sql } from 'drizzle-orm';
+import type { EpochMs } from '../../lib/time.ts';
 import type { Database } from './database.ts';
 
 /** How many of a table. */
@@ -10,7 +11,7 @@ export interface Quarantined {
 
 interface QuarantinedRow {
   number: number;
-  foundAtMs: number;
+  foundAtMs: EpochMs;
   table: string;
   /** Column, and what was wrong with it. */
   reason: string;
@@ -21,7 +22,7 @@ interface QuarantinedRow {
 }
 
 /** Rows that were found at or after a moment. */
-export function quarantinedSince(database: Database, fromMs: number): Quarantined[] {
+export function quarantinedSince(database: Database, fromMs: EpochMs): Quarantined[] {
   return database.orm.all<Quarantined>(
     sql`SELECT table_name AS "table", count(*) AS count FROM quarantine WHERE found_at_ms >= ${fromMs} GROUP BY table_name`,
   );

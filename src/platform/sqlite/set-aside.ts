@@ -4,6 +4,7 @@
  */
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import type { EpochMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 
 /** A file, or a folder that belongs to such a database. */
@@ -13,7 +14,7 @@ export interface SetAside {
   /** With everything that belongs to it. */
   sizeBytes: number;
   /** When it was written last. */
-  writtenAtMs: number;
+  writtenAtMs: EpochMs;
 }
 
 const DAMAGED = '.damaged-';

@@ -6,6 +6,7 @@ import { existsSync, rmSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Limits } from '../../lib/limits.ts';
+import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Timer } from '../clock/index.ts';
 import type { DiskSpace } from '../host/index.ts';
 import type { Log } from '../log/index.ts';
@@ -40,7 +41,7 @@ export class StateUpkeep {
   #checkpointing: Promise<void> | undefined;
   #working: Promise<void> | undefined;
   #hasRoomInLog = false;
-  #copiedAtMs: number | undefined;
+  #copiedAtMonotonicMs: MonotonicMs | undefined;
   #copiedChanges = -1;
   readonly #scarceListeners = new Set<() => void>();
 
@@ -168,7 +169,8 @@ export class StateUpkeep {
     const { database, clock, log, limits, dataDir, migrationsDir, space } = this.#options;
     const folder = join(dataDir, 'backups');
     const nowMs = clock.monotonicMs();
-    const isDue = this.#copiedAtMs === undefined || nowMs - this.#copiedAtMs >= this.#copyIntervalMs();
+    const isDue =
+      this.#copiedAtMonotonicMs === undefined || nowMs - this.#copiedAtMonotonicMs >= this.#copyIntervalMs();
     if (!isDue || this.#changes() === this.#copiedChanges) return;
     if (space.room.freeBytes < 4 * database.sizeBytes()) {
       log.warnLimited('copy room', 86_400_000, 'there is no room for a copy of state.db', {
@@ -176,7 +178,7 @@ export class StateUpkeep {
       });
       return;
     }
-    this.#copiedAtMs = nowMs;
+    this.#copiedAtMonotonicMs = nowMs;
     this.#copiedChanges = this.#changes();
     const isMade = await this.#run({
       kind: 'copy',
@@ -191,7 +193,7 @@ export class StateUpkeep {
   }
 
   /** A large database is copied less often, for the sake of a flash card. */
-  #copyIntervalMs(): number {
+  #copyIntervalMs(): DurationMs {
     const { copyBytesPerHour, copyIntervalMs, copyIntervalMaxMs } = this.#options.limits;
     const affordedMs = (this.#storedBytes() / copyBytesPerHour) * 3_600_000;
     return Math.min(copyIntervalMaxMs, Math.max(copyIntervalMs, affordedMs));

@@ -4,6 +4,7 @@
  * `guard` gives that to a version that was not heard otherwise.
  */
 import { spawn } from 'node:child_process';
+import type { DurationMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import { LocalReceiver } from './datagram.ts';
@@ -12,7 +13,7 @@ export interface ServiceNoticeOptions {
   /** `NOTIFY_SOCKET`; undefined when no manager waits for notices: then nothing is done. */
   notifySocket: string | undefined;
   /** Silence after which the manager restarts us; undefined: no watchdog. */
-  watchdogMs: number | undefined;
+  watchdogMs: DurationMs | undefined;
   /**
    * Asked before each watchdog notice. While it answers false, throws or does not answer, none is sent, so
    * that a gateway that runs but does not work is restarted.

@@ -4,6 +4,7 @@ import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
+import type { EpochMs } from '../../lib/time.ts';
 import { type Clock, CLOCK_PLAUSIBLE_FROM_MS } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import { openKeyFolder, readKeyFile, writeKeyFile } from './key-files.ts';
@@ -230,7 +231,7 @@ function readUsable(path: string, log: Log): KeyAndCertificate | undefined {
 function webValidity(
   clock: Clock,
   { webBackdatingMs, webValidityMs }: Limits['tls'],
-): { validFromMs: number; validToMs: number } {
+): { validFromMs: EpochMs; validToMs: EpochMs } {
   const nowMs = clock.isSet() ? clock.wallMs() : CLOCK_PLAUSIBLE_FROM_MS;
   const validFromMs = nowMs - webBackdatingMs;
   return { validFromMs, validToMs: validFromMs + webValidityMs };

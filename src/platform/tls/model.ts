@@ -1,5 +1,6 @@
 /** Certificates as the rest of the gateway sees them, and when one must be made anew. */
 import { X509Certificate } from 'node:crypto';
+import type { DurationMs, EpochMs } from '../../lib/time.ts';
 
 /** Both PEM; the key is PKCS#8. */
 export interface KeyAndCertificate {
@@ -20,8 +21,8 @@ export interface CertificateRequest {
   commonName: string;
   /** Hexadecimal, positive, at most 20 bytes. */
   serial: string;
-  validFromMs: number;
-  validToMs: number;
+  validFromMs: EpochMs;
+  validToMs: EpochMs;
   purpose: 'client' | 'server';
   names?: ServerNames;
 }
@@ -58,7 +59,7 @@ export function renewalReason(
   authority: X509Certificate,
   names: ServerNames,
   /** The certificate must not end before; undefined: the clock was never set, or dates do not matter. */
-  until: { nowMs: number; renewalMs: number } | undefined,
+  until: { nowMs: EpochMs; renewalMs: DurationMs } | undefined,
 ): 'authority' | 'names' | 'dates' | undefined {
   const certificate = new X509Certificate(certificatePem);
   if (!isSignedBy(certificate, authority)) return 'authority';

@@ -4,6 +4,7 @@
  * order, those that give way behind all others; the thread starts with the first task and ends when none has come for a while.
  */
 import { messageOf, unavailable } from '../../lib/errors.ts';
+import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import { startThread, type Thread } from '../threads/index.ts';
@@ -12,13 +13,13 @@ interface TaskWorkerOptions {
   /** Absolute path of the thread's entry, which calls `serveTasks`. */
   entry: string;
   /** Longest duration of one task. */
-  timeoutMs: number;
+  timeoutMs: DurationMs;
   /** Largest heap of the thread. */
   heapBytes: number;
   /** Tasks that wait at most, of those that give way as many again; one more is refused. */
   waiting: number;
   /** An idle thread ends after this. */
-  idleMs: number;
+  idleMs: DurationMs;
   clock: Clock;
   log: Log;
 }
@@ -28,9 +29,9 @@ export interface TaskTerms {
   /** Begins when no other task waits. */
   givesWay?: boolean;
   /** Default: that of the worker. */
-  timeoutMs?: number;
+  timeoutMs?: DurationMs;
   /** Told, however the task ended, how long the thread was busy with it. */
-  onWork?: (durationMs: number) => void;
+  onWork?: (durationMs: DurationMs) => void;
 }
 
 /** Why a task has no result. */
@@ -68,7 +69,7 @@ export class TaskWorker<Input, Output> {
   readonly #waiting: Task<Input, Output>[] = [];
   /** Those that give way. */
   readonly #behind: Task<Input, Output>[] = [];
-  #current: (Task<Input, Output> & { number: number; timer: Timer; startedMs: number }) | undefined;
+  #current: (Task<Input, Output> & { number: number; timer: Timer; startedMs: MonotonicMs }) | undefined;
   #thread: Thread | undefined;
   #idle: Timer | undefined;
   #number = 0;
@@ -176,7 +177,7 @@ export class TaskWorker<Input, Output> {
     this.#next();
   }
 
-  #ended({ timer, terms, startedMs }: { timer: Timer; terms: TaskTerms; startedMs: number }): void {
+  #ended({ timer, terms, startedMs }: { timer: Timer; terms: TaskTerms; startedMs: MonotonicMs }): void {
     timer.cancel();
     terms.onWork?.(this.#options.clock.monotonicMs() - startedMs);
   }

@@ -1,5 +1,6 @@
 /** Carries out what scripts ask of the wires, and forgets it when their run is over. */
 import type { Limits } from '../../lib/limits.ts';
+import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { ControlChannel } from './control-channel.ts';
 import {
@@ -27,7 +28,7 @@ interface Asker {
   /** Its script is not over, nor the call given up that asked. */
   isWaiting: () => boolean;
   /** Monotonic; infinite: as long as the script runs. */
-  untilMs: number;
+  untilMs: MonotonicMs;
 }
 
 /** An adapter hands over what it collected at most so late, and a device thinks between two parts of its answer. */
@@ -38,7 +39,7 @@ const PAUSE_CHARACTERS = 16;
 const LOOK_AGAIN_MS = 1;
 
 /** Silence after which an answer of unknown length is over, at the speed of the line. */
-function silenceMs({ settings }: SerialTurn): number {
+function silenceMs({ settings }: SerialTurn): DurationMs {
   return PAUSE_MS + PAUSE_CHARACTERS * characterMs(settings);
 }
 
@@ -208,6 +209,6 @@ async function operate(
   }
 }
 
-function within(timeoutMs: number, limits: Limits['field']): number {
+function within(timeoutMs: DurationMs, limits: Limits['field']): number {
   return Math.max(0, Math.min(timeoutMs, limits.requestMsMax));
 }

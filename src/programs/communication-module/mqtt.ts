@@ -7,6 +7,7 @@ import { DoublingPause } from '../../lib/doubling-pause.ts';
 import mqtt, { type MqttClient } from 'mqtt';
 import { messageOf } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
+import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import { addressOf } from '../../platform/mdns/index.ts';
 import { deviceTopic, type DeviceAddress } from '../../protocol/device-topic.ts';
@@ -54,7 +55,7 @@ export class GatewayLink {
   #keptBytes = 0;
   #client: MqttClient | undefined;
   /** Monotonic time since when; undefined: not now. */
-  #connectedAtMs: number | undefined;
+  #connectedAtMs: MonotonicMs | undefined;
   #isClosed = false;
   #unacknowledged = 0;
   readonly #pause: DoublingPause;
@@ -196,7 +197,7 @@ function channelOf(topic: string): string {
 }
 
 /** Waits for acknowledgements; a broker that is away never sends them. */
-function endWithin(client: MqttClient, withinMs: number, clock: Clock): Promise<void> {
+function endWithin(client: MqttClient, withinMs: DurationMs, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const force = clock.setTimer(withinMs, () => {
       client.stream?.destroy();

@@ -1,5 +1,6 @@
 /** What a module says over its link: for its devices, and for itself on its own channel. */
 import type { Limits } from '../../lib/limits.ts';
+import type { EpochS } from '../../lib/time.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import {
@@ -24,7 +25,7 @@ export function createPublisher(options: {
   onPulse: () => void;
 }) {
   const { link, clock, limits } = options;
-  const epochS = (): number => Math.floor(clock.wallMs() / 1_000);
+  const epochS = (): EpochS => Math.floor(clock.wallMs() / 1_000);
 
   function keep(channelId: string, subject: 'log' | 'commandResponse', text: string): void {
     if (!link.keep(channelId, subject, text))

@@ -11,6 +11,7 @@ import { DoublingPause } from '../../lib/doubling-pause.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import { cutToBytes } from '../../lib/text.ts';
+import type { MonotonicMs } from '../../lib/time.ts';
 import { type Assignment, decodeFacts, type FromModule, type ScriptState } from '../../protocol/module.ts';
 import { canonicalValues } from './configuration-values.ts';
 import type { ContentLibrary } from './content-library.ts';
@@ -46,7 +47,7 @@ export class ScriptLifecycle {
   readonly #commands = new Set<string>();
   #retry: Timer | undefined;
   readonly #pause: DoublingPause;
-  #startedAtMs = 0;
+  #startedAtMs: MonotonicMs = 0;
   /** It was stuck once and took its thread along: from then on it has one for itself. */
   #isAlone = false;
 

@@ -1,4 +1,5 @@
 /** What goes between the module's main thread, which owns all wires, and the threads that run scripts. */
+import type { DurationMs } from '../../lib/time.ts';
 import type { BlueprintFacts } from '../../protocol/module.ts';
 import type { Answer, ChannelRequest } from './control-channel.ts';
 import type { IoKind, ModbusRequest, Quantity, SerialSettings } from './field/index.ts';
@@ -42,7 +43,7 @@ export interface Surroundings {
   hasRoom: boolean;
   timeZone: string;
   /** Silence after which the gateway ends an execution. */
-  commandMs: number;
+  commandMs: DurationMs;
 }
 
 export type FailureReason = 'error' | 'syntax' | 'time' | 'memory';
@@ -77,20 +78,20 @@ export type ScriptEvent =
 /** What only the main thread can do. */
 export type ThreadCall = AskedOfMain & {
   /** So long whoever asks waits for it, from now on; absent: until it is done or the script is over. */
-  remainingMs?: number;
+  remainingMs?: DurationMs;
 };
 
 type AskedOfMain =
-  | { kind: 'modbus'; uri: string; unitId: number; request: ModbusRequest; timeoutMs: number | undefined }
+  | { kind: 'modbus'; uri: string; unitId: number; request: ModbusRequest; timeoutMs: DurationMs | undefined }
   | { kind: 'serial'; port: string; operation: SerialOperation }
   | { kind: 'can'; port: string; operation: CanOperation }
   | { kind: 'io'; port: string; operation: IoOperation }
-  | { kind: 'request'; request: ChannelRequest; timeoutMs: number | undefined };
+  | { kind: 'request'; request: ChannelRequest; timeoutMs: DurationMs | undefined };
 
 export type SerialOperation =
-  | { do: 'read'; countMax: number; timeoutMs: number }
+  | { do: 'read'; countMax: number; timeoutMs: DurationMs }
   /** What arrives first, up to a silence. */
-  | { do: 'receive'; timeoutMs: number }
+  | { do: 'receive'; timeoutMs: DurationMs }
   | { do: 'write'; bytes: Uint8Array }
   | { do: 'flush' }
   | { do: 'configure'; settings: SerialSettings }
@@ -119,7 +120,7 @@ export type IoOperation =
   | { do: 'set_counter'; count: number }
   | { do: 'is_on' }
   | { do: 'set'; isOn: boolean }
-  | { do: 'impulse'; durationMs: number }
+  | { do: 'impulse'; durationMs: DurationMs }
   | { do: 'measure'; quantity: Quantity };
 
 /** A frame in a table for a script: identifier, and bytes as hexadecimal text. */

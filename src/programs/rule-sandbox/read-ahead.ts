@@ -4,6 +4,7 @@
  * the script learned otherwise is newer; each is given once, and what is wanted again is asked again.
  */
 import type { Limits } from '../../lib/limits.ts';
+import type { MonotonicMs } from '../../lib/time.ts';
 import type { LuaTurn, ScriptClock } from '../../lua/index.ts';
 import type { ReadRequest, RuleAnswer } from '../../protocol/rule-sandbox.ts';
 import { exactJson } from '../../protocol/telemetry.ts';
@@ -27,14 +28,18 @@ interface Reading {
   /** That of a read which follows the last one at once, and of the answers that came along with it. */
   slice: number;
   answers: Map<string, RuleAnswer>;
-  untilMs: number;
+  untilMs: MonotonicMs;
 }
 
 interface ReadAheadOptions {
   clock: Pick<ScriptClock, 'monotonicMs'>;
   limits: Pick<Limits['rules'], 'readsAhead' | 'readAheadMs' | 'readAheadLength' | 'readsRemembered'>;
   /** Asks the first, and those of the others that there is a turn for. */
-  ask: (first: ReadRequest, others: readonly ReadRequest[], deadlineMs?: number) => Promise<RuleAnswer[]>;
+  ask: (
+    first: ReadRequest,
+    others: readonly ReadRequest[],
+    deadlineMs?: MonotonicMs,
+  ) => Promise<RuleAnswer[]>;
 }
 
 const IN_VAIN_MAX = 3;
@@ -49,7 +54,7 @@ export class ReadAhead {
   }
 
   /** At once when the answer came along with an earlier one. */
-  read(read: Read, turn: LuaTurn, deadlineMs?: number): RuleAnswer | Promise<RuleAnswer> {
+  read(read: Read, turn: LuaTurn, deadlineMs?: MonotonicMs): RuleAnswer | Promise<RuleAnswer> {
     const reading = turn.note as Reading | undefined;
     if (reading?.slice !== turn.slice) return this.#ask(read, turn, deadlineMs);
     this.#remember(reading.lastKey, read);
@@ -71,7 +76,7 @@ export class ReadAhead {
     }
   }
 
-  async #ask({ key, request }: Read, turn: LuaTurn, deadlineMs?: number): Promise<RuleAnswer> {
+  async #ask({ key, request }: Read, turn: LuaTurn, deadlineMs?: MonotonicMs): Promise<RuleAnswer> {
     const { clock, limits, ask } = this.#options;
     const others = this.#othersAfter(key);
     const reading = {

@@ -1,5 +1,6 @@
 /** Requests of one run to the gateway: bounded in rate and number, forgotten when the run ends. */
 import type { Limits } from '../../lib/limits.ts';
+import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { ScriptClock } from '../../lua/index.ts';
 import type { ReadRequest, RuleAnswer, RuleMethod, RuleRequest } from '../../protocol/rule-sandbox.ts';
@@ -27,7 +28,7 @@ export function createGatewayRequests(options: {
   let commands = 0;
   let isStopped = false;
 
-  async function delivered(request: RuleRequest, deadlineMs: number): Promise<RuleAnswer> {
+  async function delivered(request: RuleRequest, deadlineMs: MonotonicMs): Promise<RuleAnswer> {
     if (clock.monotonicMs() >= deadlineMs) return { ok: false, error: 'timeout' };
     return await new Promise<RuleAnswer>((resolve) => {
       if (!isStopped) send(inTime(request, deadlineMs - clock.monotonicMs()), resolve);
@@ -39,7 +40,10 @@ export function createGatewayRequests(options: {
      * Resolves with the answer, never when the run ends before. What still waits for its turn when the script does not
      * wait for it any more is not asked.
      */
-    send: async (request: RuleRequest, deadlineMs = Number.POSITIVE_INFINITY): Promise<RuleAnswer> => {
+    send: async (
+      request: RuleRequest,
+      deadlineMs: MonotonicMs = Number.POSITIVE_INFINITY,
+    ): Promise<RuleAnswer> => {
       const isCommand = request.method === 'execute';
       if (isCommand && commands >= limits.commandsAtOnce)
         return { ok: false, error: `too many commands at once, at most ${limits.commandsAtOnce}` };
@@ -55,7 +59,7 @@ export function createGatewayRequests(options: {
     sendAlong: async (
       first: ReadRequest,
       others: readonly ReadRequest[],
-      deadlineMs = Number.POSITIVE_INFINITY,
+      deadlineMs: MonotonicMs = Number.POSITIVE_INFINITY,
     ): Promise<RuleAnswer[]> => {
       await gate.admitted(all);
       const refused = others.findIndex(() => !all.take(clock.monotonicMs()));
@@ -96,7 +100,7 @@ function createGate(clock: ScriptClock) {
 }
 
 /** Nobody waits for a command longer than its function lives. */
-function inTime(request: RuleRequest, leftMs: number): RuleRequest {
+function inTime(request: RuleRequest, leftMs: DurationMs): RuleRequest {
   if (request.method !== 'execute') return request;
   const { parameters } = request;
   const timeoutMs = Math.max(0, Math.min(parameters.timeoutMs, leftMs - LAST_WORD_MS));

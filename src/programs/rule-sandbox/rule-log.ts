@@ -1,6 +1,7 @@
 /** What a rule says, bounded in length and rate (docs/interface/lua-rules.md#logs). */
 import type { Limits } from '../../lib/limits.ts';
 import { cutToBytes } from '../../lib/text.ts';
+import type { DurationMs } from '../../lib/time.ts';
 import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { LuaFailure, ScriptClock } from '../../lua/index.ts';
 import type { RuleLogEntry, RuleSeverity } from '../../protocol/rule-sandbox.ts';
@@ -19,7 +20,7 @@ export interface RuleLog {
   /** The same, but the same message only once in a while: for what runs again and again. */
   repeatedFailure(failure: LuaFailure): void;
   /** It takes more than its share of the processor; told once in a while. */
-  pause(durationMs: number): void;
+  pause(durationMs: DurationMs): void;
   /** Hands over what waits; nothing is lost at the end of a script. */
   flush(): void;
 }

@@ -4,6 +4,7 @@
  */
 import { Buffer } from 'node:buffer';
 import type { Limits } from '../../lib/limits.ts';
+import type { DurationMs, EpochMs, MonotonicMs } from '../../lib/time.ts';
 import { type HostFunction, type LuaFailure, LuaJson, type Script, type Scripts } from '../../lua/index.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { RuleAnswer, RuleRequest, RuleScript, SandboxSite } from '../../protocol/rule-sandbox.ts';
@@ -34,9 +35,9 @@ interface RunOptions {
 export interface Run {
   start(): void;
   stop(): void;
-  changed(watchId: number, value: JsonValue, timestampMs: number): void;
+  changed(watchId: number, value: JsonValue, timestampMs: EpochMs): void;
   readonly memoryBytes: number;
-  readonly processorMs: number;
+  readonly processorMs: DurationMs;
 }
 
 const FILE = 'main.lua';
@@ -78,7 +79,7 @@ function createLife(
     script,
     requests,
     /** Runs the script and its `enapter.main`. @throws LuaFailure */
-    run: async (timeoutMs?: number) => {
+    run: async (timeoutMs?: DurationMs) => {
       await script.machine.call('prepare', [rule.runtimeVersion, rule.id]);
       await script.run(Buffer.from(rule.code), FILE, timeoutMs);
       if (rule.runtimeVersion === 'V3') await script.machine.call('main');
@@ -125,7 +126,7 @@ class LivingRun implements Run {
     this.#life.close();
   }
 
-  changed(watchId: number, value: JsonValue, timestampMs: number): void {
+  changed(watchId: number, value: JsonValue, timestampMs: EpochMs): void {
     this.#life.script.jobs.tell(BigInt(watchId), changedValues(value, timestampMs));
   }
 
@@ -133,7 +134,7 @@ class LivingRun implements Run {
     return this.#life.script.sizeBytes;
   }
 
-  get processorMs(): number {
+  get processorMs(): DurationMs {
     return this.#life.script.processorMs;
   }
 
@@ -163,8 +164,8 @@ class RepeatedRun implements Run {
   #life: Life | undefined;
   #isRunning = false;
   #timer: { cancel(): void } | undefined;
-  #dueMs = 0;
-  #endedProcessorMs = 0;
+  #dueMs: MonotonicMs = 0;
+  #endedProcessorMs: DurationMs = 0;
 
   constructor(options: RunOptions) {
     this.#options = options;
@@ -188,7 +189,7 @@ class RepeatedRun implements Run {
     return this.#life?.script.sizeBytes ?? 0;
   }
 
-  get processorMs(): number {
+  get processorMs(): DurationMs {
     return this.#endedProcessorMs + (this.#life?.script.processorMs ?? 0);
   }
 
@@ -233,6 +234,6 @@ class RepeatedRun implements Run {
   }
 }
 
-function changedValues(value: JsonValue, timestampMs: number): LuaJson[] {
+function changedValues(value: JsonValue, timestampMs: EpochMs): LuaJson[] {
   return [new LuaJson(exactJson(value)), new LuaJson(String(timestampMs / 1_000))];
 }

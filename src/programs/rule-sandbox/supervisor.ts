@@ -4,6 +4,7 @@
  */
 import type { Limits } from '../../lib/limits.ts';
 import { DoublingPause } from '../../lib/doubling-pause.ts';
+import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type {
@@ -39,7 +40,7 @@ interface Rule {
   generation: number;
   /** Undefined while it does not run. */
   run: ScriptRun<RuleTypes> | undefined;
-  startedMs: number;
+  startedMs: MonotonicMs;
   restartPause: DoublingPause;
   restart: { cancel(): void } | undefined;
   isSolitary: boolean;
@@ -225,7 +226,7 @@ export class Supervisor {
     rule.restart = clock.setTimer(pauseMs, () => this.#launch(rule));
   }
 
-  #ranMs({ startedMs }: Rule): number {
+  #ranMs({ startedMs }: Rule): DurationMs {
     return this.#options.clock.monotonicMs() - startedMs;
   }
 
@@ -264,7 +265,7 @@ export class Supervisor {
     this.#options.send({ type: 'log', ruleId: id, generation: rule.generation, entries });
   }
 
-  #tellState({ script, generation }: Rule, state: RuleState, restartsInMs?: number): void {
+  #tellState({ script, generation }: Rule, state: RuleState, restartsInMs?: DurationMs): void {
     const pause = restartsInMs === undefined ? {} : { restartsInMs };
     this.#options.send({ type: 'state', ruleId: script.id, generation, state, ...pause });
   }

@@ -1,4 +1,5 @@
 /** What goes between the sandbox's main thread and the threads that run rules. */
+import type { EpochMs } from '../../lib/time.ts';
 import type { DryRunEntry, DryRunPeriod, DryRunReport } from '../../protocol/dry-run.ts';
 import type {
   RecordedRequest,
@@ -13,7 +14,7 @@ import type { JsonValue } from '../../protocol/telemetry.ts';
 export interface RuleTypes {
   script: RuleScript;
   /** A value that it watches has changed. */
-  order: { watchId: number; value: JsonValue; timestampMs: number };
+  order: { watchId: number; value: JsonValue; timestampMs: EpochMs };
   shared: SandboxSite;
   event:
     | { type: 'log'; entries: RuleLogEntry[] }

@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Limits } from '../../lib/limits.ts';
+import type { DurationMs } from '../../lib/time.ts';
 import { Scheduler, Scripts, type Runnable } from '../../lua/index.ts';
 import { type Clock, createSystemClock, nextTurn } from '../../platform/clock/index.ts';
 import { connectThread, processorMs, type ThreadPort } from '../../platform/threads/index.ts';
@@ -23,7 +24,7 @@ export interface HostedScript<Types extends ScriptTypes> {
   stop(): void;
   sharedChanged?(before: Types['shared']): void;
   readonly memoryBytes?: number;
-  readonly processorMs?: number;
+  readonly processorMs?: DurationMs;
 }
 
 /** What a run is given to work with. */

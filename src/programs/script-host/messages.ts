@@ -1,5 +1,6 @@
 /** Between the main thread of a program and the threads that hold its Lua states. Copied, not parsed. */
 import type { Limits } from '../../lib/limits.ts';
+import type { DurationMs } from '../../lib/time.ts';
 
 /** What a program's own messages are made of. */
 export interface ScriptTypes {
@@ -43,7 +44,7 @@ export interface Usage {
   run: number;
   /** Memory of its Lua states. */
   memoryBytes: number;
-  processorMs: number;
+  processorMs: DurationMs;
 }
 
 /** Words of the shared memory: number of the run that has its slice (0: none), count of begins and ends of slices. */

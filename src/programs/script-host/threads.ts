@@ -4,6 +4,7 @@
  */
 import { messageOf } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
+import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import { startThread, type Thread } from '../../platform/threads/index.ts';
 import {
@@ -72,7 +73,7 @@ export class ScriptThreads<Types extends ScriptTypes> {
   #shared: Types['shared'];
   #lastRun = 0;
   #timer: { cancel(): void } | undefined;
-  #lookedAtMs = 0;
+  #lookedAtMs: MonotonicMs = 0;
   #isStopped = false;
 
   constructor(options: ScriptThreadsOptions<Types>) {
@@ -235,7 +236,7 @@ class HostThread<Types extends ScriptTypes> {
   #thread: Thread | undefined;
   #seenSlices = 0;
   /** How long the slice that was seen last has been seen. */
-  #lastedMs = 0;
+  #lastedMs: DurationMs = 0;
   isEnding = false;
   isStuck = false;
 
@@ -270,7 +271,7 @@ class HostThread<Types extends ScriptTypes> {
   }
 
   /** A slice that lasts and lasts is stuck where no hook is called. */
-  look(passedMs: number, stuckMs: number): void {
+  look(passedMs: DurationMs, stuckMs: DurationMs): void {
     const slices = Atomics.load(this.#words, WATCH_WORDS.slices);
     const isSame = this.runOfSlice !== undefined && slices === this.#seenSlices;
     this.#seenSlices = slices;

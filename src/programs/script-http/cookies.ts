@@ -1,4 +1,5 @@
 /** The cookies that a client of a script remembers (RFC 6265, without the list of public suffixes). Pure. */
+import type { EpochMs } from '../../lib/time.ts';
 
 export interface Cookie {
   name: string;
@@ -9,7 +10,7 @@ export interface Cookie {
   path: string;
   isSecure: boolean;
   /** Undefined: as long as the client lives. */
-  expiresAtMs: number | undefined;
+  expiresAtMs: EpochMs | undefined;
 }
 
 type HeaderLines = readonly (readonly [name: string, value: string])[];
@@ -37,7 +38,7 @@ export function rememberCookies(
   jar: readonly Cookie[],
   from: string,
   headers: HeaderLines,
-  nowMs: number,
+  nowMs: EpochMs,
   cookiesMax: number,
 ): Cookie[] {
   const url = new URL(from);
@@ -54,7 +55,7 @@ export function rememberCookies(
   return kept.slice(-cookiesMax);
 }
 
-function cookieOf(line: string, url: URL, nowMs: number): Cookie | undefined {
+function cookieOf(line: string, url: URL, nowMs: EpochMs): Cookie | undefined {
   const parsed = parseSetCookie(line);
   if (parsed === undefined) return undefined;
   const { name, value, attributes } = parsed;
@@ -74,7 +75,7 @@ function cookieOf(line: string, url: URL, nowMs: number): Cookie | undefined {
   };
 }
 
-function expiryOf(attributes: ReadonlyMap<string, string>, nowMs: number): number | undefined {
+function expiryOf(attributes: ReadonlyMap<string, string>, nowMs: EpochMs): number | undefined {
   const maxAge = attributes.get('max-age');
   if (maxAge !== undefined && /^-?\d+$/.test(maxAge)) return nowMs + Number(maxAge) * 1_000;
   const expires = attributes.get('expires');
@@ -83,7 +84,7 @@ function expiryOf(attributes: ReadonlyMap<string, string>, nowMs: number): numbe
 }
 
 /** The value of the `Cookie` header for a URL; empty when there is none. */
-export function cookieHeader(jar: readonly Cookie[], url: URL, nowMs: number): string {
+export function cookieHeader(jar: readonly Cookie[], url: URL, nowMs: EpochMs): string {
   const host = url.hostname.toLowerCase();
   const fits = (cookie: Cookie): boolean =>
     (host === cookie.domain || (!cookie.isHostOnly && host.endsWith(`.${cookie.domain}`))) &&

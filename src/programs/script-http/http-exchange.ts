@@ -6,6 +6,7 @@ import type { Agent, IncomingMessage, request as Request } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { messageOf } from '../../lib/errors.ts';
+import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import { type Cookie, cookieHeader, rememberCookies } from './cookies.ts';
 
@@ -15,7 +16,7 @@ interface HttpExchange {
   /** Names as the script wrote them. */
   headers: readonly (readonly [name: string, value: string])[];
   body: Buffer | undefined;
-  timeoutMs: number;
+  timeoutMs: DurationMs;
   insecureTls: boolean;
   /** Cookies of the client; undefined: it has no jar. */
   jar: readonly Cookie[] | undefined;

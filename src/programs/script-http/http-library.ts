@@ -1,6 +1,7 @@
 /** `http` of both generations (docs/interface/lua-devices.md#http). The network is in `http-exchange.ts`. */
 import { isUtf8 } from 'node:buffer';
 import type { Limits } from '../../lib/limits.ts';
+import type { MonotonicMs } from '../../lib/time.ts';
 import {
   type HostFunction,
   type HostResult,
@@ -160,7 +161,10 @@ interface HttpLibraryOptions {
 export function httpFunctions({ clock, limits }: HttpLibraryOptions): Record<string, HostFunction> {
   let running = 0;
 
-  async function perform(values: LuaValue[], deadlineMs = Number.POSITIVE_INFINITY): Promise<HostResult> {
+  async function perform(
+    values: LuaValue[],
+    deadlineMs: MonotonicMs = Number.POSITIVE_INFINITY,
+  ): Promise<HostResult> {
     const [method, url, headers, body, timeout, insecureTls, jar] = values;
     if (running >= limits.httpRequests)
       return [undefined, `more than ${limits.httpRequests} requests at once`];

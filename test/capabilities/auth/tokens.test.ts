@@ -171,7 +171,7 @@ describe('an access token', () => {
   test('stores its last use at the stop, and none while the clock is not set', (t) => {
     const { auth, clock } = startAuth(t);
     const { text, record } = auth.tokens.create({ name: 'x', role: 'OWNER' });
-    const nowMs = clock.wallMs();
+    const nowMs: number = clock.wallMs();
     clock.step(-nowMs);
     auth.authenticate(text);
     clock.step(nowMs);

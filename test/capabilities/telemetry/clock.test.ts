@@ -120,7 +120,7 @@ describe('a clock that is behind and is put forward', () => {
 
   test('that was never set: a value with a time of its own has its age once the clock is set', async (t) => {
     const { clock, ageMs, send } = await startMeter(t);
-    const nowMs = clock.wallMs();
+    const nowMs: number = clock.wallMs();
     clock.step(-nowMs);
     await send({ power: 1, timestamp: nowMs / SECOND_MS - 600 });
     clock.step(nowMs);
@@ -131,7 +131,7 @@ describe('a clock that is behind and is put forward', () => {
 describe('a box that does not know the time', () => {
   test('gives its own, once it is set, to what a device dates beyond all times', async (t) => {
     const { bench, clock, latest } = await startMeter(t);
-    const nowMs = clock.wallMs();
+    const nowMs: number = clock.wallMs();
     clock.step(-nowMs);
     const body = { power: 1, timestamp: 2 ** 32 + nowMs / SECOND_MS };
     const sent = bench.send(bench.devices.require('meter'), body);

@@ -1,5 +1,6 @@
 /** The device profiles of this gateway: those that come with it, and those that people uploaded. */
 import { errorOfProblems, gatewayError, invalidBody, notFound } from '../../../lib/errors.ts';
+import type { EpochMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { Log } from '../../../platform/log/index.ts';
 import type { Database } from '../../../platform/sqlite/index.ts';
@@ -15,7 +16,7 @@ type ProfileSource = 'BUILT_IN' | 'UPLOADED' | 'CHANGED';
 export interface ListedProfile extends Profile {
   path: string;
   source: ProfileSource;
-  uploadedAtMs: number | undefined;
+  uploadedAtMs: EpochMs | undefined;
 }
 
 /** What a file of an upload became; ignored: no profile file, and not stored. */

@@ -1,5 +1,6 @@
 /** Rows of the commands that came from targets. */
 import { and, count, eq, lt, or, sql } from 'drizzle-orm';
+import type { EpochMs } from '../../../lib/time.ts';
 import { type Database, given, placeholders } from '../../../platform/sqlite/index.ts';
 import type { RequestOutcome } from '../model.ts';
 import { targetRequest } from '../tables.ts';
@@ -46,7 +47,7 @@ export function createRequestStore({ orm }: Database) {
     /** The broker has acknowledged the last answer. */
     told: (target: string, request: string): void => change(target, request, { isTold: true }),
     /** Those whose deadline is past for certain, told or given up. */
-    removePast: (target: string, past: { provenMs: number; untoldBeforeMs: number }): void =>
+    removePast: (target: string, past: { provenMs: EpochMs; untoldBeforeMs: EpochMs }): void =>
       void removePast.run({ targetId: target, ...past }),
   };
 }

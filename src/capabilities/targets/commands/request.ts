@@ -2,6 +2,7 @@
 import * as v from 'valibot';
 import { gatewayError } from '../../../lib/errors.ts';
 import { LIMITS } from '../../../lib/limits.ts';
+import type { EpochMs } from '../../../lib/time.ts';
 import { parseBody, shape } from '../../../platform/http/index.ts';
 import { parseWritableJson } from '../../../protocol/telemetry.ts';
 import { timestampMs } from '../wire-fields.ts';
@@ -16,7 +17,7 @@ export interface TargetRequest {
   device: string;
   name: string;
   arguments: Record<string, unknown>;
-  expiresAtMs: number;
+  expiresAtMs: EpochMs;
 }
 
 const text = (lengthMax: number) =>

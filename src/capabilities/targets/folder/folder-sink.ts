@@ -5,6 +5,7 @@
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import type { EpochS, MonotonicMs } from '../../../lib/time.ts';
 import { formatTimestamp } from '../../../lib/timestamp.ts';
 import { type DatedPieces, FolderFailure } from '../../../platform/files/index.ts';
 import { csvField } from '../../telemetry/index.ts';
@@ -30,7 +31,7 @@ const SEQUENCE_DIGITS = 12;
 interface FolderSinkOptions {
   settings: FolderSettings;
   pieces: DatedPieces;
-  monotonicMs: () => number;
+  monotonicMs: () => MonotonicMs;
   /** G: files of more are kept before their time. */
   pieceBytes: number;
   /** G: late samples of so many days. */
@@ -39,7 +40,7 @@ interface FolderSinkOptions {
 
 export class FolderSink implements Sink {
   readonly #options: FolderSinkOptions;
-  #begunAtMs: number | undefined;
+  #begunAtMs: MonotonicMs | undefined;
   #bytes = 0;
 
   constructor(options: FolderSinkOptions) {
@@ -149,7 +150,7 @@ function sampleRows(series: readonly LabelledSamples[]): Map<string, string[]> {
 }
 
 /** Without the fraction, which samples do not have. */
-const instantOf = (timestampS: number): string => formatTimestamp(timestampS * 1_000).replace('.000', '');
+const instantOf = (timestampS: EpochS): string => formatTimestamp(timestampS * 1_000).replace('.000', '');
 
 function cellOf(samples: LabelledSamples, index: number): string {
   if (samples.texts.length === 0) return jsonValue(samples, index);

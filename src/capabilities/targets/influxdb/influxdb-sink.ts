@@ -5,6 +5,7 @@
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import type { EpochS } from '../../../lib/time.ts';
 import { type HttpAnswer, HttpFailure, type HttpClient } from '../../../platform/http-client/index.ts';
 import {
   type InfluxdbSettings,
@@ -41,7 +42,7 @@ interface InfluxdbSinkOptions {
   /** Of one request before it is compressed; the target may lower it. */
   bodyMaxBytes: number;
   /** Unix seconds. */
-  nowS: () => number;
+  nowS: () => EpochS;
   /** Lets everything else run between two pieces of work. */
   pause: () => Promise<void>;
 }

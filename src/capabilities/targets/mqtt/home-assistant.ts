@@ -3,6 +3,7 @@
  * attribute, and the newest value of each attribute as its state.
  * Source: the MQTT integration of Home Assistant, "MQTT discovery".
  */
+import type { EpochS } from '../../../lib/time.ts';
 import type { MqttMessage } from '../../../platform/mqtt-client/index.ts';
 import type { CompiledAttribute, CompiledManifest } from '../../blueprints/index.ts';
 import type { Device } from '../../devices/index.ts';
@@ -115,7 +116,7 @@ function sensorConfig({ type, unit }: CompiledAttribute): object {
 export function* stateMessages(
   settings: MqttSettings,
   series: readonly LabelledSamples[],
-  newestS: Map<string, number>,
+  newestS: Map<string, EpochS>,
 ): Generator<SampleMessage> {
   const newest = new Map<string, LabelledSamples>();
   const counts = new Map<string, number>();

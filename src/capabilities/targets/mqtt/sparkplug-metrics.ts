@@ -1,4 +1,5 @@
 /** Samples as metrics of Sparkplug B, and what was told of them. */
+import type { EpochMs } from '../../../lib/time.ts';
 import { DATATYPES, type Datatype, type SparkplugMetric } from '../../../protocol/sparkplug.ts';
 import { exactJson } from '../../../protocol/telemetry.ts';
 import type { CompiledAttribute } from '../../blueprints/index.ts';
@@ -18,7 +19,7 @@ export interface ToldDevice {
 /** The newest value. */
 interface ToldMetric {
   datatype: Datatype;
-  timestampMs: number;
+  timestampMs: EpochMs;
   value: SparkplugMetric['value'];
 }
 
@@ -49,7 +50,7 @@ export function noteLatest(
 export function birthMetrics(
   { metrics }: ToldDevice,
   declared: readonly (readonly [name: string, attribute: CompiledAttribute])[],
-  nowMs: number,
+  nowMs: EpochMs,
 ): SparkplugMetric[] {
   const units = new Map(declared.map(([name, { unit }]) => [name, unit]));
   const all = new Map<string, ToldMetric>(
@@ -69,7 +70,7 @@ export function birthMetrics(
 export function dataMetrics(
   { metrics: told, born }: ToldDevice,
   series: readonly LabelledSamples[],
-  currentFromMs: number,
+  currentFromMs: EpochMs,
 ): { metrics: SparkplugMetric[]; hasNew: boolean } {
   const metrics: SparkplugMetric[] = [];
   let hasNew = false;

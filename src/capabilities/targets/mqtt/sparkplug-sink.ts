@@ -6,6 +6,7 @@
  *
  *   connect (will: NDEATH) ─▶ host online? ─▶ NBIRTH ─▶ DBIRTH of each device ─▶ DDATA … ─▶ DDEATH of who is offline
  */
+import type { DurationMs, EpochMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { MqttArrival, MqttClient, MqttMessage } from '../../../platform/mqtt-client/index.ts';
 import {
@@ -41,7 +42,7 @@ interface SparkplugSinkOptions {
   /** Of one message. */
   metricsMax: number;
   /** A value that was measured longer ago is not that of now. */
-  historicalAfterMs: number;
+  historicalAfterMs: DurationMs;
 }
 
 const NAMESPACE = 'spBv1.0';
@@ -65,7 +66,7 @@ export class SparkplugSink implements Sink {
   #isBorn = false;
   #isHostOnline = false;
   /** By its own clock, of when it said last that it is. */
-  #hostOnlineMs = 0;
+  #hostOnlineMs: EpochMs = 0;
   #isRebirthDue = false;
   readonly #told = new Map<string, ToldDevice>();
 
@@ -316,7 +317,7 @@ export class SparkplugSink implements Sink {
 
 const stateTopic = (hostId: string): string => `${NAMESPACE}/STATE/${hostId}`;
 
-const bdSeq = (session: number, timestampMs: number): SparkplugMetric => ({
+const bdSeq = (session: number, timestampMs: EpochMs): SparkplugMetric => ({
   name: 'bdSeq',
   timestampMs,
   datatype: DATATYPES.INT64,
@@ -324,7 +325,7 @@ const bdSeq = (session: number, timestampMs: number): SparkplugMetric => ({
 });
 
 /** What is no state is that of a host that is not online. */
-function stateOf(payload: Buffer): { isOnline: boolean; atMs: number } {
+function stateOf(payload: Buffer): { isOnline: boolean; atMs: EpochMs } {
   try {
     const state = JSON.parse(payload.toString('utf8')) as { online?: unknown; timestamp?: unknown } | null;
     const atMs = typeof state?.timestamp === 'number' ? state.timestamp : Infinity;

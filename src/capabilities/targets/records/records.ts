@@ -7,6 +7,7 @@
  *   connectivity ─▶ noteConnectivity ─────────────────────────────────┴─▶ read(cursor) ─▶ sink
  *   device and rule logs, by their own numbers ──────────────────────────┘
  */
+import type { EpochMs } from '../../../lib/time.ts';
 import { formatTimestamp, parseTimestampMs } from '../../../lib/timestamp.ts';
 import type { GroupCommit } from '../../../platform/sqlite/index.ts';
 import type { ConnectivityStatus, Device } from '../../devices/index.ts';
@@ -90,7 +91,7 @@ export class Records {
   }
 
   /** Takes note of what nothing else stores. */
-  noteConnectivity({ id }: Device, status: ConnectivityStatus, atMs: number): void {
+  noteConnectivity({ id }: Device, status: ConnectivityStatus, atMs: EpochMs): void {
     const { store, commits } = this.#options;
     if (!store.isWanted('CONNECTIVITY') || commits.isFull(CHANGE_BYTES)) return;
     this.#waiting.push(JSON.stringify({ device_id: id, status, at: formatTimestamp(atMs) }));

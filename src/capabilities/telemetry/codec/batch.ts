@@ -3,6 +3,7 @@
  * differences to the previous value of their series, so a record is read together with those before it,
  * back to the last key record; the writer starts a new one at regular intervals.
  */
+import type { EpochS } from '../../../lib/time.ts';
 import { ByteReader, ByteWriter } from './byte-writer.ts';
 import { decimalsOf, POWERS } from './decimal.ts';
 import { singleDecimalsOf } from './single-numbers.ts';
@@ -71,7 +72,7 @@ export class BatchWriter {
   #epoch = 0;
   #recordsInEpoch = 0;
   #shapes = 0;
-  #timestampS = 0;
+  #timestampS: EpochS = 0;
 
   constructor(options: { recordsPerKey: number }) {
     this.#recordsPerKey = options.recordsPerKey;
@@ -113,7 +114,7 @@ export class BatchWriter {
   }
 
   /** One message; `values[i]` belongs to `shape.codings[i]`. */
-  samples(shape: Shape, timestampS: number, values: readonly StoredValue[]): void {
+  samples(shape: Shape, timestampS: EpochS, values: readonly StoredValue[]): void {
     this.#start();
     const out = this.#out;
     const epoch = this.#epoch;
@@ -133,7 +134,7 @@ export class BatchWriter {
   }
 
   /** One value that has no shape. */
-  sample(coding: SeriesCoding, timestampS: number, value: StoredValue): void {
+  sample(coding: SeriesCoding, timestampS: EpochS, value: StoredValue): void {
     this.#start();
     this.#out.byte(LOOSE);
     writeReference(this.#out, coding);
@@ -169,7 +170,7 @@ export class BatchWriter {
     this.#out.text(series.attribute);
   }
 
-  #writeTime(timestampS: number): void {
+  #writeTime(timestampS: EpochS): void {
     this.#out.signed(timestampS - this.#timestampS);
     this.#timestampS = timestampS;
   }
@@ -252,17 +253,17 @@ export interface BatchSink {
   drop(seriesId: number): void;
   /** The next sample is the newest value whatever its time. */
   supersede(seriesId: number): void;
-  number(seriesId: number, timestampS: number, value: number): void;
-  integer(seriesId: number, timestampS: number, value: bigint): void;
-  boolean(seriesId: number, timestampS: number, value: boolean): void;
-  text(seriesId: number, timestampS: number, value: string): void;
+  number(seriesId: number, timestampS: EpochS, value: number): void;
+  integer(seriesId: number, timestampS: EpochS, value: bigint): void;
+  boolean(seriesId: number, timestampS: EpochS, value: boolean): void;
+  text(seriesId: number, timestampS: EpochS, value: string): void;
 }
 
 interface ReadRecord {
   isKey: boolean;
   isUnderstood: boolean;
   /** Time of the last sample in it; 0 when there is none. */
-  lastS: number;
+  lastS: EpochS;
 }
 
 /** True for a record that is understood without those before it. */
@@ -303,7 +304,7 @@ export class BatchReader {
 
   #readEntries(reader: ByteReader, sink: BatchSink): number {
     const epoch = this.#epoch;
-    let timestampS = 0;
+    let timestampS: EpochS = 0;
     while (!reader.done) {
       const tag = reader.byte();
       if (tag === SAMPLES) {
@@ -348,7 +349,7 @@ function readValue(
   reader: ByteReader,
   epoch: number,
   coding: SeriesCoding,
-  timestampS: number,
+  timestampS: EpochS,
   sink: BatchSink,
 ): void {
   if (coding.epoch !== epoch) {
@@ -373,7 +374,7 @@ function readAbsolute(
   reader: ByteReader,
   coding: SeriesCoding,
   code: number,
-  timestampS: number,
+  timestampS: EpochS,
   sink: BatchSink,
 ): void {
   if (code === DOUBLE) sink.number(coding.id, timestampS, reader.double());

@@ -1,13 +1,14 @@
 /** What one sealing brought: where samples were added, by series and day. */
 import type { Buffer } from 'node:buffer';
+import type { EpochS } from '../../../lib/time.ts';
 import { ByteReader, ByteWriter } from './byte-writer.ts';
 import { readBytes, writeBytes } from './number-column.ts';
 
 /** Samples of one series that came within one sealing, all of one day. */
 export interface ChangedStretch {
   seriesId: number;
-  firstS: number;
-  lastS: number;
+  firstS: EpochS;
+  lastS: EpochS;
   count: number;
 }
 

@@ -1,6 +1,7 @@
 /** Roll-ups: one cell per slot of a day instead of every sample. Layout in ../FORMAT.md. */
 import type { Buffer } from 'node:buffer';
 import { crc32 } from 'node:zlib';
+import type { DurationS } from '../../../lib/time.ts';
 import { checkBlock, DamagedBlockError } from './block.ts';
 import { ByteReader, ByteWriter } from './byte-writer.ts';
 import {
@@ -66,7 +67,7 @@ function emptyRollup(kind: SeriesKind, capacity: number, isExact: boolean): Roll
 }
 
 /** Cells of `slotS` seconds over samples in order of time, all of one day. */
-export function rollUp(samples: Samples, slotS: number): Rollup {
+export function rollUp(samples: Samples, slotS: DurationS): Rollup {
   const slots = Math.floor(samples.lastS / slotS) - Math.floor(samples.firstS / slotS) + 1;
   const rollup = emptyRollup(samples.kind, Math.min(samples.count, slots), !!samples.integers);
   rollup.texts = samples.texts;

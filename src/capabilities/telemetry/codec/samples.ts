@@ -2,6 +2,7 @@
  * Samples of one series in memory, as columns. Grows by appending in order of arrival; `normalize` brings
  * them into order of time, where of several samples of one instant the one that arrived last remains.
  */
+import type { EpochS } from '../../../lib/time.ts';
 import type { SeriesKind, StoredValue } from './series.ts';
 
 export class Samples {
@@ -24,11 +25,11 @@ export class Samples {
     this.numbers = new Float64Array(capacity);
   }
 
-  get firstS(): number {
+  get firstS(): EpochS {
     return this.times[0] as number;
   }
 
-  get lastS(): number {
+  get lastS(): EpochS {
     return this.times[this.count - 1] as number;
   }
 
@@ -58,7 +59,7 @@ export class Samples {
   }
 
   /** Appends a number, a boolean as 0 or 1, or the code of a text. */
-  push(timestampS: number, value: number): void {
+  push(timestampS: EpochS, value: number): void {
     if (this.count === this.times.length) this.reserve(1);
     const index = this.count++;
     if (index > 0 && timestampS <= (this.times[index - 1] as number)) this.isOrdered = false;
@@ -67,12 +68,12 @@ export class Samples {
     if (this.integers) this.integers[index] = BigInt(value);
   }
 
-  pushInteger(timestampS: number, value: bigint): void {
+  pushInteger(timestampS: EpochS, value: bigint): void {
     this.push(timestampS, Number(value));
     this.widen()[this.count - 1] = value;
   }
 
-  pushText(timestampS: number, text: string): void {
+  pushText(timestampS: EpochS, text: string): void {
     this.push(timestampS, this.codeOf(text));
   }
 
@@ -108,7 +109,7 @@ export class Samples {
   }
 
   /** Appends those samples of `other` that lie in [fromS, toS). */
-  append(other: Samples, fromS = 0, toS = Number.POSITIVE_INFINITY): void {
+  append(other: Samples, fromS: EpochS = 0, toS: EpochS = Number.POSITIVE_INFINITY): void {
     let from = 0;
     let to = other.count;
     if (other.isOrdered) {
@@ -147,7 +148,7 @@ export class Samples {
   }
 
   /** Index of the first sample at or after `timestampS`; the samples must be ordered. */
-  indexFrom(timestampS: number): number {
+  indexFrom(timestampS: EpochS): number {
     let low = 0;
     let high = this.count;
     while (low < high) {

@@ -1,4 +1,5 @@
 /** Series and single samples, in the form in which they are stored and in that of the rest of the gateway. */
+import type { EpochS } from '../../../lib/time.ts';
 import {
   exactJson,
   type JsonValue,
@@ -30,13 +31,13 @@ export interface Series {
 export type StoredValue = number | bigint | boolean | string;
 
 export interface StoredSample {
-  timestampS: number;
+  timestampS: EpochS;
   value: StoredValue;
 }
 
 /** The newest sample by time of measurement. */
 export interface Latest {
-  timestampS: number;
+  timestampS: EpochS;
   value: TelemetryValue;
 }
 

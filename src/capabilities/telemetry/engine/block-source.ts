@@ -1,4 +1,5 @@
 /** Reads samples from wherever they are: day blocks, parts, what is being sealed, what is open. */
+import type { DurationS, EpochS } from '../../../lib/time.ts';
 import { decodeBlock } from '../codec/block.ts';
 import type { Resolution } from './block-store.ts';
 import type { LiveSource, SampleSource, Visitor } from '../query/column-cursor.ts';
@@ -78,21 +79,21 @@ export class BlockSource implements LiveSource {
   }
 
   /** True when parts or the journal may hold samples of this stretch. */
-  hasRecent(seriesId: number, fromS: number, toS: number): boolean {
+  hasRecent(seriesId: number, fromS: EpochS, toS: EpochS): boolean {
     return (
       this.#partsWithin(seriesId, fromS, toS).length > 0 ||
       this.#recent.open(seriesId).some((open) => open.nextFrom(fromS) < toS)
     );
   }
 
-  visit(seriesId: number, fromS: number, toS: number, granularityS: number, visitor: Visitor): void {
+  visit(seriesId: number, fromS: EpochS, toS: EpochS, granularityS: DurationS, visitor: Visitor): void {
     for (let day = dayOf(fromS); day * DAY_S < toS; day++) {
       const within = { fromS: Math.max(fromS, day * DAY_S), toS: Math.min(toS, (day + 1) * DAY_S) };
       this.#visitDay(seriesId, day, within, granularityS, visitor);
     }
   }
 
-  nextData(seriesId: number, fromS: number, toS: number): number {
+  nextData(seriesId: number, fromS: EpochS, toS: EpochS): number {
     let next = toS;
     for (const resolution of RESOLUTIONS) {
       const day = this.#state.store.firstDay(seriesId, resolution, dayOf(fromS));
@@ -104,7 +105,7 @@ export class BlockSource implements LiveSource {
     return Math.max(fromS, next);
   }
 
-  last(seriesId: number, fromS: number, toS: number): StoredSample | undefined {
+  last(seriesId: number, fromS: EpochS, toS: EpochS): StoredSample | undefined {
     for (let day = dayOf(toS - 1); day >= dayOf(fromS); day--) {
       const within = { fromS: Math.max(fromS, day * DAY_S), toS: Math.min(toS, (day + 1) * DAY_S) };
       const found = this.#sampleOf(seriesId, within, 'last');
@@ -116,7 +117,7 @@ export class BlockSource implements LiveSource {
     return undefined;
   }
 
-  first(seriesId: number, fromS: number, toS: number): StoredSample | undefined {
+  first(seriesId: number, fromS: EpochS, toS: EpochS): StoredSample | undefined {
     for (let nextS = this.nextData(seriesId, fromS, toS); nextS < toS;) {
       const endS = Math.min(toS, (dayOf(nextS) + 1) * DAY_S);
       const found = this.#sampleOf(seriesId, { fromS: nextS, toS: endS }, 'first');
@@ -130,7 +131,7 @@ export class BlockSource implements LiveSource {
     seriesId: number,
     day: number,
     { fromS, toS }: Stretch,
-    granularityS: number,
+    granularityS: DurationS,
     visitor: Visitor,
   ): void {
     const scratch = this.#scratch;
@@ -303,7 +304,7 @@ export class BlockSource implements LiveSource {
     }
   }
 
-  #partsWithin(seriesId: number, fromS: number, toS: number): PartRef[] {
+  #partsWithin(seriesId: number, fromS: EpochS, toS: EpochS): PartRef[] {
     const { endPartId } = this.#recent;
     return this.#state.parts.within(seriesId, fromS, toS).filter(({ id }) => id < endPartId);
   }
@@ -326,7 +327,7 @@ export class BlockSource implements LiveSource {
   /** First or last sample of a stretch within one day. */
   #sampleOf(seriesId: number, stretch: Stretch, which: 'first' | 'last'): StoredSample | undefined {
     let found: StoredSample | undefined;
-    const take = (timestampS: number, value: StoredValue): void => {
+    const take = (timestampS: EpochS, value: StoredValue): void => {
       if (!found || which === 'last') found = { timestampS, value };
     };
     this.#visitDay(seriesId, dayOf(stretch.fromS), stretch, 1, {
@@ -355,17 +356,17 @@ interface QuartersOfDay {
 }
 
 interface Stretch {
-  fromS: number;
-  toS: number;
+  fromS: EpochS;
+  toS: EpochS;
 }
 
-function visitSamples(samples: Samples, fromS: number, toS: number, visitor: Visitor): void {
+function visitSamples(samples: Samples, fromS: EpochS, toS: EpochS, visitor: Visitor): void {
   const from = samples.indexFrom(fromS);
   const to = samples.indexFrom(toS);
   if (to > from) visitor.samples(samples, from, to);
 }
 
-function visitCells(cells: Rollup, { fromS, toS }: Stretch, slotS: number, visitor: Visitor): void {
+function visitCells(cells: Rollup, { fromS, toS }: Stretch, slotS: DurationS, visitor: Visitor): void {
   for (let cell = 0; cell < cells.count; cell++) {
     const start = cells.starts[cell] as number;
     if (start >= fromS && start < toS) visitor.summary(start, cellAt(cells, cell), slotS);
@@ -377,7 +378,7 @@ function visitBoth(
   cells: Rollup,
   samples: Samples,
   { fromS, toS }: Stretch,
-  slotS: number,
+  slotS: DurationS,
   visitor: Visitor,
 ): void {
   let readToS = fromS;

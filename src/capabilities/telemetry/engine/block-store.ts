@@ -1,4 +1,5 @@
 /** Statements of the block store. Bytes in, bytes out: what they mean is known elsewhere. */
+import type { EpochS } from '../../../lib/time.ts';
 import type { Database } from '../../../platform/sqlite/index.ts';
 import type { Series } from '../codec/series.ts';
 import type { TelemetryType } from '../../../protocol/telemetry.ts';
@@ -14,7 +15,7 @@ interface ChangeEntry {
   /** Last journal record in it. */
   sequence: number;
   /** When the first of it came. */
-  sinceS: number;
+  sinceS: EpochS;
   samples: number;
   directory: Buffer;
 }
@@ -139,7 +140,7 @@ function changeStatements(database: Database) {
   const last = database.prepare<[number], { sequence: number | null }>(
     'SELECT MAX(sequence) AS sequence FROM telemetry_change WHERE sequence <= ?',
   );
-  const sum = database.prepare<[number, number], { samples: number | null; sinceS: number | null }>(
+  const sum = database.prepare<[number, number], { samples: number | null; sinceS: EpochS | null }>(
     'SELECT SUM(samples) AS samples, MIN(since_s) AS sinceS FROM telemetry_change WHERE sequence > ? AND sequence <= ?',
   );
   const count = database.prepare<[], { count: number }>('SELECT COUNT(*) AS count FROM telemetry_change');

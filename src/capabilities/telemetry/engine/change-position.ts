@@ -1,11 +1,12 @@
 /** How far somebody has read changes, and what he passed over to have the newest first. Kept by the reader. */
+import type { EpochS } from '../../../lib/time.ts';
 
 /** Up to where what came in order was read. */
 export interface ReadPlace {
   /** All that came up to this record of the journal. */
   sequence: number;
   /** And a part of what came up to `upTo`: what lies before this second of this series, and series before it. */
-  within?: { upTo: number; seriesId: number; fromS: number; isWhole: boolean } | undefined;
+  within?: { upTo: number; seriesId: number; fromS: EpochS; isWhole: boolean } | undefined;
 }
 
 /** What was passed over: from a place to a record of the journal. */

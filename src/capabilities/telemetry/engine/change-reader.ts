@@ -1,4 +1,5 @@
 /** Reads samples that were added to the store from where they are: the records at hand, a sealing, or all that is stored. */
+import type { EpochS } from '../../../lib/time.ts';
 import type { TelemetryType } from '../../../protocol/telemetry.ts';
 import type { BatchSink } from '../codec/batch.ts';
 import { type ChangedStretch, decodeChanges } from '../codec/change-directory.ts';
@@ -66,7 +67,7 @@ export interface ReadChanges {
   left: number;
   lostSamples: number;
   /** If the whole store is read. */
-  readonly sinceS: number;
+  readonly sinceS: EpochS;
   /** See `ChangedSamples`. */
   block: number | undefined;
   hasSkipped: boolean;
@@ -98,7 +99,7 @@ export class ChangeReader {
   sealing(
     sequence: number,
     entry: { sequence: number; directory: Buffer },
-    from: { seriesId: number; fromS: number },
+    from: { seriesId: number; fromS: EpochS },
     answer: ReadChanges,
   ): ReadPlace {
     for (const stretch of this.stretchesOf(entry)) {
@@ -120,7 +121,7 @@ export class ChangeReader {
   /** Everything that is stored, series by series. */
   whole(
     sequence: number,
-    from: { upTo: number; seriesId: number; fromS: number },
+    from: { upTo: number; seriesId: number; fromS: EpochS },
     answer: ReadChanges,
   ): ReadPlace {
     const { definitions } = this.#state;
@@ -141,10 +142,10 @@ export class ChangeReader {
   /** Samples of a stretch within one day, as far as there is room; `endS` is the end of what was read. */
   #readRange(
     seriesId: number,
-    fromS: number,
-    toS: number,
+    fromS: EpochS,
+    toS: EpochS,
     answer: ReadChanges,
-  ): { count: number; endS: number; hasCells: boolean } {
+  ): { count: number; endS: EpochS; hasCells: boolean } {
     const read = { count: 0, endS: toS, hasCells: false };
     this.#source.visit(seriesId, fromS, toS, 1, {
       samples: (samples, from, to) => {

@@ -5,6 +5,7 @@
  * read at least once; of one series older changes come before newer ones. Who wants the newest first and is far behind
  * passes over what he missed, and is given it afterwards: block by block from the newest, each in its order.
  */
+import type { EpochS } from '../../../lib/time.ts';
 import type { BlockSource } from './block-source.ts';
 import { type ChangedStretch, encodeChanges, mergedChanges, ordered } from '../codec/change-directory.ts';
 import { type ChangePosition, type OwedRange, type ReadPlace, withOwed } from './change-position.ts';
@@ -16,7 +17,7 @@ export interface ChangesPlan {
   /** Undefined: only asked where the store stands now. */
   after: ChangePosition | undefined;
   /** If the whole store must be read: from this second of measurement on. */
-  sinceS: number;
+  sinceS: EpochS;
   samplesMax: number;
   /** What was missed is left for later; absent: oldest first. */
   isNewestFirst?: boolean;
@@ -29,7 +30,7 @@ export interface Changes {
   position: ChangePosition;
   /** About so many samples came after it, and the first of them then; undefined: none. */
   pendingSamples: number;
-  pendingSinceS: number | undefined;
+  pendingSinceS: EpochS | undefined;
   /** Samples that retention took before they were read. */
   lostSamples: number;
   /** What was missed is owed from now on: the samples do not follow those that were read before. */
@@ -56,7 +57,7 @@ export class ChangeLog {
   readonly #recent: RecentRecords;
   readonly #rereadOpen: () => void;
   #lastSequence = 0;
-  #openSinceS: number | undefined;
+  #openSinceS: EpochS | undefined;
   #isKept = false;
 
   constructor({ state, source, limits, rereadOpen }: ChangeLogOptions) {
@@ -79,7 +80,7 @@ export class ChangeLog {
   }
 
   /** A record that the store took in. */
-  took(record: { sequence: number; record: Uint8Array; isKey: boolean; samples: number; atS: number }): void {
+  took(record: { sequence: number; record: Uint8Array; isKey: boolean; samples: number; atS: EpochS }): void {
     this.#lastSequence = Math.max(this.#lastSequence, record.sequence);
     this.#openSinceS ??= record.atS;
     if (this.#isKept) this.#recent.add(record);
@@ -119,7 +120,7 @@ export class ChangeLog {
   }
 
   /** In the transaction that ends a sealing. */
-  writeSealed(sequence: number, sinceS: number, stretches: readonly ChangedStretch[]): void {
+  writeSealed(sequence: number, sinceS: EpochS, stretches: readonly ChangedStretch[]): void {
     if (!this.#isKept || stretches.length === 0) return;
     const { store } = this.#state;
     const samples = stretches.reduce((sum, { count }) => sum + count, 0);
@@ -149,7 +150,7 @@ export class ChangeLog {
   }
 
   /** Of another history, or from before what is known here: it begins anew with the whole store. */
-  #known(after: ChangePosition, sinceS: number): ChangePosition {
+  #known(after: ChangePosition, sinceS: EpochS): ChangePosition {
     const { sequence, within, owed = [] } = after;
     const upTo = this.#lastSequence;
     const isForeign = Math.max(sequence, within?.upTo ?? 0) > upTo;
@@ -227,7 +228,7 @@ export class ChangeLog {
 
   #pending({ owed = [], ...place }: ChangePosition): {
     pendingSamples: number;
-    pendingSinceS: number | undefined;
+    pendingSinceS: EpochS | undefined;
   } {
     const all = [...owed, { ...place, upTo: this.#lastSequence }].map((range) =>
       this.#pendingOf(range, range.upTo),
@@ -241,7 +242,7 @@ export class ChangeLog {
     };
   }
 
-  #pendingOf({ sequence }: ReadPlace, upTo: number): { samples: number; sinceS: number | undefined } {
+  #pendingOf({ sequence }: ReadPlace, upTo: number): { samples: number; sinceS: EpochS | undefined } {
     const { store } = this.#state;
     const sealed = store.number('journal_sequence');
     const lastEntry = store.changeAfter(upTo - 1)?.sequence ?? upTo;

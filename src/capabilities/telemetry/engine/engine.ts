@@ -6,6 +6,7 @@
  *   record ─▶ head ─seal─▶ parts ─compact─▶ day block + 15 min ─expire─▶ 1 min + 15 min ─▶ 15 min ─▶ gone
  */
 import type { Limits } from '../../../lib/limits.ts';
+import type { EpochMs, EpochS } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { JournalDamage, JournalRecord } from '../../../platform/journal/index.ts';
 import type { Log } from '../../../platform/log/index.ts';
@@ -43,7 +44,7 @@ interface EngineOptions {
   /** Little is left on the disk itself, whoever took it. */
   isDiskLow: () => boolean;
   /** Lower bound of the true time, which ages are counted to; undefined while nothing is known. */
-  provenMs: () => number | undefined;
+  provenMs: () => EpochMs | undefined;
   clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
   log: Log;
   limits: Limits['telemetry'];
@@ -343,7 +344,7 @@ export class Engine {
     }
   }
 
-  #nowS(): number {
+  #nowS(): EpochS {
     return Math.floor(this.#options.clock.wallMs() / 1_000);
   }
 

@@ -3,6 +3,7 @@
  * before them as small blocks, so that hours of a whole site fit into a few megabytes.
  */
 import type { Buffer } from 'node:buffer';
+import type { EpochS } from '../../../lib/time.ts';
 import type { BatchSink } from '../codec/batch.ts';
 import { decodeBlock, encodeBlock } from '../codec/block.ts';
 import { Samples } from '../codec/samples.ts';
@@ -15,8 +16,8 @@ import {
 } from '../codec/series.ts';
 
 interface ChunkRange {
-  readonly firstS: number;
-  readonly lastS: number;
+  readonly firstS: EpochS;
+  readonly lastS: EpochS;
 }
 
 interface Chunk extends ChunkRange {
@@ -45,17 +46,17 @@ export class HeadSeries {
     return this.#tail.kind;
   }
 
-  push(timestampS: number, value: number | boolean): void {
+  push(timestampS: EpochS, value: number | boolean): void {
     this.#tail.push(timestampS, Number(value));
     this.#note(timestampS, value);
   }
 
-  pushInteger(timestampS: number, value: bigint): void {
+  pushInteger(timestampS: EpochS, value: bigint): void {
     this.#tail.pushInteger(timestampS, value);
     this.#note(timestampS, value);
   }
 
-  pushText(timestampS: number, value: string): void {
+  pushText(timestampS: EpochS, value: string): void {
     this.#tail.pushText(timestampS, value);
     this.#note(timestampS, value);
   }
@@ -72,7 +73,7 @@ export class HeadSeries {
     return earlier.timestampS <= this.latest.timestampS ? this.latest : earlier;
   }
 
-  #note(timestampS: number, value: StoredValue): void {
+  #note(timestampS: EpochS, value: StoredValue): void {
     const { latest } = this;
     if (latest === undefined) this.latest = { timestampS, value };
     else if (timestampS >= latest.timestampS) {
@@ -99,7 +100,7 @@ export class HeadSeries {
   }
 
   /** Appends what lies in [fromS, toS), in order of arrival. */
-  readInto(into: Samples, fromS: number, toS: number): void {
+  readInto(into: Samples, fromS: EpochS, toS: EpochS): void {
     for (const { bytes, firstS, lastS } of this.#chunks) {
       if (firstS >= toS || lastS < fromS) continue;
       if (firstS >= fromS && lastS < toS) decodeBlock(this.#id, bytes, into);
@@ -114,7 +115,7 @@ export class HeadSeries {
 
   /** The packed samples, when they and those after them follow each other in time; undefined otherwise. */
   get chunksInOrder(): readonly ChunkRange[] | undefined {
-    let endS = Number.NEGATIVE_INFINITY;
+    let endS: EpochS = Number.NEGATIVE_INFINITY;
     for (const { firstS, lastS } of this.#chunks) {
       if (firstS <= endS) return undefined;
       endS = lastS;
@@ -129,7 +130,7 @@ export class HeadSeries {
   }
 
   /** Start of the first stretch at or after `fromS` that may hold a sample; infinite when there is none. */
-  nextFrom(fromS: number): number {
+  nextFrom(fromS: EpochS): number {
     let next = Number.POSITIVE_INFINITY;
     for (const { firstS, lastS } of this.#chunks)
       if (lastS >= fromS) next = Math.min(next, Math.max(fromS, firstS));
@@ -139,7 +140,7 @@ export class HeadSeries {
   }
 
   /** Time of some sample before `beforeS`, the last one or a later one within its chunk; undefined: none. */
-  lastBefore(beforeS: number): number | undefined {
+  lastBefore(beforeS: EpochS): number | undefined {
     let last: number | undefined;
     for (const chunk of this.#chunks)
       if (chunk.firstS < beforeS) last = Math.max(last ?? 0, Math.min(chunk.lastS, beforeS - 1));
@@ -182,19 +183,19 @@ export class Head implements BatchSink {
     this.#of(seriesId)?.supersede();
   }
 
-  number(seriesId: number, timestampS: number, value: number): void {
+  number(seriesId: number, timestampS: EpochS, value: number): void {
     this.#of(seriesId)?.push(timestampS, value);
   }
 
-  integer(seriesId: number, timestampS: number, value: bigint): void {
+  integer(seriesId: number, timestampS: EpochS, value: bigint): void {
     this.#of(seriesId)?.pushInteger(timestampS, value);
   }
 
-  boolean(seriesId: number, timestampS: number, value: boolean): void {
+  boolean(seriesId: number, timestampS: EpochS, value: boolean): void {
     this.#of(seriesId)?.push(timestampS, value);
   }
 
-  text(seriesId: number, timestampS: number, value: string): void {
+  text(seriesId: number, timestampS: EpochS, value: string): void {
     this.#of(seriesId)?.pushText(timestampS, value);
   }
 

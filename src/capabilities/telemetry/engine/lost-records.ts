@@ -1,4 +1,5 @@
 /** Stretches of the journal that could not be read. */
+import type { EpochS } from '../../../lib/time.ts';
 import type { JournalDamage } from '../../../platform/journal/index.ts';
 import type { EngineState } from './state.ts';
 
@@ -8,7 +9,7 @@ import type { EngineState } from './state.ts';
  */
 export class LostRecords {
   readonly #state: Pick<EngineState, 'damaged' | 'log'>;
-  #lastS: number | undefined;
+  #lastS: EpochS | undefined;
   #stretch: { segment: string; sequence: number | undefined; records: number; bytes: number } | undefined;
 
   constructor(state: Pick<EngineState, 'damaged' | 'log'>) {
@@ -28,7 +29,7 @@ export class LostRecords {
   }
 
   /** A record was understood, its last sample is of that time; or there are no more. */
-  ends(atS: number | undefined): void {
+  ends(atS: EpochS | undefined): void {
     if (this.#stretch) {
       const { segment, sequence, records, bytes } = this.#stretch;
       this.#stretch = undefined;
@@ -46,4 +47,4 @@ export class LostRecords {
   }
 }
 
-const isoOf = (timestampS: number): string => new Date(timestampS * 1_000).toISOString();
+const isoOf = (timestampS: EpochS): string => new Date(timestampS * 1_000).toISOString();

@@ -1,5 +1,6 @@
 /** When the store does what is due, and what is told of it. */
 import type { Limits } from '../../../lib/limits.ts';
+import type { MonotonicMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { Log } from '../../../platform/log/index.ts';
 import type { Work } from './state.ts';
@@ -40,8 +41,8 @@ export class MaintenanceLog {
 export class DueTimes {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #limits: Pick<Limits['telemetry'], 'openSamples' | 'sealIntervalMs'>;
-  #sealedAtMs: number;
-  #expiredAtMs = Number.NEGATIVE_INFINITY;
+  #sealedAtMs: MonotonicMs;
+  #expiredAtMs: MonotonicMs = Number.NEGATIVE_INFINITY;
 
   constructor(
     clock: Pick<Clock, 'monotonicMs'>,

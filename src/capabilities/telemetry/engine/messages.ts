@@ -1,4 +1,5 @@
 /** What the gateway and the thread of the store say to each other. Never leaves the process. */
+import type { EpochMs } from '../../../lib/time.ts';
 import type { LogFields, LogLevel } from '../../../platform/log/index.ts';
 import type { Changes, ChangesPlan } from './changes.ts';
 import type { EngineContent, EngineStatus } from './engine.ts';
@@ -20,7 +21,7 @@ export interface EngineThreadData {
 
 export type ToEngine =
   /** Lower bound of the true time as of now, said regularly. */
-  | { kind: 'proven'; provenMs: number }
+  | { kind: 'proven'; provenMs: EpochMs }
   | { kind: 'room'; room: EngineRoom }
   | { kind: 'record'; sequence: number; record: Uint8Array }
   | { kind: 'query'; id: number; plan: StorePlan }

@@ -3,6 +3,7 @@
  * begins in. The chart that everybody
  * opens first is that of the last 24 hours; from the second time on little of it need be decoded.
  */
+import type { DurationS, EpochS } from '../../../lib/time.ts';
 import { joinRollups, type Rollup, rollUp } from '../codec/rollup.ts';
 import { Samples } from '../codec/samples.ts';
 
@@ -16,9 +17,9 @@ const EDGE_S = 900;
 /** A day block by minutes. */
 export interface DayMinutes {
   cells: Rollup;
-  lastS: number;
+  lastS: EpochS;
   /** Samples of [fromS, toS), for a range that begins within a minute. */
-  edge: { fromS: number; toS: number; samples: Samples };
+  edge: { fromS: EpochS; toS: EpochS; samples: Samples };
 }
 
 interface Kept {
@@ -36,7 +37,7 @@ type Key = number | string | object;
 
 export class MinuteCells {
   /** Seconds of a cell. */
-  readonly slotS = 60;
+  readonly slotS: DurationS = 60;
   readonly #cellsMax: number;
   /** What was asked for last stands last. */
   readonly #kept = new Map<Key, Kept>();
@@ -83,7 +84,7 @@ export class MinuteCells {
   }
 
   /** For a range that begins at `fromS`; undefined when the block must be read. */
-  ofDay(seriesId: number, day: number, fromS: number): DayMinutes | undefined {
+  ofDay(seriesId: number, day: number, fromS: EpochS): DayMinutes | undefined {
     const known = this.#find(`${seriesId} ${day}`)?.day;
     if (!known || fromS % this.slotS === 0) return known;
     const { edge } = known;
@@ -91,7 +92,7 @@ export class MinuteCells {
   }
 
   /** Keeps the cells of all samples of a block, which a range that begins at `fromS` has read. */
-  addDay(seriesId: number, day: number, samples: Samples, fromS: number): void {
+  addDay(seriesId: number, day: number, samples: Samples, fromS: EpochS): void {
     const cells = this.#cellsOf(samples);
     if (!cells) return;
     const edge = { fromS, toS: fromS + EDGE_S, samples: new Samples(samples.kind) };

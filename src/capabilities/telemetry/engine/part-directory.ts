@@ -3,6 +3,7 @@
  * directory per sealing, because an index of them would cost more flash than the parts.
  */
 import type { Buffer } from 'node:buffer';
+import type { EpochS } from '../../../lib/time.ts';
 import { ByteReader, ByteWriter } from '../codec/byte-writer.ts';
 import { readBytes, writeBytes } from '../codec/number-column.ts';
 
@@ -11,8 +12,8 @@ export interface PartRef {
   seriesId: number;
   /** Days since 1970. */
   day: number;
-  firstS: number;
-  lastS: number;
+  firstS: EpochS;
+  lastS: EpochS;
 }
 
 /** Numbers per part in the flat lists: id, day, first, last. */
@@ -35,7 +36,7 @@ export class PartDirectory {
   }
 
   /** Parts of a series that begin before `toS` and end at or after `fromS`, in order of sealing. */
-  within(seriesId: number, fromS: number, toS: number): PartRef[] {
+  within(seriesId: number, fromS: EpochS, toS: EpochS): PartRef[] {
     return this.#select(seriesId, (_day, firstS, lastS) => firstS < toS && lastS >= fromS);
   }
 
@@ -51,7 +52,7 @@ export class PartDirectory {
     return [...this.#parts.keys()];
   }
 
-  #select(seriesId: number, matches: (day: number, firstS: number, lastS: number) => boolean): PartRef[] {
+  #select(seriesId: number, matches: (day: number, firstS: EpochS, lastS: EpochS) => boolean): PartRef[] {
     const list = this.#parts.get(seriesId);
     const found: PartRef[] = [];
     if (!list) return found;

@@ -1,4 +1,5 @@
 /** Journal records that came last, as they are: who follows the changes reads them in order of arrival. */
+import type { EpochS } from '../../../lib/time.ts';
 import { BatchReader, type BatchSink } from '../codec/batch.ts';
 
 interface RecentRecord {
@@ -8,7 +9,7 @@ interface RecentRecord {
   /** About. */
   samples: number;
   /** Wall clock when it came. */
-  atS: number;
+  atS: EpochS;
 }
 
 /** Where a reader that followed before stands, so that it need not begin at a key record again. */
@@ -51,9 +52,9 @@ export class RecentRecords {
   }
 
   /** Samples that came after a record and up to another, and when the first of them did. */
-  between(sequence: number, upTo: number): { samples: number; sinceS: number | undefined } {
+  between(sequence: number, upTo: number): { samples: number; sinceS: EpochS | undefined } {
     let samples = 0;
-    let sinceS: number | undefined;
+    let sinceS: EpochS | undefined;
     for (const record of this.#records) {
       if (record.sequence <= sequence || record.sequence > upTo) continue;
       samples += record.samples;

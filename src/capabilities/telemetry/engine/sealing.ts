@@ -3,6 +3,7 @@
  * that do not wait for the disk; the last one does, makes them visible and frees the journal. Interrupted at
  * any point, the journal still holds everything.
  */
+import type { EpochS } from '../../../lib/time.ts';
 import { encodeBlock } from '../codec/block.ts';
 import type { ChangedStretch } from '../codec/change-directory.ts';
 import { dayOf, type EngineState } from './state.ts';
@@ -22,7 +23,7 @@ export interface SealedUpTo {
   fromSequence: number;
   nextSeriesId: number;
   /** When the first of it came. */
-  sinceS: number;
+  sinceS: EpochS;
 }
 
 /** Told in the transaction that ends a sealing. */

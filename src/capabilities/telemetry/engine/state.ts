@@ -1,4 +1,5 @@
 /** What the parts of the engine share: the store, and what of it is held in memory. */
+import type { EpochS } from '../../../lib/time.ts';
 import type { Log } from '../../../platform/log/index.ts';
 import type { BlockStore } from './block-store.ts';
 import type { DeviceSizes } from './device-sizes.ts';
@@ -48,7 +49,7 @@ export function createEngineState(
   };
 }
 
-export function dayOf(timestampS: number): number {
+export function dayOf(timestampS: EpochS): number {
   return Math.floor(timestampS / 86_400);
 }
 

@@ -3,6 +3,7 @@
  * keeps the journal and asks by messages.
  */
 import { LIMITS } from '../../../lib/limits.ts';
+import type { EpochMs } from '../../../lib/time.ts';
 import { createSystemClock, nextTurn } from '../../../platform/clock/index.ts';
 import { isDiskLow } from '../../../platform/host/index.ts';
 import { readCompanion, readJournal } from '../../../platform/journal/index.ts';
@@ -26,7 +27,7 @@ const log = createThreadLog();
 const database = openDatabase({ path: data.databasePath, migrationsDir: data.migrationsDir, clock, log });
 const store = createBlockStore(database);
 /** As the gateway's thread said last: behind by its interval, never ahead. */
-let provenMs: number | undefined;
+let provenMs: EpochMs | undefined;
 const engine = new Engine({
   store,
   seriesCopy: readSeriesCopy(readCompanion(data.journalFolder)),

@@ -2,6 +2,7 @@
  * Messages that came without a time while the box did not know the time either (decision 0025). They wait, with
  * their age, and get the right time of receipt once the clock is set.
  */
+import type { MonotonicMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { Metrics } from '../../../platform/metrics/index.ts';
 import { measurementTime, TIMESTAMP_KEY } from '../../../protocol/telemetry.ts';
@@ -9,7 +10,7 @@ import type { IncomingMessage } from './ingest.ts';
 
 interface Waiting {
   message: IncomingMessage;
-  receivedMonotonicMs: number;
+  receivedMonotonicMs: MonotonicMs;
   resolve: (stored: Promise<void> | void) => void;
 }
 

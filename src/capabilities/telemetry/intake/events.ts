@@ -1,4 +1,5 @@
 /** What telemetry tells the rest of the gateway. */
+import type { EpochMs, EpochS } from '../../../lib/time.ts';
 import type { Device } from '../../devices/index.ts';
 import type { Rejection, TelemetryValue } from '../../../protocol/telemetry.ts';
 
@@ -7,7 +8,7 @@ export interface ToldAlerts {
   /** By name: time of the measurement that says so, Unix seconds. */
   raised: ReadonlyMap<string, number>;
   /** Of the newest value that says anything of alerts. */
-  timestampS: number;
+  timestampS: EpochS;
 }
 
 /** What is sent on: one message, only its accepted attributes. */
@@ -24,8 +25,8 @@ export interface TelemetryEvents {
   /** After the latest values were updated; the sync of the disk may still be running. */
   telemetry_received: {
     device: Device;
-    timestampS: number;
-    receivedAtMs: number;
+    timestampS: EpochS;
+    receivedAtMs: EpochMs;
     /** By declared attribute name, `alerts` included. Never empty. */
     values: ReadonlyMap<string, ReceivedValue>;
   };

@@ -4,6 +4,7 @@
  */
 import type { Emitter } from '../../../lib/emitter.ts';
 import type { Limits } from '../../../lib/limits.ts';
+import type { DurationMs, EpochMs, EpochS } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import { checkDeviceValue, type ValueDeclaration } from '../../blueprints/index.ts';
 import type { Device } from '../../devices/index.ts';
@@ -33,7 +34,7 @@ const NO_ALERTS: readonly string[] = [];
 export interface IncomingMessage {
   device: Device;
   body: Record<string, unknown>;
-  receivedAtMs: number;
+  receivedAtMs: EpochMs;
   /** The gateway says it itself: nobody waits until it is stored. */
   isOwn?: boolean;
 }
@@ -144,7 +145,7 @@ export class Ingest {
    * Takes one sample of any age, without an event; returns the bytes it added, or undefined when the value
    * does not fit.
    */
-  restore(device: Device, plan: AttributePlan, timestampS: number, raw: unknown): number | undefined {
+  restore(device: Device, plan: AttributePlan, timestampS: EpochS, raw: unknown): number | undefined {
     const value = this.#acceptedValue(device, plan, raw);
     if (value === undefined) return undefined;
     const state = (plan.state ??= this.#registry.obtain(device.id, plan.attribute, plan.type));
@@ -158,7 +159,7 @@ export class Ingest {
   }
 
   /** The wall clock jumped: times of receipt of latest values move along. Returns the bytes added to the batch. */
-  stepped(jumpMs: number): number {
+  stepped(jumpMs: DurationMs): number {
     const before = this.#batch.sizeBytes;
     const { futureToleranceMs } = this.#limits;
     for (const state of this.#registry.states()) {
@@ -259,7 +260,7 @@ export class Ingest {
     return value;
   }
 
-  #store(plan: DevicePlan, timestampS: number): number {
+  #store(plan: DevicePlan, timestampS: EpochS): number {
     const before = this.#batch.sizeBytes;
     const shape = this.#shapeOf(plan);
     if (shape) this.#batch.samples(shape, timestampS, this.#stored);
@@ -279,7 +280,7 @@ export class Ingest {
     return isLatest;
   }
 
-  #noteStored(state: SeriesState, timestampS: number, isLatest: boolean): void {
+  #noteStored(state: SeriesState, timestampS: EpochS, isLatest: boolean): void {
     const { storedLatestS = timestampS } = state;
     if (isLatest && timestampS < storedLatestS) this.#batch.supersede(state.coding);
     state.storedLatestS = isLatest ? timestampS : Math.max(storedLatestS, timestampS);

@@ -5,6 +5,7 @@
 import { unavailable } from '../../../lib/errors.ts';
 import type { Emitter } from '../../../lib/emitter.ts';
 import type { Limits } from '../../../lib/limits.ts';
+import type { DurationMs } from '../../../lib/time.ts';
 import type { Timer } from '../../../platform/clock/index.ts';
 import { Journal, type JournalFiles } from '../../../platform/journal/index.ts';
 import type { Instruments } from '../../../platform/metrics/index.ts';
@@ -145,7 +146,7 @@ export class Intake {
   }
 
   /** Times of receipt move along with the wall clock. */
-  stepped(jumpMs: number): void {
+  stepped(jumpMs: DurationMs): void {
     this.#request(this.#parts?.ingest.stepped(jumpMs) ?? 0);
   }
 

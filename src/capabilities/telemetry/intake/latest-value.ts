@@ -7,29 +7,30 @@
  *   - What a device stamped is the newest unless it is older than what is known: devices send what they kept.
  *   - A stamp in the future is that of a clock that was wrong: whatever comes is newer.
  */
+import type { DurationMs, EpochS, MonotonicMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { TelemetryValue } from '../../../protocol/telemetry.ts';
 import type { Latest } from '../codec/series.ts';
 
 /** What is said of the time of one message, the same for all its values. */
 export interface Arrival {
-  timestampS: number;
+  timestampS: EpochS;
   /** The time is that of the receipt, not one that the device gave. */
   isReceipt: boolean;
   /** It came before and is stored only now: what came since is newer. */
   isRepeated?: boolean;
   /** Stamps after this are of a wrong clock; infinite while the clock is not set. */
-  futureFromS: number;
+  futureFromS: EpochS;
   /** Age of the measurement at `atMonotonicMs`; undefined while the clock is not set. */
-  ageMs: number | undefined;
-  atMonotonicMs: number;
+  ageMs: DurationMs | undefined;
+  atMonotonicMs: MonotonicMs;
 }
 
 /** The time of what comes now. */
 export function arrivalNow(
   clock: Clock,
-  time: { timestampS: number; isReceipt: boolean },
-  toleranceMs: number,
+  time: { timestampS: EpochS; isReceipt: boolean },
+  toleranceMs: DurationMs,
 ): Arrival {
   const { timestampS, isReceipt } = time;
   const wallMs = clock.isSet() ? clock.wallMs() : undefined;
@@ -43,12 +44,12 @@ export function arrivalNow(
 }
 
 export class LatestValue implements Latest {
-  timestampS: number;
+  timestampS: EpochS;
   value: TelemetryValue;
   #isReceipt: boolean;
   #isEarlierRun = false;
-  #ageMs: number | undefined;
-  #atMonotonicMs: number;
+  #ageMs: DurationMs | undefined;
+  #atMonotonicMs: MonotonicMs;
 
   constructor(arrival: Arrival, value: TelemetryValue) {
     this.timestampS = arrival.timestampS;
@@ -59,7 +60,7 @@ export class LatestValue implements Latest {
   }
 
   /** What an earlier run knew: a stamp in the future tells no age. */
-  static ofEarlierRun(clock: Clock, { timestampS, value }: Latest, toleranceMs: number): LatestValue {
+  static ofEarlierRun(clock: Clock, { timestampS, value }: Latest, toleranceMs: DurationMs): LatestValue {
     const arrival = arrivalNow(clock, { timestampS, isReceipt: false }, toleranceMs);
     const known = new LatestValue(arrival, value);
     known.#isEarlierRun = true;
@@ -72,7 +73,7 @@ export class LatestValue implements Latest {
   }
 
   /** Since the measurement; infinite when nobody can tell. */
-  ageMs(clock: Clock): number {
+  ageMs(clock: Clock): DurationMs {
     // While the clock is not set, what came in this run is as old as its stay here, and an earlier run is long ago.
     const ageMs = this.#ageMs ?? (this.#isEarlierRun ? Number.POSITIVE_INFINITY : 0);
     return ageMs + clock.monotonicMs() - this.#atMonotonicMs;
@@ -97,7 +98,7 @@ export class LatestValue implements Latest {
    * The wall clock jumped. A time of receipt of this run moves along, so that it says by the clock of now when the
    * value came; true when it did.
    */
-  stepped(clock: Clock, jumpMs: number, toleranceMs: number): boolean {
+  stepped(clock: Clock, jumpMs: DurationMs, toleranceMs: DurationMs): boolean {
     if (!clock.isSet()) return false;
     const arrival = arrivalNow(clock, this.#time(), toleranceMs);
     if (this.#ageMs === undefined) {
@@ -121,7 +122,7 @@ export class LatestValue implements Latest {
     return true;
   }
 
-  #time(): { timestampS: number; isReceipt: boolean } {
+  #time(): { timestampS: EpochS; isReceipt: boolean } {
     return { timestampS: this.timestampS, isReceipt: this.#isReceipt };
   }
 }

@@ -1,5 +1,6 @@
 /** The newest value of each attribute by time of measurement, from memory (docs/interface/http.md#latest-values). */
 import { type Role, roleIncludes, roleOfAccessLevel } from '../../../lib/role.ts';
+import type { DurationMs, EpochS } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { CompiledManifest } from '../../blueprints/index.ts';
 import type { Device, Devices } from '../../devices/index.ts';
@@ -37,7 +38,7 @@ export class LatestValues {
   ofDevice(
     device: Device,
     attributes: readonly string[] | undefined,
-    relevanceMs: number,
+    relevanceMs: DurationMs,
     role: Role,
   ): Map<string, LatestAnswer> {
     const plan = this.#plans.of(device);
@@ -51,7 +52,7 @@ export class LatestValues {
   /** By device as asked for; unknown devices have a warning for each attribute. */
   ofDevices(
     wanted: ReadonlyMap<string, readonly string[]>,
-    relevanceMs: number,
+    relevanceMs: DurationMs,
     role: Role,
   ): Map<string, Map<string, LatestAnswer>> {
     const answers = new Map<string, Map<string, LatestAnswer>>();
@@ -68,7 +69,7 @@ export class LatestValues {
   }
 
   /** The newest value however old, and its age, for rules; infinite when nobody can tell. */
-  value(device: Device, attribute: string): (Latest & { ageMs: number }) | undefined {
+  value(device: Device, attribute: string): (Latest & { ageMs: DurationMs }) | undefined {
     const latest = this.#plans.of(device).attributes.get(attribute)?.state?.latest;
     return latest && { timestampS: latest.timestampS, value: latest.value, ageMs: latest.ageMs(this.#clock) };
   }
@@ -76,7 +77,7 @@ export class LatestValues {
   /** Of `alerts` and every attribute of type alerts together; undefined when none of them has a value. */
   alerts(device: Device): ToldAlerts | undefined {
     const raised = new Map<string, number>();
-    let newestS: number | undefined;
+    let newestS: EpochS | undefined;
     for (const { state } of this.#plans.of(device).alerts) {
       if (!state?.latest) continue;
       const { timestampS, value } = state.latest;
@@ -98,7 +99,7 @@ export class LatestValues {
     return false;
   }
 
-  #answer(plan: DevicePlan, attribute: string, relevanceMs: number, role: Role): LatestAnswer {
+  #answer(plan: DevicePlan, attribute: string, relevanceMs: DurationMs, role: Role): LatestAnswer {
     const wanted = declaredAttribute(plan, attribute);
     if (!wanted || !mayRead(plan.manifest, wanted.attribute, role)) return { warning: ATTRIBUTE_UNKNOWN };
     const latest = wanted.state?.latest;

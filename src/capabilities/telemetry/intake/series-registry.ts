@@ -2,6 +2,7 @@
  * Every series and its newest sample, in memory. Built at start from what the history holds; new ones are
  * defined in the journal before their first sample.
  */
+import type { EpochS } from '../../../lib/time.ts';
 import { type BatchWriter, createCoding, type SeriesCoding } from '../codec/batch.ts';
 import type { LatestValue } from './latest-value.ts';
 import type { TelemetryType } from '../../../protocol/telemetry.ts';
@@ -12,7 +13,7 @@ export interface SeriesState {
   readonly coding: SeriesCoding;
   latest: LatestValue | undefined;
   /** Time of what the store takes for the latest value; it follows the times it is not told otherwise of. */
-  storedLatestS: number | undefined;
+  storedLatestS: EpochS | undefined;
 }
 
 interface KnownSeries {

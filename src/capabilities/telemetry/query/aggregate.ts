@@ -1,4 +1,5 @@
 /** Buckets: many samples become one value each. */
+import type { DurationS, EpochS } from '../../../lib/time.ts';
 import type { Summary } from '../codec/rollup.ts';
 import type { Samples } from '../codec/samples.ts';
 import type { StoredValue } from '../codec/series.ts';
@@ -20,7 +21,7 @@ export class Points {
     this.#values = undefined;
   }
 
-  push(startS: number, value: StoredValue): void {
+  push(startS: EpochS, value: StoredValue): void {
     this.#reserve(1);
     this.starts[this.count] = startS;
     if (typeof value === 'number' && !this.#values) this.#numbers[this.count] = value;
@@ -64,18 +65,18 @@ const POINTS_LEAST = 128;
 
 /** Collects samples in order of time and emits a point whenever a bucket is complete. */
 export class Aggregator {
-  readonly #granularityS: number;
+  readonly #granularityS: DurationS;
   readonly #aggregation: PlannedColumn['aggregation'];
   readonly #points: Points;
-  #startS = -1;
-  #endS = -1;
+  #startS: EpochS = -1;
+  #endS: EpochS = -1;
   #count = 0;
   #sum = 0;
   #extreme: number | bigint = 0;
   #last: StoredValue = 0;
   #isAnyTrue = false;
 
-  constructor(granularityS: number, aggregation: PlannedColumn['aggregation'], points: Points) {
+  constructor(granularityS: DurationS, aggregation: PlannedColumn['aggregation'], points: Points) {
     this.#granularityS = granularityS;
     this.#aggregation = aggregation;
     this.#points = points;
@@ -97,7 +98,7 @@ export class Aggregator {
     }
   }
 
-  addSummary(timestampS: number, summary: Summary): void {
+  addSummary(timestampS: EpochS, summary: Summary): void {
     this.#enter(timestampS);
     const { min, max, minExact = min, maxExact = max } = summary;
     this.#takeExtreme(this.#aggregation === 'min' ? minExact : maxExact, this.#count === 0);
@@ -121,7 +122,7 @@ export class Aggregator {
   }
 
   /** Enters the bucket of an instant; the accumulator is empty then if it is a new one. */
-  #enter(timestampS: number): void {
+  #enter(timestampS: EpochS): void {
     if (timestampS < this.#endS && timestampS >= this.#startS) return;
     this.finish();
     this.#startS = timestampS - (timestampS % this.#granularityS);

@@ -2,6 +2,7 @@
  * What a series of numbers amounts to in each minute: the integral of a rate, or the increase of a counter. What lies
  * above and below zero is added up apart, so that charging and discharging within one minute are both seen.
  */
+import type { DurationS, EpochS } from '../../../lib/time.ts';
 import type { LiveSource, SampleSource } from './column-cursor.ts';
 import type { AmountColumn, AmountsPlan } from './query-plan.ts';
 
@@ -14,26 +15,26 @@ export const CELL = { above: 0, below: 1, coveredS: 2, length: 3, minuteS: 60 } 
 
 /** The minutes of [fromS, toS) of one column; adds up what it is given, in any order. */
 export class Amounts {
-  readonly fromS: number;
-  readonly toS: number;
+  readonly fromS: EpochS;
+  readonly toS: EpochS;
   /** `CELL.length` numbers for each minute: above zero, below zero (as a positive number), seconds that are known. */
   readonly cells: Float64Array;
 
-  constructor(fromS: number, toS: number) {
+  constructor(fromS: EpochS, toS: EpochS) {
     this.fromS = fromS;
     this.toS = toS;
     this.cells = new Float64Array(Math.ceil((toS - fromS) / CELL.minuteS) * CELL.length);
   }
 
   /** A rate that changes evenly from `before` at `fromS` to `after` at `toS`. Exact, also where it crosses zero. */
-  addSlope(fromS: number, before: number, toS: number, after: number): void {
+  addSlope(fromS: EpochS, before: number, toS: EpochS, after: number): void {
     const inside = this.#cellWith(fromS, toS);
     if (inside !== undefined && before * after >= 0) {
       this.#cover(inside, toS - fromS, ((before + after) / 2) * (toS - fromS));
       return;
     }
     const slope = (after - before) / (toS - fromS);
-    const at = (timeS: number): number => before + slope * (timeS - fromS);
+    const at = (timeS: EpochS): number => before + slope * (timeS - fromS);
     this.#eachMinute(fromS, toS, (cell, startS, endS) => {
       const first = at(startS);
       const last = at(endS);
@@ -48,7 +49,7 @@ export class Amounts {
   }
 
   /** An amount that came evenly in [fromS, toS). */
-  addEvenly(fromS: number, toS: number, amount: number): void {
+  addEvenly(fromS: EpochS, toS: EpochS, amount: number): void {
     const inside = this.#cellWith(fromS, toS);
     if (inside !== undefined) {
       this.#cover(inside, toS - fromS, amount);
@@ -59,13 +60,13 @@ export class Amounts {
   }
 
   /** Of the one minute that a stretch lies in, as that of a device that speaks every second does. */
-  #cellWith(fromS: number, toS: number): number | undefined {
+  #cellWith(fromS: EpochS, toS: EpochS): number | undefined {
     if (fromS < this.fromS || toS > this.toS) return undefined;
     const minute = Math.floor((fromS - this.fromS) / CELL.minuteS);
     return toS <= this.fromS + (minute + 1) * CELL.minuteS ? minute * CELL.length : undefined;
   }
 
-  #cover(cell: number, lengthS: number, amount: number): void {
+  #cover(cell: number, lengthS: DurationS, amount: number): void {
     this.#add(cell, amount);
     this.cells[cell + CELL.coveredS] = (this.cells[cell + CELL.coveredS] as number) + lengthS;
   }
@@ -75,7 +76,7 @@ export class Amounts {
     this.cells[place] = (this.cells[place] as number) + Math.abs(amount);
   }
 
-  #eachMinute(fromS: number, toS: number, take: (cell: number, startS: number, endS: number) => void): void {
+  #eachMinute(fromS: EpochS, toS: EpochS, take: (cell: number, startS: EpochS, endS: EpochS) => void): void {
     const lastS = Math.min(toS, this.toS);
     for (let startS = Math.max(fromS, this.fromS); startS < lastS;) {
       const minute = Math.floor((startS - this.fromS) / CELL.minuteS);
@@ -91,7 +92,7 @@ export class Amounts {
 /** Minutes in order of time; those of which nothing is known are left out. */
 export interface AmountMinutes {
   /** Start of each minute, in Unix seconds. */
-  startsS: number[];
+  startsS: EpochS[];
   /** `CELL.length` numbers for each column of each minute. */
   cells: Float64Array;
 }
@@ -125,7 +126,7 @@ export function* amountMinutes(plan: AmountsPlan, live: LiveSource): Generator<A
 }
 
 /** A day; what follows the last one belongs to it, unless values from behind the range cannot reach over it. */
-function endOfStretch({ toS, gapS, bridgeS }: AmountsPlan, startS: number): number {
+function endOfStretch({ toS, gapS, bridgeS }: AmountsPlan, startS: EpochS): number {
   const endS = startS - (startS % DAY_S) + DAY_S;
   return toS - endS < Math.max(gapS, bridgeS) ? toS : endS;
 }
@@ -140,10 +141,10 @@ function* piecesOf(columns: readonly Amounts[]): Generator<AmountMinutes> {
 function pieceOf(columns: readonly Amounts[], from: number, to: number): AmountMinutes {
   const width = columns.length * CELL.length;
   const cells = new Float64Array((to - from) * width);
-  const startsS: number[] = [];
+  const startsS: EpochS[] = [];
   for (let minute = from; minute < to; minute++) {
     const row = startsS.length * width;
-    let coveredS = 0;
+    let coveredS: DurationS = 0;
     for (const [index, column] of columns.entries())
       for (let place = 0; place < CELL.length; place++) {
         const number = column.cells[minute * CELL.length + place] as number;
@@ -160,8 +161,8 @@ class AmountReader {
   readonly #column: AmountColumn;
   readonly #source: SampleSource;
   /** How far two samples may be apart. */
-  readonly #reachS: number;
-  #beforeS = Number.NEGATIVE_INFINITY;
+  readonly #reachS: DurationS;
+  #beforeS: EpochS = Number.NEGATIVE_INFINITY;
   #before = 0;
   #earlier: Amounts | undefined;
 
@@ -176,14 +177,14 @@ class AmountReader {
   }
 
   /** End of the stretch after `fromS` that surely amounts to nothing, `toS` at most. */
-  silentTo(fromS: number, toS: number): number {
+  silentTo(fromS: EpochS, toS: EpochS): number {
     const { seriesId } = this.#column;
     if (seriesId === undefined) return toS;
     return this.#beforeS + this.#reachS > fromS ? fromS : this.#source.nextData(seriesId, fromS, toS);
   }
 
   /** What was read last is whole after it, this once the next one is read or the end is said. */
-  read(fromS: number, toS: number): Amounts {
+  read(fromS: EpochS, toS: EpochS): Amounts {
     const amounts = new Amounts(fromS, toS);
     const { seriesId, kind } = this.#column;
     if (seriesId === undefined) return amounts;
@@ -208,19 +209,19 @@ class AmountReader {
   }
 
   /** Makes whole what was read last. */
-  end(atS: number): void {
+  end(atS: EpochS): void {
     const { seriesId } = this.#column;
     if (seriesId === undefined || this.#beforeS + this.#reachS <= atS) return;
     const after = this.#source.first(seriesId, atS, Math.min(atS + this.#reachS, FAR_S));
     if (after) this.#take(after.timestampS, Number(after.value), undefined);
   }
 
-  #remember(timeS: number, value: number): void {
+  #remember(timeS: EpochS, value: number): void {
     this.#beforeS = timeS;
     this.#before = value;
   }
 
-  #take(timeS: number, value: number, amounts: Amounts | undefined): void {
+  #take(timeS: EpochS, value: number, amounts: Amounts | undefined): void {
     const beforeS = this.#beforeS;
     const before = this.#before;
     // A late sample of a cell, which accounts for all of its time.

@@ -1,4 +1,5 @@
 /** One column of a query: goes through its buckets in order of time, filling gaps as asked. */
+import type { DurationS, EpochS } from '../../../lib/time.ts';
 import { Aggregator, Points } from './aggregate.ts';
 import { ALL_IN_ONE, type PlannedColumn, type QueryPlan } from './query-plan.ts';
 import type { Samples } from '../codec/samples.ts';
@@ -8,16 +9,16 @@ import type { StoredSample, StoredValue } from '../codec/series.ts';
 /** Where a query reads from. */
 export interface SampleSource {
   /** The last sample of [fromS, toS). */
-  last(seriesId: number, fromS: number, toS: number): StoredSample | undefined;
+  last(seriesId: number, fromS: EpochS, toS: EpochS): StoredSample | undefined;
   /** The first sample of [fromS, toS). */
-  first(seriesId: number, fromS: number, toS: number): StoredSample | undefined;
+  first(seriesId: number, fromS: EpochS, toS: EpochS): StoredSample | undefined;
   /**
    * Calls `visit` with everything of the series in [fromS, toS), in order of time: cells of roll-ups that
    * lie within one bucket where they say exactly the same, samples elsewhere.
    */
-  visit(seriesId: number, fromS: number, toS: number, granularityS: number, visit: Visitor): void;
+  visit(seriesId: number, fromS: EpochS, toS: EpochS, granularityS: DurationS, visit: Visitor): void;
   /** End of the stretch after `fromS` that is surely without data, `toS` at most. */
-  nextData(seriesId: number, fromS: number, toS: number): number;
+  nextData(seriesId: number, fromS: EpochS, toS: EpochS): number;
 }
 
 /** Where queries read from while samples go on to arrive. */
@@ -32,7 +33,7 @@ export interface LiveSource extends SampleSource {
 export interface Visitor {
   samples(samples: Samples, from: number, to: number): void;
   /** A cell of `slotS` seconds. */
-  summary(timestampS: number, summary: Summary, slotS: number): void;
+  summary(timestampS: EpochS, summary: Summary, slotS: DurationS): void;
 }
 
 const DAY_S = 86_400;
@@ -49,7 +50,7 @@ export interface ColumnCursor {
   /** Start of the next bucket with a value of its own; infinite at the end. */
   next: () => number;
   /** The value of a bucket, filled or not; buckets must be asked for in ascending order. */
-  cell: (startS: number) => StoredValue | undefined;
+  cell: (startS: EpochS) => StoredValue | undefined;
   /**
    * Hands over the buckets that are ready, from a position on; `take` returns where it stopped. Absent where they do not
    * stand one behind the other.
@@ -73,7 +74,7 @@ export function createColumnCursor(
   let before: StoredSample | undefined;
   let isBeforeKnown = false;
 
-  function cell(startS: number): StoredValue | undefined {
+  function cell(startS: EpochS): StoredValue | undefined {
     if (!isBeforeKnown && seriesId !== undefined) {
       isBeforeKnown = true;
       before = source.last(seriesId, Math.max(0, plan.fromS - column.lookAroundS), plan.fromS);
@@ -106,7 +107,7 @@ export function createColumnCursor(
 function interpolate(
   before: StoredSample,
   after: StoredSample | undefined,
-  atS: number,
+  atS: EpochS,
 ): StoredValue | undefined {
   if (!after) return undefined;
   const from = Number(before.value);
@@ -141,7 +142,7 @@ function createEdgedBuckets(
 ): Buckets {
   const edges = plan.bucketEdgesS ?? [];
   let edge = 0;
-  let found: { startS: number; value: StoredValue } | undefined;
+  let found: { startS: EpochS; value: StoredValue } | undefined;
 
   return {
     isReady: () => found !== undefined || edge + 1 >= edges.length,

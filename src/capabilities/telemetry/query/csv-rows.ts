@@ -1,4 +1,5 @@
 /** Rows of a query as CSV text (docs/interface/http.md#csv). */
+import type { EpochS } from '../../../lib/time.ts';
 import { ByteWriter } from '../codec/byte-writer.ts';
 import { type ColumnCursor, createColumnCursor, type LiveSource } from './column-cursor.ts';
 import type { Points } from './aggregate.ts';
@@ -99,7 +100,7 @@ class RowWriter {
   }
 
   /** Nothing where no column has a value. */
-  add(startS: number, cursors: readonly ColumnCursor[]): void {
+  add(startS: EpochS, cursors: readonly ColumnCursor[]): void {
     const out = this.#out;
     const rowStart = out.length;
     let isEmpty = true;

@@ -1,4 +1,5 @@
 /** A query as the reading side gets it: ids instead of names, everything decided. Crosses threads. */
+import type { DurationS, EpochS } from '../../../lib/time.ts';
 import type { SeriesKind } from '../codec/series.ts';
 import type { TelemetryType } from '../../../protocol/telemetry.ts';
 
@@ -25,7 +26,7 @@ export interface PlannedColumn {
   kind: SeriesKind;
   aggregation: Exclude<Aggregation, 'auto'>;
   gapMethod: GapMethod;
-  lookAroundS: number;
+  lookAroundS: DurationS;
   /** How the cells are written. */
   type: ColumnType;
   /** Text is written as JSON: every character as it is, and empty text unlike no value. */
@@ -34,11 +35,11 @@ export interface PlannedColumn {
 
 export interface QueryPlan {
   /** Samples of [fromS, toS). */
-  fromS: number;
-  toS: number;
-  granularityS: number;
+  fromS: EpochS;
+  toS: EpochS;
+  granularityS: DurationS;
   /** Buckets that are no multiples of seconds since 1970: the start of each, in order, and the end of the last. */
-  bucketEdgesS?: readonly number[];
+  bucketEdgesS?: readonly EpochS[];
   columns: readonly PlannedColumn[];
 }
 
@@ -46,8 +47,8 @@ export interface QueryPlan {
 export interface SamplesPlan {
   seriesId: number;
   /** Samples of [fromS, toS), at most `samplesMax` of them and about `bytesMax` of their text. */
-  fromS: number;
-  toS: number;
+  fromS: EpochS;
+  toS: EpochS;
   samplesMax: number;
   bytesMax: number;
 }
@@ -55,18 +56,18 @@ export interface SamplesPlan {
 /** One number over the samples of [fromS, toS). Crosses threads. */
 export interface NumberPlan {
   number: PlannedColumn;
-  fromS: number;
-  toS: number;
+  fromS: EpochS;
+  toS: EpochS;
 }
 
 /** What happened in each minute of a series of numbers. Crosses threads. */
 export interface AmountsPlan {
   /** Whole minutes of [fromS, toS). */
-  fromS: number;
-  toS: number;
+  fromS: EpochS;
+  toS: EpochS;
   /** Longer stretches between two samples of a rate are not bridged; nor are those of a counter of `bridgeS`. */
-  gapS: number;
-  bridgeS: number;
+  gapS: DurationS;
+  bridgeS: DurationS;
   amounts: readonly AmountColumn[];
 }
 

@@ -1,4 +1,5 @@
 /** Samples of one series as they are, on their way between threads. */
+import type { EpochS } from '../../../lib/time.ts';
 import type { TelemetryType } from '../../../protocol/telemetry.ts';
 import { fromStored, type Latest, type StoredSample, type StoredValue } from '../codec/series.ts';
 import type { LiveSource } from './column-cursor.ts';
@@ -12,7 +13,7 @@ const SAMPLE_BYTES = 16;
 export interface SampleRows {
   /** In the first piece: the last sample before the range. */
   before?: StoredSample | undefined;
-  timesS: number[];
+  timesS: EpochS[];
   values: StoredValue[];
   /** Nothing follows in the range. */
   isEnd: boolean;
@@ -25,7 +26,7 @@ export function* sampleRows(plan: SamplesPlan, live: LiveSource): Generator<Samp
   const room = { samples: plan.samplesMax, bytes: plan.bytesMax, isExceeded: false };
   let rows: SampleRows = { before: source.last(seriesId, 0, fromS), timesS: [], values: [], isEnd: false };
 
-  function take(timestampS: number, value: StoredValue): void {
+  function take(timestampS: EpochS, value: StoredValue): void {
     room.isExceeded ||= room.samples === 0 || room.bytes <= 0;
     if (room.isExceeded) return;
     room.samples--;
@@ -63,7 +64,7 @@ export async function stretchOf(
   pieces: AsyncIterable<SampleRows>,
   type: TelemetryType,
 ): Promise<SampleStretch> {
-  const sample = (timestampS: number, value: StoredValue): Latest => ({
+  const sample = (timestampS: EpochS, value: StoredValue): Latest => ({
     timestampS,
     value: fromStored(type, value),
   });

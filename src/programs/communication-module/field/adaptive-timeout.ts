@@ -10,17 +10,18 @@
  * A unit that is alone on its line has the whole time limit of its script.
  */
 import type { Limits } from '../../../lib/limits.ts';
+import type { DurationMs, MonotonicMs } from '../../../lib/time.ts';
 
 interface Unit {
   answers: number;
   /** Fades, so that one slow answer does not count for ever. */
-  slowestMs: number;
-  answeredAtMs: number;
+  slowestMs: DurationMs;
+  answeredAtMs: MonotonicMs;
   /** Requests without an answer, in a row. */
   silences: number;
-  restsUntilMs: number;
-  askedAtMs: number;
-  wantedAtMs: number;
+  restsUntilMs: MonotonicMs;
+  askedAtMs: MonotonicMs;
+  wantedAtMs: MonotonicMs;
 }
 
 /** An answer a little later than the slowest one so far is no surprise. */
@@ -40,14 +41,14 @@ export class AdaptiveTimeout {
   readonly #limits: Limits['field'];
   readonly #units = new Map<number, Unit>();
   /** Before this no silent unit is asked. */
-  #lostUntilMs = Number.NEGATIVE_INFINITY;
+  #lostUntilMs: MonotonicMs = Number.NEGATIVE_INFINITY;
 
   constructor(limits: Limits['field']) {
     this.#limits = limits;
   }
 
   /** How long to wait for the answer; undefined: the unit is not asked now. */
-  grant(unitId: number, isRead: boolean, timeoutMs: number, nowMs: number): number | undefined {
+  grant(unitId: number, isRead: boolean, timeoutMs: DurationMs, nowMs: MonotonicMs): number | undefined {
     const unit = this.#unitOf(unitId);
     unit.wantedAtMs = nowMs;
     if (nowMs < unit.restsUntilMs) return undefined;
@@ -60,7 +61,7 @@ export class AdaptiveTimeout {
   }
 
   /** Something came back from the unit, `tookMs` after its request had been sent. */
-  answered(unitId: number, tookMs: number, nowMs: number): void {
+  answered(unitId: number, tookMs: DurationMs, nowMs: MonotonicMs): void {
     const unit = this.#unitOf(unitId);
     unit.answers += 1;
     unit.slowestMs = Math.max(tookMs, unit.slowestMs * FADING);
@@ -72,7 +73,7 @@ export class AdaptiveTimeout {
   }
 
   /** Nothing came; the line was held for `heldMs`. */
-  silent(unitId: number, heldMs: number, nowMs: number): void {
+  silent(unitId: number, heldMs: DurationMs, nowMs: MonotonicMs): void {
     const unit = this.#unitOf(unitId);
     unit.silences += 1;
     if (unit.silences >= this.#limits.silentRequests)
@@ -97,14 +98,14 @@ export class AdaptiveTimeout {
     return unit;
   }
 
-  #othersAnswer(unit: Unit, nowMs: number): boolean {
+  #othersAnswer(unit: Unit, nowMs: MonotonicMs): boolean {
     return [...this.#units.values()].some(
       (other) => other !== unit && nowMs - other.answeredAtMs < RECENT_MS,
     );
   }
 
   /** Another silent unit has waited longer and still wants to be asked. */
-  #isBefore(unit: Unit, nowMs: number): boolean {
+  #isBefore(unit: Unit, nowMs: MonotonicMs): boolean {
     return [...this.#units.values()].some(
       (other) =>
         other.silences > 0 &&
@@ -115,12 +116,12 @@ export class AdaptiveTimeout {
   }
 
   /** One lost answer of the only one that lost any is no silence yet: its next poll is asked as ever. */
-  #isSlip(unit: Unit, nowMs: number): boolean {
+  #isSlip(unit: Unit, nowMs: MonotonicMs): boolean {
     if (unit.silences !== 1 || nowMs - unit.askedAtMs < SLIP_MS) return false;
     return [...this.#units.values()].every((other) => other === unit || other.silences === 0);
   }
 
-  #shortened(unit: Unit, timeoutMs: number): number {
+  #shortened(unit: Unit, timeoutMs: DurationMs): number {
     if (unit.answers >= ANSWERS_KNOWN)
       return Math.min(timeoutMs, Math.max(this.#limits.serialAnswerMinMs, unit.slowestMs * SLOWEST_FACTOR));
     const isFullTry = unit.silences % (SHORT_TRIES + 1) === 0;

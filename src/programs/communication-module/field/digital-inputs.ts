@@ -4,6 +4,7 @@
  */
 import { messageOf } from '../../../lib/errors.ts';
 import type { Limits } from '../../../lib/limits.ts';
+import type { DurationMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import { PortFault } from './port-fault.ts';
 import { RetryPause } from './retry-pause.ts';
@@ -15,7 +16,7 @@ interface InputWiring {
   chip: string;
   /** Undefined: as it is. */
   bias: 'disabled' | 'pull-up' | 'pull-down' | undefined;
-  debounceMs: number;
+  debounceMs: DurationMs;
 }
 
 interface DigitalInputsOptions {

@@ -5,6 +5,7 @@
 import { DoublingPause } from '../../../lib/doubling-pause.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import type { Limits } from '../../../lib/limits.ts';
+import type { DurationMs } from '../../../lib/time.ts';
 import type { Clock, Timer } from '../../../platform/clock/index.ts';
 import { PortFault } from './port-fault.ts';
 import { type RunningProgram, runProgram, startProgram, type SystemPrograms } from './system-program.ts';
@@ -66,7 +67,7 @@ export class DigitalOutput {
    * The other level for so long, then the one before; resolves as soon as it has begun. During another one it is that
    * one which lasts so long from now. @throws PortFault as above
    */
-  impulse(durationMs: number, isWanted?: () => boolean): Promise<void> {
+  impulse(durationMs: DurationMs, isWanted?: () => boolean): Promise<void> {
     return this.#inTurn(async () => {
       const before = this.#impulse?.before ?? (await this.#read());
       await this.#hold(!before);
@@ -105,7 +106,7 @@ export class DigitalOutput {
     if (impulse) await this.#hold(impulse.before);
   }
 
-  #endAfter(durationMs: number, before: boolean): void {
+  #endAfter(durationMs: DurationMs, before: boolean): void {
     const end = this.#options.clock.setTimer(
       durationMs,
       () => void this.#inTurn(() => this.#goBack(impulse)),

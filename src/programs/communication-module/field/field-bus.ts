@@ -5,6 +5,7 @@
 import net from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Limits, LIMITS } from '../../../lib/limits.ts';
+import type { DurationMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import { type FieldAddress, parseConnectionUri, portNamed } from './connection-uri.ts';
 import type { ModbusClient } from './modbus-client.ts';
@@ -42,7 +43,7 @@ export interface Visit {
   /** Undefined: it is open; else why it cannot be. */
   reach(): Promise<ModbusFault | undefined>;
   /** Reads; as a client, without the pauses that scripts keep. */
-  ask(unitId: number, request: ModbusRequest, timeoutMs: number): Promise<ModbusAnswer>;
+  ask(unitId: number, request: ModbusRequest, timeoutMs: DurationMs): Promise<ModbusAnswer>;
 }
 
 interface SerialLineInUse {

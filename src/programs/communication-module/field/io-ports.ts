@@ -1,5 +1,6 @@
 /** CAN interfaces, contacts and analogue channels of the board that have names, as one table. */
 import type { Limits } from '../../../lib/limits.ts';
+import type { DurationMs, MonotonicMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import { AnalogInput } from './analog-input.ts';
 import { CanBus } from './can-bus.ts';
@@ -19,7 +20,7 @@ export type IoPortMapping =
       /** Closed is the low level. */
       isActiveLow: boolean;
       bias: 'disabled' | 'pull-up' | 'pull-down' | undefined;
-      debounceMs: number;
+      debounceMs: DurationMs;
     }
   | { kind: 'digital_output'; path: string; line: number; isActiveLow: boolean }
   /** `path`: channel, such as /sys/bus/iio/devices/iio:device0/in_voltage0. */
@@ -131,7 +132,7 @@ class CountedContact implements Contact {
   readonly #clock: Clock;
   /** Added to the closings since the start. */
   #offset = 0;
-  #countedFromMs: number;
+  #countedFromMs: MonotonicMs;
 
   constructor(inputs: DigitalInputs, port: InputPort, clock: Clock) {
     this.#inputs = inputs;

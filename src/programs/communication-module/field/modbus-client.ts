@@ -1,3 +1,4 @@
+import type { DurationMs } from '../../../lib/time.ts';
 import type { ModbusAnswer } from './modbus-fault.ts';
 import type { ModbusRequest } from './modbus-pdu.ts';
 
@@ -11,7 +12,7 @@ export interface ModbusClient {
   request(
     unitId: number,
     request: ModbusRequest,
-    timeoutMs?: number,
+    timeoutMs?: DurationMs,
     isWanted?: () => boolean,
   ): Promise<ModbusAnswer>;
   /** Fails what waits, lets go of the connection. The client may be used again. */

@@ -5,6 +5,7 @@
  */
 import { Buffer } from 'node:buffer';
 import type { Limits } from '../../../lib/limits.ts';
+import type { DurationMs, MonotonicMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import { AdaptiveTimeout } from './adaptive-timeout.ts';
 import type { ModbusClient } from './modbus-client.ts';
@@ -46,7 +47,7 @@ export class ModbusRtu implements ModbusClient {
   readonly #lateUntilMs = new Map<number, number>();
   /** A unit that was busy may answer later still: until then its first answer is not believed. */
   readonly #doubtedUntilMs = new Map<number, number>();
-  #noiseUntilMs = Number.NEGATIVE_INFINITY;
+  #noiseUntilMs: MonotonicMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ModbusRtuOptions) {
     this.#options = options;
@@ -83,7 +84,7 @@ export class ModbusRtu implements ModbusClient {
   async visit(
     unitId: number,
     request: ModbusRequest,
-    { settings, timeoutMs, signal }: { settings: SerialSettings; timeoutMs: number; signal: AbortSignal },
+    { settings, timeoutMs, signal }: { settings: SerialSettings; timeoutMs: DurationMs; signal: AbortSignal },
   ): Promise<ModbusAnswer> {
     const problem = requestProblem(unitId, request);
     if (problem !== undefined) return failed({ kind: 'invalid_argument', reason: problem });
@@ -104,7 +105,7 @@ export class ModbusRtu implements ModbusClient {
   async #ask(
     unitId: number,
     request: ModbusRequest,
-    waitMs: number,
+    waitMs: DurationMs,
     turn: SerialTurn,
   ): Promise<ModbusAnswer> {
     const beginMs = this.#clock.monotonicMs();
@@ -121,7 +122,7 @@ export class ModbusRtu implements ModbusClient {
   async #askAgain(
     unitId: number,
     request: ModbusRequest,
-    waitMs: number,
+    waitMs: DurationMs,
     turn: SerialTurn,
   ): Promise<ModbusAnswer> {
     const settledMs = this.#clock.monotonicMs() + this.#limits.lateAnswerMs;
@@ -135,7 +136,7 @@ export class ModbusRtu implements ModbusClient {
   async #exchange(
     unitId: number,
     request: ModbusRequest,
-    timeoutMs: number,
+    timeoutMs: DurationMs,
     turn: SerialTurn,
   ): Promise<ModbusAnswer> {
     const { settings } = turn;
@@ -153,7 +154,7 @@ export class ModbusRtu implements ModbusClient {
     return receive({ unitId, request, turn, clock: this.#clock, withinMs: sendingMs + timeoutMs });
   }
 
-  #note(unitId: number, request: ModbusRequest, answer: ModbusAnswer, beginMs: number): void {
+  #note(unitId: number, request: ModbusRequest, answer: ModbusAnswer, beginMs: MonotonicMs): void {
     const nowMs = this.#clock.monotonicMs();
     this.#noteLate(unitId, answer);
     if (!answer.ok && answer.fault.kind === 'timeout') {
@@ -191,12 +192,12 @@ function isBroadcast(unitId: number, request: ModbusRequest): boolean {
   return unitId === BROADCAST_UNIT && isWrite(request);
 }
 
-function gapMs(settings: SerialSettings): number {
+function gapMs(settings: SerialSettings): DurationMs {
   return Math.max(GAP_MIN_MS, 3.5 * characterMs(settings));
 }
 
 /** Waits for the silence that begins a frame; what comes before it belongs to nobody. */
-async function settleLine(turn: SerialTurn, silenceMs: number): Promise<void> {
+async function settleLine(turn: SerialTurn, silenceMs: DurationMs): Promise<void> {
   turn.flush();
   // A line that never falls silent is noise; after so many tries the frame goes out all the same.
   for (let tries = 0; tries < 16; tries += 1) if ((await turn.next(silenceMs)) === undefined) return;
@@ -208,7 +209,7 @@ async function receive(options: {
   request: ModbusRequest;
   turn: SerialTurn;
   clock: Clock;
-  withinMs: number;
+  withinMs: DurationMs;
 }): Promise<ModbusAnswer> {
   const { unitId, request, turn, clock } = options;
   const endMs = clock.monotonicMs() + options.withinMs;

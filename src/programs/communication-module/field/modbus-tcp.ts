@@ -9,6 +9,7 @@
  */
 import type { Duplex } from 'node:stream';
 import type { Limits } from '../../../lib/limits.ts';
+import type { DurationMs, MonotonicMs } from '../../../lib/time.ts';
 import type { Clock, Timer } from '../../../platform/clock/index.ts';
 import type { ModbusClient } from './modbus-client.ts';
 import { failed, type ModbusAnswer, type ModbusFault, reasonOf } from './modbus-fault.ts';
@@ -48,7 +49,7 @@ export class ModbusTcp implements ModbusClient {
   #idleTimer: Timer | undefined;
   /** Told when there is a connection, or why there is none. */
   #arrivals: ((fault: ModbusFault | undefined) => void)[] = [];
-  #usedAtMs = Number.NEGATIVE_INFINITY;
+  #usedAtMs: MonotonicMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ModbusTcpOptions) {
     this.#options = options;
@@ -69,7 +70,7 @@ export class ModbusTcp implements ModbusClient {
   }
 
   /** The same for a visitor: units that are silent for him do not make the connection suspicious. */
-  visit(unitId: number, request: ModbusRequest, timeoutMs: number): Promise<ModbusAnswer> {
+  visit(unitId: number, request: ModbusRequest, timeoutMs: DurationMs): Promise<ModbusAnswer> {
     return this.#ask({ unitId, request, timeoutMs, isVisitors: true });
   }
 
@@ -92,7 +93,7 @@ export class ModbusTcp implements ModbusClient {
   #ask(asked: {
     unitId: number;
     request: ModbusRequest;
-    timeoutMs: number;
+    timeoutMs: DurationMs;
     isVisitors: boolean;
     isWanted?: (() => boolean) | undefined;
   }): Promise<ModbusAnswer> {

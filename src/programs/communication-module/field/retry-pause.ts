@@ -1,17 +1,18 @@
 /** Growing pauses between attempts to open something that may never come back; times are monotonic. */
 import { DoublingPause } from '../../../lib/doubling-pause.ts';
+import type { DurationMs, MonotonicMs } from '../../../lib/time.ts';
 
 export class RetryPause {
   readonly #pause: DoublingPause;
-  #untilMs = Number.NEGATIVE_INFINITY;
+  #untilMs: MonotonicMs = Number.NEGATIVE_INFINITY;
 
   /** Doubles from `reconnectFirstMs` to `reconnectMaxMs`. */
-  constructor(limits: { readonly reconnectFirstMs: number; readonly reconnectMaxMs: number }) {
+  constructor(limits: { readonly reconnectFirstMs: DurationMs; readonly reconnectMaxMs: DurationMs }) {
     this.#pause = new DoublingPause({ firstMs: limits.reconnectFirstMs, maxMs: limits.reconnectMaxMs });
   }
 
   /** An attempt failed; the next one may be made after the pause. */
-  failed(nowMs: number): void {
+  failed(nowMs: MonotonicMs): void {
     this.#untilMs = nowMs + this.#pause.next();
   }
 
@@ -22,7 +23,7 @@ export class RetryPause {
   }
 
   /** True while no attempt may be made. */
-  isResting(nowMs: number): boolean {
+  isResting(nowMs: MonotonicMs): boolean {
     return nowMs < this.#untilMs;
   }
 }

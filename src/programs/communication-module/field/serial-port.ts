@@ -5,6 +5,7 @@
  */
 import { Buffer } from 'node:buffer';
 import type { Limits } from '../../../lib/limits.ts';
+import type { DurationMs, MonotonicMs } from '../../../lib/time.ts';
 import type { Clock, Timer } from '../../../platform/clock/index.ts';
 import { reasonOf } from './modbus-fault.ts';
 import { RetryPause } from './retry-pause.ts';
@@ -18,7 +19,7 @@ export interface SerialSettings {
 }
 
 /** Start bit, data, parity, stop. */
-export function characterMs(settings: SerialSettings): number {
+export function characterMs(settings: SerialSettings): DurationMs {
   const bits = 1 + settings.dataBits + (settings.parity === 'N' ? 0 : 1) + settings.stopBits;
   return (bits * 1_000) / settings.baudRate;
 }
@@ -54,9 +55,9 @@ export interface SerialTurn {
    * Up to `countMax` bytes as soon as so many are there, or what is there after the time.
    * @throws SerialFault timeout when there is nothing
    */
-  read(countMax: number, timeoutMs: number): Promise<Buffer>;
+  read(countMax: number, timeoutMs: DurationMs): Promise<Buffer>;
   /** Bytes that have arrived within `timeoutMs`, at least one; undefined when none did. */
-  next(timeoutMs: number): Promise<Buffer | undefined>;
+  next(timeoutMs: DurationMs): Promise<Buffer | undefined>;
   /** Forgets what has arrived. */
   flush(): void;
   readonly settings: SerialSettings;
@@ -89,7 +90,7 @@ export class SerialPort {
   #waiting = 0;
   /** Users that wait or have their turn, and when the last one's ended. */
   #users = 0;
-  #usedUntilMs = Number.NEGATIVE_INFINITY;
+  #usedUntilMs: MonotonicMs = Number.NEGATIVE_INFINITY;
   #lastTurn: Promise<unknown> = Promise.resolve();
 
   constructor(options: SerialPortOptions) {
@@ -268,13 +269,13 @@ class Inbox {
     this.#wake?.();
   }
 
-  async read(countMax: number, timeoutMs: number): Promise<Buffer> {
+  async read(countMax: number, timeoutMs: DurationMs): Promise<Buffer> {
     await this.#waitFor(Math.min(countMax, this.#bytesMax), timeoutMs);
     if (this.#held.length === 0) throw new SerialFault('timeout', 'timeout');
     return this.#take(countMax);
   }
 
-  async next(timeoutMs: number): Promise<Buffer | undefined> {
+  async next(timeoutMs: DurationMs): Promise<Buffer | undefined> {
     await this.#waitFor(1, timeoutMs);
     return this.#held.length === 0 ? undefined : this.#take(this.#held.length);
   }
@@ -284,7 +285,7 @@ class Inbox {
   }
 
   /** Resolves when the next bytes are there, the line is gone, or the time is over. */
-  #change(withinMs: number): Promise<void> {
+  #change(withinMs: DurationMs): Promise<void> {
     return new Promise((resolve) => {
       const timer: Timer = this.#clock.setTimer(withinMs, () => resolve());
       this.#wake = () => {
@@ -300,7 +301,7 @@ class Inbox {
     return taken;
   }
 
-  async #waitFor(count: number, timeoutMs: number): Promise<void> {
+  async #waitFor(count: number, timeoutMs: DurationMs): Promise<void> {
     const endMs = this.#clock.monotonicMs() + timeoutMs;
     while (this.#held.length < count) {
       if (this.#ended !== undefined) throw new SerialFault('connection_failed', this.#ended);

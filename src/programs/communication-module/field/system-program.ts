@@ -5,6 +5,7 @@
 import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import type { DurationMs } from '../../../lib/time.ts';
 
 /** Its kernel call ends the child with its parent; part of Debian's base system. */
 const SETPRIV = '/usr/bin/setpriv';
@@ -56,7 +57,7 @@ export function runProgram(
   { folder }: SystemPrograms,
   name: string,
   args: readonly string[],
-  { timeoutMs, input = '' }: { timeoutMs: number; input?: string },
+  { timeoutMs, input = '' }: { timeoutMs: DurationMs; input?: string },
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = execFile(

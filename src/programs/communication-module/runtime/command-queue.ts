@@ -1,4 +1,5 @@
 /** The commands of one script, run one after another; each is answered exactly once. */
+import type { DurationMs, MonotonicMs } from '../../../lib/time.ts';
 import {
   jsonOf,
   LuaError,
@@ -17,10 +18,10 @@ const NOT_RUNNING = JSON.stringify({ message: 'script is not running' });
 interface CommandQueueOptions {
   call: (...values: Parameters<Script['machine']['call']>) => Promise<LuaValue[]>;
   clock: Pick<ScriptClock, 'monotonicMs'>;
-  callMs: number;
+  callMs: DurationMs;
   waitingMax: number;
   /** Who has waited longer is not begun: its caller was told that it timed out, or would be before its end. */
-  waitMs: () => number;
+  waitMs: () => DurationMs;
   /** Of one response. */
   messageBytes: number;
   /** Sends a response. */
@@ -30,7 +31,7 @@ interface CommandQueueOptions {
 }
 
 export function createCommandQueue(options: CommandQueueOptions) {
-  const waiting: { id: string; name: string; argumentsText: string; sinceMs: number }[] = [];
+  const waiting: { id: string; name: string; argumentsText: string; sinceMs: MonotonicMs }[] = [];
   /** `isAnswered`: to its end, while it still runs. */
   let running: { id: string; isAnswered: boolean } | undefined;
   let life: 'begins' | 'open' | 'closed' = 'begins';

@@ -1,6 +1,7 @@
 /** One script of a device: its libraries, its entry, its commands one after another, its callbacks. */
 import type { Limits } from '../../../lib/limits.ts';
 import { cutToBytes } from '../../../lib/text.ts';
+import type { DurationMs } from '../../../lib/time.ts';
 import { TokenBucket } from '../../../lib/token-bucket.ts';
 import {
   type HostFunction,
@@ -60,7 +61,7 @@ export class DeviceScript {
   readonly #start: ScriptStart;
   readonly #limits: Limits;
   readonly #post: (event: ScriptEvent) => void;
-  readonly #callMs: number;
+  readonly #callMs: DurationMs;
   #groups: ConfigurationGroups;
   #isOver = false;
   #isRunning = false;
@@ -201,7 +202,7 @@ export class DeviceScript {
 }
 
 /** So that what begins then ends in time; where no call does, half of the time is good. */
-function waitMsOf(commandMs: number, callMs: number): number {
+function waitMsOf(commandMs: DurationMs, callMs: DurationMs): number {
   return Math.max(commandMs - callMs, commandMs / 2);
 }
 
@@ -212,7 +213,7 @@ function createScript(
     log: DeviceLog;
     groups: () => ConfigurationGroups;
     respond: ScriptHost['respond'];
-    callMs: number;
+    callMs: DurationMs;
     onJobFailure: (failure: LuaFailure) => void;
   },
 ): Script {

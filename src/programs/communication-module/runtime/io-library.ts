@@ -1,4 +1,5 @@
 /** Contacts and analogue channels of the board (docs/interface/lua-devices.md#contacts-and-channels). */
+import type { MonotonicMs } from '../../../lib/time.ts';
 import {
   type HostFunction,
   type HostResult,
@@ -195,7 +196,11 @@ export function ioLibrary(isOld: boolean): Library {
 const QUANTITIES = ['voltage', 'current', 'temperature'] as const;
 
 export function ioFunctions(host: ScriptHost): Record<string, HostFunction> {
-  const run = async (port: LuaValue, operation: IoOperation, deadlineMs?: number): Promise<HostResult> => {
+  const run = async (
+    port: LuaValue,
+    operation: IoOperation,
+    deadlineMs?: MonotonicMs,
+  ): Promise<HostResult> => {
     const name = String(textOf(port));
     if (!host.ioPorts.has(name))
       return failedResult(`hardware port "${name}" is not available on this module`, 5);

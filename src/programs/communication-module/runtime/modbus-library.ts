@@ -2,6 +2,7 @@
  * Modbus for scripts: `modbus` of the newer generation (docs/interface/lua-devices.md#modbus), `modbustcp`,
  * `modbusrtu` and the global functions of the older one. The wires are on the main thread.
  */
+import type { DurationMs, MonotonicMs } from '../../../lib/time.ts';
 import { parseConnectionUri, portNamed } from '../field/connection-uri.ts';
 import type { ModbusRequest, ReadKind, SerialSettings, WriteKind } from '../field/index.ts';
 import {
@@ -140,20 +141,20 @@ const BATCH_MAX = 100;
 interface Batch {
   uri: LuaValue;
   list: LuaValue;
-  deadlineMs: number | undefined;
+  deadlineMs: MonotonicMs | undefined;
 }
 
 interface Query {
   unitId: number;
   request: ModbusRequest;
-  timeoutMs: number | undefined;
+  timeoutMs: DurationMs | undefined;
 }
 
 export function modbusFunctions(host: ScriptHost): Record<string, HostFunction> {
   const run = (
     uri: string,
     { unitId, request, timeoutMs }: Query,
-    deadlineMs: number | undefined,
+    deadlineMs: MonotonicMs | undefined,
   ): Promise<CallResult> => host.call({ kind: 'modbus', uri, unitId, request, timeoutMs }, deadlineMs);
 
   async function batch(

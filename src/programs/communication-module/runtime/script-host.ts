@@ -1,4 +1,5 @@
 /** What the libraries of a script are given to work with. */
+import type { EpochS, MonotonicMs } from '../../../lib/time.ts';
 import { type HostResult, LuaJson, type LuaValue, textArgument } from '../../../lua/index.ts';
 import { portOfUri } from '../field/connection-uri.ts';
 import type { IoKind } from '../field/index.ts';
@@ -21,9 +22,9 @@ export interface ScriptHost {
   readonly ioPorts: ReadonlyMap<string, IoKind>;
   /** Of one message. */
   readonly messageBytes: number;
-  epochS(): number;
+  epochS(): EpochS;
   /** Carried out on the main thread, unless its turn comes after the deadline. Never rejects. */
-  call(request: ThreadCall, deadlineMs?: number): Promise<CallResult>;
+  call(request: ThreadCall, deadlineMs?: MonotonicMs): Promise<CallResult>;
   /** False: more than the device may send. */
   publish(subject: 'telemetry' | 'properties', text: string): boolean;
   log(entry: DeviceLogEntry): void;

@@ -1,6 +1,7 @@
 /**
  * Raw serial ports: `serial` (docs/interface/lua-devices.md#serial), and `rs485` and `rs232` of the older generation.
  */
+import type { MonotonicMs } from '../../../lib/time.ts';
 import {
   type HostFunction,
   type HostResult,
@@ -108,7 +109,11 @@ export function serialLibrary(isOld: boolean): Library {
 }
 
 export function serialFunctions(host: ScriptHost): Record<string, HostFunction> {
-  const run = async (name: unknown, operation: SerialOperation, deadlineMs?: number): Promise<HostResult> =>
+  const run = async (
+    name: unknown,
+    operation: SerialOperation,
+    deadlineMs?: MonotonicMs,
+  ): Promise<HostResult> =>
     resultOf(await host.call({ kind: 'serial', port: String(name), operation }, deadlineMs));
 
   return {

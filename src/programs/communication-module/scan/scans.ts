@@ -4,6 +4,7 @@
  * alone after each question for as long as the question took.
  */
 import type { Limits } from '../../../lib/limits.ts';
+import type { DurationMs } from '../../../lib/time.ts';
 import { type Clock, within } from '../../../platform/clock/index.ts';
 import type { FromModule, ToModule } from '../../../protocol/module.ts';
 import type { FieldBus, ModbusAnswer, ModbusRequest, SerialSettings, Visit } from '../field/index.ts';
@@ -128,7 +129,7 @@ export class Scans {
   }
 
   /** A script may keep a serial line for itself as long as it wants. */
-  async #inTime<T>(visit: Visit, asked: Promise<T>, timeoutMs: number): Promise<T> {
+  async #inTime<T>(visit: Visit, asked: Promise<T>, timeoutMs: DurationMs): Promise<T> {
     const { clock, limits } = this.#options;
     const answer = await within(
       clock,

@@ -5,6 +5,7 @@
 import { DoublingPause } from '../../../lib/doubling-pause.ts';
 import { cutToBytes } from '../../../lib/text.ts';
 import type { Limits } from '../../../lib/limits.ts';
+import type { EpochMs, MonotonicMs } from '../../../lib/time.ts';
 import { type HostFunction, Scheduler, Scripts, textOf } from '../../../lua/index.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { DryRunEntry, DryRunPeriod, DryRunReport } from '../../../protocol/dry-run.ts';
@@ -48,7 +49,7 @@ class DryRun {
   readonly #scripts: Scripts;
   #run: Run | undefined;
   #end: DryRunReport['end'] | undefined;
-  #startedMs = 0;
+  #startedMs: MonotonicMs = 0;
   readonly #restartPause: DoublingPause;
 
   constructor(options: DryRunOptions) {
@@ -97,7 +98,7 @@ class DryRun {
     }
   }
 
-  async #change(atMs: number): Promise<void> {
+  async #change(atMs: EpochMs): Promise<void> {
     this.#clock.moveTo(atMs);
     for (const { watchId, value, timestampMs } of await this.#site.changes())
       this.#run?.changed(watchId, value, timestampMs);

@@ -1,5 +1,6 @@
 /** What a dry run answers about: the things that the script did, bounded in number and size. */
 import type { Limits } from '../../../lib/limits.ts';
+import type { EpochMs } from '../../../lib/time.ts';
 import type { DryRunEntry, DryRunReport } from '../../../protocol/dry-run.ts';
 
 /** An entry before it is stamped; an intersection with a union is kept apart member by member. */
@@ -8,7 +9,7 @@ type WithoutTime<Entry> = Entry extends unknown ? Omit<Entry, 'atMs'> : never;
 export type Notes = ReturnType<typeof createNotes>;
 
 export function createNotes(options: {
-  clock: { wallMs(): number };
+  clock: { wallMs(): EpochMs };
   limits: Limits['rules']['dryRun'];
   tell: (entry: DryRunEntry) => void;
 }) {

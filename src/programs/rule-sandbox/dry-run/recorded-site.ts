@@ -3,6 +3,7 @@
  * are noted and count as done, storage is a scratch copy, everything else is as it is now.
  */
 import type { Limits } from '../../../lib/limits.ts';
+import type { EpochMs } from '../../../lib/time.ts';
 import type { RecordedResults } from '../../../protocol/dry-run.ts';
 import {
   DRY_RUN_FACTS,
@@ -19,13 +20,13 @@ import { createScratchStorage } from './scratch-storage.ts';
 interface Change {
   watchId: number;
   value: JsonValue;
-  timestampMs: number;
+  timestampMs: EpochMs;
 }
 
 interface RecordedSiteOptions {
-  clock: { wallMs(): number };
+  clock: { wallMs(): EpochMs };
   /** Last instant of the period. */
-  toMs: number;
+  toMs: EpochMs;
   limits: Limits['rules'];
   ask: (request: RecordedRequest) => Promise<RuleAnswer>;
   notes: Notes;
@@ -62,9 +63,9 @@ export class RecordedSite {
   }
 
   /** Instant of the next sample that the script waits for; infinite when there is none. */
-  async nextChangeMs(): Promise<number> {
+  async nextChangeMs(): Promise<EpochMs> {
     const nowMs = this.#options.clock.wallMs();
-    let nextMs = Number.POSITIVE_INFINITY;
+    let nextMs: EpochMs = Number.POSITIVE_INFINITY;
     for (const recording of new Set(this.#watches.values()))
       nextMs = Math.min(nextMs, (await recording.after(nowMs))?.[0] ?? nextMs);
     return nextMs;

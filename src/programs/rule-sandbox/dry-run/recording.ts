@@ -1,33 +1,34 @@
 /** Samples of one attribute as they were recorded, read forwards and in chunks. */
+import type { EpochMs } from '../../../lib/time.ts';
 import type { RecordedResults, RecordedSample } from '../../../protocol/dry-run.ts';
 
 type Chunk = RecordedResults['samples'];
 
 export class Recording {
-  readonly #load: (afterMs: number) => Promise<Chunk>;
+  readonly #load: (afterMs: EpochMs) => Promise<Chunk>;
   #chunk: Chunk | undefined;
   /** Index in the chunk of the first sample that is later than the last instant asked for. */
   #position = 0;
   #loading: Promise<void> | undefined;
 
   /** `load` gives the samples later than an instant, and the last one before. */
-  constructor(load: (afterMs: number) => Promise<Chunk>) {
+  constructor(load: (afterMs: EpochMs) => Promise<Chunk>) {
     this.#load = load;
   }
 
   /** The newest sample not later than the instant. Instants must not go back. */
-  async at(nowMs: number): Promise<RecordedSample | undefined> {
+  async at(nowMs: EpochMs): Promise<RecordedSample | undefined> {
     const { samples, before } = await this.#reach(nowMs);
     return this.#position > 0 ? samples[this.#position - 1] : (before ?? undefined);
   }
 
   /** The first sample that is later. */
-  async after(nowMs: number): Promise<RecordedSample | undefined> {
+  async after(nowMs: EpochMs): Promise<RecordedSample | undefined> {
     const { samples } = await this.#reach(nowMs);
     return samples[this.#position];
   }
 
-  async #reach(nowMs: number): Promise<Chunk> {
+  async #reach(nowMs: EpochMs): Promise<Chunk> {
     // A long way ahead is not gone sample by sample: the chunk around the instant is read instead.
     for (;;) {
       const chunk = this.#chunk;
@@ -40,7 +41,7 @@ export class Recording {
     }
   }
 
-  async #fill(nowMs: number): Promise<void> {
+  async #fill(nowMs: EpochMs): Promise<void> {
     try {
       this.#chunk = await this.#load(nowMs);
       this.#position = 0;

@@ -1,38 +1,39 @@
 /** Time of a script that goes through a past period: it moves only when it is told to. */
+import type { DurationMs, EpochMs, MonotonicMs } from '../../../lib/time.ts';
 import { type Clock, ProvenTime, sleepOn, type Timer } from '../../../platform/clock/index.ts';
 
 interface Alarm {
-  dueMs: number;
+  dueMs: EpochMs;
   fn: () => void;
 }
 
 export class VirtualClock implements Clock {
-  readonly #startMs: number;
+  readonly #startMs: EpochMs;
   readonly proven = new ProvenTime(this);
   /** In the order in which they were set, which is the order of those due at one instant. */
   readonly #alarms = new Set<Alarm>();
-  #nowMs: number;
+  #nowMs: EpochMs;
 
-  constructor(startMs: number) {
+  constructor(startMs: EpochMs) {
     this.#startMs = startMs;
     this.#nowMs = startMs;
   }
 
-  wallMs(): number {
+  wallMs(): EpochMs {
     return this.#nowMs;
   }
 
-  monotonicMs(): number {
+  monotonicMs(): MonotonicMs {
     return this.#nowMs - this.#startMs;
   }
 
-  setTimer(durationMs: number, fn: () => void): Timer {
+  setTimer(durationMs: DurationMs, fn: () => void): Timer {
     const alarm = { dueMs: this.#nowMs + Math.max(0, durationMs), fn };
     this.#alarms.add(alarm);
     return { cancel: () => void this.#alarms.delete(alarm) };
   }
 
-  setRepeating(intervalMs: number, fn: () => void): Timer {
+  setRepeating(intervalMs: DurationMs, fn: () => void): Timer {
     const fire = (): void => {
       timer = this.setTimer(intervalMs, fire);
       fn();
@@ -41,7 +42,7 @@ export class VirtualClock implements Clock {
     return { cancel: () => timer.cancel() };
   }
 
-  sleep(durationMs: number, signal?: AbortSignal): Promise<void> {
+  sleep(durationMs: DurationMs, signal?: AbortSignal): Promise<void> {
     return sleepOn(
       (fn) => this.setTimer(durationMs, fn),
       (timer) => timer.cancel(),
@@ -58,11 +59,11 @@ export class VirtualClock implements Clock {
   }
 
   /** When the next timer is due; infinite without one. */
-  nextDueMs(): number {
+  nextDueMs(): EpochMs {
     return this.#next()?.dueMs ?? Number.POSITIVE_INFINITY;
   }
 
-  moveTo(atMs: number): void {
+  moveTo(atMs: EpochMs): void {
     this.#nowMs = Math.max(this.#nowMs, atMs);
   }
 

@@ -16,6 +16,7 @@ import {
   textOf,
 } from '../../../lua/index.ts';
 import type { Limits } from '../../../lib/limits.ts';
+import type { DurationMs, EpochMs } from '../../../lib/time.ts';
 import type { SandboxSite } from '../../../protocol/rule-sandbox.ts';
 
 export const CALENDAR_LIBRARY: Library = {
@@ -45,14 +46,14 @@ const SUN_DAYS_MAX = 370;
 const SUN_EVENTS: Record<string, string> = { noon: 'solarNoon', midnight: 'nadir' };
 
 interface CalendarOptions {
-  clock: ScriptClock & { isSet(): boolean; onStepped(listener: (jumpMs: number) => void): () => void };
+  clock: ScriptClock & { isSet(): boolean; onStepped(listener: (jumpMs: DurationMs) => void): () => void };
   site: () => SandboxSite;
   jobs: () => Jobs;
   limits: Pick<Limits['rules'], 'clockStepMs' | 'clockCatchUpMs' | 'calendarCheckMs'>;
 }
 
 /** The moment after `afterMs` at which the job is due; undefined: never again. */
-type NextMs = (afterMs: number) => number | undefined;
+type NextMs = (afterMs: EpochMs) => EpochMs | undefined;
 
 /** Jobs and functions of one script; `stop` lets go of the clock. */
 export function createCalendar(options: CalendarOptions): {
@@ -138,7 +139,7 @@ class Alarm {
   readonly #fire: () => void;
   #timer: { cancel(): void } | undefined;
   /** Moments up to here are served. */
-  #servedMs: number;
+  #servedMs: EpochMs;
   #isCancelled = false;
 
   constructor(options: CalendarOptions, nextMs: NextMs, fire: () => void) {
@@ -165,15 +166,15 @@ class Alarm {
     });
   }
 
-  stepped(jumpMs: number): void {
+  stepped(jumpMs: DurationMs): void {
     const { clock, limits } = this.#options;
     if (jumpMs > 0) this.#putForward(jumpMs);
-    else if (jumpMs < -limits.clockStepMs) this.#servedMs = clock.wallMs();
+    else if (jumpMs + limits.clockStepMs < 0) this.#servedMs = clock.wallMs();
     this.arm();
   }
 
   /** A correction loses no moment; those that a larger jump skips are not made up for. */
-  #putForward(jumpMs: number): void {
+  #putForward(jumpMs: DurationMs): void {
     const { clock, limits } = this.#options;
     const nowMs = clock.wallMs();
     const isCorrection = jumpMs <= limits.clockCatchUpMs && clock.isSet();
@@ -199,18 +200,18 @@ function cronOf(pattern: string, timeZone: string): Cron {
 }
 
 /** A job that is never due would be waited for without a word. A single moment may be over. @throws LuaError */
-function requireMoment(pattern: string, timeZone: string, nowMs: number): void {
+function requireMoment(pattern: string, timeZone: string, nowMs: EpochMs): void {
   const isDate = /^\s*\d{4}-/.test(pattern);
   if (nextCronMs(pattern, timeZone, nowMs) === undefined && !isDate)
     throw new LuaError(`bad argument #1 to 'add_cron' (there is no moment "${pattern}")`);
 }
 
-export function nextCronMs(pattern: string, timeZone: string, afterMs: number): number | undefined {
+export function nextCronMs(pattern: string, timeZone: string, afterMs: EpochMs): EpochMs | undefined {
   return cronOf(pattern, timeZone).nextRun(new Date(afterMs))?.getTime();
 }
 
 /** Seconds since 1970 of every event of the day around a moment that has one. */
-function sunTimes(atMs: number, location: { latitude: number; longitude: number }): Record<string, number> {
+function sunTimes(atMs: EpochMs, location: { latitude: number; longitude: number }): Record<string, number> {
   const times = getTimes(new Date(atMs), location.latitude, location.longitude);
   const named: Record<string, unknown> = { ...times };
   for (const [name, original] of Object.entries(SUN_EVENTS)) named[name] = named[original];
@@ -223,10 +224,10 @@ function sunTimes(atMs: number, location: { latitude: number; longitude: number 
 
 export function nextSunMs(
   event: string,
-  offsetMs: number,
-  afterMs: number,
+  offsetMs: DurationMs,
+  afterMs: EpochMs,
   site: SandboxSite,
-): number | undefined {
+): EpochMs | undefined {
   if (!site.location) return undefined;
   // The event belongs to a day; with the offset, yesterday's may still be ahead.
   const firstMs = afterMs - offsetMs - 2 * DAY_MS;

@@ -2,6 +2,7 @@
 import { Buffer } from 'node:buffer';
 import { parseDurationMs } from '../../../lib/duration.ts';
 import type { Limits } from '../../../lib/limits.ts';
+import type { MonotonicMs } from '../../../lib/time.ts';
 import {
   type HostFunction,
   type HostResult,
@@ -54,7 +55,7 @@ export function createRuleFunctions(options: RuleFunctionsOptions): Record<strin
 
   function ask(
     [name, parameters]: LuaValue[],
-    deadlineMs?: number,
+    deadlineMs?: MonotonicMs,
     turn?: LuaTurn,
   ): Promise<HostResult> | HostResult {
     const method = textOf(name) as RuleMethod;
