@@ -45,7 +45,8 @@ export function Form({
     const { current } = element;
     return () => void (current && typedInto.delete(current));
   }, []);
-  useEffect(() => {
+  // Before anybody sees that it is done: the next page is a touch away.
+  useLayoutEffect(() => {
     if (action.isDone && element.current) typedInto.delete(element.current);
   }, [action.isDone]);
   return (
