@@ -154,8 +154,8 @@ async function startOrEnd(
   }
 }
 
-// A log that goes to a full disk, or to a reader that left, must not stop control.
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+// Words for a person whose terminal is gone, or lies on a full disk, must not stop control; the log hears its own stream.
+process.stderr.on('error', () => undefined);
 // Databases, keys and codes are for the user of the gateway alone.
 process.umask(0o077);
 await run();

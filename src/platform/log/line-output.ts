@@ -22,6 +22,8 @@ export class LineOutput {
     this.#stream = stream;
     this.#waitingBytes = limits.waitingBytes;
     this.#onFlowing = onFlowing;
+    // Unheard, it would end the program: a reader that left, or a full disk, costs lines and nothing else.
+    stream.on('error', () => undefined);
   }
 
   write(line: string): void {

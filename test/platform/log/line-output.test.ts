@@ -49,6 +49,22 @@ test('a reader that hangs costs log lines and not memory, and is told of them on
   closeSync(ends);
 });
 
+test('a reader that left costs log lines and not the program', async (t) => {
+  const program = fork(join(import.meta.dirname, '../../support/children/talkative.ts'), [], {
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  });
+  t.after(() => program.kill('SIGKILL'));
+  program.stdout?.destroy();
+  for (let round = 0; round < 3; round++) {
+    program.send(2);
+    const [event] = (await Promise.race([
+      once(program, 'message').then(() => ['answered']),
+      once(program, 'exit').then(() => ['ended']),
+    ])) as [string];
+    assert.equal(event, 'answered');
+  }
+});
+
 test('a line alone is written however long it is, and what comes before its end is left out', () => {
   const taken: string[] = [];
   let done = (): void => undefined;
