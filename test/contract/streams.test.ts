@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { WebSocket } from 'ws';
 import type { MockDevice } from '../support/mock-device.ts';
+import { zipOf } from '../capabilities/blueprints/support.ts';
 import { Refusal, type Watched } from '../support/serve.ts';
 import { type Caller, startTestGateway, useTestGateway } from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';
@@ -38,6 +39,22 @@ const messagesOf = (socket: Watched | undefined): Json[] => (socket?.messages ??
 /** What a stream has sent of one member. */
 const membersOf = (socket: Watched | undefined, member: string): unknown[] =>
   messagesOf(socket).flatMap((message) => message[member] ?? []);
+
+/** The id of a blueprint with these attributes by access level. */
+async function uploaded(levels: Record<string, string>): Promise<string> {
+  const telemetry = Object.entries(levels).map(([name, access_level]) => [
+    name,
+    { display_name: name, type: 'float', access_level, aliases: `${name}_alias` },
+  ]);
+  const manifest = {
+    blueprint_spec: 'device/3.0',
+    display_name: 'Tank',
+    runtime: { type: 'embedded' },
+    telemetry: Object.fromEntries(telemetry) as object,
+  };
+  const zip = await zipOf({ 'manifest.yml': JSON.stringify(manifest) });
+  return String((await gateway().ok('OWNER', 'POST', '/v3/blueprints/upload', zip))['id']);
+}
 
 describe('a stream is refused before its upgrade', () => {
   const rows: [title: string, caller: Caller, path: string, expected: string][] = [
@@ -130,6 +147,31 @@ describe('the telemetry stream', () => {
           { internal_fan_speed: 901, battery_soc: 4 },
         ]);
         assert.deepEqual(membersOf(low, 'telemetry'), [{ battery_soc: 4 }]);
+      },
+    );
+  });
+
+  test('goes by the blueprint that the device has now', async () => {
+    const before = await uploaded({ level: 'readonly' });
+    const after = await uploaded({ level: 'readonly', secret: 'owner' });
+    const tank = await gateway().provision('Tank', before);
+    await tank.connect();
+    const path = '/v3/devices/tank/telemetry';
+    await watching(
+      [
+        ['READONLY', path],
+        ['OWNER', path],
+        ['OWNER', `${path}?attribute.in=secret_alias`],
+      ],
+      async (low, high, alias) => {
+        await gateway().ok('OWNER', 'POST', '/v3/devices/tank/assign_blueprint', { blueprint_id: after });
+        await tank.telemetry({ level: 1, secret: 2 });
+        await until(() => membersOf(high, 'telemetry').length === 1);
+        await until(() => membersOf(low, 'telemetry').length === 1);
+        assert.deepEqual(membersOf(high, 'telemetry'), [{ level: 1, secret: 2 }]);
+        assert.deepEqual(membersOf(low, 'telemetry'), [{ level: 1 }]);
+        await until(() => membersOf(alias, 'telemetry').length === 1);
+        assert.deepEqual(membersOf(alias, 'telemetry'), [{ secret_alias: 2 }]);
       },
     );
   });

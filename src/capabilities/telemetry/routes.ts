@@ -17,6 +17,7 @@ import {
   WrittenJson,
 } from '../../platform/http/index.ts';
 import { writableJson } from '../../protocol/telemetry.ts';
+import type { CompiledManifest } from '../blueprints/index.ts';
 import { devicePaths, type Devices } from '../devices/index.ts';
 import { mayRead } from './intake/latest.ts';
 import {
@@ -143,15 +144,17 @@ export function telemetryStreams(telemetry: Telemetry, devices: Devices): Stream
         const device = devices.require(params['device_id'] ?? '');
         const wanted = query['attribute.in'] && new Set(query['attribute.in']);
         return (socket) => {
-          const namesOf = (name: string): string[] => {
-            const manifest = devices.manifest(device);
+          const namesOf = (manifest: CompiledManifest, name: string): string[] => {
             if (!mayRead(manifest, name, principal.role)) return [];
             const aliases = manifest.telemetry[name]?.aliases ?? [];
             return wanted ? [name, ...aliases].filter((each) => wanted.has(each)) : [name];
           };
           return [
             telemetry.events.on('telemetry_received', 'telemetry stream', (event) => {
-              if (event.device.id === device.id) sendMessage(socket, event, namesOf);
+              if (event.device.id !== device.id) return;
+              // Of the blueprint that it has now, which another one may have replaced since the stream was opened.
+              const manifest = devices.manifest(event.device);
+              sendMessage(socket, event, (name) => namesOf(manifest, name));
             }),
             devices.events.on('device_deleted', 'telemetry stream', (event) => {
               if (event.device.id === device.id) socket.close(1008, 'the device was deleted');
