@@ -108,20 +108,45 @@ function redirectOf(request: HttpExchange, { code, headers }: Received): HttpExc
 
 type Received = Omit<HttpAnswer, 'jar'>;
 
-function send(
+/**
+ * A server may be closing a connection that was used before at this very moment. So what must not be carried out twice
+ * has a connection of its own, and anything else goes again when nothing of an answer came.
+ */
+async function send(
   request: HttpExchange,
   signal: AbortSignal,
   clock: Clock,
   limits: ExchangeLimits,
 ): Promise<Received> {
+  for (;;) {
+    const answer = await sendOnce(request, signal, clock, limits);
+    if (answer !== 'stale connection') return answer;
+  }
+}
+
+function sendOnce(
+  request: HttpExchange,
+  signal: AbortSignal,
+  clock: Clock,
+  limits: ExchangeLimits,
+): Promise<Received | 'stale connection'> {
   const url = new URL(request.url);
   const chosen = request.headers.some(([name]) => name.toLowerCase() === 'accept-encoding');
   const client = clientOf(url, request.insecureTls);
+  const agent = REPEATABLE.has(request.method) ? client.kept : client.single;
   return new Promise((resolve, reject) => {
-    const sending = client.request(url, { method: request.method, signal, agent: client.agent });
-    sending.on('error', reject);
+    let received: IncomingMessage | undefined;
+    const sending = client.request(url, { method: request.method, signal, agent });
+    sending.on('error', (error) => {
+      // What follows an answer that is whole belongs to nobody.
+      if (received?.complete) return;
+      const isStale = received === undefined && sending.reusedSocket && isHangUp(error);
+      if (isStale && !signal.aborted) resolve('stale connection');
+      else reject(error);
+    });
     for (const [name, value] of headerLines(request, url, clock, chosen)) sending.setHeader(name, value);
     sending.on('response', (response) => {
+      received = response;
       answerOf(response, chosen, limits.httpBodyBytes).then(resolve, (error: Error) => {
         sending.destroy();
         reject(error);
@@ -129,6 +154,10 @@ function send(
     });
     sending.end(request.body);
   });
+}
+
+function isHangUp(error: Error): boolean {
+  return 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
 }
 
 /** `isRaw`: the script asked for an encoding of its own and gets the bytes as they are. */
@@ -160,11 +189,16 @@ function headerLines(
   return lines;
 }
 
-const AGENT_OPTIONS = { keepAlive: true, maxFreeSockets: 4, timeout: 60_000 };
+const KEPT = { keepAlive: true, maxFreeSockets: 4, timeout: 60_000 };
+/** Methods that may be carried out twice without harm (RFC 9110, 9.2.1). */
+const REPEATABLE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 interface Client {
   request: typeof Request;
-  agent: Agent;
+  /** Keeps connections for the next request. */
+  kept: Agent;
+  /** One request, one connection. */
+  single: Agent;
 }
 
 let clients: Record<'plain' | 'strict' | 'lenient', Client> | undefined;
@@ -176,14 +210,13 @@ let clients: Record<'plain' | 'strict' | 'lenient', Client> | undefined;
 function loadClients(): NonNullable<typeof clients> {
   const http = process.getBuiltinModule('node:http');
   const https = process.getBuiltinModule('node:https');
-  return {
-    plain: { request: http.request, agent: new http.Agent(AGENT_OPTIONS) },
-    strict: { request: https.request, agent: new https.Agent(AGENT_OPTIONS) },
-    lenient: {
-      request: https.request,
-      agent: new https.Agent({ ...AGENT_OPTIONS, rejectUnauthorized: false }),
-    },
-  };
+  const plain = { request: http.request, kept: new http.Agent(KEPT), single: new http.Agent() };
+  const overTls = (options: object): Client => ({
+    request: https.request,
+    kept: new https.Agent({ ...KEPT, ...options }),
+    single: new https.Agent(options),
+  });
+  return { plain, strict: overTls({}), lenient: overTls({ rejectUnauthorized: false }) };
 }
 
 function clientOf(url: URL, insecureTls: boolean): Client {

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import net, { type AddressInfo } from 'node:net';
+import { describe, test, type TestContext } from 'node:test';
+import { LIMITS } from '../../../src/lib/limits.ts';
+import { exchangeHttp } from '../../../src/programs/script-http/index.ts';
+import { TestClock } from '../../support/test-clock.ts';
+
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+
+/** A server of bytes: what each connection does with the next piece it reads. */
+async function serve(
+  t: TestContext,
+  onData: (socket: net.Socket, text: string, connection: number, piece: number) => void,
+): Promise<string> {
+  const sockets: net.Socket[] = [];
+  const server = net.createServer((socket) => {
+    const connection = sockets.push(socket);
+    let pieces = 0;
+    socket.on('data', (bytes) => onData(socket, bytes.toString('latin1'), connection, ++pieces));
+    // A client may hang up as well.
+    socket.on('error', () => socket.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+/** The body of the answer, or what went wrong. */
+async function ask(method: string, url: string): Promise<string> {
+  const body = method === 'POST' ? Buffer.from('x') : undefined;
+  const request = { method, url, headers: [], body, timeoutMs: 10_000, insecureTls: false, jar: undefined };
+  const answer = await exchangeHttp(request, { clock: new TestClock(), limits: LIMITS.lua });
+  return typeof answer === 'string' ? answer : answer.body.toString();
+}
+
+describe('a connection that its server closes when it is used again', () => {
+  /** Answers the first request of each connection, and hangs up when it reads a second one. */
+  async function impatient(t: TestContext): Promise<{ url: string; read: string[] }> {
+    const read: string[] = [];
+    const url = await serve(t, (socket, text, connection, piece) => {
+      read.push(`${connection}: ${text.split(' ', 1)[0]}`);
+      if (piece > 1) socket.destroy();
+      else socket.write(OK);
+    });
+    return { url, read };
+  }
+
+  test('costs nobody the answer to what may be asked twice', async (t) => {
+    const { url, read } = await impatient(t);
+    for (let times = 0; times < 3; times += 1) assert.equal(await ask('GET', url), 'ok');
+    assert.deepEqual(read, ['1: GET', '1: GET', '2: GET', '2: GET', '3: GET']);
+  });
+
+  test('never has anything else sent twice', async (t) => {
+    const { url, read } = await impatient(t);
+    for (const method of ['GET', 'POST', 'POST']) assert.equal(await ask(method, url), 'ok');
+    assert.deepEqual(read, ['1: GET', '2: POST', '3: POST']);
+  });
+
+  test('is told when it was a new one', async (t) => {
+    const url = await serve(t, (socket) => socket.destroy());
+    assert.equal(await ask('GET', url), 'connection reset');
+  });
+});
+
+test('what a server sends beyond the length of its answer is left out', async (t) => {
+  const url = await serve(t, (socket) => socket.end(`${OK} and more`));
+  assert.equal(await ask('GET', url), 'ok');
+});
