@@ -35,7 +35,6 @@ function tokenReader(database: Database) {
   const byId = tokens().where(isToken).prepare();
   const all = tokens().orderBy(id).prepare();
   const countKind = orm.select({ count: count() }).from(accessToken).where(isKind).prepare();
-  const version = database.prepare<[], { data_version: number }>('PRAGMA data_version');
 
   return {
     byHash: (hash: Buffer): TokenRecord | undefined => maybePresent(byHash.get({ hash })),
@@ -43,8 +42,6 @@ function tokenReader(database: Database) {
     /** By id ascending. */
     all: (): TokenRecord[] => all.all().map(present),
     count: (wanted: TokenKind): number => countKind.get({ kind: wanted })?.count ?? 0,
-    /** Another number whenever another connection has changed the database (PRAGMA data_version). */
-    version: (): number => version.get()?.data_version ?? 0,
   };
 }
 

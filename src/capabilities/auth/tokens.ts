@@ -56,8 +56,8 @@ export class Tokens {
   #known = new Map<string, IssuableRole>();
   #version = -1;
   #nextExpiryMs: EpochMs = Infinity;
-  /** By their text, as they were read, and the persons behind them: valid ones only, so that there are few. */
-  readonly #read = new Map<string, { token: TokenRecord; person: string }>();
+  /** By their text, as they were read, and who calls with them: valid ones only, so that there are few. */
+  readonly #read = new Map<string, { token: TokenRecord; principal: Principal }>();
   #readVersion = -1;
   /** Token → moment of its last use, until it is written. */
   readonly #used = new Map<string, number>();
@@ -71,29 +71,28 @@ export class Tokens {
     if (found === undefined || this.isExpired(found.token)) return undefined;
     this.#noteUse(found.token);
     this.#watch(found.token);
-    return principalOf(found.token, found.person);
+    return found.principal;
   }
 
   /** Who calls with a token that was just made. */
   principalOf(token: TokenRecord): Principal {
-    return principalOf(token, this.#personOf(token));
-  }
-
-  #personOf(token: TokenRecord): string {
-    return personOf(token, (id) => this.#options.store.tokens.byId(id));
+    return principalOf(
+      token,
+      personOf(token, (id) => this.#options.store.tokens.byId(id)),
+    );
   }
 
   /** The version says what other connections changed; every change of ours forgets what was read. */
-  #find(text: string): { token: TokenRecord; person: string } | undefined {
-    const { limits, store } = this.#options;
-    const version = store.tokens.version();
+  #find(text: string): { token: TokenRecord; principal: Principal } | undefined {
+    const { database, limits, store } = this.#options;
+    const version = database.foreignVersion();
     if (version !== this.#readVersion || this.#read.size >= limits.tokens) this.#read.clear();
     this.#readVersion = version;
     const known = this.#read.get(text);
     if (known) return known;
     const token = store.tokens.byHash(hashOf(text));
     if (!token) return undefined;
-    const found = { token, person: this.#personOf(token) };
+    const found = { token, principal: this.principalOf(token) };
     this.#read.set(text, found);
     return found;
   }
@@ -248,9 +247,9 @@ export class Tokens {
 
   /** Tells of every token that was valid before and is no longer, or has a lower role. */
   sweep(isChanged = false): void {
-    const { events, store } = this.#options;
+    const { database, events, store } = this.#options;
     if (isChanged) this.#read.clear();
-    const version = store.tokens.version();
+    const version = database.foreignVersion();
     const mayHaveChanged = isChanged || version !== this.#version;
     this.#version = version;
     if (!mayHaveChanged && !this.#mayHaveExpired()) return;

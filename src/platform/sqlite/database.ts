@@ -9,6 +9,7 @@ import './native.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { makePrivateFolder } from '../files/index.ts';
 import { asDiskFault } from './disk-fault.ts';
+import { ForeignChanges } from './foreign-changes.ts';
 import { requireSound } from './damage.ts';
 import { migrate, type MigrationOptions } from './migrations.ts';
 import { createOrm, type Orm } from './orm.ts';
@@ -81,6 +82,7 @@ export class Database {
   readonly #runOutermost: BetterSqlite3.Transaction<(fn: () => unknown) => unknown>;
   readonly #trust: LogTrust;
   readonly #log: WriteAheadLog | undefined;
+  readonly #foreignChanges: ForeignChanges;
   #pending: (() => void)[] = [];
   #onCommitted: (() => void) | undefined;
 
@@ -96,6 +98,7 @@ export class Database {
     this.orm = createOrm(handle);
     this.#runOutermost = handle.transaction((fn: () => unknown) => fn());
     this.#log = sync && new WriteAheadLog(handle, { path, sync, trust: this.#trust });
+    this.#foreignChanges = new ForeignChanges(handle, path);
   }
 
   /** A statement of plain SQL, where `orm` cannot say it; prepare it at construction of a store. */
@@ -157,6 +160,11 @@ export class Database {
     return this.#log?.isOver(sizeBytes) ?? false;
   }
 
+  /** Another number whenever another connection, of whatever process, has changed the database; cheap enough for every request. */
+  foreignVersion(): number {
+    return this.#foreignChanges.version();
+  }
+
   /** Called after every outermost transaction, with nothing open. */
   onCommitted(listener: () => void): void {
     this.#onCommitted = listener;
@@ -186,6 +194,7 @@ export class Database {
     if (!this.#handle.open) return;
     this.#handle.close();
     this.#log?.close();
+    this.#foreignChanges.close();
   }
 
   #savepoint<Result>(fn: () => Result): Result {
