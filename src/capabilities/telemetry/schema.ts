@@ -8,7 +8,7 @@ import { LIMITS } from '../../lib/limits.ts';
 import type { EpochS } from '../../lib/time.ts';
 import { parseTimestampMs } from '../../lib/timestamp.ts';
 import { type MediaAnswer, query, shape } from '../../platform/http/index.ts';
-import { writableJson } from '../../protocol/telemetry.ts';
+import { type TelemetryValue, writableJson } from '../../protocol/telemetry.ts';
 import type { LatestAnswer } from './intake/latest.ts';
 import { AGGREGATIONS, GAP_METHODS, TEXT_FORMATS, ZONES } from './query/query-plan.ts';
 
@@ -108,10 +108,17 @@ export function latestText(answer: ReadonlyMap<string, LatestAnswer>): string {
     const told =
       'warning' in latest
         ? `{"warning":${JSON.stringify(latest.warning)}}`
-        : `{"value":${JSON.stringify(writableJson(latest.value))},"timestamp":${latest.timestampS}}`;
+        : `{"value":${valueText(latest.value)},"timestamp":${latest.timestampS}}`;
     text += `${text === '' ? '' : ','}${JSON.stringify(attribute)}:${told}`;
   }
   return `{${text}}`;
+}
+
+/** Of a finite number, as most are, JSON is what it is as text. */
+function valueText(value: TelemetryValue): string {
+  return typeof value === 'number' && Number.isFinite(value)
+    ? String(value)
+    : JSON.stringify(writableJson(value));
 }
 
 const latestValueShape = shape.named(

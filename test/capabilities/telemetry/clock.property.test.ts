@@ -125,7 +125,7 @@ function startMeter(t: Pick<TestContext, 'after'>) {
   return {
     clock,
     value: (name: string) => latest(name)?.value,
-    ageMs: (name: string) => latest(name)?.ageMs(clock) ?? Number.NaN,
+    ageMs: (name: string) => latest(name)?.ageMs(clock.monotonicMs()) ?? Number.NaN,
     send: (body: object) => {
       ingest.take({ device, body: withoutPrototype(body), receivedAtMs: clock.wallMs() });
       synced();

@@ -73,10 +73,10 @@ export class LatestValue implements Latest {
   }
 
   /** Since the measurement; infinite when nobody can tell. */
-  ageMs(clock: Clock): DurationMs {
+  ageMs(nowMs: MonotonicMs): DurationMs {
     // While the clock is not set, what came in this run is as old as its stay here, and an earlier run is long ago.
     const ageMs = this.#ageMs ?? (this.#isEarlierRun ? Number.POSITIVE_INFINITY : 0);
-    return ageMs + clock.monotonicMs() - this.#atMonotonicMs;
+    return ageMs + nowMs - this.#atMonotonicMs;
   }
 
   /** True when what arrives is the newest value now. */
@@ -118,7 +118,7 @@ export class LatestValue implements Latest {
     if (this.#isEarlierRun) this.#ageMs += Math.max(0, jumpMs);
     if (this.#isEarlierRun || !this.#isReceipt) return false;
     // Not its stamp and the jump: while the clock was not set, jumps went by without moving it.
-    this.timestampS = Math.floor((clock.wallMs() - this.ageMs(clock)) / 1_000);
+    this.timestampS = Math.floor((clock.wallMs() - this.ageMs(clock.monotonicMs())) / 1_000);
     return true;
   }
 

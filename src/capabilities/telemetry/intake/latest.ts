@@ -1,6 +1,6 @@
 /** The newest value of each attribute by time of measurement, from memory (docs/interface/http.md#latest-values). */
 import { type Role, roleIncludes, roleOfAccessLevel } from '../../../lib/role.ts';
-import type { DurationMs, EpochS } from '../../../lib/time.ts';
+import type { DurationMs, EpochS, MonotonicMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { CompiledManifest } from '../../blueprints/index.ts';
 import type { Device, Devices } from '../../devices/index.ts';
@@ -46,7 +46,8 @@ export class LatestValues {
       ...Object.keys(plan.manifest.telemetry).filter((name) => mayRead(plan.manifest, name, role)),
       ALERTS_KEY,
     ];
-    return new Map(names.map((name) => [name, this.#answer(plan, name, relevanceMs, role)]));
+    const nowMs = this.#clock.monotonicMs();
+    return new Map(names.map((name) => [name, answerOf(plan, name, { role, relevanceMs, nowMs })]));
   }
 
   /** By device as asked for; unknown devices have a warning for each attribute. */
@@ -71,7 +72,9 @@ export class LatestValues {
   /** The newest value however old, and its age, for rules; infinite when nobody can tell. */
   value(device: Device, attribute: string): (Latest & { ageMs: DurationMs }) | undefined {
     const latest = this.#plans.of(device).attributes.get(attribute)?.state?.latest;
-    return latest && { timestampS: latest.timestampS, value: latest.value, ageMs: latest.ageMs(this.#clock) };
+    if (!latest) return undefined;
+    const { timestampS, value } = latest;
+    return { timestampS, value, ageMs: latest.ageMs(this.#clock.monotonicMs()) };
   }
 
   /** Of `alerts` and every attribute of type alerts together; undefined when none of them has a value. */
@@ -98,12 +101,16 @@ export class LatestValues {
     for (const { state } of this.#plans.of(device).attributes.values()) if (state?.latest) return true;
     return false;
   }
+}
 
-  #answer(plan: DevicePlan, attribute: string, relevanceMs: DurationMs, role: Role): LatestAnswer {
-    const wanted = declaredAttribute(plan, attribute);
-    if (!wanted || !mayRead(plan.manifest, wanted.attribute, role)) return { warning: ATTRIBUTE_UNKNOWN };
-    const latest = wanted.state?.latest;
-    if (!latest || latest.ageMs(this.#clock) > relevanceMs) return { warning: NOT_RELEVANT };
-    return { timestampS: latest.timestampS, value: latest.value };
-  }
+function answerOf(
+  plan: DevicePlan,
+  attribute: string,
+  asked: { role: Role; relevanceMs: DurationMs; nowMs: MonotonicMs },
+): LatestAnswer {
+  const wanted = declaredAttribute(plan, attribute);
+  if (!wanted || !mayRead(plan.manifest, wanted.attribute, asked.role)) return { warning: ATTRIBUTE_UNKNOWN };
+  const latest = wanted.state?.latest;
+  if (!latest || latest.ageMs(asked.nowMs) > asked.relevanceMs) return { warning: NOT_RELEVANT };
+  return { timestampS: latest.timestampS, value: latest.value };
 }
