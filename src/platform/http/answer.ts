@@ -42,16 +42,18 @@ export const JSON_HEADERS = { 'content-type': 'application/json', 'cache-control
  * Headers of every answer, of whatever status. What is no page may load nothing and be shown in no frame
  * (W3C Content Security Policy Level 3); pages bring a policy of their own, which stays.
  */
-export function commonHeaders(requestId: string): Record<string, string> {
-  return { 'x-request-id': requestId, ...SECURITY_HEADERS };
+export function addCommonHeaders(headers: Answer['headers'], requestId: string): Answer['headers'] {
+  headers['x-request-id'] = requestId;
+  headers['x-content-type-options'] = 'nosniff';
+  headers['x-frame-options'] = 'DENY';
+  headers['referrer-policy'] = 'no-referrer';
+  headers['content-security-policy'] ??= "default-src 'none'; frame-ancestors 'none'";
+  return headers;
 }
 
-const SECURITY_HEADERS = {
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-  'referrer-policy': 'no-referrer',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-} as const;
+export function commonHeaders(requestId: string): Answer['headers'] {
+  return addCommonHeaders({}, requestId);
+}
 
 /** RFC 6797; the host alone, because others of its domain are none of ours. */
 export const STRICT_TRANSPORT = { 'strict-transport-security': 'max-age=15552000' } as const;
@@ -61,12 +63,12 @@ export function statusOf(kind: ErrorKind): number {
 }
 
 /** A successful answer; compressed when the caller offers gzip and it pays. */
-export async function jsonAnswer(body: unknown, acceptEncoding: string | undefined): Promise<Answer> {
+export function jsonAnswer(body: unknown, acceptEncoding: string | undefined): Answer | Promise<Answer> {
   const written = body instanceof WrittenJson ? body : new WrittenJson(JSON.stringify(body ?? {}));
   const compressed = acceptsGzip(acceptEncoding) ? written.compressed() : undefined;
   if (!compressed) return { status: 200, headers: { ...JSON_HEADERS }, body: written.body };
   const headers = { ...JSON_HEADERS, 'content-encoding': 'gzip', vary: 'Accept-Encoding' };
-  return { status: 200, headers, body: await compressed };
+  return compressed.then((bytes) => ({ status: 200, headers, body: bytes }));
 }
 
 const GZIP = /(?:^|,)\s*gzip\s*(?:;\s*q=([\d.]+)\s*)?(?:,|$)/i;
@@ -80,10 +82,10 @@ export function acceptsGzip(acceptEncoding: string | undefined): boolean {
 }
 
 /** The error envelope; anything that is no `GatewayError` becomes a bare 500 without inner text. */
-export function errorAnswer(error: unknown, extraHeaders: Record<string, string> = {}): Answer {
+export function errorAnswer(error: unknown, extraHeaders: Answer['headers'] = {}): Answer {
   const known = error instanceof GatewayError ? error : internalError(error);
   const retryAfterS = known.retryAfterS ?? (PASSES_BY.has(known.kind) ? RETRY_AFTER_S : undefined);
-  const headers: Record<string, string> = {
+  const headers: Answer['headers'] = {
     ...JSON_HEADERS,
     ...(retryAfterS !== undefined && { 'retry-after': String(retryAfterS) }),
     ...extraHeaders,

@@ -1,10 +1,11 @@
 /** The routes and streams as Hono applications, and what every answer of theirs has in common. */
 import { Hono } from 'hono';
 import { cors } from 'hono/cors';
+import { after } from '../../lib/after.ts';
 import { gatewayError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Metrics } from '../metrics/index.ts';
-import { type Answer, answerOf, commonHeaders, errorAnswer, STRICT_TRANSPORT } from './answer.ts';
+import { addCommonHeaders, type Answer, answerOf, errorAnswer, STRICT_TRANSPORT } from './answer.ts';
 import {
   type Environment,
   type Exchange,
@@ -17,6 +18,7 @@ import {
 } from './exchange.ts';
 import { addFiles, type FilesOptions } from './files.ts';
 import { Operation, operationDurations, type OperationOptions } from './operation.ts';
+import { PathRouter } from './path-router.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Route, Stream } from './route.ts';
 
@@ -65,8 +67,8 @@ export class Answering {
     this.#streams = this.#newStreams();
   }
 
-  /** The whole answer to a request; its body may still have to come. Never rejects. */
-  answer(request: Request, connection: Partial<Exchange> = {}): Promise<Answer> {
+  /** The whole answer to a request, at once where nothing has to be waited for; its body may still have to come. Never rejects. */
+  answer(request: Request, connection: Partial<Exchange> = {}): Answer | Promise<Answer> {
     return this.#answer(this.#operations, request, { ...connection, requestId: '' });
   }
 
@@ -80,20 +82,26 @@ export class Answering {
     return exchange.verdict ?? refusal;
   }
 
-  async #answer(app: App, request: Request, exchange: Exchange): Promise<Answer> {
+  #answer(app: App, request: Request, exchange: Exchange): Answer | Promise<Answer> {
     exchange.requestId = this.#requestIdOf(request.headers.get('x-request-id'));
+    const refuse = (error: unknown): Answer =>
+      this.#complete(this.#refuse(error, partsOf(request.url).path, exchange), exchange);
     try {
       requireHost(exchange.incoming);
       if (this.#stopping.aborted) throw this.#stopping.reason;
-      const response = await app.fetch(request, exchange);
-      const answer = exchange.answer ?? answerOf(response);
-      // What middleware has added.
-      if (exchange.answer && response !== HANDED_OVER)
-        for (const [name, value] of response.headers) answer.headers[name] = value;
-      return this.#complete(answer, exchange);
+      const answer = after(app.fetch(request, exchange), (response) => this.#given(response, exchange));
+      return answer instanceof Promise ? answer.catch(refuse) : answer;
     } catch (error) {
-      return this.#complete(this.#refuse(error, partsOf(request.url).path, exchange), exchange);
+      return refuse(error);
     }
+  }
+
+  #given(response: Response, exchange: Exchange): Answer {
+    const answer = exchange.answer ?? answerOf(response);
+    // What middleware has added.
+    if (exchange.answer && response !== HANDED_OVER)
+      for (const [name, value] of response.headers) answer.headers[name] = value;
+    return this.#complete(answer, exchange);
   }
 
   #requestIdOf(given: string | null): string {
@@ -101,12 +109,9 @@ export class Answering {
     return isUsable ? given : this.#options.newId();
   }
 
-  /** A page's own policy stays. */
   #complete(answer: Answer, exchange: Exchange): Answer {
     const { headers } = answer;
-    const policy = headers['content-security-policy'];
-    Object.assign(headers, commonHeaders(exchange.requestId));
-    if (policy !== undefined) headers['content-security-policy'] = policy;
+    addCommonHeaders(headers, exchange.requestId);
     if (this.#options.strictTransport && isEncrypted(exchange)) Object.assign(headers, STRICT_TRANSPORT);
     if (this.#stopping.aborted) headers['connection'] = 'close';
     return answer;
@@ -120,7 +125,7 @@ export class Answering {
   }
 
   #newApp(): App {
-    const app = new Hono<Environment>({ getPath: canonicalPath });
+    const app = new Hono<Environment>({ getPath: canonicalPath, router: new PathRouter() });
     app.onError((error, context) => handOver(context, this.#refuse(error, context.req.path, context.env)));
     app.notFound((context) =>
       handOver(

@@ -24,15 +24,13 @@ export function departureOf(outgoing: ServerResponse): AbortSignal {
  * Writes the whole answer. @throws never: a body that breaks ends the connection, which tells the caller that
  * something is missing
  */
-export async function send(answer: Answer, outgoing: ServerResponse): Promise<void> {
+export function send(answer: Answer, outgoing: ServerResponse): Promise<void> | void {
   const { status, headers, body } = answer;
   const isHeadOnly = outgoing.req.method === 'HEAD';
-  if (body instanceof ReadableStream) {
-    if (!isHeadOnly) return sendStream(answer, body, outgoing);
-    await body.cancel();
-    outgoing.writeHead(status, headers).end();
-    return;
-  }
+  if (body instanceof ReadableStream)
+    return isHeadOnly
+      ? body.cancel().then(() => void outgoing.writeHead(status, headers).end())
+      : sendStream(answer, body, outgoing);
   if (isGenerator(body)) return sendPieces(answer, body, outgoing);
   if (body !== null) headers['content-length'] = String(Buffer.byteLength(body));
   outgoing.writeHead(status, headers).end(body ?? undefined);

@@ -12,13 +12,15 @@ import type { SecureContextOptions } from 'node:tls';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { gatewayError, type Problem } from '../../lib/errors.ts';
+import { after } from '../../lib/after.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Log } from '../log/index.ts';
 import { type Answer, commonHeaders, envelope, errorAnswer, JSON_HEADERS, responseOf } from './answer.ts';
 import { send } from './departure.ts';
 
 interface NodeServerOptions {
-  answer: (request: Request, connection: HttpBindings) => Promise<Answer>;
+  /** At once where nothing has to be waited for. */
+  answer: (request: Request, connection: HttpBindings) => Answer | Promise<Answer>;
   /** Told of every request whose caller went away before the whole answer. */
   onDeparted: () => void;
   /** Told of every connection that was closed because too many requests were sent ahead on it. */
@@ -35,7 +37,7 @@ export class NodeServer {
   readonly server: Server;
   readonly #options: NodeServerOptions;
   readonly #listener: ReturnType<typeof getRequestListener>;
-  readonly #answering = new WeakMap<Socket, ServerResponse>();
+  readonly #turns = new WeakMap<Socket, Turn>();
   readonly #handshakes = new Map<string, Socket>();
   #isStopping = false;
 
@@ -43,7 +45,8 @@ export class NodeServer {
     this.#options = options;
     const { limits, secureContext } = options;
     this.#listener = this.#newListener();
-    const handle = inOrder(options, (incoming, outgoing, done) => this.#handle(incoming, outgoing, done));
+    const handle = (incoming: IncomingMessage, outgoing: ServerResponse): void =>
+      this.#handle(incoming, outgoing);
     this.server = secureContext
       ? createSecureServer({ ...nodeOptions(limits), ...tlsOptions(limits, secureContext) }, handle)
       : createServer(nodeOptions(limits), handle);
@@ -85,11 +88,7 @@ export class NodeServer {
   /** The answer is written here: the library would take it apart, and write to the console when a stream fails. */
   #newListener(): ReturnType<typeof getRequestListener> {
     const { answer, log, newId } = this.#options;
-    const sent = async (request: Request, connection: HttpBindings): Promise<Response> => {
-      await send(await answer(request, connection), connection.outgoing);
-      return RESPONSE_ALREADY_SENT;
-    };
-    return getRequestListener((request, env) => sent(request, env as HttpBindings), {
+    return getRequestListener(fetchOf(answer), {
       hostname: 'localhost',
       overrideGlobalObjects: false,
       errorHandler: (error) => {
@@ -104,13 +103,34 @@ export class NodeServer {
     });
   }
 
-  #handle(incoming: IncomingMessage, outgoing: ServerResponse, done: () => void): void {
-    this.#answering.set(incoming.socket, outgoing);
-    outgoing.once('close', () => {
+  /**
+   * One request of a connection at a time: what was sent ahead of an answer waits for it, up to a limit, and is
+   * forgotten with the connection. Node would start all of them as they arrive.
+   */
+  #handle(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    const { socket } = incoming;
+    if (socket.destroyed) return;
+    let turn = this.#turns.get(socket);
+    if (!turn) this.#turns.set(socket, (turn = { answering: undefined, behind: [] }));
+    if (!turn.answering) this.#start(turn, incoming, outgoing);
+    else if (turn.behind.length < this.#options.limits.pipelinedRequests)
+      turn.behind.push([incoming, outgoing]);
+    else {
+      this.#options.onSentAhead();
+      socket.destroy();
+    }
+  }
+
+  #start(turn: Turn, incoming: IncomingMessage, outgoing: ServerResponse): void {
+    turn.answering = outgoing;
+    outgoing.on('close', () => {
       // A connection kept alive is idle now; nobody else would close it.
       if (this.#isStopping) this.server.closeIdleConnections();
       if (!outgoing.writableFinished) this.#options.onDeparted();
-      done();
+      turn.answering = undefined;
+      const next = incoming.socket.writable ? turn.behind.shift() : undefined;
+      if (next) this.#start(turn, ...next);
+      else turn.behind.length = 0;
     });
     void this.#listener(incoming, outgoing);
   }
@@ -118,44 +138,36 @@ export class NodeServer {
   /** Node's own refusal. Bytes in the middle of an answer would become part of it. */
   #refuse({ code }: NodeJS.ErrnoException, socket: Socket): void {
     const { limits, newId } = this.#options;
-    const isInAnswer = this.#answering.get(socket)?.headersSent === true;
+    const isInAnswer = this.#turns.get(socket)?.answering?.headersSent === true;
     if (!isAnswerable(code) || !socket.writable || isInAnswer) socket.destroy();
     else socket.end(clientErrorAnswer(code, limits, newId()), () => socket.destroy());
   }
 }
 
-type Handle = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
+/** As the library's own answer it says that nothing is left to send; through the headers of that one it would go anew each time. */
+function sentAnswer(): Response {
+  const entries = [...RESPONSE_ALREADY_SENT.headers];
+  const headers = Object.defineProperties(new Headers(entries), {
+    has: { value: () => false },
+    [Symbol.iterator]: { value: () => entries.values() },
+  });
+  return Object.defineProperty(new Response(null), 'headers', { value: headers });
+}
+const SENT = sentAnswer();
 
-/**
- * One request of a connection at a time: what was sent ahead of an answer waits for it, up to a limit, and is
- * forgotten with the connection. Node would start all of them as they arrive.
- */
-function inOrder(
-  { limits, onSentAhead }: Pick<NodeServerOptions, 'limits' | 'onSentAhead'>,
-  answer: (incoming: IncomingMessage, outgoing: ServerResponse, done: () => void) => void,
-): Handle {
-  /** Of every connection with a request in hand, those behind it. */
-  const waiting = new WeakMap<Socket, [IncomingMessage, ServerResponse][]>();
-  const start: Handle = (incoming, outgoing) =>
-    answer(incoming, outgoing, () => {
-      const { socket } = incoming;
-      const next = socket.writable ? waiting.get(socket)?.shift() : undefined;
-      if (next) start(...next);
-      else waiting.delete(socket);
-    });
-  return (incoming, outgoing) => {
-    const { socket } = incoming;
-    if (socket.destroyed) return;
-    const behind = waiting.get(socket);
-    if (!behind) {
-      waiting.set(socket, []);
-      start(incoming, outgoing);
-    } else if (behind.length < limits.pipelinedRequests) behind.push([incoming, outgoing]);
-    else {
-      onSentAhead();
-      socket.destroy();
-    }
+/** What the library calls, with the answer written past it. */
+function fetchOf(answer: NodeServerOptions['answer']): Parameters<typeof getRequestListener>[0] {
+  return (request, env) => {
+    const connection = env as HttpBindings;
+    const sent = after(answer(request, connection), (given) => send(given, connection.outgoing));
+    return after(sent, () => SENT);
   };
+}
+
+/** Whose turn it is on a connection. */
+interface Turn {
+  answering: ServerResponse | undefined;
+  behind: [IncomingMessage, ServerResponse][];
 }
 
 /** Before its handshake is done a connection is none of HTTP, which therefore would not close it at the stop. */
@@ -181,6 +193,8 @@ function nodeOptions(limits: Limits['http']): ServerOptions {
     connectionsCheckingInterval: limits.timeoutCheckIntervalMs,
     // HTTP/1.1 without Host is answered by us, with the envelope.
     requireHostHeader: false,
+    // Most requests have no body, whose stream would be opened, emptied and closed all the same.
+    optimizeEmptyRequests: true,
     // Whoever offers another protocol (h2c) gets an ordinary answer (RFC 9110 section 7.8).
     shouldUpgradeCallback: ({ headers }) => headers.upgrade?.trim().toLowerCase() === 'websocket',
   };

@@ -1,4 +1,5 @@
 /** A route being answered: its checks, its body, its handler, then what is told and measured of it. */
+import { after } from '../../lib/after.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
@@ -71,52 +72,62 @@ export class Operation {
     this.#isChange = route.method !== 'GET' && route.isReading !== true;
   }
 
-  async answer(context: RequestContext): Promise<Response> {
-    const { clock, onAnswered } = this.#options;
-    const { env } = context;
+  /** At once where the handler has nothing to wait for, and changes nothing. */
+  answer(context: RequestContext): Response | Promise<Response> {
+    const { clock } = this.#options;
     const startedMs = clock.monotonicMs();
-    const answer = await this.#answer(context);
-    const { status } = answer;
-    if (this.#isChange)
-      await onAnswered?.({
-        operation: this.#route.operation,
-        principal: env.principal,
-        params: env.params ?? context.req.param(),
-        status,
-        remoteAddress: remoteAddressOf(env),
-      });
-    this.#tell(context, status, clock.monotonicMs() - startedMs);
-    return handOver(context, answer);
+    return after(this.#answer(context), (answer) =>
+      after(this.#isChange ? this.#record(context, answer.status) : undefined, () => {
+        this.#tell(context, answer.status, clock.monotonicMs() - startedMs);
+        return handOver(context, answer);
+      }),
+    );
   }
 
-  async #answer(context: RequestContext): Promise<Answer> {
-    try {
-      const result = await this.#handle(context);
-      if (this.#isChange) await this.#options.durable?.();
-      const onFailed = (error: unknown): void => this.#logFailure(error, context);
-      if (result instanceof StreamedAnswer)
-        return { status: 200, headers: { ...result.headers }, body: result.pieces, onFailed };
-      if (!(result instanceof Response))
-        return await jsonAnswer(result, context.req.header('accept-encoding'));
-      return { ...answerOf(result), onFailed };
-    } catch (error) {
+  #record(context: RequestContext, status: number): Promise<void> | undefined {
+    const { env } = context;
+    return this.#options.onAnswered?.({
+      operation: this.#route.operation,
+      principal: env.principal,
+      params: env.params ?? context.req.param(),
+      status,
+      remoteAddress: remoteAddressOf(env),
+    });
+  }
+
+  #answer(context: RequestContext): Answer | Promise<Answer> {
+    const refuse = (error: unknown): Answer => {
       const refusal = errorAnswer(error);
       if (refusal.status === 500) this.#logFailure(error, context);
       return refusal;
+    };
+    try {
+      const answer = after(this.#handle(context), (result) =>
+        after(this.#isChange ? this.#options.durable?.() : undefined, () => this.#answerOf(result, context)),
+      );
+      return answer instanceof Promise ? answer.catch(refuse) : answer;
+    } catch (error) {
+      return refuse(error);
     }
   }
 
-  async #handle(context: RequestContext): Promise<unknown> {
+  #answerOf(result: unknown, context: RequestContext): Answer | Promise<Answer> {
+    const onFailed = (error: unknown): void => this.#logFailure(error, context);
+    if (result instanceof StreamedAnswer)
+      return { status: 200, headers: { ...result.headers }, body: result.pieces, onFailed };
+    if (result instanceof Response) return { ...answerOf(result), onFailed };
+    return jsonAnswer(result, context.req.header('accept-encoding'));
+  }
+
+  #handle(context: RequestContext): unknown {
     const { bodyBytes = this.#limits.jsonBodyBytes, body, readJson } = this.#route;
     const call = this.#pipeline.prepare(context, this.#route, false);
     if (body === 'stream') call.streamBytesMax = bodyBytes;
     else if (body)
-      call.body = parseBody(
-        body,
-        await readText(context.req.raw, bodyBytes),
-        this.#limits.jsonDepth,
-        readJson,
-      );
+      return readText(context.req.raw, bodyBytes).then((text) => {
+        call.body = parseBody(body, text, this.#limits.jsonDepth, readJson);
+        return this.#route.handle(call);
+      });
     return this.#route.handle(call);
   }
 

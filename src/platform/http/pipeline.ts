@@ -89,7 +89,7 @@ export class Pipeline {
     const { env } = context;
     const isWithoutToken = principal === undefined || principal.origin.kind === 'anonymous';
     if (principal) {
-      this.#rates.request(rateKeyOf(principal, remoteAddressOf(env)));
+      this.#rates.request(isWithoutToken ? rateKeyOf(principal, remoteAddressOf(env)) : principal.rateKey);
       if (env.incoming && !isWithoutToken)
         this.#options.onAuthenticated?.(env.incoming.socket, principal.rateKey);
     } else this.admitUnauthenticated(context);

@@ -1,0 +1,7 @@
+/** Goes on with a value at once, or with a promise once it is kept: each promise costs a small answer some of its time. */
+export function after<Value, Result>(
+  value: Value | Promise<Value>,
+  goOn: (value: Value) => Result | Promise<Result>,
+): Result | Promise<Result> {
+  return value instanceof Promise ? value.then(goOn) : goOn(value);
+}
