@@ -244,6 +244,17 @@ describe('connections', () => {
     assert.equal(calls.length, 2);
   });
 
+  test('are told what is no HTTP behind an answer as well as before one', async (t) => {
+    const { port } = await serve(t);
+    const { socket, received, closed } = await raw(t, port, THING);
+    await until(() => received().includes('"thing"'));
+    socket.write('hello\r\n\r\n');
+    const [, first, second] = (await closed).split('HTTP/1.1 ');
+    assert.match(first ?? '', /^200 /);
+    const { status, code } = parseAnswer(`HTTP/1.1 ${second}`);
+    assert.equal(`${status} ${code}`, '400 invalid_path');
+  });
+
   test('on which nothing moves are closed, not those that take their time', async (t) => {
     const { port, release, calls } = await serve(t, { http: { silenceTimeoutMs: 50 } });
     const { closed } = await raw(

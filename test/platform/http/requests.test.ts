@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { get } from 'node:http';
-import { until } from '../../support/until.ts';
 import { parseAnswer, raw, serve } from './support.ts';
 
 describe('paths', () => {
@@ -134,17 +133,6 @@ describe('a request line or host that cannot be', () => {
       assert.match(answer.headers.get('x-request-id') ?? '', /^[\da-f-]{36}$/);
       socket.destroy();
     });
-
-  test('is told so on a connection that was answered before, too', async (t) => {
-    const { port } = await serve(t);
-    const good = 'GET /v3/things/slug HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\n\r\n';
-    const { socket, received, closed } = await raw(t, port, good);
-    await until(() => received().includes('"thing"'));
-    socket.write('hello\r\n\r\n');
-    const second = (await closed).split('HTTP/1.1 ')[2] ?? '';
-    const answer = parseAnswer(`HTTP/1.1 ${second}`);
-    assert.equal(`${answer.status} ${answer.code}`, '400 invalid_path');
-  });
 
   test('HTTP/1.0 may leave the host out', async (t) => {
     const { port } = await serve(t);
