@@ -24,8 +24,11 @@ import {
 const BROADCAST_UNIT = 0;
 /** Section 2.5.1.1: above 19 200 baud the gap does not shrink any further. */
 const GAP_MIN_MS = 1.75;
-/** Bytes of a frame may come in two pieces from an adapter that collects for so long. */
-const ADAPTER_LATENCY_MS = 16;
+/**
+ * The rest of a frame that has begun may come so much later: a USB adapter hands over what it has every 16 ms, a serial
+ * server in packets, and a busy machine reads either a little later still.
+ */
+const PIECE_MS = 50;
 /** More bytes in one answer than a few frames: noise that never ends. */
 const NOISE_BYTES = 1_024;
 
@@ -214,7 +217,7 @@ async function receive(options: {
   const { unitId, request, turn, clock } = options;
   const endMs = clock.monotonicMs() + options.withinMs;
   let receivedBytes = 0;
-  const pieceMs = gapMs(turn.settings) + ADAPTER_LATENCY_MS;
+  const pieceMs = gapMs(turn.settings) + PIECE_MS;
   let begun: Buffer = Buffer.alloc(0);
   for (;;) {
     const remainingMs = endMs - clock.monotonicMs();

@@ -180,6 +180,16 @@ describe('Modbus RTU', () => {
     assert.deepEqual(await ask(1), { ok: true, values: [7] });
   });
 
+  test('waits for the rest of an answer as long as adapters and a busy machine keep it', async () => {
+    const { ask, device, clock } = line();
+    const answer = encodeRtuFrame(1, Buffer.from('03020007', 'hex'));
+    device.onWrite = () => {
+      for (const [index, from] of [0, 3, 6].entries())
+        clock.setTimer(10 + index * 45, () => device.say(answer.subarray(from, from + 3)));
+    };
+    assert.deepEqual(await ask(1), { ok: true, values: [7] });
+  });
+
   test('does not take the late answer to an earlier read for the next one', async () => {
     const { ask, device, clock } = line();
     device.onWrite = () => {
