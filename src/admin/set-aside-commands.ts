@@ -69,7 +69,7 @@ const isDamagedHistory = (name: string): boolean => name.startsWith('history.db.
 function found(dataDir: string): Found[] {
   const databases = DATABASES.flatMap((name) => setAsideOf(join(dataDir, name))).map((aside): Found => ({
     name: aside.path.slice(join(dataDir, '/').length),
-    what: aside.kind === 'damaged' ? 'damaged' : 'of another site',
+    what: aside.kind === 'damaged' ? 'damaged' : 'of another site or version',
     sizeBytes: aside.sizeBytes,
     writtenAtMs: aside.writtenAtMs,
     remove: () => void removeSetAside(aside),

@@ -1,10 +1,12 @@
-/** Files of the history that somebody removed: the gateway goes on without them, and says so. */
+/** A history that somebody removed, or that only a newer version reads: the gateway goes on without it, and says so. */
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import BetterSqlite3 from 'better-sqlite3';
+import { readMigrations } from '../../src/platform/sqlite/index.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
-import { temporaryFolder } from '../support/workspace.ts';
+import { MIGRATIONS_DIR, temporaryFolder } from '../support/workspace.ts';
 
 const SENTENCE = 'history is missing beside state.db, a new one is begun';
 
@@ -65,4 +67,44 @@ test('history.db and the journal that are gone are named by an alert, until a pe
   rmSync(join(gateway.dataDir, 'history-missing.json'));
   await gateway.restart();
   assert.equal((await alerts(gateway)).includes('history_missing'), false);
+});
+
+test('a history of a newer version stops no control, is named by an alert, and comes back with that version', async (t) => {
+  const gateway = await startTestGateway(t);
+  const battery = await gateway.provision('Battery');
+  await battery.connect();
+  await battery.log('of the newer version', { persist: true });
+  await battery.telemetry({ battery_soc: 41 });
+  await gateway.stop();
+  const schemaTo = (name: string, schema: number): void => {
+    const handle = new BetterSqlite3(join(gateway.dataDir, name));
+    handle.pragma(`user_version = ${schema}`);
+    handle.close();
+  };
+  const logs = async (): Promise<string[]> => {
+    const { logs: entries } = await gateway.ok(
+      'USER',
+      'GET',
+      '/v3/devices/battery/logs?retention=PERSISTENT',
+    );
+    return (entries as { message: string }[]).map(({ message }) => message);
+  };
+  schemaTo('history.db', 999);
+  await gateway.restart();
+  assert.deepEqual(await logs(), []);
+  await battery.connect();
+  await battery.log('meanwhile', { persist: true });
+  assert.deepEqual(await logs(), ['meanwhile']);
+  assert.equal((await alerts(gateway)).includes('history_of_other_site'), true);
+
+  await gateway.stop();
+  const known = readMigrations(join(MIGRATIONS_DIR, 'history')).length;
+  schemaTo('history.db.of-schema-999', known);
+  for (const name of ['history.db', 'telemetry-journal'])
+    renameSync(
+      join(gateway.dataDir, `${name}.of-schema-999`),
+      join(gateway.dataDir, `${name}.of-schema-${known}`),
+    );
+  await gateway.restart();
+  assert.deepEqual(await logs(), ['of the newer version']);
 });

@@ -11,10 +11,18 @@ import { type Clock, nextTurn, type Timer } from '../clock/index.ts';
 import { makePrivateFolder, readPrivateFile, writePrivateFile } from '../files/index.ts';
 import { isDamage } from './damage.ts';
 import { type Database, openDatabase, type OpenOptions } from './database.ts';
-import { NewerDatabaseError } from './migrations.ts';
+import { NewerDatabaseError, readMigrations } from './migrations.ts';
 import { LastingStatement } from './lasting-statement.ts';
 import { createOrm, type Orm } from './orm.ts';
-import { foreignPath, freeName, isNameOfDamaged, setAside, setAsideOf } from './set-aside.ts';
+import {
+  foreignPath,
+  freeName,
+  isNameOfDamaged,
+  nameOfNewer,
+  newestOfNewer,
+  setAside,
+  setAsideOf,
+} from './set-aside.ts';
 import { Salvage } from './salvage.ts';
 
 /** Somebody with a connection of its own to the same file, such as a thread. */
@@ -74,14 +82,10 @@ export class DegradableDatabase implements SqlDatabase {
     this.#clock = options.clock;
   }
 
-  /**
-   * Opens it, or keeps trying. What belongs to another owner is moved away first, what is ours comes back.
-   * @throws NewerDatabaseError: this program is not the one that the data belongs to, and trying again does not help
-   */
+  /** Opens it, or keeps trying. What belongs to another owner or a newer version is moved away first, and comes back. */
   open(owner: Owner): void {
     this.#owner = owner;
     this.#tryToOpen();
-    if (this.#failure instanceof NewerDatabaseError) throw this.#failure;
   }
 
   /** Why it cannot be used now; undefined when it can. */
@@ -235,15 +239,27 @@ export class DegradableDatabase implements SqlDatabase {
 
   /** Another owner's data is never mixed with ours: it moves away, and comes back with its owner. */
   #openOwned(): Database {
-    const { log, companions } = this.#options;
+    const { log, migrationsDir } = this.#options;
     const owner = this.#owner as Owner;
-    const paths = [this.path, ...companions];
+    const newer = newestOfNewer(this.path, readMigrations(migrationsDir).length);
+    if (newer !== undefined) {
+      // It is about what was there meanwhile.
+      rmSync(this.path + SALVAGE_MARK, { force: true });
+      this.#takeBack(newer);
+    }
     const isMissing = !existsSync(this.path);
-    if (isMissing && existsSync(foreignPath(this.path, owner.id))) {
-      for (const path of paths) move(foreignPath(path, owner.id), path);
-      log.info('history of this site was taken back', { site_id: owner.id });
-    } else if (isMissing) this.#moveStrays();
-    const database = openDatabase({ ...this.#options, isFirst: true });
+    const own = foreignPath(this.path, owner.id);
+    if (isMissing && existsSync(own)) this.#takeBack(own);
+    else if (isMissing) this.#moveStrays();
+    let database: Database;
+    try {
+      database = openDatabase({ ...this.#options, isFirst: true });
+    } catch (error) {
+      if (!(error instanceof NewerDatabaseError)) throw error;
+      this.#moveAway(nameOfNewer(error.found));
+      log.error('history of a newer version was set aside, it comes back with that version', { error });
+      return this.#openOwned();
+    }
     let found: string | undefined;
     try {
       if (isMissing) this.#salvageFirst(database);
@@ -255,14 +271,34 @@ export class DegradableDatabase implements SqlDatabase {
       throw error;
     }
     database.close();
-    // What is still to be taken over is of that site, too, and stays where it was set aside.
-    rmSync(this.path + SALVAGE_MARK, { force: true });
-    for (const path of paths) move(path, freeName(foreignPath(path, found)));
+    this.#moveAway(found);
     log.error('history of another site was set aside, it comes back with that site', {
       site_id: found,
       aside: foreignPath(this.path, found),
     });
     return this.#openOwned();
+  }
+
+  /** The database last: wherever the power is cut, the next opening goes on with what is missing. */
+  get #parts(): string[] {
+    return [...this.#options.companions, this.path];
+  }
+
+  /** What is still to be taken over belongs to it, too, and stays where it was set aside. */
+  #moveAway(name: string): void {
+    rmSync(this.path + SALVAGE_MARK, { force: true });
+    for (const path of this.#parts) move(path, freeName(foreignPath(path, name)));
+  }
+
+  /** What was set aside takes its place again; what is there is set aside as ours. */
+  #takeBack(aside: string): void {
+    const suffix = aside.slice(this.path.length);
+    for (const path of this.#parts) {
+      if (!existsSync(path + suffix)) continue;
+      move(path, freeName(foreignPath(path, (this.#owner as Owner).id)));
+      move(path + suffix, path);
+    }
+    this.#options.log.info('history that was set aside was taken back', { from: aside });
   }
 
   /** The power was cut while the file was set aside: its log must not be read into a new file. */

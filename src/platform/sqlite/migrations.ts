@@ -32,11 +32,14 @@ export interface MigrationOptions {
 
 export class NewerDatabaseError extends UnrecoverableError {
   override name = 'NewerDatabaseError';
+  /** Its schema. */
+  readonly found: number;
   constructor(path: string, found: number, known: number) {
     super(
       `${path} was written by a newer version (schema ${found}, this program knows ${known}); ` +
         'install that version or restore a backup',
     );
+    this.found = found;
   }
 }
 

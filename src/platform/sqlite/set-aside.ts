@@ -1,6 +1,6 @@
 /**
- * A database file that is damaged, or is that of another site, is never deleted at once: it is renamed, for a person to
- * look at.
+ * A database file that is damaged, of another site or of a newer version is never deleted at once: it is renamed, for a
+ * person to look at.
  */
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -19,11 +19,25 @@ export interface SetAside {
 
 const DAMAGED = '.damaged-';
 const FOREIGN = '.of-';
+const NEWER = 'schema-';
 const COMPANIONS = ['-wal', '-shm'];
 
 /** Where a database, or a folder beside it, of another site lies. */
 export function foreignPath(path: string, siteId: string): string {
   return path + FOREIGN + siteId;
+}
+
+/** In the place of a site: it is of whatever site, in a form that only a newer version reads. */
+export function nameOfNewer(schema: number): string {
+  return `${NEWER}${schema}`;
+}
+
+/** Where the one of a newer version lies that a program of this schema can read; the one that was written last. */
+export function newestOfNewer(path: string, schema: number): string | undefined {
+  const start = path + FOREIGN + NEWER;
+  const isReadable = (found: string): boolean =>
+    found.startsWith(start) && Number.parseInt(found.slice(start.length), 10) <= schema;
+  return setAsideOf(path).findLast((found) => isReadable(found.path))?.path;
 }
 
 /** What is there already is not written over. */

@@ -1,4 +1,4 @@
-/** A database that the gateway can do without: not there, not readable, damaged, of another site. */
+/** A database that the gateway can do without: not there, not readable, damaged, of another site or a newer version. */
 import assert from 'node:assert/strict';
 import {
   closeSync,
@@ -8,6 +8,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmdirSync,
   rmSync,
   statSync,
@@ -147,6 +148,81 @@ describe('a database that the gateway can do without', () => {
     assert.deepEqual(again.texts(), ['of a']);
     assert.equal(existsSync(join(journal, 'of-a')), true);
     assert.deepEqual(again.database.setAsideNames().foreign, ['history.db.of-b']);
+  });
+
+  const schemaTo = (path: string, change: (schema: number) => number): void => {
+    const handle = new BetterSqlite3(path);
+    const schema = handle.pragma('user_version', { simple: true }) as number;
+    handle.pragma(`user_version = ${change(schema)}`);
+    handle.close();
+  };
+  const addMigration = (folder: string): void =>
+    writeFileSync(join(folder, 'migrations', '0002_second.sql'), 'CREATE TABLE more (id INTEGER) STRICT;');
+
+  test('of a newer version is set aside with what belongs to it, and comes back with that version', (t) => {
+    const first = bench(t);
+    const journal = join(first.folder, 'journal');
+    mkdirSync(journal);
+    writeFileSync(join(journal, 'of-newer'), '');
+    first.open('a');
+    first.add('of the newer');
+    first.close();
+    schemaTo(first.path, () => 2);
+
+    const older = bench(t, first.folder);
+    older.open('a');
+    assert.deepEqual([older.texts(), older.database.failure], [[], undefined]);
+    assert.equal(existsSync(join(journal, 'of-newer')), false);
+    assert.deepEqual(older.database.setAsideNames().foreign, ['history.db.of-schema-2']);
+    assert.ok(
+      older.lines.some(({ message }) => message.startsWith('history of a newer version was set aside')),
+    );
+    older.add('meanwhile');
+    older.close();
+    const stillOlder = bench(t, first.folder);
+    stillOlder.open('a');
+    assert.deepEqual(stillOlder.texts(), ['meanwhile']);
+    stillOlder.close();
+
+    addMigration(first.folder);
+    const newer = bench(t, first.folder);
+    newer.open('a');
+    assert.deepEqual(newer.texts(), ['of the newer']);
+    assert.equal(existsSync(join(journal, 'of-newer')), true);
+    assert.deepEqual(newer.database.setAsideNames().foreign, ['history.db.of-a']);
+  });
+
+  test('of a newer version and of another site goes to that site when it can be read', (t) => {
+    const first = bench(t);
+    first.open('b');
+    first.add('of b');
+    first.close();
+    schemaTo(first.path, () => 2);
+    const older = bench(t, first.folder);
+    older.open('a');
+    older.add('of a');
+    older.close();
+    addMigration(first.folder);
+    const newer = bench(t, first.folder);
+    newer.open('a');
+    assert.deepEqual(newer.texts(), ['of a']);
+    assert.deepEqual(newer.database.setAsideNames().foreign, ['history.db.of-b']);
+  });
+
+  test('whose taking back the power cut off is taken back by the next opening', (t) => {
+    const first = bench(t);
+    const journal = join(first.folder, 'journal');
+    mkdirSync(journal);
+    first.open('a');
+    first.add('of a');
+    first.close();
+    renameSync(first.path, `${first.path}.of-a`);
+    // Moved already.
+    writeFileSync(join(journal, 'of-a'), '');
+    const again = bench(t, first.folder);
+    again.open('a');
+    assert.deepEqual(again.texts(), ['of a']);
+    assert.equal(existsSync(join(journal, 'of-a')), true);
   });
 
   test('of another site brings nothing over of what is still to be taken over of that', (t) => {

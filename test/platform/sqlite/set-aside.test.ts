@@ -3,10 +3,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
-import BetterSqlite3 from 'better-sqlite3';
 import {
   DegradableDatabase,
-  NewerDatabaseError,
   removeSetAside,
   setAside,
   setAsideOf,
@@ -50,16 +48,6 @@ const tables = (database: DegradableDatabase): number =>
   database.prepare<[], { count: number }>('SELECT count(*) AS count FROM sqlite_schema').get()?.count ?? 0;
 
 describe('a database is not set aside', () => {
-  test('when it is of a newer version: it is refused', (t) => {
-    const { path, open, aside } = world(t);
-    open().close();
-    const handle = new BetterSqlite3(path);
-    handle.pragma('user_version = 999');
-    handle.close();
-    assert.throws(open, NewerDatabaseError);
-    assert.deepEqual(aside(), []);
-  });
-
   test('when it is good', (t) => {
     const { open, aside, errors } = world(t);
     open().close();
