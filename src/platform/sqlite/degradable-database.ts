@@ -11,9 +11,11 @@ import { type Clock, nextTurn, type Timer } from '../clock/index.ts';
 import { makePrivateFolder, readPrivateFile, writePrivateFile } from '../files/index.ts';
 import { isDamage } from './damage.ts';
 import { type Database, openDatabase, type OpenOptions } from './database.ts';
+import { diskFails } from './disk-fault.ts';
 import { NewerDatabaseError, readMigrations } from './migrations.ts';
 import { LastingStatement } from './lasting-statement.ts';
 import { createOrm, type Orm } from './orm.ts';
+import { failsToRead } from './read-fault.ts';
 import {
   foreignPath,
   freeName,
@@ -47,6 +49,8 @@ interface DegradableOptions extends OpenOptions {
   computed?: readonly string[];
   /** Files and folders that belong to the database and are moved with it when it is another owner's. */
   companions: readonly string[];
+  /** Whether the disk below cannot be read now. Default: looks. */
+  failsToRead?: (path: string) => boolean;
 }
 
 /** G: an owner of the box who made room or mended permissions is noticed soon. */
@@ -216,6 +220,8 @@ export class DegradableDatabase implements SqlDatabase {
     for (const user of this.#users) await user.release();
     this.#letGo();
     if (this.#isClosed) return;
+    // It is whole when the disk is well again.
+    if ((this.#options.failsToRead ?? failsToRead)(this.path)) throw diskFails(error);
     if (existsSync(this.path)) {
       // The mark first: wherever the power is cut, the next opening knows what to take over.
       const aside = setAside(this.path, this.#clock, (named) =>

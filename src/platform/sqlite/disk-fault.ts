@@ -9,7 +9,8 @@ const FAILING = 'The disk fails now, so this cannot be stored or read. Check it.
 const FAULTS: [code: RegExp, message: string][] = [
   [FULL_CODE, 'The disk is full, so this cannot be stored now. Make room on it.'],
   [/^SQLITE_READONLY|^EROFS$/, 'The disk is read-only now, so nothing can be stored. Check it.'],
-  [/^SQLITE_IOERR|^SQLITE_CANTOPEN|^EIO$/, FAILING],
+  // A page that the disk does not give is told as damage.
+  [/^SQLITE_IOERR|^SQLITE_CANTOPEN|^SQLITE_CORRUPT|^EIO$/, FAILING],
 ];
 
 /** The error itself unless it says that the disk takes no data; then `unavailable` with the error as cause. */
@@ -19,7 +20,7 @@ export function asDiskFault(error: unknown): unknown {
 }
 
 /** Data that was written is not certain to be on the disk. */
-export const diskFails = (): GatewayError => unavailable(FAILING);
+export const diskFails = (cause?: unknown): GatewayError => unavailable(FAILING, { cause });
 
 /** What the disk refuses, as a sentence; undefined for other errors. */
 function diskFaultOf(error: unknown): string | undefined {

@@ -12,8 +12,10 @@ import { formatTimestamp } from '../../lib/timestamp.ts';
 import { readNote, requireUsableFile, syncFile, syncFolder, writePrivateFile } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
 import { isDamage, judgeCopy } from './damage.ts';
-import { type Database, openDatabase, type OpenOptions } from './database.ts';
+import { Database, openDatabase, type OpenOptions } from './database.ts';
+import { diskFails } from './disk-fault.ts';
 import { localCopies, type LocalCopy } from './local-copies.ts';
+import { failsToRead } from './read-fault.ts';
 import { removeSetAside, setAside, setAsideOf } from './set-aside.ts';
 
 /** What happened to state.db, for a person to know for some days. */
@@ -31,11 +33,19 @@ interface StateRecovery {
 const NOTE = 'state-recovery.json';
 const TOLD_INTERVAL_MS = 3_600_000;
 
-type Rename = (from: string, to: string) => void;
+interface Disk {
+  rename: (from: string, to: string) => void;
+  failsToRead: (path: string) => boolean;
+}
 
-/** @throws UnrecoverableError naming file and remedy when neither state.db nor a copy of it can be used */
-export function openState(given: OpenOptions & { backupDir: string }, rename: Rename = renameSync): Database {
-  const options = { ...given, rename, isFirst: true };
+type StateOptions = OpenOptions & Disk & { backupDir: string };
+
+/**
+ * @throws UnrecoverableError naming file and remedy when neither state.db nor a copy of it can be used; GatewayError
+ * unavailable when the disk cannot be read now: it may be well at the next start
+ */
+export function openState(given: OpenOptions & { backupDir: string }, disk: Partial<Disk> = {}): Database {
+  const options: StateOptions = { rename: renameSync, failsToRead, ...disk, ...given, isFirst: true };
   const { path, log } = options;
   for (const suffix of ['', '-wal', '-shm']) requireUsableFile(path + suffix);
   if (isMissing(path)) {
@@ -43,13 +53,8 @@ export function openState(given: OpenOptions & { backupDir: string }, rename: Re
     removeEmpty(path);
     return openDatabase(options);
   }
-  let damage: unknown;
-  try {
-    return openDatabase({ ...options, isChecked: true });
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    damage = error;
-  }
+  const damage = openOrDamage(options);
+  if (damage instanceof Database) return damage;
   log.error('state.db is damaged', { path, error: damage });
   if (recover(options, 'damaged')) return openDatabase(options);
   throw new UnrecoverableError(
@@ -58,6 +63,20 @@ export function openState(given: OpenOptions & { backupDir: string }, rename: Re
       `one, move ${path} away.`,
     { cause: damage },
   );
+}
+
+/** What looks like damage once, and not when it is looked for again, was a read that failed. */
+function openOrDamage(options: StateOptions): Database | Error {
+  let damage: Error | undefined;
+  for (let look = 0; look < 2; look++)
+    try {
+      return openDatabase({ ...options, isChecked: true });
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      damage = error as Error;
+      if (options.failsToRead(options.path)) throw diskFails(damage);
+    }
+  return damage as Error;
 }
 
 /** The last recovery, as long as its note is there; one that cannot be read is told. */
@@ -91,10 +110,7 @@ function removeEmpty(path: string): void {
 }
 
 /** Puts the newest good copy in its place; false when there is none, and nothing has changed then. */
-function recover(
-  options: OpenOptions & { backupDir: string; rename: Rename },
-  reason: StateRecovery['reason'],
-): boolean {
+function recover(options: StateOptions, reason: StateRecovery['reason']): boolean {
   const { path, clock, log, rename } = options;
   const copy = newestGood(options);
   if (!copy) return false;
@@ -121,16 +137,13 @@ function recover(
 }
 
 /** @throws Error when none is good and one could not be read: it may be good, so that nothing is begun beside it */
-function newestGood({
-  backupDir,
-  migrationsDir,
-  log,
-}: Pick<OpenOptions, 'migrationsDir' | 'log'> & { backupDir: string }): LocalCopy | undefined {
+function newestGood({ backupDir, migrationsDir, log, failsToRead }: StateOptions): LocalCopy | undefined {
   let failure: { error: unknown } | undefined;
   for (const copy of localCopies(backupDir)) {
     try {
       const fault = judgeCopy(copy.path, migrationsDir);
       if (fault === undefined) return copy;
+      if (failsToRead(copy.path)) throw diskFails();
       log.warn('a local copy cannot be used', { copy: copy.path, fault });
     } catch (error) {
       failure ??= { error };

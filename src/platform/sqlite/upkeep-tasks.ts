@@ -4,6 +4,7 @@ import './native.ts';
 import { damageOf, isDamage } from './damage.ts';
 import type { Database } from './database.ts';
 import { type CopyTask, makeCopy } from './local-copies.ts';
+import { failsToRead } from './read-fault.ts';
 
 export type UpkeepTask =
   | { kind: 'checkpoint'; path: string }
@@ -32,9 +33,9 @@ export function runUpkeep(task: UpkeepTask): UpkeepResult {
       });
     return {};
   } catch (error) {
-    // A read that failed once is no damage yet.
+    // A read that failed once is no damage yet, nor is a disk that cannot be read now.
     const damage = isDamage(error) ? damageOf(task.path) : undefined;
-    if (damage === undefined) throw error;
+    if (damage === undefined || failsToRead(task.path)) throw error;
     return { damage };
   }
 }

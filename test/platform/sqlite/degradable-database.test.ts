@@ -51,7 +51,7 @@ const ownerOf = (id: string): Owner => ({
     void database.prepare<[string]>(`INSERT OR REPLACE INTO fact VALUES ('site', ?)`).run(value),
 });
 
-function bench(t: TestContext, folder = temporaryFolder(t)): Bench {
+function bench(t: TestContext, folder = temporaryFolder(t), failsToRead?: (path: string) => boolean): Bench {
   const migrationsDir = join(folder, 'migrations');
   mkdirSync(migrationsDir, { recursive: true });
   writeFileSync(
@@ -71,6 +71,7 @@ function bench(t: TestContext, folder = temporaryFolder(t)): Bench {
     log,
     salvageLater: ['entry', 'cell'],
     companions: [join(folder, 'journal')],
+    ...(failsToRead && { failsToRead }),
   });
   const insert = database.prepare<[string]>('INSERT INTO entry (text) VALUES (?)');
   const all = database.prepare<[], string>('SELECT text FROM entry ORDER BY id').pluck();
@@ -239,6 +240,30 @@ describe('a database that the gateway can do without', () => {
       damaged: ['history.db.damaged-7'],
       foreign: ['history.db.of-a'],
     });
+  });
+
+  test('on a disk that cannot be read now stays where it is, and is used again once it can be', async (t) => {
+    const first = bench(t);
+    first.open('a');
+    first.add('kept');
+    first.close();
+    const whole = readFileSync(first.path);
+    overwrite(first.path, rootOf(first.path, 'entry'));
+    let fails = true;
+    const { database, open, texts, clock } = bench(t, first.folder, () => fails);
+    open('a');
+    assert.throws(texts, { code: 'unavailable' });
+    await clock.advance(20_000);
+    assert.throws(texts, { code: 'unavailable' });
+    assert.deepEqual(database.setAsideNames(), { damaged: [], foreign: [] });
+    writeFileSync(first.path, whole);
+    fails = false;
+    await until(async () => {
+      await clock.advance(5_000);
+      return database.failure === undefined && database.isOpen;
+    });
+    assert.deepEqual(texts(), ['kept']);
+    assert.deepEqual(database.setAsideNames(), { damaged: [], foreign: [] });
   });
 
   test('that turns out to be damaged is set aside; everybody lets go of it first', async (t) => {

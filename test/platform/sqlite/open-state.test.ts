@@ -1,6 +1,6 @@
 /** state.db comes back from its newest good copy, and a person is told, whenever the power is cut. */
 import assert from 'node:assert/strict';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { lastRecovery, openState } from '../../../src/platform/sqlite/index.ts';
@@ -17,14 +17,22 @@ function damaged(t: TestContext) {
   const { log, lines } = recordingLog(clock);
   const path = join(folder, 'state.db');
   const backupDir = join(folder, 'backups');
-  const open = (rename?: (from: string, to: string) => void) =>
-    openState({ path, migrationsDir, backupDir, clock, log }, rename);
+  const open = (disk: Parameters<typeof openState>[1] = {}) =>
+    openState({ path, migrationsDir, backupDir, clock, log }, disk);
   mkdirSync(backupDir);
   const state = open();
   state.prepare('VACUUM INTO ?').run(join(backupDir, 'state-hourly-000001-5.db'));
   state.close();
+  const good = readFileSync(path);
   writeFileSync(path, 'no database. '.repeat(1_000));
-  return { folder, lines, open, recovery: () => lastRecovery(folder, log) };
+  return {
+    folder,
+    lines,
+    open,
+    recovery: () => lastRecovery(folder, log),
+    /** What was read as damage is there again. */
+    isWell: () => writeFileSync(path, good),
+  };
 }
 
 describe('the note of a recovery of state.db', () => {
@@ -33,7 +41,7 @@ describe('the note of a recovery of state.db', () => {
     const cut = (): void => {
       throw new Error('power cut');
     };
-    assert.throws(() => open(cut), /power cut/);
+    assert.throws(() => open({ rename: cut }), /power cut/);
     assert.equal(recovery()?.reason, 'damaged');
     open().close();
     assert.match(recovery()?.copy ?? '', /state-hourly-000001-5\.db$/);
@@ -52,6 +60,40 @@ describe('the note of a recovery of state.db', () => {
     ]);
     rmSync(note, { recursive: true });
     assert.equal(recovery(), undefined);
+  });
+});
+
+describe('a disk that cannot be read', () => {
+  test('is no damage of state.db: nothing takes its place, and a later start tries again', (t) => {
+    const { folder, open, recovery, isWell } = damaged(t);
+    const failing = { failsToRead: () => true };
+    assert.throws(() => open(failing), { code: 'unavailable' });
+    assert.equal(recovery(), undefined);
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.includes('.damaged-')),
+      [],
+    );
+    isWell();
+    open().close();
+    assert.equal(recovery(), undefined);
+  });
+
+  test('once is none either: what is found damaged is looked at again', (t) => {
+    const { open, recovery, isWell } = damaged(t);
+    const failedOnce = {
+      failsToRead: () => {
+        isWell();
+        return false;
+      },
+    };
+    open(failedOnce).close();
+    assert.equal(recovery(), undefined);
+  });
+
+  test('is no damage of a local copy: a person is not asked for a backup', (t) => {
+    const { folder, open } = damaged(t);
+    writeFileSync(join(folder, 'backups', 'state-hourly-000001-5.db'), 'not given now');
+    assert.throws(() => open({ failsToRead: (path) => path.includes('hourly') }), { code: 'unavailable' });
   });
 });
 
