@@ -104,16 +104,19 @@ export class Calls {
     return { run, untilMs, isWaiting: () => !life.isOver && clock.monotonicMs() < untilMs };
   }
 
-  async #modbus({ isWaiting }: Asker, call: ThreadCall & { kind: 'modbus' }): Promise<CallResult> {
+  async #modbus({ untilMs, isWaiting }: Asker, call: ThreadCall & { kind: 'modbus' }): Promise<CallResult> {
     const client = this.#bus.modbus(call.uri);
     if (typeof client === 'string') return fault(client, 3);
-    const answer = await client.request(call.unitId, call.request, call.timeoutMs, isWaiting);
+    const { clock, limits } = this.#options;
+    const timeoutMs = Math.min(call.timeoutMs ?? limits.requestMs, untilMs - clock.monotonicMs());
+    const answer = await client.request(call.unitId, call.request, timeoutMs, isWaiting);
     if (answer.ok) return { kind: 'values', values: answer.values };
     return fault(faultText(answer.fault), faultNumber(answer.fault));
   }
 
   async #serial(asker: Asker, name: string, operation: SerialOperation): Promise<CallResult> {
-    const { run, isWaiting } = asker;
+    const { run, untilMs, isWaiting } = asker;
+    const { clock, limits } = this.#options;
     const port = this.#bus.serialPort(name);
     if (port === undefined) return fault(`hardware port "${name}" is not available on this module`, 5);
     const key = `${run} ${name}`;
@@ -129,8 +132,11 @@ export class Calls {
           holding?.release();
           return { kind: 'done' };
         default:
-          if (holding) return await operate(holding.turn, operation, this.#options.limits);
-          return await port.inTurn((turn) => operate(turn, operation, this.#options.limits), isWaiting);
+          if (holding) return await operate(holding.turn, operation, limits, untilMs - clock.monotonicMs());
+          return await port.inTurn(
+            (turn) => operate(turn, operation, limits, untilMs - clock.monotonicMs()),
+            isWaiting,
+          );
       }
     } catch (error) {
       if (!(error instanceof SerialFault)) throw error;
@@ -177,19 +183,23 @@ function fault(text: string, number: number): CallResult & { fault: CallFault } 
 
 type RawOperation = Exclude<SerialOperation, { do: 'configure' | 'acquire' | 'release' }>;
 
+/** `restMs`: after it the call is given up, and what it still read would be missing to others. */
 async function operate(
   turn: SerialTurn,
   operation: RawOperation,
   limits: Limits['field'],
+  restMs: DurationMs,
 ): Promise<CallResult> {
+  const within = (timeoutMs: DurationMs): DurationMs =>
+    timeoutMs > 0 ? Math.max(0, Math.min(timeoutMs, limits.requestMsMax, restMs)) : 0;
   switch (operation.do) {
     case 'read': {
       const count = Math.min(operation.countMax, limits.serialBufferBytes);
-      return { kind: 'bytes', bytes: await turn.read(count, within(operation.timeoutMs, limits)) };
+      return { kind: 'bytes', bytes: await turn.read(count, within(operation.timeoutMs)) };
     }
     case 'receive': {
       const chunks: Buffer[] = [];
-      let waitMs = within(operation.timeoutMs, limits);
+      let waitMs = within(operation.timeoutMs);
       for (let sizeBytes = 0; sizeBytes < limits.serialBufferBytes; waitMs = silenceMs(turn)) {
         const chunk = (await turn.next(waitMs)) ?? (await turn.next(LOOK_AGAIN_MS));
         if (chunk === undefined) break;
@@ -207,8 +217,4 @@ async function operate(
       turn.flush();
       return { kind: 'done' };
   }
-}
-
-function within(timeoutMs: DurationMs, limits: Limits['field']): number {
-  return Math.max(0, Math.min(timeoutMs, limits.requestMsMax));
 }

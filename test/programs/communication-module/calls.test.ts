@@ -190,6 +190,42 @@ describe('a call of a script', () => {
     assert.equal(textOf(await serial(1, { do: 'acquire' })), 'done');
   });
 
+  test('reads no longer than its call goes on: what comes then is for others', async () => {
+    for (const operation of [
+      { do: 'read', countMax: 1, timeoutMs: 60_000 },
+      { do: 'receive', timeoutMs: 60_000 },
+    ] as const) {
+      const { serial, device, calls, clock } = setUp();
+      const untilMs = clock.monotonicMs() + 5_000;
+      const call = { kind: 'serial', port: 'rs485', operation, remainingMs: 5_000 } as const;
+      assert.equal(textOf(await played(clock, calls.carryOut(1, call))), '1 timeout');
+      assert.ok(clock.monotonicMs() < untilMs + 1_000, operation.do);
+      device.say(Buffer.from('x'));
+      assert.equal(textOf(await serial(2, { do: 'read', countMax: 1, timeoutMs: 100 })), 'x');
+    }
+  });
+
+  test('does not wait for a time that is no number', async () => {
+    const { serial } = setUp();
+    const said = await serial(1, { do: 'read', countMax: 1, timeoutMs: Number.NaN });
+    assert.equal(textOf(said), '1 timeout');
+  });
+
+  test('has a unit waited for no longer than its call goes on', async () => {
+    const { calls, clock } = setUp();
+    const beginMs = clock.monotonicMs();
+    const silent = {
+      kind: 'modbus',
+      uri: 'port://rs485',
+      unitId: 1,
+      request: { kind: 'read_holdings', start: 0, count: 1 },
+      timeoutMs: 60_000,
+      remainingMs: 5_000,
+    } as const;
+    assert.equal(textOf(await played(clock, calls.carryOut(1, silent))), '1 timeout');
+    assert.ok(clock.monotonicMs() - beginMs < 6_000);
+  });
+
   test('sends nothing when its turn comes after the call was given up, or its script is over', async () => {
     const { serial, device, calls, clock } = setUp();
     await serial(1, { do: 'acquire' });
