@@ -221,11 +221,16 @@ export function writableJson(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, writableJson(item)]));
 }
 
-/** JSON.parse for what is only handed on: written again, integers beyond 2^53 have all their digits. @throws SyntaxError */
+/**
+ * JSON.parse for what is only handed on: written again, integers beyond 2^53 have all their digits, and half a surrogate
+ * pair, at which strict readers give the whole message up, is U+FFFD. @throws SyntaxError
+ */
 export function parseWritableJson(text: string): unknown {
-  return LONG_INTEGER.test(text) ? writableJson(parseExactJson(text)) : JSON.parse(text);
+  if (!LONG_INTEGER.test(text) && !SURROGATE.test(text)) return JSON.parse(text);
+  return writableJson(readJson(text, { ...PLAIN_JSON, exact: true, wellFormed: true }));
 }
 
+const SURROGATE = /\\u[dD][89a-fA-F]/;
 const LONG_INTEGER = /\d{16}/;
 
 /**

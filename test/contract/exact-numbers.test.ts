@@ -97,6 +97,19 @@ test('they do not let a body nest deeper than any other', async () => {
   assert.equal(refusal(await gateway().call('USER', 'POST', EXECUTE, deep)), '400 invalid_body');
 });
 
+test('half a surrogate pair, which no UTF-8 holds, reaches the device as U+FFFD, a whole one as it is', async () => {
+  const given = String.raw`{"plan":{"half \ud83d":"\ude00","whole":"\ud83d\ude00"}}`;
+  const plan = '"plan":{"half \ufffd":"\ufffd","whole":"\u{1f600}"}';
+  requests.length = 0;
+  for (const text of [
+    await said('POST', EXECUTE, `{"name":"store","arguments":${given}}`),
+    await said('PATCH', CONFIGURATION, `{"set":${given}}`),
+  ])
+    assert.ok(text.includes(plan), text);
+  await until(() => requests.length === 2);
+  for (const text of requests) assert.ok(text.includes(plan), text);
+});
+
 test('they are kept as configuration, shown, and told to the device, also after a restart', async () => {
   const values = `{"number":${LARGE},"plan":{"id":${LARGEST},"ids":[-${LARGE}]}}`;
   const changed = await said('PATCH', CONFIGURATION, `{"set":${values}}`);
