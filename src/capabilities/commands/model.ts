@@ -60,6 +60,8 @@ export type Input =
   | 'published'
   /** No session was there any more when the request was published: nothing was sent. */
   | 'unreached'
+  /** Nothing was sent, but the execution is on disk and stays. */
+  | 'not_sent'
   /** Publishing failed; whether the device got the request is not known. */
   | 'send_failed'
   /** Nothing was heard for the timeout. */
@@ -71,6 +73,7 @@ export type Input =
 export const INPUTS: readonly Input[] = [
   'published',
   'unreached',
+  'not_sent',
   'send_failed',
   'STARTED',
   'IN_PROGRESS',
@@ -100,6 +103,7 @@ const step = (next: Step['next'], ...add: Addition[]): Step => ({ next, add });
 const FROM_NEW: Record<Input, Step> = {
   published: step('IN_PROGRESS', 'started'),
   unreached: step('removed'),
+  not_sent: step('ERROR', 'failure'),
   send_failed: step('ERROR', 'failure'),
   STARTED: step('IN_PROGRESS', 'given'),
   IN_PROGRESS: step('IN_PROGRESS', 'started', 'given'),
@@ -113,6 +117,7 @@ const FROM_NEW: Record<Input, Step> = {
 const FROM_IN_PROGRESS: Record<Input, Step> = {
   published: step('IN_PROGRESS'),
   unreached: step('IN_PROGRESS'),
+  not_sent: step('IN_PROGRESS'),
   send_failed: step('IN_PROGRESS'),
   STARTED: step('IN_PROGRESS', 'given'),
   IN_PROGRESS: step('IN_PROGRESS', 'given'),
@@ -130,6 +135,7 @@ function fromEnd(state: OwnState): Record<Input, Step> {
   return {
     published: stay,
     unreached: stay,
+    not_sent: stay,
     send_failed: stay,
     STARTED: late,
     IN_PROGRESS: late,
@@ -162,8 +168,10 @@ export function failureMessage(input: Input, timeoutMs: DurationMs): string {
       return 'The gateway was restarted before the device answered.';
     case 'device_deleted':
       return 'The device was deleted.';
+    case 'not_sent':
+      return 'The request was not sent to the device.';
     default:
-      return 'The request could not be sent to the device.';
+      return 'Sending the request failed; it is not known whether the device has received it.';
   }
 }
 

@@ -232,7 +232,7 @@ function removeUnsent({ options, store, inFlight, buffer }: Parts, execution: Ex
     options.database.transaction(() => store.remove(execution.id));
   } catch (error) {
     options.log.warn('an unsent execution stays as an error', { execution_id: execution.id, error });
-    inFlight.apply(inFlight.watch(execution), 'send_failed');
+    inFlight.apply(inFlight.watch(execution), 'not_sent');
     buffer.storeSoon();
   }
 }

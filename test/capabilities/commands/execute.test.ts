@@ -288,18 +288,6 @@ describe('a command that is sent', () => {
     assert.equal(bench.sent.length, 1);
   });
 
-  test('ends as ERROR when publishing failed', async (t) => {
-    const bench = await startBench(t);
-    const device = bench.addDevice({ commands: COMMANDS });
-    bench.publish = () => Promise.reject(new Error('broken'));
-    const running = await bench.run(device, 'ping');
-    await bench.clock.advance(100);
-    const ended = await running.ended;
-    assert.equal(ended.state, 'ERROR');
-    assert.deepEqual(ended.response?.payload, { message: 'The request could not be sent to the device.' });
-    assert.deepEqual(bench.stored(running), ended);
-  });
-
   test('may be answered before its publication is reported', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: COMMANDS });

@@ -19,6 +19,7 @@ const ENDS: OwnState[] = ['SUCCESS', 'ERROR', 'TIMEOUT'];
 const NO_RESPONSE: Input[] = [
   'published',
   'unreached',
+  'not_sent',
   'send_failed',
   'silence',
   'restart',
@@ -28,6 +29,7 @@ const RESPONSES: Input[] = ['STARTED', 'IN_PROGRESS', 'SUCCEEDED', 'ERROR'];
 
 const ROWS: Row[] = [
   ['NEW', 'unreached', 'removed', []],
+  ['NEW', 'not_sent', 'ERROR', ['failure']],
   ['NEW', 'send_failed', 'ERROR', ['failure']],
   ['NEW', 'published', 'IN_PROGRESS', ['started']],
   ['NEW', 'STARTED', 'IN_PROGRESS', ['given']],
@@ -38,6 +40,7 @@ const ROWS: Row[] = [
   ['NEW', 'restart', 'TIMEOUT', ['failure']],
   ['NEW', 'device_deleted', 'ERROR', ['failure']],
   ['IN_PROGRESS', 'unreached', 'IN_PROGRESS', []],
+  ['IN_PROGRESS', 'not_sent', 'IN_PROGRESS', []],
   ['IN_PROGRESS', 'send_failed', 'IN_PROGRESS', []],
   ['IN_PROGRESS', 'published', 'IN_PROGRESS', []],
   ['IN_PROGRESS', 'STARTED', 'IN_PROGRESS', ['given']],
@@ -73,7 +76,7 @@ describe('state machine of an execution', () => {
   });
 
   test('each failure of the gateway has its own sentence', () => {
-    const inputs: Input[] = ['silence', 'restart', 'device_deleted', 'send_failed'];
+    const inputs: Input[] = ['silence', 'restart', 'device_deleted', 'send_failed', 'not_sent'];
     const sentences = inputs.map((input) => failureMessage(input, 60_000));
     assert.equal(new Set(sentences).size, sentences.length);
     assert.equal(sentences[0], 'The device did not answer within 60 s.');
