@@ -14,6 +14,15 @@ export const ALERT_LIMITS = {
   remembered: 2_000,
   /** G: a device that is away for longer is told of; modules and routers restart faster. */
   offlineAfterMs: 300_000,
+  /** G: how often a device sends is learned from the longest pauses of its last days, nights included. */
+  rhythmDayMs: 86_400_000,
+  rhythmDays: 7,
+  rhythmDaysMin: 2,
+  /** G: what pauses for longer on a usual day sends when something changes, or sleeps at night: no rhythm. */
+  rhythmPauseMs: 5_400_000,
+  /** G: longest pauses of a usual day after which a connected device is told of as silent, and the least time. */
+  silentPauses: 4,
+  silentAfterMs: 900_000,
   /** G: of what the device says beside an alert. */
   detailsBytes: 1_024,
   nameBytes: 255,

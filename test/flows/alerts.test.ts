@@ -10,7 +10,8 @@ import { TestClock } from '../support/test-clock.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
-const { checkIntervalMs, offlineAfterMs, raisedPerDevice, sameAlertMs } = LIMITS.alerts;
+const { checkIntervalMs, offlineAfterMs, raisedPerDevice, rhythmDaysMin, sameAlertMs, silentPauses } =
+  LIMITS.alerts;
 
 interface Listed {
   id: string;
@@ -160,6 +161,44 @@ test('a device that was never there is not offline', async () => {
   const device = await gateway.provision('Battery');
   await clock.advance(offlineAfterMs + MINUTE_MS);
   assert.deepEqual(await alertsOf(gateway, device), []);
+});
+
+test('a device that stays connected and sends nothing any more is told, until it sends or is gone', async () => {
+  const gateway = gatewayOf();
+  const device = await gateway.provision('Battery');
+  // Hours go by here at once.
+  await device.connect({ keepalive: 65_000 });
+  const halfHour = async (): Promise<void> => {
+    clock.spend(30 * MINUTE_MS - checkIntervalMs);
+    await clock.advance(checkIntervalMs);
+  };
+  const lastsHours = async (hours: number, sends: boolean): Promise<void> => {
+    for (let round = 0; round < 2 * hours; round++) {
+      if (sends) await device.telemetry({ battery_soc: round % 100 });
+      await halfHour();
+    }
+  };
+  await lastsHours(24 * rhythmDaysMin + 1, true);
+  await lastsHours(1, false);
+  assert.deepEqual(await alertsOf(gateway, device), []);
+  const fellSilentMs = clock.wallMs() - 90 * MINUTE_MS;
+  await lastsHours(silentPauses, false);
+  const [silent, ...others] = await alertsOf(gateway, device);
+  assert.deepEqual(
+    [silent?.name, silent?.source, silent?.severity, silent?.cleared_at, others.length],
+    ['silent', 'GATEWAY', 'warning', null, 0],
+  );
+  assert.ok(
+    Math.abs(Date.parse(silent?.raised_at ?? '') - fellSilentMs) <= MINUTE_MS,
+    silent?.raised_at ?? 'none',
+  );
+  await gateway.restart();
+  await device.connect();
+  await clock.advance(checkIntervalMs);
+  assert.deepEqual(told(await alertsOf(gateway, device)), ['silent raised'], 'it has not sent since');
+  await device.telemetry({ battery_soc: 50 });
+  await clock.advance(checkIntervalMs);
+  assert.deepEqual(told(await alertsOf(gateway, device)), ['silent cleared']);
 });
 
 test('a device may say something else altogether, and all of it is told at once', async () => {

@@ -5,15 +5,19 @@ import { cutToBytes } from '../../lib/text.ts';
 import type { DurationMs, EpochS } from '../../lib/time.ts';
 import type { CompiledAlert, CompiledManifest } from '../blueprints/index.ts';
 import type { Latest } from '../telemetry/index.ts';
-import { type Alert, type AlertSource, OFFLINE } from './model.ts';
+import { type Alert, type AlertSource, OFFLINE, SILENT } from './model.ts';
 
 type Description = Pick<Alert, 'severity' | 'displayName'>;
 
-const DESCRIPTION_OF_OFFLINE: Description = { severity: 'warning', displayName: 'Offline' };
+const OWN: Readonly<Record<string, Description>> = {
+  [OFFLINE]: { severity: 'warning', displayName: 'Offline' },
+  [SILENT]: { severity: 'warning', displayName: 'Sends nothing any more' },
+};
 
 /** A name that the manifest does not declare counts as an error (docs/interface/mqtt-devices.md#telemetry). */
 export function describeAlert(manifest: CompiledManifest, source: AlertSource, name: string): Description {
-  if (source === 'GATEWAY' && name === OFFLINE) return DESCRIPTION_OF_OFFLINE;
+  const own = source === 'GATEWAY' ? OWN[name] : undefined;
+  if (own) return own;
   const declared = declarationOf(manifest, name);
   return { severity: declared?.severity ?? 'error', displayName: declared?.display_name ?? name };
 }

@@ -5,6 +5,8 @@ import type { alert } from './tables.ts';
 
 /** Name of the alert that the gateway raises for a device that stays away. */
 export const OFFLINE = 'offline';
+/** And for one that is connected and sends nothing any more. */
+export const SILENT = 'silent';
 
 /** One alert; what is NULL in its row is absent. */
 export type Alert = Readonly<Present<typeof alert.$inferSelect>>;

@@ -16,8 +16,16 @@ import type { Device, Devices } from '../devices/index.ts';
 import type { Telemetry } from '../telemetry/index.ts';
 import { Absences } from './absences.ts';
 import { describeAlert, detailsOf, graceMs } from './description.ts';
-import { type Alert, type AlertChange, type AlertFilter, type AlertSource, OFFLINE } from './model.ts';
+import {
+  type Alert,
+  type AlertChange,
+  type AlertFilter,
+  type AlertSource,
+  OFFLINE,
+  SILENT,
+} from './model.ts';
 import { RaisedAlerts } from './raised.ts';
+import { Rhythms } from './rhythms.ts';
 import { type AlertStore, createAlertStore } from './store.ts';
 import { ALERT_SEVERITIES } from './tables.ts';
 
@@ -30,7 +38,7 @@ interface AlertsOptions extends Instruments {
   /** state.db */
   database: Database;
   devices: Devices;
-  telemetry: Pick<Telemetry, 'events' | 'alerts' | 'latest' | 'wasHeard'>;
+  telemetry: Pick<Telemetry, 'events' | 'alerts' | 'latest' | 'wasHeard' | 'heardAtMs'>;
   limits?: Limits['alerts'];
   /** Room for state; while it is scarce, fewer alerts are kept. */
   room?: ScarceRoom | undefined;
@@ -53,6 +61,7 @@ export class Alerts {
   readonly #store: AlertStore;
   readonly #raised: RaisedAlerts;
   readonly #absences: Absences;
+  readonly #rhythms: Rhythms;
   readonly #rates: Rates;
   readonly #retention: RetentionLoop;
   readonly #dropped: { inc: (labels: { reason: string }, count?: number) => void };
@@ -68,6 +77,7 @@ export class Alerts {
     this.#store = createAlertStore(database);
     this.#raised = new RaisedAlerts(limits);
     this.#absences = new Absences({ clock, devices, offlineAfterMs: limits.offlineAfterMs });
+    this.#rhythms = new Rhythms(limits);
     this.#rates = new Rates({
       perSecond: limits.changesPerDevicePerMinute / 60,
       burst: limits.changesPerDevice,
@@ -114,12 +124,16 @@ export class Alerts {
       }),
       devices.events.on('connectivity_changed', owner, ({ device, status, atMs }) => {
         this.#absences.note(device, status);
-        if (status === 'ONLINE') this.#clearOffline(device, atMs);
+        if (status === 'ONLINE') this.#clearOwn(device, IS_OFFLINE, atMs);
       }),
-      devices.events.on('blueprint_assigned', owner, ({ device }) => void this.#follow(device, true)),
+      devices.events.on('blueprint_assigned', owner, ({ device }) => {
+        this.#follow(device, true);
+        this.#rhythms.forget(device.id);
+      }),
       devices.events.on('device_deleted', owner, ({ device }) => {
         this.#raised.forgetDevice(device.id);
         this.#absences.forget(device.id);
+        this.#rhythms.forget(device.id);
       }),
     );
     this.#retention.start();
@@ -177,7 +191,9 @@ export class Alerts {
     try {
       for (const device of devices.all()) {
         this.#follow(device);
-        if (devices.connectivity(device.id) === 'ONLINE') this.#clearOffline(device, clock.wallMs());
+        const isOnline = devices.connectivity(device.id) === 'ONLINE';
+        if (isOnline) this.#clearOwn(device, IS_OFFLINE, clock.wallMs());
+        this.#followSilence(device, isOnline);
       }
       this.#raiseOffline();
       this.#passGrace();
@@ -218,9 +234,24 @@ export class Alerts {
         this.#turn(device, [{ ...IS_OFFLINE, kind: 'RAISED', atMs: clock.wallMs() - awayMs }]);
   }
 
-  #clearOffline(device: Device, atMs: EpochMs): void {
-    if (this.#raised.has(device.id, IS_OFFLINE))
-      this.#turn(device, [{ ...IS_OFFLINE, kind: 'CLEARED', atMs }]);
+  #clearOwn(device: Device, which: typeof IS_OFFLINE | typeof IS_SILENT, atMs: EpochMs): void {
+    if (this.#raised.has(device.id, which)) this.#turn(device, [{ ...which, kind: 'CLEARED', atMs }]);
+  }
+
+  /** One that is connected and sends nothing, though it does otherwise; what is offline is told of as that. */
+  #followSilence(device: Device, isOnline: boolean): void {
+    const { clock, telemetry } = this.#options;
+    const heardAtMs = telemetry.heardAtMs(device);
+    const nowMs = clock.monotonicMs();
+    const silentMs = this.#rhythms.follow(device.id, isOnline, heardAtMs, nowMs);
+    if (!this.#raised.has(device.id, IS_SILENT)) {
+      if (silentMs !== undefined)
+        this.#turn(device, [{ ...IS_SILENT, kind: 'RAISED', atMs: clock.wallMs() - silentMs }]);
+      return;
+    }
+    const isHeard = heardAtMs !== undefined && silentMs === undefined;
+    // In an earlier run it was raised: it has not been heard since.
+    if (isHeard || this.#raised.has(device.id, IS_OFFLINE)) this.#clearOwn(device, IS_SILENT, clock.wallMs());
   }
 
   #passGrace(): void {
@@ -324,3 +355,4 @@ export class Alerts {
 
 const ALERT_DETAILS = 'alert_details';
 const IS_OFFLINE = { source: 'GATEWAY', name: OFFLINE } as const;
+const IS_SILENT = { source: 'GATEWAY', name: SILENT } as const;

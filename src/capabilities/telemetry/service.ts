@@ -9,7 +9,7 @@ import { Emitter } from '../../lib/emitter.ts';
 import { unavailable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { Role } from '../../lib/role.ts';
-import type { DurationMs, EpochS } from '../../lib/time.ts';
+import type { DurationMs, EpochS, MonotonicMs } from '../../lib/time.ts';
 import type { Connectivity, DeviceMessage } from '../connectivity/index.ts';
 import type { Device } from '../devices/index.ts';
 import type { Latest, Series } from './codec/series.ts';
@@ -144,6 +144,11 @@ export class Telemetry {
   /** Whether the device ever told a value that is still known. @throws GatewayError unavailable */
   wasHeard(device: Device): boolean {
     return this.#intake.parts.latest.wasHeard(device);
+  }
+
+  /** When a value of the device arrived last; undefined: not since this run or its manifest began. */
+  heardAtMs(device: Device): MonotonicMs | undefined {
+    return this.#intake.parts.latest.heardAtMs(device);
   }
 
   latestOfDevice(...asked: Parameters<LatestValues['ofDevice']>): Map<string, LatestAnswer> {

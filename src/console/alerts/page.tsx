@@ -24,7 +24,7 @@ import {
 } from '../ui.tsx';
 import { NotificationsPage } from './notifications.tsx';
 import type { Alert, AlertMessage } from './shapes.ts';
-import { historyWindow, lastedText, periodText, SEVERITIES } from './words.ts';
+import { historyWindow, lastedText, periodText, SEVERITIES, titleOf } from './words.ts';
 import { say } from '../words/index.ts';
 
 const PAGE_ITEMS = 50;
@@ -171,7 +171,7 @@ function Row({ alert, onChanged }: { alert: Alert; onChanged: () => void }) {
         {say.alerts.severity[alert.severity]}
       </span>
       <div>
-        <b>{alert.display_name}</b>{' '}
+        <b>{titleOf(alert)}</b>{' '}
         <a href={`#/devices/${encodeURIComponent(live?.device.slug ?? alert.device_id)}`}>
           {alert.device_name}
         </a>
@@ -190,7 +190,7 @@ function Row({ alert, onChanged }: { alert: Alert; onChanged: () => void }) {
         {isRaised && alert.acknowledged_at === null && may('USER') && (
           <Button
             disabled={acknowledging.isBusy}
-            aria-label={say.alerts.acknowledgeOf(alert.display_name, alert.device_name)}
+            aria-label={say.alerts.acknowledgeOf(titleOf(alert), alert.device_name)}
             onClick={() => void acknowledging.start()}
           >
             {say.alerts.acknowledge}
@@ -236,7 +236,7 @@ function ChartLink({
     <a
       class="button plain"
       href={`#/history/${window}/${encodeURIComponent(chosen.join('~'))}`}
-      aria-label={say.alerts.chartAround(alert.display_name, alert.device_name)}
+      aria-label={say.alerts.chartAround(titleOf(alert), alert.device_name)}
     >
       {children}
     </a>

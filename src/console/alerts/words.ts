@@ -8,6 +8,12 @@ import { say } from '../words/index.ts';
 
 export const SEVERITIES = ['error', 'warning', 'info'] as const;
 
+/** What the gateway says of a device, in the language of the page; what devices say, as their manifests have it. */
+export function titleOf({ source, name, display_name: text }: Alert): string {
+  const own: Readonly<Record<string, string>> = say.alerts.ofGateway;
+  return (source === 'GATEWAY' ? own[name] : undefined) ?? text;
+}
+
 /** `since 08:15`, with the day when it is another one where the site is. */
 export function sinceText(instant: string, nowMs: EpochMs): string {
   const atMs = Date.parse(instant);

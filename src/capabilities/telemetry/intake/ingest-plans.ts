@@ -1,5 +1,6 @@
 /** What a device's manifest declares, prepared for the hot path. */
 import type { CompiledAttribute, CompiledManifest, ValueDeclaration } from '../../blueprints/index.ts';
+import type { MonotonicMs } from '../../../lib/time.ts';
 import type { Device, Devices } from '../../devices/index.ts';
 import { ALERT_DETAILS_KEY, ALERTS_KEY, type TelemetryType } from '../../../protocol/telemetry.ts';
 import type { Shape } from '../codec/batch.ts';
@@ -26,6 +27,8 @@ export interface DevicePlan {
   readonly isSilent: boolean;
   /** Recent combinations of series in one message. */
   shapes: Shape[];
+  /** When a value of the device arrived last; undefined: not since this run or this manifest began. */
+  heardAtMs: MonotonicMs | undefined;
 }
 
 const STRUCTURED: ReadonlySet<TelemetryType> = new Set(['array_of_strings', 'json', 'object', 'alerts']);
@@ -84,6 +87,7 @@ function createPlan(device: Device, manifest: CompiledManifest, registry: Series
     alerts: declared.filter((plan) => plan.type === 'alerts'),
     isSilent: isSilent(manifest),
     shapes: [],
+    heardAtMs: undefined,
   };
 }
 

@@ -121,6 +121,7 @@ export class Ingest {
     }
     if (saysAlerts) this.#clearOtherAlerts(plan, arrival, values);
     this.#valueCount += this.#codings.length;
+    if (this.#codings.length > 0 && !isRepeated) plan.heardAtMs = arrival.atMonotonicMs;
     const sizeBytes = this.#codings.length > 0 && this.#canStore() ? this.#store(plan, timestampS) : 0;
     if (values && values.size > 0)
       this.#events.emit('telemetry_received', { device, timestampS, receivedAtMs, values });

@@ -101,6 +101,11 @@ export class LatestValues {
     for (const { state } of this.#plans.of(device).attributes.values()) if (state?.latest) return true;
     return false;
   }
+
+  /** When a value of the device arrived last; undefined: not since this run or its manifest began. */
+  heardAtMs(device: Device): MonotonicMs | undefined {
+    return this.#plans.of(device).heardAtMs;
+  }
 }
 
 function answerOf(

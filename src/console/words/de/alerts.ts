@@ -44,6 +44,7 @@ export const alerts: Words['alerts'] = {
   raised: 'Anstehend',
   notifications: 'Benachrichtigungen',
   acknowledgeAll: 'Alle quittieren',
+  ofGateway: { offline: 'Offline', silent: 'Sendet nichts mehr' },
   allDevices: 'Alle Geräte',
   all: 'Alle',
   noneYet: 'Noch gab es keine Meldung',

@@ -43,6 +43,7 @@ export const alerts = {
   raised: 'Raised',
   notifications: 'Notifications',
   acknowledgeAll: 'Acknowledge all',
+  ofGateway: { offline: 'Offline', silent: 'Sends nothing any more' },
   allDevices: 'All devices',
   all: 'All',
   noneYet: 'Nothing was raised yet',

@@ -1,0 +1,88 @@
+/**
+ * How often each device sends telemetry, learned from what arrives while it is connected: what comes on change only has no
+ * rhythm, and nobody is told of its silence. By this run's own time, so that a step of the wall clock makes nobody silent.
+ */
+import type { Limits } from '../../lib/limits.ts';
+import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
+
+type RhythmLimits = Pick<
+  Limits['alerts'],
+  'rhythmDayMs' | 'rhythmDays' | 'rhythmDaysMin' | 'rhythmPauseMs' | 'silentPauses' | 'silentAfterMs'
+>;
+
+interface Rhythm {
+  /** When it was heard last, or came; undefined while it is away. */
+  lastMs: MonotonicMs | undefined;
+  dayFromMs: MonotonicMs;
+  /** Of the day so far. */
+  longestMs: DurationMs;
+  isHeardToday: boolean;
+  /** The longest pause of each of the last days on which it was heard. */
+  readonly days: DurationMs[];
+}
+
+export class Rhythms {
+  readonly #limits: RhythmLimits;
+  readonly #ofDevice = new Map<string, Rhythm>();
+
+  constructor(limits: RhythmLimits) {
+    this.#limits = limits;
+  }
+
+  /**
+   * To be called every few seconds. @param heardAtMs when telemetry of the device arrived last
+   * @returns for how long it has been silent, when that is longer than its rhythm lets expect
+   */
+  follow(
+    deviceId: string,
+    isOnline: boolean,
+    heardAtMs: MonotonicMs | undefined,
+    nowMs: MonotonicMs,
+  ): DurationMs | undefined {
+    const rhythm = this.#ofDevice.get(deviceId) ?? beginning(nowMs);
+    this.#ofDevice.set(deviceId, rhythm);
+    // The pause of a device that is away is no pause of its own.
+    rhythm.lastMs = isOnline ? (rhythm.lastMs ?? nowMs) : undefined;
+    if (rhythm.lastMs !== undefined && heardAtMs !== undefined && heardAtMs > rhythm.lastMs) {
+      rhythm.longestMs = Math.max(rhythm.longestMs, heardAtMs - rhythm.lastMs);
+      rhythm.lastMs = heardAtMs;
+      rhythm.isHeardToday = true;
+    }
+    if (nowMs - rhythm.dayFromMs >= this.#limits.rhythmDayMs) this.#endDay(rhythm, nowMs);
+    if (rhythm.lastMs === undefined) return undefined;
+    const silentMs = nowMs - rhythm.lastMs;
+    return silentMs >= this.#silentAfterMs(rhythm) ? silentMs : undefined;
+  }
+
+  forget(deviceId: string): void {
+    this.#ofDevice.delete(deviceId);
+  }
+
+  #endDay(rhythm: Rhythm, nowMs: MonotonicMs): void {
+    if (rhythm.isHeardToday) {
+      // One that goes on is a pause of today, too.
+      const lastingMs = nowMs - (rhythm.lastMs ?? nowMs);
+      rhythm.days.push(Math.max(rhythm.longestMs, lastingMs));
+      if (rhythm.days.length > this.#limits.rhythmDays) rhythm.days.shift();
+    }
+    rhythm.dayFromMs = nowMs;
+    rhythm.longestMs = 0;
+    rhythm.isHeardToday = false;
+  }
+
+  /** Infinite for one without a rhythm. A single day on which it failed teaches nothing. */
+  #silentAfterMs({ days }: Rhythm): DurationMs {
+    const { rhythmDaysMin, rhythmPauseMs, silentPauses, silentAfterMs } = this.#limits;
+    const usualMs = days.toSorted((a, b) => a - b)[Math.floor(days.length / 2)];
+    if (usualMs === undefined || days.length < rhythmDaysMin || usualMs > rhythmPauseMs) return Infinity;
+    return Math.max(silentAfterMs, silentPauses * usualMs);
+  }
+}
+
+const beginning = (nowMs: MonotonicMs): Rhythm => ({
+  lastMs: undefined,
+  dayFromMs: nowMs,
+  longestMs: 0,
+  isHeardToday: false,
+  days: [],
+});
