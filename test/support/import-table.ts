@@ -311,7 +311,13 @@ export const TABLE: ImportTable = {
     {
       place: 'programs/communication-module',
       // It asks the network for the gateway's name.
-      mayImport: [...PROGRAM_PARTS, 'programs/script-host', 'programs/script-http', 'platform/mdns'],
+      mayImport: [
+        ...PROGRAM_PARTS,
+        'programs/script-host',
+        'programs/script-http',
+        'platform/mdns',
+        'platform/mqtt-client',
+      ],
       node: 'all',
     },
     {
@@ -342,7 +348,6 @@ export const TABLE: ImportTable = {
     preact: ['console'],
     uplot: ['console'],
     '@fastify/busboy': ['platform/upload'],
-    '@hono/node-server': ['platform/http'],
     '@valibot/to-json-schema': ['platform/http-description'],
     aedes: ['platform/mqtt'],
     'age-encryption': ['platform/backup'],

@@ -3,11 +3,13 @@
  * Nothing is queued for a broker that is not there; who sends tries again. MQTT 5, because a broker of 3.1.1 acknowledges
  * what it throws away; 3.1.1 where the broker knows no more.
  */
-import mqtt, { type IClientOptions, type MqttClient as Library } from 'mqtt';
+import type { MqttClient as Library } from 'mqtt';
 import { connectionFailure } from '../../lib/connection-failure.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../clock/index.ts';
+import type { LineOptions, openLine } from './line.ts';
+import { loadLine } from './load-line.ts';
 
 interface MqttClientOptions {
   clock: Pick<Clock, 'setTimer'>;
@@ -107,6 +109,8 @@ export class MqttClient {
   #opening: Promise<Library> | undefined;
   #library: Library | undefined;
   #connections = 0;
+  /** Counts them, so that an attempt which is still being prepared notices. */
+  #closings = 0;
   #version: Version = MQTT_5;
   /** Messages that are not acknowledged; a broker says how many it takes. */
   #onTheirWay = 0;
@@ -204,33 +208,38 @@ export class MqttClient {
 
   /** Ends the connection without a word, so that the broker tells the will. */
   close(): void {
+    this.#closings++;
     this.#library?.end(true);
     this.#library = undefined;
   }
 
   /** Ends the connection with a word, so that the broker tells no will. */
   async leave(): Promise<void> {
+    this.#closings++;
     const library = this.#library;
     this.#library = undefined;
     await library?.endAsync();
   }
 
   async #open(): Promise<Library> {
+    const closings = this.#closings;
+    const line = await loadLine();
+    if (closings !== this.#closings) throw new MqttFailure(`${this.#options.url.host} is needed no more.`);
     try {
-      return await this.#openAs(this.#version);
+      return await this.#openAs(this.#version, line.openLine);
     } catch (error) {
       // `close` ends an attempt, too.
       const isOver = this.#version === MQTT_3 || !this.#library;
       if (isOver || !(error instanceof VersionFailure)) throw error;
       if (error.isSaid) this.#version = MQTT_3;
-      return await this.#openAs(MQTT_3);
+      return await this.#openAs(MQTT_3, line.openLine);
     }
   }
 
-  async #openAs(version: Version): Promise<Library> {
+  async #openAs(version: Version, open: typeof openLine): Promise<Library> {
     this.#library?.end(true);
     const { url, timeoutMs, clock } = this.#options;
-    const library = connecting(this.#options, version);
+    const library = connecting(this.#options, version, open);
     // `close` ends an attempt, too.
     this.#library = library;
     // Brokers may acknowledge many messages at once.
@@ -282,9 +291,9 @@ export class MqttClient {
 }
 
 /** @throws MqttFailure for certificates that cannot be read */
-function connecting(options: MqttClientOptions, version: Version): Library {
+function connecting(options: MqttClientOptions, version: Version, open: typeof openLine): Library {
   try {
-    return mqtt.connect(clientOptions(options, version));
+    return open(clientOptions(options, version));
   } catch (error) {
     throw new MqttFailure(sentenceOf(error, options.url), { cause: error });
   }
@@ -317,7 +326,7 @@ function sentenceOf(error: unknown, url: URL): string {
   return sentence ?? `${url.host} cannot be reached: ${messageOf(error)}.`;
 }
 
-function clientOptions(options: MqttClientOptions, version: Version): IClientOptions {
+function clientOptions(options: MqttClientOptions, version: Version): LineOptions {
   const { url, clientId, username, password, caPem, certificatePem, privateKeyPem, will, timeoutMs } =
     options;
   const { isSessionKept = false } = options;

@@ -1,20 +1,20 @@
 /** How a client of the gateway's broker connects with a connection configuration. */
-import type { IClientOptions } from 'mqtt';
+import type { LineOptions } from '../../platform/mqtt-client/index.ts';
 import type { ConnectionConfiguration } from './connection-configuration.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_S = 30;
 
 /** `host` is the configured one, or the address that was found for it. */
-export function clientOptions(connection: ConnectionConfiguration, host: string): IClientOptions {
+export function clientOptions(connection: ConnectionConfiguration, host: string): LineOptions {
   const { credentials } = connection;
-  const common: IClientOptions = {
+  const common = {
     host,
     port: connection.mqttPort,
     clientId: '',
     clean: true,
     keepalive: KEEP_ALIVE_S,
-    protocolVersion: 4,
+    protocolVersion: 4 as const,
     // The pause between attempts is ours, so that it grows.
     reconnectPeriod: 0,
     connectTimeout: CONNECT_TIMEOUT_MS,
@@ -33,6 +33,6 @@ export function clientOptions(connection: ConnectionConfiguration, host: string)
     cert: credentials.certificate,
     ca: credentials.caChain,
     // The gateway's own authority is checked; its box may be called by any name or address.
-    ...({ checkServerIdentity: () => undefined } as IClientOptions),
+    checkServerIdentity: () => undefined,
   };
 }

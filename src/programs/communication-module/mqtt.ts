@@ -4,12 +4,13 @@
  * loss; everything else is measured anew anyway.
  */
 import { DoublingPause } from '../../lib/doubling-pause.ts';
-import mqtt, { type MqttClient } from 'mqtt';
+import type { MqttClient } from 'mqtt';
 import { messageOf } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import { addressOf } from '../../platform/mdns/index.ts';
+import { loadLine } from '../../platform/mqtt-client/index.ts';
 import { deviceTopic, type DeviceAddress } from '../../protocol/device-topic.ts';
 import { MODULE_CHANNEL, moduleTopic } from '../../protocol/module.ts';
 import { clientOptions } from './client-options.ts';
@@ -125,17 +126,19 @@ export class GatewayLink {
 
   /** The address may be another one at each attempt: boxes get theirs from a router. */
   #open(): void {
-    addressOf(this.#connection.mqttHost, { clock: this.#clock, limits: this.#limits }).then(
-      (host) => {
-        if (!this.#isClosed) this.#connect(host);
+    Promise.all([
+      addressOf(this.#connection.mqttHost, { clock: this.#clock, limits: this.#limits }),
+      loadLine(),
+    ]).then(
+      ([host, { openLine }]) => {
+        if (!this.#isClosed) this.#connect(openLine(clientOptions(this.#connection, host)));
       },
       (error: unknown) => this.#lose(messageOf(error)),
     );
   }
 
-  #connect(host: string): void {
-    // A client that was given up keeps its listeners: its own clean-up needs some, ours look at `client`.
-    const opening = mqtt.connect(clientOptions(this.#connection, host));
+  /** A client that was given up keeps its listeners: its own clean-up needs some, ours look at `client`. */
+  #connect(opening: MqttClient): void {
     this.#client = opening;
     let reason = 'connection closed';
     opening.on('error', (error) => {

@@ -1,7 +1,10 @@
 /** Brokers of any age, those that take little at once, and what they say of a message. */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { promisify } from 'node:util';
 import { generate, type Packet, parser } from 'mqtt-packet';
 import { createSystemClock, nextTurn } from '../../../src/platform/clock/index.ts';
 import { MqttClient, MqttFailure, MqttRefusal } from '../../../src/platform/mqtt-client/index.ts';
@@ -138,3 +141,29 @@ for (const [reasonCode, sentence, isOfMessage] of refusals)
     });
     await publish(client, '2');
   });
+
+test('a line without TLS loads none of it, and no HTTP', async (t) => {
+  const server = createServer((socket) => socket.destroy());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const { port } = server.address() as { port: number };
+  const program = join(import.meta.dirname, '../../support/children/opens-line.ts');
+  const { stdout } = await promisify(execFile)(process.execPath, [program, String(port)]);
+  assert.match(stdout, /^NativeModule net$/m);
+  assert.doesNotMatch(stdout, /^NativeModule (?:tls|https?)$/m);
+});
+
+test('an attempt that is given up while it is prepared opens no connection', async (t) => {
+  let opened = 0;
+  const client = await clientOf(t, (packet, { send }) => {
+    opened++;
+    if (packet.cmd === 'connect')
+      send({ cmd: 'connack', returnCode: 0, reasonCode: 0, sessionPresent: false });
+  });
+  const attempt = client.connect();
+  client.close();
+  await assert.rejects(attempt, MqttFailure);
+  assert.equal(opened, 0);
+  await client.connect();
+  assert.equal(opened, 1);
+});

@@ -1,0 +1,42 @@
+/**
+ * The line of a client of a broker, over TCP or TLS. Opened here, because the library's own way loads WebSockets, HTTP and
+ * proxies first, which nobody here uses: a sixth of the memory of a communication module.
+ */
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
+
+/** Where a client connects, beside what the library is told. */
+export interface LineOptions extends IClientOptions {
+  protocol: 'mqtt' | 'mqtts';
+  host: string;
+  port: number;
+  /** Of TLS; default: the certificate must be of the host. */
+  checkServerIdentity?: () => undefined;
+}
+
+/** @throws Error for certificates that cannot be read */
+export function openLine(options: LineOptions): MqttClient {
+  const { protocol, host, port } = options;
+  const client = new mqtt.MqttClient(
+    (self) => (protocol === 'mqtts' ? overTls(options, self) : connectTcp({ host, port })),
+    options,
+  );
+  // Who listens is told; without anybody the library would throw.
+  client.on('error', () => undefined);
+  return client;
+}
+
+/** Until it is encrypted the library passes over what goes wrong. */
+function overTls(options: LineOptions, client: MqttClient): Socket {
+  const { host } = options;
+  // Loaded for those who need it: 6 MB.
+  const { connect } = process.getBuiltinModule('node:tls');
+  const line = connect({ ...options, ...(isIP(host) === 0 && { servername: host }) } as object);
+  const fail = (error: Error): void => {
+    client.emit('error', error);
+    line.end();
+  };
+  line.on('error', fail);
+  line.once('secureConnect', () => line.off('error', fail));
+  return line;
+}
