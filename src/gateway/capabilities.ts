@@ -33,10 +33,9 @@ import { nextTurn } from '../platform/clock/index.ts';
 import { packagePath } from '../platform/files/index.ts';
 import type { MqttBroker } from '../platform/mqtt/index.ts';
 import { UpdateFolder, updateKeyFiles } from '../platform/packages/index.ts';
-import { programEntry } from '../platform/processes/index.ts';
 import { lastRecovery, localCopies, quarantinedSince } from '../platform/sqlite/index.ts';
 import { auditedCommands } from './audit-trail.ts';
-import type { Infrastructure, StartedHook } from './infrastructure.ts';
+import { type Infrastructure, type StartedHook, storeThreadEntry } from './infrastructure.ts';
 import { missingHistory, noteMissingHistory } from './missing-history.ts';
 import { provisioningFault } from './first-provisioning.ts';
 import { targetRecordSources, targetsStatus } from './targets.ts';
@@ -287,7 +286,8 @@ function buildFlows(
       clock,
       log,
       metrics,
-      entry: programEntry('capabilities/telemetry/engine/thread'),
+      entry: storeThreadEntry(),
+      spare: infrastructure.storeThread,
       file: history,
       databasePath: history.path,
       migrationsDir: packagePath('migrations', 'history'),

@@ -2,6 +2,7 @@
 import { existsSync, fdatasync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { loadStoreThread } from '../capabilities/telemetry/index.ts';
 import { applyRestore, removeLeftovers } from '../platform/backup/index.ts';
 import { type Clock, keepProvenTime } from '../platform/clock/index.ts';
 import type { Config } from '../platform/config/index.ts';
@@ -23,6 +24,7 @@ import {
   StateUpkeep,
   type SyncFile,
 } from '../platform/sqlite/index.ts';
+import type { SpareThread } from '../platform/threads/index.ts';
 import { HistoryRoom } from './history-room.ts';
 import type { Tls } from '../platform/tls/index.ts';
 import { STATE_ROWS } from './state-rows.ts';
@@ -63,16 +65,29 @@ export interface Infrastructure {
   journalFolder: string;
   stateCommits: GroupCommit;
   historyCommits: GroupCommit;
+  /** Of telemetry; it loads since the start. */
+  storeThread: SpareThread;
   /** Undefined when nothing listens over TLS. */
   tls: Tls | undefined;
   /** Undefined: the gateway does not announce itself. */
   mdns: Mdns | undefined;
 }
 
+export function storeThreadEntry(): string {
+  return programEntry('capabilities/telemetry/engine/thread');
+}
+
+/** Begins to load what will open history.db, beside all that comes before. */
+export function startStoreThread(started: StartedHook): SpareThread {
+  const thread = loadStoreThread(storeThreadEntry(), LIMITS.telemetry);
+  started('store thread', () => thread.end());
+  return thread;
+}
+
 export function openInfrastructure(
   options: GatewayOptions,
   started: StartedHook,
-): Omit<Infrastructure, 'tls' | 'mdns'> {
+): Omit<Infrastructure, 'tls' | 'mdns' | 'storeThread'> {
   const { config, clock, log } = options;
   const { dataDir } = config;
   const metrics = createMetrics();

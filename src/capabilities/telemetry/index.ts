@@ -4,7 +4,7 @@ export type { ChangedSamples } from './engine/change-reader.ts';
 export type { Changes } from './engine/changes.ts';
 export { historyOwner } from './engine/owner-store.ts';
 export { retentionPolicy, type RetentionPolicy } from './engine/retention.ts';
-export { ThreadedHistory } from './engine/threaded-history.ts';
+export { loadStoreThread, ThreadedHistory } from './engine/threaded-history.ts';
 export type { TelemetryEvents } from './intake/events.ts';
 export { localDayEdges } from './local-days.ts';
 export { type AmountMinutes, CELL } from './query/amounts.ts';

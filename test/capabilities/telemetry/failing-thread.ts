@@ -1,11 +1,13 @@
 /** The thread of the store, except that it fails once, at the third record. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
+import type { ToEngine } from '../../../src/capabilities/telemetry/engine/messages.ts';
 
-const marker = join((workerData as { journalFolder: string }).journalFolder, 'failed');
+let marker = '';
 let records = 0;
-parentPort?.on('message', (message: { kind: string }) => {
+parentPort?.on('message', (message: ToEngine) => {
+  if (message.kind === 'open') marker = join(message.data.journalFolder, 'failed');
   if (message.kind !== 'record' || ++records < 3 || existsSync(marker)) return;
   writeFileSync(marker, '');
   throw new Error('made to fail');

@@ -7,7 +7,7 @@ import type { EngineRoom } from './store-room.ts';
 import type { Piece, StorePlan } from '../query/answer.ts';
 import type { RetentionPolicy } from './retention.ts';
 
-/** Handed to the thread at its start. */
+/** What the thread works with. */
 export interface EngineThreadData {
   databasePath: string;
   migrationsDir: string;
@@ -20,6 +20,8 @@ export interface EngineThreadData {
 }
 
 export type ToEngine =
+  /** The first one: the file may be opened now. */
+  | { kind: 'open'; data: EngineThreadData }
   /** Lower bound of the true time as of now, said regularly. */
   | { kind: 'proven'; provenMs: EpochMs }
   | { kind: 'room'; room: EngineRoom }

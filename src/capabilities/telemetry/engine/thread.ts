@@ -21,7 +21,12 @@ const STATUS_INTERVAL_MS = 10_000;
 /** G: pieces of an answer that may be on their way to a slow reader. */
 const PIECES_AHEAD = 4;
 
-const { data, post, onMessage, close } = connectThread<EngineThreadData, ToEngine, FromEngine>();
+const { post, onMessage, close } = connectThread<undefined, ToEngine, FromEngine>();
+const data = await new Promise<EngineThreadData>((resolve) =>
+  onMessage((message) => {
+    if (message.kind === 'open') resolve(message.data);
+  }),
+);
 const clock = createSystemClock();
 const log = createThreadLog();
 const database = openDatabase({ path: data.databasePath, migrationsDir: data.migrationsDir, clock, log });
@@ -187,6 +192,8 @@ function stop(): void {
 
 onMessage((message) => {
   switch (message.kind) {
+    case 'open':
+      break;
     case 'record':
       apply(message.sequence, message.record);
       break;

@@ -5,7 +5,7 @@ import type { Limits } from '../../../lib/limits.ts';
 import type { Timer } from '../../../platform/clock/index.ts';
 import type { Instruments } from '../../../platform/metrics/index.ts';
 import type { DegradableDatabase } from '../../../platform/sqlite/index.ts';
-import { startThread, type Thread } from '../../../platform/threads/index.ts';
+import { SpareThread, startThread, type Thread } from '../../../platform/threads/index.ts';
 import type { PieceOf, StorePlan } from '../query/answer.ts';
 import type { Changes, ChangesPlan } from './changes.ts';
 import type { EngineContent, EngineStatus } from './engine.ts';
@@ -20,6 +20,8 @@ interface ThreadedHistoryOptions extends EngineThreadData, Instruments {
   /** Absolute path of the thread's module: `programEntry('capabilities/telemetry/engine/thread')`. */
   entry: string;
   limits: Limits['telemetry'];
+  /** Loads already; further ones are started when they are needed. */
+  spare?: SpareThread | undefined;
   /** Says when the file can be opened, and is told of its damage; absent: it can be opened always. */
   file?: Pick<DegradableDatabase, 'join' | 'report' | 'failure'>;
 }
@@ -29,6 +31,16 @@ interface HistoryEvents {
   onSealed: (fromSequence: number, nextSeriesId: number) => void;
   /** It can be used although it could not at the start, or again. */
   onReady: (content: EngineContent) => void;
+}
+
+function threadOptions(entry: string, limits: Limits['telemetry']) {
+  const { storeHeapMib: heapMaxMib, storeYoungHeapMib: youngHeapMaxMib } = limits;
+  return { entry, data: undefined, heapMaxMib, youngHeapMaxMib };
+}
+
+/** A thread for the store that loads while the rest of the gateway does. It opens nothing before the store takes it. */
+export function loadStoreThread(entry: string, limits: Limits['telemetry']): SpareThread {
+  return new SpareThread(threadOptions(entry, limits));
 }
 
 export class ThreadedHistory {
@@ -53,8 +65,8 @@ export class ThreadedHistory {
   #stopped: PromiseWithResolvers<void> | undefined;
 
   constructor(options: ThreadedHistoryOptions) {
-    const { entry, clock, log, metrics, limits, file, ...data } = options;
-    this.#options = { entry, clock, log, metrics, limits, ...(file && { file }) };
+    const { entry, clock, log, metrics, limits, file, spare, ...data } = options;
+    this.#options = { entry, clock, log, metrics, limits, spare, ...(file && { file }) };
     this.#data = data;
     this.#room = data.room ?? wholeRoom(data.policy);
     this.#restarts = metrics.counter(
@@ -169,16 +181,14 @@ export class ThreadedHistory {
   }
 
   #launch(): void {
-    const { entry, limits } = this.#options;
+    const { entry, limits, spare } = this.#options;
     this.#isReady = false;
-    this.#thread = startThread({
-      entry,
-      data: { ...this.#data, room: this.#room },
-      heapMaxMib: limits.storeHeapMib,
-      youngHeapMaxMib: limits.storeYoungHeapMib,
-      onMessage: (message) => this.#receive(message as FromEngine),
-      onExit: (error) => this.#exited(error),
-    });
+    const handlers = {
+      onMessage: (message: unknown) => this.#receive(message as FromEngine),
+      onExit: (error: Error | undefined) => this.#exited(error),
+    };
+    this.#thread = spare?.take(handlers) ?? startThread({ ...threadOptions(entry, limits), ...handlers });
+    this.#post({ kind: 'open', data: { ...this.#data, room: this.#room } });
   }
 
   #exited(error: Error | undefined): void {

@@ -1,0 +1,34 @@
+/** A thread that loads before anybody knows what it is to do: that takes as long as much else of a start. */
+import { startThread, type Thread, type ThreadOptions } from './thread.ts';
+
+type Handlers = Pick<ThreadOptions, 'onMessage' | 'onExit'>;
+
+/** Whoever takes it tells it by a message what it is to do; until then it says nothing. */
+export class SpareThread {
+  readonly #thread: Thread;
+  #handlers: Handlers | undefined;
+  #hasEnded = false;
+
+  constructor(options: Omit<ThreadOptions, keyof Handlers>) {
+    this.#thread = startThread({
+      ...options,
+      onMessage: (message) => this.#handlers?.onMessage(message),
+      onExit: (error) => {
+        this.#hasEnded = true;
+        this.#handlers?.onExit(error);
+      },
+    });
+  }
+
+  /** Undefined when somebody has it, or when it has ended: it is started anew then. */
+  take(handlers: Handlers): Thread | undefined {
+    if (this.#handlers || this.#hasEnded) return undefined;
+    this.#handlers = handlers;
+    return this.#thread;
+  }
+
+  /** Ends it if nobody took it. */
+  async end(): Promise<void> {
+    if (this.take({ onMessage: () => undefined, onExit: () => undefined })) await this.#thread.end();
+  }
+}
