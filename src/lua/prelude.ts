@@ -1,7 +1,10 @@
 /** The beginning of a state: the libraries in Lua, each with the functions of the host and a table that only libraries see. */
-import { BASE_LIBRARY, type Library, PRELUDE_NAME } from './library.ts';
-import { LUA_INDEX, type LuaStack } from './stack.ts';
-import type { Pointer } from './wasm.ts';
+import { BASE_LIBRARY } from './libraries/base.ts';
+import { type Library, PART_HEAD, PRELUDE_NAME } from './library.ts';
+import { LUA_INDEX, LuaStack } from './stack.ts';
+import type { HostFunction } from './task.ts';
+import { LuaError } from './values.ts';
+import { LuaInstance, type Pointer } from './wasm.ts';
 
 /** What the host needs of the base library, in the registry of Lua. */
 export interface References {
@@ -10,17 +13,42 @@ export interface References {
   entry: number;
 }
 
+/** Compiled libraries: what reading them takes is done once for all states of a kind. */
+export interface Prelude {
+  chunks: readonly Buffer[];
+  /** What is loaded when it is called. */
+  parts: ReadonlyMap<string, Buffer>;
+}
+
+const NAME = Buffer.from(`=${PRELUDE_NAME}\0`);
+const MEMORY_BYTES = 8 * 1_048_576;
+
 interface PreludeOptions {
   /** Where functions of the host are called; each knows its place in `functions`. */
   callEntry: number;
   functions: readonly string[];
-  libraries: readonly Library[];
+  prelude: Prelude;
+}
+
+/** @throws Error for a library that does not compile */
+export function compileLibraries(libraries: readonly Library[]): Prelude {
+  const all = [BASE_LIBRARY, ...libraries];
+  const compiler = new Compiler();
+  return {
+    chunks: all.map(({ source }) => compiler.compiled(source)),
+    parts: new Map(
+      all.flatMap(({ parts = {} }) =>
+        Object.entries(parts).map(([name, source]) => [name, compiler.compiled(PART_HEAD + source)] as const),
+      ),
+    ),
+  };
 }
 
 /** @throws Error when a library does not run */
 export function loadLibraries(stack: LuaStack, main: Pointer, options: PreludeOptions): References {
   const { exports } = stack;
-  const { callEntry, functions, libraries } = options;
+  const { callEntry, functions, prelude } = options;
+  const [base, ...others] = prelude.chunks;
   exports.lua_createtable(main, 0, functions.length);
   for (const [index, name] of functions.entries()) {
     stack.pushText(main, name);
@@ -29,26 +57,73 @@ export function loadLibraries(stack: LuaStack, main: Pointer, options: PreludeOp
     exports.lua_rawset(main, 1);
   }
   exports.lua_createtable(main, 0, 0);
-  load(stack, main, BASE_LIBRARY, 3);
-  // On top of the tables: entry, flags, tag.
+  loadChunk(stack, main, base ?? NAME);
+  exports.lua_pushvalue(main, 1);
+  exports.lua_pushvalue(main, 2);
+  call(stack, main, 2, 4);
+  // On top of the tables: begin, entry, flags, tag.
+  const begin = exports.luaL_ref(main, LUA_INDEX.registry);
   const entry = exports.luaL_ref(main, LUA_INDEX.registry);
   const flags = exports.luaL_ref(main, LUA_INDEX.registry);
   const tag = exports.luaL_ref(main, LUA_INDEX.registry);
-  for (const library of libraries) load(stack, main, library, 0);
+  for (const chunk of others) {
+    exports.lua_rawgeti(main, LUA_INDEX.registry, BigInt(begin));
+    loadChunk(stack, main, chunk);
+    call(stack, main, 1, 0);
+  }
+  exports.luaL_unref(main, LUA_INDEX.registry, begin);
   exports.lua_settop(main, 0);
   return { tag, flags, entry };
 }
 
-function load(stack: LuaStack, main: Pointer, library: Library, results: number): void {
-  const { exports, instance } = stack;
-  const source = Buffer.from(library.source);
-  const buffer = instance.allocate(source);
-  const name = instance.allocate(Buffer.from(`=${PRELUDE_NAME}`));
-  const loaded = exports.luaL_loadbufferx(main, buffer, source.length, name, 0);
-  exports.free(buffer);
-  exports.free(name);
-  exports.lua_pushvalue(main, 1);
-  exports.lua_pushvalue(main, 2);
-  const status = loaded === 0 ? exports.lua_pcallk(main, 2, results, 0, 0, 0) : loaded;
-  if (status !== 0) throw new Error(`library ${library.name} does not run: ${stack.errorText(main)}`);
+/** The function of the host that gives a part; what it does is `pushPart`. */
+export const PART: HostFunction = { call: () => [] };
+
+/** Pushes a part of the libraries, as a function. @throws LuaError when there is no memory for it */
+export function pushPart(stack: LuaStack, state: Pointer, { parts }: Prelude, name = ''): number {
+  const chunk = parts.get(name);
+  if (chunk === undefined) throw new Error(`the libraries have no part ${name}`);
+  return loadChunk(stack, state, chunk) ? 1 : stack.exports.lua_error(state);
+}
+
+/** Pushes the function, or an error of Lua. False: an error. @throws LuaError when there is no memory for the text */
+function loadChunk({ exports, instance }: LuaStack, state: Pointer, chunk: Uint8Array): boolean {
+  const bytes = exports.malloc(NAME.length + chunk.length);
+  if (bytes === 0) throw new LuaError('not enough memory');
+  instance.bytes().set(NAME, bytes);
+  instance.bytes().set(chunk, bytes + NAME.length);
+  const status = exports.luaL_loadbufferx(state, bytes + NAME.length, chunk.length, bytes, 0);
+  exports.free(bytes);
+  return status === 0;
+}
+
+function call(stack: LuaStack, main: Pointer, values: number, results: number): void {
+  if (stack.exports.lua_pcallk(main, values, results, 0, 0, 0) !== 0)
+    throw new Error(`a library does not run: ${stack.errorText(main)}`);
+}
+
+/** A state that does nothing but read libraries: what that takes of memory is not in those that use them. */
+class Compiler {
+  readonly #stack: LuaStack;
+  readonly #main: Pointer;
+
+  constructor() {
+    const instance = new LuaInstance({ memoryBytes: MEMORY_BYTES });
+    this.#stack = new LuaStack(instance);
+    this.#main = instance.exports.luaL_newstate();
+    instance.exports.luaL_openlibs(this.#main);
+    loadChunk(this.#stack, this.#main, Buffer.from('return string.dump(...)'));
+  }
+
+  compiled(source: string): Buffer {
+    const { exports, instance } = this.#stack;
+    exports.lua_pushvalue(this.#main, 1);
+    if (!loadChunk(this.#stack, this.#main, Buffer.from(source)))
+      throw new Error(`a library does not compile: ${this.#stack.errorText(this.#main)}`);
+    call(this.#stack, this.#main, 1, 1);
+    const [start, end] = this.#stack.stringRange(this.#main, -1);
+    const chunk = Buffer.from(instance.bytes().subarray(start, end));
+    exports.lua_settop(this.#main, 1);
+    return chunk;
+  }
 }

@@ -7,6 +7,7 @@ import { TIME_LIBRARY, timeFunctions } from './libraries/time.ts';
 import type { Library } from './library.ts';
 import { LuaMachine, type ScriptClock } from './machine.ts';
 import type { Scheduler, ScheduledTask, Runnable } from './scheduler.ts';
+import { compileLibraries, type Prelude } from './prelude.ts';
 import { type Image, LuaState } from './state.ts';
 import { type HostFunction, LuaFailure } from './task.ts';
 import { luaSource } from './syntax.ts';
@@ -60,7 +61,7 @@ interface ScriptsOptions {
 /** Makes the scripts of one thread. */
 export class Scripts {
   readonly #options: ScriptsOptions;
-  readonly #images = new Map<string, Image>();
+  readonly #kinds = new Map<string, { prelude: Prelude; image?: Image }>();
 
   constructor(options: ScriptsOptions) {
     this.#options = options;
@@ -76,9 +77,10 @@ export class Scripts {
       onSettled: options.onSettled,
     });
     const time = timeFunctions({ clock, timeZone: options.timeZone, delayMs: limits.delayMs });
+    const kind = this.#kindOf(options);
     const state = new LuaState({
       memoryBytes: options.memoryBytes,
-      libraries: [TIME_LIBRARY, JSON_LIBRARY, SCHEDULER_LIBRARY, ...options.libraries],
+      prelude: kind.prelude,
       functions: {
         ...time.functions,
         ...JSON_FUNCTIONS,
@@ -90,10 +92,9 @@ export class Scripts {
       processorMs,
       limits,
       onFault: options.onFault,
-      image: this.#images.get(options.kind),
+      image: kind.image,
     });
-    let image = this.#images.get(options.kind);
-    if (!image) this.#images.set(options.kind, (image = state.image()));
+    const image = (kind.image ??= state.image());
     const createMachine = (): LuaMachine =>
       new LuaMachine({ state, clock, overlaps: options.overlaps, onReady: () => script.wake() });
     const script = new Script({
@@ -107,6 +108,15 @@ export class Scripts {
     });
     script.schedule((runnable) => scheduler.add(runnable, options.onPaused));
     return script;
+  }
+
+  #kindOf({ kind, libraries }: ScriptOptions): { prelude: Prelude; image?: Image } {
+    let known = this.#kinds.get(kind);
+    if (!known) {
+      const prelude = compileLibraries([TIME_LIBRARY, JSON_LIBRARY, SCHEDULER_LIBRARY, ...libraries]);
+      this.#kinds.set(kind, (known = { prelude }));
+    }
+    return known;
   }
 }
 

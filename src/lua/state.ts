@@ -9,12 +9,12 @@ import type { Limits } from '../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../lib/time.ts';
 import { addFunctions } from './adapter.ts';
 import { pushValue, readValues } from './marshalling.ts';
-import { type Library, PRELUDE_NAME } from './library.ts';
-import { loadLibraries, type References } from './prelude.ts';
+import { PRELUDE_NAME } from './library.ts';
+import { loadLibraries, PART, type Prelude, pushPart, type References } from './prelude.ts';
 import { LUA_INDEX, LuaStack } from './stack.ts';
 import { type HostFunction, type HostResult, LuaFailure, type Outcome, type Task } from './task.ts';
 import { Traceback } from './traceback.ts';
-import { LuaError } from './values.ts';
+import { LuaError, textOf } from './values.ts';
 import { LONGJMP, LuaAbort, LuaInstance, type Pointer } from './wasm.ts';
 import { METER } from './wasm-meter.ts';
 
@@ -22,7 +22,7 @@ interface StateOptions {
   /** Hard bound on all that the state occupies. */
   memoryBytes: number;
   functions: Readonly<Record<string, HostFunction>>;
-  libraries: readonly Library[];
+  prelude: Prelude;
   /** For durations of slices; real time also where the script's clock is simulated. */
   monotonicMs: () => MonotonicMs;
   /** Processor time of this thread, for turns. */
@@ -94,7 +94,7 @@ export class LuaState {
     this.#options = options;
     this.#stackSlotsMax = options.limits.stackSlots;
     const take: HostFunction = { call: () => this.#takeInbox() };
-    this.#functions = Object.entries({ ...options.functions, take });
+    this.#functions = Object.entries({ ...options.functions, take, part: PART });
     this.#instance = new LuaInstance({
       memoryBytes: options.memoryBytes,
       onRefused: () => this.#memoryRefused(),
@@ -125,7 +125,7 @@ export class LuaState {
       this.#references = loadLibraries(this.#stack, this.#main, {
         callEntry: entries.call,
         functions: this.#functions.map(([name]) => name),
-        libraries: options.libraries,
+        prelude: options.prelude,
       });
     }
     this.#stackTop = image?.stackTop ?? exports.stackSave();
@@ -236,6 +236,7 @@ export class LuaState {
       if (target.waits === true && !this.#canYield(state))
         throw new LuaError('attempt to yield across a C-call boundary');
       const values = readValues(this.#stack, state, 1);
+      if (target === PART) return pushPart(this.#stack, state, this.#options.prelude, textOf(values[0]));
       const results = target.call(values, this.#task?.deadlineMs, this.#task) ?? [];
       exports.lua_settop(state, 0);
       if (results instanceof Promise) {

@@ -46,6 +46,40 @@ describe('habits of Lua 5.3', () => {
   });
 });
 
+describe('functions that are read when they are first called', () => {
+  test('stay the same functions, and say where the script called them', async () => {
+    assert.deepEqual(
+      await prints(
+        'local first = {}\n' +
+          'for name, fn in pairs(coroutine) do first[name] = fn end first.load, first.date, first.pow = load, os.date, math.pow\n' +
+          'print(load("return 1")(), coroutine.wrap(function() return coroutine.isyieldable() end)(), math.pow(2, 2), os.date("!%X", 0))\n' +
+          'for name, fn in pairs(coroutine) do assert(first[name] == fn, name) end\n' +
+          'print(first.load == load, first.date == os.date, first.pow == math.pow)\n' +
+          'print(pcall(function() load(1) end))\nprint(pcall(function() os.time({}) end))',
+      ),
+      [
+        '1\ttrue\t4.0\t00:00:00',
+        'true\ttrue\ttrue',
+        "false\tmain.lua:6: bad argument #1 to 'load' (function expected, got number)",
+        "false\tmain.lua:7: field 'year' missing in date table",
+      ],
+    );
+  });
+
+  test('use what Lua brings, whatever the script has made of it', async () => {
+    assert.deepEqual(
+      await prints(
+        'local print, resume, inspect, wrap = print, coroutine.resume, inspect, coroutine.wrap\n' +
+          'local function spoiled() error("spoiled") end\n' +
+          'for _, t in ipairs({ string, table, math, coroutine }) do for name in pairs(t) do t[name] = spoiled end end\n' +
+          'tostring, type, setmetatable, ipairs, error = nil, spoiled, spoiled, spoiled, spoiled\n' +
+          'print(wrap(function() return 1 end)(), inspect({ a = { 1 } }, { newline = "" }), os.date("!%X", 0), "3" & 1)',
+      ),
+      ['1\t{  a = { 1 }}\t00:00:00\t1'],
+    );
+  });
+});
+
 describe('os', () => {
   const clock = (): TestClock => new TestClock(Date.UTC(2026, 2, 29, 0, 59, 59, 900));
 

@@ -3,29 +3,11 @@ import type { Library } from '../library.ts';
 import type { HostFunction } from '../task.ts';
 import { jsonOf, LuaError, LuaJson } from '../values.ts';
 
-export const JSON_LIBRARY: Library = {
-  name: 'json',
-  source: String.raw`
-local host, kit = ...
-local error, floor, getmetatable, math_type, next, pairs, rawget, rawlen, setmetatable, tostring, type = error,
-  math.floor, getmetatable, math.type, next, pairs, rawget, rawlen, setmetatable, tostring, type
-local concat, sort, format, gsub, match, rep, byte = table.concat, table.sort, string.format, string.gsub,
-  string.match, string.rep, string.byte
-
-json = {}
-kit.loaded.json = json
-
-json.decode = host.json_decode
-
-json.encode = host.json_encode
-
--- Readable text of any value: lists in one line, named fields one to a line, sorted.
-
+/** Readable text of any value: lists in one line, named fields one to a line, sorted. */
+const INSPECT = String.raw`
 local reserved = {}
-for word in string.gmatch('and break do else elseif end false for function goto if in local nil not or repeat ' ..
-    'return then true until while', '%a+') do
-  reserved[word] = true
-end
+gsub('and break do else elseif end false for function goto if in local nil not or repeat ' ..
+    'return then true until while', '%a+', function(word) reserved[word] = true end)
 local escapes = { ['\a'] = '\\a', ['\b'] = '\\b', ['\f'] = '\\f', ['\n'] = '\\n', ['\r'] = '\\r',
   ['\t'] = '\\t', ['\v'] = '\\v', ['\127'] = '\\127', ['\\'] = '\\\\' }
 local ranks = { number = 1, boolean = 2, string = 3, table = 4, ['function'] = 5, userdata = 6, thread = 7 }
@@ -64,9 +46,9 @@ local function count(t, counts)
   end
 end
 
-function kit.inspect(root, options)
+local function inspect(root, options)
   options = options or {}
-  local newline, indent, depth = options.newline or '\n', options.indent or '  ', options.depth or math.huge
+  local newline, indent, depth = options.newline or '\n', options.indent or '  ', options.depth or 1 / 0
   local counts, ids, kinds = {}, {}, {}
   count(root, counts)
 
@@ -109,6 +91,24 @@ function kit.inspect(root, options)
   return write(root, 0)
 end
 
+return { inspect = inspect }
+`;
+
+export const JSON_LIBRARY: Library = {
+  name: 'json',
+  parts: { inspect: INSPECT },
+  source: String.raw`
+local host, kit = ...
+local setmetatable = setmetatable
+
+json = {}
+kit.loaded.json = json
+
+json.decode = host.json_decode
+
+json.encode = host.json_encode
+
+kit.later(kit, 'inspect', 'inspect')
 inspect = setmetatable({ inspect = kit.inspect }, { __call = function(_, ...) return kit.inspect(...) end })
 kit.loaded.inspect = inspect
 `,

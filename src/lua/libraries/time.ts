@@ -7,14 +7,8 @@ import type { ScriptClock } from '../machine.ts';
 import type { HostFunction } from '../task.ts';
 import { LuaError, numberOf, textOf } from '../values.ts';
 
-export const TIME_LIBRARY: Library = {
-  name: 'time',
-  source: String.raw`
-local host, kit = ...
-local error, format, math_type, setmetatable, tonumber, type = error, string.format, math.type, setmetatable,
-  tonumber, type
-local find, sub, floor, tointeger = string.find, string.sub, math.floor, math.tointeger
-
+/** Dates and their fields. */
+const DATES = String.raw`
 local function integer(t, key, default)
   local value = t[key]
   if value == nil then
@@ -33,11 +27,9 @@ local function fill(t, epoch, utc)
   return t
 end
 
-os = {}
-kit.loaded.os = os
+local part = {}
 
-function os.time(t)
-  if t == nil then return host.now() end
+function part.time(t)
   if type(t) ~= 'table' then
     error(format("bad argument #1 to 'time' (table expected, got %s)", type(t)), 2)
   end
@@ -50,7 +42,7 @@ function os.time(t)
   return epoch
 end
 
-function os.date(pattern, epoch)
+function part.date(pattern, epoch)
   if pattern == nil then pattern = '%c' end
   pattern = format('%s', pattern)
   if epoch == nil then epoch = host.now() else
@@ -64,6 +56,26 @@ function os.date(pattern, epoch)
   if sub(pattern, 1, 2) == '*t' then return fill({}, epoch, utc) end
   return host.date(pattern, epoch, utc)
 end
+
+return part
+`;
+
+export const TIME_LIBRARY: Library = {
+  name: 'time',
+  parts: { dates: DATES },
+  source: String.raw`
+local host, kit = ...
+local floor = math.floor
+
+os = {}
+kit.loaded.os = os
+
+function os.time(t)
+  if t == nil then return host.now() end
+  return kit.part('dates').time(t)
+end
+
+kit.later(os, 'dates', 'date')
 
 function os.difftime(later, earlier)
   return (later - (earlier or 0)) * 1.0

@@ -19,17 +19,8 @@ import type { Clock } from '../../platform/clock/index.ts';
 import { type Cookie, parseSetCookie } from './cookies.ts';
 import { exchangeHttp, type HttpAnswer, urlProblem } from './http-exchange.ts';
 
-export const HTTP_LIBRARY: Library = {
-  name: 'http',
-  source: String.raw`
-local host, kit = ...
-local error, format, next, pairs, rawget, setmetatable, tostring, type =
-  error, string.format, next, pairs, rawget, setmetatable, tostring, type
-local lower = string.lower
-local perform = kit.wait('http_perform')
-
-http = {}
-kit.loaded.http = http
+const REQUESTS = String.raw`
+local http, perform = {}, kit.wait('http_perform')
 
 -- Requests keep their parts out of reach, so that what a script writes into them changes nothing.
 
@@ -149,6 +140,17 @@ local default = {}
 function http.get(url) return simple(default, 'GET', url) end
 function http.post(url, content_type, body) return simple(default, 'POST', url, content_type, body) end
 function http.post_form(url, form) return simple(default, 'POST', url, FORM, host.http_form(form)) end
+return http
+`;
+
+export const HTTP_LIBRARY: Library = {
+  name: 'http',
+  parts: { http: REQUESTS },
+  source: String.raw`
+local host, kit = ...
+http = {}
+kit.loaded.http = http
+kit.later(http, 'http', 'request', 'client', 'get', 'post', 'post_form')
 `,
 };
 

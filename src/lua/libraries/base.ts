@@ -1,0 +1,286 @@
+/** What every script has: Lua's own functions, fitted to waiting and to the habits of 5.3, and `require`. */
+import { KEPT, type Library } from '../library.ts';
+
+/**
+ * A host call that waits yields `tag` out of every coroutine in its way; so does the count hook, with `flags[1]` set,
+ * because a hook yields no values. `flags[2]` tells the host that a coroutine was resumed where nothing can yield. A
+ * coroutine whose host call is on its way stays busy for everybody else.
+ */
+const COROUTINES = String.raw`
+local coroutine, flags, mains, tag = {}, kit.flags, kit.mains, kit.tag
+local busy = setmetatable({}, { __mode = 'k' })
+
+local function pass(thread, ok, ...)
+  if ok then
+    local first = ...
+    local paused = first == nil and flags[1]
+    if paused then flags[1] = false end
+    if paused or first == tag then
+      busy[thread] = true
+      yield(tag)
+      busy[thread] = nil
+      return pass(thread, resume(thread))
+    end
+  end
+  return ok, ...
+end
+
+local function unblock(...)
+  flags[2] = false
+  return ...
+end
+
+local function run(thread, ...)
+  if thread and busy[thread] then return false, 'cannot resume non-suspended coroutine' end
+  if isyieldable() or flags[2] then return pass(thread, resume(thread, ...)) end
+  flags[2] = true
+  return unblock(resume(thread, ...))
+end
+
+local function unwrap(thread, ok, ...)
+  if ok then return ... end
+  local message = ...
+  if status(thread) == 'dead' then close(thread) end
+  if type(message) == 'string' then error(message, 2) end
+  error(message, 0)
+end
+
+coroutine.resume = run
+
+function coroutine.wrap(body)
+  local thread = create(body)
+  return function(...) return unwrap(thread, run(thread, ...)) end
+end
+
+function coroutine.yield(...)
+  if mains[running()] then error('attempt to yield from outside a coroutine', 2) end
+  return yield(...)
+end
+
+function coroutine.status(thread)
+  if thread and busy[thread] then return 'normal' end
+  return status(thread)
+end
+
+function coroutine.close(thread)
+  if thread and busy[thread] then error('cannot close a normal coroutine', 2) end
+  return close(thread)
+end
+
+function coroutine.running()
+  local thread, main = running()
+  return thread, main or mains[thread] or false
+end
+
+function coroutine.isyieldable()
+  return not mains[running()] and isyieldable()
+end
+
+return coroutine
+`;
+
+/** Text only, and modules that came along. */
+const LOADING = String.raw`
+local loading, loaded, preload = {}, kit.loaded, kit.preload
+local part = {}
+
+function part.load(chunk, name, mode, ...)
+  if type(chunk) ~= 'string' and type(chunk) ~= 'function' then
+    error(format("bad argument #1 to 'load' (function expected, got %s)", type(chunk)), 2)
+  end
+  if mode ~= nil and not find(mode, 't', 1, true) then
+    return nil, format("attempt to load a text chunk (mode is '%s')", mode)
+  end
+  return load(chunk, name, 't', ...)
+end
+
+local function loader(name)
+  local given = preload[name]
+  if given then return given, ':preload:' end
+  local source, chunk = host.module(name)
+  if not source then error(format("module '%s' not found", name), 3) end
+  local body, message = load(source, chunk, 't')
+  if not body then error(format("error loading module '%s':\n\t%s", name, message), 3) end
+  return body, chunk
+end
+
+function part.require(name)
+  if type(name) ~= 'string' then
+    error(format("bad argument #1 to 'require' (string expected, got %s)", type(name)), 2)
+  end
+  -- A leading './' means nothing, unless a module was given under exactly that name.
+  local bare = gsub(name, '^%./', '')
+  if loaded[bare] ~= nil or preload[bare] or not preload[name] then name = bare end
+  if loaded[name] ~= nil or loading[name] then return loaded[name] end
+  local body, extra = loader(name)
+  loading[name] = true
+  local value = body(name, extra)
+  loading[name] = nil
+  if value ~= nil then loaded[name] = value elseif loaded[name] == nil then loaded[name] = true end
+  return loaded[name], extra
+end
+
+return part
+`;
+
+/** Of `math`: deprecated in 5.3, but there. */
+const OLD_MATH = String.raw`
+return {
+  pow = function(x, y) return x ^ y end,
+  ldexp = function(x, exponent) return x * 2.0 ^ exponent end,
+  log10 = function(x) return log(x, 10) end,
+  cosh = function(x) return (exp(x) + exp(-x)) / 2 end,
+  sinh = function(x) return (exp(x) - exp(-x)) / 2 end,
+  tanh = function(x) return 1 - 2 / (exp(2 * x) + 1) end,
+}
+`;
+
+/** Text of a number counts as one in bitwise operations, as it does in arithmetic. */
+const BITWISE = String.raw`
+local part = {}
+for name, operate in next, {
+  band = function(a, b) return a & b end, bor = function(a, b) return a | b end,
+  bxor = function(a, b) return a ~ b end, bnot = function(a) return ~a end,
+  shl = function(a, b) return a << b end, shr = function(a, b) return a >> b end,
+} do
+  local function whole(value)
+    local number = tonumber(value)
+    if not number then error(format('attempt to perform bitwise operation on a %s value', type(value)), 3) end
+    return tointeger(number) or error('number has no integer representation', 3)
+  end
+  part['__' .. name] = function(a, b) return operate(whole(a), whole(b)) end
+end
+return part
+`;
+
+/** What a script must not have is removed, what is left is changed as far as it has to be. */
+export const BASE_LIBRARY: Library = {
+  name: 'base',
+  parts: { coroutines: COROUTINES, loading: LOADING, old_math: OLD_MATH, bitwise: BITWISE },
+  source: String.raw`
+local host, kit = ...
+local kept = { ${Object.values(KEPT).join(', ')} }
+local error, getmetatable, ipairs, load, pairs, pcall, rawget, select, setmetatable, tonumber, tostring, type =
+  error, getmetatable, ipairs, load, pairs, pcall, rawget, select, setmetatable, tonumber, tostring, type
+local concat, pack, unpack, unpack_list = table.concat, string.pack, string.unpack, table.unpack
+local globals, traceback, collect, tointeger, mathtype =
+  _G, debug.traceback, collectgarbage, math.tointeger, math.type
+local running, take = coroutine.running, host.take
+-- Less memory at rest for a little more work: hundreds of states stand side by side.
+collect('setpause', 140)
+
+local tag, flags, mains = {}, { false, false }, setmetatable({}, { __mode = 'k' })
+kit.tag, kit.flags, kit.mains = tag, flags, mains
+
+for _, name in pairs({ 'dofile', 'loadfile', 'io', 'debug', 'package', 'require', 'os', 'warn', 'lua_version' }) do
+  globals[name] = nil
+end
+string.dump = nil
+globals._VERSION = 'Lua 5.3'
+
+-- Parts: calls at the end of a function leave no trace of the function that was there in their place.
+
+local parts = {}
+
+local function begin(chunk)
+  return chunk(host, kit, unpack_list(kept))
+end
+
+function kit.part(name)
+  local part = parts[name]
+  if not part then
+    part = begin(host.part(name))
+    parts[name] = part
+  end
+  return part
+end
+
+function kit.later(owner, part, ...)
+  for _, name in ipairs({ ... }) do
+    owner[name] = function(...) return (parts[part] or kit.part(part))[name](...) end
+  end
+end
+
+kit.later(coroutine, 'coroutines', 'resume', 'wrap', 'yield', 'status', 'close', 'running', 'isyieldable')
+
+function kit.wait(name)
+  local start = host[name]
+  return function(...)
+    start(...)
+    return take()
+  end
+end
+
+-- What the host starts: take() gives the entry's name and its arguments.
+
+kit.entries = {}
+
+local function call(name, ...)
+  return kit.entries[name](...)
+end
+
+local function entry()
+  mains[running()] = true
+  return call(take())
+end
+
+function kit.entries.begin(seed, other)
+  math.randomseed(seed, other)
+end
+
+function kit.entries.chunk(source, name)
+  local body, message = load(source, name, 't')
+  if not body then return message end
+  body()
+end
+
+kit.loaded, kit.preload = { _G = globals }, {}
+for _, name in pairs({ 'coroutine', 'math', 'string', 'table', 'utf8' }) do kit.loaded[name] = globals[name] end
+globals.package = { loaded = kit.loaded, preload = kit.preload }
+kit.later(globals, 'loading', 'load', 'require')
+
+-- Base functions with less power, or with the habits of 5.3.
+
+globals.debug = { traceback = traceback }
+
+function globals.collectgarbage(option)
+  if option == nil or option == 'collect' or option == 'count' then return collect(option) end
+  return 0
+end
+
+function globals.setmetatable(value, metatable)
+  -- A finalizer runs where no hook looks: nothing would bound it.
+  if type(metatable) == 'table' and rawget(metatable, '__gc') ~= nil then
+    error('finalizers (__gc) are not available', 2)
+  end
+  local ok, result = pcall(setmetatable, value, metatable)
+  if not ok then error(result, 2) end
+  return result
+end
+
+function math.tointeger(value)
+  if type(value) == 'string' then value = tonumber(value) end
+  if type(value) ~= 'number' then return nil end
+  return tointeger(value)
+end
+
+kit.later(math, 'old_math', 'pow', 'ldexp', 'log10', 'cosh', 'sinh', 'tanh')
+
+local seed = math.randomseed
+function math.randomseed(first, ...)
+  -- Any number is a seed, as os.clock() * 1000 is in scripts.
+  if mathtype(first) == 'float' and not tointeger(first) then first = unpack('<i8', pack('<d', first)) end
+  return seed(first, ...)
+end
+
+kit.later(getmetatable(''), 'bitwise', '__band', '__bor', '__bxor', '__bnot', '__shl', '__shr')
+
+function globals.print(...)
+  local texts = {}
+  for index = 1, select('#', ...) do texts[index] = tostring((select(index, ...))) end
+  host.print(concat(texts, '\t'))
+end
+
+return tag, flags, entry, begin
+`,
+};
