@@ -7,4 +7,13 @@ export { Jobs } from './libraries/scheduler.ts';
 export { calendarFields, epochOf, offsetS } from './calendar.ts';
 export { type HostFunction, type HostResult, LuaFailure, type LuaTurn } from './task.ts';
 export { createSyntaxChecker, luaSource, type SyntaxChecker, type SyntaxFault } from './syntax.ts';
-export { formatFloat, jsonOf, LuaError, LuaJson, type LuaValue, numberOf, textOf } from './values.ts';
+export {
+  formatFloat,
+  jsonOf,
+  LuaData,
+  LuaError,
+  LuaJson,
+  type LuaValue,
+  numberOf,
+  textOf,
+} from './values.ts';

@@ -3,7 +3,7 @@ import { LIMITS } from '../lib/limits.ts';
 import { readJson } from './json-reader.ts';
 import { writeJson } from './json-writer.ts';
 import { LUA_TYPE, type LuaStack } from './stack.ts';
-import { LuaError, LuaJson, type LuaResult, type LuaValue } from './values.ts';
+import { LuaData, LuaError, LuaJson, type LuaResult, type LuaValue } from './values.ts';
 import type { Pointer } from './wasm.ts';
 
 /** @throws LuaError for a value that does not cross */
@@ -47,6 +47,56 @@ export function pushValue(stack: LuaStack, state: Pointer, value: LuaResult): vo
   else if (typeof value === 'bigint') exports.lua_pushinteger(state, value);
   else if (typeof value === 'number') exports.lua_pushnumber(state, value);
   else if (typeof value === 'string') stack.pushText(state, value);
+  else if (value instanceof LuaData) pushData(stack, state, value.value, 0);
   else if (value instanceof LuaJson) readJson(stack, state, value.byteText);
   else stack.pushBytes(state, value);
+}
+
+const INTEGER_BITS = 64;
+
+/** As the same value would come as JSON text: whole numbers are integers, those beyond 64 bits floats, null is nil. */
+function pushData(stack: LuaStack, state: Pointer, value: unknown, depth: number): void {
+  const { exports } = stack;
+  if (typeof value === 'string') stack.pushText(state, value);
+  else if (typeof value === 'number') pushNumber(stack, state, value);
+  else if (typeof value === 'boolean') exports.lua_pushboolean(state, value ? 1 : 0);
+  else if (typeof value === 'bigint') pushInteger(stack, state, value);
+  else if (typeof value !== 'object' || value === null) exports.lua_pushnil(state);
+  else pushTable(stack, state, value, depth + 1);
+}
+
+function pushTable(stack: LuaStack, state: Pointer, value: object, depth: number): void {
+  const { exports } = stack;
+  const { jsonDepth } = LIMITS.lua;
+  if (depth > jsonDepth) throw new LuaError(`the JSON text is nested deeper than ${jsonDepth} levels`);
+  stack.reserve(state, 4);
+  exports.lua_createtable(state, 0, 0);
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) {
+      pushData(stack, state, item, depth);
+      exports.lua_rawseti(state, -2, BigInt(index + 1));
+    }
+    return;
+  }
+  for (const [key, item] of Object.entries(value)) {
+    stack.pushText(state, key);
+    pushData(stack, state, item, depth);
+    exports.lua_rawset(state, -3);
+  }
+}
+
+/** JSON writes whole numbers up to 21 digits as integers, of 2^53 and more the fewest digits that tell them apart. */
+function pushNumber(stack: LuaStack, state: Pointer, value: number): void {
+  if (Number.isSafeInteger(value)) pushInteger(stack, state, BigInt(value));
+  else if (Number.isInteger(value) && Math.abs(value) < JSON_INTEGER_MAX)
+    pushInteger(stack, state, BigInt(String(value)));
+  else if (Number.isFinite(value)) stack.exports.lua_pushnumber(state, value);
+  else stack.exports.lua_pushnil(state);
+}
+
+const JSON_INTEGER_MAX = 1e21;
+
+function pushInteger(stack: LuaStack, state: Pointer, value: bigint): void {
+  if (BigInt.asIntN(INTEGER_BITS, value) === value) stack.exports.lua_pushinteger(state, value);
+  else stack.exports.lua_pushnumber(state, Number(value));
 }

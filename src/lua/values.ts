@@ -7,7 +7,7 @@
  *   integer    bigint, exact          bigint
  *   float      number                 number, also when integral: 2 comes in as 2.0
  *   string     Buffer, exact bytes    Uint8Array exact, or string as UTF-8
- *   table      LuaJson                LuaJson
+ *   table      LuaJson                LuaJson, LuaData
  *
  * Functions, coroutines and userdata do not cross. Strings are bytes on the way out, so that nothing is decoded
  * by accident: whoever wants text asks for it with `textOf`.
@@ -45,9 +45,18 @@ class LuaJsonBytes extends LuaJson {
   }
 }
 
+/** What JSON text could say, on its way to a script without being text in between. `bigint`: an integer beyond 2^53. */
+export class LuaData {
+  readonly value: unknown;
+
+  constructor(value: unknown) {
+    this.value = value;
+  }
+}
+
 /** A value as it comes from a script: integers as bigint, texts as bytes, tables as JSON. */
 export type LuaValue = undefined | boolean | bigint | number | Buffer | LuaJson;
-export type LuaResult = undefined | boolean | bigint | number | string | Uint8Array | LuaJson;
+export type LuaResult = undefined | boolean | bigint | number | string | Uint8Array | LuaJson | LuaData;
 
 /** An error that the script sees, at the line that called the host. */
 export class LuaError extends Error {

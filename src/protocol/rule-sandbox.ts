@@ -150,18 +150,11 @@ export type RuleRequest = {
   [Method in RuleMethod]: { method: Method; parameters: RuleMethods[Method] };
 }[RuleMethod];
 
-/** Methods that change nothing and are answered from memory. */
-export const READS = [
-  'find_device',
-  'device_online',
-  'device_profiles',
-  'property',
-  'latest',
-] as const satisfies readonly RuleMethod[];
-
-export type ReadRequest = {
-  [Method in (typeof READS)[number]]: { method: Method; parameters: RuleMethods[Method] };
-}[(typeof READS)[number]];
+/** What changes nothing and is answered from memory. */
+export type ReadRequest = Extract<
+  RuleRequest,
+  { method: 'find_device' | 'device_online' | 'device_profiles' | 'property' | 'latest' }
+>;
 
 /** What a dry run asks: facts as rules do, and what was recorded. */
 export type RecordedRequest =

@@ -12,13 +12,14 @@ import {
   uint8Array,
 } from 'fast-check';
 import { LIMITS } from '../../src/lib/limits.ts';
-import { formatFloat, LuaError, LuaJson, type LuaValue } from '../../src/lua/index.ts';
+import { formatFloat, LuaData, LuaError, LuaJson, type LuaValue } from '../../src/lua/index.ts';
+import { exactJson } from '../../src/protocol/telemetry.ts';
 import { testScript } from '../support/lua.ts';
 import { runs } from '../support/runs.ts';
 
 /** `echo(…)` returns what the host got; `give()` what the test set. */
 function echoScript() {
-  const border: { seen: LuaValue[]; given: (LuaValue | string)[] } = { seen: [], given: [] };
+  const border: { seen: LuaValue[]; given: (LuaValue | LuaData | string)[] } = { seen: [], given: [] };
   const library = { name: 'echo', source: 'local host = ...\necho, give = host.echo, host.give' };
   const made = testScript({
     libraries: [library],
@@ -44,6 +45,42 @@ const scalar = oneof(
 );
 
 describe('the border between Lua and its host', () => {
+  test('takes a value as it takes its JSON text', async () => {
+    const { run, printed, border } = echoScript();
+    const check = async (value: unknown): Promise<void> => {
+      border.given = [new LuaData(value), new LuaJson(exactJson(value))];
+      assert.equal(await run('local a, b = give() print(inspect(a)) print(inspect(b))'), undefined);
+      const [data, text] = printed.splice(0);
+      assert.equal(data, text);
+    };
+    const edges = [
+      -0,
+      1e20,
+      1e21,
+      1e300,
+      2 ** 53,
+      2 ** 60,
+      -(2 ** 63),
+      2 ** 63,
+      0.1,
+      2n ** 60n + 1n,
+      2n ** 64n,
+      null,
+    ];
+    await check([...edges, true, '\u0000ä€\ud800', { a: undefined, b: null, 1: [] }, Number.NaN]);
+    for (const edge of edges) await check(edge);
+    await assertProperty(asyncProperty(jsonValue(), check), { numRuns: runs(100) });
+  });
+
+  test('gives up a value that is nested too deep', async () => {
+    const { run, printed, border } = echoScript();
+    let deep: unknown = 1;
+    for (let depth = 0; depth <= LIMITS.lua.jsonDepth; depth++) deep = [deep];
+    border.given = [new LuaData(deep)];
+    assert.equal(await run('print(pcall(give))'), undefined);
+    assert.deepEqual(printed, [`false\tthe JSON text is nested deeper than ${LIMITS.lua.jsonDepth} levels`]);
+  });
+
   test('hands nothing over that is no value', async () => {
     const { run, printed } = echoScript();
     const failure = await run(

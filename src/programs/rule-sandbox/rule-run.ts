@@ -5,10 +5,10 @@
 import { Buffer } from 'node:buffer';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, EpochMs, MonotonicMs } from '../../lib/time.ts';
-import { type HostFunction, type LuaFailure, LuaJson, type Script, type Scripts } from '../../lua/index.ts';
+import { type HostFunction, LuaData, type LuaFailure, type Script, type Scripts } from '../../lua/index.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { RuleAnswer, RuleRequest, RuleScript, SandboxSite } from '../../protocol/rule-sandbox.ts';
-import { exactJson, type JsonValue } from '../../protocol/telemetry.ts';
+import type { JsonValue } from '../../protocol/telemetry.ts';
 import { CALENDAR_LIBRARY, createCalendar } from './libraries/calendar-library.ts';
 import { createRuleFunctions } from './libraries/rule-functions.ts';
 import { RULE_LIBRARY } from './libraries/rule-library.ts';
@@ -234,6 +234,6 @@ class RepeatedRun implements Run {
   }
 }
 
-function changedValues(value: JsonValue, timestampMs: EpochMs): LuaJson[] {
-  return [new LuaJson(exactJson(value)), new LuaJson(String(timestampMs / 1_000))];
+function changedValues(value: JsonValue, timestampMs: EpochMs): LuaData[] {
+  return [new LuaData(value), new LuaData(timestampMs / 1_000)];
 }

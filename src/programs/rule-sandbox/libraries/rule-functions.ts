@@ -2,11 +2,12 @@
 import { Buffer } from 'node:buffer';
 import { parseDurationMs } from '../../../lib/duration.ts';
 import type { Limits } from '../../../lib/limits.ts';
-import type { MonotonicMs } from '../../../lib/time.ts';
+import type { DurationMs, MonotonicMs } from '../../../lib/time.ts';
 import {
   type HostFunction,
   type HostResult,
   type Jobs,
+  LuaData,
   LuaError,
   LuaJson,
   type LuaTurn,
@@ -17,14 +18,13 @@ import {
   textOf,
 } from '../../../lua/index.ts';
 import {
-  READS,
   type ReadRequest,
   type RuleAnswer,
   type RuleMethod,
   type RuleRequest,
   type SandboxSite,
 } from '../../../protocol/rule-sandbox.ts';
-import { exactJson, parseExactJson } from '../../../protocol/telemetry.ts';
+import { parseExactJson } from '../../../protocol/telemetry.ts';
 import type { GatewayRequests } from '../requests.ts';
 import { ReadAhead } from '../read-ahead.ts';
 import type { RuleLog } from '../rule-log.ts';
@@ -53,19 +53,26 @@ export function createRuleFunctions(options: RuleFunctionsOptions): Record<strin
   const { clock, site, limits, log, requests, jobs } = options;
   const ahead = new ReadAhead({ clock, limits, ask: requests.sendAlong });
 
-  function ask(
-    [name, parameters]: LuaValue[],
+  /** A question that changes nothing, its parameters in order. */
+  function read(
+    [name, ...given]: LuaValue[],
     deadlineMs?: MonotonicMs,
     turn?: LuaTurn,
   ): Promise<HostResult> | HostResult {
-    const method = textOf(name) as RuleMethod;
-    const text = parameters instanceof LuaJson ? parameters.text : '{}';
-    const request = (): RuleRequest =>
-      completed(method, parseExactJson(text) as Record<string, unknown>, limits);
-    if (!turn || !isRead(method)) return requests.send(request(), deadlineMs).then(resultOf);
-    const read = { key: `${method} ${text}`, request: request as () => ReadRequest };
-    const answer = ahead.read(read, turn, deadlineMs);
+    const method = textOf(name) as ReadRequest['method'];
+    const [first = '', second = ''] = given.map(textOf);
+    const relevanceMs = numberOf(given[2]) ?? limits.relevanceMs;
+    const request = (): ReadRequest => readRequest(method, first, second, relevanceMs);
+    if (!turn) return requests.send(request(), deadlineMs).then(resultOf);
+    const key = `${method} ${relevanceMs} ${first.length} ${first} ${second}`;
+    const answer = ahead.read({ key, request }, turn, deadlineMs);
     return answer instanceof Promise ? answer.then(resultOf) : resultOf(answer);
+  }
+
+  async function ask([name, parameters]: LuaValue[], deadlineMs?: MonotonicMs): Promise<HostResult> {
+    const text = parameters instanceof LuaJson ? parameters.text : '{}';
+    const request = completed(textOf(name) as RuleMethod, parseExactJson(text) as Parameters, limits);
+    return resultOf(await requests.send(request, deadlineMs));
   }
 
   async function watch([deviceId, kind, name]: LuaValue[]): Promise<HostResult> {
@@ -88,6 +95,7 @@ export function createRuleFunctions(options: RuleFunctionsOptions): Record<strin
 
   return {
     ask: { waits: true, call: ask },
+    read: { waits: true, call: read },
     watch: { waits: true, call: watch },
     log: {
       call: ([text, severity]) => {
@@ -100,13 +108,30 @@ export function createRuleFunctions(options: RuleFunctionsOptions): Record<strin
   };
 }
 
-function isRead(method: RuleMethod): boolean {
-  return (READS as readonly RuleMethod[]).includes(method);
+function resultOf(answer: RuleAnswer): HostResult {
+  return answer.ok ? [new LuaData(answer.result)] : [undefined, answer.error];
 }
 
-function resultOf(answer: RuleAnswer): HostResult {
-  return answer.ok ? [new LuaJson(exactJson(answer.result))] : [undefined, answer.error];
+function readRequest(
+  method: ReadRequest['method'],
+  first: string,
+  second: string,
+  relevanceMs: DurationMs,
+): ReadRequest {
+  switch (method) {
+    case 'find_device':
+      return { method, parameters: { idOrSlug: first } };
+    case 'device_online':
+    case 'device_profiles':
+      return { method, parameters: { deviceId: first } };
+    case 'property':
+      return { method, parameters: { deviceId: first, name: second } };
+    case 'latest':
+      return { method, parameters: { deviceId: first, name: second, relevanceMs } };
+  }
 }
+
+type Parameters = Record<string, unknown>;
 
 /** A duration text or a number of milliseconds, as far as numbers cross exactly; undefined for anything else. */
 function durationMsOf(value: LuaValue): number | undefined {
@@ -130,11 +155,10 @@ function storageFault(
 /** Fills in what the script left out, and bounds what it asked for. */
 function completed(
   method: RuleMethod,
-  parameters: Record<string, unknown>,
+  parameters: Parameters,
   limits: RuleFunctionsOptions['limits'],
 ): RuleRequest {
-  const request: Record<string, unknown> = { ...parameters };
-  if (method === 'latest') request.relevanceMs ??= limits.relevanceMs;
+  const request: Parameters = { ...parameters };
   if (method === 'aggregate') request.windowMs = Math.min(Number(request.windowMs), limits.averageMaxMs);
   if (method === 'execute') request.timeoutMs ??= limits.commandTimeoutMs;
   return { method, parameters: request } as RuleRequest;

@@ -1,26 +1,120 @@
 /** `enapter`, devices, `storage`, `time` and the constants of rules (docs/interface/lua-rules.md#devices), in Lua. */
 import type { Library } from '../../../lua/index.ts';
 
+const AGGREGATES = String.raw`
+local units = { s = 1000, m = 60000, h = 3600000, d = 86400000 }
+
+local function interval_ms(interval)
+  local number, unit
+  if type(interval) == 'string' then number, unit = match(interval, '^(%d+%.?%d*)([smhd])$') end
+  if not number then return nil, format('bad interval "%s"', tostring(interval)) end
+  return tonumber(number) * units[unit]
+end
+
+return {
+  aggregate = function(id, kind, name, interval)
+    kit.check(name, 'string', 1, kind)
+    local window_ms, message = interval_ms(interval)
+    if not window_ms then return nil, message end
+    return kit.ask('aggregate', { deviceId = id, name = name, kind = kind, windowMs = window_ms })
+  end,
+}
+`;
+
+const COMMANDS = String.raw`
+local function execute(id, name, arguments, options)
+  kit.check(name, 'string', 1, 'execute_command')
+  if arguments ~= nil then kit.check(arguments, 'table', 2, 'execute_command') end
+  if options ~= nil then kit.check(options, 'table', 3, 'execute_command') end
+  local timeout_ms
+  if options and options.timeout ~= nil then
+    timeout_ms = host.duration(options.timeout)
+    if not timeout_ms then return nil, format('bad timeout "%s"', tostring(options.timeout)) end
+  end
+  local ok, fault = pcall(host.json_encode, { arguments })
+  if not ok then return nil, fault end
+  return kit.ask('execute', { deviceId = id, name = name, arguments = arguments or {}, timeoutMs = timeout_ms,
+    ephemeral = (options and options.ephemeral) == true })
+end
+
+return { execute = execute }
+`;
+
+/** Values are kept as JSON. */
+const STORAGE = String.raw`
+local ask, check, storage = kit.ask, kit.check, {}
+
+function storage.write(kind, key, value)
+  check(key, 'string', 1, 'write')
+  if value == nil then error("bad argument #2 to 'write' (value expected)", 2) end
+  local ok, text = pcall(host.json_encode, value)
+  if not ok then return text end
+  local message = host.storage_fault(key, text)
+  if message then return message end
+  local _, failure = ask('storage_write', { store = kind, key = key, value = text })
+  return failure
+end
+
+function storage.read(kind, key)
+  check(key, 'string', 1, 'read')
+  local text, message = ask('storage_read', { store = kind, key = key })
+  if text == nil then return nil, message end
+  return host.json_decode(text)
+end
+
+function storage.remove(kind, key)
+  check(key, 'string', 1, 'remove')
+  local _, failure = ask('storage_remove', { store = kind, key = key })
+  return failure
+end
+
+return storage
+`;
+
+/** Time of day in the site's zone. */
+const DAYTIME = String.raw`
+local function minutes_of(text, position)
+  local hour, minute
+  if type(text) == 'string' then hour, minute = match(text, '^(%d%d?):(%d%d)$') end
+  hour, minute = tonumber(hour), tonumber(minute)
+  if not hour or hour > 24 or minute > 59 or hour * 60 + minute > 1440 then
+    error(format("bad argument #%d to 'is_now_between' (time of day expected, as \"08:30\")", position), 3)
+  end
+  return hour * 60 + minute
+end
+
+local function is_now_between(from, to, offset)
+  local first, last = minutes_of(from, 1), minutes_of(to, 2)
+  local now = (host.now() + floor(offset or host.zone_offset())) % 86400 / 60
+  if first == last then return false end
+  if first < last then return now >= first and now < last end
+  return now >= first or now < last
+end
+
+return { is_now_between = is_now_between }
+`;
+
 /**
  * Both runtimes have the same functions; what differs between them is at the end. A call with a colon works
  * too: a first argument that is the owning table is dropped.
  */
 export const RULE_LIBRARY: Library = {
   name: 'rule',
+  parts: { aggregates: AGGREGATES, commands: COMMANDS, storage: STORAGE, daytime: DAYTIME },
   source: String.raw`
 local host, kit = ...
-local error, ipairs, pcall, rawequal, setmetatable, tonumber, tostring, type =
-  error, ipairs, pcall, rawequal, setmetatable, tonumber, tostring, type
-local floor, format, match = math.floor, string.format, string.match
+local error, format, ipairs, rawequal, setmetatable, tostring, type =
+  error, string.format, ipairs, rawequal, setmetatable, tostring, type
 local globals = _G
-local ask, watch = kit.wait('ask'), kit.wait('watch')
-local units = { s = 1000, m = 60000, h = 3600000, d = 86400000 }
+local ask, read, watch = kit.wait('ask'), kit.wait('read'), kit.wait('watch')
 
 local function check(value, expected, position, name)
   if type(value) ~= expected then
     error(format("bad argument #%d to '%s' (%s expected, got %s)", position, name, expected, type(value)), 3)
   end
 end
+
+kit.ask, kit.check = ask, check
 
 local function member(owner, name, body)
   owner[name] = function(first, ...)
@@ -38,13 +132,6 @@ end)
 
 -- Devices. Every function asks anew, so a device object may be kept for ever.
 
-local function interval_ms(interval)
-  local number, unit
-  if type(interval) == 'string' then number, unit = match(interval, '^(%d+%.?%d*)([smhd])$') end
-  if not number then return nil, format('bad interval "%s"', tostring(interval)) end
-  return tonumber(number) * units[unit]
-end
-
 local function telemetry_of(id, owner)
   local telemetry = {}
 
@@ -57,18 +144,13 @@ local function telemetry_of(id, owner)
       relevance_ms = host.duration(relevance)
       if not relevance_ms then return nil, format('bad relevance interval "%s"', tostring(relevance)) end
     end
-    local latest, message = ask('latest', { deviceId = id, name = name, relevanceMs = relevance_ms })
+    local latest, message = read('latest', id, name, relevance_ms)
     if not latest then return nil, message end
     return latest.value
   end)
 
   for _, kind in ipairs({ 'avg', 'min', 'max' }) do
-    member(telemetry, kind, function(name, interval)
-      check(name, 'string', 1, kind)
-      local window_ms, message = interval_ms(interval)
-      if not window_ms then return nil, message end
-      return ask('aggregate', { deviceId = id, name = name, kind = kind, windowMs = window_ms })
-    end)
+    member(telemetry, kind, function(...) return kit.part('aggregates').aggregate(id, kind, ...) end)
   end
 
   -- Runs body(value, timestamp) with every newer value; a job like those of the scheduler.
@@ -85,13 +167,13 @@ local function device_of(facts)
   local device = { id = id, slug = facts.slug, name = facts.name, type = facts.type }
 
   member(device, 'online', function()
-    local online, message = ask('device_online', { deviceId = id })
+    local online, message = read('device_online', id)
     if online == nil then return false, message end
     return online
   end)
 
   member(device, 'implements', function()
-    local profiles, message = ask('device_profiles', { deviceId = id })
+    local profiles, message = read('device_profiles', id)
     if not profiles then return nil, message end
     for _, profile in ipairs(profiles) do profiles[profile] = true end
     return profiles
@@ -99,25 +181,12 @@ local function device_of(facts)
 
   member(device, 'property', function(name)
     check(name, 'string', 1, 'property')
-    local value, message = ask('property', { deviceId = id, name = name })
+    local value, message = read('property', id, name)
     if value == nil then return nil, message or format('property "%s" has no value', name) end
     return value
   end)
 
-  local function execute(name, arguments, options)
-    check(name, 'string', 1, 'execute_command')
-    if arguments ~= nil then check(arguments, 'table', 2, 'execute_command') end
-    if options ~= nil then check(options, 'table', 3, 'execute_command') end
-    local timeout_ms
-    if options and options.timeout ~= nil then
-      timeout_ms = host.duration(options.timeout)
-      if not timeout_ms then return nil, format('bad timeout "%s"', tostring(options.timeout)) end
-    end
-    local ok, fault = pcall(host.json_encode, { arguments })
-    if not ok then return nil, fault end
-    return ask('execute', { deviceId = id, name = name, arguments = arguments or {}, timeoutMs = timeout_ms,
-      ephemeral = (options and options.ephemeral) == true })
-  end
+  local function execute(...) return kit.part('commands').execute(id, ...) end
   member(device, 'execute_command', execute)
   member(device, 'execute', execute)
 
@@ -133,7 +202,7 @@ local finish = function(device) return device end
 
 member(enapter, 'device', function(id)
   check(id, 'string', 1, 'device')
-  local facts, message = ask('find_device', { idOrSlug = id })
+  local facts, message = read('find_device', id)
   if not facts then return nil, message end
   return finish(device_of(facts), id)
 end)
@@ -146,60 +215,17 @@ member(enapter, 'devices', function()
   return devices
 end)
 
--- Storage: values are kept as JSON.
-
 local function store_of(kind)
   local store = {}
-
-  member(store, 'write', function(key, value)
-    check(key, 'string', 1, 'write')
-    if value == nil then error("bad argument #2 to 'write' (value expected)", 2) end
-    local ok, text = pcall(host.json_encode, value)
-    if not ok then return text end
-    local message = host.storage_fault(key, text)
-    if message then return message end
-    local _, failure = ask('storage_write', { store = kind, key = key, value = text })
-    return failure
-  end)
-
-  member(store, 'read', function(key)
-    check(key, 'string', 1, 'read')
-    local text, message = ask('storage_read', { store = kind, key = key })
-    if text == nil then return nil, message end
-    return host.json_decode(text)
-  end)
-
-  member(store, 'remove', function(key)
-    check(key, 'string', 1, 'remove')
-    local _, failure = ask('storage_remove', { store = kind, key = key })
-    return failure
-  end)
-
-  return store
-end
-
--- Time of day in the site's zone.
-
-local function minutes_of(text, position)
-  local hour, minute
-  if type(text) == 'string' then hour, minute = match(text, '^(%d%d?):(%d%d)$') end
-  hour, minute = tonumber(hour), tonumber(minute)
-  if not hour or hour > 24 or minute > 59 or hour * 60 + minute > 1440 then
-    error(format("bad argument #%d to 'is_now_between' (time of day expected, as \"08:30\")", position), 3)
+  for _, name in ipairs({ 'write', 'read', 'remove' }) do
+    member(store, name, function(...) return kit.part('storage')[name](kind, ...) end)
   end
-  return hour * 60 + minute
+  return store
 end
 
 time = {}
 kit.loaded.time = time
-
-function time.is_now_between(from, to, offset)
-  local first, last = minutes_of(from, 1), minutes_of(to, 2)
-  local now = (host.now() + floor(offset or host.zone_offset())) % 86400 / 60
-  if first == last then return false end
-  if first < last then return now >= first and now < last end
-  return now >= first or now < last
-end
+kit.later(time, 'daytime', 'is_now_between')
 
 -- What differs between the runtimes. Runs before the script.
 
