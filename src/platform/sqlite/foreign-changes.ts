@@ -25,13 +25,24 @@ export class ForeignChanges {
 
   /** Another number whenever another connection has changed the database. */
   version(): number {
-    this.#descriptor ??= openSync(this.#indexPath, 'r');
-    readSync(this.#descriptor, this.#seen, 0, HEAD_BYTES, 0);
+    if (!this.#readHead()) return this.#ask.get() ?? 0;
     if (this.#version !== undefined && this.#seen.equals(this.#known)) return this.#version;
     // Of this head or of a later one, which will differ from this one. Nothing is known of a head that fails here.
     const version = this.#ask.get() ?? 0;
     this.#seen.copy(this.#known);
     return (this.#version = version);
+  }
+
+  /** False on a disk that fails, or without another descriptor: SQLite has the index in its memory all the same. */
+  #readHead(): boolean {
+    try {
+      this.#descriptor ??= openSync(this.#indexPath, 'r');
+      readSync(this.#descriptor, this.#seen, 0, HEAD_BYTES, 0);
+      return true;
+    } catch (error) {
+      if (error instanceof Error && 'code' in error) return false;
+      throw error;
+    }
   }
 
   /**

@@ -1,7 +1,15 @@
 /** Who asks whether another connection has changed the database. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { type Database, openDatabase } from '../../../src/platform/sqlite/index.ts';
@@ -64,6 +72,20 @@ function openDescriptors(path: string): number {
 }
 
 describe('the version that others make', () => {
+  test('is told also while the index cannot be read as a file, and afterwards', (t) => {
+    const { path, open } = world(t);
+    const [own, other] = [open(), open()];
+    renameSync(`${path}-shm`, `${path}-away`);
+    const before = own.foreignVersion();
+    change(other);
+    const after = own.foreignVersion();
+    assert.notEqual(after, before);
+    renameSync(`${path}-away`, `${path}-shm`);
+    assert.equal(own.foreignVersion(), after);
+    change(other);
+    assert.notEqual(own.foreignVersion(), after);
+  });
+
   test('stays with what this connection changes, and differs after every change of another one', (t) => {
     const { open } = world(t);
     const [own, other] = [open(), open()];
