@@ -50,7 +50,7 @@ export function openState(given: OpenOptions & { backupDir: string }, disk: Part
   for (const suffix of ['', '-wal', '-shm']) requireUsableFile(path + suffix);
   if (isMissing(path)) {
     if (recover(options, 'missing')) return openDatabase(options);
-    removeEmpty(path);
+    clearPlace(options);
     return openDatabase(options);
   }
   const damage = openOrDamage(options);
@@ -95,18 +95,21 @@ export function lastRecovery(dataDir: string, log: Log): StateRecovery | undefin
   ) as StateRecovery | undefined;
 }
 
-/** A file without content is what a cut of power may leave of a new one, and what a person may make by mistake. */
+/**
+ * A file without content is what a cut of power may leave of a new one, and what a person may make by mistake. SQLite
+ * removes a log that it finds beside one, whatever it holds.
+ */
 function isMissing(path: string): boolean {
-  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0 && !hasLog(path);
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
 }
 
-/** What a killed process wrote last stands there alone, when the file is still empty. */
-function hasLog(path: string): boolean {
-  return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0 && existsSync(path);
-}
-
-function removeEmpty(path: string): void {
+/** Nothing is left where state.db shall be. One with content, of its own or in its log, is set aside: returns where. */
+function clearPlace({ path, clock, log }: Pick<OpenOptions, 'path' | 'clock' | 'log'>): string | undefined {
+  const hasContent = existsSync(path) && ['', '-wal'].some((suffix) => !isMissing(path + suffix));
+  const aside = hasContent ? setAside(path, clock) : undefined;
   for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+  if (aside !== undefined) log.error('what was left of state.db was set aside', { aside });
+  return aside;
 }
 
 /** Puts the newest good copy in its place; false when there is none, and nothing has changed then. */
@@ -117,8 +120,7 @@ function recover(options: StateOptions, reason: StateRecovery['reason']): boolea
   const draft = `${path}.new`;
   copyFileSync(copy.path, draft);
   syncFile(draft);
-  const aside = reason === 'damaged' ? setAside(path, clock) : undefined;
-  removeEmpty(path);
+  const aside = clearPlace(options);
   // Before the copy has its name: a cut of power in between has the next start do both again.
   writeNote(
     { reason, copy: copy.path, copiedAtMs: copy.madeAtMs, aside, recoveredAtMs: clock.wallMs() },

@@ -63,6 +63,33 @@ describe('the note of a recovery of state.db', () => {
   });
 });
 
+describe('an empty state.db with a log beside it', () => {
+  const withLog = (t: TestContext) => {
+    const world = damaged(t);
+    writeFileSync(join(world.folder, 'state.db'), '');
+    writeFileSync(join(world.folder, 'state.db-wal'), 'all that was written last');
+    const logs = (): string[] =>
+      readdirSync(world.folder).filter((name) => /^state\.db\.damaged-\d+-wal$/.test(name));
+    return { ...world, logs };
+  };
+
+  test('is replaced by its copy, and the log is set aside', (t) => {
+    const { open, recovery, logs } = withLog(t);
+    open().close();
+    assert.match(recovery()?.copy ?? '', /state-hourly-000001-5\.db$/);
+    assert.equal(logs().length, 1);
+  });
+
+  test('is begun anew without a copy, as that of a first start that the power cut off, and the log is set aside', (t) => {
+    const { folder, open, recovery, logs } = withLog(t);
+    rmSync(join(folder, 'backups'), { recursive: true });
+    open().close();
+    assert.equal(recovery(), undefined);
+    const [log = ''] = logs();
+    assert.equal(readFileSync(join(folder, log), 'utf8'), 'all that was written last');
+  });
+});
+
 describe('a disk that cannot be read', () => {
   test('is no damage of state.db: nothing takes its place, and a later start tries again', (t) => {
     const { folder, open, recovery, isWell } = damaged(t);
