@@ -6,6 +6,7 @@ import { POWERS } from '../codec/decimal.ts';
 const DECIMALS_MAX = 4;
 /** Below this, in whole numbers of 32 bits; decimals of up to 15 digits are the shortest text of their double. */
 const SCALED_MAX = 1e9;
+const LARGE = SCALED_MAX / 10 ** DECIMALS_MAX;
 /** Longest text of a double. */
 const NUMBER_BYTES = 25;
 const ZERO = 48;
@@ -19,9 +20,9 @@ const POINT = 46;
 export function writeNumber(out: ByteWriter, value: number, decimals: number): number {
   out.reserve(NUMBER_BYTES);
   if (isShort(value, decimals)) return writeScaled(out, value, decimals);
-  if (isShort(value, DECIMALS_MAX)) return writeScaled(out, value, DECIMALS_MAX);
-  // Too large for all of them.
-  if (isShort(value, 1)) return writeScaled(out, value, 1);
+  // Large ones have no room for all of them.
+  const most = Math.abs(value) < LARGE ? DECIMALS_MAX : 1;
+  if (most !== decimals && isShort(value, most)) return writeScaled(out, value, most);
   if (Number.isFinite(value)) writeAscii(out, String(value));
   return DECIMALS_MAX;
 }
