@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { amountMinutes, Amounts } from '../../../src/capabilities/telemetry/query/amounts.ts';
 import type { LiveSource, SampleSource } from '../../../src/capabilities/telemetry/query/column-cursor.ts';
+import { rollUp } from '../../../src/capabilities/telemetry/codec/rollup.ts';
 import { Samples } from '../../../src/capabilities/telemetry/codec/samples.ts';
 
 type Points = readonly (readonly [timeS: number, value: number])[];
@@ -228,14 +229,16 @@ test('a stretch amounts to the same however it is cut into ranges', () => {
 test('a sample that came late for a minute whose samples are gone adds nothing to it', () => {
   const samples = new Samples('number');
   for (const timeS of [60, 90]) samples.push(timeS, 60);
-  const cell = { count: 60, sum: 3_600, min: 60, max: 60, last: 60 };
+  const full = new Samples('number');
+  for (let timeS = 60; timeS < 180; timeS++) full.push(timeS, 60);
+  const cells = rollUp(full, 60);
   const source: SampleSource = {
     last: () => undefined,
     first: () => undefined,
     visit: (_id, _fromS, _toS, _granularityS, visitor) => {
-      visitor.summary(60, cell, 60);
+      visitor.cells(cells, 0, 1, 60);
       visitor.samples(samples, 0, samples.count);
-      visitor.summary(120, cell, 60);
+      visitor.cells(cells, 1, 2, 60);
     },
     nextData: (_id, fromS) => fromS,
   };

@@ -4,13 +4,12 @@ import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { DamagedBlockError } from '../../../src/capabilities/telemetry/codec/block.ts';
 import {
-  cellAt,
   decodeRollup,
   encodeRollup,
+  lastOf,
   mergeRollups,
   type Rollup,
   rollUp,
-  type Summary,
 } from '../../../src/capabilities/telemetry/codec/rollup.ts';
 import { Samples } from '../../../src/capabilities/telemetry/codec/samples.ts';
 import type { StoredValue } from '../../../src/capabilities/telemetry/codec/series.ts';
@@ -31,10 +30,24 @@ function samplesOf(list: readonly Sample[]): Samples {
 }
 
 /** By start; undefined sums and bounds where a text has none. */
-function summariesOf(rollup: Rollup): Map<number, Summary> {
+function summariesOf(rollup: Rollup) {
   const cells = Array.from({ length: rollup.count }, (_, cell) => cell);
-  return new Map(cells.map((cell) => [rollup.starts[cell] as number, cellAt(rollup, cell)]));
+  return new Map(cells.map((cell) => [rollup.starts[cell] as number, summaryOf(rollup, cell)]));
 }
+
+function summaryOf(rollup: Rollup, cell: number) {
+  const { counts, sums, minima, maxima, exact } = rollup;
+  return {
+    count: counts[cell] as number,
+    sum: sums[cell] as number,
+    min: minima[cell] as number,
+    max: maxima[cell] as number,
+    last: lastOf(rollup, cell),
+    minExact: exact?.minima[cell],
+    maxExact: exact?.maxima[cell],
+  };
+}
+type Summary = ReturnType<typeof summaryOf>;
 
 const written = (list: readonly Sample[], slotS: number): Rollup =>
   decodeRollup(SERIES, encodeRollup(SERIES, rollUp(samplesOf(list), slotS)));

@@ -20,18 +20,6 @@ const KINDS: readonly SeriesKind[] = ['number', 'boolean', 'text'];
 const EXACT = 4;
 const DAY_S = 86_400;
 
-/** Several samples of one series as one: a cell of a roll-up. */
-export interface Summary {
-  count: number;
-  sum: number;
-  min: number;
-  max: number;
-  last: StoredValue;
-  /** Exact, where the series has integers beyond 2^53. */
-  minExact?: bigint;
-  maxExact?: bigint;
-}
-
 /** The cells of one day that have samples, as columns. */
 export interface Rollup {
   kind: SeriesKind;
@@ -111,25 +99,12 @@ function addExact(exact: NonNullable<Rollup['exact']>, cell: number, values: Big
   exact.lasts[cell] = values.at(-1) as bigint;
 }
 
-/** One cell as an aggregator takes it. */
-export function cellAt(rollup: Rollup, cell: number): Summary {
-  const last = rollup.lasts[cell] as number;
-  const summary: Summary = {
-    count: rollup.counts[cell] as number,
-    sum: rollup.sums[cell] as number,
-    min: rollup.minima[cell] as number,
-    max: rollup.maxima[cell] as number,
-    last:
-      rollup.kind === 'text' ? (rollup.texts[last] as string) : rollup.kind === 'boolean' ? last === 1 : last,
-  };
-  if (!rollup.exact) return summary;
-  const exactLast = rollup.exact.lasts[cell] as bigint;
-  return {
-    ...summary,
-    last: Number.isSafeInteger(last) ? last : exactLast,
-    minExact: rollup.exact.minima[cell],
-    maxExact: rollup.exact.maxima[cell],
-  };
+/** The last value of a cell. */
+export function lastOf({ kind, lasts, texts, exact }: Rollup, cell: number): StoredValue {
+  const last = lasts[cell] as number;
+  if (kind === 'text') return texts[last] as string;
+  if (kind === 'boolean') return last === 1;
+  return exact && !Number.isSafeInteger(last) ? (exact.lasts[cell] as bigint) : last;
 }
 
 const out = new ByteWriter(16_384);

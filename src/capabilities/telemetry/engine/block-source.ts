@@ -7,7 +7,7 @@ import { dayOf, type EngineState, kindOfSeries, reportDamage } from './state.ts'
 import type { HeadSeries } from './head.ts';
 import type { DayMinutes, MinuteCells } from './minute-cells.ts';
 import type { PartRef } from './part-directory.ts';
-import { cellAt, decodeRollup, type Rollup } from '../codec/rollup.ts';
+import { decodeRollup, lastOf, type Rollup } from '../codec/rollup.ts';
 import { Samples } from '../codec/samples.ts';
 import type { StoredSample, StoredValue } from '../codec/series.ts';
 
@@ -54,7 +54,7 @@ export class BlockSource implements LiveSource {
     const recent: RecentData = {
       // A device that is deleted meanwhile is gone from all columns.
       open: (seriesId) => (state.definitions.has(seriesId) ? (frozen.get(seriesId) ?? []) : []),
-      endPartId: state.store.number('next_part_id'),
+      endPartId: state.parts.endId,
     };
     const quarters = { seriesId: -1, day: -1, cells: undefined };
     return new BlockSource(state, this.#minutes, recent, this.#scratch, quarters);
@@ -144,21 +144,24 @@ export class BlockSource implements LiveSource {
       }
     }
     const isByMinutes = granularityS % this.#minutes.slotS === 0;
-    const minutes =
-      isByMinutes && toS % this.#minutes.slotS === 0 ? this.#minutes.ofDay(seriesId, day, fromS) : undefined;
-    const parts = isByMinutes && (isRecent || minutes) ? this.#partsApart(seriesId, day, minutes) : undefined;
+    const isToMinute = isByMinutes && toS % this.#minutes.slotS === 0;
+    const known = isToMinute ? this.#minutes.ofDay(seriesId, day, fromS) : undefined;
+    const mayHaveBlock = known || !isByMinutes || !isRecent || this.#state.store.hasBlock(seriesId, day);
+    scratch.reset(kindOfSeries(this.#state, seriesId));
+    // Of a day whose samples expired, or cannot be read, roll-ups are left.
+    let hasSamplesOfDay = !known && mayHaveBlock && this.#readBlock(seriesId, day, scratch);
+    // Of long ranges whole days are read, which would only drive out what is asked for again.
+    const isKept = hasSamplesOfDay && isByMinutes && fromS % DAY_S !== 0;
+    const added = isKept ? this.#minutes.addDay(seriesId, day, scratch, fromS) : undefined;
+    const minutes = isToMinute ? (known ?? added) : undefined;
+    const parts = minutes || !mayHaveBlock ? this.#partsApart(seriesId, day, minutes) : undefined;
     if (parts) {
       if (minutes) this.#visitMinutes(minutes, { fromS, toS }, visitor);
       for (const part of parts) this.#visitPart(seriesId, part, { fromS, toS }, visitor);
       this.#visitOpen(seriesId, { fromS, toS }, visitor);
       return;
     }
-    scratch.reset(kindOfSeries(this.#state, seriesId));
-    // Of a day whose samples expired, or cannot be read, roll-ups are left.
-    const hasSamplesOfDay = this.#readBlock(seriesId, day, scratch);
-    // Of long ranges whole days are read, which would only drive out what is asked for again.
-    if (hasSamplesOfDay && isByMinutes && fromS % DAY_S !== 0)
-      this.#minutes.addDay(seriesId, day, scratch, fromS);
+    if (known) hasSamplesOfDay = this.#readBlock(seriesId, day, scratch);
     if (isRecent) {
       this.#readParts(seriesId, day, scratch, { fromS, toS });
       for (const open of this.#recent.open(seriesId)) open.readInto(scratch, fromS, toS);
@@ -190,13 +193,11 @@ export class BlockSource implements LiveSource {
   }
 
   /**
-   * The parts of a day in order of time; undefined where they, what is open or a block overlap, because then only all
-   * samples together say which of one instant counts. Of a block there must be its minutes.
+   * The parts of a day in order of time; undefined where they, what is open or the block overlap, because then only all
+   * samples together say which of one instant counts.
    */
   #partsApart(seriesId: number, day: number, block: DayMinutes | undefined): PartRef[] | undefined {
-    const { store, parts } = this.#state;
-    if (!block && store.hasBlock(seriesId, day)) return undefined;
-    const refs = parts.ofDay(seriesId, day).filter(({ id }) => id < this.#recent.endPartId);
+    const refs = this.#state.parts.ofDay(seriesId, day).filter(({ id }) => id < this.#recent.endPartId);
     refs.sort((a, b) => a.firstS - b.firstS);
     let endS = block?.lastS ?? day * DAY_S - 1;
     for (const { firstS, lastS } of refs) {
@@ -335,7 +336,10 @@ export class BlockSource implements LiveSource {
         const index = which === 'first' ? from : to - 1;
         take(samples.times[index] as number, samples.valueAt(index));
       },
-      summary: (timestampS, summary) => take(timestampS, summary.last),
+      cells: (cells, from, to) => {
+        const cell = which === 'first' ? from : to - 1;
+        take(cells.starts[cell] as number, lastOf(cells, cell));
+      },
     });
     return found;
   }
@@ -367,10 +371,12 @@ function visitSamples(samples: Samples, fromS: EpochS, toS: EpochS, visitor: Vis
 }
 
 function visitCells(cells: Rollup, { fromS, toS }: Stretch, slotS: DurationS, visitor: Visitor): void {
-  for (let cell = 0; cell < cells.count; cell++) {
-    const start = cells.starts[cell] as number;
-    if (start >= fromS && start < toS) visitor.summary(start, cellAt(cells, cell), slotS);
-  }
+  const { count, starts } = cells;
+  let from = 0;
+  while (from < count && (starts[from] as number) < fromS) from++;
+  let to = from;
+  while (to < count && (starts[to] as number) < toS) to++;
+  if (to > from) visitor.cells(cells, from, to, slotS);
 }
 
 /** Roll-ups of a day whose samples are gone, with samples that came late. */
@@ -387,7 +393,7 @@ function visitBoth(
     if (start < fromS || start >= toS) continue;
     visitSamples(samples, readToS, start, visitor);
     readToS = start;
-    visitor.summary(start, cellAt(cells, cell), slotS);
+    visitor.cells(cells, cell, cell + 1, slotS);
   }
   visitSamples(samples, readToS, toS, visitor);
 }

@@ -154,7 +154,7 @@ export class ChangeReader {
         read.count += end - from;
         this.#take(seriesId, samples, from, end, answer);
       },
-      summary: () => {
+      cells: () => {
         read.hasCells = true;
       },
     });

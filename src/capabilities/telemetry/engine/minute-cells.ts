@@ -91,14 +91,19 @@ export class MinuteCells {
     return fromS >= edge.fromS && fromS + this.slotS <= edge.toS ? known : undefined;
   }
 
-  /** Keeps the cells of all samples of a block, which a range that begins at `fromS` has read. */
-  addDay(seriesId: number, day: number, samples: Samples, fromS: EpochS): void {
+  /**
+   * The cells of all samples of a block, which a range that begins at `fromS` has read, and keeps them; undefined when the
+   * samples themselves are as good.
+   */
+  addDay(seriesId: number, day: number, samples: Samples, fromS: EpochS): DayMinutes | undefined {
     const cells = this.#cellsOf(samples);
-    if (!cells) return;
+    if (!cells) return undefined;
     const edge = { fromS, toS: fromS + EDGE_S, samples: new Samples(samples.kind) };
     edge.samples.append(samples, edge.fromS, edge.toS);
     const cost = cells.count + COLUMN_CELLS + edge.samples.count / SAMPLES_PER_CELL;
-    this.#keep(`${seriesId} ${day}`, { seriesId, cells, day: { cells, lastS: samples.lastS, edge }, cost });
+    const minutes = { cells, lastS: samples.lastS, edge };
+    this.#keep(`${seriesId} ${day}`, { seriesId, cells, day: minutes, cost });
+    return minutes;
   }
 
   /** Blocks of the series are others now. */

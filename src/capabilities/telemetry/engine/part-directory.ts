@@ -23,9 +23,15 @@ export class PartDirectory {
   /** By series, in order of sealing. */
   readonly #parts = new Map<number, number[]>();
   #count = 0;
+  #endId = 0;
 
   get count(): number {
     return this.#count;
+  }
+
+  /** All parts that there are, and were, have lower ids; those to come have not. */
+  get endId(): number {
+    return this.#endId;
   }
 
   add(ref: PartRef): void {
@@ -33,6 +39,7 @@ export class PartDirectory {
     if (!list) this.#parts.set(ref.seriesId, (list = []));
     list.push(ref.id, ref.day, ref.firstS, ref.lastS);
     this.#count++;
+    this.#endId = Math.max(this.#endId, ref.id + 1);
   }
 
   /** Parts of a series that begin before `toS` and end at or after `fromS`, in order of sealing. */

@@ -1,6 +1,6 @@
 /** Buckets: many samples become one value each. */
 import type { DurationS, EpochS } from '../../../lib/time.ts';
-import type { Summary } from '../codec/rollup.ts';
+import { lastOf, type Rollup } from '../codec/rollup.ts';
 import type { Samples } from '../codec/samples.ts';
 import type { StoredValue } from '../codec/series.ts';
 import type { PlannedColumn } from './query-plan.ts';
@@ -98,14 +98,13 @@ export class Aggregator {
     }
   }
 
-  addSummary(timestampS: EpochS, summary: Summary): void {
-    this.#enter(timestampS);
-    const { min, max, minExact = min, maxExact = max } = summary;
-    this.#takeExtreme(this.#aggregation === 'min' ? minExact : maxExact, this.#count === 0);
-    this.#sum += summary.sum;
-    this.#isAnyTrue ||= max === 1;
-    this.#last = summary.last;
-    this.#count += summary.count;
+  /** Each within one bucket, and like samples in order of time. */
+  addCells(cells: Rollup, from: number, to: number): void {
+    for (let cell = from; cell < to; cell++) {
+      this.#enter(cells.starts[cell] as number);
+      this.#addCell(cells, cell);
+      this.#count += cells.counts[cell] as number;
+    }
   }
 
   /** Completes the bucket in work. */
@@ -175,6 +174,25 @@ export class Aggregator {
       this.#takeExtreme(value, this.#count === 0 && index === from);
       this.#sum += Number(value);
       this.#last = value;
+    }
+  }
+
+  #addCell(cells: Rollup, cell: number): void {
+    switch (this.#aggregation) {
+      case 'avg':
+        this.#sum += cells.sums[cell] as number;
+        break;
+      case 'last':
+        this.#last = lastOf(cells, cell);
+        break;
+      case 'bool_or':
+        this.#isAnyTrue ||= cells.maxima[cell] === 1;
+        break;
+      default: {
+        const column = this.#aggregation === 'min' ? 'minima' : 'maxima';
+        const extreme = (cells.exact ?? cells)[column][cell] as number | bigint;
+        this.#takeExtreme(extreme, this.#count === 0);
+      }
     }
   }
 

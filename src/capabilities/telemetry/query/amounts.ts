@@ -194,14 +194,20 @@ class AmountReader {
         for (let index = from; index < to; index++)
           this.#take(times[index] as number, numbers[index] as number, amounts);
       },
-      summary: (startS, { sum, count, last }, slotS) => {
-        const lastValue = Number(last);
-        if (kind === 'increase') return this.#take(startS + slotS, lastValue, amounts);
-        const mean = sum / count;
-        this.#take(startS, mean, amounts);
-        // What was above and below zero within a cell is known as their difference only.
-        amounts.addEvenly(startS, startS + slotS, mean * slotS);
-        this.#remember(startS + slotS, lastValue);
+      cells: (cells, from, to, slotS) => {
+        for (let cell = from; cell < to; cell++) {
+          const startS = cells.starts[cell] as number;
+          const last = cells.lasts[cell] as number;
+          if (kind === 'increase') {
+            this.#take(startS + slotS, last, amounts);
+            continue;
+          }
+          const mean = (cells.sums[cell] as number) / (cells.counts[cell] as number);
+          this.#take(startS, mean, amounts);
+          // What was above and below zero within a cell is known as their difference only.
+          amounts.addEvenly(startS, startS + slotS, mean * slotS);
+          this.#remember(startS + slotS, last);
+        }
       },
     });
     this.#earlier = amounts;

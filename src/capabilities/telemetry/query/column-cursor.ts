@@ -3,7 +3,7 @@ import type { DurationS, EpochS } from '../../../lib/time.ts';
 import { Aggregator, Points } from './aggregate.ts';
 import { ALL_IN_ONE, type PlannedColumn, type QueryPlan } from './query-plan.ts';
 import type { Samples } from '../codec/samples.ts';
-import type { Summary } from '../codec/rollup.ts';
+import type { Rollup } from '../codec/rollup.ts';
 import type { StoredSample, StoredValue } from '../codec/series.ts';
 
 /** Where a query reads from. */
@@ -32,8 +32,8 @@ export interface LiveSource extends SampleSource {
 
 export interface Visitor {
   samples(samples: Samples, from: number, to: number): void;
-  /** A cell of `slotS` seconds. */
-  summary(timestampS: EpochS, summary: Summary, slotS: DurationS): void;
+  /** Cells of `slotS` seconds each. */
+  cells(cells: Rollup, from: number, to: number, slotS: DurationS): void;
 }
 
 const DAY_S = 86_400;
@@ -155,7 +155,7 @@ function createEdgedBuckets(
       const aggregator = new Aggregator(ALL_IN_ONE.granularityS, column.aggregation, points);
       source.visit(seriesId, fromS, toS, ALL_IN_ONE.granularityS, {
         samples: (samples, from, to) => aggregator.addSamples(samples, from, to),
-        summary: (timestampS, summary) => aggregator.addSummary(timestampS, summary),
+        cells: (cells, from, to) => aggregator.addCells(cells, from, to),
       });
       aggregator.finish();
       if (points.count > 0) found = { startS, value: points.at(0) };
@@ -185,9 +185,9 @@ function createBuckets(
       isEmpty = false;
       aggregator.addSamples(samples, from, to);
     },
-    summary: (timestampS, summary) => {
+    cells: (cells, from, to) => {
       isEmpty = false;
-      aggregator.addSummary(timestampS, summary);
+      aggregator.addCells(cells, from, to);
     },
   };
   // Whole buckets, whole days where buckets are small, and never more buckets than may wait.
@@ -196,7 +196,7 @@ function createBuckets(
   let position = 0;
   let readToS = plan.fromS;
   let isFinished = false;
-  let isEmpty = true;
+  let isEmpty = false;
 
   function advance(): void {
     points.clear();

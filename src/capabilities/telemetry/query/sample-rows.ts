@@ -1,6 +1,7 @@
 /** Samples of one series as they are, on their way between threads. */
 import type { EpochS } from '../../../lib/time.ts';
 import type { TelemetryType } from '../../../protocol/telemetry.ts';
+import { lastOf } from '../codec/rollup.ts';
 import { fromStored, type Latest, type StoredSample, type StoredValue } from '../codec/series.ts';
 import type { LiveSource } from './column-cursor.ts';
 import type { SamplesPlan } from './query-plan.ts';
@@ -42,7 +43,9 @@ export function* sampleRows(plan: SamplesPlan, live: LiveSource): Generator<Samp
         for (let index = from; index < to && !room.isExceeded; index++)
           take(samples.times[index] as number, samples.valueAt(index));
       },
-      summary: (timestampS, { last }) => take(timestampS, last),
+      cells: (cells, from, to) => {
+        for (let cell = from; cell < to; cell++) take(cells.starts[cell] as number, lastOf(cells, cell));
+      },
     });
     yield rows;
     rows = { timesS: [], values: [], isEnd: false };
