@@ -24,6 +24,7 @@ import {
   DeviceLatestQuery,
   LatestQuery,
   latestText,
+  latestTextOfDevices,
   StreamQuery,
   telemetryShapes,
   TimeSeriesQuery,
@@ -50,10 +51,7 @@ export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[]
       query: LatestQuery,
       handle: ({ query, principal }) => {
         const answers = telemetry.latestOfDevices(query.devices, query.relevance_interval, principal.role);
-        const texts = [...answers].map(
-          ([device, answer]) => `${JSON.stringify(device)}:${latestText(answer)}`,
-        );
-        return new WrittenJson(`{"telemetry":{${texts.join()}}}`);
+        return new WrittenJson(`{"telemetry":${latestTextOfDevices(answers)}}`);
       },
     }),
     route({

@@ -103,15 +103,40 @@ export const StreamQuery = v.object({
 
 /** `{attribute: {value, timestamp} | {warning}}` as JSON; objects of it would cost more than all the rest of an answer. */
 export function latestText(answer: ReadonlyMap<string, LatestAnswer>): string {
-  let text = '';
+  let text = '{';
   for (const [attribute, latest] of answer) {
-    const told =
-      'warning' in latest
-        ? `{"warning":${JSON.stringify(latest.warning)}}`
-        : `{"value":${valueText(latest.value)},"timestamp":${latest.timestampS}}`;
-    text += `${text === '' ? '' : ','}${JSON.stringify(attribute)}:${told}`;
+    if (text !== '{') text += ',';
+    text += quoted(attribute);
+    if ('warning' in latest) text += `:{"warning":${quoted(latest.warning)}}`;
+    else text += `:{"value":${valueText(latest.value)},"timestamp":${latest.timestampS}}`;
   }
-  return `{${text}}`;
+  return `${text}}`;
+}
+
+/** The latest values of several devices as they were asked for. */
+export function latestTextOfDevices(answers: ReadonlyMap<string, ReadonlyMap<string, LatestAnswer>>): string {
+  let text = '{';
+  for (const [device, answer] of answers) {
+    if (text !== '{') text += ',';
+    text += `${quoted(device)}:${latestText(answer)}`;
+  }
+  return `${text}}`;
+}
+
+/** G: names that are kept, and letters of each. */
+const NAMES_KEPT = 1_000;
+const NAME_LENGTH_KEPT = 64;
+const quotedNames = new Map<string, string>();
+
+/** A name as JSON has it; the same ones are told again and again. */
+function quoted(name: string): string {
+  const known = quotedNames.get(name);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(name);
+  if (name.length > NAME_LENGTH_KEPT) return text;
+  if (quotedNames.size >= NAMES_KEPT) quotedNames.clear();
+  quotedNames.set(name, text);
+  return text;
 }
 
 /** Of a finite number, as most are, JSON is what it is as text. */

@@ -47,7 +47,9 @@ export class LatestValues {
       ALERTS_KEY,
     ];
     const nowMs = this.#clock.monotonicMs();
-    return new Map(names.map((name) => [name, answerOf(plan, name, { role, relevanceMs, nowMs })]));
+    const answers = new Map<string, LatestAnswer>();
+    for (const name of names) answers.set(name, answerOf(plan, name, role, relevanceMs, nowMs));
+    return answers;
   }
 
   /** By device as asked for; unknown devices have a warning for each attribute. */
@@ -111,11 +113,13 @@ export class LatestValues {
 function answerOf(
   plan: DevicePlan,
   attribute: string,
-  asked: { role: Role; relevanceMs: DurationMs; nowMs: MonotonicMs },
+  role: Role,
+  relevanceMs: DurationMs,
+  nowMs: MonotonicMs,
 ): LatestAnswer {
   const wanted = declaredAttribute(plan, attribute);
-  if (!wanted || !mayRead(plan.manifest, wanted.attribute, asked.role)) return { warning: ATTRIBUTE_UNKNOWN };
+  if (!wanted || !mayRead(plan.manifest, wanted.attribute, role)) return { warning: ATTRIBUTE_UNKNOWN };
   const latest = wanted.state?.latest;
-  if (!latest || latest.ageMs(asked.nowMs) > asked.relevanceMs) return { warning: NOT_RELEVANT };
+  if (!latest || latest.ageMs(nowMs) > relevanceMs) return { warning: NOT_RELEVANT };
   return { timestampS: latest.timestampS, value: latest.value };
 }
