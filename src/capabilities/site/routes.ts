@@ -1,7 +1,9 @@
 /** Operations on sites (docs/interface/http.md#sites and docs/interface/http.md#cloud-operations). */
 import { notFound } from '../../lib/errors.ts';
-import { type Call, route, type Route, shape } from '../../platform/http/index.ts';
+import type { Role } from '../../lib/role.ts';
+import { type Call, route, type Route, shape, WrittenJson } from '../../platform/http/index.ts';
 import { cloudRoutes, notAvailable } from './cloud-routes.ts';
+import type { SiteRecord } from './model.ts';
 import { sitePaths } from './paths.ts';
 import {
   existenceQuery,
@@ -18,7 +20,24 @@ export function siteRoutes(site: Site): Route[] {
   return [...readingRoutes(site), ...changingRoutes(site), ...archivingRoutes(site), ...cloudRoutes()];
 }
 
+/** The site as a role sees it, written anew once it has changed: apps ask for it every few seconds. */
+function siteText(site: Site): (role: Role) => WrittenJson {
+  let written: SiteRecord | undefined;
+  const texts = new Map<Role, WrittenJson>();
+  return (role) => {
+    const record = site.get();
+    if (record !== written) texts.clear();
+    written = record;
+    const known = texts.get(role);
+    if (known) return known;
+    const text = new WrittenJson(JSON.stringify({ site: siteToWire(record, role) }));
+    texts.set(role, text);
+    return text;
+  };
+}
+
 function readingRoutes(site: Site): Route[] {
+  const text = siteText(site);
   return [
     route({
       operation: 'get_site',
@@ -28,7 +47,7 @@ function readingRoutes(site: Site): Route[] {
       paths: sitePaths(''),
       role: 'READONLY',
       errors: ['404 site_not_found'],
-      handle: (call) => ({ site: siteToWire(site.get(), call.principal.role) }),
+      handle: ({ principal }) => text(principal.role),
     }),
     route({
       operation: 'list_sites',
