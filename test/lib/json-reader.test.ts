@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { JsonFault, PLAIN_JSON, readJson } from '../../src/lib/json-reader.ts';
+import { JsonExcess, JsonFault, PLAIN_JSON, readJson } from '../../src/lib/json-reader.ts';
 import { runs } from '../support/runs.ts';
 
 function faultOffset(text: string): number | undefined {
@@ -83,5 +83,58 @@ describe('the place where a text stops being JSON', () => {
   test('is found in a text as large as a body may be', () => {
     const text = `{"a":"${'\\n'.repeat(200_000)}${'x'.repeat(600_000)}",}`;
     assert.equal(faultOffset(text), text.length - 1);
+  });
+});
+
+describe('an object of plain values', () => {
+  const reading = {
+    limits: { keyLength: 4, depth: 2, values: 60 },
+    exact: true,
+    nonFinite: true,
+    wellFormed: true,
+  };
+  const outcome = (text: string): unknown => {
+    try {
+      return readJson(text, reading);
+    } catch (error) {
+      assert.ok(error instanceof JsonFault || error instanceof JsonExcess);
+      return error.constructor.name;
+    }
+  };
+  const value = fc.oneof(
+    fc.constantFrom(
+      'NaN',
+      '-Infinity',
+      '-0',
+      '1e400',
+      '01',
+      '9007199254740993',
+      '-9007199254740993',
+      '9007199254740991',
+    ),
+    fc.constantFrom(
+      '9007199254740993.0',
+      '9e15',
+      '1e16',
+      '"\\ud800"',
+      '"a\\"b"',
+      '{"b":{}}',
+      '[[1]]',
+      '[]',
+      '"{["',
+    ),
+    fc.json({ maxDepth: 0 }),
+  );
+  const member = fc.tuple(fc.constantFrom('a', 'abcd', 'abcde', '__proto__', '7', 'a\\n'), value);
+
+  test('is the same to whoever reads it quickly and to whoever looks at each character', () => {
+    fc.assert(
+      fc.property(fc.array(member, { maxLength: 5 }), fc.constantFrom('', ',', ' ', '}'), (members, rest) => {
+        const text = `{${members.map(([key, of]) => `"${key}":${of}`).join()}${rest}}`;
+        const slowly = outcome(` ${text}`);
+        assert.deepEqual(outcome(text), slowly, text);
+      }),
+      { numRuns: runs(3_000) },
+    );
   });
 });
