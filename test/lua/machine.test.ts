@@ -361,6 +361,18 @@ describe('a Lua machine', () => {
     ]);
   });
 
+  test('loads a module that came along under the name of a library, which that one may ask for', async () => {
+    const { run, printed } = testScript();
+    await run(
+      'package.preload.json = function() count = (count or 0) + 1 return { below = require("json") } end\n' +
+        'package.preload.inspect = function() end\n' +
+        'print(require("json").below == json, require("json") == require("./json"), count, (require("inspect")))\n' +
+        'package.preload.scheduler = function() return scheduler end\n' +
+        'print(require("scheduler") == scheduler, require("scheduler") == scheduler, require("os") == os)',
+    );
+    assert.deepEqual(printed, ['true\ttrue\t1\ttrue', 'true\ttrue\ttrue']);
+  });
+
   test('closing ends everything at once', async () => {
     const { run, script, waiting } = waitingScript();
     const waits = run('wait(1)');

@@ -81,7 +81,7 @@ return coroutine
 
 /** Text only, and modules that came along. */
 const LOADING = String.raw`
-local loading, loaded, preload = {}, kit.loaded, kit.preload
+local loading, own, loaded, libraries, preload = {}, {}, kit.packages, kit.libraries, kit.preload
 local part = {}
 
 function part.load(chunk, name, mode, ...)
@@ -111,12 +111,15 @@ function part.require(name)
   -- A leading './' means nothing, unless a module was given under exactly that name.
   local bare = gsub(name, '^%./', '')
   if loaded[bare] ~= nil or preload[bare] or not preload[name] then name = bare end
-  if loaded[name] ~= nil or loading[name] then return loaded[name] end
+  -- A module that came along is meant, and not the library of its name, which it may ask for itself.
+  local is_hidden = preload[name] and not own[name] and loaded[name] == libraries[name]
+  if loading[name] or loaded[name] ~= nil and not is_hidden then return loaded[name] end
   local body, extra = loader(name)
   loading[name] = true
   local value = body(name, extra)
-  loading[name] = nil
-  if value ~= nil then loaded[name] = value elseif loaded[name] == nil then loaded[name] = true end
+  loading[name], own[name] = nil, true
+  if value ~= nil then loaded[name] = value
+  elseif loaded[name] == libraries[name] then loaded[name] = true end
   return loaded[name], extra
 end
 
@@ -234,9 +237,15 @@ function kit.entries.chunk(source, name)
   body()
 end
 
-kit.loaded, kit.preload = { _G = globals }, {}
-for _, name in pairs({ 'coroutine', 'math', 'string', 'table', 'utf8' }) do kit.loaded[name] = globals[name] end
-globals.package = { loaded = kit.loaded, preload = kit.preload }
+kit.packages, kit.libraries, kit.preload = { _G = globals }, {}, {}
+for _, name in pairs({ 'coroutine', 'math', 'string', 'table', 'utf8' }) do kit.packages[name] = globals[name] end
+globals.package = { loaded = kit.packages, preload = kit.preload }
+-- Takes libraries by the names under which scripts may require them.
+kit.loaded = setmetatable({}, {
+  __newindex = function(_, name, library)
+    kit.packages[name], kit.libraries[name] = library, library
+  end,
+})
 kit.later(globals, 'loading', 'load', 'require')
 
 -- Base functions with less power, or with the habits of 5.3.
