@@ -155,7 +155,8 @@ describe('inspect', () => {
         'print(inspect({ name = "x", ["end"] = 1, [10] = true, sub = { a = {} } }))\n' +
         'local t = { 1 } t.self = t print(inspect(t))\n' +
         'print(inspect({ a = { b = { c = 1 } } }, { depth = 2, newline = "", indent = "" }))\n' +
-        'print(inspect("a\\n\\0\\"b\\""), inspect(nil), inspect(1.0), (inspect(print):gsub("%d", "N")))',
+        'print(inspect("a\\n\\0\\"b\\""), inspect(nil), inspect(1.0), (inspect(print):gsub("%d", "N")))\n' +
+        'print(pcall(inspect, 1, 5))',
     );
     assert.deepEqual(lines, [
       '{ 1, "two", { 3 } }',
@@ -163,6 +164,7 @@ describe('inspect', () => {
       '<1>{ 1,\n  self = <table 1>\n}',
       '{a = {b = {...}}}',
       '\'a\\n\\000"b"\'\tnil\t1.0\t<function N>',
+      "false\tbad argument #2 to 'inspect' (table expected, got number)",
     ]);
   });
 });

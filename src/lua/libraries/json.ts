@@ -48,6 +48,9 @@ end
 
 local function inspect(root, options)
   options = options or {}
+  if type(options) ~= 'table' then
+    error(format("bad argument #2 to 'inspect' (table expected, got %s)", type(options)), 2)
+  end
   local newline, indent, depth = options.newline or '\n', options.indent or '  ', options.depth or 1 / 0
   local counts, ids, kinds = {}, {}, {}
   count(root, counts)

@@ -277,7 +277,7 @@ function readQuery(
 
 function readOf(query: Record<string, unknown>): Query | string {
   const kind = BATCH_READS.get(query['type']);
-  if (kind === undefined) return `there is no type ${JSON.stringify(query['type'])} to read`;
+  if (kind === undefined) return `there is no type ${JSON.stringify(query['type']) ?? 'nil'} to read`;
   const { addr, reg, count, timeout } = query;
   const [unitId, start, items] = [addr, reg, count].map(numberOfField);
   if (unitId === undefined || start === undefined || items === undefined)
@@ -287,7 +287,7 @@ function readOf(query: Record<string, unknown>): Query | string {
 
 function writeOf(query: Record<string, unknown>): Query | string {
   const kind = BATCH_WRITES.get(query['type']);
-  if (kind === undefined) return `there is no type ${JSON.stringify(query['type'])} to write`;
+  if (kind === undefined) return `there is no type ${JSON.stringify(query['type']) ?? 'nil'} to write`;
   const { addr, reg, value, timeout } = query;
   const values = query['values'] ?? [value];
   const [unitId, start] = [addr, reg].map(numberOfField);

@@ -94,6 +94,7 @@ describe('modbus of the newer generation', () => {
       say(client:read({ { type = 'words', addr = 1, reg = 0, count = 1 } }))
       say(client:read({ { type = 'holdings', addr = 1, reg = 0 } }))
       say(client:write({ { type = 'holding', addr = 1, reg = 0 } }))
+      say(client:write({ { addr = 1, reg = 0, value = 1 } }))
       say(client:read({ a = 1 }))
       raised(client.read, client, 5)`,
       {
@@ -110,6 +111,7 @@ describe('modbus of the newer generation', () => {
       'nil query 1: there is no type "words" to read',
       'nil query 1: addr, reg and count must be numbers',
       'nil query 1: a value is no number',
+      'nil query 1: there is no type nil to write',
       'nil the queries must be a list',
       "bad argument #1 to 'read' (table expected, got number)",
     ]);
