@@ -220,4 +220,35 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
       assert.equal(await page.getByText(`entry ${entry}`, { exact: true }).count(), 1);
     await device.leave();
   });
+
+  test('a device that is connected and sends nothing any more needs attention', async (t) => {
+    const { gateway } = opened();
+    const device = await gateway.provision('Quiet');
+    await device.connect();
+    await device.telemetry({ alerts: ['made_up'] });
+    const silent = {
+      source: 'GATEWAY',
+      name: 'silent',
+      display_name: 'Sends nothing any more',
+      severity: 'warning',
+      raised_at: new Date(Date.now() - 3_600_000).toISOString(),
+    };
+    const page = await openAnother(t, opened(), {
+      prepare: (one) =>
+        one.route(/\/v3\/alerts\?/, async (route) => {
+          // Rhythms are learned in days: the alert is played, beside one that there really is.
+          const response = await route.fetch();
+          const answer = (await response.json()) as { alerts: object[] };
+          answer.alerts = answer.alerts.flatMap((alert) => [alert, { ...alert, id: 'other', ...silent }]);
+          await route.fulfill({ response, json: answer });
+        }),
+    });
+    const attention = page.locator('[data-test=attention]');
+    await attention.getByText('Quiet is connected, but sends nothing any more').waitFor();
+    await attention.getByText('Quiet: made_up').waitFor();
+    await open(page, '#/alerts');
+    await page.locator('[data-test=alerts]').getByText('Sends nothing any more').first().waitFor();
+    await device.telemetry({ alerts: [] });
+    await device.leave();
+  });
 });

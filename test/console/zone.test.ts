@@ -1,7 +1,8 @@
 /** Times of the console are those where the site is, whatever the clock of the browser shows. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { periodText, sinceText } from '../../src/console/alerts/words.ts';
+import { sinceText } from '../../src/console/alerts/since.ts';
+import { periodText } from '../../src/console/alerts/words.ts';
 import { bodyOf, typedOf } from '../../src/console/box/target-typed.ts';
 import { clockText, momentText } from '../../src/console/format.ts';
 import { zone } from '../../src/console/zone.ts';

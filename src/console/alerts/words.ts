@@ -1,8 +1,6 @@
 /** Alerts and deliveries as people read them. Pure. */
 import type { EpochMs, EpochS } from '../../lib/time.ts';
 import { ageText, momentText } from '../format.ts';
-import { periodAt } from '../period.ts';
-import { timesAs, zone } from '../zone.ts';
 import type { Alert, Delivery } from './shapes.ts';
 import { say } from '../words/index.ts';
 
@@ -12,15 +10,6 @@ export const SEVERITIES = ['error', 'warning', 'info'] as const;
 export function titleOf({ source, name, display_name: text }: Alert): string {
   const own: Readonly<Record<string, string>> = say.alerts.ofGateway;
   return (source === 'GATEWAY' ? own[name] : undefined) ?? text;
-}
-
-/** `since 08:15`, with the day when it is another one where the site is. */
-export function sinceText(instant: string, nowMs: EpochMs): string {
-  const atMs = Date.parse(instant);
-  const time = timesAs({ hour: '2-digit', minute: '2-digit' }).format(atMs);
-  const dayOf = (ms: number): string => periodAt('day', ms, zone.value);
-  if (dayOf(atMs) === dayOf(nowMs)) return say.alerts.since(time);
-  return say.alerts.sinceDay(timesAs({ day: 'numeric', month: 'short', year: 'numeric' }).format(atMs), time);
 }
 
 /** How long it is, or was, raised. */

@@ -7,7 +7,7 @@ import { may } from '../session.ts';
 import { ErrorNotice, useAnswer, useRefresh } from '../ui.tsx';
 import { backupsKnown } from './backups-known.ts';
 import type { Alert } from '../alerts/shapes.ts';
-import { sinceText } from '../alerts/words.ts';
+import { sinceText } from '../alerts/since.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
 import type { Engine, Rule } from '../shapes.ts';
 import { say } from '../words/index.ts';
@@ -151,13 +151,17 @@ function alertItems(raised: readonly Alert[]): Item[] {
     .map((alert) => ({
       key: `alert ${alert.id}`,
       severity: alert.severity,
-      text: `${alert.device_name}: ${alert.display_name}`,
+      text: isOfGateway(alert, 'silent')
+        ? say.site.deviceSilent(alert.device_name)
+        : `${alert.device_name}: ${alert.display_name}`,
       since: sinceText(alert.raised_at, gatewayNowMs()),
       href: '#/alerts',
     }));
 }
 
-const isOfAbsence = ({ source, name }: Alert): boolean => source === 'GATEWAY' && name === 'offline';
+const isOfGateway = ({ source, name }: Alert, wanted: string): boolean =>
+  source === 'GATEWAY' && name === wanted;
+const isOfAbsence = (alert: Alert): boolean => isOfGateway(alert, 'offline');
 
 const isAway = ({ device }: LiveDevice): boolean =>
   device.type !== 'GATEWAY' && device.type !== 'VIRTUAL_UCM' && device.connectivity?.status !== 'ONLINE';

@@ -10,6 +10,7 @@ export const site: Words['site'] = {
   andMore: (count) => `und ${count} weitere`,
   devicesOffline: (count) => `${count} Geräte sind offline`,
   deviceOffline: (name) => `${name} ist offline`,
+  deviceSilent: (name) => `${name} ist verbunden, sendet aber nichts mehr`,
   today: 'Heute',
   yesterday: 'Gestern',
   thisMonth: 'Dieser Monat',

@@ -10,6 +10,7 @@ export const site = {
   andMore: (count: number) => `and ${count} more`,
   devicesOffline: (count: number) => `${count} devices are offline`,
   deviceOffline: (name: string) => `${name} is offline`,
+  deviceSilent: (name: string) => `${name} is connected, but sends nothing any more`,
   today: 'Today',
   yesterday: 'Yesterday',
   thisMonth: 'This month',
