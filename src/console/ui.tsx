@@ -13,7 +13,6 @@ export {
   SecretField,
   Select,
   SelectField,
-  useTyped,
 } from './ui/form.tsx';
 export { lazy } from './ui/lazy.tsx';
 export {

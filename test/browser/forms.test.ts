@@ -84,6 +84,95 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await gateway.ok('OWNER', 'PATCH', '/v3/site/energy/sources', { items: [] });
   });
 
+  test('put themselves in the place of what a second person has stored only when asked again', async () => {
+    const { gateway, page } = opened();
+    const { target } = (await gateway.ok('OWNER', 'POST', '/v3/targets', {
+      name: 'Cloud',
+      kind: 'INFLUXDB',
+      influxdb: { url: 'http://127.0.0.1:9/write' },
+    })) as { target: { id: string } };
+    const { user } = (await gateway.ok('INSTALLER', 'POST', '/v3/auth/users', {
+      name: 'anna',
+      password: 'a password of hers',
+      role: 'USER',
+    })) as { user: { id: string } };
+    const { notification_channel: channel } = (await gateway.ok(
+      'OWNER',
+      'POST',
+      '/v3/notification_channels',
+      { name: 'Mobile', type: 'NTFY', ntfy: { topic: 'depot-1' } },
+    )) as { notification_channel: { id: string } };
+    const plan = '/v3/backup/plan';
+    const saves = async (
+      { hash, change, field }: { hash: string; change?: string; field: string },
+      { path, body, mine }: { path: string; body: object; mine: string },
+    ): Promise<void> => {
+      await visit(page, hash);
+      if (change !== undefined) await page.getByRole('button', { name: change }).click();
+      const form = change === undefined ? page.locator('main') : page.getByRole('dialog');
+      const control = form.locator(`[name=${field}]`).first();
+      await gateway.ok('INSTALLER', 'PATCH', path, body);
+      if ((await control.evaluate((element) => element.tagName)) === 'SELECT')
+        await control.selectOption(mine);
+      else await control.fill(mine);
+      const save = form
+        .locator('form', { has: page.locator(`[name=${field}]`) })
+        .getByRole('button', { name: 'Save' });
+      await save.click();
+      await form.getByText(/^Somebody else has changed this meanwhile/).waitFor();
+      assert.equal(await control.inputValue(), mine, 'what was typed is still there');
+      await save.click();
+      if (change === undefined)
+        await form
+          .getByText(/Saved\.|saved\./)
+          .first()
+          .waitFor();
+      else await form.waitFor({ state: 'detached' });
+    };
+    await saves(
+      { hash: '#/system/targets', change: 'Change Cloud', field: 'name' },
+      {
+        path: `/v3/targets/${target.id}`,
+        body: { name: 'Theirs', selection: { interval_s: 60 } },
+        mine: 'Mine',
+      },
+    );
+    const { target: stored } = await gateway.ok('OWNER', 'GET', `/v3/targets/${target.id}`);
+    assert.partialDeepStrictEqual(stored, { name: 'Mine', selection: { interval_s: 60 } });
+    await saves(
+      { hash: '#/access', change: 'Change anna', field: 'role' },
+      { path: `/v3/auth/users/${user.id}`, body: { role: 'READONLY' }, mine: 'OWNER' },
+    );
+    const { users } = await gateway.ok('INSTALLER', 'GET', '/v3/auth/users');
+    assert.partialDeepStrictEqual(
+      (users as { name: string }[]).find(({ name }) => name === 'anna'),
+      { role: 'OWNER' },
+    );
+    await saves(
+      { hash: '#/alerts/notifications', change: 'Change Mobile', field: 'topic' },
+      {
+        path: `/v3/notification_channels/${channel.id}`,
+        body: { ntfy: { topic: 'depot-2' } },
+        mine: 'depot-3',
+      },
+    );
+    await saves(
+      { hash: '#/system/backup', field: 'keep' },
+      { path: plan, body: { keep: 3, alert_after_days: 9 }, mine: '5' },
+    );
+    const { backup_plan: kept } = await gateway.ok('OWNER', 'GET', plan);
+    assert.partialDeepStrictEqual(kept, { keep: 5, alert_after_days: 9 });
+    await saves(
+      { hash: '#/site', field: 'name' },
+      { path: '/v3/site', body: { name: 'Theirs' }, mine: 'Ours' },
+    );
+    await gateway.ok('OWNER', 'PATCH', '/v3/site', { name: 'Depot north' });
+    await saves(
+      { hash: '#/devices/battery-2/settings', field: 'name' },
+      { path: '/v3/devices/battery-2', body: { name: 'Theirs' }, mine: 'Battery of ours' },
+    );
+  });
+
   test('say their hints after the names of their controls, not as part of them', async () => {
     const { page } = opened();
     await visit(page, '#/site');

@@ -2,16 +2,8 @@
 import { call, path } from '../api.ts';
 import { changesOf } from '../changes.ts';
 import { DeviceChoice } from '../parts/device-choice.tsx';
-import {
-  Check,
-  type Choice,
-  Form,
-  InputField,
-  SecretField,
-  SelectField,
-  useAction,
-  useTyped,
-} from '../ui.tsx';
+import { Check, type Choice, Form, InputField, SecretField, SelectField, useAction } from '../ui.tsx';
+import { useTyped } from '../ui/typed.ts';
 import { bodyOf, typedOf, type Typed } from './channel-typed.ts';
 import type { Channel } from './shapes.ts';
 import { say } from '../words/index.ts';
@@ -33,20 +25,24 @@ const ENCRYPTIONS: readonly Choice<Typed['encryption']>[] = [
 ];
 const USUAL_PORT: Record<Typed['encryption'], string> = { STARTTLS: '587', TLS: '465', NONE: '25' };
 
+const CHANNELS = '/v3/notification_channels';
+
 type Controls = ReturnType<typeof useTyped<Typed>>;
 
 export function ChannelForm({ channel, onDone }: { channel?: Channel; onDone: () => void }) {
   const controls = useTyped(() => typedOf(channel));
-  const { typed, before, change, bound } = controls;
+  const { typed, beside, change, bound } = controls;
   const action = useAction(async () => {
-    const body = bodyOf(typed, channel);
-    if (channel)
-      await call(
-        'PATCH',
-        path`/v3/notification_channels/${channel.id}`,
-        changesOf(bodyOf(before, channel), body),
+    if (channel) {
+      const { notification_channels: all } = await call<{ notification_channels: Channel[] }>(
+        'GET',
+        CHANNELS,
       );
-    else await call('POST', '/v3/notification_channels', body);
+      const stored = all.find(({ id }) => id === channel.id) ?? channel;
+      const theirs = typedOf(stored);
+      const body = changesOf(bodyOf(theirs, stored), bodyOf(beside(theirs), stored));
+      await call('PATCH', path`/v3/notification_channels/${channel.id}`, body);
+    } else await call('POST', CHANNELS, bodyOf(typed, undefined));
     onDone();
   });
   return (

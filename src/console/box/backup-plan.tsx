@@ -21,8 +21,8 @@ import {
   useAction,
   useAnswer,
   useRefresh,
-  useTyped,
 } from '../ui.tsx';
+import { useTyped } from '../ui/typed.ts';
 import { say } from '../words/index.ts';
 
 const PLAN = '/v3/backup/plan';
@@ -138,9 +138,10 @@ function bodyOf(typed: Typed): Record<string, unknown> {
 
 function PlanForm({ plan }: { plan: BackupPlan }) {
   const controls = useTyped(() => typedOf(plan));
-  const { typed, before, take, change, bound } = controls;
+  const { typed, take, beside, change, bound } = controls;
   const action = useAction(async () => {
-    const body = changesOf(bodyOf(before), bodyOf(typed));
+    const theirs = typedOf((await call<{ backup_plan: BackupPlan }>('GET', PLAN)).backup_plan);
+    const body = changesOf(bodyOf(theirs), bodyOf(beside(theirs)));
     take(typedOf((await call<{ backup_plan: BackupPlan }>('PATCH', PLAN, body)).backup_plan));
   });
   return (

@@ -1,7 +1,8 @@
 /** Contacts, relays, analogue channels and CAN interfaces of the board. */
 import { call } from '../api.ts';
 import type { IoPort } from '../shapes.ts';
-import { Check, Form, InputField, SelectField, useAction, useTyped } from '../ui.tsx';
+import { Check, Form, InputField, SelectField, useAction } from '../ui.tsx';
+import { useTyped } from '../ui/typed.ts';
 import { PORT_NAME, PortsCard } from './ports.tsx';
 import { say } from '../words/index.ts';
 

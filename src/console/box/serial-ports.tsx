@@ -1,7 +1,8 @@
 /** Serial lines of the gateway: those that are set, a new one, and whether one can be used. */
 import { call } from '../api.ts';
 import type { SerialPort } from '../shapes.ts';
-import { type Choice, Form, InputField, SelectField, useAction, useTyped } from '../ui.tsx';
+import { type Choice, Form, InputField, SelectField, useAction } from '../ui.tsx';
+import { useTyped } from '../ui/typed.ts';
 import { FindDevices } from '../parts/field-scan.tsx';
 import { PORT_NAME, PortsCard } from './ports.tsx';
 import { say } from '../words/index.ts';

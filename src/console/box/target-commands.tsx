@@ -1,6 +1,7 @@
 /** Commands that may come from a broker: for which devices, and up to which role. */
 import { DeviceChoice } from '../parts/device-choice.tsx';
-import { Check, type Choice, InputField, SelectField, type useTyped } from '../ui.tsx';
+import { Check, type Choice, InputField, SelectField } from '../ui.tsx';
+import type { useTyped } from '../ui/typed.ts';
 import type { Typed } from './target-typed.ts';
 import { say } from '../words/index.ts';
 

@@ -4,17 +4,8 @@ import { changesOf } from '../changes.ts';
 import { deviceIds, liveDevice } from '../live.ts';
 import { DeviceChoice } from '../parts/device-choice.tsx';
 import type { Target } from '../shapes.ts';
-import {
-  Check,
-  type Choice,
-  Field,
-  Form,
-  InputField,
-  SecretField,
-  SelectField,
-  useAction,
-  useTyped,
-} from '../ui.tsx';
+import { Check, type Choice, Field, Form, InputField, SecretField, SelectField, useAction } from '../ui.tsx';
+import { useTyped } from '../ui/typed.ts';
 import { CommandFields } from './target-commands.tsx';
 import { bodyOf, takesNewestFirst, type Typed, typedOf } from './target-typed.ts';
 import { DECIMAL_FROM_0 } from '../typed-number.ts';
@@ -55,11 +46,14 @@ const idOf = (name: string): string =>
 
 export function TargetForm({ target, onDone }: { target?: Target; onDone: () => void }) {
   const controls = useTyped(() => typedOf(target, idOf));
-  const { typed, before, bound } = controls;
+  const { typed, beside, bound } = controls;
   const action = useAction(async () => {
-    const body = bodyOf(typed, target);
-    if (target) await call('PATCH', path`/v3/targets/${target.id}`, changesOf(bodyOf(before, target), body));
-    else await call('POST', '/v3/targets', body);
+    if (target) {
+      const address = path`/v3/targets/${target.id}`;
+      const { target: stored } = await call<{ target: Target }>('GET', address);
+      const theirs = typedOf(stored, idOf);
+      await call('PATCH', address, changesOf(bodyOf(theirs, stored), bodyOf(beside(theirs), stored)));
+    } else await call('POST', '/v3/targets', bodyOf(typed, undefined));
     onDone();
   });
   return (

@@ -22,8 +22,8 @@ import {
   SelectField,
   useAction,
   useAnswer,
-  useTyped,
 } from '../ui.tsx';
+import { useTyped } from '../ui/typed.ts';
 import type { User } from '../shapes.ts';
 import { reaches } from '../../lib/role.ts';
 import { say } from '../words/index.ts';
@@ -34,6 +34,8 @@ const ROLE_CHOICES: readonly Choice<User['role']>[] = [
   { value: 'OWNER', text: say.access.owner },
   { value: 'INSTALLER', text: say.access.installer },
 ];
+
+const USERS = '/v3/auth/users';
 
 export function AccessPage() {
   return (
@@ -83,7 +85,7 @@ function PasswordCard() {
 }
 
 function UsersCard() {
-  const { answer, error, again } = useAnswer(() => call<{ users: User[] }>('GET', '/v3/auth/users'), []);
+  const { answer, error, again } = useAnswer(() => call<{ users: User[] }>('GET', USERS), []);
   // `new` for one that is added.
   const [open, setOpen] = useState<User | 'new' | undefined>(undefined);
   const closed = (): void => {
@@ -132,14 +134,18 @@ function UsersCard() {
 }
 
 function UserDialog({ user, onClose }: { user: User | undefined; onClose: () => void }) {
-  const { typed, before, bound } = useTyped(() => ({
-    name: user?.name ?? '',
-    role: user?.role ?? 'USER',
+  const typedOf = (stored: User | undefined) => ({
+    name: stored?.name ?? '',
+    role: stored?.role ?? 'USER',
     password: '',
-  }));
+  });
+  const { typed, beside, bound } = useTyped(() => typedOf(user));
   const action = useAction(async () => {
-    if (user) await call('PATCH', path`/v3/auth/users/${user.id}`, changesOf(before, typed));
-    else await call('POST', '/v3/auth/users', typed);
+    if (user) {
+      const { users } = await call<{ users: User[] }>('GET', USERS);
+      const theirs = typedOf(users.find(({ id }) => id === user.id) ?? user);
+      await call('PATCH', path`/v3/auth/users/${user.id}`, changesOf(theirs, beside(theirs)));
+    } else await call('POST', USERS, typed);
     onClose();
   });
   return (

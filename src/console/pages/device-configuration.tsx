@@ -8,6 +8,7 @@ import { ArgumentFields } from '../parts/argument-form.tsx';
 import { ConnectionTools } from '../parts/field-scan.tsx';
 import { may } from '../session.ts';
 import { AskButton, Card, Empty, ErrorNotice, Form, Loading, useAction, useAnswer } from '../ui.tsx';
+import { useTyped } from '../ui/typed.ts';
 import type { ConfigurationGroup } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
@@ -67,14 +68,17 @@ function GroupForm({
 }) {
   const declared = group.parameters;
   const [saved, setSaved] = useState(stored);
-  const [texts, setTexts] = useState<Texts>(() => initialTexts(declared, stored));
+  const controls = useTyped<Texts>(() => initialTexts(declared, stored));
+  const { typed: texts, setTyped: setTexts, beside } = controls;
   const take = ({ configuration }: { configuration: Values }): void => {
     setSaved(configuration);
-    setTexts(initialTexts(declared, configuration));
+    controls.take(initialTexts(declared, configuration));
   };
   const saving = useAction(async () => {
     judge(withoutSecrets(group), texts);
-    take(await call('PATCH', address, changesOf(group, saved, texts)));
+    const { configuration: theirs } = await call<{ configuration: Values }>('GET', address);
+    setSaved(theirs);
+    take(await call('PATCH', address, changesOf(group, theirs, beside(initialTexts(declared, theirs)))));
   });
   const isChanged = Object.entries(declared).some(
     ([name, parameter]) => (texts[name] ?? '') !== textOf(parameter, saved[name] ?? parameter.default),

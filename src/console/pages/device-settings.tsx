@@ -7,18 +7,8 @@ import { BlueprintChoice } from '../parts/blueprint-choice.tsx';
 import { Connection } from '../parts/connection.tsx';
 import { go } from '../route.ts';
 import { may } from '../session.ts';
-import {
-  AskButton,
-  Card,
-  Fact,
-  Field,
-  Form,
-  InputField,
-  Notice,
-  Select,
-  useAction,
-  useTyped,
-} from '../ui.tsx';
+import { AskButton, Card, Fact, Field, Form, InputField, Notice, Select, useAction } from '../ui.tsx';
+import { useTyped } from '../ui/typed.ts';
 import type { ConnectionConfiguration, Device } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
@@ -37,12 +27,15 @@ export function SettingsTab({ live, onChanged }: { live: LiveDevice; onChanged: 
   );
 }
 
+const namesOf = ({ name, slug }: Device) => ({ name, slug });
+
 function NameCard({ live: { device }, onChanged }: { live: LiveDevice; onChanged: () => void }) {
-  const { typed, before, take, bound } = useTyped(() => ({ name: device.name, slug: device.slug }));
-  const changes = changesOf(before, typed);
+  const { typed, before, take, beside, bound } = useTyped(() => namesOf(device));
   const action = useAction(async () => {
     const address = path`/v3/devices/${device.id}`;
-    const { name, slug } = (await call<{ device: Device }>('PATCH', address, changes)).device;
+    const theirs = namesOf((await call<{ device: Device }>('GET', address)).device);
+    const changes = changesOf(theirs, beside(theirs));
+    const { name, slug } = namesOf((await call<{ device: Device }>('PATCH', address, changes)).device);
     take({ name, slug });
     // Somebody else may have given it another one, too.
     if (slug === device.slug) onChanged();
@@ -54,7 +47,7 @@ function NameCard({ live: { device }, onChanged }: { live: LiveDevice; onChanged
         action={action}
         submit={say.everywhere.save}
         done={say.everywhere.saved}
-        isIncomplete={Object.keys(changes).length === 0}
+        isIncomplete={Object.keys(changesOf(before, typed)).length === 0}
       >
         <InputField label={say.everywhere.name} {...bound('name')} required />
         <InputField

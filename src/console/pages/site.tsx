@@ -14,8 +14,8 @@ import {
   PageHead,
   useAction,
   useAnswer,
-  useTyped,
 } from '../ui.tsx';
+import { useTyped } from '../ui/typed.ts';
 import type { Site } from '../shapes.ts';
 import { DECIMAL, typedNumber } from '../typed-number.ts';
 import { ownZone } from '../zone.ts';
@@ -68,9 +68,10 @@ export function SitePage() {
 }
 
 function SiteForm({ stored }: { stored: Site }) {
-  const { typed, before, take, change, bound } = useTyped(() => typedOf(stored));
+  const { typed, take, beside, change, bound } = useTyped(() => typedOf(stored));
   const action = useAction(async () => {
-    const answer = await call<{ site: Site }>('PATCH', '/v3/site', changeOf(before, typed));
+    const theirs = typedOf(await loadSite());
+    const answer = await call<{ site: Site }>('PATCH', '/v3/site', changeOf(theirs, beside(theirs)));
     takeSite(answer.site);
     take(typedOf(answer.site));
   });

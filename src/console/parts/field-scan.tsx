@@ -4,7 +4,8 @@ import { call, callForLines } from '../api.ts';
 import type { FieldPlace, FieldSettings, UnitParameter } from '../field-place.ts';
 import { may } from '../session.ts';
 import type { ConnectionTest, ScanLine } from '../shapes.ts';
-import { Button, ErrorNotice, Form, InputField, Notice, useAction, useTyped } from '../ui.tsx';
+import { Button, ErrorNotice, Form, InputField, Notice, useAction } from '../ui.tsx';
+import { useTyped } from '../ui/typed.ts';
 import { say } from '../words/index.ts';
 
 /** A place, seen from a module. */

@@ -16,8 +16,8 @@ import {
   type Choice,
   useAction,
   useAnswer,
-  useTyped,
 } from '../ui.tsx';
+import { useTyped } from '../ui/typed.ts';
 import type { AccessToken } from '../shapes.ts';
 import { say } from '../words/index.ts';
 

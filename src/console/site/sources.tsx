@@ -1,22 +1,11 @@
 /** Which values are the energy of the site: what profiles say, and what the owner says once. */
 import type { EnergySourcesOnWire } from '../../capabilities/energy/schema.ts';
 import { call } from '../api.ts';
-import { changesOf } from '../changes.ts';
 import { attributeTitle } from '../format.ts';
 import { deviceIds, type LiveDevice, liveDevice } from '../live.ts';
 import { may } from '../session.ts';
-import {
-  Button,
-  Card,
-  ErrorNotice,
-  Field,
-  Form,
-  Loading,
-  Select,
-  useAction,
-  useAnswer,
-  useTyped,
-} from '../ui.tsx';
+import { Button, Card, ErrorNotice, Field, Form, Loading, Select, useAction, useAnswer } from '../ui.tsx';
+import { useTyped } from '../ui/typed.ts';
 import { ENERGY_ROLES, type Role, type Source } from './energy.ts';
 import { say } from '../words/index.ts';
 
@@ -64,16 +53,12 @@ const ownOf = ({ energy_sources: { items } }: Answer): Source[] =>
 
 function SourcesForm({ answer, onChanged }: { answer: Answer; onChanged: () => void }) {
   const { items } = answer.energy_sources;
-  const { typed, before, take, base, change: put } = useTyped(() => ({ own: ownOf(answer) }));
+  const { typed, take, beside, change: put } = useTyped(() => ({ own: ownOf(answer) }));
   const { own } = typed;
   const action = useAction(async () => {
     // They are stored as a whole.
-    const stored = { own: ownOf(await call<Answer>('GET', PATH)) };
-    if ('own' in changesOf(before, stored)) {
-      base(stored);
-      throw new Error(say.site.changedMeanwhile);
-    }
-    const body = { items: own.map(({ profile: _profile, ...item }) => item) };
+    const { own: joined } = beside({ own: ownOf(await call<Answer>('GET', PATH)) });
+    const body = { items: joined.map(({ profile: _profile, ...item }) => item) };
     take({ own: ownOf(await call<Answer>('PATCH', PATH, body)) });
     onChanged();
   });

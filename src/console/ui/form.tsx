@@ -1,6 +1,6 @@
 /** Forms and their controls. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Action } from './asking.ts';
 import { Button, ErrorNotice, Notice } from './pieces.tsx';
 import { say } from '../words/index.ts';
@@ -81,24 +81,6 @@ export function Form({
       )}
     </form>
   );
-}
-
-/** What is typed into the controls of a form, over what was there `before`; `bound` ties one to the part of its name. */
-export function useTyped<Typed extends object>(initial: () => Typed) {
-  const [typed, setTyped] = useState(initial);
-  const [before, base] = useState(typed);
-  /** It is stored now. */
-  const take = (stored: Typed): void => {
-    base(stored);
-    setTyped(stored);
-  };
-  const change = (part: Partial<Typed>): void => setTyped((before) => ({ ...before, ...part }));
-  const bound = <Name extends keyof Typed & string>(name: Name) => ({
-    name: name as string,
-    value: typed[name],
-    onValue: (value: Typed[Name]) => change({ [name]: value } as unknown as Partial<Typed>),
-  });
-  return { typed, before, base, take, setTyped, change, bound };
 }
 
 interface FieldProps {

@@ -21,6 +21,8 @@ export const everywhere: Words['everywhere'] = {
   close: 'Schließen',
   save: 'Speichern',
   saved: 'Gespeichert.',
+  changedMeanwhile:
+    'Jemand anderes hat das inzwischen geändert. Speichern Sie noch einmal, um es durch Ihres zu ersetzen, oder laden Sie die Seite neu, um es zu sehen.',
   blueprint: 'Blueprint',
   connection: 'Verbindung',
   protocol: 'Protokoll',

@@ -69,8 +69,6 @@ export const site: Words['site'] = {
   energyOfSite: 'Energie der Anlage',
   sourcesHint:
     'Welche Werte PV, Batterie, Netz und Verbrauch sind. Was Geräte durch ihre Profile sagen, ist bekannt; alles andere wird hier einmal angegeben.',
-  changedMeanwhile:
-    'Jemand anderes hat das inzwischen geändert. Speichern Sie noch einmal, um es durch Ihres zu ersetzen, oder laden Sie die Seite neu, um es zu sehen.',
   addValue: 'Wert hinzufügen',
   whatItIs: 'Was es ist',
   power: 'Leistung',

@@ -20,6 +20,8 @@ export const everywhere = {
   close: 'Close',
   save: 'Save',
   saved: 'Saved.',
+  changedMeanwhile:
+    'Somebody else has changed this meanwhile. Save again to put yours in its place, or load the page again to see theirs.',
   blueprint: 'Blueprint',
   connection: 'Connection',
   protocol: 'Protocol',

@@ -69,8 +69,6 @@ export const site = {
   energyOfSite: 'Energy of the site',
   sourcesHint:
     'Which values are sun, battery, grid and load. What devices say by their profiles is known; everything else is said here once.',
-  changedMeanwhile:
-    'Somebody else has changed this meanwhile. Save again to put yours in its place, or load the page again to see theirs.',
   addValue: 'Add a value',
   whatItIs: 'What it is',
   power: 'Power',
