@@ -126,7 +126,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
   });
 
   test('shows the energy of any day, month and year with what was before, as bars, as a table and as a file', async () => {
-    await page.getByRole('link', { name: 'Other days, months and years' }).click();
+    await page.getByRole('link', { name: 'Other days, weeks, months and years' }).click();
     const card = page.locator('[data-test=energy-history]');
     const yesterday = new Date((nowS() - 86_400) * 1_000);
     await open(`#/history/energy/${yesterday.toISOString().slice(0, 10)}`);

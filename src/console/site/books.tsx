@@ -1,4 +1,4 @@
-/** Energy of a day, a month or a year: what the sun gave, where consumption came from, and how it was before. */
+/** Energy of a day, a week, a month or a year: what the sun gave, where consumption came from, and how it was before. */
 import { useEffect, useState } from 'preact/hooks';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import { call } from '../api.ts';
@@ -15,12 +15,14 @@ const REFRESH_MS = 60_000;
 /** At the start of the overview there is enough to read. */
 const BEFORE_AFTER_MS = 3_000;
 const USES = ['load', 'electrolyser', 'ev_charger'] as const;
-const PARTS = { day: 'hour', month: 'day', year: 'month' } as const;
+const PARTS = { day: 'hour', week: 'day', month: 'day', year: 'month' } as const;
 
 const SPANS = [
   { name: 'today', text: say.site.today, unit: 'day', ago: 0 },
   { name: 'yesterday', text: say.site.yesterday, unit: 'day', ago: 1 },
-  { name: 'month', text: say.site.thisMonth, unit: 'month', ago: 0 },
+  { name: 'week', text: say.history.week, unit: 'week', ago: 0 },
+  { name: 'month', text: say.history.month, unit: 'month', ago: 0 },
+  { name: 'year', text: say.history.year, unit: 'year', ago: 0 },
 ] as const;
 type Span = (typeof SPANS)[number];
 
@@ -120,6 +122,7 @@ export function BooksCard() {
 function momentIn(timeZone: string, period: string): (from: string) => string {
   const formats = {
     day: { hour: '2-digit', minute: '2-digit' },
+    week: { weekday: 'short', day: 'numeric', month: 'short' },
     month: { day: 'numeric', month: 'short' },
     year: { month: 'short', year: 'numeric' },
   } as const;
@@ -127,7 +130,7 @@ function momentIn(timeZone: string, period: string): (from: string) => string {
   return (from) => (from === '' ? '' : format.format(Date.parse(from)));
 }
 
-/** A year is looked at closer month by month, a month day by day, a day by the powers of its hours. */
+/** A year is looked at closer month by month, a month or a week day by day, a day by the powers of its hours. */
 function closerIn(timeZone: string, period: string): (bucket: Energy['buckets'][number]) => string {
   const unit = unitOf(period);
   return ({ from, to }) => {

@@ -1,10 +1,10 @@
-/** The energy of any day, month or year, in hours, days or months; the address keeps which. */
+/** The energy of any day, week, month or year, in hours, days or months; the address keeps which. */
 import { gatewayNowMs } from '../gateway-time.ts';
 import { go } from '../route.ts';
 import { Books, useBooks } from './books.tsx';
 import type { Energy } from './energy.ts';
 import { csvOfBooks, sheetOfBooks } from './energy-files.ts';
-import { periodAt, periodLater, periodText, type Unit, unitOf, UNITS } from '../period.ts';
+import { edgesOf, periodAt, periodLater, periodText, type Unit, unitOf, UNITS } from '../period.ts';
 import { Button, Card, download, Empty, ErrorNotice, Loading } from '../ui.tsx';
 import { zone } from '../zone.ts';
 import { ENERGY, HistoryHead } from '../history/head.tsx';
@@ -12,6 +12,7 @@ import { say } from '../words/index.ts';
 
 const UNIT_TEXT: Readonly<Record<Unit, string>> = {
   day: say.history.day,
+  week: say.history.week,
   month: say.history.month,
   year: say.history.year,
 };
@@ -19,15 +20,14 @@ const UNIT_TEXT: Readonly<Record<Unit, string>> = {
 const show = (period: string): void => go(`#/history/${ENERGY}/${period}`);
 
 export function EnergyHistory({ period: text }: { period: string | undefined }) {
-  const today = periodAt('day', gatewayNowMs(), zone.value);
   const unit = unitOf(text) ?? 'month';
   const present = periodAt(unit, gatewayNowMs(), zone.value);
   const period = unitOf(text) === undefined ? present : (text ?? present);
   const { shown, error } = useBooks(period);
   /** The finer one lies in the coarser, at now where that is in it. */
   const turn = (other: Unit): void => {
-    const length = periodAt(other, 0, 'UTC').length;
-    show((today.startsWith(period) ? today : `${period}-01-01`).slice(0, length));
+    const [fromMs] = edgesOf(period, zone.value);
+    show(periodAt(other, period === present ? gatewayNowMs() : fromMs, zone.value));
   };
   return (
     <>

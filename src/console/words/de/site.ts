@@ -13,9 +13,8 @@ export const site: Words['site'] = {
   deviceSilent: (name) => `${name} ist verbunden, sendet aber nichts mehr`,
   today: 'Heute',
   yesterday: 'Gestern',
-  thisMonth: 'Dieser Monat',
   powerOfDay: 'Leistung und Ladezustand des letzten Tages',
-  otherTimes: 'Andere Tage, Monate und Jahre',
+  otherTimes: 'Andere Tage, Wochen, Monate und Jahre',
   fromSun: 'aus PV',
   fromGenerators: 'aus Generatoren',
   fromBattery: 'aus der Batterie',
@@ -98,6 +97,7 @@ export const site: Words['site'] = {
   sunUse: { consumed: 'verbraucht', exported: 'eingespeist', losses: 'Verluste' },
   untilThis: {
     day: (before) => `${before} bis zu dieser Uhrzeit`,
+    week: (before) => `${before} bis zu diesem Wochentag`,
     month: (before) => `${before} bis zu diesem Tag`,
     year: (before) => `${before} bis zu diesem Monat`,
   },

@@ -13,9 +13,8 @@ export const site = {
   deviceSilent: (name: string) => `${name} is connected, but sends nothing any more`,
   today: 'Today',
   yesterday: 'Yesterday',
-  thisMonth: 'This month',
   powerOfDay: 'Power and charge of the last day',
-  otherTimes: 'Other days, months and years',
+  otherTimes: 'Other days, weeks, months and years',
   fromSun: 'from the sun',
   fromGenerators: 'from generators',
   fromBattery: 'from the battery',
@@ -98,6 +97,7 @@ export const site = {
   sunUse: { consumed: 'consumed', exported: 'exported', losses: 'losses' },
   untilThis: {
     day: (before: string) => `${before} until this time`,
+    week: (before: string) => `${before} until this weekday`,
     month: (before: string) => `${before} until this day`,
     year: (before: string) => `${before} until this month`,
   },
