@@ -1,12 +1,12 @@
 /** The console: a client of the HTTP API like any other, in a browser. */
-import { render } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { type RefObject, render } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { isConnected } from './connection.ts';
 import { OverviewPage } from './devices/overview.tsx';
 import { loadError, reconnect, startLive } from './live.ts';
 import { LanguageChoice } from './parts/language-choice.tsx';
 import { Leaving } from './parts/leaving.tsx';
-import { ClaimPage, LoginAbove, LoginPage, UnreachablePage } from './pages/sign-in.tsx';
+import { LoginAbove, LoginPage, UnreachablePage } from './pages/sign-in.tsx';
 import { holdWhile, leaveBy, route } from './route.ts';
 import { hasEnded, logOut, look, may, me, state } from './session.ts';
 import { loadSite, siteName } from './site-name.ts';
@@ -33,6 +33,7 @@ const AccessPage = lazy(() => import('./pages/access.tsx').then((part) => part.A
 const AddDevicePage = lazy(() => import('./provision/page.tsx').then((part) => part.AddDevicePage));
 const AlertsPage = lazy(() => import('./alerts/page.tsx').then((part) => part.AlertsPage));
 const BlueprintsPage = lazy(() => import('./pages/blueprints.tsx').then((part) => part.BlueprintsPage));
+const ClaimPage = lazy(() => import('./pages/claim.tsx').then((part) => part.ClaimPage));
 const DevicePage = lazy(() => import('./pages/device.tsx').then((part) => part.DevicePage));
 const EnergyHistory = lazy(() => import('./site/energy-history.tsx').then((part) => part.EnergyHistory));
 const HistoryPage = lazy(() => import('./history/page.tsx').then((part) => part.HistoryPage));
@@ -68,19 +69,53 @@ function Page() {
   );
 }
 
+/** Pages that stand in the bar of a phone; the others come up with all that is rarely needed. */
+const IN_BAR = 4;
+
+/** Whether a phone shows all; what was chosen, Escape and a touch elsewhere close it. */
+function useMore(nav: RefObject<HTMLElement | null>): [isOpen: boolean, toggle: () => void] {
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => setOpen(false), [route.value]);
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const touched = ({ target }: Event): void => {
+      if (!nav.current?.contains(target as Node)) setOpen(false);
+    };
+    const pressed = ({ key }: KeyboardEvent): void => {
+      if (key !== 'Escape') return;
+      setOpen(false);
+      nav.current?.querySelector<HTMLElement>('.more')?.focus();
+    };
+    document.addEventListener('pointerdown', touched);
+    document.addEventListener('keydown', pressed);
+    return () => {
+      document.removeEventListener('pointerdown', touched);
+      document.removeEventListener('keydown', pressed);
+    };
+  }, [isOpen]);
+  return [isOpen, () => setOpen(!isOpen)];
+}
+
 function Navigation() {
   const [first = ''] = route.value;
   const current = PAGE_OF[first] ?? first;
   const leaving = useAction(logOut);
+  const element = useRef<HTMLElement>(null);
+  const [isOpen, toggle] = useMore(element);
+  const pages = PAGES.filter(([, , role]) => may(role));
   return (
-    <nav class="nav" aria-label={say.frame.pages}>
+    <nav
+      class={`nav ${pages.length > IN_BAR ? 'tall' : ''} ${isOpen ? 'open' : ''}`}
+      aria-label={say.frame.pages}
+      ref={element}
+    >
       <p class="brand">
         <span class="logo" aria-hidden="true" />
         <span>{siteName()}</span>
       </p>
       <ul>
-        {PAGES.filter(([, , role]) => may(role)).map(([name, text, , icon]) => (
-          <li key={name}>
+        {pages.map(([name, text, , icon], index) => (
+          <li key={name} class={index < IN_BAR ? '' : 'rest'}>
             <a href={`#/${name}`} aria-current={current === name ? 'page' : undefined}>
               <svg viewBox="0 0 24 24" aria-hidden="true">
                 <path d={icon} />
@@ -90,15 +125,28 @@ function Navigation() {
           </li>
         ))}
       </ul>
-      <LanguageChoice />
-      <div class="who">
-        <span>
-          <b>{me.value?.name}</b>
-          <small>{me.value && say.values.role[me.value.role]}</small>
-          {isOtherZone() && <small>{say.frame.timesOf(zone.value ?? '')}</small>}
-        </span>
-        <Button onClick={() => leaveBy(() => void leaving.start())}>{say.frame.logOut}</Button>
-        <ErrorNotice error={leaving.error} />
+      <button
+        type="button"
+        class={pages.findIndex(([name]) => name === current) < IN_BAR ? 'more' : 'more current'}
+        aria-expanded={isOpen}
+        onClick={toggle}
+      >
+        <svg viewBox="0 0 24 24" aria-hidden="true">
+          <path d="M5 12h.01M12 12h.01M19 12h.01" />
+        </svg>
+        {say.frame.more}
+      </button>
+      <div class="tools">
+        <LanguageChoice />
+        <div class="who">
+          <span>
+            <b>{me.value?.name}</b>
+            <small>{me.value && say.values.role[me.value.role]}</small>
+            {isOtherZone() && <small>{say.frame.timesOf(zone.value ?? '')}</small>}
+          </span>
+          <Button onClick={() => leaveBy(() => void leaving.start())}>{say.frame.logOut}</Button>
+          <ErrorNotice error={leaving.error} />
+        </div>
       </div>
     </nav>
   );

@@ -223,10 +223,13 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     const { page } = opened();
     await page.setViewportSize({ width: 320, height: 640 });
     for (const language of ['de', 'en']) {
+      await page.locator('.more').click();
       await page.locator('[name=language]').selectOption(language);
       await page.locator(`html[lang=${language}] .nav li`).first().waitFor();
       await visit(page, '#/history/hour');
-      const outside = await page.evaluate(`[...document.querySelectorAll('.nav li a, .segments button')]
+      await page.locator('.more').click();
+      const outside =
+        await page.evaluate(`[...document.querySelectorAll('.nav li a, .nav .more, .nav .button, .segments button')]
         .filter((one) => {
           const { left, right } = one.getBoundingClientRect();
           const place = one.closest('.card')?.getBoundingClientRect();
@@ -234,6 +237,22 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
         })
         .map((one) => one.textContent)`);
       assert.deepEqual(outside, [], language);
+      // Nobody needs a pointer to open it, to choose and to be back where it was opened.
+      const more = page.locator('.more');
+      await page.keyboard.press('Escape');
+      assert.equal(await more.getAttribute('aria-expanded'), 'false');
+      await until(async () => (await focused(page)).startsWith('BUTTON'));
+      await page.keyboard.press('Enter');
+      await page.locator('.nav a[href="#/access"]').click();
+      await page
+        .locator('h1')
+        .getByText(/^(Zugang|Access)$/)
+        .waitFor();
+      assert.equal(await more.getAttribute('aria-expanded'), 'false');
+      assert.equal(await page.locator('.nav a[href="#/access"]').isVisible(), false);
+      await more.click();
+      await page.locator('h1').click();
+      assert.equal(await more.getAttribute('aria-expanded'), 'false');
     }
     await page.setViewportSize({ width: 390, height: 844 });
   });

@@ -40,6 +40,9 @@ export function OverviewPage() {
     return () => clearInterval(timer);
   }, []);
   const devices = deviceIds.value?.map(liveDevice).filter((live) => live !== undefined);
+  const own = (devices ?? []).filter(
+    ({ device }) => device.type !== 'GATEWAY' && device.type !== 'VIRTUAL_UCM',
+  );
   return (
     <>
       <PageHead title={say.frame.overview}>
@@ -54,10 +57,12 @@ export function OverviewPage() {
         <Loading />
       ) : (
         <>
-          <FirstSteps />
+          {own.length === 0 && <FirstSteps />}
           <Attention devices={devices} />
           <SiteNow />
-          <DeviceList devices={devices} />
+          {/* Who has a device comes to see how it is. */}
+          {own.length > 0 && <FirstSteps />}
+          <DeviceList devices={devices} own={own} />
         </>
       )}
     </>
@@ -79,8 +84,7 @@ function Summary({ devices }: { devices: readonly LiveDevice[] }) {
   );
 }
 
-function DeviceList({ devices }: { devices: readonly LiveDevice[] }) {
-  const own = devices.filter(({ device }) => device.type !== 'GATEWAY' && device.type !== 'VIRTUAL_UCM');
+function DeviceList({ devices, own }: { devices: readonly LiveDevice[]; own: readonly LiveDevice[] }) {
   return (
     <section class="devices" aria-label={say.everywhere.devices}>
       <h2>{say.everywhere.devices}</h2>

@@ -1,17 +1,17 @@
-/** The first page of a new box, and the login of a claimed one. */
+/** The login, and what is seen when the gateway does not answer. */
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import type { Health } from '../shapes.ts';
 import { isOpenToListeners } from '../open-to-listeners.ts';
-import { claim, hasEnded, lastName, logIn, look } from '../session.ts';
-import { differs, NewPassword, NOTHING_TYPED } from '../parts/new-password.tsx';
+import { hasEnded, lastName, logIn, look } from '../session.ts';
 import { LanguageChoice } from '../parts/language-choice.tsx';
 import { Button, Field, Form, Input, Notice, useAction, useAnswer, useRefresh } from '../ui.tsx';
 import { say } from '../words/index.ts';
 
 const RETRY_MS = 5_000;
 
-function Gate({ title, children }: { title: string; children: preact.ComponentChildren }) {
+/** What is seen before anybody is logged in. */
+export function Gate({ title, children }: { title: string; children: preact.ComponentChildren }) {
   return (
     <main class="gate">
       <div class="gate-card">
@@ -42,36 +42,7 @@ function Unencrypted() {
   );
 }
 
-export function ClaimPage() {
-  const [code, setCode] = useState('');
-  const [name, setName] = useState('installer');
-  const [typed, setTyped] = useState(NOTHING_TYPED);
-  const action = useAction(() => claim(code.trim(), name, typed.password));
-  return (
-    <Gate title={say.frame.claimTitle}>
-      <p>{say.frame.claimText(<code>claim-code</code>)}</p>
-      <Form action={action} submit={say.frame.claimSubmit} isIncomplete={differs(typed)} isKept>
-        <Field label={say.frame.claimCode}>
-          <Input
-            value={code}
-            onValue={setCode}
-            name="claim_code"
-            required
-            autofocus
-            autocomplete="off"
-            autocapitalize="characters"
-            spellcheck={false}
-            placeholder="XXXX-XXXX-XXXX"
-          />
-        </Field>
-        <NameField name={name} onName={setName} label={say.frame.yourName} hint={say.frame.yourNameHint} />
-        <NewPassword label={say.frame.newPassword} typed={typed} onTyped={setTyped} />
-      </Form>
-    </Gate>
-  );
-}
-
-function NameField({
+export function NameField({
   name,
   onName,
   ...field

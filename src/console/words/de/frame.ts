@@ -17,6 +17,7 @@ export const frame: Words['frame'] = {
   noSuchPage: 'Diese Seite gibt es nicht',
   toTheDevices: 'Zu den Geräten',
   pages: 'Seiten',
+  more: 'Mehr',
   timesOf: (zone) => `Zeiten in ${zone}`,
   logOut: 'Abmelden',
   toTheContent: 'Zum Inhalt',

@@ -16,6 +16,7 @@ export const frame = {
   noSuchPage: 'There is no such page',
   toTheDevices: 'To the devices',
   pages: 'Pages',
+  more: 'More',
   timesOf: (zone: string) => `Times of ${zone}`,
   logOut: 'Log out',
   toTheContent: 'To the content',
