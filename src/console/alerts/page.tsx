@@ -18,10 +18,10 @@ import {
   Loading,
   PageHead,
   Select,
-  Tabs,
   useAction,
   useAnswer,
 } from '../ui.tsx';
+import { Tabs } from '../ui/page-pieces.tsx';
 import { NotificationsPage } from './notifications.tsx';
 import type { Alert, AlertMessage } from './shapes.ts';
 import { historyWindow, lastedText, periodText, SEVERITIES, titleOf } from './words.ts';

@@ -9,9 +9,7 @@ import {
   Button,
   Card,
   Check,
-  Code,
   ErrorNotice,
-  Fact,
   Form,
   InputField,
   Loading,
@@ -22,6 +20,7 @@ import {
   useAnswer,
   useRefresh,
 } from '../ui.tsx';
+import { Code, Fact } from '../ui/page-pieces.tsx';
 import { useTyped } from '../ui/typed.ts';
 import { say } from '../words/index.ts';
 

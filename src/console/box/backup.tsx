@@ -1,7 +1,8 @@
 /** The file with which another box takes the place of this one. */
 import { useState } from 'preact/hooks';
 import { callForFile } from '../api.ts';
-import { Card, download, Form, useAction } from '../ui.tsx';
+import { Card, Form, useAction } from '../ui.tsx';
+import { download } from '../ui/page-pieces.tsx';
 import { differs, NewPassword, NOTHING_TYPED } from '../parts/new-password.tsx';
 import { say } from '../words/index.ts';
 

@@ -1,7 +1,8 @@
 /** How the connection is encrypted, and what a browser must trust for it. */
 import { isOpenToListeners } from '../open-to-listeners.ts';
 import type { Health } from '../shapes.ts';
-import { Card, Fact, Notice } from '../ui.tsx';
+import { Card, Notice } from '../ui.tsx';
+import { Fact } from '../ui/page-pieces.tsx';
 import { say } from '../words/index.ts';
 
 export function CertificatesCard({ health }: { health: Health | undefined }) {

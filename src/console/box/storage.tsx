@@ -2,7 +2,8 @@
 import { showValue } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
 import { Value } from '../parts/value.tsx';
-import { Card, Fact } from '../ui.tsx';
+import { Card } from '../ui.tsx';
+import { Fact } from '../ui/page-pieces.tsx';
 import { say } from '../words/index.ts';
 
 export function StorageCard({ live }: { live: LiveDevice }) {

@@ -11,13 +11,13 @@ import {
   Button,
   Card,
   ErrorNotice,
-  Fact,
   Loading,
   Notice,
   useAction,
   useAnswer,
   useRefresh,
 } from '../ui.tsx';
+import { Fact } from '../ui/page-pieces.tsx';
 import { sendPackage } from './package-upload.ts';
 import { notesBlocks } from './release-notes.ts';
 import { say } from '../words/index.ts';

@@ -1,5 +1,6 @@
 /** The head of the history and its two sides. */
-import { PageHead, Tabs } from '../ui.tsx';
+import { PageHead } from '../ui.tsx';
+import { Tabs } from '../ui/page-pieces.tsx';
 import { say } from '../words/index.ts';
 
 /** In the address, where a stretch of time stands else. */

@@ -12,7 +12,6 @@ import {
   Button,
   Card,
   Check,
-  download,
   Empty,
   ErrorNotice,
   Loading,
@@ -20,6 +19,7 @@ import {
   useAnswer,
   useRefresh,
 } from '../ui.tsx';
+import { download } from '../ui/page-pieces.tsx';
 import type { ChartCanvas as Drawn, LineLabel } from './chart-canvas.tsx';
 import { AGGREGATIONS, type Lines, linesOf, type Wanted, withLinesBefore } from './series.ts';
 import { stepOf, stretchOf, textOfWindow, type Window, windowOf, withBefore } from './window.ts';

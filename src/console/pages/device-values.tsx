@@ -6,7 +6,8 @@ import { Sparkline, WithSparklines } from '../parts/sparkline.tsx';
 import { Value } from '../parts/value.tsx';
 import { usePart } from '../parts/whole-device.ts';
 import { may } from '../session.ts';
-import { Card, Empty, Fact } from '../ui.tsx';
+import { Card, Empty } from '../ui.tsx';
+import { Fact } from '../ui/page-pieces.tsx';
 import type { Alert } from '../shapes.ts';
 import { say } from '../words/index.ts';
 

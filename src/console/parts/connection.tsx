@@ -1,6 +1,7 @@
 /** What a device needs to connect: shown once, so it can be kept in a file. */
 import { useState } from 'preact/hooks';
-import { Button, Code, CopyButton, download, Fact, Field, Input, Notice } from '../ui.tsx';
+import { Button, Field, Input, Notice } from '../ui.tsx';
+import { Code, CopyButton, download, Fact } from '../ui/page-pieces.tsx';
 import { encodeScript } from '../script-text.ts';
 import type { ConnectionConfiguration } from '../shapes.ts';
 import { say } from '../words/index.ts';

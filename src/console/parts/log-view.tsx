@@ -3,7 +3,8 @@ import { Input } from '../ui/form.tsx';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { momentText } from '../format.ts';
 import { isAway, isConnected } from '../connection.ts';
-import { Button, Card, download, Empty, ErrorNotice, Select, useAction, useAnswer } from '../ui.tsx';
+import { Button, Card, Empty, ErrorNotice, Select, useAction, useAnswer } from '../ui.tsx';
+import { download } from '../ui/page-pieces.tsx';
 import type { LogEntry } from '../shapes.ts';
 import { say } from '../words/index.ts';
 

@@ -6,7 +6,6 @@ import {
   AskButton,
   Button,
   Card,
-  Code,
   Dialog,
   ErrorNotice,
   Form,
@@ -17,6 +16,7 @@ import {
   useAction,
   useAnswer,
 } from '../ui.tsx';
+import { Code } from '../ui/page-pieces.tsx';
 import { useTyped } from '../ui/typed.ts';
 import type { AccessToken } from '../shapes.ts';
 import { say } from '../words/index.ts';

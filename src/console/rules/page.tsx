@@ -10,7 +10,6 @@ import {
   AskButton,
   Button,
   Card,
-  Code,
   ErrorNotice,
   Form,
   Loading,
@@ -20,6 +19,7 @@ import {
   useAnswer,
   useRefresh,
 } from '../ui.tsx';
+import { Code } from '../ui/page-pieces.tsx';
 import type { LogEntry, Rule } from '../shapes.ts';
 import { dropDraft, keepDraft, readDraft } from './drafts.ts';
 import {

@@ -1,0 +1,108 @@
+/** What pages are made of beside what the first view has: tabs, facts, what is copied or saved. */
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { may } from '../session.ts';
+import { say } from '../words/index.ts';
+import { Button } from './pieces.tsx';
+
+/** Parts of a page, each with an address below that of the page; those that the user's role may see. */
+export function Tabs({
+  name,
+  base,
+  tabs,
+  current,
+}: {
+  name: string;
+  /** Address of the page. */
+  base: string;
+  /** The first one may be empty: the page itself. */
+  tabs: readonly (readonly [key: string, text: string, role?: string])[];
+  current: string;
+}) {
+  return (
+    <nav class="tabs" aria-label={name}>
+      {tabs
+        .filter(([, , role = 'READONLY']) => may(role))
+        .map(([key, text]) => (
+          <a
+            key={key}
+            href={`${base}${key && `/${key}`}`}
+            aria-current={key === current ? 'page' : undefined}
+          >
+            {text}
+          </a>
+        ))}
+    </nav>
+  );
+}
+
+/** Copies without the clipboard interface too, which browsers offer to encrypted pages only. */
+export function CopyButton({ text, label = say.everywhere.copy }: { text: string; label?: string }) {
+  const [outcome, setOutcome] = useState<string | undefined>(undefined);
+  const copy = async (): Promise<void> => {
+    setOutcome((await copyText(text)) ? say.everywhere.copied : say.everywhere.notCopied);
+    setTimeout(() => setOutcome(undefined), 1_500);
+  };
+  return <Button onClick={() => void copy()}>{outcome ?? label}</Button>;
+}
+
+async function copyText(text: string): Promise<boolean> {
+  if (!window.isSecureContext) return copySelected(text);
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch (error) {
+    // A browser may be told to refuse it.
+    if (error instanceof DOMException) return copySelected(text);
+    throw error;
+  }
+}
+
+/** By a selection that nobody sees; the keyboard and the page stay where they are. */
+function copySelected(text: string): boolean {
+  const before = document.activeElement;
+  const area = document.createElement('textarea');
+  area.value = text;
+  area.className = 'hidden';
+  const place = document.querySelector('dialog[open]') ?? document.body;
+  place.append(area);
+  area.focus({ preventScroll: true });
+  area.setSelectionRange(0, text.length);
+  const isDone = document.execCommand('copy');
+  area.remove();
+  if (before instanceof HTMLElement) before.focus({ preventScroll: true });
+  return isDone;
+}
+
+/** Some browsers read a file only after the click is over. */
+const KEPT_FOR_MS = 60_000;
+
+/** Hands the text to the browser as a file. */
+export function download(name: string, content: BlobPart, type = 'application/json'): void {
+  const url = URL.createObjectURL(new Blob([content], { type }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), KEPT_FOR_MS);
+}
+
+/** Text that is meant for a terminal or a file. */
+export function Code({ text }: { text: string }) {
+  return (
+    <div class="code">
+      <pre>{text}</pre>
+      <CopyButton text={text} />
+    </div>
+  );
+}
+
+/** What a date tells on its own line of a definition list. */
+export function Fact({ name, children }: { name: ComponentChildren; children: ComponentChildren }) {
+  return (
+    <div class="fact">
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
