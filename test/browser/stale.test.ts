@@ -251,4 +251,22 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await device.telemetry({ alerts: [] });
     await device.leave();
   });
+
+  test('a device that is offline says what is known of it and where to look', async (t) => {
+    const device = await opened().gateway.provision('Away');
+    const page = await openAnother(t, opened());
+    await open(page, `#/devices/${device.slug}`);
+    const notice = page.locator('.notice.warning');
+    await notice.getByText('No value of it is known yet.').waitFor();
+    await device.connect();
+    await device.telemetry({ battery_soc: 50 });
+    await notice.waitFor({ state: 'detached' });
+    await device.leave();
+    await notice.getByText(/^The last value came \d+ s ago\. See whether it has power/).waitFor();
+    // What the gateway has not said itself is not told.
+    await page.routeWebSocket(/\/v3\/devices(\?|$)/, (socket) => void socket.close());
+    await page.reload();
+    await page.getByText('No live connection to the gateway.').waitFor();
+    assert.equal(await notice.count(), 0);
+  });
 });

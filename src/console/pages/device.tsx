@@ -1,10 +1,13 @@
 /** One device: everything about it, in tabs. */
-import { typeName } from '../format.ts';
-import type { LiveDevice } from '../live.ts';
+import { isConnected } from '../connection.ts';
+import { ageText, typeName } from '../format.ts';
+import { slowNowS } from '../gateway-time.ts';
+import { liveDevice, type LiveDevice } from '../live.ts';
 import { AlertChips, StatusBadge } from '../parts/value.tsx';
 import { usePart, useWholeDevice } from '../parts/whole-device.ts';
 import { may } from '../session.ts';
-import { ErrorNotice, Loading, PageHead, Tabs } from '../ui.tsx';
+import { ErrorNotice, Loading, Notice, PageHead } from '../ui.tsx';
+import { Tabs } from '../ui/page-pieces.tsx';
 import { drawable, isBlank } from '../main-values.ts';
 import { ChartTab } from './device-chart.tsx';
 import { CommandsTab } from './device-commands.tsx';
@@ -61,6 +64,7 @@ function Parts({ live, tab, onChanged }: { live: LiveDevice; tab: string; onChan
           ` · ${isBlank(manifest) ? say.devices.withoutBlueprint : manifest.display_name}`}
       </p>
       <AlertChips live={live} />
+      <Absence live={live} />
       <Tabs
         name={say.devices.partsOfDevice}
         base={`#/devices/${encodeURIComponent(device.slug)}`}
@@ -69,6 +73,34 @@ function Parts({ live, tab, onChanged }: { live: LiveDevice; tab: string; onChan
       />
       <Tab live={live} tab={current} onChanged={onChanged} />
     </>
+  );
+}
+
+/** Why nothing is heard of it, as far as that is known, and where to look. */
+function Absence({ live }: { live: LiveDevice }) {
+  const isOnline = usePart(live, ({ device }) => device.connectivity?.status === 'ONLINE');
+  const lastS = usePart(live, ({ values }) =>
+    Math.max(0, ...[...values.values()].map(({ timestampS }) => timestampS)),
+  );
+  // Of what the gateway has not said itself nothing is known.
+  if (isOnline || !isConnected.value || live.device.type === 'GATEWAY') return null;
+  const moduleId = live.device.communication?.upstream_id;
+  const module = moduleId === undefined ? undefined : liveDevice(moduleId)?.device;
+  const isModuleAway = module !== undefined && module.connectivity?.status !== 'ONLINE';
+  const why = isModuleAway
+    ? say.devices.moduleAway(module.name)
+    : module
+      ? say.devices.scriptSilent
+      : lastS === 0
+        ? say.devices.noValueEver
+        : say.devices.lookAtPower;
+  return (
+    <Notice kind="warning">
+      <p>
+        {lastS > 0 && `${say.devices.lastValue(ageText(Math.max(0, slowNowS.value - lastS)))} `}
+        {why}
+      </p>
+    </Notice>
   );
 }
 
