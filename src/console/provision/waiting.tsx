@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { type LiveDevice, loadDevice } from '../live.ts';
 import { LogsTab } from '../pages/device-logs.tsx';
 import { ConfigurationTab } from '../pages/device-configuration.tsx';
-import { StatusBadge } from '../parts/value.tsx';
+import { AlertChips, StatusBadge } from '../parts/value.tsx';
 import { Card, ErrorNotice, Loading, Notice, useAnswer } from '../ui.tsx';
 import { say } from '../words/index.ts';
 
@@ -30,7 +30,11 @@ function Arrival({ live, hasScript }: { live: LiveDevice; hasScript: boolean }) 
   void live.version.value;
   const { device, values, manifest } = live;
   const isOnline = device.connectivity?.status === 'ONLINE';
-  const isThere = isOnline && values.size > 0;
+  // That something is wrong is no measurement: a script says so of a device that it cannot reach, too.
+  const measured = [...values.keys()].filter(
+    (name) => name !== 'alert_details' && (manifest?.telemetry[name]?.type ?? 'alerts') !== 'alerts',
+  ).length;
+  const isThere = isOnline && measured > 0;
   const isBlank = Object.keys(manifest?.telemetry ?? {}).length === 0;
   useEffect(() => {
     // What arrives while this is looked at is told.
@@ -40,7 +44,7 @@ function Arrival({ live, hasScript }: { live: LiveDevice; hasScript: boolean }) 
     <Card title={say.adding.doesItWork} actions={<StatusBadge live={live} />} data-test="arrival">
       {isThere ? (
         <Notice kind="success">
-          <p>{say.adding.onlineWith(device.name, values.size)}</p>
+          <p>{say.adding.onlineWith(device.name, measured)}</p>
         </Notice>
       ) : (
         <p class="waiting" role="status">
@@ -51,6 +55,7 @@ function Arrival({ live, hasScript }: { live: LiveDevice; hasScript: boolean }) 
               : say.adding.waitingValue}
         </p>
       )}
+      {isOnline && <AlertChips live={live} />}
       {!isOnline && !hasScript && <p class="hint">{say.adding.nothingComes}</p>}
     </Card>
   );
