@@ -2,6 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import assert from 'node:assert/strict';
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -61,6 +62,14 @@ export class Box {
       STATUS_TEXT: join(this.#folder, 'status-text'),
     };
     this.saysLast('API on port 8080, MQTT on port 1883');
+  }
+
+  /** Another one in the same state. */
+  copy(t: TestContext): Box {
+    const copy = new Box(t);
+    cpSync(this.#folder, copy.#folder, { recursive: true, verbatimSymlinks: true });
+    copy.run(this.runs);
+    return copy;
   }
 
   version(name: string, historySchema = 1, { sendsNotices = true } = {}): void {

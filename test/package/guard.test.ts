@@ -264,9 +264,10 @@ describe('the notices of a version', () => {
 
 describe('a cut of power', { timeout: HANGS_MS }, () => {
   test('at any step of the change to a new version is made good by the next start', (t) => {
+    const before = announced(t);
     let cutAt = 1;
     for (; ; cutAt += 1) {
-      const box = announced(t);
+      const box = before.copy(t);
       const { changes } = box.guard(['start'], cutAt);
       if (changes < cutAt) break;
       assert.ok(['A', 'B'].includes(box.runs));
@@ -281,9 +282,10 @@ describe('a cut of power', { timeout: HANGS_MS }, () => {
   });
 
   test('at any step of a return is made good by the next start', (t) => {
+    const before = failed(t);
     let cutAt = 1;
     for (; ; cutAt += 1) {
-      const box = failed(t);
+      const box = before.copy(t);
       const { changes } = box.guard(['start'], cutAt);
       if (changes < cutAt) break;
       assert.equal(box.guard(['start']).status, 0);
@@ -295,9 +297,10 @@ describe('a cut of power', { timeout: HANGS_MS }, () => {
 
   for (let tens = 0; tens < runs(1); tens += 1)
     test(`again and again, seeds ${tens * 10} to ${tens * 10 + 9}: always one version, with its own state`, (t) => {
+      const [same, other] = [announced(t, 1), announced(t, 2)];
       for (let seed = tens * 10; seed < tens * 10 + 10; seed += 1) {
         const random = createRandom(seed);
-        const box = announced(t, random.chance(0.5) ? 1 : 2);
+        const box = (random.chance(0.5) ? same : other).copy(t);
         let starts = 0;
         while (box.trial !== undefined) {
           // Half of the starts end within the first 24 changes, which is about their number.
