@@ -12,7 +12,7 @@ import { parseWords, runScript, UsageError, whole } from './support/arguments.ts
 
 const ROOT = join(import.meta.dirname, '..');
 
-const HELP = `Usage: npm run build-deb [-- --arch amd64|arm64] [--out <folder>]
+const HELP = `Usage: npm run build-deb [-- --arch amd64|arm64] [--package <name>] [--out <folder>]
 
 Builds energy-gateway_<version>_<arch>.deb, all that a board needs, and
 energy-gateway-module_<version>_<arch>.deb, a communication module without a
@@ -23,6 +23,7 @@ The same sources give the same bytes: files carry the time of the last commit,
 or SOURCE_DATE_EPOCH.
 
   --arch <name>     amd64 or arm64 (default: both)
+  --package <name>  energy-gateway or energy-gateway-module (default: both)
   --out <folder>    where to write (default out)
   --key <file>      signs the packages with this private key (ed25519, PEM), and
                     the version in them trusts its public one for updates
@@ -34,7 +35,7 @@ or SOURCE_DATE_EPOCH.
 
 const LEVEL_DEFAULT = 6;
 
-const packages = [
+const PACKAGES = [
   { name: 'energy-gateway', stage: stageGateway },
   { name: 'energy-gateway-module', stage: stageModule },
 ] as const;
@@ -44,6 +45,14 @@ function processorsOf(word: string | undefined): Processor[] {
   const known = PROCESSORS.find((processor) => processor === word);
   if (known === undefined) throw new UsageError(`--arch must be ${PROCESSORS.join(' or ')}`);
   return [known];
+}
+
+function packagesOf(word: string | undefined): readonly (typeof PACKAGES)[number][] {
+  if (word === undefined) return PACKAGES;
+  const found = PACKAGES.filter(({ name }) => name === word);
+  if (found.length === 0)
+    throw new UsageError(`--package must be ${PACKAGES.map(({ name }) => name).join(' or ')}`);
+  return found;
 }
 
 /** Debian sorts a pre-release before its release only behind a tilde. */
@@ -62,6 +71,7 @@ function makeKey(file: string): void {
 await runScript(async () => {
   const values = parseWords({
     arch: { type: 'string' },
+    package: { type: 'string' },
     out: { type: 'string', default: 'out' },
     level: { type: 'string' },
     key: { type: 'string' },
@@ -78,6 +88,7 @@ await runScript(async () => {
     return 0;
   }
   const processors = processorsOf(values.arch);
+  const packages = packagesOf(values.package);
   for (const file of [values.key, values.trust])
     if (file !== undefined && !statSync(file, { throwIfNoEntry: false })?.isFile())
       throw new UsageError(`${file} is not a file`);
