@@ -32,6 +32,8 @@ const SETTLE_MS = 2_000;
 const ENVIRONMENT = {
   GATEWAY_HTTP_REQUESTS_PER_SECOND: '100000',
   GATEWAY_HTTP_REQUEST_BURST: '100000',
+  // Callers that went away keep what they asked of a device that never answers until it ends.
+  GATEWAY_COMMAND_TIMEOUT_S: '10',
 };
 
 /** Starts one, with its device, and ends both after `work`. */

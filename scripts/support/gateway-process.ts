@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
+import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../../src/lib/errors.ts';
@@ -223,6 +223,8 @@ export function logTail(home: GatewayHome): string {
 }
 
 async function answersHealth(baseUrl: string): Promise<boolean> {
+  // Most of the start nobody listens: an attempt to connect takes a tenth of the processor time of a request.
+  if (!(await isListening(Number(new URL(baseUrl).port)))) return false;
   try {
     const response = await fetch(`${baseUrl}/healthz`);
     await response.arrayBuffer();
@@ -232,6 +234,13 @@ async function answersHealth(baseUrl: string): Promise<boolean> {
     if (error instanceof TypeError) return false;
     throw error;
   }
+}
+
+function isListening(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connect({ port, host: '127.0.0.1' });
+  socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+  return promise.finally(() => socket.destroy());
 }
 
 function exitOf(child: ChildProcess): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
