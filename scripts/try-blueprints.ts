@@ -2,7 +2,7 @@
 import { createSystemClock } from '../src/platform/clock/index.ts';
 import { parseArguments, runScript, UsageError, whole } from './support/arguments.ts';
 import { createGatewayClient, inParallel, uploadBlueprint } from './support/gateway-client.ts';
-import { createGatewayHome, createTokens, startGateway } from './support/gateway-process.ts';
+import { createGatewayHome, createTokens, hasBundle, startGateway } from './support/gateway-process.ts';
 import { findBlueprints, type FoundBlueprint } from './try-blueprints/find.ts';
 import { type Trial, tryBlueprint } from './try-blueprints/trial.ts';
 
@@ -59,7 +59,7 @@ async function tryAll({ baseUrl, token }: Target, { blueprints, watchMs, width }
 /** On a gateway that lives as long as this takes. */
 async function onOwnGateway(plan: Plan): Promise<Trial[]> {
   const clock = createSystemClock();
-  const home = await createGatewayHome();
+  const home = await createGatewayHome(hasBundle() ? 'bundle' : 'source');
   const gateway = startGateway(home, clock);
   try {
     process.stderr.write('starting a gateway\n');

@@ -10,7 +10,7 @@ test('the fault check of the programs beside the gateway runs and finds nothing 
   const problems = await programsCheck({
     kills: 1,
     seed: 1,
-    program: 'source',
+    program: 'bundle',
     clock,
     say: (text) => said.push(text),
     killAfterMs: { min: 500, max: 1_500 },
