@@ -2,7 +2,7 @@
  * The whole gateway in process: real databases in a temporary folder, real broker and HTTP server on ports
  * of their own, a token per role. What is outside (devices, people) is played by the test.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext } from 'node:test';
@@ -12,6 +12,8 @@ import { createSystemClock } from '../../src/platform/clock/index.ts';
 import { type Config, loadConfig } from '../../src/platform/config/index.ts';
 import { createMetrics } from '../../src/platform/metrics/index.ts';
 import { openDatabase, type SyncFile } from '../../src/platform/sqlite/index.ts';
+import { withBuiltIn } from '../capabilities/blueprints/support.ts';
+import { databaseImage } from './databases.ts';
 import { MockDevice } from './mock-device.ts';
 import { type Watched, watch } from './serve.ts';
 import { trace } from './trace.ts';
@@ -121,7 +123,7 @@ export async function startTestGateway(
 ): Promise<TestGateway> {
   const systemClock = options.clock ? undefined : createSystemClock();
   const clock = options.clock ?? systemClock ?? createSystemClock();
-  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'gateway-test-'));
+  const dataDir = options.dataDir ?? newDataDir(clock.wallMs());
   const { log, lines } = recordingLog(clock);
   const config = loadConfig({ environment: { ...environmentOf(dataDir), ...options.environment } });
   let gateway: Gateway;
@@ -261,6 +263,23 @@ export async function startTestGateway(
       await start();
     },
   };
+}
+
+const withHistory = databaseImage('history');
+
+/** A folder with what a first start makes for all alike: the tables, and the built-in blueprints. */
+function newDataDir(nowMs: number): string {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-test-'));
+  for (const [name, image] of [
+    ['state.db', withBuiltIn],
+    ['history.db', withHistory],
+  ] as const) {
+    const path = join(dataDir, name);
+    image(path);
+    // When a state was written last tells a gateway what the time is at least.
+    utimesSync(path, nowMs / 1_000, nowMs / 1_000);
+  }
+  return dataDir;
 }
 
 function callerName(caller: Caller): string | undefined {

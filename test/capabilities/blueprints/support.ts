@@ -29,7 +29,7 @@ export interface BlueprintSetup {
 }
 
 /** A new state.db that holds the built-in blueprints: to compile them takes longer than most tests. */
-const withBuiltIn = databaseImage('state', (database) => createService(database).ensureBuiltIn());
+export const withBuiltIn = databaseImage('state', (database) => createService(database).ensureBuiltIn());
 
 /** @param workMs what the thread says that every blueprint took */
 export function startBlueprints(
