@@ -1,9 +1,23 @@
 /** A real browser for the tests of the console, and how people use it. */
-import type { Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
+import { findBrowser, openBrowser } from '../../scripts/support/browser.ts';
 
-export { findBrowser, NO_BROWSER, openBrowser } from '../../scripts/support/browser.ts';
+export { findBrowser, NO_BROWSER } from '../../scripts/support/browser.ts';
 
 const STEPS_MAX = 80;
+
+let shared: Browser | undefined;
+
+/** The browser of all files of this process, with which it ends. What they open in it has nothing of each other. */
+export async function enterBrowser(): Promise<Browser> {
+  if (!shared?.isConnected()) shared = await openBrowser(findBrowser() ?? '');
+  return shared;
+}
+
+/** Closes all that is open in it; to be called at the end of whatever entered it. */
+export async function leaveBrowser(): Promise<void> {
+  await Promise.all((shared?.contexts() ?? []).map((context) => context.close()));
+}
 
 /** Somebody without a mouse: goes from one control to the next, until it is the one, and types. */
 export function keyboardOf(page: Page) {

@@ -14,7 +14,7 @@ import { MockDevice } from '../support/mock-device.ts';
 import { restoreBackup } from '../support/restore-backup.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';
-import { complaintsOf, findBrowser, keyboardOf, NO_BROWSER, openBrowser } from './browser.ts';
+import { complaintsOf, enterBrowser, findBrowser, keyboardOf, leaveBrowser, NO_BROWSER } from './browser.ts';
 
 const FIRST_VIEW_BYTES_MAX = 60_000;
 const PASSWORD = 'correct horse battery';
@@ -38,7 +38,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
       { after: (end) => void ends.push(end as () => unknown) },
       { consoleDir, environment: { GATEWAY_RULE_SANDBOX: 'true' } },
     );
-    browser = await openBrowser(executable ?? '');
+    browser = await enterBrowser();
     page = await browser.newPage({ viewport: { width: 1_280, height: 800 } });
     page.setDefaultTimeout(10_000);
     complaints = complaintsOf(page);
@@ -46,7 +46,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
 
   after(async () => {
     await device?.leave();
-    await browser?.close();
+    await leaveBrowser();
     for (const end of ends.toReversed()) await end();
   });
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { complaintsOf, findBrowser, NO_BROWSER, openBrowser } from './browser.ts';
+import { complaintsOf, enterBrowser, findBrowser, leaveBrowser, NO_BROWSER } from './browser.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';
 
@@ -17,7 +17,7 @@ describe('the reference page in a browser', { skip: executable === undefined && 
 
   before(async () => {
     gateway = await startTestGateway({ after: (end) => void ends.push(end as () => unknown) });
-    browser = await openBrowser(executable ?? '');
+    browser = await enterBrowser();
     page = await browser.newPage({
       viewport: { width: 1_280, height: 800 },
       extraHTTPHeaders: { 'X-Service-Auth-Token': gateway.token('READONLY') },
@@ -28,7 +28,7 @@ describe('the reference page in a browser', { skip: executable === undefined && 
   });
 
   after(async () => {
-    await browser?.close();
+    await leaveBrowser();
     for (const end of ends.toReversed()) await end();
   });
 

@@ -1,18 +1,16 @@
 /** The overview of a site in a real browser: what flows, its energy, what needs attention, and a gateway that goes away. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { stop as stopBundler } from 'esbuild';
 import type { Browser, Page } from 'playwright-core';
-import { bundleConsole } from '../../scripts/support/console-bundle.ts';
 import type { MockDevice } from '../support/mock-device.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';
-import { complaintsOf, findBrowser, NO_BROWSER, openBrowser } from './browser.ts';
+import { complaintsOf, enterBrowser, findBrowser, leaveBrowser, NO_BROWSER } from './browser.ts';
+import { CONSOLE_DIR } from './support.ts';
 
 const PASSWORD = 'correct horse battery';
 const HOUR_S = 3_600;
@@ -37,16 +35,12 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
   let device: MockDevice;
 
   before(async () => {
-    const consoleDir = mkdtempSync(join(tmpdir(), 'gateway-console-'));
-    ends.push(() => rmSync(consoleDir, { recursive: true, force: true }));
-    await bundleConsole(consoleDir);
-    await stopBundler();
     gateway = await startTestGateway(
       { after: (end) => void ends.push(end as () => unknown) },
       // The same after a restart, as the browser expects.
-      { consoleDir, environment: { GATEWAY_HTTP_PORT: String(await freePort()) } },
+      { consoleDir: CONSOLE_DIR, environment: { GATEWAY_HTTP_PORT: String(await freePort()) } },
     );
-    browser = await openBrowser(executable ?? '');
+    browser = await enterBrowser();
     page = await browser.newPage({ viewport: { width: 1_280, height: 900 } });
     page.setDefaultTimeout(10_000);
     complaints = complaintsOf(page);
@@ -59,7 +53,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
   });
 
   after(async () => {
-    await browser?.close();
+    await leaveBrowser();
     for (const end of ends.toReversed()) await end();
   });
 

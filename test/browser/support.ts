@@ -1,21 +1,21 @@
 /** A gateway with its console in a real browser, claimed and logged in. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
-import { stop as stopBundler } from 'esbuild';
 import type { Browser, Page } from 'playwright-core';
-import { type BuiltFile, bundleConsole } from '../../scripts/support/console-bundle.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
-import { complaintsOf, findBrowser, openBrowser } from './browser.ts';
+import { PROJECT_ROOT } from '../support/workspace.ts';
+import { complaintsOf, enterBrowser, leaveBrowser } from './browser.ts';
 
 export const PASSWORD = 'correct horse battery';
+
+/** As `npm run build` makes it, which every run of the tests begins with. */
+export const CONSOLE_DIR = join(PROJECT_ROOT, 'dist', 'console');
 
 export interface OpenConsole {
   gateway: TestGateway;
   browser: Browser;
   page: Page;
-  files: BuiltFile[];
   /** What the page complained about. */
   complaints: string[];
   /** Goes to an address of the console. */
@@ -49,17 +49,13 @@ export function useNewConsole(environment: Options = {}): () => OpenConsole {
   const ends: (() => unknown)[] = [];
   let opened: OpenConsole;
   before(async () => {
-    const consoleDir = mkdtempSync(join(tmpdir(), 'gateway-console-'));
-    ends.push(() => rmSync(consoleDir, { recursive: true, force: true }));
-    const files = await bundleConsole(consoleDir);
-    await stopBundler();
     const owner = { after: (end: () => unknown) => void ends.push(end) };
     const gateway = await startTestGateway(owner, {
-      consoleDir,
+      consoleDir: CONSOLE_DIR,
       environment: typeof environment === 'function' ? await environment(owner) : environment,
     });
-    const browser = await openBrowser(findBrowser() ?? '');
-    ends.push(() => browser.close());
+    const browser = await enterBrowser();
+    ends.push(leaveBrowser);
     const page = await browser.newPage({ viewport: { width: 1_280, height: 900 } });
     page.setDefaultTimeout(15_000);
     const complaints = complaintsOf(page);
@@ -68,7 +64,7 @@ export function useNewConsole(environment: Options = {}): () => OpenConsole {
     const open = async (hash: string): Promise<void> => {
       await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
     };
-    opened = { gateway, browser, page, files, complaints, open, says };
+    opened = { gateway, browser, page, complaints, open, says };
   });
   after(async () => {
     for (const end of ends.toReversed()) await end();
