@@ -1,16 +1,29 @@
 /**
- * Runs the tests: `node --test` of the pinned runtime, through tsx, in two processes beside each other.
+ * Runs the tests: `node --test` of the pinned runtime, in as many processes beside each other as there are processors.
  *
- *   quick   unit and contract, what needs no program, browser or device of its own: many files share one process
+ *   quick   unit and contract, what needs no program, browser or device of its own
  *   slow    scripts, archives and programs inside this process, or real time that has to pass: with the quick ones
- *   long    flows, whole programs, browsers, other programs' clients: a process for each file
+ *   long    flows, whole programs, browsers, other programs' clients: in processes of their own
+ *
+ * Many files share a process, dealt by what they took in the last run.
  *
  * Between two thoughts only the quick ones run, and of cases by chance a part.
  *
  * Worker threads and child programs of both are the bundle, built anew, as on a board.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, globSync, mkdirSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundle } from './build.ts';
@@ -37,48 +50,69 @@ const SLOW = [
   /^test\/capabilities\/telemetry\/threaded-history\./,
   /^test\/(?:tidy|docs|architecture|console\/words)\./,
 ];
+/** Takes calls of its process over, and counts what that gathers. */
+const ALONE = /^test\/faults\/simulated-days\./;
 /** Of the usual number of cases by chance, when only the quick tests run. */
 const QUICK_RUNS_FACTOR = 0.2;
+/** A guess at what takes long. */
+const MS_PER_BYTE = 0.1;
 /** A test, and a file of tests, that takes longer hangs; it is named and the run goes on. Faults and installations take minutes. */
 const QUICK_TIMEOUT_MS = 300_000;
 const LONG_TIMEOUT_MS = 900_000;
 
-/** Where tsx and the runtime keep what they translated, from run to run; tsx knows only the temporary folder. */
-const TRANSLATED = join(ROOT, 'node_modules', '.cache', 'tests');
+/** What the runtime translated is kept from run to run, and what each file took. */
+const CACHE = join(ROOT, 'node_modules', '.cache', 'tests');
+const COMPILED = join(CACHE, 'compiled');
+const COSTS = join(CACHE, 'costs.json');
 /** Most of what a test makes is garbage at its end: with more room for young objects they are collected less often. */
 const RUNTIME_FLAGS = ['--max-semi-space-size=64'];
 
 interface TestRun {
   files: readonly string[];
   timeoutMs: number;
-  /** Where its tests may write, and more about it. */
-  environment: Readonly<Record<string, string>>;
+  /** Where its tests may write. */
+  folder: string;
 }
 
-/** Those of the first list that fit together into `count` lists of about the same size, by bytes of source. */
-function shares(files: readonly string[], count: number): string[][] {
-  const lists = Array.from({ length: count }, () => ({ bytes: 0, files: [] as string[] }));
-  const sized = files.map((file) => ({ file, bytes: statSync(join(ROOT, file)).size }));
-  for (const { file, bytes } of sized.sort((a, b) => b.bytes - a.bytes)) {
-    const least = lists.reduce((best, list) => (list.bytes < best.bytes ? list : best));
+interface Cost {
+  file: string;
+  tookMs: number;
+  processorMs: number;
+}
+
+/** What files took when they last ran; a new clone knows of none. */
+function lastCosts(): ReadonlyMap<string, Cost> {
+  if (!existsSync(COSTS)) return new Map();
+  const costs = JSON.parse(readFileSync(COSTS, 'utf8')) as Cost[];
+  return new Map(costs.map((cost) => [cost.file, cost]));
+}
+
+/** Those of the first list that fit together into `count` lists that take about as long; by bytes of source, where nobody knows. */
+function shares(files: readonly string[], count: number, costs: ReadonlyMap<string, Cost>): string[][] {
+  const lists = Array.from({ length: count }, () => ({ tookMs: 0, files: [] as string[] }));
+  const sized = files.map((file) => ({
+    file,
+    tookMs: costs.get(file)?.tookMs ?? statSync(join(ROOT, file)).size * MS_PER_BYTE,
+  }));
+  for (const { file, tookMs } of sized.sort((a, b) => b.tookMs - a.tookMs)) {
+    const least = lists.reduce((best, list) => (list.tookMs < best.tookMs ? list : best));
     least.files.push(file);
-    least.bytes += bytes;
+    least.tookMs += tookMs;
   }
   return lists.map(({ files: share }) => share.sort()).filter((share) => share.length > 0);
 }
 
 function runsOf(files: readonly string[], processes: number, memory: string): TestRun[] {
-  const quick = files.filter((file) => !LONG.test(file));
-  const long = files.filter((file) => LONG.test(file));
-  // Worker threads of the same few programs begin hundreds of times. What long tests start begins as on a board.
-  const environment = { TEST_FOLDER: memory, NODE_COMPILE_CACHE: join(TRANSLATED, 'compiled') };
+  const costs = lastCosts();
+  const isQuick = (file: string): boolean => !LONG.test(file);
+  const isAlone = (file: string): boolean => ALONE.test(file);
+  const quick = { timeoutMs: QUICK_TIMEOUT_MS, folder: memory };
+  const long = { timeoutMs: LONG_TIMEOUT_MS, folder: tmpdir() };
+  const shared = files.filter((file) => !isQuick(file) && !isAlone(file));
   return [
-    ...shares(quick, processes).map((share) => ({ files: share, timeoutMs: QUICK_TIMEOUT_MS, environment })),
-    ...long.map((file) => ({
-      files: [file],
-      timeoutMs: LONG_TIMEOUT_MS,
-      environment: { TEST_FOLDER: tmpdir() },
-    })),
+    ...files.filter(isAlone).map((file) => ({ files: [file], ...long })),
+    ...shares(shared, processes, costs).map((share) => ({ files: share, ...long })),
+    ...shares(files.filter(isQuick), processes, costs).map((share) => ({ files: share, ...quick })),
   ];
 }
 
@@ -94,16 +128,18 @@ function memoryOrDisk(): string {
 }
 
 /** Runs one test process; resolves with whether everything passed. */
-function run({ files, timeoutMs, environment }: TestRun, factor: number): Promise<boolean> {
+function run({ files, timeoutMs, folder }: TestRun, factor: number, costs: string): Promise<boolean> {
   const args = [...RUNTIME_FLAGS, '--conditions=bundled', '--test', '--test-force-exit'];
   const options = ['--test-isolation=none', `--test-timeout=${timeoutMs}`];
   const child = spawn(process.execPath, [...args, ...options, 'scripts/support/test-suites.ts'], {
     cwd: ROOT,
     env: {
       ...process.env,
-      ...environment,
-      TMPDIR: TRANSLATED,
+      TMPDIR: folder,
+      // Threads and scripts begin hundreds of times; gateways that are started as on a board are not told.
+      NODE_COMPILE_CACHE: COMPILED,
       TEST_FILES: files.join('\n'),
+      TEST_COSTS: costs,
       TEST_RUNS_FACTOR: String(factor),
     },
     stdio: ['ignore', 'inherit', 'inherit'],
@@ -112,6 +148,18 @@ function run({ files, timeoutMs, environment }: TestRun, factor: number): Promis
     child.once('error', reject);
     child.once('close', (code) => resolve(code === 0));
   });
+}
+
+/** Keeps what files took for the next run; returns those that did not come to their end. */
+function keepCosts(files: readonly string[], lines: string): string[] {
+  const costs = lines.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Cost]));
+  const known = new Map([...lastCosts(), ...costs.map((cost) => [cost.file, cost] as const)]);
+  // Another run may read them at any moment.
+  const fresh = `${COSTS}.${process.pid}`;
+  writeFileSync(fresh, `[\n${[...known.values()].map((cost) => JSON.stringify(cost)).join(',\n')}\n]\n`);
+  renameSync(fresh, COSTS);
+  const ended = new Set(costs.map(({ file }) => file));
+  return files.filter((file) => !ended.has(file));
 }
 
 await runScript(async () => {
@@ -134,17 +182,23 @@ await runScript(async () => {
   await bundle(join(ROOT, 'dist'));
   // Quick tests wait for a sixth of their time; long ones tell times apart, and get a processor each.
   const processes = Math.max(2, availableParallelism()) + (isQuick ? 1 : 0);
-  mkdirSync(TRANSLATED, { recursive: true });
+  mkdirSync(CACHE, { recursive: true });
   const memory = mkdtempSync(join(memoryOrDisk(), 'gateway-tests-'));
+  const costs = join(memory, 'costs');
+  writeFileSync(costs, '');
   const waiting = runsOf(files, processes, memory);
   let passed = true;
   try {
     await Promise.all(
       Array.from({ length: processes }, async () => {
         for (let next = waiting.shift(); next; next = waiting.shift())
-          passed = (await run(next, factor)) && passed;
+          passed = (await run(next, factor, costs)) && passed;
       }),
     );
+    for (const file of keepCosts(files, readFileSync(costs, 'utf8'))) {
+      console.error(`${file} did not come to its end`);
+      passed = false;
+    }
   } finally {
     rmSync(memory, { recursive: true, force: true });
   }

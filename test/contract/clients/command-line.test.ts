@@ -3,7 +3,22 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { zipOf } from '../../capabilities/blueprints/support.ts';
 import { until } from '../../support/until.ts';
-import { type Json, device, siteId, zip, luaId, gateway, raw, header, json, go, goNew } from './support.ts';
+import {
+  type Json,
+  device,
+  siteId,
+  zip,
+  luaId,
+  gateway,
+  raw,
+  header,
+  json,
+  go,
+  goNew,
+  useClientGateway,
+} from './support.ts';
+
+useClientGateway();
 
 describe('GO, GN: the command line', () => {
   test('GO-1, GO-2, GN-6: sites with a total, also by the doubled path', async () => {

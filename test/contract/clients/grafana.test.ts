@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { type Json, device, raw, header, json, grafana } from './support.ts';
+import { type Json, device, raw, header, json, grafana, useClientGateway } from './support.ts';
+
+useClientGateway();
 
 describe('GD, GP: Grafana', () => {
   test('GD-1: the health probe of telemetry gets exactly one error with the code it compares', async () => {

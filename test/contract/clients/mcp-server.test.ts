@@ -14,7 +14,10 @@ import {
   raw,
   ROLES,
   siteId,
+  useClientGateway,
 } from './support.ts';
+
+useClientGateway();
 
 const TYPES = /^(integer|float|string|boolean|json|array_of_strings|object|alerts)$/;
 

@@ -9,7 +9,20 @@ import { zipOf } from '../../capabilities/blueprints/support.ts';
 import { connected } from '../../support/mqtt.ts';
 import { refusal, startTestGateway } from '../../support/test-gateway.ts';
 import { until } from '../../support/until.ts';
-import { type Json, device, siteId, zip, gateway, raw, header, json, editor } from './support.ts';
+import {
+  type Json,
+  device,
+  siteId,
+  zip,
+  gateway,
+  raw,
+  header,
+  json,
+  editor,
+  useClientGateway,
+} from './support.ts';
+
+useClientGateway();
 
 describe('VS: the editor extension', () => {
   test('VS-1 … VS-7: the site and the tree of devices below /api, in one page', async () => {

@@ -19,7 +19,10 @@ import {
   assertSite,
   assertDevice,
   assertExecution,
+  useClientGateway,
 } from './support.ts';
+
+useClientGateway();
 
 describe('PY: the Python SDK', () => {
   test('PY-0: an error is JSON with a list of errors, and no redirect', async () => {

@@ -8,7 +8,7 @@ import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { zipOf } from '../../capabilities/blueprints/support.ts';
 import type { MockDevice } from '../../support/mock-device.ts';
 import { trace } from '../../support/trace.ts';
-import { useTestGateway } from '../../support/test-gateway.ts';
+import { type TestGateway, useTestGateway } from '../../support/test-gateway.ts';
 
 export type Json = Record<string, unknown>;
 
@@ -24,7 +24,16 @@ export let siteId: string;
 export let zip: Buffer;
 export let luaId: string;
 
-export const gateway = useTestGateway({}, async (started) => {
+let current: TestGateway;
+
+/** Of the file whose tests run. */
+export const gateway = (): TestGateway => current;
+
+/** To be called by each file: its gateway is started and prepared before its first test. */
+export const useClientGateway = () => useTestGateway({}, prepare);
+
+async function prepare(started: TestGateway): Promise<void> {
+  current = started;
   device = await started.provision('Battery');
   await device.connect();
   device.obey({ limit_w: 5 });
@@ -36,7 +45,7 @@ export const gateway = useTestGateway({}, async (started) => {
   siteId = ((await started.ok('OWNER', 'GET', '/v3/site'))['site'] as { id: string }).id;
   const lua = await zipOf({ 'manifest.yml': LUA_MANIFEST, 'main.lua': 'return 1' });
   luaId = String((await started.ok('OWNER', 'POST', '/v3/blueprints/upload', lua))['id']);
-});
+}
 
 interface RawAnswer {
   status: number;
