@@ -16,7 +16,7 @@ import {
 import { quantile } from '../support/http-load.ts';
 import { createRule, removeRule, ruleLog, type RuleLogLine, waitUntil } from '../support/rule-calls.ts';
 import { type Animal, SCRIPT_ZOO } from '../support/script-zoo.ts';
-import { createNeighbours, type Neighbours, type NeighboursSeen } from '../support/zoo-neighbours.ts';
+import { createNeighbour, type Neighbour, type NeighbourSeen } from '../support/zoo-neighbour.ts';
 
 export interface ZooParameters {
   /** Which animals: from this one on, each so many. */
@@ -47,7 +47,7 @@ export const benchmark: Benchmark<ZooParameters> = {
 };
 
 /** What was noticed while one animal was there. */
-interface Seen extends NeighboursSeen {
+interface Seen extends NeighbourSeen {
   animal: Animal;
   stoppedAfterMs: number | undefined;
   /** Sorted. */
@@ -64,14 +64,14 @@ async function runZoo({ first, every, watchMs, quietMs }: ZooParameters, report:
     await gateway.healthy();
     const tokens = await createTokens(home, 'OWNER', TOKENS);
     const client = createGatewayClient({ baseUrl: home.baseUrl, tokens, clock });
-    const neighbours = await createNeighbours(client, clock);
+    const neighbour = await createNeighbour(client, clock);
     const calls = callAllTheTime(client, clock);
     try {
-      await reportQuiet({ neighbours, calls, clock }, quietMs, report);
+      await reportQuiet({ neighbour, calls, clock }, quietMs, report);
       const beforeMb = sandboxMb();
       const seen: Seen[] = [];
       for (const animal of SCRIPT_ZOO.slice(first).filter((_, index) => index % every === 0)) {
-        const noticed = await meet({ client, clock, neighbours, calls }, animal, watchMs);
+        const noticed = await meet({ client, clock, neighbour, calls }, animal, watchMs);
         seen.push(noticed);
         reportOne(noticed, report);
       }
@@ -123,7 +123,7 @@ function callAllTheTime(client: GatewayClient, clock: Clock): Calls {
 }
 
 async function reportQuiet(
-  { neighbours, calls, clock }: { neighbours: Neighbours; calls: Calls; clock: Clock },
+  { neighbour, calls, clock }: { neighbour: Neighbour; calls: Calls; clock: Clock },
   quietMs: number,
   report: Report,
 ): Promise<void> {
@@ -131,18 +131,17 @@ async function reportQuiet(
   await clock.sleep(quietMs);
   const toMs = clock.wallMs();
   await clock.sleep(LOG_DELAY_MS);
-  const { ownPausesMs, otherPausesMs } = await neighbours.between(fromMs, toMs);
-  report('nothing hostile: pauses of a rule, p99', quantile(ownPausesMs, 0.99), 'ms');
-  report('nothing hostile: pauses of another rule, p99', quantile(otherPausesMs, 0.99), 'ms');
+  const { pausesMs } = await neighbour.between(fromMs, toMs);
+  report('nothing hostile: pauses of a rule, p99', quantile(pausesMs, 0.99), 'ms');
   report('nothing hostile: API, p99', quantile(calls.between(fromMs, toMs), 0.99), 'ms');
 }
 
 async function meet(
-  zoo: { client: GatewayClient; clock: Clock; neighbours: Neighbours; calls: Calls },
+  zoo: { client: GatewayClient; clock: Clock; neighbour: Neighbour; calls: Calls },
   animal: Animal,
   watchMs: number,
 ): Promise<Seen> {
-  const { client, clock, neighbours, calls } = zoo;
+  const { client, clock, neighbour, calls } = zoo;
   await createRule(client, SLUG, animal.code);
   if (animal.fate === 'alive') await clock.sleep(watchMs);
   const endedMs = clock.wallMs();
@@ -157,7 +156,7 @@ async function meet(
   const saidMs = momentOf(log, animal, animal.says);
   const untilMs = Math.max(animal.fate === 'alive' ? endedMs : saidMs, startedMs) + REPORT_DELAY_MS;
   return {
-    ...(await neighbours.between(startedMs, untilMs)),
+    ...(await neighbour.between(startedMs, untilMs)),
     animal,
     stoppedAfterMs: animal.fate === 'alive' ? undefined : saidMs - startedMs,
     apiMs: calls.between(startedMs, untilMs),
@@ -174,9 +173,9 @@ function reportOne({ animal, stoppedAfterMs, ...seen }: Seen, report: Report): v
   const longest = (sorted: readonly number[]): string => (sorted.at(-1) ?? 0).toFixed(0);
   const own =
     seen.backAfterMs === undefined
-      ? `rule on its thread paused ${longest(seen.ownPausesMs)} ms at most`
-      : `rule on its thread started again after ${seen.backAfterMs} ms`;
-  const label = `${animal.animal}; ${own}, the other ${longest(seen.otherPausesMs)} ms, API p99 ${quantile(seen.apiMs, 0.99).toFixed(1)} ms`;
+      ? `the rule beside it paused ${longest(seen.pausesMs)} ms at most`
+      : `the rule beside it started again after ${seen.backAfterMs} ms`;
+  const label = `${animal.animal}; ${own}, API p99 ${quantile(seen.apiMs, 0.99).toFixed(1)} ms`;
   if (stoppedAfterMs === undefined) report(`${label}; slowed down, not stopped`, '');
   else report(label, stoppedAfterMs, 'ms');
 }
@@ -186,13 +185,10 @@ function reportAll(all: readonly Seen[], report: Report): void {
     all.flatMap(pick).sort((a, b) => a - b);
   const most = (values: readonly (number | undefined)[]): number =>
     Math.max(0, ...values.map((value) => value ?? 0));
-  const own = pooled(({ ownPausesMs }) => ownPausesMs);
-  const other = pooled(({ otherPausesMs }) => otherPausesMs);
+  const own = pooled(({ pausesMs }) => pausesMs);
   report('all: stopped after, at most (aim: 1 000)', most(all.map((seen) => seen.stoppedAfterMs)), 'ms');
-  report('all: pauses of a rule on another thread, p99 (aim: 100)', quantile(other, 0.99), 'ms');
-  report('all: pauses of a rule on another thread, longest', other.at(-1) ?? 0, 'ms');
-  report('all: pauses of a rule on the same thread, p99 (aim: 100)', quantile(own, 0.99), 'ms');
-  report('all: pauses of a rule on the same thread, longest', own.at(-1) ?? 0, 'ms');
+  report('all: pauses of the rule beside them, p99 (aim: 100)', quantile(own, 0.99), 'ms');
+  report('all: pauses of the rule beside them, longest', own.at(-1) ?? 0, 'ms');
   report(
     'all: a rule whose thread was ended is back after, at most',
     most(all.map((s) => s.backAfterMs)),

@@ -102,8 +102,8 @@ export const SCRIPT_LIMITS = {
     /** G: commands and storage writes are synced to flash; more of them wait. */
     writesPerSecond: 10,
     writeBurst: 50,
-    /** G: threads that share the rules; further ones are for rules that had to be ended with their thread. */
-    threads: 2,
+    /** M: threads that share the rules, 18 MiB each; further ones are for rules that had to be ended with their thread. */
+    threads: 1,
     solitaryThreads: 4,
     /** G: JavaScript memory of one thread; the scripts' own memory is not in it. */
     threadHeapMib: 128,

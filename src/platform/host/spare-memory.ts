@@ -9,8 +9,9 @@ import type { DurationMs } from '../../lib/time.ts';
 import { realPause } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 
-/** The first time soon after the start, then each time twice as late. */
+/** After the start and what else took much memory for a moment; then each time twice as late. */
 const FIRST_MS = 15_000;
+const SOON_MS = 1_000;
 const LAST_MS = 15 * 60_000;
 const MAPPINGS = '/proc/self/smaps';
 /** MADV_DONTNEED of madvise(2). */
@@ -20,34 +21,70 @@ const CALLS = {
   madvise: { arguments: ['u64', 'u64', 'i32'], return: 'i32' },
 } as const;
 
+interface Calls {
+  malloc_trim(padBytes: bigint): number;
+  madvise(start: bigint, length: bigint, advice: number): number;
+}
+
 interface Range {
   start: bigint;
   length: bigint;
 }
 
-/** Goes on as long as the program runs, and does not keep it running. */
-export async function returnSpareMemory(log: Log): Promise<void> {
-  try {
-    const { dlopen } = await import('node:ffi');
-    const { functions } = dlopen(null, CALLS);
-    // A program that runs foreign code was given the right to call the C library for these two calls alone.
-    const { permission } = process as { permission?: { drop(right: string): void } };
-    permission?.drop('ffi');
-    for (let delayMs: DurationMs = FIRST_MS; ; delayMs = Math.min(delayMs * 2, LAST_MS)) {
-      await realPause(delayMs);
-      const residentBefore = process.memoryUsage.rss();
-      globalThis.gc?.();
-      functions.malloc_trim(0n);
-      for (const { start, length } of unchangedRanges(await mappings(log), process.execPath))
-        functions.madvise(start, length, DONT_NEED);
-      const residentAfter = process.memoryUsage.rss();
-      log.debug('spare memory given back', {
-        bytes: residentBefore - residentAfter,
-        left_bytes: residentAfter,
-      });
+/**
+ * Goes on as long as the program runs, and does not keep it running. `soon`: something took much memory just now, which is
+ * given back within seconds.
+ */
+export function returnSpareMemory(log: Log): { soon: () => void } {
+  const memory = new SpareMemory(log);
+  void memory.run();
+  return memory;
+}
+
+class SpareMemory {
+  readonly #log: Log;
+  #hurry = Promise.withResolvers<void>();
+  #isHurried = false;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  soon(): void {
+    this.#isHurried = true;
+    this.#hurry.resolve();
+  }
+
+  async run(): Promise<void> {
+    try {
+      const { dlopen } = await import('node:ffi');
+      const { functions } = dlopen(null, CALLS);
+      // A program that runs foreign code was given the right to call the C library for these two calls alone.
+      const { permission } = process as { permission?: { drop(right: string): void } };
+      permission?.drop('ffi');
+      for (let delayMs: DurationMs = FIRST_MS; ; delayMs = Math.min(delayMs * 2, LAST_MS)) {
+        await Promise.race([realPause(delayMs), this.#hurry.promise]);
+        if (this.#isHurried) await realPause((delayMs = SOON_MS));
+        this.#isHurried = false;
+        this.#hurry = Promise.withResolvers<void>();
+        await this.#giveBack(functions);
+      }
+    } catch (error) {
+      this.#log.debug('spare memory is not given back', { error });
     }
-  } catch (error) {
-    log.debug('spare memory is not given back', { error });
+  }
+
+  async #giveBack(functions: Calls): Promise<void> {
+    const residentBefore = process.memoryUsage.rss();
+    globalThis.gc?.();
+    functions.malloc_trim(0n);
+    for (const { start, length } of unchangedRanges(await mappings(this.#log), process.execPath))
+      functions.madvise(start, length, DONT_NEED);
+    const residentAfter = process.memoryUsage.rss();
+    this.#log.debug('spare memory given back', {
+      bytes: residentBefore - residentAfter,
+      left_bytes: residentAfter,
+    });
   }
 }
 

@@ -89,7 +89,7 @@ async function run(): Promise<void> {
     clock,
     stream: process.stdout,
   }).child({ program: 'communication-module' });
-  void returnSpareMemory(log);
+  returnSpareMemory(log);
   const module = startModule({
     configuration: given.configuration,
     clock,

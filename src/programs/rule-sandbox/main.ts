@@ -26,8 +26,15 @@ const log = createStreamLog({ ...settings.log, clock, stream: process.stdout }).
   component: 'rule-sandbox',
 });
 
-void returnSpareMemory(log);
-const sandbox = createSandbox({ link, settings, clock, log, limits: LIMITS });
+const spareMemory = returnSpareMemory(log);
+const sandbox = createSandbox({
+  link,
+  settings,
+  clock,
+  log,
+  limits: LIMITS,
+  onStart: () => spareMemory.soon(),
+});
 for (const payload of early) sandbox.receive(payload);
 receive = sandbox.receive;
 await link.stopRequested;

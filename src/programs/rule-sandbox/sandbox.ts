@@ -19,6 +19,8 @@ export function createSandbox(options: {
   clock: Clock;
   log: Log;
   limits: Pick<Limits, 'lua' | 'rules'>;
+  /** A rule starts, which takes memory for a moment. */
+  onStart: () => void;
 }) {
   const { link } = options;
   const supervisor = new Supervisor({ ...options, site: options.settings.site, send: createTeller(options) });
@@ -38,6 +40,7 @@ export function createSandbox(options: {
     if ('dryRun' in message) dryRuns.receive(message);
     else {
       if (message.type === 'site') site = message.site;
+      else if (message.type === 'start') options.onStart();
       supervisor.receive(message);
     }
   }
