@@ -7,7 +7,6 @@ import type { Limits } from '../../lib/limits.ts';
 import type { MonotonicMs } from '../../lib/time.ts';
 import type { LuaTurn, ScriptClock } from '../../lua/index.ts';
 import type { ReadRequest, RuleAnswer } from '../../protocol/rule-sandbox.ts';
-import { exactJson } from '../../protocol/telemetry.ts';
 
 /** A question that changes nothing; the same questions have the same key. */
 interface Read {
@@ -94,7 +93,7 @@ export class ReadAhead {
     reading.untilMs = clock.monotonicMs() + limits.readAheadMs;
     for (const [index, answer] of answers.entries()) {
       const other = others[index]?.key;
-      if (other !== undefined && exactJson(answer).length <= limits.readAheadLength)
+      if (other !== undefined && roomFor(answer, limits.readAheadLength) >= 0)
         reading.answers.set(other, answer);
     }
     return first;
@@ -115,4 +114,19 @@ export class ReadAhead {
     }
     return [...others.values()];
   }
+}
+
+/** What a member takes beside its name and what it holds, in characters of JSON. */
+const MEMBER_LENGTH = 4;
+
+/** Characters that are left beside a value, about as its JSON text would have them; below 0 when it is too long. */
+function roomFor(value: unknown, length: number): number {
+  if (typeof value === 'string') return length - value.length;
+  if (typeof value !== 'object' || value === null) return length - MEMBER_LENGTH;
+  let left = length;
+  for (const [name, item] of Object.entries(value)) {
+    left = roomFor(item, left - name.length - MEMBER_LENGTH);
+    if (left < 0) break;
+  }
+  return left;
 }
