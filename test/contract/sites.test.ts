@@ -175,6 +175,17 @@ describe('the site', () => {
     }
   });
 
+  test('shows every role what has changed since it asked before', async (t) => {
+    const { call } = startApi(t);
+    for (const name of ['Yard', 'Hall', 'Yard'])
+      for (const role of ['OWNER', 'READONLY'] as const) {
+        await call(role, 'GET', '/v3/site');
+        await call('OWNER', 'PATCH', '/v3/site', { name: `${name} of ${role}` });
+        const { body } = await call(role, 'GET', '/v3/site');
+        assert.equal((body as { site: { name: string } }).site.name, `${name} of ${role}`);
+      }
+  });
+
   const changes: [title: string, before: unknown, body: unknown, expected: Record<string, unknown>][] = [
     ['keeps what is absent', {}, {}, {}],
     ['keeps what is null', {}, { name: null, timezone: null, location: null, _reset: null }, {}],
