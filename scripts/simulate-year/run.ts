@@ -95,6 +95,9 @@ export async function simulate({ seed, days, say }: SimulationOptions): Promise<
   }
 }
 
+/** More than a deadline that is late waits for what has come meanwhile. */
+const STANDSTILL_GRACE_MS = 5_000;
+
 async function liveHour(
   house: SimulatedHouse,
   threads: SimulatedThreads,
@@ -105,6 +108,8 @@ async function liveHour(
   await fault.run(house);
   await threads.idle();
   await house.clock.stride(HOUR_MS);
+  // After a standstill who is silent has a moment before he counts as gone.
+  await house.clock.advance(STANDSTILL_GRACE_MS);
   return house.verifyState();
 }
 

@@ -6,7 +6,7 @@ import { Emitter } from '../../lib/emitter.ts';
 import { tooManyRequests } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, EpochMs, MonotonicMs } from '../../lib/time.ts';
-import type { Timer } from '../../platform/clock/index.ts';
+import { setDeadline, type Timer } from '../../platform/clock/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
 import {
   type Addition,
@@ -188,7 +188,7 @@ export class InFlight {
     entry.timer?.cancel();
     entry.timer = undefined;
     if (this.#isStopped || isFinished(entry.execution.state)) return;
-    entry.timer = clock.setTimer(timeoutMs, () => {
+    entry.timer = setDeadline(clock, timeoutMs, () => {
       this.apply(entry, 'silence');
       buffer.storeSoon();
     });

@@ -6,7 +6,7 @@
  */
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
-import type { Clock, Timer } from '../../platform/clock/index.ts';
+import { type Clock, setDeadline, type Timer } from '../../platform/clock/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 
 interface Hearing {
@@ -48,7 +48,7 @@ export class Presence {
       return;
     }
     this.#sessionCounts.delete(hardwareId);
-    const timer = this.#clock.setTimer(this.#limits.graceMs, () => {
+    const timer = setDeadline(this.#clock, this.#limits.graceMs, () => {
       this.#grace.delete(hardwareId);
       this.#setHardware(hardwareId, 'OFFLINE');
     });
@@ -104,7 +104,7 @@ export class Presence {
   }
 
   #arm(deviceId: string, durationMs: DurationMs): Timer {
-    return this.#clock.setTimer(durationMs, () => {
+    return setDeadline(this.#clock, durationMs, () => {
       const hearing = this.#hearings.get(deviceId);
       if (!hearing) return;
       const remainingMs = hearing.atMs + this.#limits.silenceMs - this.#clock.monotonicMs();

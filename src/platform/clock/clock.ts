@@ -87,6 +87,28 @@ function setTimer(durationMs: DurationMs, fn: () => void): Timer {
   return { cancel: () => clearTimeout(handle) };
 }
 
+/** G: a timer that is later is late because the program stood still, as on a card that takes no writes for a while. */
+const STANDSTILL_MS = 500;
+/** G: what waits in the sockets of a whole fleet is read by then. */
+const READING_MS = 2_000;
+
+/**
+ * Runs `fn` once after `durationMs` in which somebody else was silent. When this program stood still meanwhile, what he
+ * sent may wait unread, so `fn` comes when it has been read.
+ */
+export function setDeadline(
+  clock: Pick<Clock, 'setTimer' | 'monotonicMs'>,
+  durationMs: DurationMs,
+  fn: () => void,
+): Timer {
+  const dueMs = clock.monotonicMs() + durationMs;
+  let timer = clock.setTimer(durationMs, () => {
+    if (clock.monotonicMs() - dueMs < STANDSTILL_MS) fn();
+    else timer = clock.setTimer(READING_MS, fn);
+  });
+  return { cancel: () => timer.cancel() };
+}
+
 /**
  * Judges the offset between wall and monotonic clock: each call returns the jump since the last one, or
  * undefined. Slow correction (NTP slewing) is followed, so that drift never adds up to a false step.

@@ -1,4 +1,13 @@
-export { createSystemClock, nextTurn, realPause, sleepOn, within, type Clock, type Timer } from './clock.ts';
+export {
+  createSystemClock,
+  nextTurn,
+  realPause,
+  setDeadline,
+  sleepOn,
+  within,
+  type Clock,
+  type Timer,
+} from './clock.ts';
 export { CLOCK_PLAUSIBLE_FROM_MS, ProvenTime, type StampRange } from './proven-time.ts';
 export { keepProvenTime } from './proven-time-file.ts';
 export { correctStamp, createStampCorrector, type StampCorrection } from './timestamp-correction.ts';

@@ -1,6 +1,6 @@
 /** Ends a session that sends no whole packet within one and a half keep-alive periods ([MQTT-3.1.2-24]). */
 import type { DurationS, MonotonicMs } from '../../lib/time.ts';
-import type { Clock, Timer } from '../clock/index.ts';
+import { type Clock, setDeadline, type Timer } from '../clock/index.ts';
 
 /**
  * Watches until cancelled. One timer per session that is set anew only when it fires, so that a packet
@@ -21,7 +21,7 @@ export function watchSilence(options: {
   let timer: Timer;
   const arm = (): void => {
     sinceMs = Math.max(sinceMs, options.lastPacketMs());
-    timer = clock.setTimer(Math.max(1, sinceMs + allowedMs - clock.monotonicMs()), look);
+    timer = setDeadline(clock, Math.max(1, sinceMs + allowedMs - clock.monotonicMs()), look);
   };
   const look = (): void => {
     if (options.isHeld()) sinceMs = clock.monotonicMs();

@@ -318,6 +318,18 @@ describe('a command that is sent', () => {
     assert.equal(bench.sent.length, 1, 'it is never sent again');
   });
 
+  test('succeeds when its answer came while the gateway stood still, and is read only afterwards', async (t) => {
+    const bench = await startBench(t);
+    const device = bench.addDevice({ commands: COMMANDS });
+    const [answered, silent] = [await bench.run(device, 'ping'), await bench.run(device, 'ping')];
+    bench.clock.spend(90_000);
+    await bench.clock.advance(0);
+    await bench.answer(device, answered, 'completed', {});
+    assert.equal((await answered.ended).state, 'SUCCESS');
+    await bench.clock.advance(5_000);
+    assert.equal((await silent.ended).state, 'TIMEOUT');
+  });
+
   test('lives on while its device writes to its log, for five minutes without a response', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: COMMANDS });

@@ -268,6 +268,22 @@ describe('keep-alive', () => {
     assert.equal(await metric(b, 'mqtt_closes_total{reason="keepalive"}'), '1');
   });
 
+  test('waits, after the gateway stood still, until what has come meanwhile is read', async (t) => {
+    const b = await startTestBroker(t);
+    const [alive, gone] = [
+      (await login(b, { keepAliveS: 10 })).client,
+      (await login(b, { keepAliveS: 10, clientId: 'gone' })).client,
+    ];
+    b.clock.spend(40_000);
+    await b.clock.advance(0);
+    assert.deepEqual([alive.isClosed, gone.isClosed], [false, false]);
+    alive.send(PINGREQ);
+    await alive.take(2);
+    await b.clock.advance(5_000);
+    await gone.closed();
+    assert.equal(alive.isClosed, false);
+  });
+
   test('counts whole packets, not bytes that dribble in', async (t) => {
     const b = await startTestBroker(t);
     const { client } = await login(b, { keepAliveS: 10 });
