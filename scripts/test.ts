@@ -146,7 +146,12 @@ function run({ files, timeoutMs, folder }: TestRun, factor: number, costs: strin
   });
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', (code) => resolve(code === 0));
+    child.once('close', (code, signal) => {
+      // With a failed test it is 1; whatever else it is, no test tells.
+      if (code !== 0)
+        console.error(`a process of ${files.length} files of tests ended with ${signal ?? code}`);
+      resolve(code === 0);
+    });
   });
 }
 
