@@ -96,7 +96,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await device.telemetry({ alerts: ['battery_low'] });
     await arrival.getByText('Battery Low').waitFor();
     await arrival.getByText('waiting for its first value').waitFor();
-    await device.telemetry({ battery_soc: 50, grid_total_power: 100 });
+    await device.telemetry({ battery_soc: 50, grid_total_power: 100, alerts: [] });
     await arrival.getByText('Cellar battery is ONLINE, 2 values.').waitFor();
     await device.leave();
   });
