@@ -15,9 +15,6 @@ export const NETWORK_LIMITS = {
     /** G: whole request including its body. */
     requestTimeoutMs: 60_000,
     keepAliveTimeoutMs: 65_000,
-    /** G: time and bytes that a caller may go on sending a body which was refused; then the connection ends. */
-    unreadBodyMs: 500,
-    unreadBodyBytes: 64 * 1_048_576,
     /** G: how often these times are compared; a slow request lives so much longer at most. */
     timeoutCheckIntervalMs: 2_000,
     /** G: a connection on which nothing moves, not even the blanks of a waiting command call, is closed. */

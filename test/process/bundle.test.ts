@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -43,19 +42,6 @@ describe('the production bundle', () => {
       const path = join(home.folder, 'installed/dist', `${name}.js`);
       assert.ok(statSync(path).size > 0 && statSync(`${path}.map`).size > 0);
     }
-  });
-
-  test('loads neither the fetch of the runtime nor HTTP/2, which nobody needs at a start', () => {
-    const told = `process.on('exit', () => process.stdout.write(process.moduleLoadList.join('\\n')));`;
-    const { stdout, status } = spawnSync(
-      process.execPath,
-      ['--import', `data:text/javascript,${encodeURIComponent(told)}`, home.entries.main],
-      // Everything is loaded when this is found.
-      { env: { ...home.environment, GATEWAY_HTTP_PORT: 'none' }, encoding: 'utf8' },
-    );
-    assert.equal(status, 78);
-    assert.match(stdout, /^NativeModule http$/m);
-    assert.doesNotMatch(stdout, /undici|NativeModule (?:http2|internal\/http2)/);
   });
 
   test('starts without the sources, serves, takes a token of the local command, and ends on SIGTERM', async () => {

@@ -348,6 +348,7 @@ export const TABLE: ImportTable = {
     preact: ['console'],
     uplot: ['console'],
     '@fastify/busboy': ['platform/upload'],
+    '@hono/node-server': ['platform/http'],
     '@valibot/to-json-schema': ['platform/http-description'],
     aedes: ['platform/mqtt'],
     'age-encryption': ['platform/backup'],

@@ -93,11 +93,6 @@ export function errorAnswer(error: unknown, extraHeaders: Answer['headers'] = {}
   return { status: statusOf(known.kind), headers, body: envelope(known.problems) };
 }
 
-/** By its name: the first mention of the class would load the runtime's whole `fetch`. */
-export function isResponse(value: unknown): value is Response {
-  return Object.prototype.toString.call(value) === '[object Response]';
-}
-
 export function answerOf({ status, headers, body }: Response): Answer {
   const cookies = headers.getSetCookie();
   // Of other headers with several values those are joined already.

@@ -189,7 +189,7 @@ export class Answering {
       app.get(honoPath(path), (context: RequestContext) => {
         const call = this.#pipeline.prepare(context, stream, true);
         context.env.verdict = { open: stream.open(call), principal: call.principal };
-        return handOver(context, { status: 101, headers: {}, body: null });
+        return HANDED_OVER;
       });
     return app;
   }

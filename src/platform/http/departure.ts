@@ -2,12 +2,10 @@
  * Callers that go away. What was done for them ends at its source, and it is nobody's fault: whatever throws the
  * reason of the signal is answered, to nobody, like any refusal.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { unavailable } from '../../lib/errors.ts';
-import type { Limits } from '../../lib/limits.ts';
-import type { Clock } from '../clock/index.ts';
 import { type Answer, isGenerator } from './answer.ts';
 
 /** Aborted when the connection ends before the whole answer was handed to it. */
@@ -97,24 +95,4 @@ async function sendStream(
   await pipeline(source, outgoing).catch((error: unknown) => {
     if (failure) onFailed?.(error);
   });
-}
-
-/**
- * What nobody has read of a body goes by: the next request of the connection stands behind it, and a caller who still
- * sends reads the answer after that. Who sends for too long is left.
- */
-export function letPass(
-  incoming: IncomingMessage,
-  { clock, limits }: { clock: Clock; limits: Limits['http'] },
-): void {
-  incoming.resume();
-  if (incoming.complete || incoming.destroyed) return;
-  const leave = (): void => incoming.socket.destroySoon();
-  const deadline = clock.setTimer(limits.unreadBodyMs, leave);
-  let passedBytes = 0;
-  incoming.on('data', (piece: Buffer) => {
-    passedBytes += piece.length;
-    if (passedBytes > limits.unreadBodyBytes) leave();
-  });
-  for (const end of ['end', 'close']) incoming.once(end, () => deadline.cancel());
 }

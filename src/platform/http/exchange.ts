@@ -26,7 +26,7 @@ export type Environment = { Bindings: Exchange };
 export type RequestContext = Context<Environment>;
 
 /** Stands for an answer in `Exchange.answer`; shared, so that nobody may change it. */
-export const HANDED_OVER = Object.freeze({ body: null, status: 200, headers: [] }) as unknown as Response;
+export const HANDED_OVER: Response = new Response(null);
 
 /** The answer goes out as it is, past the `Response` that a routing library would copy, check and sort. */
 export function handOver({ env }: RequestContext, answer: Answer): Response {
@@ -58,6 +58,17 @@ export function partsOf(url: string): { path: string; search: string } {
   const mark = url.indexOf('?', start);
   if (mark < 0 || mark > end) return { path: url.slice(start, end), search: '' };
   return { path: url.slice(start, mark), search: url.slice(mark + 1, end) };
+}
+
+/** The request a WebSocket upgrade makes, as the routes see one. @throws GatewayError invalid_path (400) */
+export function requestOfUpgrade(incoming: IncomingMessage): Request {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(incoming.headers))
+    if (value !== undefined) headers.set(name, Array.isArray(value) ? (value[0] ?? '') : value);
+  const url = URL.parse(`http://gateway.invalid${incoming.url ?? ''}`);
+  if (url?.host !== 'gateway.invalid')
+    throw gatewayError('invalid_argument', 'invalid_path', 'The request line is not usable.');
+  return new Request(url, { method: incoming.method ?? 'GET', headers });
 }
 
 /** RFC 9112 section 3.2: exactly one Host with HTTP/1.1, else the request may be meant for somebody else. */

@@ -9,26 +9,22 @@ import {
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
+import { getRequestListener, type HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { gatewayError, type Problem } from '../../lib/errors.ts';
 import { after } from '../../lib/after.ts';
-import type { Problem } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
-import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
-import { type Answer, commonHeaders, envelope, errorAnswer, JSON_HEADERS } from './answer.ts';
-import { letPass, send } from './departure.ts';
-import { IncomingRequest } from './incoming-request.ts';
+import { type Answer, commonHeaders, envelope, errorAnswer, JSON_HEADERS, responseOf } from './answer.ts';
+import { send } from './departure.ts';
 
 interface NodeServerOptions {
   /** At once where nothing has to be waited for. */
-  answer: (
-    request: Request,
-    connection: { incoming: IncomingMessage; outgoing: ServerResponse },
-  ) => Answer | Promise<Answer>;
+  answer: (request: Request, connection: HttpBindings) => Answer | Promise<Answer>;
   /** Told of every request whose caller went away before the whole answer. */
   onDeparted: () => void;
   /** Told of every connection that was closed because too many requests were sent ahead on it. */
   onSentAhead: () => void;
-  clock: Clock;
   limits: Limits['http'];
   log: Log;
   newId: () => string;
@@ -40,6 +36,7 @@ export class NodeServer {
   /** For upgrades and for counting connections. */
   readonly server: Server;
   readonly #options: NodeServerOptions;
+  readonly #listener: ReturnType<typeof getRequestListener>;
   readonly #turns = new WeakMap<Socket, Turn>();
   readonly #handshakes = new Map<string, Socket>();
   #isStopping = false;
@@ -47,6 +44,7 @@ export class NodeServer {
   constructor(options: NodeServerOptions) {
     this.#options = options;
     const { limits, secureContext } = options;
+    this.#listener = this.#newListener();
     const handle = (incoming: IncomingMessage, outgoing: ServerResponse): void =>
       this.#handle(incoming, outgoing);
     this.server = secureContext
@@ -87,6 +85,24 @@ export class NodeServer {
       (this.server as SecureServer).setSecureContext({ ...context, minVersion: 'TLSv1.2' });
   }
 
+  /** The answer is written here: the library would take it apart, and write to the console when a stream fails. */
+  #newListener(): ReturnType<typeof getRequestListener> {
+    const { answer, log, newId } = this.#options;
+    return getRequestListener(fetchOf(answer), {
+      hostname: 'localhost',
+      overrideGlobalObjects: false,
+      errorHandler: (error) => {
+        log.debug('request is not usable', { error });
+        const refusal = gatewayError(
+          'invalid_argument',
+          'invalid_path',
+          'The request line or the host is not usable.',
+        );
+        return responseOf(errorAnswer(refusal, commonHeaders(newId())));
+      },
+    });
+  }
+
   /**
    * One request of a connection at a time: what was sent ahead of an answer waits for it, up to a limit, and is
    * forgotten with the connection. Node would start all of them as they arrive.
@@ -108,7 +124,6 @@ export class NodeServer {
   #start(turn: Turn, incoming: IncomingMessage, outgoing: ServerResponse): void {
     turn.answering = outgoing;
     outgoing.on('close', () => {
-      if (!incoming.readableEnded) letPass(incoming, this.#options);
       // A connection kept alive is idle now; nobody else would close it.
       if (this.#isStopping) this.server.closeIdleConnections();
       if (!outgoing.writableFinished) this.#options.onDeparted();
@@ -117,24 +132,7 @@ export class NodeServer {
       if (next) this.#start(turn, ...next);
       else turn.behind.length = 0;
     });
-    this.#answer(incoming, outgoing);
-  }
-
-  #answer(incoming: IncomingMessage, outgoing: ServerResponse): void {
-    const { answer, log, newId } = this.#options;
-    const refuse = (error: unknown): Promise<void> | void => {
-      const refusal = errorAnswer(error, commonHeaders(newId()));
-      log[refusal.status === 500 ? 'error' : 'debug']('request is not usable', { error });
-      if (outgoing.headersSent) outgoing.destroy();
-      else return send(refusal, outgoing);
-    };
-    try {
-      const given = answer(IncomingRequest.of(incoming), { incoming, outgoing });
-      const sent = after(given, (whole) => send(whole, outgoing));
-      if (sent instanceof Promise) void sent.catch(refuse);
-    } catch (error) {
-      void refuse(error);
-    }
+    void this.#listener(incoming, outgoing);
   }
 
   /** Node's own refusal. Bytes in the middle of an answer would become part of it. */
@@ -144,6 +142,26 @@ export class NodeServer {
     if (!isAnswerable(code) || !socket.writable || isInAnswer) socket.destroy();
     else socket.end(clientErrorAnswer(code, limits, newId()), () => socket.destroy());
   }
+}
+
+/** As the library's own answer it says that nothing is left to send; through the headers of that one it would go anew each time. */
+function sentAnswer(): Response {
+  const entries = [...RESPONSE_ALREADY_SENT.headers];
+  const headers = Object.defineProperties(new Headers(entries), {
+    has: { value: () => false },
+    [Symbol.iterator]: { value: () => entries.values() },
+  });
+  return Object.defineProperty(new Response(null), 'headers', { value: headers });
+}
+const SENT = sentAnswer();
+
+/** What the library calls, with the answer written past it. */
+function fetchOf(answer: NodeServerOptions['answer']): Parameters<typeof getRequestListener>[0] {
+  return (request, env) => {
+    const connection = env as HttpBindings;
+    const sent = after(answer(request, connection), (given) => send(given, connection.outgoing));
+    return after(sent, () => SENT);
+  };
 }
 
 /** Whose turn it is on a connection. */

@@ -4,7 +4,7 @@ import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Metrics } from '../metrics/index.ts';
-import { type Answer, answerOf, errorAnswer, isResponse, jsonAnswer } from './answer.ts';
+import { type Answer, answerOf, errorAnswer, jsonAnswer } from './answer.ts';
 import { handOver, remoteAddressOf, type RequestContext } from './exchange.ts';
 import { parseBody, readText } from './parse.ts';
 import type { Pipeline } from './pipeline.ts';
@@ -115,7 +115,7 @@ export class Operation {
     const onFailed = (error: unknown): void => this.#logFailure(error, context);
     if (result instanceof StreamedAnswer)
       return { status: 200, headers: { ...result.headers }, body: result.pieces, onFailed };
-    if (isResponse(result)) return { ...answerOf(result), onFailed };
+    if (result instanceof Response) return { ...answerOf(result), onFailed };
     return jsonAnswer(result, context.req.header('accept-encoding'));
   }
 

@@ -96,10 +96,10 @@ export async function readText(request: Request, maximumBytes: number): Promise<
   }
 }
 
-async function readBytes(request: Request, maximumBytes: number): Promise<Uint8Array> {
+async function readBytes(request: Request, maximumBytes: number): Promise<ArrayBuffer | Uint8Array> {
   // Of a length that is known nothing needs to be counted, and it comes without a stream.
   if (Number(request.headers.get('content-length') ?? Number.NaN) <= maximumBytes)
-    return await request.bytes().catch(refuseBrokenBody);
+    return await request.arrayBuffer().catch(refuseBrokenBody);
   const chunks: Uint8Array[] = [];
   for await (const chunk of boundedBody(request, maximumBytes)) chunks.push(chunk);
   return Buffer.concat(chunks);

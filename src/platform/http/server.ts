@@ -14,7 +14,7 @@ import type { Metrics } from '../metrics/index.ts';
 import { responseOf } from './answer.ts';
 import { Answering, type AppOptions } from './app.ts';
 import { Connections } from './connections.ts';
-import { IncomingRequest } from './incoming-request.ts';
+import { requestOfUpgrade } from './exchange.ts';
 import { NodeServer } from './node-server.ts';
 import { Pipeline, type PipelineOptions } from './pipeline.ts';
 import type { Principal } from './principal.ts';
@@ -60,7 +60,7 @@ export class Http {
       metrics,
       limits: limits.webSocket,
       newId,
-      judge: async (incoming) => this.#answering.judge(IncomingRequest.ofUpgrade(incoming), { incoming }),
+      judge: async (incoming) => this.#answering.judge(requestOfUpgrade(incoming), { incoming }),
     });
     const counters = countersOf(metrics);
     this.#plain = this.#newServer(counters);
@@ -113,7 +113,6 @@ export class Http {
       answer: (request, connection) => this.#answering.answer(request, connection),
       onDeparted: () => counters.departed.inc(),
       onSentAhead: () => counters.sentAhead.inc(),
-      clock: this.#options.clock,
       limits: this.#limits.http,
       log: this.#options.log,
       newId: this.#newId,

