@@ -52,7 +52,7 @@ function mutate(files: readonly string[], tests: readonly string[], atOnce: numb
     mutate: files,
     testRunner: 'command',
     commandRunner: {
-      command: `${process.execPath} --test --test-isolation=none ${tests.join(' ')}`,
+      command: `${process.execPath} --import tsx --test --test-isolation=none ${tests.join(' ')}`,
     },
     concurrency: atOnce,
     timeoutMS: HANGS_MS,

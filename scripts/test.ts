@@ -1,5 +1,5 @@
 /**
- * Runs the tests: `node --test` of the pinned runtime, in as many processes beside each other as there are processors.
+ * Runs the tests: `node --test` of the pinned runtime, through tsx, in as many processes beside each other as there are processors.
  *
  *   quick   unit and contract, what needs no program, browser or device of its own
  *   slow    scripts, archives and programs inside this process, or real time that has to pass: with the quick ones
@@ -60,7 +60,7 @@ const MS_PER_BYTE = 0.1;
 const QUICK_TIMEOUT_MS = 300_000;
 const LONG_TIMEOUT_MS = 900_000;
 
-/** What the runtime translated is kept from run to run, and what each file took. */
+/** What tsx and the runtime translated is kept from run to run, and what each file took; tsx knows only the temporary folder. */
 const CACHE = join(ROOT, 'node_modules', '.cache', 'tests');
 const COMPILED = join(CACHE, 'compiled');
 const COSTS = join(CACHE, 'costs.json');
@@ -135,7 +135,8 @@ function run({ files, timeoutMs, folder }: TestRun, factor: number, costs: strin
     cwd: ROOT,
     env: {
       ...process.env,
-      TMPDIR: folder,
+      TMPDIR: CACHE,
+      TEST_FOLDER: folder,
       // Threads and scripts begin hundreds of times; gateways that are started as on a board are not told.
       NODE_COMPILE_CACHE: COMPILED,
       TEST_FILES: files.join('\n'),

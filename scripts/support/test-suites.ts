@@ -6,8 +6,15 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, suite } from 'node:test';
+import { register } from 'tsx/esm/api';
 
-const { TEST_FILES = '', TEST_COSTS = '' } = process.env;
+const { TEST_FILES = '', TEST_COSTS = '', TEST_FOLDER = '' } = process.env;
+
+// In this thread alone: `--import tsx` would be loaded again by every worker thread that a test starts.
+register();
+
+// tsx has seen where it keeps what it translates.
+process.env['TMPDIR'] = TEST_FOLDER;
 
 // Programs that a test starts are no test runners, and have no more memory than they ask for.
 process.execArgv = process.execArgv.filter((flag) => !/^--(?:test|max-semi-space-size)/.test(flag));
