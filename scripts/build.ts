@@ -2,8 +2,8 @@
  * `npm run build`: bundles each program into a file below `dist/`, at the same path as its source, and the console with
  * the manual.
  */
-import { renameSync, rmSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import { parseWords, runScript } from './support/arguments.ts';
 import { bundleConsole } from './support/console-bundle.ts';
@@ -61,16 +61,23 @@ blueprints and native packages are read from beside it.
   --quiet         say nothing when all went well
   --help          this text`;
 
-/** Bundles programs: where each goes below the folder, without ending → its entry below the project. */
-export function bundlePrograms(
+/** Where bundles are for the names in them: the same bytes come out wherever they are written. */
+const OUT = 'dist';
+
+/**
+ * Bundles programs: where each goes below the folder, without ending → its entry below the project. Resolves with the size
+ * of each by where it went.
+ */
+export async function bundlePrograms(
   folder: string,
   entries: Readonly<Record<string, string>>,
   { isDivided = false } = {},
-) {
-  return build({
+): Promise<Map<string, number>> {
+  const { outputFiles, metafile } = await build({
     absWorkingDir: ROOT,
     entryPoints: { ...entries },
-    outdir: folder,
+    outdir: OUT,
+    write: false,
     chunkNames: 'later/[name]-[hash]',
     splitting: isDivided,
     bundle: true,
@@ -91,6 +98,15 @@ export function bundlePrograms(
       js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
     },
   });
+  for (const { path, contents } of outputFiles) {
+    const to = join(folder, relative(join(ROOT, OUT), path));
+    mkdirSync(dirname(to), { recursive: true });
+    writeFileSync(to, contents);
+  }
+  const programs = Object.entries(metafile.outputs).filter(([, { entryPoint }]) =>
+    Object.values(entries).includes(entryPoint ?? ''),
+  );
+  return new Map(programs.map(([path, { bytes }]) => [relative(OUT, path), bytes]));
 }
 
 /** Bundles all programs and the console; resolves with path and size of each program, and the size of the console. Maps for readable stacks lie beside. */
@@ -109,10 +125,7 @@ export async function bundle(folder: string): Promise<{ path: string; sizeBytes:
   buildManual(join(fresh, 'console', 'docs', 'manual'));
   rmSync(folder, { recursive: true, force: true });
   renameSync(fresh, folder);
-  const programs = results
-    .flatMap(({ metafile }) => Object.entries(metafile.outputs))
-    .filter(([, { entryPoint }]) => PROGRAMS.some((name) => entryPoint === `src/${name}.ts`))
-    .map(([path, { bytes }]) => ({ path: relative(fresh, join(ROOT, path)), sizeBytes: bytes }));
+  const programs = results.flatMap((sizes) => [...sizes].map(([path, sizeBytes]) => ({ path, sizeBytes })));
   const first = consoleFiles.filter(({ isFirst }) => isFirst);
   return [
     ...programs,

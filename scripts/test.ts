@@ -185,6 +185,8 @@ await runScript(async () => {
     ? named.filter((file) => ![LONG, ...SLOW].some((folder) => folder.test(file)))
     : named;
   if (files.length === 0) throw new UsageError('no test file');
+  const missing = files.filter((file) => !existsSync(join(ROOT, file)));
+  if (missing.length > 0) throw new UsageError(`no such file: ${missing.join(', ')}`);
   await bundle(join(ROOT, 'dist'));
   // Quick tests wait for a sixth of their time; long ones tell times apart, and get a processor each.
   const processes = Math.max(2, availableParallelism()) + (isQuick ? 1 : 0);
