@@ -1,6 +1,6 @@
 /** The console: a client of the HTTP API like any other, in a browser. */
 import { type RefObject, render } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { isConnected } from './connection.ts';
 import { OverviewPage } from './devices/overview.tsx';
 import { loadError, reconnect, startLive } from './live.ts';
@@ -72,11 +72,11 @@ function Page() {
 /** Pages that stand in the bar of a phone; the others come up with all that is rarely needed. */
 const IN_BAR = 4;
 
-/** Whether a phone shows all; what was chosen, Escape and a touch elsewhere close it. */
+/** Whether a phone shows all; what was chosen, Escape and a touch elsewhere close it, from the moment that it is seen. */
 function useMore(nav: RefObject<HTMLElement | null>): [isOpen: boolean, toggle: () => void] {
   const [isOpen, setOpen] = useState(false);
-  useEffect(() => setOpen(false), [route.value]);
-  useEffect(() => {
+  useLayoutEffect(() => setOpen(false), [route.value]);
+  useLayoutEffect(() => {
     if (!isOpen) return undefined;
     const touched = ({ target }: Event): void => {
       if (!nav.current?.contains(target as Node)) setOpen(false);

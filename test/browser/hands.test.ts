@@ -239,8 +239,9 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
       assert.deepEqual(outside, [], language);
       // Nobody needs a pointer to open it, to choose and to be back where it was opened.
       const more = page.locator('.more');
+      const closed = () => until(async () => (await more.getAttribute('aria-expanded')) === 'false');
       await page.keyboard.press('Escape');
-      assert.equal(await more.getAttribute('aria-expanded'), 'false');
+      await closed();
       await until(async () => (await focused(page)).startsWith('BUTTON'));
       await page.keyboard.press('Enter');
       await page.locator('.nav a[href="#/access"]').click();
@@ -248,11 +249,11 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
         .locator('h1')
         .getByText(/^(Zugang|Access)$/)
         .waitFor();
-      assert.equal(await more.getAttribute('aria-expanded'), 'false');
-      assert.equal(await page.locator('.nav a[href="#/access"]').isVisible(), false);
+      await closed();
+      await page.locator('.nav a[href="#/access"]').waitFor({ state: 'hidden' });
       await more.click();
       await page.locator('h1').click();
-      assert.equal(await more.getAttribute('aria-expanded'), 'false');
+      await closed();
     }
     await page.setViewportSize({ width: 390, height: 844 });
   });

@@ -19,7 +19,8 @@ const HEADER_BYTES = 60;
 const HEADER_END = '`\n';
 const MEMBER = '_gateway-sig';
 const SIGNATURE_BYTES_MAX = 4_096;
-const LINE = /^ed25519 ([0-9a-f]{16}) ([A-Za-z0-9+/]{86}==)$/;
+/** The last letter has two bits of the signature; with others in it the same signature could be written in sixteen ways. */
+const LINE = /^ed25519 ([0-9a-f]{16}) ([A-Za-z0-9+/]{85}[AQgw]==)$/;
 const PEM = /-----BEGIN PUBLIC KEY-----[^-]+-----END PUBLIC KEY-----/g;
 
 /** By which people tell keys apart. */
@@ -78,6 +79,8 @@ export async function verifyPackage(path: string, trusted: string): Promise<stri
   } finally {
     await file.close();
   }
+  if (found.lines.at(-1) !== '')
+    throw new PackageError('changed', 'The package holds something beside its signature.');
   const signatures = found.lines.map((line) => LINE.exec(line)).filter((match) => match !== null);
   const known = signatures.find(([, id = '']) => keys.has(id));
   if (!known) {
@@ -119,8 +122,7 @@ async function findSignature(file: FileHandle): Promise<{ signedBytes: number; l
       // What came behind would be read by dpkg and was not signed.
       if (end !== size || length > SIGNATURE_BYTES_MAX || header !== headerOf(length))
         throw new PackageError('changed', 'The package holds something beside its signature.');
-      const lines = (await read(length, at + HEADER_BYTES)).trim().split('\n');
-      return { signedBytes: at, lines };
+      return { signedBytes: at, lines: (await read(length, at + HEADER_BYTES)).split('\n') };
     }
     at = end;
   }

@@ -39,6 +39,17 @@ describe('a package is refused', { skip: noDpkg }, () => {
     }
   });
 
+  test('at any byte of its signature', async (t) => {
+    const { file, unsigned, trusted } = await signed(t);
+    const whole = readFileSync(file);
+    for (let at = readFileSync(unsigned).length; at < whole.length; at++) {
+      const bytes = Buffer.from(whole);
+      bytes[at] = (bytes[at] ?? 0) ^ 1;
+      writeFileSync(file, bytes);
+      await assert.rejects(verifyPackage(file, trusted), { name: 'PackageError' }, `byte ${at}`);
+    }
+  });
+
   test('wherever it was cut off, or when something was put behind it', async (t) => {
     const { file, trusted } = await signed(t);
     const whole = readFileSync(file);
