@@ -18,7 +18,6 @@ import {
 } from './exchange.ts';
 import { addFiles, type FilesOptions } from './files.ts';
 import { Operation, operationDurations, type OperationOptions } from './operation.ts';
-import { PathRouter } from './path-router.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Route, Stream } from './route.ts';
 
@@ -125,7 +124,7 @@ export class Answering {
   }
 
   #newApp(): App {
-    const app = new Hono<Environment>({ getPath: canonicalPath, router: new PathRouter() });
+    const app = new Hono<Environment>({ getPath: canonicalPath });
     app.onError((error, context) => handOver(context, this.#refuse(error, context.req.path, context.env)));
     app.notFound((context) =>
       handOver(

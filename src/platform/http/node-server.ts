@@ -144,23 +144,12 @@ export class NodeServer {
   }
 }
 
-/** As the library's own answer it says that nothing is left to send; through the headers of that one it would go anew each time. */
-function sentAnswer(): Response {
-  const entries = [...RESPONSE_ALREADY_SENT.headers];
-  const headers = Object.defineProperties(new Headers(entries), {
-    has: { value: () => false },
-    [Symbol.iterator]: { value: () => entries.values() },
-  });
-  return Object.defineProperty(new Response(null), 'headers', { value: headers });
-}
-const SENT = sentAnswer();
-
 /** What the library calls, with the answer written past it. */
 function fetchOf(answer: NodeServerOptions['answer']): Parameters<typeof getRequestListener>[0] {
   return (request, env) => {
     const connection = env as HttpBindings;
     const sent = after(answer(request, connection), (given) => send(given, connection.outgoing));
-    return after(sent, () => SENT);
+    return after(sent, () => RESPONSE_ALREADY_SENT);
   };
 }
 
