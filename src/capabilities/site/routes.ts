@@ -1,9 +1,7 @@
 /** Operations on sites (docs/interface/http.md#sites and docs/interface/http.md#cloud-operations). */
 import { notFound } from '../../lib/errors.ts';
-import type { Role } from '../../lib/role.ts';
-import { type Call, route, type Route, shape, WrittenJson } from '../../platform/http/index.ts';
+import { type Call, route, type Route, shape } from '../../platform/http/index.ts';
 import { cloudRoutes, notAvailable } from './cloud-routes.ts';
-import type { SiteRecord } from './model.ts';
 import { sitePaths } from './paths.ts';
 import {
   existenceQuery,
@@ -20,24 +18,7 @@ export function siteRoutes(site: Site): Route[] {
   return [...readingRoutes(site), ...changingRoutes(site), ...archivingRoutes(site), ...cloudRoutes()];
 }
 
-/** The site as a role sees it, written anew once it has changed: apps ask for it every few seconds. */
-function siteText(site: Site): (role: Role) => WrittenJson {
-  let written: SiteRecord | undefined;
-  const texts = new Map<Role, WrittenJson>();
-  return (role) => {
-    const record = site.get();
-    if (record !== written) texts.clear();
-    written = record;
-    const known = texts.get(role);
-    if (known) return known;
-    const text = new WrittenJson(JSON.stringify({ site: siteToWire(record, role) }));
-    texts.set(role, text);
-    return text;
-  };
-}
-
 function readingRoutes(site: Site): Route[] {
-  const text = siteText(site);
   return [
     route({
       operation: 'get_site',
@@ -47,7 +28,7 @@ function readingRoutes(site: Site): Route[] {
       paths: sitePaths(''),
       role: 'READONLY',
       errors: ['404 site_not_found'],
-      handle: ({ principal }) => text(principal.role),
+      handle: ({ principal }) => ({ site: siteToWire(site.get(), principal.role) }),
     }),
     route({
       operation: 'list_sites',
