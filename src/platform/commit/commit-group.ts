@@ -51,7 +51,7 @@ interface Batch {
   /** Somebody waits for it. */
   isAwaited: boolean;
   /** Somebody waits for it and sends nothing before. */
-  isHurried: boolean;
+  isExpedited: boolean;
   openedAtMs: MonotonicMs;
   lastRequestAtMs: MonotonicMs;
 }
@@ -123,8 +123,8 @@ class BatchedCommits implements CommitGroup {
 
   readonly expedite = (): void => {
     const batch = this.#open;
-    if (!batch?.isAwaited || batch.isHurried) return;
-    batch.isHurried = true;
+    if (!batch?.isAwaited || batch.isExpedited) return;
+    batch.isExpedited = true;
     if (!this.#failure && !this.#running && !this.#isBusy(batch) && this.#budget.hasQuick())
       this.#schedule(this.#limits.quickWindowMs);
   };
@@ -151,7 +151,7 @@ class BatchedCommits implements CommitGroup {
     // A caller may have left; its absence is no fault of the batch.
     promise.catch(() => undefined);
     const nowMs = this.#options.clock.monotonicMs();
-    const counts = { bytes: 0, requests: 0, isAwaited: false, isHurried: false };
+    const counts = { bytes: 0, requests: 0, isAwaited: false, isExpedited: false };
     const batch = { promise, resolve, reject, ...counts, openedAtMs: nowMs, lastRequestAtMs: nowMs };
     this.#open = batch;
     this.#waiting.push(batch);

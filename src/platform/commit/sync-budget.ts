@@ -29,9 +29,9 @@ export class SyncBudget {
   }
 
   /** How long a first request may wait, of those that somebody waits for, or sends nothing before. */
-  waitMs({ isAwaited, isHurried }: { isAwaited: boolean; isHurried: boolean }): DurationMs {
+  waitMs({ isAwaited, isExpedited }: { isAwaited: boolean; isExpedited: boolean }): DurationMs {
     const { windowMinMs, windowMaxMs, syncAllowanceMs, quickWindowMs } = this.#limits;
-    if (isHurried && this.hasQuick()) return quickWindowMs;
+    if (isExpedited && this.hasQuick()) return quickWindowMs;
     return isAwaited && this.#shortWindows >= 1 ? windowMinMs : windowMaxMs - syncAllowanceMs;
   }
 

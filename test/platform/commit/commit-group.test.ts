@@ -25,14 +25,14 @@ function createGroup(commit: () => Promise<void> | void = () => undefined, limit
   return { clock, lines, commits, group };
 }
 
-/** Milliseconds until the request is durable; one that is hurried says that it waits. */
-async function waited(clock: TestClock, group: CommitGroup, isHurried = false): Promise<number> {
+/** Milliseconds until the request is durable; one that is expedited says that it waits. */
+async function waited(clock: TestClock, group: CommitGroup, isExpedited = false): Promise<number> {
   const fromMs = clock.monotonicMs();
   const done: { atMs?: number } = {};
   void group.request(1).then(() => {
     done.atMs = clock.monotonicMs();
   });
-  if (isHurried) group.expedite();
+  if (isExpedited) group.expedite();
   while (done.atMs === undefined) await clock.advanceToNext();
   return done.atMs - fromMs;
 }
@@ -266,7 +266,7 @@ describe('a caller who sends on only after his acknowledgement', () => {
     assert.equal(Math.max(...waits), limits.windowMaxMs - limits.syncAllowanceMs);
   });
 
-  test('does not hurry a commit that waits for the disk', async () => {
+  test('does not expedite a commit that waits for the disk', async () => {
     const { clock, group, commits } = createGroup(() => {
       throw new Error('disk is full');
     });

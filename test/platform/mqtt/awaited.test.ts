@@ -53,7 +53,7 @@ describe('a client', () => {
 
   test('that was taken for one that waits by chance is so ever more seldom', async (t) => {
     const { b, state, exchange } = await startClients(t, { rareSenders: 0, awaitedInRowMax: 8 });
-    /** Messages that come with the acknowledgement of the one before, until one is hurried. */
+    /** Messages that come with the acknowledgement of the one before, until one is expedited. */
     const chances = async (): Promise<number> => {
       const before = state.asked;
       for (let count = 0; ; count++) {
