@@ -16,7 +16,7 @@ import { createServiceNotices } from './platform/systemd/index.ts';
 const EXIT_UNRECOVERABLE = 78;
 const EXIT_FAILURE = 1;
 
-/** G: collected when it has grown by so much; the runtime would let it double. */
+/** G: how much the heap grows before it is collected again; the runtime would let it double. */
 const HEAP_GROWTH_PERCENT = 20;
 
 /** The gateway relies on language and library features that no earlier version has. */

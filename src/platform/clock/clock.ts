@@ -130,11 +130,17 @@ export function nextTurn(): Promise<void> {
 }
 
 /**
- * Resolves after so much time of the system, whatever the clock of the program says: for threads, which keep no other.
+ * Calls after so much time of the system, whatever the clock of the program says: for threads, which keep no other.
  * It does not keep the process alive.
  */
+export function setRealTimer(durationMs: DurationMs, fn: () => void): Timer {
+  const handle = setTimeout(fn, durationMs).unref();
+  return { cancel: () => clearTimeout(handle) };
+}
+
+/** Resolves when `setRealTimer` would call. */
 export function realPause(durationMs: DurationMs): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, durationMs).unref());
+  return new Promise((resolve) => setRealTimer(durationMs, resolve));
 }
 
 /** What the promise gives, or undefined after `durationMs`: the caller goes on, whatever the promise waits for does too. */

@@ -3,6 +3,7 @@ export {
   nextTurn,
   realPause,
   setDeadline,
+  setRealTimer,
   sleepOn,
   within,
   type Clock,

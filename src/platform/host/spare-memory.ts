@@ -6,7 +6,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import type { DurationMs } from '../../lib/time.ts';
-import { realPause } from '../clock/index.ts';
+import { setRealTimer, type Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 
 /** After the start and what else took much memory for a moment; then each time twice as late. */
@@ -37,49 +37,61 @@ interface Range {
  */
 export function returnSpareMemory(log: Log): { soon: () => void } {
   const memory = new SpareMemory(log);
-  void memory.run();
+  void memory.start();
   return memory;
 }
 
 class SpareMemory {
   readonly #log: Log;
-  #hurry = Promise.withResolvers<void>();
-  #isHurried = false;
+  #calls: Calls | undefined;
+  #delayMs: DurationMs = FIRST_MS;
+  #timer: Timer | undefined;
 
   constructor(log: Log) {
     this.#log = log;
   }
 
-  soon(): void {
-    this.#isHurried = true;
-    this.#hurry.resolve();
-  }
-
-  async run(): Promise<void> {
+  async start(): Promise<void> {
     try {
       const { dlopen } = await import('node:ffi');
-      const { functions } = dlopen(null, CALLS);
+      this.#calls = dlopen(null, CALLS).functions;
       // A program that runs foreign code was given the right to call the C library for these two calls alone.
       const { permission } = process as { permission?: { drop(right: string): void } };
       permission?.drop('ffi');
-      for (let delayMs: DurationMs = FIRST_MS; ; delayMs = Math.min(delayMs * 2, LAST_MS)) {
-        await Promise.race([realPause(delayMs), this.#hurry.promise]);
-        if (this.#isHurried) await realPause((delayMs = SOON_MS));
-        this.#isHurried = false;
-        this.#hurry = Promise.withResolvers<void>();
-        await this.#giveBack(functions);
-      }
+      this.#schedule(this.#calls);
     } catch (error) {
-      this.#log.debug('spare memory is not given back', { error });
+      this.#isNotGivenBack(error);
     }
   }
 
-  async #giveBack(functions: Calls): Promise<void> {
+  /** Nothing changes where the next time is as near already: who asks all the time would put it off for ever. */
+  soon(): void {
+    if (this.#delayMs === SOON_MS) return;
+    this.#delayMs = SOON_MS;
+    if (this.#calls) this.#schedule(this.#calls);
+  }
+
+  #schedule(calls: Calls): void {
+    this.#timer?.cancel();
+    this.#timer = setRealTimer(this.#delayMs, () => {
+      this.#delayMs = Math.min(this.#delayMs * 2, LAST_MS);
+      this.#giveBack(calls).then(
+        () => this.#schedule(calls),
+        (error) => this.#isNotGivenBack(error),
+      );
+    });
+  }
+
+  #isNotGivenBack(error: unknown): void {
+    this.#log.debug('spare memory is not given back', { error });
+  }
+
+  async #giveBack(calls: Calls): Promise<void> {
     const residentBefore = process.memoryUsage.rss();
     globalThis.gc?.();
-    functions.malloc_trim(0n);
+    calls.malloc_trim(0n);
     for (const { start, length } of unchangedRanges(await mappings(this.#log), process.execPath))
-      functions.madvise(start, length, DONT_NEED);
+      calls.madvise(start, length, DONT_NEED);
     const residentAfter = process.memoryUsage.rss();
     this.#log.debug('spare memory given back', {
       bytes: residentBefore - residentAfter,
