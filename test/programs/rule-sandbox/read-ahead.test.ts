@@ -13,6 +13,11 @@ function meters(values: Record<string, number>) {
   return answers({ latest, execute: () => ok({}), device_online: () => ok(true) });
 }
 
+/** A rule whose slices do not end early, however long this process has to wait for its processor. */
+function started(code: string, options: Parameters<typeof startRule>[1]): RunningRule {
+  return startRule(code, { ...options, limits: { lua: { sliceMs: 60_000 }, ...options?.limits } });
+}
+
 /** The messages of what it does within a second, as the names of what they ask. */
 async function second(rule: RunningRule): Promise<string[][]> {
   const before = rule.messages.length;
@@ -30,7 +35,7 @@ const BEGIN = 'local d = enapter.device("battery") local t = d.telemetry\n';
 describe('what a rule reads one after another', () => {
   test('is asked for together from the second time on, and is always that of the time', async () => {
     const values: Record<string, number> = { a: 1, b: 2, c: 3 };
-    const rule = startRule(
+    const rule = started(
       `${BEGIN}scheduler.add(1000, function() print(t.now("a"), t.now("b"), t.now("c")) end)`,
       { answers: meters(values) },
     );
@@ -46,7 +51,7 @@ describe('what a rule reads one after another', () => {
 
   test('is asked for anew behind a wait', async () => {
     const values = { a: 1, b: 1 };
-    const rule = startRule(
+    const rule = started(
       `${BEGIN}local waits = false
       scheduler.add(1000, function()
         local a = t.now("a")
@@ -69,7 +74,7 @@ describe('what a rule reads one after another', () => {
 
   test('is asked for anew behind a command', async () => {
     const values = { a: 1, b: 1 };
-    const rule = startRule(
+    const rule = started(
       `${BEGIN}local commands = false
       scheduler.add(1000, function()
         local a = t.now("a")
@@ -87,7 +92,7 @@ describe('what a rule reads one after another', () => {
   });
 
   test('is asked for anew when it is wanted twice', async () => {
-    const rule = startRule(
+    const rule = started(
       `${BEGIN}scheduler.add(1000, function() t.now("a") t.now("b") t.now("a") t.now("b") end)`,
       { answers: meters({ a: 1, b: 1 }) },
     );
@@ -102,7 +107,7 @@ describe('what a rule reads one after another', () => {
 
   test('is asked for anew when it came too long ago', async () => {
     const values = { a: 1, b: 1 };
-    const rule = startRule(`${BEGIN}scheduler.add(1000, function() t.now("a") t.now("b") end)`, {
+    const rule = started(`${BEGIN}scheduler.add(1000, function() t.now("a") t.now("b") end)`, {
       answers: meters(values),
       limits: { rules: { readAheadMs: -1 } },
     });
@@ -113,7 +118,7 @@ describe('what a rule reads one after another', () => {
   });
 
   test('goes along no more when it was wanted in vain', async () => {
-    const rule = startRule(
+    const rule = started(
       `${BEGIN}local first = true
       scheduler.add(1000, function() t.now("a") if first then t.now("b") first = false end end)`,
       { answers: meters({ a: 1, b: 1 }) },
@@ -126,7 +131,7 @@ describe('what a rule reads one after another', () => {
   });
 
   test('counts one by one for what it may ask in a second', async () => {
-    const rule = startRule(
+    const rule = started(
       `${BEGIN}scheduler.add(1000, function() print(t.now("a"), t.now("b"), t.now("c")) end)`,
       {
         answers: meters({ a: 1, b: 2, c: 3 }),
@@ -141,7 +146,7 @@ describe('what a rule reads one after another', () => {
 
   test('does not go along under a name beyond all measure', async () => {
     const long = 'x'.repeat(2_000);
-    const rule = startRule(
+    const rule = started(
       `${BEGIN}scheduler.add(1000, function() t.now("a") t.now("${long}") t.now("b") end)`,
       { answers: meters({ a: 1, b: 1 }) },
     );
@@ -152,7 +157,7 @@ describe('what a rule reads one after another', () => {
   });
 
   test('is answered one by one where the gateway refuses all of it', async () => {
-    const rule = startRule(`${BEGIN}scheduler.add(1000, function() print(t.now("a"), t.now("b")) end)`, {
+    const rule = started(`${BEGIN}scheduler.add(1000, function() print(t.now("a"), t.now("b")) end)`, {
       answers: { ...meters({ a: 1, b: 2 }), several: () => refused('the answer is too large') },
     });
     await rule.idle();
