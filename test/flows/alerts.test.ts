@@ -179,6 +179,10 @@ test('a device that stays connected and sends nothing any more is told, until it
     }
   };
   await lastsHours(24 * rhythmDaysMin + 1, true);
+  // What was learned is not lost.
+  await gateway.restart();
+  await device.connect({ keepalive: 65_000 });
+  await lastsHours(1, true);
   await lastsHours(1, false);
   assert.deepEqual(await alertsOf(gateway, device), []);
   const fellSilentMs = clock.wallMs() - 90 * MINUTE_MS;

@@ -70,7 +70,7 @@ function damage(handle: BetterSqlite3.Database, broken: readonly Omit<Break, 'ti
 }
 
 const ONE_ROW_TABLES =
-  /^(blueprint_unused|device_configuration|execution_response|device_storage|rule_storage|departed_device|serial_port|io_port|target_cursor|carried_content|target_request|carried_change)$/;
+  /^(blueprint_unused|device_configuration|execution_response|device_storage|rule_storage|departed_device|serial_port|io_port|target_cursor|carried_content|target_request|carried_change|device_rhythm)$/;
 
 /** The one that was added for this test is the newest; tables without a rowid have one row. */
 function lastRow(table: string): string {

@@ -23,6 +23,7 @@ export const STATE_ROWS_SQL = `
   INSERT INTO energy_setting VALUES (1, 60);
   INSERT INTO alert SELECT 7, 'seven', id, 'DEVICE', 'low', 'warning', 'Low', 'so', 1, 1, 1, 2, 3, 'Ida'
     FROM device WHERE slug = 'battery';
+  INSERT INTO device_rhythm SELECT id, '[60000,61000]' FROM device WHERE slug = 'battery';
   INSERT INTO notification_channel VALUES ('hook', 'Hook', 'WEBHOOK', 1, 'info', '[]', 1,
     '{"origin":"http://127.0.0.1:9"}', '{"url":"http://127.0.0.1:9/"}', 1);
   INSERT INTO notification_delivery VALUES (7, 'seven', 'hook', 'ALERTS', 'RETRYING', 1, 0, 0, 1, 1, 2, 'No.');

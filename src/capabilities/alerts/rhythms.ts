@@ -1,6 +1,7 @@
 /**
  * How often each device sends telemetry, learned from what arrives while it is connected: what comes on change only has no
- * rhythm, and nobody is told of its silence. By this run's own time, so that a step of the wall clock makes nobody silent.
+ * rhythm, and nobody is told of its silence. By this run's own time, so that a step of the wall clock makes nobody silent;
+ * what was learned is lengths of time alone, which earlier runs may hand on.
  */
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
@@ -24,9 +25,25 @@ interface Rhythm {
 export class Rhythms {
   readonly #limits: RhythmLimits;
   readonly #ofDevice = new Map<string, Rhythm>();
+  /** Of whom more is known than was handed out. */
+  readonly #learned = new Set<string>();
 
   constructor(limits: RhythmLimits) {
     this.#limits = limits;
+  }
+
+  /** What an earlier run has learned. @param days the longest pause of each, the oldest first */
+  resume(deviceId: string, days: readonly DurationMs[], nowMs: MonotonicMs): void {
+    this.#ofDevice.set(deviceId, beginning(nowMs, days));
+  }
+
+  /** What is to be kept for the next run, by device; the same again until `noteKept`. */
+  learned(): (readonly [deviceId: string, days: readonly DurationMs[]])[] {
+    return [...this.#learned].map((deviceId) => [deviceId, this.#ofDevice.get(deviceId)?.days ?? []]);
+  }
+
+  noteKept(): void {
+    this.#learned.clear();
   }
 
   /**
@@ -48,22 +65,31 @@ export class Rhythms {
       rhythm.lastMs = heardAtMs;
       rhythm.isHeardToday = true;
     }
-    if (nowMs - rhythm.dayFromMs >= this.#limits.rhythmDayMs) this.#endDay(rhythm, nowMs);
+    if (nowMs - rhythm.dayFromMs >= this.#limits.rhythmDayMs) this.#endDay(deviceId, rhythm, nowMs);
     if (rhythm.lastMs === undefined) return undefined;
     const silentMs = nowMs - rhythm.lastMs;
     return silentMs >= this.#silentAfterMs(rhythm) ? silentMs : undefined;
   }
 
-  forget(deviceId: string): void {
-    this.#ofDevice.delete(deviceId);
+  /** Whatever it sends from now on, it may send otherwise. */
+  beginAnew(deviceId: string, nowMs: MonotonicMs): void {
+    this.#ofDevice.set(deviceId, beginning(nowMs));
+    this.#learned.add(deviceId);
   }
 
-  #endDay(rhythm: Rhythm, nowMs: MonotonicMs): void {
+  /** The device is gone. */
+  forget(deviceId: string): void {
+    this.#ofDevice.delete(deviceId);
+    this.#learned.delete(deviceId);
+  }
+
+  #endDay(deviceId: string, rhythm: Rhythm, nowMs: MonotonicMs): void {
     if (rhythm.isHeardToday) {
       // One that goes on is a pause of today, too.
       const lastingMs = nowMs - (rhythm.lastMs ?? nowMs);
-      rhythm.days.push(Math.max(rhythm.longestMs, lastingMs));
+      rhythm.days.push(Math.round(Math.max(rhythm.longestMs, lastingMs)));
       if (rhythm.days.length > this.#limits.rhythmDays) rhythm.days.shift();
+      this.#learned.add(deviceId);
     }
     rhythm.dayFromMs = nowMs;
     rhythm.longestMs = 0;
@@ -79,10 +105,10 @@ export class Rhythms {
   }
 }
 
-const beginning = (nowMs: MonotonicMs): Rhythm => ({
+const beginning = (nowMs: MonotonicMs, days: readonly DurationMs[] = []): Rhythm => ({
   lastMs: undefined,
   dayFromMs: nowMs,
   longestMs: 0,
   isHeardToday: false,
-  days: [],
+  days: [...days],
 });

@@ -111,6 +111,8 @@ export class Alerts {
     const { clock, devices, telemetry } = this.#options;
     const nowMs = clock.monotonicMs();
     for (const alert of this.#store.raised()) this.#raised.add(alert, nowMs);
+    for (const { deviceId, longestPausesMs } of this.#store.rhythms())
+      this.#rhythms.resume(deviceId, longestPausesMs, nowMs);
     this.#newestNumber = this.#store.newestNumber();
     this.#absences.start();
     const owner = 'alerts';
@@ -128,7 +130,7 @@ export class Alerts {
       }),
       devices.events.on('blueprint_assigned', owner, ({ device }) => {
         this.#follow(device, true);
-        this.#rhythms.forget(device.id);
+        this.#rhythms.beginAnew(device.id, clock.monotonicMs());
       }),
       devices.events.on('device_deleted', owner, ({ device }) => {
         this.#raised.forgetDevice(device.id);
@@ -197,6 +199,7 @@ export class Alerts {
       }
       this.#raiseOffline();
       this.#passGrace();
+      this.#keepRhythms();
     } catch (error) {
       this.#log.warnLimited('check', 3_600_000, 'alerts could not be checked, will be tried again', {
         error,
@@ -252,6 +255,16 @@ export class Alerts {
     const isHeard = heardAtMs !== undefined && silentMs === undefined;
     // In an earlier run it was raised: it has not been heard since.
     if (isHeard || this.#raised.has(device.id, IS_OFFLINE)) this.#clearOwn(device, IS_SILENT, clock.wallMs());
+  }
+
+  /** Once a day for each device: a run that begins shall not have to learn anew who falls silent. */
+  #keepRhythms(): void {
+    const learned = this.#rhythms.learned();
+    if (learned.length === 0) return;
+    this.#options.database.transaction(() => {
+      for (const [deviceId, days] of learned) this.#store.putRhythm(deviceId, days);
+    });
+    this.#rhythms.noteKept();
   }
 
   #passGrace(): void {

@@ -1,10 +1,17 @@
-/** Rows of alerts. */
+/** Rows of alerts, and of how often devices send. */
 import { and, asc, count, desc, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
-import type { EpochMs } from '../../lib/time.ts';
+import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
-import { type Database, given, placeholders, present, restampOf } from '../../platform/sqlite/index.ts';
+import {
+  type Database,
+  given,
+  placeholders,
+  present,
+  restampOf,
+  upsert,
+} from '../../platform/sqlite/index.ts';
 import type { Alert, AlertFilter } from './model.ts';
-import { alert } from './tables.ts';
+import { alert, deviceRhythm } from './tables.ts';
 
 export type AlertStore = ReturnType<typeof createAlertStore>;
 
@@ -13,7 +20,7 @@ const { number, id, deviceId, severity, raisedAtMs, clearedAtMs, acknowledgedAtM
 const ofNumber = given(number);
 
 export function createAlertStore({ orm }: Database) {
-  return { ...createReader(orm), ...createWriter(orm), ...createCleaner(orm) };
+  return { ...createReader(orm), ...createWriter(orm), ...createCleaner(orm), ...createRhythms(orm) };
 }
 
 type Orm = Database['orm'];
@@ -93,6 +100,16 @@ function createWriter(orm: Orm) {
     setLasting: (of: number): Alert | undefined => changed(setLasting.all({ number: of })),
     acknowledge: (of: number, atMs: EpochMs, by: string): Alert | undefined =>
       changed(acknowledge.all({ number: of, atMs, by })),
+  };
+}
+
+function createRhythms(orm: Orm) {
+  const all = orm.select().from(deviceRhythm).prepare();
+  const put = upsert({ orm }, deviceRhythm);
+  return {
+    rhythms: (): (typeof deviceRhythm.$inferSelect)[] => all.all(),
+    putRhythm: (ofDevice: string, longestPausesMs: readonly DurationMs[]): void =>
+      void put.run({ deviceId: ofDevice, longestPausesMs }),
   };
 }
 

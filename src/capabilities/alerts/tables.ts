@@ -1,7 +1,7 @@
-/** Table of state.db with the alerts of devices. */
+/** Tables of state.db with the alerts of devices, and with how often they send. */
 import { sql } from 'drizzle-orm';
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import type { EpochMs } from '../../lib/time.ts';
+import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import { rowRules } from '../../platform/sqlite/index.ts';
 
 /** Lowest first, as manifests name them (docs/interface/blueprints.md#alerts). */
@@ -34,10 +34,25 @@ export const alert = sqliteTable('alert', {
   acknowledgedBy: text('acknowledged_by'),
 });
 
+/** Of each device the longest pause of each of its last days, the oldest first. */
+export const deviceRhythm = sqliteTable('device_rhythm', {
+  deviceId: text('device_id').primaryKey(),
+  longestPausesMs: text('longest_pauses_ms', { mode: 'json' }).$type<readonly DurationMs[]>().notNull(),
+});
+
 export const alertRows = [
   rowRules({
     table: alert,
     // Rather told once more than never.
     repairs: { severity: { severity: sql`'error'` }, isLasting: { isLasting: sql`0` } },
+  }),
+  rowRules({
+    table: deviceRhythm,
+    json: { longestPausesMs: 'array' },
+    checks: {
+      longestPausesMs: sql`NOT EXISTS (SELECT 1 FROM json_each(${deviceRhythm.longestPausesMs}) WHERE type != 'integer')`,
+    },
+    // It is learned again.
+    repairs: { longestPausesMs: { longestPausesMs: sql`'[]'` } },
   }),
 ];

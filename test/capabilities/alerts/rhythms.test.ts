@@ -12,12 +12,21 @@ const { rhythmDays, rhythmDaysMin, silentAfterMs, silentPauses } = LIMITS.alerts
 
 /** A device and the checks of it, on a time of their own. */
 function watched() {
-  const rhythms = new Rhythms(LIMITS.alerts);
+  let rhythms = new Rhythms(LIMITS.alerts);
   let nowMs = 5_000;
   let heardAtMs: number | undefined;
   let toldMs: (number | undefined)[] = [];
   return {
-    forget: () => rhythms.forget('device'),
+    beginAnew: () => rhythms.beginAnew('device', nowMs),
+    learned: () => rhythms.learned(),
+    /** Another run, with a time of its own and what the one before handed on. */
+    restart(): void {
+      const kept = rhythms.learned();
+      rhythms = new Rhythms(LIMITS.alerts);
+      nowMs = 0;
+      heardAtMs = undefined;
+      for (const [deviceId, days] of kept) rhythms.resume(deviceId, days, nowMs);
+    },
     /** Goes on for a time; `sends` says whether something arrives in the minute, `isOnline` whether it is there. */
     live(
       durationMs: number,
@@ -67,8 +76,22 @@ describe('the rhythm of a device', () => {
     device.live(rhythmDaysMin * DAY_MS - HOUR_MS, every(MINUTE_MS));
     assert.equal(isTold(device.live(HOUR_MS - 2 * CHECK_MS, never)), false);
     device.live(3 * DAY_MS, every(MINUTE_MS));
-    device.forget();
+    device.beginAnew();
     assert.equal(isTold(device.live(HOUR_MS, never)), false);
+    assert.deepEqual(device.learned(), [['device', []]], 'nor by the next run');
+  });
+
+  test('the next run goes on with what was learned', () => {
+    const device = watched();
+    device.live(rhythmDaysMin * DAY_MS + HOUR_MS, every(MINUTE_MS));
+    device.restart();
+    assert.equal(isTold(device.live(silentAfterMs - 2 * CHECK_MS, never)), false, 'it is given its time');
+    assert.ok(isTold(device.live(HOUR_MS, never)));
+    assert.deepEqual(device.learned(), [], 'nothing new');
+    device.live(DAY_MS, every(2 * MINUTE_MS));
+    const [[, days] = []] = device.learned();
+    assert.equal(days?.length, rhythmDaysMin + 1);
+    assert.deepEqual(days?.slice(0, rhythmDaysMin), [MINUTE_MS, MINUTE_MS]);
   });
 
   test('what sends when something changes, or by day alone, has no rhythm', () => {
