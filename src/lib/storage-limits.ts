@@ -52,11 +52,14 @@ export const STORAGE_LIMITS = {
     bridgeS: 6 * 3_600,
     /** G: what no single device of a site delivers; a counter that rises faster was set. */
     powerMaxW: 2_000_000,
-    /** G: books of days in memory, of 12 KB each, and how long they are good: today, while late messages come, later. */
-    cachedDays: 400,
+    /**
+     * G: books of hours or whole days in memory, of 0.5 KB each: two years beside some months in hours. And how long they are
+     * good: today, while late messages come, later, when only room for history makes others of them.
+     */
+    cachedBooks: 9_600,
     keptTodayMs: 20_000,
     keptLateMs: 300_000,
-    keptMs: 3_600_000,
+    keptMs: 86_400_000,
   },
   targets: {
     /** G: some engines, some brokers, one of each for a trial. */

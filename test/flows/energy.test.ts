@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { createPlant, DEFAULT_SETTINGS, NO_ENERGY } from '../../scripts/simulate/plant.ts';
 import { telemetryOf } from '../../scripts/simulate/inverter-messages.ts';
 import { createRandom } from '../../scripts/support/random.ts';
+import { Telemetry } from '../../src/capabilities/telemetry/index.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 
 const STEP_S = 10;
@@ -148,6 +149,60 @@ test('a grid meter that has nothing but a counter of imports is counted', async 
     [3_600, 0, 3_600],
   );
   assert.deepEqual([total.bridged_s['grid'], total.gap_s['grid']], [3_600, 3_600]);
+});
+
+/** A site whose sun is one value; what is imported of it is in watts. */
+async function sunOnly(t: { after: (end: () => Promise<void>) => void }) {
+  const gateway = await startTestGateway(t);
+  await gateway.ok('OWNER', 'PATCH', '/v3/site', { timezone: 'UTC' });
+  await gateway.provision('Battery');
+  await gateway.ok('OWNER', 'PATCH', '/v3/site/energy/sources', {
+    items: [{ role: 'pv', device_id: 'battery', power: 'pv_total_power' }],
+  });
+  const shine = (fromS: number, toS: number, powerW: number) => {
+    const rows = Array.from(
+      { length: (toS - fromS) / 60 + 1 },
+      (_, index) => `${fromS + index * 60},${powerW}`,
+    );
+    const body = `ts,telemetry=pv_total_power device=battery\n${rows.join('\n')}\n`;
+    return gateway.ok('OWNER', 'POST', '/v3/telemetry/import', body, { 'Content-Type': 'text/csv' });
+  };
+  return { gateway, shine };
+}
+
+test('what is imported counts in days that were looked at before', async (t) => {
+  const { gateway, shine } = await sunOnly(t);
+  const fromS = NOON_S - 40 * DAY_S - 12 * 3_600;
+  const day = `from=${iso(fromS)}&to=${iso(fromS + DAY_S)}`;
+  await shine(fromS, fromS + 3_600, 1_000);
+  assert.equal((await energyOf(gateway, `${day}&granularity=day`)).total.sources_wh['pv'], 1_000);
+  await shine(fromS + 7_200, fromS + 10_800, 1_000);
+  for (const granularity of ['hour', 'day'])
+    assert.equal(
+      (await energyOf(gateway, `${day}&granularity=${granularity}`)).total.sources_wh['pv'],
+      2_000,
+      granularity,
+    );
+});
+
+test('two years that are looked at in turn are read once', async (t) => {
+  const { gateway, shine } = await sunOnly(t);
+  await shine(NOON_S, NOON_S + 3_600, 1_000);
+  const nowS = Math.floor(Date.now() / 1_000);
+  const years = [
+    [nowS - 366 * DAY_S, nowS],
+    [nowS - 732 * DAY_S, nowS - 366 * DAY_S],
+  ] as const;
+  const reading = t.mock.method(Telemetry.prototype, 'amounts');
+  const look = async (): Promise<number> => {
+    const before = reading.mock.callCount();
+    for (const [fromS, toS] of years)
+      await energyOf(gateway, `from=${iso(fromS)}&to=${iso(toS)}&granularity=month`);
+    return reading.mock.callCount() - before;
+  };
+  assert.ok((await look()) > 20);
+  // Today goes on.
+  assert.ok((await look()) <= 1);
 });
 
 test('an outage without counters is a gap: nothing is made up', async (t) => {

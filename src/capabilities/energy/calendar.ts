@@ -12,23 +12,26 @@ export interface Bucket {
 }
 
 export interface LocalDay extends Bucket {
-  /** Start of each hour, and the end of the last, which may be a shorter one. */
-  hourEdgesS: EpochS[];
+  /** Start of each part, and the end of the last: of hours, which may be shorter ones, or of the whole day. */
+  edgesS: EpochS[];
 }
 
 const DAY_S = 86_400;
 const HOUR_S = 3_600;
 
-/** The days that [fromS, toS) touches. */
+/** The days that [fromS, toS) touches, in hours. */
 export function daysOf(timeZone: string, fromS: EpochS, toS: EpochS): LocalDay[] {
   const edges = localDayEdges(timeZone, { fromS, toS, granularityS: DAY_S }) ?? [];
   return edges.slice(0, -1).map((startS, index) => {
     const endS = edges[index + 1] as number;
-    const hourEdgesS: EpochS[] = [];
-    for (let atS = startS; atS < endS; atS += HOUR_S) hourEdgesS.push(atS);
-    return { fromS: startS, toS: endS, hourEdgesS: [...hourEdgesS, endS] };
+    const edgesS: EpochS[] = [];
+    for (let atS = startS; atS < endS; atS += HOUR_S) edgesS.push(atS);
+    return { fromS: startS, toS: endS, edgesS: [...edgesS, endS] };
   });
 }
+
+/** In one part, for buckets that no day is divided among. */
+export const asOnePart = ({ fromS, toS }: Bucket): LocalDay => ({ fromS, toS, edgesS: [fromS, toS] });
 
 /** The hours, days or months that [fromS, toS) touches, whole ones. */
 export function bucketsOf(timeZone: string, granularity: Granularity, fromS: EpochS, toS: EpochS): Bucket[] {
@@ -36,8 +39,8 @@ export function bucketsOf(timeZone: string, granularity: Granularity, fromS: Epo
   const days = daysOf(timeZone, fromS, toS);
   if (granularity === 'day') return days.map((day) => ({ fromS: day.fromS, toS: day.toS }));
   return days
-    .flatMap(({ hourEdgesS }) =>
-      hourEdgesS.slice(0, -1).map((atS, hour) => ({ fromS: atS, toS: hourEdgesS[hour + 1] as number })),
+    .flatMap(({ edgesS }) =>
+      edgesS.slice(0, -1).map((atS, hour) => ({ fromS: atS, toS: edgesS[hour + 1] as number })),
     )
     .filter((hour) => hour.toS > fromS && hour.fromS < toS);
 }

@@ -8,7 +8,7 @@ import type { Devices } from '../devices/index.ts';
 import type { Site } from '../site/index.ts';
 import { type AmountsQuery, CELL, localDayEdges, type Telemetry } from '../telemetry/index.ts';
 import { addBook, type Book, emptyBook, keepBooks, type SourceColumns } from './books.ts';
-import { type Bucket, bucketsOf, daysOf, type Granularity, type LocalDay } from './calendar.ts';
+import { asOnePart, type Bucket, bucketsOf, daysOf, type Granularity, type LocalDay } from './calendar.ts';
 import type { EnergySource } from './model.ts';
 import { powerNow, type PowerNow } from './now.ts';
 import { unitFactor } from './profiles.ts';
@@ -20,7 +20,7 @@ interface EnergyOptions {
   clock: Clock;
   devices: Devices;
   site: Pick<Site, 'get'>;
-  telemetry: Pick<Telemetry, 'amounts' | 'latest'>;
+  telemetry: Pick<Telemetry, 'amounts' | 'events' | 'latest'>;
   limits?: Limits['energy'];
 }
 
@@ -40,29 +40,40 @@ export interface EnergyAnswer {
   nowS: EpochS;
 }
 
+/** What books are made of. */
 interface Reading {
-  sources: readonly EnergySource[];
+  columns: AmountsQuery['columns'];
+  placed: readonly SourceColumns[];
   gapAfterS: DurationS;
-  nowS: EpochS;
 }
 
+/** Books of the parts of a day. */
 interface DayBooks {
   untilMs: MonotonicMs;
   books: Promise<Book[]>;
+  count: number;
+}
+
+/** Books by day, the least recently used first: all of the same reading. */
+interface Shelf {
+  of: string;
+  days: Map<string, DayBooks>;
+  count: number;
 }
 
 export class Energy {
   readonly sources: EnergySources;
   readonly #options: EnergyOptions;
   readonly #limits: Limits['energy'];
-  /** Books of the hours of days, least recently used first. */
-  readonly #days = new Map<string, DayBooks>();
+  #shelf: Shelf = { of: '', days: new Map(), count: 0 };
   #running = 0;
 
   constructor(options: EnergyOptions) {
     this.#options = options;
     this.#limits = options.limits ?? LIMITS.energy;
     this.sources = new EnergySources(options);
+    // Of days long past, too.
+    options.telemetry.events.on('history_imported', 'energy', () => this.#clear());
   }
 
   now(): PowerNow {
@@ -113,6 +124,7 @@ export class Energy {
     signal: AbortSignal,
   ): Promise<EnergyAnswer> {
     const sources = this.sources.all();
+    const reading = { ...this.#columnsOf(sources), gapAfterS: this.sources.settings().gapAfterS };
     const buckets = bucketsOf(timezone, granularity, fromS, toS).map((bucket) => ({
       ...bucket,
       book: emptyBook(),
@@ -121,11 +133,13 @@ export class Energy {
     const first = buckets[0]?.fromS ?? fromS;
     const last = buckets.at(-1)?.toS ?? toS;
     // What has not happened needs no reading.
-    const days = daysOf(timezone, first, last).filter((day) => day.fromS <= nowS);
+    const days = daysOf(timezone, first, last)
+      .filter((day) => day.fromS <= nowS)
+      .map((day) => (granularity === 'hour' ? day : asOnePart(day)));
     let place = 0;
-    for await (const { day, books } of this.#booksOf(days, sources, nowS, signal))
-      for (const [hour, book] of books.entries()) {
-        const atS = day.hourEdgesS[hour] as number;
+    for await (const { day, books } of this.#booksOf(days, reading, nowS, signal))
+      for (const [part, book] of books.entries()) {
+        const atS = day.edgesS[part] as number;
         while (place < buckets.length && (buckets[place] as Bucket).toS <= atS) place++;
         const bucket = buckets[place];
         if (!bucket || bucket.fromS > atS) continue;
@@ -138,46 +152,61 @@ export class Energy {
   /** Books of days one after the other. From memory for a while: late messages and imports change past days, seldom. */
   async *#booksOf(
     days: readonly LocalDay[],
-    sources: readonly EnergySource[],
+    reading: Reading,
     nowS: EpochS,
     signal: AbortSignal,
   ): AsyncGenerator<{ day: LocalDay; books: Book[] }> {
-    const { gapAfterS } = this.sources.settings();
-    const keyOf = (day: LocalDay): string => JSON.stringify([day.fromS, day.toS, gapAfterS, sources]);
+    const of = JSON.stringify([reading.gapAfterS, reading.placed]);
+    if (this.#shelf.of !== of) this.#shelf = { of, days: new Map(), count: 0 };
+    // Others may change what is energy while this one is answered.
+    const shelf = this.#shelf;
     for (const [place, day] of days.entries()) {
       signal.throwIfAborted();
-      if (!this.#known(keyOf(day))) this.#readOn(days.slice(place), { keyOf, sources, gapAfterS, nowS });
-      yield { day, books: (await this.#known(keyOf(day))) ?? [] };
+      const books = this.#known(shelf, keyOf(day)) ?? this.#readOn(shelf, days.slice(place), reading, nowS);
+      yield { day, books: await books };
     }
   }
 
-  #known(key: string): Promise<Book[]> | undefined {
-    const known = this.#days.get(key);
-    this.#days.delete(key);
-    if (!known || known.untilMs <= this.#options.clock.monotonicMs()) return undefined;
-    this.#days.set(key, known);
+  #known(shelf: Shelf, key: string): Promise<Book[]> | undefined {
+    const known = shelf.days.get(key);
+    if (!known) return undefined;
+    shelf.days.delete(key);
+    if (known.untilMs <= this.#options.clock.monotonicMs()) {
+      shelf.count -= known.count;
+      return undefined;
+    }
+    shelf.days.set(key, known);
     return known.books;
   }
 
+  #clear(): void {
+    this.#shelf = { of: '', days: new Map(), count: 0 };
+  }
+
   /** Reads the first of these days, and those after it that are not known, as far as one query goes. */
-  #readOn(
-    days: readonly LocalDay[],
-    { keyOf, sources, gapAfterS, nowS }: Reading & { keyOf: (day: LocalDay) => string },
-  ): void {
-    const { daysAtOnce, cachedDays } = this.#limits;
-    const ahead = days.slice(0, daysAtOnce);
-    const end = ahead.findIndex((day, place) => place > 0 && this.#known(keyOf(day)) !== undefined);
+  #readOn(shelf: Shelf, days: readonly LocalDay[], reading: Reading, nowS: EpochS): Promise<Book[]> {
+    const ahead = days.slice(0, this.#limits.daysAtOnce);
+    const end = ahead.findIndex((day, place) => place > 0 && this.#known(shelf, keyOf(day)) !== undefined);
     const run = end < 0 ? ahead : ahead.slice(0, end);
-    const read = this.#readDays(run, { sources, gapAfterS, nowS });
+    const read = this.#readDays(run, reading, nowS);
     for (const [place, day] of run.entries()) {
       const books = read.then((all) => all[place] ?? []);
-      this.#days.set(keyOf(day), { untilMs: this.#goodUntilMs(day, nowS), books });
-      books.catch(() => this.#days.delete(keyOf(day)));
+      const added = { untilMs: this.#goodUntilMs(day, nowS), books, count: day.edgesS.length - 1 };
+      shelf.days.set(keyOf(day), added);
+      shelf.count += added.count;
+      books.catch(() => this.#takeOut(shelf, keyOf(day), added));
     }
-    for (const oldest of this.#days.keys()) {
-      if (this.#days.size <= cachedDays) break;
-      this.#days.delete(oldest);
+    for (const [key, oldest] of shelf.days) {
+      if (shelf.count <= this.#limits.cachedBooks) break;
+      this.#takeOut(shelf, key, oldest);
     }
+    return read.then(([first = []]) => first);
+  }
+
+  #takeOut(shelf: Shelf, key: string, books: DayBooks): void {
+    if (shelf.days.get(key) !== books) return;
+    shelf.days.delete(key);
+    shelf.count -= books.count;
   }
 
   #goodUntilMs(day: LocalDay, nowS: EpochS): MonotonicMs {
@@ -188,9 +217,12 @@ export class Energy {
   }
 
   /** Whoever asked may leave: others wait for the same days, and they are few. */
-  async #readDays(days: readonly LocalDay[], { sources, gapAfterS, nowS }: Reading): Promise<Book[][]> {
-    const books = days.map((day) => day.hourEdgesS.slice(0, -1).map(emptyBook));
-    const { columns, placed } = this.#columnsOf(sources);
+  async #readDays(
+    days: readonly LocalDay[],
+    { columns, placed, gapAfterS }: Reading,
+    nowS: EpochS,
+  ): Promise<Book[][]> {
+    const books = days.map((day) => day.edgesS.slice(1).map(emptyBook));
     const [first, last] = [days[0], days.at(-1)];
     if (columns.length === 0 || !first || !last) return books;
     const fromS = first.fromS - (first.fromS % CELL.minuteS);
@@ -205,13 +237,13 @@ export class Energy {
       },
       NEVER,
     );
-    const hours = days.flatMap(({ hourEdgesS }, day) =>
-      hourEdgesS.slice(1).map((endOfHourS, hour) => ({ endOfHourS, book: books[day]?.[hour] })),
+    const parts = days.flatMap(({ edgesS }, day) =>
+      edgesS.slice(1).map((endS, part) => ({ endS, book: books[day]?.[part] })),
     );
     let place = 0;
     const bookAt = (startS: EpochS): Book | undefined => {
-      while ((hours[place]?.endOfHourS ?? Number.POSITIVE_INFINITY) <= startS) place++;
-      return hours[place]?.book;
+      while ((parts[place]?.endS ?? Number.POSITIVE_INFINITY) <= startS) place++;
+      return parts[place]?.book;
     };
     for await (const minutes of pieces) keepBooks(minutes, placed, columns.length, bookAt);
     return books;
@@ -262,6 +294,7 @@ export class Energy {
 }
 
 const DAY_S = 86_400;
+const keyOf = ({ fromS, edgesS }: LocalDay): string => `${fromS} ${edgesS.length}`;
 const NEVER = new AbortController().signal;
 
 const dayAt = (toS: EpochS) => ({ fromS: toS - 1, toS, granularityS: DAY_S });

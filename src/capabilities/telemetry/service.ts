@@ -221,8 +221,12 @@ export class Telemetry {
    * Takes in what a time series query answered, here or on another box; devices and attributes must exist.
    * @throws GatewayError invalid_body, device_not_found
    */
-  importCsv(chunks: AsyncIterable<Uint8Array>): Promise<ImportReport> {
-    return importCsv(chunks, { devices: this.#options.devices, ...this.#intake.writable });
+  async importCsv(chunks: AsyncIterable<Uint8Array>): Promise<ImportReport> {
+    try {
+      return await importCsv(chunks, { devices: this.#options.devices, ...this.#intake.writable });
+    } finally {
+      this.events.emit('history_imported', {});
+    }
   }
 
   /**

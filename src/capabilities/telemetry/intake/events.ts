@@ -32,6 +32,8 @@ export interface TelemetryEvents {
   };
   /** A message of the device said which alerts are raised; what is so now, `Telemetry.alerts` tells. */
   alerts_told: { device: Device };
+  /** Values of any time were stored that no message brought, all of them or those until it failed. */
+  history_imported: Record<string, never>;
   /**
    * A value or message was dropped or changed; at most once per device, attribute, reason and hour.
    * `attribute` is undefined when the whole message is meant.
