@@ -33,19 +33,21 @@ export async function compactDays(
     state.working('roll-up');
     let compacted: number[] = [];
     let prepared: Prepared[] = [];
-    for (const [index, seriesId] of seriesIds.entries()) {
+    let index = 0;
+    for (const seriesId of seriesIds) {
+      index++;
       prepared.push(prepare(state, source, seriesId, day));
       await state.pause();
-      const isLast = index === seriesIds.length - 1;
+      const isLast = index === seriesIds.size;
       if (prepared.length >= SERIES_PER_WRITE || isLast) {
         compacted.push(...write(state, prepared));
         prepared = [];
       }
-      if (index % SERIES_PER_REMOVAL !== SERIES_PER_REMOVAL - 1 && !isLast) continue;
+      if (index % SERIES_PER_REMOVAL !== 0 && !isLast) continue;
       await removeParts(state, compacted);
       compacted = [];
     }
-    done += seriesIds.length;
+    done += seriesIds.size;
   }
   return done;
 }

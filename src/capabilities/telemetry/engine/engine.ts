@@ -23,7 +23,6 @@ import { Head } from './head.ts';
 import { LostRecords } from './lost-records.ts';
 import { DueTimes, MaintenanceLog } from './maintenance.ts';
 import { MinuteCells } from './minute-cells.ts';
-import { decodeDirectory } from './part-directory.ts';
 import { SampleCount } from './recent-records.ts';
 import { expire, makeRoom, removeDropped, type RetentionPolicy, shrink } from './retention.ts';
 import { type SealedUpTo, sealSamples } from './sealing.ts';
@@ -138,12 +137,8 @@ export class Engine {
     store.transaction(false, () => void store.removePartsFrom(store.number('next_part_id')));
     for (const series of [...(this.#options.seriesCopy ?? []), ...store.allSeries()])
       definitions.set(series.id, series);
-    this.#nextSeriesId = Math.max(
-      1,
-      store.number('next_series_id'),
-      store.lastSeriesWithBlocks() + 1,
-      ...[...definitions.keys()].map((id) => id + 1),
-    );
+    this.#nextSeriesId = Math.max(1, store.number('next_series_id'), store.lastSeriesWithBlocks() + 1);
+    for (const id of definitions.keys()) this.#nextSeriesId = Math.max(this.#nextSeriesId, id + 1);
     this.#loadDirectories();
     this.#loadLatest();
     const neededFrom = Math.max(1, store.number('journal_from'));
@@ -281,7 +276,7 @@ export class Engine {
   #loadDirectories(): void {
     for (const { id, directory } of this.#store.generations())
       try {
-        for (const ref of decodeDirectory(directory)) this.#state.parts.add(ref);
+        this.#state.parts.add(directory);
       } catch (error) {
         reportDamage(this.#state, 'directory', id, error);
       }

@@ -1,6 +1,7 @@
 /**
- * Where the parts are: the samples of one series and day out of one sealing. Held in memory, written as one
- * directory per sealing, because an index of them would cost more flash than the parts.
+ * Where the parts are: the samples of one series and day out of one sealing. Written as one directory per sealing, because
+ * an index of them would cost more flash than the parts; held in memory as columns of each, because a large site has
+ * millions of them until the day is over.
  */
 import type { Buffer } from 'node:buffer';
 import type { EpochS } from '../../../lib/time.ts';
@@ -16,94 +17,139 @@ export interface PartRef {
   lastS: EpochS;
 }
 
-/** Numbers per part in the flat lists: id, day, first, last. */
-const STRIDE = 4;
+const DAY_S = 86_400;
+/** First second of a part that was removed: later than any time. */
+const REMOVED = 2 ** 32 - 1;
+
+/** The parts of one sealing, in order of series and time. */
+class SealedParts {
+  readonly firstId: number;
+  /** Of all of them. */
+  firstS: EpochS = Number.POSITIVE_INFINITY;
+  lastS: EpochS = 0;
+  /** Of those that are left. */
+  count: number;
+  readonly seriesIds: Uint32Array;
+  /** From the first id on, where that is another order. */
+  offsets: Uint32Array | undefined;
+  readonly firstsS: Uint32Array;
+  readonly lastsS: Uint32Array;
+
+  constructor(firstId: number, count: number) {
+    this.firstId = firstId;
+    this.count = count;
+    this.seriesIds = new Uint32Array(count);
+    this.firstsS = new Uint32Array(count);
+    this.lastsS = new Uint32Array(count);
+  }
+
+  /** Calls `visit` with the place of each part of the series. */
+  ofSeries(seriesId: number, visit: (at: number) => void): void {
+    const { seriesIds, firstsS } = this;
+    let low = 0;
+    let high = seriesIds.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((seriesIds[middle] as number) < seriesId) low = middle + 1;
+      else high = middle;
+    }
+    for (let at = low; seriesIds[at] === seriesId; at++) if (firstsS[at] !== REMOVED) visit(at);
+  }
+
+  idAt(at: number): number {
+    return this.firstId + (this.offsets?.[at] ?? at);
+  }
+
+  refAt(at: number): PartRef {
+    const firstS = this.firstsS[at] as number;
+    return {
+      id: this.idAt(at),
+      seriesId: this.seriesIds[at] as number,
+      day: Math.floor(firstS / DAY_S),
+      firstS,
+      lastS: this.lastsS[at] as number,
+    };
+  }
+
+  remove(at: number): void {
+    this.firstsS[at] = REMOVED;
+    this.count--;
+  }
+}
 
 export class PartDirectory {
-  /** By series, in order of sealing. */
-  readonly #parts = new Map<number, number[]>();
-  #count = 0;
+  /** In their order. */
+  #sealings: SealedParts[] = [];
   #endId = 0;
-
-  get count(): number {
-    return this.#count;
-  }
 
   /** All parts that there are, and were, have lower ids; those to come have not. */
   get endId(): number {
     return this.#endId;
   }
 
-  add(ref: PartRef): void {
-    let list = this.#parts.get(ref.seriesId);
-    if (!list) this.#parts.set(ref.seriesId, (list = []));
-    list.push(ref.id, ref.day, ref.firstS, ref.lastS);
-    this.#count++;
-    this.#endId = Math.max(this.#endId, ref.id + 1);
+  /** The directory of a sealing, later than those before. @throws RangeError, when it is not what `encodeDirectory` wrote */
+  add(directory: Buffer): void {
+    const sealing = decodeDirectory(directory);
+    this.#sealings.push(sealing);
+    this.#endId = Math.max(this.#endId, sealing.firstId + sealing.count);
   }
 
   /** Parts of a series that begin before `toS` and end at or after `fromS`, in order of sealing. */
   within(seriesId: number, fromS: EpochS, toS: EpochS): PartRef[] {
-    return this.#select(seriesId, (_day, firstS, lastS) => firstS < toS && lastS >= fromS);
+    const found: PartRef[] = [];
+    for (const sealing of this.#sealings)
+      if (sealing.firstS < toS && sealing.lastS >= fromS)
+        sealing.ofSeries(seriesId, (at) => {
+          if ((sealing.firstsS[at] as number) < toS && (sealing.lastsS[at] as number) >= fromS)
+            found.push(sealing.refAt(at));
+        });
+    return found;
   }
 
   ofDay(seriesId: number, day: number): PartRef[] {
-    return this.#select(seriesId, (partDay) => partDay === day);
+    return this.within(seriesId, day * DAY_S, (day + 1) * DAY_S);
   }
 
   ofSeries(seriesId: number): PartRef[] {
-    return this.#select(seriesId, () => true);
+    return this.within(seriesId, 0, Number.POSITIVE_INFINITY);
   }
 
-  seriesIds(): number[] {
-    return [...this.#parts.keys()];
-  }
-
-  #select(seriesId: number, matches: (day: number, firstS: EpochS, lastS: EpochS) => boolean): PartRef[] {
-    const list = this.#parts.get(seriesId);
-    const found: PartRef[] = [];
-    if (!list) return found;
-    for (let at = 0; at < list.length; at += STRIDE) {
-      const [id, day, firstS, lastS] = list.slice(at, at + STRIDE) as [number, number, number, number];
-      if (matches(day, firstS, lastS)) found.push({ id, seriesId, day, firstS, lastS });
-    }
+  seriesIds(): Set<number> {
+    const found = new Set<number>();
+    for (const { seriesIds, firstsS } of this.#sealings)
+      for (let at = 0; at < seriesIds.length; at++)
+        if (firstsS[at] !== REMOVED) found.add(seriesIds[at] as number);
     return found;
   }
 
   /** Days before `beforeDay` that have parts, with the series in question. */
-  daysBefore(beforeDay: number): Map<number, number[]> {
-    const days = new Map<number, number[]>();
-    for (const [seriesId, list] of this.#parts) {
-      let previous = -1;
-      for (let at = 1; at < list.length; at += STRIDE) {
-        const day = list[at] as number;
-        if (day >= beforeDay || day === previous) continue;
-        previous = day;
-        const series = days.get(day);
-        if (!series) days.set(day, [seriesId]);
-        else if (!series.includes(seriesId)) series.push(seriesId);
+  daysBefore(beforeDay: number): Map<number, Set<number>> {
+    const days = new Map<number, Set<number>>();
+    for (const { firstS, seriesIds, firstsS } of this.#sealings) {
+      if (firstS >= beforeDay * DAY_S) continue;
+      for (let at = 0; at < seriesIds.length; at++) {
+        const day = Math.floor((firstsS[at] as number) / DAY_S);
+        if (day >= beforeDay || firstsS[at] === REMOVED) continue;
+        const known = days.get(day);
+        if (known) known.add(seriesIds[at] as number);
+        else days.set(day, new Set([seriesIds[at] as number]));
       }
     }
     return days;
   }
 
   remove(seriesId: number, ids: ReadonlySet<number>): void {
-    const list = this.#parts.get(seriesId);
-    if (!list) return;
-    const kept: number[] = [];
-    for (let at = 0; at < list.length; at += STRIDE)
-      if (!ids.has(list[at] as number)) kept.push(...list.slice(at, at + STRIDE));
-    this.#count -= (list.length - kept.length) / STRIDE;
-    if (kept.length === 0) this.#parts.delete(seriesId);
-    else this.#parts.set(seriesId, kept);
+    for (const sealing of this.#sealings)
+      sealing.ofSeries(seriesId, (at) => {
+        if (ids.has(sealing.idAt(at))) sealing.remove(at);
+      });
+    if (this.#sealings.some(({ count }) => count === 0))
+      this.#sealings = this.#sealings.filter(({ count }) => count > 0);
   }
 
-  /** Least id of a part that still exists; infinite when there is none. */
+  /** No part that still exists has a lower id; infinite when there is none. */
   leastId(): number {
-    let least = Number.POSITIVE_INFINITY;
-    for (const list of this.#parts.values())
-      for (let at = 0; at < list.length; at += STRIDE) least = Math.min(least, list[at] as number);
-    return least;
+    return this.#sealings[0]?.firstId ?? Number.POSITIVE_INFINITY;
   }
 }
 
@@ -125,20 +171,44 @@ export function encodeDirectory(refs: readonly PartRef[]): Buffer {
   return out.take();
 }
 
-/** @throws RangeError, when it is not what `encodeDirectory` wrote */
-export function decodeDirectory(bytes: Buffer): PartRef[] {
+function decodeDirectory(bytes: Buffer): SealedParts {
   const head = new ByteReader(bytes);
   const count = head.unsigned();
   const firstId = head.unsigned();
-  const reader = new ByteReader(readBytes(head));
-  const refs: PartRef[] = [];
+  const entries = readBytes(head);
+  if (count > entries.length) throw new RangeError('the directory ends too early');
+  const parts = new SealedParts(firstId, count);
+  const { seriesIds, firstsS, lastsS } = parts;
+  const reader = new ByteReader(entries);
   let previous = 0;
   for (let index = 0; index < count; index++) {
-    const seriesId = reader.unsigned();
-    const day = reader.unsigned();
+    seriesIds[index] = reader.unsigned();
+    // The day follows from the first second.
+    reader.unsigned();
     const firstS = previous + reader.signed();
-    refs.push({ id: firstId + index, seriesId, day, firstS, lastS: firstS + reader.unsigned() });
+    firstsS[index] = firstS;
+    lastsS[index] = firstS + reader.unsigned();
+    parts.firstS = Math.min(parts.firstS, firstS);
+    parts.lastS = Math.max(parts.lastS, lastsS[index] as number);
     previous = firstS;
   }
-  return refs;
+  return inOrder(parts);
+}
+
+/** An older version of the gateway wrote parts in the order in which their series had said something. */
+function inOrder(parts: SealedParts): SealedParts {
+  const { firstId, count, seriesIds, firstsS, lastsS } = parts;
+  if (seriesIds.every((id, index) => index === 0 || id >= (seriesIds[index - 1] as number))) return parts;
+  const sorted = new SealedParts(firstId, count);
+  sorted.firstS = parts.firstS;
+  sorted.lastS = parts.lastS;
+  // Series and place in one exact number each: sorting them is stable and native.
+  const keys = Float64Array.from(seriesIds, (id, index) => id * count + index).sort();
+  sorted.offsets = Uint32Array.from(keys, (key) => key % count);
+  for (const [at, from] of sorted.offsets.entries()) {
+    sorted.seriesIds[at] = seriesIds[from] as number;
+    sorted.firstsS[at] = firstsS[from] as number;
+    sorted.lastsS[at] = lastsS[from] as number;
+  }
+  return sorted;
 }

@@ -54,7 +54,7 @@ export async function sealSamples(
     });
     await state.pause();
   };
-  for (const [seriesId, series] of open) {
+  for (const [seriesId, series] of [...open].sort(([a], [b]) => a - b)) {
     column.reset(series.kind);
     series.readInto(column, 0, Number.POSITIVE_INFINITY);
     column.normalize();
@@ -97,11 +97,12 @@ function finish(
     const latest = state.definitions.has(seriesId) && series.latestAfter(state.latest.get(seriesId));
     if (latest) state.latest.set(seriesId, latest);
   }
+  const directory = encodeDirectory(refs);
   store.transaction(true, () => {
     const stored = new Set(store.allSeries().map((series) => series.id));
     for (const series of state.definitions.values()) if (!stored.has(series.id)) store.addSeries(series);
     for (const id of stored) if (!state.definitions.has(id)) store.removeSeries(id);
-    if (refs.length > 0) store.addGeneration(nextId - 1, encodeDirectory(refs));
+    if (refs.length > 0) store.addGeneration(nextId - 1, directory);
     store.setNumber('next_part_id', nextId);
     store.setNumber('next_series_id', upTo.nextSeriesId);
     store.setNumber('journal_sequence', upTo.sequence);
@@ -110,5 +111,5 @@ function finish(
     sealed.onSealed(refs);
   });
   // A series dropped while it was sealed has parts that nobody knows; maintenance removes them.
-  for (const ref of refs) state.parts.add(ref);
+  if (refs.length > 0) state.parts.add(directory);
 }
