@@ -45,7 +45,7 @@ export class Samples {
 
   reserve(count: number): void {
     if (this.count + count <= this.times.length) return;
-    const capacity = Math.max(this.count + count, Math.ceil(this.times.length * 1.5));
+    const capacity = Math.max(this.count + count, this.times.length * 2);
     const times = new Uint32Array(capacity);
     times.set(this.times.subarray(0, this.count));
     this.times = times;

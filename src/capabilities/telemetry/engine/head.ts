@@ -26,18 +26,20 @@ interface Chunk extends ChunkRange {
 
 /** Open samples of one series, in order of arrival. */
 export class HeadSeries {
-  readonly #id: number;
+  readonly id: number;
   readonly #chunks: Chunk[] = [];
   readonly #tail: Samples;
   /** The newest by time since the last `supersede`; of one instant the one that arrived last. */
   latest: StoredSample | undefined;
+  /** Whose sample came after one of this last time: devices say the same again, in the same order. */
+  next: HeadSeries | undefined;
   /** `latest` is newer than everything before this series was opened, whatever the times say. */
   supersedesEarlier = false;
 
   readonly #chunkSamples: number;
 
   constructor(id: number, kind: SeriesKind, chunkSamples: number) {
-    this.#id = id;
+    this.id = id;
     this.#chunkSamples = chunkSamples;
     this.#tail = new Samples(kind);
   }
@@ -87,13 +89,13 @@ export class HeadSeries {
     const tail = this.#tail;
     tail.normalize();
     const { firstS, lastS, count } = tail;
-    this.#chunks.push({ bytes: encodeBlock(this.#id, tail, 0, count), firstS, lastS });
+    this.#chunks.push({ bytes: encodeBlock(this.id, tail, 0, count), firstS, lastS });
     tail.reset(tail.kind);
   }
 
   /** What it holds now; samples that come later are not in it. */
   frozen(): HeadSeries {
-    const copy = new HeadSeries(this.#id, this.kind, this.#chunkSamples);
+    const copy = new HeadSeries(this.id, this.kind, this.#chunkSamples);
     copy.#chunks.push(...this.#chunks);
     copy.#tail.append(this.#tail);
     return copy;
@@ -103,10 +105,10 @@ export class HeadSeries {
   readInto(into: Samples, fromS: EpochS, toS: EpochS): void {
     for (const { bytes, firstS, lastS } of this.#chunks) {
       if (firstS >= toS || lastS < fromS) continue;
-      if (firstS >= fromS && lastS < toS) decodeBlock(this.#id, bytes, into);
+      if (firstS >= fromS && lastS < toS) decodeBlock(this.id, bytes, into);
       else {
         const whole = new Samples(this.kind, this.#chunkSamples);
-        decodeBlock(this.#id, bytes, whole);
+        decodeBlock(this.id, bytes, whole);
         into.append(whole, fromS, toS);
       }
     }
@@ -126,7 +128,7 @@ export class HeadSeries {
 
   /** Appends what is packed, from a chunk on. */
   readChunks(from: number, into: Samples): void {
-    for (const { bytes } of this.#chunks.slice(from)) decodeBlock(this.#id, bytes, into);
+    for (const { bytes } of this.#chunks.slice(from)) decodeBlock(this.id, bytes, into);
   }
 
   /** Start of the first stretch at or after `fromS` that may hold a sample; infinite when there is none. */
@@ -155,6 +157,8 @@ export class Head implements BatchSink {
   readonly #options: HeadOptions;
   readonly #series = new Map<number, HeadSeries>();
   #sampleCount = 0;
+  /** Whose sample came last. */
+  #last: HeadSeries | undefined;
 
   constructor(options: HeadOptions) {
     this.#options = options;
@@ -199,8 +203,17 @@ export class Head implements BatchSink {
     this.#of(seriesId)?.pushText(timestampS, value);
   }
 
+  /** Of thousands of series each look into the map costs more than to keep the sample. */
   #of(seriesId: number): HeadSeries | undefined {
     this.#sampleCount++;
+    const expected = this.#last?.next;
+    const series = expected?.id === seriesId ? expected : this.#find(seriesId);
+    if (series && series !== expected && this.#last) this.#last.next = series;
+    this.#last = series;
+    return series;
+  }
+
+  #find(seriesId: number): HeadSeries | undefined {
     const known = this.#series.get(seriesId);
     if (known) return known;
     const definition = this.#options.lookUp(seriesId);
