@@ -103,12 +103,15 @@ export class Engine {
   #sealingUpTo: SealedUpTo = { sequence: 0, fromSequence: 1, nextSeriesId: 1, sinceS: 0 };
   #degraded: string | undefined;
   #damagedTold = 0;
+  /** Of samples in day blocks, infinite without any; undefined: blocks changed since it was looked for. */
+  #firstDay: number | undefined;
 
   constructor(options: EngineOptions) {
     const { clock, limits, policy, log } = options;
     const sizes = new DeviceSizes(options.store);
     const minutes = new MinuteCells(limits.minuteCells);
-    const store = watchBlocks(options.store, [sizes, minutes]);
+    const forecast = { changed: () => void (this.#firstDay = undefined) };
+    const store = watchBlocks(options.store, [sizes, minutes, forecast]);
     this.#options = options;
     this.#store = store;
     this.#work = new MaintenanceLog(log);
@@ -383,10 +386,12 @@ export class Engine {
   }
 
   #forecastDays(usedBytes: number): number | undefined {
-    let first = Number.POSITIVE_INFINITY;
-    for (const seriesId of this.#state.definitions.keys())
-      first = Math.min(first, this.#store.firstDay(seriesId, 1, 0) ?? Number.POSITIVE_INFINITY);
-    const days = this.#today() - first;
+    if (this.#firstDay === undefined) {
+      this.#firstDay = Number.POSITIVE_INFINITY;
+      for (const seriesId of this.#state.definitions.keys())
+        this.#firstDay = Math.min(this.#firstDay, this.#store.firstDay(seriesId, 1, 0) ?? this.#firstDay);
+    }
+    const days = this.#today() - this.#firstDay;
     if (!(days > 0)) return undefined;
     return Math.max(0, Math.floor((this.#room.fileMaxBytes - usedBytes) / (usedBytes / days)));
   }
