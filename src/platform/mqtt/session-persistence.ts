@@ -111,6 +111,11 @@ export class SessionPersistence {
 
   async delWill(): Promise<void> {}
 
+  /** Asked for every four heartbeats, however rare these are: wills of other brokers that went away. */
+  streamWill(): Readable {
+    return Readable.from([]);
+  }
+
   #take(id: string, isIt: (delivery: OutgoingDelivery) => boolean): OutgoingDelivery | undefined {
     const state = this.#states.get(id);
     const index = state?.outgoing.findIndex(isIt) ?? -1;
