@@ -11,6 +11,8 @@ export interface TcpFrame {
 }
 
 const HEADER_BYTES = 7;
+/** What the header says before the unit, which the length counts. */
+const PREFIX_BYTES = 6;
 /** A length counts the unit and 1 to 253 bytes of the rest. */
 const LENGTH_MIN = 2;
 const LENGTH_MAX = 254;
@@ -33,10 +35,10 @@ export function createTcpFrameReader() {
     read: (chunk: Buffer) => {
       rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
       const frames: TcpFrame[] = [];
-      while (rest.length >= HEADER_BYTES) {
+      while (rest.length >= PREFIX_BYTES) {
         const length = rest.readUInt16BE(4);
         if (rest.readUInt16BE(2) !== 0 || length < LENGTH_MIN || length > LENGTH_MAX) return undefined;
-        const end = HEADER_BYTES - 1 + length;
+        const end = PREFIX_BYTES + length;
         if (rest.length < end) break;
         // Copied: the frame outlives the chunk it came in.
         const pdu = Buffer.from(rest.subarray(HEADER_BYTES, end));

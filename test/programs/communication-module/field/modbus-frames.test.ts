@@ -18,6 +18,7 @@ const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex
 describe('the reader of Modbus TCP frames', () => {
   for (const [what, bytes] of [
     ['another protocol', '0001 0001 0003 01 03 00'],
+    ['a length of 0, and nothing after it', '0001 0000 0000'],
     ['a length of 1', '0001 0000 0001 01'],
     ['a length of 255', '0001 0000 00ff 01 03'],
     ['text', Buffer.from('HTTP/1.1 400').toString('hex')],
