@@ -335,13 +335,17 @@ describe('time, constants and logs of a rule', () => {
       await prints(
         'local b = time.is_now_between\n' +
           'print(b("22:00", "23:00"), b("21:00", "22:00"), b("21:59", "22:01"), b("23:00", "06:00"), b("21:00", "06:00"), b("22:00", "22:00"))\n' +
-          'print(b("20:00", "20:01", 0), b("10:00", "10:01", -36000))\nprint(pcall(b, "25:00", "x"))',
+          'print(b("20:00", "20:01", 0), b("10:00", "10:01", -36000))\nprint(pcall(b, "25:00", "x"))\n' +
+          'for _, offset in ipairs({ "x", 0/0, 1/0, true }) do print(pcall(b, "20:00", "20:01", offset)) end\n' +
+          'print(b("20:00", "20:01", "0"))',
         { clock, site: berlin },
       ),
       [
         'true\tfalse\ttrue\tfalse\ttrue\tfalse',
         'true\ttrue',
         'false\tbad argument #1 to \'is_now_between\' (time of day expected, as "08:30")',
+        ...Array.from({ length: 4 }, () => "false\tbad argument #3 to 'is_now_between' (seconds expected)"),
+        'true',
       ],
     );
   });

@@ -85,7 +85,12 @@ end
 
 local function is_now_between(from, to, offset)
   local first, last = minutes_of(from, 1), minutes_of(to, 2)
-  local now = (host.now() + floor(offset or host.zone_offset())) % 86400 / 60
+  local ahead = tonumber(offset or host.zone_offset())
+  -- A number that is not finite has no remainder.
+  if not ahead or ahead % 1 ~= ahead % 1 then
+    error("bad argument #3 to 'is_now_between' (seconds expected)", 2)
+  end
+  local now = (host.now() + floor(ahead)) % 86400 / 60
   if first == last then return false end
   if first < last then return now >= first and now < last end
   return now >= first or now < last
