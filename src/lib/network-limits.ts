@@ -3,6 +3,8 @@ export const NETWORK_LIMITS = {
   http: {
     /** C docs/interface/http.md#requests: JSON body. */
     jsonBodyBytes: 1_048_576,
+    /** G: of a body that nobody reads; any JSON body, and nothing that a caller would rather not go on sending. */
+    unreadBodyBytes: 1_048_576,
     /** C docs/interface/http.md#blueprints-and-profiles: compressed archive. */
     zipBodyBytes: 20 * 1_048_576,
     /**

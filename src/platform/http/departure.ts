@@ -2,8 +2,8 @@
  * Callers that go away. What was done for them ends at its source, and it is nobody's fault: whatever throws the
  * reason of the signal is answered, to nobody, like any refusal.
  */
-import type { ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { finished, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { unavailable } from '../../lib/errors.ts';
 import { type Answer, isGenerator } from './answer.ts';
@@ -22,18 +22,65 @@ export function departureOf(outgoing: ServerResponse): AbortSignal {
 
 /**
  * Writes the whole answer. @throws never: a body that breaks ends the connection, which tells the caller that
- * something is missing
+ * something is missing. @param unreadBytesMax so much of a body that nobody reads is passed over, and the connection lives
+ * on; with more to come the answer says that it is the last one
  */
-export function send(answer: Answer, outgoing: ServerResponse): Promise<void> | void {
+export function send(answer: Answer, outgoing: ServerResponse, unreadBytesMax: number): Promise<void> | void {
   const { status, headers, body } = answer;
   const isHeadOnly = outgoing.req.method === 'HEAD';
+  const isWhole = body === null || typeof body === 'string' || body instanceof Uint8Array;
+  const unreadBytes = bytesToCome(outgoing.req);
+  if (unreadBytes > (isWhole ? unreadBytesMax : 0)) headers['connection'] = 'close';
   if (body instanceof ReadableStream)
     return isHeadOnly
       ? body.cancel().then(() => void outgoing.writeHead(status, headers).end())
       : sendStream(answer, body, outgoing);
   if (isGenerator(body)) return sendPieces(answer, body, outgoing);
   if (body !== null) headers['content-length'] = String(Buffer.byteLength(body));
-  outgoing.writeHead(status, headers).end(body ?? undefined);
+  outgoing.writeHead(status, headers);
+  if (unreadBytes === 0) outgoing.end(body ?? undefined);
+  else endBehindRequest(outgoing, body);
+}
+
+/** As the request declares its body, until it is here as a whole. */
+function bytesToCome({ complete, headers }: IncomingMessage): number {
+  if (complete) return 0;
+  return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity;
+}
+
+const awaitingRequest = new WeakSet<ServerResponse>();
+
+/** Whether all of the answer was handed over, though the request is still coming. */
+export function isAheadOfRequest(outgoing: ServerResponse): boolean {
+  return awaitingRequest.has(outgoing);
+}
+
+/**
+ * The caller gets the answer at once, and it ends with the request: closed in the middle of what a caller sends, a
+ * connection is reset, and the answer may be lost with it (RFC 9112 section 9.6). Who never ends is a late request.
+ */
+function endBehindRequest(outgoing: ServerResponse, body: string | Uint8Array | null): void {
+  const { req } = outgoing;
+  if (body === null || req.method === 'HEAD') outgoing.flushHeaders();
+  else outgoing.write(body);
+  // Nobody has asked for it, and who waits for 100 (Continue) has got this answer instead.
+  if (awaitingContinue.has(req)) return void outgoing.end();
+  awaitingRequest.add(outgoing);
+  finished(req, { writable: false }, () => outgoing.end());
+  // Whoever has begun to read would hold back what he does not take.
+  req.removeAllListeners('data').resume();
+}
+
+const awaitingContinue = new WeakSet<IncomingMessage>();
+
+/** Sends 100 (Continue) once the body is read: who is refused before need not send it. */
+export function continueWhenRead(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  awaitingContinue.add(incoming);
+  incoming.once('resume', () => {
+    if (outgoing.headersSent) return;
+    awaitingContinue.delete(incoming);
+    outgoing.writeContinue();
+  });
 }
 
 /** As `sendStream`, of a body that needs no stream around it. */

@@ -16,7 +16,7 @@ import { after } from '../../lib/after.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Log } from '../log/index.ts';
 import { type Answer, commonHeaders, envelope, errorAnswer, JSON_HEADERS, responseOf } from './answer.ts';
-import { send } from './departure.ts';
+import { continueWhenRead, isAheadOfRequest, send } from './departure.ts';
 
 interface NodeServerOptions {
   /** At once where nothing has to be waited for. */
@@ -54,6 +54,10 @@ export class NodeServer {
     if (secureContext) watchHandshakes(this.server, this.#handshakes, () => this.#isStopping);
     // Node would answer a bare 417; the expectation may be passed over (RFC 9110 section 10.1.1).
     this.server.on('checkExpectation', handle);
+    this.server.on('checkContinue', (incoming, outgoing) => {
+      continueWhenRead(incoming, outgoing);
+      handle(incoming, outgoing);
+    });
     this.server.on('error', (error) => options.log.error('HTTP listener failed', { error }));
     this.server.on('clientError', (error, socket) => this.#refuse(error, socket as Socket));
   }
@@ -87,8 +91,8 @@ export class NodeServer {
 
   /** The answer is written here: the library would take it apart, and write to the console when a stream fails. */
   #newListener(): ReturnType<typeof getRequestListener> {
-    const { answer, log, newId } = this.#options;
-    return getRequestListener(fetchOf(answer), {
+    const { answer, limits, log, newId } = this.#options;
+    return getRequestListener(fetchOf(answer, limits.unreadBodyBytes), {
       hostname: 'localhost',
       overrideGlobalObjects: false,
       errorHandler: (error) => {
@@ -98,7 +102,7 @@ export class NodeServer {
           'invalid_path',
           'The request line or the host is not usable.',
         );
-        return responseOf(errorAnswer(refusal, commonHeaders(newId())));
+        return responseOf(errorAnswer(refusal, { ...commonHeaders(newId()), connection: 'close' }));
       },
     });
   }
@@ -126,7 +130,7 @@ export class NodeServer {
     outgoing.on('close', () => {
       // A connection kept alive is idle now; nobody else would close it.
       if (this.#isStopping) this.server.closeIdleConnections();
-      if (!outgoing.writableFinished) this.#options.onDeparted();
+      if (!outgoing.writableFinished && !isAheadOfRequest(outgoing)) this.#options.onDeparted();
       turn.answering = undefined;
       const next = incoming.socket.writable ? turn.behind.shift() : undefined;
       if (next) this.#start(turn, ...next);
@@ -145,10 +149,15 @@ export class NodeServer {
 }
 
 /** What the library calls, with the answer written past it. */
-function fetchOf(answer: NodeServerOptions['answer']): Parameters<typeof getRequestListener>[0] {
+function fetchOf(
+  answer: NodeServerOptions['answer'],
+  unreadBytesMax: number,
+): Parameters<typeof getRequestListener>[0] {
   return (request, env) => {
     const connection = env as HttpBindings;
-    const sent = after(answer(request, connection), (given) => send(given, connection.outgoing));
+    const sent = after(answer(request, connection), (given) =>
+      send(given, connection.outgoing, unreadBytesMax),
+    );
     return after(sent, () => RESPONSE_ALREADY_SENT);
   };
 }
