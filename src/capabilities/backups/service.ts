@@ -25,7 +25,6 @@ import { type Timer, within } from '../../platform/clock/index.ts';
 import { isOnOtherDisk } from '../../platform/files/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
-import { asDiskFault } from '../../platform/sqlite/index.ts';
 import type { Site } from '../site/index.ts';
 import {
   type BackupOutcome,
@@ -126,7 +125,7 @@ export class Backups {
       return { fileName: `${this.#owner().slug}-${day}.backup`, stream };
     } catch (error) {
       this.#isBusy = false;
-      throw asDiskFault(error);
+      throw error;
     }
   }
 
@@ -189,13 +188,9 @@ export class Backups {
 
   /** Takes a file for `restore`, for a day. Resolves with its size. @throws GatewayError unavailable (503) */
   async upload(stream: ReadableStream<Uint8Array>): Promise<number> {
-    try {
-      const sizeBytes = await keepUpload(this.#options.dataDir, stream);
-      this.#uploadedAtMonotonicMs = this.#options.clock.monotonicMs();
-      return sizeBytes;
-    } catch (error) {
-      throw asDiskFault(error);
-    }
+    const sizeBytes = await keepUpload(this.#options.dataDir, stream);
+    this.#uploadedAtMonotonicMs = this.#options.clock.monotonicMs();
+    return sizeBytes;
   }
 
   /**

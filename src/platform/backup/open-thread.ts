@@ -1,7 +1,7 @@
 /** The thread that opens backups beside the event loop: a password alone costs it a second. */
 import { open } from 'node:fs/promises';
 import { GatewayError } from '../../lib/errors.ts';
-import { asDiskFault } from '../sqlite/index.ts';
+import { asSystemFault } from '../../lib/system-fault.ts';
 import { serveTasks } from '../workers/index.ts';
 import { BackupError } from './layout.ts';
 import type { OpenTask, Opened } from './opening.ts';
@@ -16,7 +16,7 @@ serveTasks(async (task: OpenTask): Promise<Opened> => {
     await prepareCopyRestore(options);
     return { info: undefined };
   } catch (error) {
-    const told = asDiskFault(error);
+    const told = asSystemFault(error);
     if (!(told instanceof BackupError || told instanceof GatewayError)) throw error;
     return { info: undefined, refusal: told.message };
   } finally {

@@ -4,6 +4,7 @@
  */
 import { WrittenJson } from './written-json.ts';
 import { type ErrorKind, GatewayError, gatewayError, type Problem } from '../../lib/errors.ts';
+import { asSystemFault } from '../../lib/system-fault.ts';
 
 const STATUS: Record<ErrorKind, number> = {
   invalid_argument: 400,
@@ -81,9 +82,10 @@ export function acceptsGzip(acceptEncoding: string | undefined): boolean {
   return offer !== null && Number(offer[1] ?? 1) > 0;
 }
 
-/** The error envelope; anything that is no `GatewayError` becomes a bare 500 without inner text. */
+/** The error envelope; what is neither a `GatewayError` nor the system's fault becomes a bare 500 without inner text. */
 export function errorAnswer(error: unknown, extraHeaders: Answer['headers'] = {}): Answer {
-  const known = error instanceof GatewayError ? error : internalError(error);
+  const told = asSystemFault(error);
+  const known = told instanceof GatewayError ? told : internalError(error);
   const retryAfterS = known.retryAfterS ?? (PASSES_BY.has(known.kind) ? RETRY_AFTER_S : undefined);
   const headers: Answer['headers'] = {
     ...JSON_HEADERS,

@@ -1,5 +1,6 @@
 /** A route being answered: its checks, its body, its handler, then what is told and measured of it. */
 import { after } from '../../lib/after.ts';
+import { GatewayError } from '../../lib/errors.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
@@ -98,7 +99,8 @@ export class Operation {
   #answer(context: RequestContext): Answer | Promise<Answer> {
     const refuse = (error: unknown): Answer => {
       const refusal = errorAnswer(error);
-      if (refusal.status === 500) this.#logFailure(error, context);
+      if (!(error instanceof GatewayError))
+        this.#logFailure(error, context, refusal.status === 500 ? 'error' : 'warn');
       return refusal;
     };
     try {
@@ -149,8 +151,8 @@ export class Operation {
     });
   }
 
-  #logFailure(error: unknown, context: RequestContext): void {
-    this.#options.log.error('request failed', {
+  #logFailure(error: unknown, context: RequestContext, level: 'error' | 'warn' = 'error'): void {
+    this.#options.log[level]('request failed', {
       error,
       operation: this.#route.operation,
       request_id: context.env.requestId,

@@ -8,7 +8,7 @@ import BetterSqlite3 from 'better-sqlite3';
 import './native.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { makePrivateFolder } from '../files/index.ts';
-import { asDiskFault } from './disk-fault.ts';
+import { asSystemFault } from '../../lib/system-fault.ts';
 import { ForeignChanges } from './foreign-changes.ts';
 import { requireSound } from './damage.ts';
 import { migrate, type MigrationOptions } from './migrations.ts';
@@ -123,7 +123,7 @@ export class Database {
       result = this.#runOutermost.immediate(fn) as Result;
     } catch (error) {
       this.#trust.note(error);
-      throw asDiskFault(error);
+      throw asSystemFault(error);
     }
     const after = this.#pending;
     this.#pending = [];
@@ -222,7 +222,7 @@ function tellDiskFaults(handle: BetterSqlite3.Database, trust: LogTrust): void {
           return call(...parameters);
         } catch (error) {
           trust.note(error);
-          throw asDiskFault(error);
+          throw asSystemFault(error);
         }
       };
     }

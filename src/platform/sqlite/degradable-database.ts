@@ -11,7 +11,7 @@ import { type Clock, nextTurn, type Timer } from '../clock/index.ts';
 import { makePrivateFolder, readPrivateFile, writePrivateFile } from '../files/index.ts';
 import { isDamage } from './damage.ts';
 import { type Database, openDatabase, type OpenOptions } from './database.ts';
-import { diskFails } from './disk-fault.ts';
+import { diskFails } from '../../lib/system-fault.ts';
 import { NewerDatabaseError, readMigrations } from './migrations.ts';
 import { LastingStatement } from './lasting-statement.ts';
 import { createOrm, type Orm } from './orm.ts';

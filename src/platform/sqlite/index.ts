@@ -1,7 +1,6 @@
 export { Database, openDatabase } from './database.ts';
 export { isDamage, isStateOfGateway, judgeCopy, judgeSchema } from './damage.ts';
 export { foreignPath, removeSetAside, setAside, setAsideOf, type SetAside } from './set-aside.ts';
-export { asDiskFault, isFull } from './disk-fault.ts';
 export { lockFolder, tryLockFolder, type FolderLock } from './folder-lock.ts';
 export { copyCompact, localCopies } from './local-copies.ts';
 export { lastRecovery, openState } from './open-state.ts';

@@ -8,7 +8,7 @@
 import { statSync } from 'node:fs';
 import type BetterSqlite3 from 'better-sqlite3';
 import { GatewayError } from '../../lib/errors.ts';
-import { asDiskFault, diskFails, isFailure } from './disk-fault.ts';
+import { asSystemFault, diskFails, isFailure } from '../../lib/system-fault.ts';
 
 /** G: readers are done within milliseconds; nobody waits longer for them here. */
 const READERS_MS = 100;
@@ -63,7 +63,7 @@ export class LogTrust {
     try {
       this.#beginAnew();
     } catch (error) {
-      throw asDiskFault(error);
+      throw asSystemFault(error);
     } finally {
       this.#handle.pragma(`busy_timeout = ${patienceMs}`);
     }

@@ -8,7 +8,7 @@ import { LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../clock/index.ts';
 import { makePrivateFolder, syncFile, syncFolder } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
-import { isFull } from './disk-fault.ts';
+import { isFull } from '../../lib/system-fault.ts';
 
 /** Somebody else works with the database, so that it cannot be brought to this version now. */
 export class MigrationsPendingError extends UnrecoverableError {

@@ -13,7 +13,7 @@ import { readNote, requireUsableFile, syncFile, syncFolder, writePrivateFile } f
 import type { Log } from '../log/index.ts';
 import { isDamage, judgeCopy } from './damage.ts';
 import { Database, openDatabase, type OpenOptions } from './database.ts';
-import { diskFails } from './disk-fault.ts';
+import { diskFails } from '../../lib/system-fault.ts';
 import { localCopies, type LocalCopy } from './local-copies.ts';
 import { failsToRead } from './read-fault.ts';
 import { removeSetAside, setAside, setAsideOf } from './set-aside.ts';

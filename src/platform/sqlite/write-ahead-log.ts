@@ -5,7 +5,7 @@
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import type BetterSqlite3 from 'better-sqlite3';
-import { asDiskFault } from './disk-fault.ts';
+import { asSystemFault } from '../../lib/system-fault.ts';
 import type { LogTrust } from './log-trust.ts';
 
 /** Syncs the file behind the descriptor, beside the event loop. */
@@ -72,7 +72,7 @@ export class WriteAheadLog {
       else await this.#sync(this.#open());
     } catch (error) {
       this.#trust.doubt();
-      throw asDiskFault(error);
+      throw asSystemFault(error);
     }
     this.#syncedChanges = covered;
   }

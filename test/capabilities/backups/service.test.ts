@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { Backups } from '../../../src/capabilities/backups/index.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
+import { errorAnswer } from '../../../src/platform/http/answer.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import { makeHome, PASSWORD } from '../../platform/backup/support.ts';
 import { until } from '../../support/until.ts';
@@ -104,6 +105,8 @@ test('an upload for which the disk has no room is answered in words', async (t) 
   const { backups, dataDir } = planned(t);
   const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
   const stream = new ReadableStream<Uint8Array>({ pull: (controller) => controller.error(full) });
-  await assert.rejects(backups.upload(stream), { code: 'unavailable', message: /^The disk is full/ });
+  const { status, body } = errorAnswer(await backups.upload(stream).catch((error: unknown) => error));
+  assert.equal(status, 503);
+  assert.match(JSON.stringify(body), /The disk is full/);
   assert.equal(existsSync(join(dataDir, 'backups', 'uploaded.backup')), false);
 });

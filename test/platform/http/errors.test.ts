@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type ErrorKind, GatewayError } from '../../../src/lib/errors.ts';
 import { errorAnswer } from '../../../src/platform/http/answer.ts';
+import { route } from '../../../src/platform/http/index.ts';
 import { until } from '../../support/until.ts';
-import { raw, serve } from './support.ts';
+import { firstError, raw, serve } from './support.ts';
 
 const REQUEST = (path: string): string =>
   `GET ${path} HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\nX-Request-Id: r-1\r\nConnection: close\r\n\r\n`;
@@ -29,6 +30,41 @@ describe('a handler that fails', () => {
       assert.doesNotMatch(text, /\r\n0\r\n\r\n$/);
       const line = lines.find(({ message }) => message === 'request failed');
       assert.equal(line?.['request_id'], 'r-1');
+    });
+});
+
+describe('what the system refuses for now', () => {
+  for (const [code, words] of [
+    ['EMFILE', /as many files and connections open as it may/],
+    ['ENFILE', /as many files and connections open as it may/],
+    ['SQLITE_CANTOPEN', /cannot be opened now.*as many files and connections open as it may/],
+    ['ENOSPC', /^The disk is full.*Make room on it\.$/],
+    ['EDQUOT', /^The disk is full/],
+    ['EROFS', /^The disk is read-only now/],
+    ['EIO', /^The disk fails now/],
+  ] as const)
+    test(`is 503 with words to act on, and the log has the cause: ${code}`, async (t) => {
+      const failing = route({
+        operation: 'fail',
+        method: 'POST',
+        paths: ['/v3/fail'],
+        role: 'OWNER',
+        handle: () => {
+          throw Object.assign(new Error(`${code}: 4711`), { code });
+        },
+      });
+      const { ask, lines } = await serve(t, { routes: [failing] });
+      const answer = await ask('POST', '/v3/fail');
+      assert.deepEqual(
+        [answer.status, answer.code, answer.headers.get('retry-after')],
+        [503, 'unavailable', '5'],
+      );
+      const { message = '' } = firstError(answer) ?? {};
+      assert.match(message, words);
+      assert.doesNotMatch(message, /4711/);
+      const line = lines.find((one) => one.message === 'request failed');
+      assert.equal(line?.level, 'warn');
+      assert.match(JSON.stringify(line), /4711/);
     });
 });
 

@@ -1,29 +1,35 @@
-/** What the disk refuses, in words of the gateway: the world's fault, not ours. */
-import { type GatewayError, unavailable } from '../../lib/errors.ts';
+/** What the disk and the system refuse, in words of the gateway: the world's fault, not ours. */
+import { type GatewayError, unavailable } from './errors.ts';
 
 const FULL_CODE = /^SQLITE_FULL|^ENOSPC$|^EDQUOT$/;
 const FAILURE_CODE = /^SQLITE_IOERR|^EIO$/;
 
 const FAILING = 'The disk fails now, so this cannot be stored or read. Check it.';
 
+const TOO_MANY_OPEN =
+  'The gateway has as many files and connections open as it may. Close connections that nobody needs; it goes on then.';
+
 const FAULTS: [code: RegExp, message: string][] = [
+  [/^EMFILE$|^ENFILE$/, TOO_MANY_OPEN],
   [FULL_CODE, 'The disk is full, so this cannot be stored now. Make room on it.'],
   [/^SQLITE_READONLY|^EROFS$/, 'The disk is read-only now, so nothing can be stored. Check it.'],
   // A page that the disk does not give is told as damage.
-  [/^SQLITE_IOERR|^SQLITE_CANTOPEN|^SQLITE_CORRUPT|^EIO$/, FAILING],
+  // Told for want of a handle as well.
+  [/^SQLITE_CANTOPEN/, `A file cannot be opened now. ${FAILING} Or: ${TOO_MANY_OPEN}`],
+  [/^SQLITE_IOERR|^SQLITE_CORRUPT|^EIO$/, FAILING],
 ];
 
-/** The error itself unless it says that the disk takes no data; then `unavailable` with the error as cause. */
-export function asDiskFault(error: unknown): unknown {
-  const message = diskFaultOf(error);
+/** The error itself unless it says that disk or system refuse something for now; then `unavailable` with the error as cause. */
+export function asSystemFault(error: unknown): unknown {
+  const message = systemFaultOf(error);
   return message === undefined ? error : unavailable(message, { cause: error });
 }
 
 /** Data that was written is not certain to be on the disk. */
 export const diskFails = (cause?: unknown): GatewayError => unavailable(FAILING, { cause });
 
-/** What the disk refuses, as a sentence; undefined for other errors. */
-function diskFaultOf(error: unknown): string | undefined {
+/** What is refused, as a sentence; undefined for other errors. */
+function systemFaultOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined;
   const code = String(error.code);
   return FAULTS.find(([pattern]) => pattern.test(code))?.[1];
