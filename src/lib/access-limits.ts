@@ -44,6 +44,8 @@ export const AUTH_LIMITS = {
   knownAddressesPerUser: 16,
   /** G: what another process revoked ends open streams within this. */
   sweepIntervalMs: 1_000,
+  /** G: between two attempts to keep the claim code; each that fails is a line of the log. */
+  claimRetryMs: 60_000,
   /** G: last use of a token is exact to this, for the sake of the flash card. */
   lastUseIntervalMs: 3_600_000,
   lastUseWriteIntervalMs: 60_000,

@@ -4,16 +4,14 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../platform/clock/index.ts';
-import {
-  readPrivateFile,
-  removeFile,
-  requireUsableFile,
-  writePrivateFile,
-} from '../../platform/files/index.ts';
+import type { DurationMs } from '../../lib/time.ts';
+import { readPrivateFile, removeFile, writePrivateFile } from '../../platform/files/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import { hashOf, newClaimCode, normalizeClaimCode } from './secrets.ts';
 import type { AuthStore } from './store.ts';
+
+const TOLD_INTERVAL_MS: DurationMs = 60_000;
 
 interface ClaimOptions {
   database: Database;
@@ -42,8 +40,19 @@ export class Claim {
   /** The code that is valid now, as long as its file is there; undefined when the box is claimed. */
   code(): string | undefined {
     if (this.#options.store.claim.codeHash() === undefined) return undefined;
-    const written = readPrivateFile(this.file)?.trim();
+    const written = this.#written()?.trim();
     return written !== undefined && this.fits(written) ? written : undefined;
+  }
+
+  /** What cannot be read is no code: nobody has one then, and another is made. */
+  #written(): string | undefined {
+    try {
+      return readPrivateFile(this.file);
+    } catch (error) {
+      const message = 'the file of the claim code cannot be read';
+      this.#options.log.warnLimited('claim code', TOLD_INTERVAL_MS, message, { path: this.file, error });
+      return undefined;
+    }
   }
 
   /** True for the code that is valid now. */
@@ -52,12 +61,24 @@ export class Claim {
     return expected !== undefined && timingSafeEqual(hashOf(normalizeClaimCode(typed)), expected);
   }
 
-  /** Keeps the code of an unclaimed box, or makes one. @throws UnrecoverableError when its file cannot be used */
-  ensure(): void {
-    if (this.isClaimed()) return this.#forget();
-    requireUsableFile(this.file);
-    if (this.code() === undefined) this.renew();
-    this.#options.log.info('gateway waits to be claimed', { claim_code_file: this.file });
+  /**
+   * Keeps the code of an unclaimed box, or makes one. False: it cannot be kept, so that nobody can claim the box, which is
+   * told and no reason to stop: devices are served meanwhile.
+   */
+  ensure(): boolean {
+    const { log } = this.#options;
+    if (this.isClaimed()) this.#forget();
+    else
+      try {
+        if (this.code() === undefined) this.renew();
+        log.info('gateway waits to be claimed', { claim_code_file: this.file });
+      } catch (error) {
+        const message =
+          'nobody can claim the gateway, its claim code cannot be kept; move away what stands in place of the file';
+        log.error(message, { claim_code_file: this.file, error });
+        return false;
+      }
+    return true;
   }
 
   /** Makes a new code; the former one is void. */

@@ -85,7 +85,7 @@ export class Auth {
     const { clock } = this.#options;
     const { lastUseWriteIntervalMs, sweepIntervalMs } = this.#limits;
     const { tokens } = this;
-    this.#claim.ensure();
+    this.#keepClaimable();
     const stamps = createStampCorrector(clock, () => restamp());
     const restamp = (): void => {
       const correction = stamps.correction();
@@ -105,6 +105,16 @@ export class Auth {
   stop(): void {
     for (const stop of this.#stops.splice(0)) stop();
     this.#writeUses();
+  }
+
+  /** A person who makes place for the file need not start the gateway again. */
+  #keepClaimable(): void {
+    if (this.#claim.ensure()) return;
+    const { clock } = this.#options;
+    const trying = clock.setRepeating(this.#limits.claimRetryMs, () => {
+      if (this.#claim.ensure()) trying.cancel();
+    });
+    this.#stops.push(() => trying.cancel());
   }
 
   #writeUses(): void {

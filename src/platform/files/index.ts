@@ -5,6 +5,7 @@ export {
   keepStream,
   makePrivateFolder,
   readNote,
+  readPlainFile,
   readPrivateFile,
   removeFile,
   requireUsableFile,

@@ -1,7 +1,6 @@
 /** Small files that only the user of the gateway may read: codes and keys. */
 import {
   accessSync,
-  chmodSync,
   closeSync,
   constants,
   fsyncSync,
@@ -10,6 +9,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  type Stats,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -21,18 +21,45 @@ import { messageOf, UnrecoverableError } from '../../lib/errors.ts';
 export function writePrivateFile(path: string, text: string): void {
   makePrivateFolder(dirname(path));
   const draft = `${path}.new`;
-  const file = openSync(draft, 'w', 0o600);
+  // What a crash left, or stands in the way, such as a pipe, which would be waited for.
+  removeFile(draft);
   try {
-    // A draft that a crash left keeps the mode it had.
-    chmodSync(draft, 0o600);
-    // All of it or an error: a disk that becomes full takes a part in one write.
-    writeFileSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
+    const file = openSync(draft, 'wx', 0o600);
+    try {
+      // All of it or an error: a disk that becomes full takes a part in one write.
+      writeFileSync(file, text);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(draft, path);
+  } catch (error) {
+    removeFile(draft);
+    throw error;
   }
-  renameSync(draft, path);
   syncFolder(dirname(path));
+}
+
+/**
+ * What a file holds. Something else of its name is not even opened: a pipe would hold the whole program until somebody
+ * writes to it, and some devices never end. @throws Error naming the path and what stands there
+ */
+export function readPlainFile(path: string): Buffer {
+  requireFile(path, statSync(path));
+  return readFileSync(path);
+}
+
+const KINDS: [name: string, is: (found: Stats) => boolean][] = [
+  ['folder', (found) => found.isDirectory()],
+  ['named pipe', (found) => found.isFIFO()],
+  ['socket', (found) => found.isSocket()],
+  ['device', (found) => found.isCharacterDevice() || found.isBlockDevice()],
+];
+
+/** @throws Error when something else than a file stands there */
+function requireFile(path: string, found: Stats): void {
+  const [kind] = KINDS.find(([, is]) => is(found)) ?? [];
+  if (kind !== undefined) throw new Error(`${path} is a ${kind} where a file is expected`);
 }
 
 /**
@@ -64,7 +91,7 @@ export function requireUsableFile(path: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (!found) return;
   try {
-    if (!found.isFile()) throw new Error('it is no file');
+    requireFile(path, found);
     accessSync(path, constants.R_OK | constants.W_OK);
   } catch (cause) {
     // A disk that is read-only or fails may be well at the next try.
@@ -106,7 +133,7 @@ export async function syncBeside(path: string): Promise<void> {
 /** Undefined when there is no such file. */
 export function readPrivateFile(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8');
+    return readPlainFile(path).toString('utf8');
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     throw error;
@@ -135,7 +162,8 @@ export function removeFile(path: string): void {
 /** Writes what comes over the network; resolves with its bytes. Nothing is left of it when it fails. */
 export async function keepStream(path: string, stream: ReadableStream<Uint8Array>): Promise<number> {
   makePrivateFolder(dirname(path));
-  const file = await open(path, 'w', 0o600);
+  removeFile(path);
+  const file = await open(path, 'wx', 0o600);
   try {
     let sizeBytes = 0;
     for await (const chunk of stream) {

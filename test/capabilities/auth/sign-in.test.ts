@@ -1,5 +1,15 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { GatewayError } from '../../../src/lib/errors.ts';
@@ -297,17 +307,73 @@ describe('the claim code', () => {
     assert.equal(existsSync(fileOf(setup)), false);
   });
 
-  test('has a remedy for what stands in the place of its file, and needs none once the box is claimed', async (t) => {
+  test('takes the place of whatever cannot be read there, and of its draft', (t) => {
     const setup = startAuth(t);
-    rmSync(fileOf(setup));
-    mkdirSync(fileOf(setup));
-    assert.throws(() => setup.open().start(), {
-      name: 'UnrecoverableError',
-      message: /claim-code cannot be used by user \d+ \(it is no file\)\. .*move it away\.$/,
-    });
-    await setup.auth.users.create('anna', 'INSTALLER', PASSWORD);
-    assert.deepEqual([setup.auth.isClaimed(), setup.auth.claimCode()], [true, undefined]);
-    setup.open().start();
+    const file = fileOf(setup);
+    const obstacles: [what: string, put: (path: string) => void][] = [
+      ['a pipe', (path) => execFileSync('mkfifo', [path])],
+      ['a device', (path) => symlinkSync('/dev/zero', path)],
+      ['nothing at the end of a link', (path) => symlinkSync('/nowhere/at-all', path)],
+      ['an empty file', (path) => writeFileSync(path, '')],
+      ['bytes that are no text', (path) => writeFileSync(path, Buffer.from([0xff, 0xfe, 0, 1]))],
+    ];
+    for (const [what, put] of obstacles)
+      for (const place of [file, `${file}.new`]) {
+        const former = setup.auth.claimCode();
+        rmSync(file, { force: true });
+        put(place);
+        setup.open().start();
+        const code = setup.auth.claimCode() ?? what;
+        assert.match(code, /^[0-9A-Z]{4}(-[0-9A-Z]{4}){2}$/, what);
+        assert.notEqual(code, former, what);
+        assert.deepEqual(
+          [lstatSync(file).isFile(), statSync(file).mode & 0o777, existsSync(`${file}.new`)],
+          [true, 0o600, false],
+          what,
+        );
+      }
+  });
+
+  test('is the same with what an editor adds to its file', (t) => {
+    const setup = startAuth(t);
+    const code = setup.auth.claimCode() ?? '';
+    for (const text of [`\uFEFF${code}\r\n`, `  ${code.toLowerCase()}\n\n`]) {
+      writeFileSync(fileOf(setup), text);
+      setup.open().start();
+      assert.equal(readFileSync(fileOf(setup), 'utf8'), text);
+      assert.equal(setup.auth.claimCode(), text.trim());
+    }
+  });
+
+  test('that cannot be kept is told as an error, opens nothing and ends no start; it comes when there is place', async (t) => {
+    const setup = startAuth(t);
+    const file = fileOf(setup);
+    const former = readFileSync(file, 'utf8');
+    rmSync(file);
+    mkdirSync(file);
+    const auth = setup.open();
+    auth.start();
+    const told = setup.lines.filter(({ level }) => level === 'error');
+    assert.deepEqual(
+      told.map((line) => [line.message, line['claim_code_file']]),
+      [
+        [
+          'nobody can claim the gateway, its claim code cannot be kept; move away what stands in place of the file',
+          file,
+        ],
+      ],
+    );
+    assert.deepEqual(
+      [auth.isClaimed(), auth.claimCode(), existsSync(`${file}.new`)],
+      [false, undefined, false],
+    );
+    rmSync(file, { recursive: true });
+    await setup.clock.advance(LIMITS.auth.claimRetryMs);
+    const code = auth.claimCode() ?? '';
+    assert.match(code, /^[0-9A-Z-]{14}$/);
+    assert.notEqual(code, former.trim());
+    const { user } = await auth.signIn.claim(caller(), code, 'Anna', PASSWORD);
+    assert.deepEqual([user.role, auth.isClaimed()], ['INSTALLER', true]);
   });
 
   test('makes an existing user the installer and keeps its id', async (t) => {

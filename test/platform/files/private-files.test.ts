@@ -1,11 +1,24 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, test, type TestContext } from 'node:test';
+import {
+  keepStream,
   makePrivateFolder,
   readNote,
+  readPlainFile,
   readPrivateFile,
   removeFile,
   requireUsableFile,
@@ -23,7 +36,7 @@ describe('a private file', () => {
   });
 
   test('that cannot be read is an error', (t) => {
-    assert.throws(() => readPrivateFile(temporaryFolder(t)), /EISDIR/);
+    assert.throws(() => readPrivateFile(temporaryFolder(t)), / is a folder where a file is expected$/);
   });
 
   test('is made for its owner alone, with its folder', (t) => {
@@ -74,7 +87,57 @@ describe('a note of the gateway for itself', () => {
       assert.equal(read(path), undefined);
     }
     assert.equal(read(folder), undefined);
-    assert.match(told.join(), /^SyntaxError.*SyntaxError.*EISDIR/s);
+    assert.match(told.join(), /^SyntaxError.*SyntaxError.*is a folder where a file is expected/s);
+  });
+});
+
+/** Something else in the place of a file, and what it is called. */
+const OBSTACLES: [kind: string, put: (path: string, t: TestContext) => Promise<void> | void][] = [
+  ['folder', (path) => mkdirSync(path)],
+  ['named pipe', (path) => void execFileSync('mkfifo', [path])],
+  ['device', (path) => symlinkSync('/dev/zero', path)],
+  [
+    'socket',
+    (path, t) =>
+      new Promise((resolve) => {
+        const server = createServer().listen(path, resolve);
+        t.after(() => server.close());
+      }),
+  ],
+];
+
+describe('what stands in the place of a file', () => {
+  for (const [kind, put] of OBSTACLES)
+    test(`is named when it is a ${kind}, and not waited for`, async (t) => {
+      const path = join(temporaryFolder(t), 'key.pem');
+      await put(path, t);
+      for (const read of [readPlainFile, readPrivateFile, requireUsableFile])
+        assert.throws(() => read(path), new RegExp(`${path} is a ${kind} where a file is expected`));
+    });
+
+  for (const [kind, put] of OBSTACLES.slice(1))
+    test(`makes way when it is a ${kind}, be it for the file or for its draft`, async (t) => {
+      for (const suffix of ['', '.new']) {
+        const path = join(temporaryFolder(t), 'key.pem');
+        await put(path + suffix, t);
+        writePrivateFile(path, 'key');
+        assert.deepEqual([lstatSync(path).isFile(), readPrivateFile(path)], [true, 'key'], suffix);
+        assert.ok(!existsSync(`${path}.new`), suffix);
+      }
+      const path = join(temporaryFolder(t), 'uploaded');
+      await put(path, t);
+      assert.equal(await keepStream(path, ReadableStream.from([Buffer.from('sent')])), 4);
+      assert.deepEqual([lstatSync(path).isFile(), readPrivateFile(path)], [true, 'sent']);
+    });
+
+  test('keeps its place when it is a folder, and nothing is left beside it', (t) => {
+    const path = join(temporaryFolder(t), 'key.pem');
+    mkdirSync(path);
+    assert.throws(() => writePrivateFile(path, 'key'), /EISDIR/);
+    assert.ok(!existsSync(`${path}.new`));
+    rmSync(path, { recursive: true });
+    mkdirSync(`${path}.new`);
+    assert.throws(() => writePrivateFile(path, 'key'), /EISDIR/);
   });
 });
 
@@ -112,7 +175,9 @@ describe('a file that is needed', () => {
     requireUsableFile(path);
     assert.throws(() => requireUsableFile(folder), {
       name: 'UnrecoverableError',
-      message: new RegExp(`^${folder} cannot be used by user \\d+ \\(it is no file\\)\\. .*move it away\\.$`),
+      message: new RegExp(
+        `^${folder} cannot be used by user \\d+ \\(${folder} is a folder where a file is expected\\)\\. .*move it away\\.$`,
+      ),
     });
   });
 });
