@@ -1,11 +1,12 @@
 /** From a site file to what it asks for: references to secrets and blueprints are followed, every fault is named. */
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { parse as parseYaml, YAMLParseError } from 'yaml';
 import { messageOf } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { foldedName } from '../lib/text.ts';
 import { yamlFault } from '../lib/yaml-fault.ts';
+import { readPlainFile } from '../platform/files/index.ts';
 import {
   faultsOfScript,
   judge,
@@ -169,7 +170,7 @@ function requireEnd(document: unknown): void {
 function readBounded(path: string, bytesMax: number): Buffer {
   const { size: sizeBytes } = statSync(path);
   if (sizeBytes > bytesMax) throw new Error(`${path} has ${sizeBytes} bytes, at most ${bytesMax} are taken`);
-  return readFileSync(path);
+  return readPlainFile(path);
 }
 
 function repeatedNames({ users, blueprints, targets, devices, rules, notifications }: SiteFile): string[] {

@@ -211,8 +211,8 @@ export const TABLE: ImportTable = {
     { place: 'capabilities/updates', mayImport: ['platform'] },
     { place: 'capabilities/appliance', mayImport: ['platform', 'capabilities/site'] },
 
-    { place: 'platform/clock', mayImport: [], node: 'all' },
-    { place: 'platform/config', mayImport: [], node: 'all' },
+    { place: 'platform/clock', mayImport: ['platform/files'], node: 'all' },
+    { place: 'platform/config', mayImport: ['platform/files'], node: 'all' },
     // The package root, for files beside the program: migrations, built-in blueprints.
     { place: 'platform/files', mayImport: [], node: 'all' },
     // The box itself: memory, disk, load.
@@ -223,7 +223,7 @@ export const TABLE: ImportTable = {
     { place: 'platform/commit', mayImport: ['platform/clock', 'platform/log', 'platform/metrics'] },
     {
       place: 'platform/journal',
-      mayImport: ['platform/clock', 'platform/log', 'platform/metrics', 'platform/commit'],
+      mayImport: ['platform/clock', 'platform/files', 'platform/log', 'platform/metrics', 'platform/commit'],
       node: 'all',
     },
     { place: 'platform/threads', mayImport: ['platform/clock'], node: 'all' },

@@ -1,6 +1,7 @@
 /** Keeps the proven time over restarts, in a small file of the data folder. */
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import type { EpochMs } from '../../lib/time.ts';
+import { readPlainFile, writePrivateFile } from '../files/index.ts';
 import type { Clock } from './clock.ts';
 
 /** A kill costs this much of the age of everything, which is then deleted so much later; each time costs the card a new file. */
@@ -28,7 +29,7 @@ export function keepProvenTime(options: {
     const provenMs = clock.proven.nowMs();
     if (provenMs === undefined) return;
     try {
-      replaceFile(path, `${JSON.stringify({ proven_ms: Math.floor(provenMs) })}\n`);
+      writePrivateFile(path, `${JSON.stringify({ proven_ms: Math.floor(provenMs) })}\n`);
     } catch (error) {
       onFailure(error);
     }
@@ -49,7 +50,7 @@ export function keepProvenTime(options: {
 /** Undefined when there is no such file, or nothing that can be used; what cannot be read is told. */
 function readProven(path: string, onUnreadable: (error: unknown) => void): number | undefined {
   try {
-    const content = JSON.parse(readFileSync(path, 'utf8')) as { proven_ms?: unknown } | null;
+    const content = JSON.parse(readPlainFile(path).toString('utf8')) as { proven_ms?: unknown } | null;
     const provenMs = content?.proven_ms;
     return typeof provenMs === 'number' && Number.isFinite(provenMs) ? provenMs : undefined;
   } catch (error) {
@@ -69,18 +70,4 @@ function changedAtMs(path: string): EpochMs | undefined {
 
 function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
-}
-
-/** After a crash it is the old or the new one; after a cut of power perhaps the old one. */
-function replaceFile(path: string, text: string): void {
-  const draft = `${path}.new`;
-  const file = openSync(draft, 'w', 0o600);
-  try {
-    // All of it or an error: a disk that becomes full takes a part in one write.
-    writeFileSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(draft, path);
 }

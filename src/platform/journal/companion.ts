@@ -1,7 +1,8 @@
 /** A small file beside the segments, with what a reader of them cannot do without: CRC-32 of the rest u32, content. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { readPlainFile } from '../files/index.ts';
 
 export const COMPANION = 'companion';
 
@@ -16,7 +17,7 @@ export function sealCompanion(content: Uint8Array): Buffer {
 export function readCompanion(folder: string): Buffer | undefined {
   const path = join(folder, COMPANION);
   if (!existsSync(path)) return undefined;
-  const bytes = readFileSync(path);
+  const bytes = readPlainFile(path);
   const isIntact = bytes.length >= 4 && bytes.readUInt32LE(0) === crc32(bytes.subarray(4));
   return isIntact ? bytes.subarray(4) : undefined;
 }

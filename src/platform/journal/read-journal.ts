@@ -2,8 +2,9 @@
  * Reads a journal folder back, in order. Whatever is damaged costs only what cannot be read: the records behind
  * it are found again by their header and checksum. Synchronous: it runs before anything else. Writes nothing.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { readPlainFile } from '../files/index.ts';
 import {
   findRecord,
   isUnused,
@@ -73,7 +74,7 @@ export function listSegments(folder: string): SegmentList {
 function addSegment(list: SegmentList, name: string, path: string): void {
   let bytes: Buffer;
   try {
-    bytes = readFileSync(path);
+    bytes = readPlainFile(path);
   } catch (error) {
     list.unreadable.push({ name, sizeBytes: 0, error: error as Error });
     return;

@@ -1,6 +1,6 @@
 /** Whether a file may take the place of the installed version: signed by a key that it knows, and fit for this box. */
-import { existsSync, readFileSync, statfsSync } from 'node:fs';
-import { packagePath } from '../files/index.ts';
+import { existsSync, statfsSync } from 'node:fs';
+import { packagePath, readPlainFile } from '../files/index.ts';
 import { type DebPackage, describePackage, PackageError, whyNot } from './deb-package.ts';
 import { verifyPackage } from './signature.ts';
 
@@ -26,7 +26,9 @@ export async function judgePackage(
   path: string,
   { version, keyFiles }: InstalledVersion,
 ): Promise<DebPackage> {
-  const trusted = keyFiles.filter((file) => existsSync(file)).map((file) => readFileSync(file, 'utf8'));
+  const trusted = keyFiles
+    .filter((file) => existsSync(file))
+    .map((file) => readPlainFile(file).toString('utf8'));
   if (trusted.join('').trim() === '')
     throw new PackageError(
       'unknown_key',

@@ -4,7 +4,7 @@
  * ends with the process, however that ends. Who holds it stands in a text file beside, for people only: neither its
  * absence nor a process id that somebody else has by now means anything.
  */
-import { accessSync, constants, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
@@ -12,7 +12,7 @@ import { messageOf, UnrecoverableError } from '../../lib/errors.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import type { Clock } from '../clock/index.ts';
-import { makePrivateFolder, requireUsableFile } from '../files/index.ts';
+import { makePrivateFolder, readPlainFile, removeFile, requireUsableFile } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
 import { isDamage } from './damage.ts';
 
@@ -83,6 +83,7 @@ export function tryLockFolder({
   const sentence = `process ${process.pid} on host ${hostname()}, running since ${formatTimestamp(clock.wallMs())}`;
   const tell = (text: string): void => {
     try {
+      removeFile(holderFile);
       writeFileSync(holderFile, `${text}\n`, { mode: 0o600 });
     } catch (error) {
       log.warn('who holds the data folder could not be noted', { path: holderFile, error });
@@ -133,9 +134,9 @@ function lockedMessage(dataDir: string): string {
 
 function holderOf(dataDir: string): string {
   try {
-    return readFileSync(join(dataDir, HOLDER_FILE), 'utf8').trim() || 'an unknown process';
-  } catch (error) {
-    if (error instanceof Error && 'code' in error) return 'an unknown process';
-    throw error;
+    return readPlainFile(join(dataDir, HOLDER_FILE)).toString('utf8').trim() || 'an unknown process';
+  } catch {
+    // Whatever keeps it from being read: it is for people only.
+    return 'an unknown process';
   }
 }

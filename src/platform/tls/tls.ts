@@ -7,12 +7,12 @@
  *
  * An operator's own certificate replaces `web.pem` only: devices trust our authority and nothing else.
  */
-import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { messageOf } from '../../lib/errors.ts';
 import type { Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import { Authority, type AuthorityOptions } from './authority.ts';
+import { readPlainFile } from '../files/index.ts';
 import { parseKeyFile } from './key-files.ts';
 import type { ClientCertificate, KeyAndCertificate } from './model.ts';
 
@@ -136,7 +136,7 @@ export class Tls {
 function readOperator(files: { certificatePath: string; privateKeyPath: string }): KeyAndCertificate {
   const [certificate, key] = [files.certificatePath, files.privateKeyPath].map((path) => {
     try {
-      return readFileSync(path, 'utf8');
+      return readPlainFile(path).toString('utf8');
     } catch (error) {
       throw new Error(`the operator's certificate cannot be read: ${messageOf(error)}`, { cause: error });
     }
