@@ -2,11 +2,15 @@
  * From environment and configuration file to one frozen `Config`. All faults are found in one pass, so a
  * person corrects them in one go. The environment wins over the file.
  */
-import { readFileSync } from 'node:fs';
 import { parse as parseYaml, YAMLParseError } from 'yaml';
+import { readPlainFile } from '../files/index.ts';
 import { type Option, OPTIONS, type OptionValue } from './options.ts';
+import { isAnyAddress } from '../../lib/address.ts';
 import { messageOf } from '../../lib/errors.ts';
+import { nearNameHint } from '../../lib/near-name.ts';
 import { yamlFault } from '../../lib/yaml-fault.ts';
+
+const SHOWN_LENGTH = 100;
 
 type Table = (typeof OPTIONS)[number];
 type Widen<T> = T extends { type: 'integer' }
@@ -42,7 +46,7 @@ interface ConfigSource {
 /** @throws ConfigError naming every fault: which option, what was wrong, what is allowed. */
 export function loadConfig(source: ConfigSource): Config {
   const faults: string[] = [];
-  const fromFile = source.file === undefined ? {} : readConfigFile(source.file, faults);
+  const fromFile = source.file ? readConfigFile(source.file, faults) : {};
   const config: Record<string, OptionValue | undefined> = {};
   for (const option of OPTIONS as readonly Option[]) {
     const variable = environmentName(option);
@@ -53,15 +57,34 @@ export function loadConfig(source: ConfigSource): Config {
   }
   for (const name of Object.keys(fromFile))
     if (!OPTIONS.some((option) => option.name === name))
-      faults.push(`${source.file}: ${name}: unknown option`);
+      faults.push(`${source.file}: ${name}: unknown option${nearNameHint(plainName(name), NAMES)}`);
   for (const name of Object.keys(source.environment))
-    if (isUnknownVariable(name)) faults.push(`${name}: unknown option`);
+    if (isUnknownVariable(name)) faults.push(`${name}: unknown option${nearNameHint(name, VARIABLES)}`);
   if ((config['tlsCertificate'] === undefined) !== (config['tlsPrivateKey'] === undefined))
     faults.push('tls_certificate and tls_private_key: one is of no use without the other');
   if (config['http'] === false && config['https'] === false)
     faults.push('http and https: with both off nobody else reaches the gateway');
+  faults.push(...sharedPorts(config));
   if (faults.length > 0) throw new ConfigError(faults);
   return Object.freeze(config) as unknown as Config;
+}
+
+/** Two listeners cannot have one port where their addresses meet. */
+function sharedPorts(config: Record<string, OptionValue | undefined>): string[] {
+  const listeners = [
+    { name: 'http_port', port: config['httpPort'], host: config['httpHost'] },
+    { name: 'https_port', port: config['https'] ? config['httpsPort'] : 0, host: config['httpHost'] },
+    { name: 'mqtt_port', port: config['mqttPort'], host: config['mqttHost'] },
+    { name: 'mqtts_port', port: config['mqtts'] ? config['mqttsPort'] : 0, host: config['mqttHost'] },
+  ];
+  const meet = (one: unknown, other: unknown): boolean =>
+    one === other || isAnyAddress(String(one)) || isAnyAddress(String(other));
+  return listeners.flatMap((one, index) =>
+    listeners
+      .slice(index + 1)
+      .filter(({ port, host }) => port && port === one.port && meet(host, one.host))
+      .map(({ name, port }) => `${one.name} and ${name}: both are ${port}, each needs a port of its own`),
+  );
 }
 
 /** Options as a Markdown table; README holds exactly this. */
@@ -79,16 +102,24 @@ function environmentName(option: Option): string {
   return `GATEWAY_${option.name.toUpperCase()}`;
 }
 
+const NAMES = OPTIONS.map(({ name }) => name);
+const VARIABLES = OPTIONS.map(environmentName);
+
+/** A name in the file as one writes it who has seen the variable. */
+function plainName(name: string): string {
+  return name.toLowerCase().replace(/^gateway_/, '');
+}
+
 /** `GATEWAY_CONFIG_FILE` names the file itself and is read by the entry point. */
 function isUnknownVariable(name: string): boolean {
   if (!name.startsWith('GATEWAY_') || name === 'GATEWAY_CONFIG_FILE') return false;
-  return !(OPTIONS as readonly Option[]).some((option) => environmentName(option) === name);
+  return !VARIABLES.includes(name);
 }
 
 function readConfigFile(file: string, faults: string[]): Record<string, unknown> {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = new TextDecoder('utf-8', { fatal: true }).decode(readPlainFile(file));
   } catch (error) {
     faults.push(`${file}: ${messageOf(error)}`);
     return {};
@@ -114,8 +145,7 @@ function readConfigFile(file: string, faults: string[]): Record<string, unknown>
 function judge(option: Option, given: unknown, where: string, faults: string[]): OptionValue | undefined {
   if (given === undefined || given === null) return option.default ?? undefined;
   const refuse = (): undefined => {
-    const shown = option.secret ? '(secret)' : JSON.stringify(given);
-    faults.push(`${where}: ${shown} is not allowed, must be ${allowed(option)}`);
+    faults.push(`${where}: ${shown(option, given)} is not allowed, must be ${allowed(option)}`);
     return undefined;
   };
   switch (option.type) {
@@ -132,10 +162,18 @@ function judge(option: Option, given: unknown, where: string, faults: string[]):
     case 'string': {
       if (typeof given !== 'string' || given === '') return refuse();
       const fault = option.check?.(given);
-      if (fault !== undefined) faults.push(`${where}: ${JSON.stringify(given)} ${fault}`);
+      if (fault !== undefined) faults.push(`${where}: ${shown(option, given)} ${fault}`);
       return given;
     }
   }
+}
+
+/** A value in a message, short; what has members is no value of any option. */
+function shown(option: Option, given: unknown): string {
+  if (option.secret) return '(secret)';
+  if (typeof given === 'object') return Array.isArray(given) ? '[…]' : '{…}';
+  const text = JSON.stringify(given);
+  return text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…"` : text;
 }
 
 function allowed(option: Option): string {

@@ -2,6 +2,7 @@
  * Every option of the gateway: one table, from which the environment, the configuration file, the checks
  * and README's section are made.
  */
+import { isIP } from 'node:net';
 import { LIMITS } from '../../lib/limits.ts';
 import { normalizedName, storedNameProblem } from '../../lib/text.ts';
 import { canonicalTimeZone } from '../../lib/time-zone.ts';
@@ -26,14 +27,50 @@ export interface Option {
   purpose: string;
 }
 
+const SAMPLE_DAYS_MAX = 36_500;
 const SERIAL_PORT = '[A-Za-z0-9_-]{1,64}=/[^,:=]+(:\\d{2,7}(:[5-8][NEO][12])?)?';
 const MDNS_NAME = /^[a-z0-9]([a-z0-9-]{0,28}[a-z0-9])?$/i;
 const SERIAL_PORTS = new RegExp(`^${SERIAL_PORT}(,${SERIAL_PORT})*$`);
 
 const port = { type: 'integer', unit: 'TCP port', min: 0, max: 65_535 } as const;
 
-const bracketFault = (host: string): string | undefined =>
-  /[[\]]/.test(host) ? 'must be without brackets' : undefined;
+const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?$/i;
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@A-Z]+$/;
+
+function hostFault(host: string): string | undefined {
+  if (/[[\]]/.test(host)) return 'must be without brackets';
+  if (isIP(host) !== 0 || (HOST_NAME.test(host) && !/^[\d.]+$/.test(host))) return undefined;
+  return 'must be a name such as box.local or an address such as 10.0.0.7, without http:// and port';
+}
+
+/** What is pasted where the name of a file belongs shall not be told to anybody. */
+const pathFault = (path: string): string | undefined =>
+  // oxlint-disable-next-line no-control-regex
+  /[\u0000-\u001f]/.test(path) ? 'must be the path of a file, not what the file holds' : undefined;
+
+function originsFault(value: string): string | undefined {
+  const wrong = value.split(',').find((origin) => origin.trim() !== '*' && !ORIGIN.test(origin.trim()));
+  if (wrong === undefined) return undefined;
+  return 'must be * or a list such as https://app.example,http://10.0.0.7:3000, in lower case and without a path';
+}
+
+function sampleDaysFault(value: string): string | undefined {
+  const pairs = value.split(',').map((pair) => /^\s*([^,=]+?)\s*=(\d{1,5})$/.exec(pair));
+  const areUsable = pairs.every((pair) => Number(pair?.[2]) >= 1 && Number(pair?.[2]) <= SAMPLE_DAYS_MAX);
+  if (!areUsable)
+    return `must be a list such as noise_level=30,wind_direction=60, of 1 to ${SAMPLE_DAYS_MAX} days each`;
+  return repeatedFault(pairs.map((pair) => pair?.[1]));
+}
+
+function serialPortsFault(value: string): string | undefined {
+  if (!SERIAL_PORTS.test(value)) return 'must be a list such as rs485=/dev/ttyUSB0:9600:8N1,rs232=/dev/ttyS0';
+  return repeatedFault(value.split(',').map((port) => port.split('=')[0]));
+}
+
+function repeatedFault(names: readonly (string | undefined)[]): string | undefined {
+  const repeated = names.find((name, index) => names.indexOf(name) !== index);
+  return repeated === undefined ? undefined : `has ${repeated} more than once`;
+}
 
 export const OPTIONS = [
   {
@@ -46,7 +83,7 @@ export const OPTIONS = [
     name: 'http_host',
     type: 'string',
     default: '0.0.0.0',
-    check: bracketFault,
+    check: hostFault,
     purpose:
       'Address on which the HTTP API listens; `::` is all of IPv6 and IPv4, 127.0.0.1 keeps it for this machine and a proxy on it.',
   },
@@ -69,6 +106,8 @@ export const OPTIONS = [
     name: 'tls_certificate',
     type: 'string',
     default: null,
+    check: pathFault,
+    secret: true,
     purpose:
       'PEM file of a certificate with its chain for HTTPS, in place of one made here; read again when it changes.',
   },
@@ -76,6 +115,8 @@ export const OPTIONS = [
     name: 'tls_private_key',
     type: 'string',
     default: null,
+    check: pathFault,
+    secret: true,
     purpose: 'PEM file of the private key of tls_certificate, without a password.',
   },
   {
@@ -100,7 +141,7 @@ export const OPTIONS = [
     name: 'mqtt_host',
     type: 'string',
     default: '0.0.0.0',
-    check: bracketFault,
+    check: hostFault,
     purpose: 'Address on which the MQTT broker listens; `::` is all of IPv6 and IPv4.',
   },
   { name: 'mqtt_port', ...port, default: 1_883, purpose: 'Port of plain MQTT; 0 picks a free one.' },
@@ -138,6 +179,7 @@ export const OPTIONS = [
     name: 'public_host',
     type: 'string',
     default: null,
+    check: hostFault,
     purpose: 'Name or address given to devices in connection configurations; else the host of the request.',
   },
   {
@@ -175,6 +217,8 @@ export const OPTIONS = [
     name: 'provision_file',
     type: 'string',
     default: null,
+    check: pathFault,
+    secret: true,
     purpose:
       'YAML file of what the first start makes: site, users, blueprints, targets, devices, rules, notifications (docs/fleet.md).',
   },
@@ -209,10 +253,7 @@ export const OPTIONS = [
     name: 'serial_ports',
     type: 'string',
     default: null,
-    check: (value) =>
-      SERIAL_PORTS.test(value)
-        ? undefined
-        : 'must be a list such as rs485=/dev/ttyUSB0:9600:8N1,rs232=/dev/ttyS0',
+    check: serialPortsFault,
     purpose:
       'Serial ports of the built-in module: name=device file, with speed and form behind colons, separated by commas.',
   },
@@ -238,10 +279,7 @@ export const OPTIONS = [
     name: 'telemetry_sample_days_of',
     type: 'string',
     default: null,
-    check: (value) =>
-      /^[^,=]+=\d{1,5}(,[^,=]+=\d{1,5})*$/.test(value)
-        ? undefined
-        : 'must be a list such as noise_level=30,wind_direction=60',
+    check: sampleDaysFault,
     purpose: 'Other days for single attributes, as attribute=days separated by commas.',
   },
   {
@@ -286,6 +324,7 @@ export const OPTIONS = [
     name: 'cors_origins',
     type: 'string',
     default: null,
+    check: originsFault,
     purpose: 'Origins that browsers may call the API from, separated by commas; `*` for any.',
   },
   {

@@ -46,7 +46,7 @@ describe('a configuration is refused', () => {
       'GATEWAY_ANONYMOUS_ROLE: "OWNER" is not allowed, must be NONE, READONLY',
       `${file}: log_level: 3 is not allowed, must be debug, info, warn, error`,
       `${file}: site_zone: unknown option`,
-      'GATEWAY_HTP_PORT: unknown option',
+      'GATEWAY_HTP_PORT: unknown option, did you mean "GATEWAY_HTTP_PORT"?',
     ]);
   });
 

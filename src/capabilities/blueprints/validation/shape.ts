@@ -2,6 +2,7 @@
  * The form of authored objects as data: which fields, which kind of value, which are needed. Wording of the
  * problems: docs/interface/blueprints.md#problems. Old specs (`device/1.0`) ignore unknown fields and nulls.
  */
+import { nearNameHint } from '../../../lib/near-name.ts';
 import type { YamlMap, YamlValue } from '../source/yaml.ts';
 import type { Problems } from './problems.ts';
 
@@ -49,7 +50,7 @@ export function checkObject<Context extends Scope>(
         here,
         removed?.names.includes(name)
           ? `not supported in ${removed.spec}`
-          : `unknown field${hint(name, Object.keys(fields))}`,
+          : `unknown field${nearNameHint(name, Object.keys(fields))}`,
       );
   }
   for (const [name, field] of Object.entries(fields))
@@ -99,32 +100,6 @@ export const namedObjects =
 
 function join(path: string, key: string): string {
   return path === '' ? key : `${path}.${key}`;
-}
-
-/** `, did you mean "unit"?` when a known name is at most two edits away. */
-function hint(name: string, known: readonly string[]): string {
-  let best: string | undefined;
-  let bestDistance = 3;
-  for (const candidate of known) {
-    const distance = editDistance(name, candidate, bestDistance);
-    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
-  }
-  return best === undefined ? '' : `, did you mean "${best}"?`;
-}
-
-/** Insertions, deletions and replacements from one text to the other; `limit` when there are as many or more. */
-function editDistance(from: string, to: string, limit: number): number {
-  if (Math.abs(from.length - to.length) >= limit) return limit;
-  let previous = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= from.length; row++) {
-    const current = [row];
-    for (let column = 1; column <= to.length; column++) {
-      const replaced = (previous[column - 1] ?? 0) + (from[row - 1] === to[column - 1] ? 0 : 1);
-      current.push(Math.min(replaced, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
-    }
-    previous = current;
-  }
-  return Math.min(previous[to.length] ?? limit, limit);
 }
 
 /** What a value is, for a message. */
