@@ -1,5 +1,6 @@
 /** Starting on a box where something is wrong: what ends the program says so, what need not does not. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import {
   closeSync,
   cpSync,
@@ -9,7 +10,9 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -128,6 +131,71 @@ describe('the gateway does not start', () => {
     assert.match(stdout, /The data folder .*data cannot be used by user \d+ \((ENOTDIR|EEXIST)/);
     assert.doesNotMatch(stdout, /"stack"/);
   });
+});
+
+/** Something else in the place of a file. */
+const OBSTACLES: [kind: string, put: (path: string) => void][] = [
+  ['named pipe', (path) => void execFileSync('mkfifo', [path])],
+  ['device', (path) => symlinkSync('/dev/zero', path)],
+  ['folder', (path) => mkdirSync(path)],
+];
+const putInPlace = (path: string, put: (path: string) => void): void => {
+  rmSync(path, { force: true });
+  put(path);
+};
+
+describe('something else in the place of a file', () => {
+  for (const [kind, put] of OBSTACLES) {
+    test(`ends the start where nothing goes without it: ${kind}`, async (t) => {
+      const home = await usedHome(t);
+      for (const name of ['gateway.lock', 'state.db']) {
+        const path = join(dataDirOf(home), name);
+        const aside = `${path}.aside`;
+        renameSync(path, aside);
+        put(path);
+        const { code, stdout } = await runToEnd(home);
+        assert.deepEqual(
+          [code, stdout.includes(`${path} is a ${kind} where a file is expected`)],
+          [78, true],
+        );
+        rmSync(path, { recursive: true });
+        renameSync(aside, path);
+      }
+      const file = join(home.folder, 'gateway.yml');
+      put(file);
+      const { code, stderr } = await runToEnd(home, { GATEWAY_CONFIG_FILE: file });
+      assert.deepEqual([code, stderr.includes(`${file} is a ${kind} where a file is expected`)], [78, true]);
+    });
+
+    test(`is named and waited for nowhere else: ${kind}`, async (t) => {
+      const home = await usedHome(t);
+      const { folder } = home;
+      const data = dataDirOf(home);
+      const named = [
+        'history.db',
+        'proven-time.json',
+        'tls/web.pem',
+        'tls/devices.pem',
+        'backups/authority.pem',
+      ]
+        .map((name) => join(data, name))
+        .concat(join(data, 'state-recovery.json'));
+      const unnamed = ['gateway.lock.holder', 'start.reserve', 'telemetry-journal/companion', 'claim-code'];
+      const [siteFile, certificate] = [join(folder, 'site.yml'), join(folder, 'own.crt')];
+      for (const path of [...named, ...unnamed.map((name) => join(data, name)), siteFile, certificate])
+        putInPlace(path, put);
+      const { gateway } = await startHealthy(t, home, {
+        GATEWAY_PROVISION_FILE: siteFile,
+        GATEWAY_TLS_CERTIFICATE: certificate,
+        GATEWAY_TLS_PRIVATE_KEY: certificate,
+      });
+      // Made beside the work of a gateway that is ready.
+      await until(() => readFileSync(home.logFile, 'utf8').includes('history.db is a'));
+      assert.equal((await gateway.end('SIGTERM')).code, 0);
+      const log = readFileSync(home.logFile, 'utf8');
+      for (const path of [...named, certificate]) assert.ok(log.includes(`${path} is a ${kind}`), path);
+    });
+  }
 });
 
 describe('the gateway starts', () => {

@@ -8,6 +8,7 @@ export {
   readPlainFile,
   readPrivateFile,
   removeFile,
+  requireNoObstacle,
   requireUsableFile,
   syncBeside,
   syncFile,

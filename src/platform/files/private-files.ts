@@ -3,6 +3,7 @@ import {
   accessSync,
   closeSync,
   constants,
+  existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -45,7 +46,7 @@ export function writePrivateFile(path: string, text: string): void {
  * writes to it, and some devices never end. @throws Error naming the path and what stands there
  */
 export function readPlainFile(path: string): Buffer {
-  requireFile(path, statSync(path));
+  requireNoObstacle(path);
   return readFileSync(path);
 }
 
@@ -56,9 +57,10 @@ const KINDS: [name: string, is: (found: Stats) => boolean][] = [
   ['device', (found) => found.isCharacterDevice() || found.isBlockDevice()],
 ];
 
-/** @throws Error when something else than a file stands there */
-function requireFile(path: string, found: Stats): void {
-  const [kind] = KINDS.find(([, is]) => is(found)) ?? [];
+/** Does nothing for a file, and where there is nothing. @throws Error naming the path and what stands there */
+export function requireNoObstacle(path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  const kind = found && KINDS.find(([, is]) => is(found))?.[0];
   if (kind !== undefined) throw new Error(`${path} is a ${kind} where a file is expected`);
 }
 
@@ -88,10 +90,9 @@ function isFolder(path: string): boolean {
  * else is in its place or it belongs to another user
  */
 export function requireUsableFile(path: string): void {
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (!found) return;
+  if (!existsSync(path)) return;
   try {
-    requireFile(path, found);
+    requireNoObstacle(path);
     accessSync(path, constants.R_OK | constants.W_OK);
   } catch (cause) {
     // A disk that is read-only or fails may be well at the next try.

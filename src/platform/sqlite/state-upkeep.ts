@@ -237,8 +237,9 @@ async function keepStartReserve(
   const path = join(dataDir, RESERVE_FILE);
   if (statSync(path, { throwIfNoEntry: false })?.size === sizeBytes) return;
   try {
+    rmSync(path, { force: true });
     // Not zeros: a file system may leave them out.
-    await writeFile(path, Buffer.alloc(sizeBytes, 'reserve '), { mode: 0o600 });
+    await writeFile(path, Buffer.alloc(sizeBytes, 'reserve '), { flag: 'wx', mode: 0o600 });
   } catch (error) {
     onFailed(error);
     try {
