@@ -51,7 +51,9 @@ class Writer {
       return exports.lua_tointegerx(this.#state, index, 0).toString();
     const value = exports.lua_tonumberx(this.#state, index, 0);
     if (!Number.isFinite(value)) throw new LuaError('a number that is not finite cannot be written as JSON');
-    return String(value);
+    // JavaScript writes no more digits than tell two floats apart, and fills up with zeros.
+    const isLarge = Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) <= 2 ** 63;
+    return String(isLarge ? BigInt(value) : value);
   }
 
   #text(index: number): string {

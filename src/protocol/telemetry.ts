@@ -64,7 +64,7 @@ export function measurementTime(
 
 /** Why a value was dropped, with a sentence for the device's log. */
 export interface Rejection {
-  reason: 'wrong_type' | 'not_in_enum' | 'too_large' | 'not_exact' | 'schema_mismatch';
+  reason: 'wrong_type' | 'not_in_enum' | 'too_large' | 'schema_mismatch';
   message: string;
 }
 
@@ -115,23 +115,21 @@ function checkFloat(raw: unknown): number | Rejection {
 }
 
 /**
- * Numbers beyond 2^53 that JSON.parse made are already rounded: an inexact value is not stored. The decoder
- * of device messages gives them as `bigint` (see `parseExactJson`).
+ * A float without a fraction is an integer. Beyond 2^53 a `number` was written as a float (`1e18`) and counts as what
+ * that float holds: integer literals of that size come as `bigint` (see `parseExactJson`).
  */
 function checkInteger(raw: unknown): number | bigint | Rejection {
-  if (typeof raw === 'bigint') {
-    if (raw < INT64_MIN || raw > INT64_MAX)
-      return reject('too_large', 'The integer does not fit into 64 bits.');
-    const small = Number(raw);
-    return Number.isSafeInteger(small) ? small : raw;
-  }
-  if (typeof raw !== 'number') return wrongType('integer', raw);
   // Adding zero turns -0 into 0: an integer has one zero.
-  if (Number.isSafeInteger(raw)) return raw + 0;
-  if (!Number.isFinite(raw)) return NOT_FINITE;
-  return Number.isInteger(raw)
-    ? reject('not_exact', 'The integer is beyond 2^53 and was rounded on its way.')
-    : wrongType('integer', raw);
+  if (Number.isSafeInteger(raw)) return (raw as number) + 0;
+  if (typeof raw === 'number') {
+    if (!Number.isFinite(raw)) return NOT_FINITE;
+    if (!Number.isInteger(raw)) return wrongType('integer', raw);
+  } else if (typeof raw !== 'bigint') return wrongType('integer', raw);
+  const exact = BigInt(raw);
+  if (exact < INT64_MIN || exact > INT64_MAX)
+    return reject('too_large', 'The integer does not fit into 64 bits.');
+  const small = Number(exact);
+  return Number.isSafeInteger(small) ? small : exact;
 }
 
 function checkStrings(type: 'array_of_strings' | 'alerts', raw: unknown): readonly string[] | Rejection {

@@ -81,6 +81,22 @@ describe('the border between Lua and its host', () => {
     assert.deepEqual(printed, [`false\tthe JSON text is nested deeper than ${LIMITS.lua.jsonDepth} levels`]);
   });
 
+  test('writes a float without a fraction with the digits that it has, as far as integers go', async () => {
+    const { run, border } = echoScript();
+    const written: [lua: string, text: string][] = [
+      ['5.0', '5'],
+      ['-0.0', '0'],
+      ['1e18', '1000000000000000000'],
+      ['2.0^60', '1152921504606846976'],
+      ['-2.0^63', '-9223372036854775808'],
+      ['1e300', '1e+300'],
+      ['0.1', '0.1'],
+    ];
+    assert.equal(await run(`echo{${written.map(([lua]) => lua).join(', ')}}`), undefined);
+    const [seen] = border.seen;
+    assert.equal(seen instanceof LuaJson && seen.text, `[${written.map(([, text]) => text).join(',')}]`);
+  });
+
   test('hands nothing over that is no value', async () => {
     const { run, printed } = echoScript();
     const failure = await run(

@@ -87,7 +87,7 @@ function hasType(type: AttributeType, value: unknown): boolean {
     case 'boolean':
       return typeof value === type;
     case 'integer':
-      return Number.isInteger(value);
+      return Number.isInteger(value) && !isBeyondInt64(value as number);
     case 'float':
       return typeof value === 'number' && Number.isFinite(value);
     case 'array_of_strings':
@@ -104,9 +104,15 @@ function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   if (typeof value !== 'number') return typeof value;
-  // What JSON writes as 1e400.
-  if (!Number.isFinite(value)) return 'a number too large';
+  // What JSON writes as 1e400, or no integer of a device holds.
+  if (!Number.isFinite(value) || (Number.isInteger(value) && isBeyondInt64(value)))
+    return 'a number too large';
   return Number.isInteger(value) ? 'integer' : 'float';
+}
+
+/** The largest integer comes as 2^63, which is the float next to it. */
+function isBeyondInt64(value: number): boolean {
+  return Math.abs(value) > 2 ** 63;
 }
 
 function isEmptyTable(value: unknown): boolean {

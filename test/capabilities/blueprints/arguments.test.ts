@@ -65,6 +65,12 @@ describe('arguments', () => {
       'Argument "count" must be integer, got float.',
     ],
     [
+      'an integer beyond 64 bits',
+      { limit: 1, count: 1e19 },
+      'count',
+      'Argument "count" must be integer, got a number too large.',
+    ],
+    [
       'a value outside the enum',
       { limit: 1, mode: 'off' },
       'mode',

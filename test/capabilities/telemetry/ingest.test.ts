@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';
+import { decodeMessage } from '../../../src/protocol/device-message.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { acknowledged, attribute, manifestOf, startTelemetry, withoutPrototype } from './support.ts';
 
@@ -56,8 +57,11 @@ describe('taking telemetry in', () => {
     ['voltage', Number.NaN, 'wrong_type'],
     ['voltage', Number.POSITIVE_INFINITY, 'wrong_type'],
     ['cycles', 1.5, 'wrong_type'],
-    ['cycles', 2 ** 60, 'not_exact'],
     ['cycles', 2n ** 63n, 'too_large'],
+    ['cycles', -(2n ** 63n) - 1n, 'too_large'],
+    ['cycles', 2 ** 63, 'too_large'],
+    ['cycles', 1e300, 'too_large'],
+    ['cycles', Number.POSITIVE_INFINITY, 'wrong_type'],
     ['on', 1, 'wrong_type'],
     ['on', 'true', 'wrong_type'],
     ['mode', 5, 'wrong_type'],
@@ -111,6 +115,32 @@ describe('taking telemetry in', () => {
     ]);
     assert.deepEqual(rejected, []);
   });
+
+  const whole: [text: string, value: number | bigint][] = [
+    ['1.0', 1],
+    ['1e3', 1_000],
+    ['-0', 0],
+    ['-0.0', 0],
+    ['1e18', 10n ** 18n],
+    ['1.152921504606847e18', 2n ** 60n],
+    ['9007199254740993', 9_007_199_254_740_993n],
+    ['9223372036854775807', 2n ** 63n - 1n],
+    ['-9.223372036854775808e18', -(2n ** 63n)],
+  ];
+  for (const [text, value] of whole)
+    test(`takes the number ${text} for an integer`, async (t) => {
+      const bench = await startTelemetry(t);
+      const { devices, send, rejected } = bench;
+      const device = devices.add('battery', MANIFEST);
+      const limits = { keyLength: 10, depth: 2, values: 10 };
+      const options = { exact: true, mayBeEmpty: false };
+      await send(device, decodeMessage(Buffer.from(`{"cycles":${text}}`), limits, options).body ?? {});
+      assert.deepEqual(rejected, []);
+      const shown = () => bench.telemetry.latest(device, 'cycles')?.value;
+      assert.ok(Object.is(shown(), value));
+      await bench.restart();
+      assert.ok(Object.is(shown(), value));
+    });
 
   test('drops json that does not fit its schema', async (t) => {
     const { devices, send, telemetry, rejected } = await startTelemetry(t);
