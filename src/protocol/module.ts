@@ -74,6 +74,8 @@ const content = v.object({ hash, size: sizeBytes });
 const assignment = v.object({
   device_id: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),
   channel_id: identifier,
+  /** Another one starts the script again, also one of the same content. */
+  blueprint_id: v.optional(v.pipe(v.string(), v.maxLength(64))),
   /** The compiled Lua file. */
   script: content,
   /** What the runtime must know of the blueprint: `BlueprintFacts` as JSON. */

@@ -62,6 +62,8 @@ export interface DeviceEvents {
   device_updated: { device: Device; previous: Device };
   /** The blueprint, and with it the declared attributes and commands, is another one now. */
   blueprint_assigned: { device: Device; previousBlueprintId: string };
+  /** Somebody assigned the blueprint that the device has: nothing is another one, but its script begins anew. */
+  blueprint_assigned_again: { device: Device };
   device_deleted: { device: Device };
   /** Everything a message brought, known before or not; `null` stands for a property that was removed. */
   properties_received: { device: Device; values: Record<string, unknown>; receivedAtMs: EpochMs };

@@ -258,7 +258,10 @@ export class DeviceService {
     if (device.type === 'GATEWAY')
       throw invalidBlueprint("The gateway's own device keeps its built-in blueprint.");
     if (device.type === 'LUA') this.requireRunnable(blueprintId, device.communication.upstreamId);
-    if (blueprintId === device.blueprintId) return device;
+    if (blueprintId === device.blueprintId) {
+      this.events.emit('blueprint_assigned_again', { device });
+      return device;
+    }
     const assigned = this.#replace(device, { ...device, blueprintId }, () => {
       if (role !== undefined) this.#beforeHandover([device], role);
     });

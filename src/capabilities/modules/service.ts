@@ -105,6 +105,11 @@ export class Modules {
     this.#unsubscribe = [
       devices.events.on('device_created', owner, ({ device }) => this.#assignmentsChanged(device)),
       devices.events.on('blueprint_assigned', owner, ({ device }) => this.#assignmentsChanged(device)),
+      devices.events.on('blueprint_assigned_again', owner, ({ device }) => {
+        const module = this.#moduleOf(device);
+        const { channelId: channel_id } = device.communication;
+        if (module && channel_id !== undefined) this.#send(module, { type: 'restart', channel_id });
+      }),
       devices.events.on('device_deleted', owner, ({ device }) => {
         this.#statuses.delete(device.id);
         this.#greetings.delete(device.id);
@@ -150,14 +155,12 @@ export class Modules {
   /** One message of a module; resolves when what it stores is on disk. */
   handle({ device: module, body }: DeviceMessage): void {
     const decoded = decodeFromModule(body);
-    if ('problem' in decoded && decoded.problem !== undefined) {
-      this.#log.warnLimited(`message:${module.id}`, 60_000, 'message of a module dropped', {
+    if (decoded.problem !== undefined)
+      return this.#log.warnLimited(`message:${module.id}`, 60_000, 'message of a module dropped', {
         device_id: module.id,
         problem: decoded.problem,
       });
-      return;
-    }
-    const { message } = decoded as { message: FromModule };
+    const { message } = decoded;
     switch (message.type) {
       case 'hello':
         return this.#greet(module, message);
@@ -221,14 +224,12 @@ export class Modules {
   }
 
   #greet(module: Device, { version, offers, run }: Of<'hello'>): void {
-    if (version !== MODULE_PROTOCOL.version) {
-      this.#log.warnLimited(`version:${module.id}`, 3_600_000, 'module speaks another version', {
+    if (version !== MODULE_PROTOCOL.version)
+      return this.#log.warnLimited(`version:${module.id}`, 3_600_000, 'module speaks another version', {
         device_id: module.id,
         version,
         expected: MODULE_PROTOCOL.version,
       });
-      return;
-    }
     this.#tellGreeting(module, run, offers);
     this.#options.devices.setOffers(module.id, offersOfModule(offers));
     this.#scans.greeted(module, run);
@@ -259,7 +260,7 @@ export class Modules {
       const contents = this.#contents.ofBlueprint(device.blueprintId);
       const { channelId } = device.communication;
       return contents && channelId !== undefined
-        ? [{ device_id: device.id, channel_id: channelId, ...contents }]
+        ? [{ device_id: device.id, channel_id: channelId, blueprint_id: device.blueprintId, ...contents }]
         : [];
     });
     const time_zone = this.#options.site.get().timezone;
@@ -334,10 +335,7 @@ export class Modules {
     return answer;
   }
 
-  #answerStorage(
-    module: Device,
-    message: Of<'storage_read'> | Of<'storage_write'> | Of<'storage_remove'>,
-  ): void {
+  #answerStorage(module: Device, message: Of<'storage_read' | 'storage_write' | 'storage_remove'>): void {
     const { id, key, channel_id: channelId } = message;
     const device = this.#deviceAt(module, channelId);
     if (!device) return this.#fail(module, id, 'The device does not exist.');

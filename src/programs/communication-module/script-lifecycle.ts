@@ -68,8 +68,7 @@ export class ScriptLifecycle {
 
   /** Another assignment for the same channel. Its configuration follows when it is of another script. */
   assign(next: Assignment): void {
-    const { script, facts } = this.#assignment;
-    const isSame = next.script.hash === script.hash && next.facts.hash === facts.hash;
+    const isSame = isSameWork(this.#assignment, next);
     this.#assignment = next;
     if (isSame) return;
     this.#isAlone = false;
@@ -227,6 +226,13 @@ export class ScriptLifecycle {
         return onValues(event.id, event.values);
     }
   }
+}
+
+/** A gateway of before does not say the blueprint, and one that does brings nothing new by it. */
+function isSameWork(a: Assignment, b: Assignment): boolean {
+  const isSameBlueprint =
+    a.blueprint_id === undefined || b.blueprint_id === undefined || a.blueprint_id === b.blueprint_id;
+  return isSameBlueprint && a.script.hash === b.script.hash && a.facts.hash === b.facts.hash;
 }
 
 /** Groups that were written or have other values, as far as they exist now. */

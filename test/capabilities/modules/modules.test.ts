@@ -40,13 +40,14 @@ const HELLO: FromModule = { type: 'hello', version: 1, run: 'r1', offers: ['http
 describe('a communication module', () => {
   const gateway = useTestGateway();
   let module: PlayedModule;
+  let zip: Uint8Array;
   let blueprintId: string;
   let deviceId: string;
   let channelId: string;
 
   before(async () => {
     module = await provisionModule(gateway(), 'Board', 'V00000000000000000000000000000001');
-    const zip = await writeArchive(
+    zip = await writeArchive(
       new Map([
         ['manifest.yml', Buffer.from(MANIFEST)],
         ['main.lua', Buffer.from(SCRIPT)],
@@ -165,6 +166,28 @@ describe('a communication module', () => {
     assert.deepEqual(await gateway().ok('OWNER', 'GET', path), { configuration: { top: 8, name: 'a' } });
     assert.equal((await gateway().call('OWNER', 'PATCH', path, { set: { top: 5 } })).status, 200);
     await module.next('configuration');
+  });
+
+  test('is told to start a script again by each assignment of a blueprint, and by nothing else', async () => {
+    const path = `/v3/devices/${deviceId}`;
+    const assign = (id: string) =>
+      gateway().ok('OWNER', 'POST', `${path}/assign_blueprint`, { blueprint_id: id });
+    const uploaded = await gateway().ok('OWNER', 'POST', '/v3/blueprints/upload', zip);
+    module.messages.length = 0;
+    await gateway().ok('OWNER', 'PATCH', path, { name: 'Counter 2' });
+    await assign(String(uploaded['id']));
+    const [assignment] = (await module.next('assignments')).devices;
+    assert.equal(assignment?.blueprint_id, uploaded['id']);
+    await module.next('configuration');
+    assert.deepEqual(module.messages, []);
+    await assign(String(uploaded['id']));
+    assert.deepEqual(await module.next('restart'), { type: 'restart', channel_id: channelId });
+    await module.say(HELLO);
+    assert.deepEqual((await module.next('assignments')).devices, [assignment]);
+    await assign(blueprintId);
+    await module.next('assignments');
+    await module.next('configuration');
+    assert.deepEqual(module.messages, []);
   });
 
   test('brings a device ONLINE by its telemetry, and OFFLINE by a failed script', async () => {

@@ -33,9 +33,10 @@ function setUp() {
     [hashOf('b'), Buffer.from('another')],
     [hashOf('f'), FACTS],
   ]);
-  const assignment = (script: string): ScriptLifecycle['assignment'] => ({
+  const assignment = (script: string, blueprintId?: string): ScriptLifecycle['assignment'] => ({
     device_id: 'd',
     channel_id: 'c',
+    ...(blueprintId !== undefined && { blueprint_id: blueprintId }),
     script: { hash: hashOf(script), size: 6 },
     facts: { hash: hashOf('f'), size: FACTS.length },
   });
@@ -214,6 +215,26 @@ describe('a device on a module', () => {
     assert.equal(starts.length, 1);
     lifecycle.configure({ own: { y: 2 } }, []);
     assert.deepEqual(starts[1]?.groups, { own: { y: 2 } });
+  });
+
+  test('starts again once for another blueprint of the same content, and not for the same one told again', () => {
+    const { lifecycle, starts, assignment } = setUp();
+    lifecycle.configure({}, []);
+    const told: [string | undefined, number][] = [
+      // The gateway was updated to one that says it.
+      ['x', 1],
+      ['x', 1],
+      ['y', 2],
+      ['y', 2],
+      [undefined, 2],
+      ['y', 2],
+    ];
+    for (const [blueprintId, expected] of told) {
+      lifecycle.assign(assignment('a', blueprintId));
+      lifecycle.configure({}, []);
+      lifecycle.tryStart();
+      assert.equal(starts.length, expected);
+    }
   });
 
   test('cuts a reason that is longer than a status may carry', () => {
