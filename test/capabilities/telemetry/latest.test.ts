@@ -72,6 +72,42 @@ describe('the latest values', () => {
     });
   });
 
+  test('are none of those that only the blueprint before would have taken', async (t) => {
+    const { devices, send, telemetry } = await startTelemetry(t);
+    const json = (type: string) => attribute('json', { json_schema: { type } });
+    const before = manifestOf({
+      mode: attribute('string', { enum: ['auto', 'off'] }),
+      step: attribute('integer'),
+      count: attribute('integer'),
+      plan: json('object'),
+    });
+    const after = manifestOf({
+      mode: attribute('string', { enum: ['auto', 'on'] }),
+      step: attribute('integer', { enum: [1, 2] }),
+      count: attribute('float'),
+      plan: json('array'),
+    });
+    const device = devices.add('heater', before);
+    const now = () => {
+      const answers = telemetry.latestOfDevice(device, ['mode', 'step', 'count', 'plan'], 30_000, 'READONLY');
+      return [...answers.values()].map((answer) => {
+        if ('warning' in answer) assert.equal(answer.warning, 'No value within the relevance interval.');
+        return 'value' in answer ? answer.value : undefined;
+      });
+    };
+    await send(device, { mode: 'off', step: 3, count: 7, plan: { a: 1 } });
+    assert.deepEqual(now(), ['off', 3, 7, { a: 1 }]);
+    devices.assign(device, after);
+    assert.deepEqual(now(), [undefined, undefined, undefined, undefined]);
+    for (const name of ['mode', 'step', 'count', 'plan'])
+      assert.equal(telemetry.latest(device, name), undefined, name);
+    await send(device, { mode: 'on', step: 2 });
+    assert.deepEqual(now(), ['on', 2, undefined, undefined]);
+    // Nothing was lost: the blueprint before finds what it left.
+    devices.assign(device, before);
+    assert.deepEqual(now(), [undefined, 2, 7, { a: 1 }]);
+  });
+
   test('are a warning when too old, not declared, not for the role, or of no device', async (t) => {
     const { ofDevice, send, device, telemetry } = await started(t);
     await send(device, { timestamp: NOW_S - 31, voltage: 1, secret: 5 });

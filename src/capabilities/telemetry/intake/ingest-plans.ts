@@ -1,9 +1,23 @@
 /** What a device's manifest declares, prepared for the hot path. */
-import type { CompiledAttribute, CompiledManifest, ValueDeclaration } from '../../blueprints/index.ts';
+import {
+  checkDeviceValue,
+  type CompiledAttribute,
+  type CompiledManifest,
+  type ValueDeclaration,
+} from '../../blueprints/index.ts';
 import type { MonotonicMs } from '../../../lib/time.ts';
 import type { Device, Devices } from '../../devices/index.ts';
-import { ALERT_DETAILS_KEY, ALERTS_KEY, type TelemetryType } from '../../../protocol/telemetry.ts';
+import {
+  ALERT_DETAILS_KEY,
+  ALERTS_KEY,
+  notInEnum,
+  type Rejection,
+  schemaMismatch,
+  type TelemetryType,
+  type TelemetryValue,
+} from '../../../protocol/telemetry.ts';
 import type { Shape } from '../codec/batch.ts';
+import type { LatestValue } from './latest-value.ts';
 import type { SeriesRegistry, SeriesState } from './series-registry.ts';
 
 export interface AttributePlan {
@@ -15,6 +29,8 @@ export interface AttributePlan {
   readonly declaration: ValueDeclaration | undefined;
   /** Undefined until the first value arrives. */
   state: SeriesState | undefined;
+  /** The newest value from before this manifest, when this one would not take it. */
+  readonly unfit: TelemetryValue | undefined;
 }
 
 export interface DevicePlan {
@@ -62,13 +78,14 @@ function createPlan(device: Device, manifest: CompiledManifest, registry: Series
   const attributes = new Map<string, AttributePlan>();
   const declared: AttributePlan[] = [];
   const add = (attribute: string, type: TelemetryType, definition?: CompiledAttribute): void => {
-    const plan = {
-      attribute,
-      type,
+    const judging = {
       allowed: definition?.enum && new Set<unknown>(definition.enum),
       declaration: definition && STRUCTURED.has(type) ? definition : undefined,
-      state: registry.find(device.id, attribute, type),
     };
+    const state = registry.find(device.id, attribute, type);
+    const value = state?.latest?.value;
+    const unfit = value !== undefined && mismatchOf(judging, value) ? value : undefined;
+    const plan = { attribute, type, ...judging, state, unfit };
     declared.push(plan);
     attributes.set(attribute, plan);
   };
@@ -89,6 +106,22 @@ function createPlan(device: Device, manifest: CompiledManifest, registry: Series
     shapes: [],
     heardAtMs: undefined,
   };
+}
+
+/** Why a value of the declared type is not taken. */
+export function mismatchOf(
+  { declaration, allowed }: Pick<AttributePlan, 'declaration' | 'allowed'>,
+  value: TelemetryValue,
+): Rejection | undefined {
+  const problem = declaration && checkDeviceValue(declaration, value).problem;
+  if (problem !== undefined) return schemaMismatch(`The value ${problem}.`);
+  return allowed && !allowed.has(value) ? notInEnum(value) : undefined;
+}
+
+/** The newest value, unless it fitted only the manifest before: then it counts as one that never came. */
+export function latestOf({ state, unfit }: AttributePlan): LatestValue | undefined {
+  const latest = state?.latest;
+  return latest?.value === unfit ? undefined : latest;
 }
 
 /** The declared attribute that a name or an alias means; `alerts` belongs to every device. */

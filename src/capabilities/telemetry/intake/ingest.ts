@@ -13,14 +13,12 @@ import {
   checkValue,
   isRejection,
   measurementTime,
-  notInEnum,
-  schemaMismatch,
   type TelemetryValue,
   TIMESTAMP_KEY,
 } from '../../../protocol/telemetry.ts';
 import type { BatchWriter, SeriesCoding, Shape } from '../codec/batch.ts';
 import { type Arrival, arrivalNow, LatestValue } from './latest-value.ts';
-import type { AttributePlan, DevicePlan, IngestPlans } from './ingest-plans.ts';
+import { type AttributePlan, type DevicePlan, type IngestPlans, mismatchOf } from './ingest-plans.ts';
 import type { Rejections } from './rejections.ts';
 import type { SeriesRegistry, SeriesState } from './series-registry.ts';
 import { type StoredValue, toStored } from '../codec/series.ts';
@@ -243,22 +241,10 @@ export class Ingest {
 
   #acceptedValue(device: Device, plan: AttributePlan, raw: unknown): TelemetryValue | undefined {
     const value = checkValue(plan.type, plan.declaration ? ofDeclaredKind(plan.declaration, raw) : raw);
-    if (typeof value === 'object' && isRejection(value)) {
-      this.#rejections.report(device, plan.attribute, value.reason, value.message);
-      return undefined;
-    }
-    const mismatch = plan.declaration && checkDeviceValue(plan.declaration, value).problem;
-    if (mismatch !== undefined) {
-      const { reason, message } = schemaMismatch(`The value ${mismatch}.`);
-      this.#rejections.report(device, plan.attribute, reason, message);
-      return undefined;
-    }
-    if (plan.allowed && !plan.allowed.has(value)) {
-      const { reason, message } = notInEnum(value);
-      this.#rejections.report(device, plan.attribute, reason, message);
-      return undefined;
-    }
-    return value;
+    const rejection = isRejection(value) ? value : mismatchOf(plan, value);
+    if (!rejection) return value as TelemetryValue;
+    this.#rejections.report(device, plan.attribute, rejection.reason, rejection.message);
+    return undefined;
   }
 
   #store(plan: DevicePlan, timestampS: EpochS): number {

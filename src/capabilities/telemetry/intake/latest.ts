@@ -6,7 +6,7 @@ import type { CompiledManifest } from '../../blueprints/index.ts';
 import type { Device, Devices } from '../../devices/index.ts';
 import { ALERTS_KEY } from '../../../protocol/telemetry.ts';
 import type { ToldAlerts } from './events.ts';
-import { declaredAttribute, type DevicePlan, type IngestPlans } from './ingest-plans.ts';
+import { declaredAttribute, type DevicePlan, type IngestPlans, latestOf } from './ingest-plans.ts';
 import type { Latest } from '../codec/series.ts';
 
 export type LatestAnswer = Latest | { warning: string };
@@ -73,7 +73,8 @@ export class LatestValues {
 
   /** The newest value however old, and its age, for rules; infinite when nobody can tell. */
   value(device: Device, attribute: string): (Latest & { ageMs: DurationMs }) | undefined {
-    const latest = this.#plans.of(device).attributes.get(attribute)?.state?.latest;
+    const plan = this.#plans.of(device).attributes.get(attribute);
+    const latest = plan && latestOf(plan);
     if (!latest) return undefined;
     const { timestampS, value } = latest;
     return { timestampS, value, ageMs: latest.ageMs(this.#clock.monotonicMs()) };
@@ -119,7 +120,7 @@ function answerOf(
 ): LatestAnswer {
   const wanted = declaredAttribute(plan, attribute);
   if (!wanted || !mayRead(plan.manifest, wanted.attribute, role)) return { warning: ATTRIBUTE_UNKNOWN };
-  const latest = wanted.state?.latest;
+  const latest = latestOf(wanted);
   if (!latest || latest.ageMs(nowMs) > relevanceMs) return { warning: NOT_RELEVANT };
   return { timestampS: latest.timestampS, value: latest.value };
 }
