@@ -140,8 +140,8 @@ describe('lists', () => {
     const { ask, bench, device } = await start(t);
     const insert = bench.state.prepare(`
       INSERT INTO execution (id, device_id, state, ephemeral, created_at_ms, requested_name, manifest_name,
-                             arguments, origin)
-      VALUES (?, ?, 'SUCCESS', 0, ?, 'ping', 'ping', '{}', '{}')`);
+                             arguments, origin, read_role)
+      VALUES (?, ?, 'SUCCESS', 0, ?, 'ping', 'ping', '{}', '{}', 'READONLY')`);
     bench.state.transaction(() => {
       for (let i = 0; i < 1_234; i++) insert.run(`id-${i}`, device.id, Math.floor(i / 10));
     });

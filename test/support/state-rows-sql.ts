@@ -16,7 +16,7 @@ export const STATE_ROWS_SQL = `
   INSERT INTO device_certificate SELECT 'ab', '01', 'HW', id, 1 FROM device WHERE slug = 'battery';
   INSERT INTO device_storage SELECT id, 'key', x'01' FROM device WHERE slug = 'battery';
   INSERT INTO execution SELECT 7, 'run', id, 'SUCCESS', 0, 1, 'go', 'go', '{}',
-    '{"kind":"user","id":"user","name":"Ida"}', 1 FROM device WHERE slug = 'battery';
+    '{"kind":"user","id":"user","name":"Ida"}', 1, 'USER' FROM device WHERE slug = 'battery';
   INSERT INTO execution_response VALUES (7, 1, 'SUCCEEDED', '{}', 1);
   INSERT INTO rule VALUES (1, 'rule', 'night', 1, 'V3', 1000, 1, 1, 'return true');
   INSERT INTO energy_source SELECT 1, 'battery', id, 'power', 0, NULL, NULL, NULL FROM device WHERE slug = 'battery';

@@ -45,6 +45,8 @@ export interface Execution {
   /** The newest response that took part in the state; a response after the end stands in the log only. */
   readonly response?: CommandResponse;
   readonly origin: Principal['origin'];
+  /** Role that may see it, as the blueprint said when it was made; null: not known, so nobody's. */
+  readonly readRole: Role | null;
 }
 
 /** Who asks: decides what is allowed and is recorded with the execution. */
@@ -217,6 +219,8 @@ export interface ExecutionFilter {
   deviceIds?: readonly string[] | undefined;
   /** `deviceId/manifestName` that the caller must not see. */
   hidden: readonly string[];
+  /** `readRole` of those that the caller must not see. */
+  hiddenRoles: readonly Role[];
   retention: Retention;
   createdFromMs?: EpochMs | undefined;
   createdBeforeMs?: EpochMs | undefined;

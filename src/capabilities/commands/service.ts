@@ -8,7 +8,7 @@
 import { randomUUID } from 'node:crypto';
 import { errorOfProblems, gatewayError, unavailable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
-import { type Role, roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
+import { type Role, roleIncludes, roleOfAccessLevel, ROLES } from '../../lib/role.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import { type Clock, within } from '../../platform/clock/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
@@ -53,7 +53,7 @@ export interface Running {
   current(): Execution;
 }
 
-export interface ListQuery extends Omit<ExecutionFilter, 'hidden'> {
+export interface ListQuery extends Omit<ExecutionFilter, 'hidden' | 'hiddenRoles'> {
   descending: boolean;
   limit: number;
   offset: number;
@@ -111,9 +111,8 @@ function createParts(options: CommandsOptions): Parts {
 }
 
 export function createCommands(given: CommandsOptions) {
-  const log = given.log.child({ component: 'commands' });
-  const options = { ...given, log };
-  const { commits, metrics, devices, connectivity } = options;
+  const options = { ...given, log: given.log.child({ component: 'commands' }) };
+  const { commits, metrics, devices, connectivity, log } = options;
   const parts = createParts(options);
   const { store, buffer, inFlight, limits } = parts;
   const retention = createRetention({ ...options, store, limits });
@@ -149,10 +148,11 @@ export function createCommands(given: CommandsOptions) {
     /** One execution of a page; undefined when it was deleted meanwhile. */
     find: (executionId: string) => store.get(executionId),
     /** True when the role may see the execution. */
-    maySee: (device: Device, execution: Execution, role: Role) => maySee(devices, device, execution, role),
+    maySee: (device: Device, execution: Execution, role: Role) =>
+      readLevels(devices, device, execution).every((level) => mayAccess(role, level)),
     /** The ids of one page and the number of all matches; what the role must not see is left out of both. */
     list: (query: ListQuery, role: Role) => {
-      const filter = { ...query, hidden: hiddenFrom(devices, role, query.deviceIds) };
+      const filter = { ...query, ...hiddenFrom(devices, role, query.deviceIds) };
       return {
         ids: query.limit === 0 ? [] : store.pageIds(filter, query.descending, query.limit, query.offset),
         totalCount: store.count(filter),
@@ -160,7 +160,7 @@ export function createCommands(given: CommandsOptions) {
     },
     /** Ends what an earlier run left unfinished, and begins to delete what is too old. */
     start: async () => {
-      endUnfinished(parts);
+      settleEarlier(parts);
       try {
         await commits.flush();
       } catch (error) {
@@ -201,6 +201,7 @@ async function execute(
     createdAtMs: options.clock.wallMs(),
     request: { name: request.name, manifestName, arguments: maskSensitive(command, checked) },
     origin: caller.origin,
+    readRole: requiredRole(readAccessLevel(command)),
   };
   recordNew(parts, execution);
   const live = inFlight.watch(execution);
@@ -351,28 +352,47 @@ function getVisible({ store, options }: Parts, device: Device, executionId: stri
   const execution = store.get(executionId);
   if (!execution || execution.deviceId !== device.id)
     throw gatewayError('not_found', 'execution_not_found', 'The device has no execution of this id.');
-  const found = findCommand(options.devices.manifest(device), execution.request.manifestName);
-  if (found) requireAccess(readAccessLevel(found.command), role);
+  for (const level of readLevels(options.devices, device, execution)) requireAccess(level, role);
   return execution;
 }
 
-function maySee(devices: Devices, device: Device, { request }: Execution, role: Role): boolean {
+/** What the blueprint said when it was made, and what that of now says if it has the command. */
+function readLevels(devices: Devices, device: Device, { request, readRole }: Execution): string[] {
   const found = findCommand(devices.manifest(device), request.manifestName);
-  return !found || mayAccess(role, readAccessLevel(found.command));
+  return [readRole ?? 'SYSTEM', ...(found ? [readAccessLevel(found.command)] : [])];
 }
 
-/** `deviceId/manifestName` of commands whose executions the role must not see. */
-function hiddenFrom(devices: Devices, role: Role, deviceIds: readonly string[] | undefined): string[] {
+/** What of a list the role must not see. */
+function hiddenFrom(devices: Devices, role: Role, deviceIds: readonly string[] | undefined) {
   const asked = deviceIds ? deviceIds.flatMap((id) => devices.get(id) ?? []) : devices.all();
-  return asked.flatMap((device) =>
+  const hidden = asked.flatMap((device) =>
     guardedCommands(devices.manifest(device))
       .filter(([, accessLevel]) => !mayAccess(role, accessLevel))
       .map(([name]) => `${device.id}/${name}`),
   );
+  return { hidden, hiddenRoles: ROLES.filter((needed) => !roleIncludes(role, needed)) };
+}
+
+/** Of an earlier version that did not keep who may see an execution, or damaged: what nobody can tell is the installer's. */
+function judgeEarlier({ store, options }: Parts): void {
+  const { database, devices, log } = options;
+  try {
+    database.transaction(() =>
+      store.judge(({ deviceId, manifestName }) => {
+        const device = devices.get(deviceId);
+        const found = device && findCommand(devices.manifest(device), manifestName);
+        return found ? requiredRole(readAccessLevel(found.command)) : 'INSTALLER';
+      }),
+    );
+  } catch (error) {
+    log.warn('who may see executions of an earlier version is found out with the next start', { error });
+  }
 }
 
 /** A request of an earlier run is never sent again, and its answer can only be late. */
-function endUnfinished({ store, inFlight, buffer }: Parts): void {
+function settleEarlier(parts: Parts): void {
+  judgeEarlier(parts);
+  const { store, inFlight, buffer } = parts;
   const unfinished = store.unfinishedIds().flatMap((id) => store.get(id) ?? []);
   for (const execution of unfinished) inFlight.apply(inFlight.watch(execution), 'restart');
   if (unfinished.length > 0) buffer.storeSoon();

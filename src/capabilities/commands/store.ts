@@ -1,6 +1,7 @@
 /** Rows of executions and of their responses. */
 import { and, asc, count, desc, eq, gte, lt, not, or, type SQL, sql } from 'drizzle-orm';
 import { unionAll } from 'drizzle-orm/sqlite-core';
+import type { Role } from '../../lib/role.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
 import {
@@ -47,6 +48,8 @@ const { executionNumber, sequence, payload, receivedAtMs } = executionResponse;
 const isIt = given(id);
 const isUnfinished = sql`${state} IN ('NEW', 'IN_PROGRESS')`;
 const isFinished = not(isUnfinished);
+/** As the index says. */
+const isGuarded = sql.raw(`read_role IS NOT 'READONLY'`);
 // A placeholder in a condition takes what SQLite stores: 0 or 1.
 const isKind = given(ephemeral);
 /** A column of JSON as it is handed on. */
@@ -84,6 +87,14 @@ function createWriter(orm: Orm) {
     .where(isIt)
     .prepare();
   const remove = orm.delete(execution).where(isIt).prepare();
+  const isUnjudged = sql`${isGuarded} AND ${execution.readRole} IS NULL`;
+  const { manifestName } = execution;
+  const unjudged = orm.selectDistinct({ deviceId, manifestName }).from(execution).where(isUnjudged).prepare();
+  const judge = orm
+    .update(execution)
+    .set({ readRole: sql`${sql.placeholder('readRole')}` })
+    .where(and(isUnjudged, given(deviceId), given(manifestName)))
+    .prepare();
 
   return {
     /** The response of a new execution is not written: it has none. */
@@ -96,6 +107,10 @@ function createWriter(orm: Orm) {
       if (executionState !== undefined) follow.run({ id: executionId, state: executionState });
     },
     remove: (wanted: string): void => void remove.run({ id: wanted }),
+    /** Decides who may see the executions of which that is not known. */
+    judge(roleOf: (command: { deviceId: string; manifestName: string }) => Role): void {
+      for (const command of unjudged.all()) judge.run({ ...command, readRole: roleOf(command) });
+    },
   };
 }
 
@@ -163,7 +178,7 @@ function createCleaner(orm: Orm) {
 }
 
 function createReader(orm: Orm) {
-  const { requestedName, manifestName, origin } = execution;
+  const { requestedName, manifestName, origin, readRole } = execution;
   const values = writable(execution.arguments);
   const response = { state: executionResponse.state, payload: writable(payload), receivedAtMs };
   const get = orm
@@ -175,6 +190,7 @@ function createReader(orm: Orm) {
       createdAtMs,
       request: { name: requestedName, manifestName, arguments: values },
       origin,
+      readRole,
       response,
     })
     .from(execution)
@@ -300,7 +316,7 @@ function createListReader(orm: Orm) {
 
 /** Lists travel as JSON, so that the statement's shape does not depend on their length. */
 function parametersOf(filter: ExecutionFilter): Record<string, unknown> {
-  const { deviceIds, createdFromMs, createdBeforeMs, states, names, hidden } = filter;
+  const { deviceIds, createdFromMs, createdBeforeMs, states, names, hidden, hiddenRoles } = filter;
   return {
     ...(deviceIds?.length === 1 && { deviceId: deviceIds[0] }),
     ...(deviceIds && deviceIds.length !== 1 && { deviceIds: JSON.stringify(deviceIds) }),
@@ -309,6 +325,7 @@ function parametersOf(filter: ExecutionFilter): Record<string, unknown> {
     ...(states && { states: JSON.stringify(states) }),
     ...(names && { names: JSON.stringify(names) }),
     ...(hidden.length > 0 && { hidden: JSON.stringify(hidden) }),
+    ...(hiddenRoles.length > 0 && { hiddenRoles: JSON.stringify(hiddenRoles) }),
   };
 }
 
@@ -325,6 +342,8 @@ function conditionsOf(filter: ExecutionFilter): (SQL | undefined)[] {
     states: sql`+${state} IN ${listed('states')}`,
     names: or(sql`${requestedName} IN ${listed('names')}`, sql`${manifestName} IN ${listed('names')}`),
     hidden: sql`${deviceId} || '/' || ${manifestName} NOT IN ${listed('hidden')}`,
+    // By id, which every walk has at hand, so that counting needs no row.
+    hiddenRoles: sql`${id} NOT IN (SELECT id FROM ${execution} WHERE ${isGuarded} AND coalesce(read_role, 'SYSTEM') IN ${listed('hiddenRoles')})`,
   };
   return Object.keys(parametersOf(filter)).map((name) => conditions[name]);
 }

@@ -1,6 +1,7 @@
 /** Tables of state.db that hold command executions and what devices answered. */
 import { sql } from 'drizzle-orm';
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { ROLES } from '../../lib/role.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import { rowRules } from '../../platform/sqlite/index.ts';
 import { RESPONSE_STATES } from '../../protocol/command.ts';
@@ -24,6 +25,8 @@ export const execution = sqliteTable('execution', {
   origin: text('origin', { mode: 'json' }).$type<Execution['origin']>().notNull(),
   /** The newest response that took part in the state; later ones stand in the log only. */
   responseSequence: integer('response_sequence'),
+  /** Role that may see it, as its blueprint said then; NULL: not known, so nobody's. */
+  readRole: text('read_role', { enum: ROLES }),
 });
 
 export const executionResponse = sqliteTable(
@@ -46,7 +49,7 @@ export const commandRows = [
     checks: {
       origin: sql`${originKind} AND json_type(${execution.origin}, '$.id') = 'text' AND json_type(${execution.origin}, '$.name') = 'text'`,
     },
-    repairs: { responseSequence: { responseSequence: sql`NULL` } },
+    repairs: { responseSequence: { responseSequence: sql`NULL` }, readRole: { readRole: sql`NULL` } },
   }),
   rowRules({ table: executionResponse }),
 ];

@@ -252,6 +252,7 @@ describe('a command that is sent', () => {
       createdAtMs: Date.UTC(2026, 2, 1, 8),
       request: { name: 'ping', manifestName: 'ping', arguments: {} },
       origin: ORIGIN,
+      readRole: 'READONLY',
     };
     assert.deepEqual(before, [{ ...created, state: 'NEW' }]);
     await bench.clock.advance(100);

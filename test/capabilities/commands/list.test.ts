@@ -57,6 +57,53 @@ describe('what a role must not see', () => {
     assert.equal(bench.commands.get(second, made.audit, 'INSTALLER').id, made.audit);
   });
 
+  test('stays hidden when another blueprint does not know the command, or lets more people see it', async (t) => {
+    const { bench, second, made } = await filled(t);
+    const manifest = bench.devices.manifest(second);
+    const { audit, ...others } = manifest.commands;
+    assert.ok(audit);
+    const open = { ...audit, read_access_level: 'readonly' };
+    for (const commands of [others, { ...others, audit: open }]) {
+      bench.assignManifest(second, { ...manifest, commands });
+      const execution = bench.stored({ id: made.audit }) ?? assert.fail();
+      for (const [role, isSeen] of [
+        ['OWNER', false],
+        ['INSTALLER', true],
+      ] as const) {
+        const { ids } = bench.commands.list({ ...DEFAULTS, deviceIds: [second.id] }, role);
+        assert.deepEqual(ids, isSeen ? [made.other, made.audit] : [made.other], role);
+        assert.equal(bench.commands.maySee(second, execution, role), isSeen, role);
+        const get = () => bench.commands.get(second, made.audit, role);
+        if (isSeen) get();
+        else assert.throws(get, (error) => (error as GatewayError).code === 'insufficient_role');
+      }
+    }
+  });
+
+  test('is what another blueprint guards, too', async (t) => {
+    const { bench, second, made } = await filled(t);
+    const manifest = bench.devices.manifest(second);
+    const { ping, ...others } = manifest.commands;
+    assert.ok(ping);
+    const commands = { ...others, ping: { ...ping, read_access_level: 'owner' } };
+    bench.assignManifest(second, { ...manifest, commands });
+    assert.deepEqual(bench.commands.list({ ...DEFAULTS, deviceIds: [second.id] }, 'USER').ids, []);
+    assert.throws(() => bench.commands.get(second, made.other, 'USER'));
+  });
+
+  test('is found out at the start for executions of a version that did not keep it', async (t) => {
+    const { bench, first, second, made } = await filled(t);
+    bench.state.prepare('UPDATE execution SET read_role = NULL').run();
+    // Nobody knows any more what it was, so it is not for everybody.
+    bench.assignManifest(first, { ...bench.devices.manifest(first), commands: {} });
+    assert.equal(bench.commands.list(DEFAULTS, 'INSTALLER').totalCount, 0);
+    const commands = await bench.restart();
+    assert.deepEqual(commands.list(DEFAULTS, 'READONLY').ids, [made.other]);
+    assert.equal(commands.list(DEFAULTS, 'OWNER').totalCount, 1);
+    assert.equal(commands.list(DEFAULTS, 'INSTALLER').totalCount, 4);
+    assert.equal(commands.get(second, made.audit, 'INSTALLER').readRole, 'INSTALLER');
+  });
+
   test('includes executions of another device and ids that never were', async (t) => {
     const { bench, second, made } = await filled(t);
     for (const id of [made.alias, 'nothing', '']) {
