@@ -183,10 +183,11 @@ describe('a scan of a serial line', () => {
   });
 
   test('ends at its time limit', async () => {
-    const { run, device } = setUp();
+    const { scans, order, device, clock, summary } = setUp();
     device.onWrite = undefined;
-    const lines = await run({ first_unit: 0, last_unit: 255, timeout_ms: 5_000 });
-    assert.equal(lines.at(-1), 'end time_limit');
+    scans.start(order({ first_unit: 0, last_unit: 255, timeout_ms: 5_000 }));
+    for (let tookMs = 0; tookMs <= FIELD.scanMs + 10_000; tookMs += 1_000) await clock.advance(1_000);
+    assert.equal(summary().at(-1), 'end time_limit');
   });
 });
 
