@@ -23,7 +23,8 @@ export function writeNumber(out: ByteWriter, value: number, decimals: number): n
   // Large ones have no room for all of them.
   const most = Math.abs(value) < LARGE ? DECIMALS_MAX : 1;
   if (most !== decimals && isShort(value, most)) return writeScaled(out, value, most);
-  if (Number.isFinite(value)) writeAscii(out, String(value));
+  // As `String` writes it, which would keep each number and its text in a cache until the next large collection.
+  if (Number.isFinite(value)) writeAscii(out, JSON.stringify(value));
   return DECIMALS_MAX;
 }
 
