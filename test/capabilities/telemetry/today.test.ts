@@ -203,6 +203,15 @@ describe('the day before, in its block', () => {
     assert.equal(engine.engine.status().damaged, 0);
   });
 
+  test('is found where a chart saw before that there was none', async (t) => {
+    const { engine, wishes } = started(t);
+    write(engine, 10, 1_777);
+    check(engine, wishes, 31, DAY_S);
+    await maintain(engine, 1);
+    write(engine, 1_777, 2_300);
+    check(engine, wishes, 31, DAY_S);
+  });
+
   test('shows corrections that came after it was over, sealed and compacted or not', async (t) => {
     const { engine, wishes } = started(t);
     write(engine, 0, 2_000);

@@ -33,16 +33,28 @@ export function createBlockStore(database: Database) {
   };
 }
 
-/** The same store; tells whose blocks are written or removed, before they are. */
+/**
+ * The same store; tells whose blocks are written or removed, before they are. To find that a day has none reads blocks
+ * around it from end to end, because their keys stand in them; whoever looks at today asks again and again.
+ */
 export function watchBlocks(
   store: BlockStore,
   watchers: readonly { changed: (seriesId: number) => void }[],
 ): BlockStore {
+  /** A day of each series that has none. */
+  const without = new Map<number, number>();
   const changes = (seriesId: number): void => {
+    without.delete(seriesId);
     for (const watcher of watchers) watcher.changed(seriesId);
   };
   return {
     ...store,
+    hasBlock: (seriesId, day) => {
+      if (without.get(seriesId) === day) return false;
+      const isFound = store.hasBlock(seriesId, day);
+      if (!isFound) without.set(seriesId, day);
+      return isFound;
+    },
     putBlock: (seriesId, ...rest) => {
       changes(seriesId);
       store.putBlock(seriesId, ...rest);

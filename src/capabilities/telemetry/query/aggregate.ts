@@ -9,11 +9,17 @@ import type { PlannedColumn } from './query-plan.ts';
 export class Points {
   count = 0;
   /** Start of the bucket, Unix seconds. */
-  starts = new Uint32Array(POINTS_LEAST);
+  starts: Uint32Array;
   /** The value, while all of them are numbers. */
-  #numbers = new Float64Array(POINTS_LEAST);
+  #numbers: Float64Array;
   /** All values, once one of them is something else. */
   #values: StoredValue[] | undefined;
+
+  /** With room for so many; for more it is made. */
+  constructor(capacity: number) {
+    this.starts = new Uint32Array(capacity);
+    this.#numbers = new Float64Array(capacity);
+  }
 
   /** Empties. */
   clear(): void {
@@ -59,9 +65,6 @@ export class Points {
     this.#numbers.set(numbers);
   }
 }
-
-/** M: a day of quarters of an hour. */
-const POINTS_LEAST = 128;
 
 /** Collects samples in order of time and emits a point whenever a bucket is complete. */
 export class Aggregator {

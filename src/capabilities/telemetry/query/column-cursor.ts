@@ -150,7 +150,7 @@ function createEdgedBuckets(
       const startS = edges[edge++] ?? plan.toS;
       const fromS = Math.max(startS, plan.fromS);
       const toS = Math.min(edges[edge] ?? plan.toS, plan.toS);
-      const points = new Points();
+      const points = new Points(1);
       // All of it is one bucket.
       const aggregator = new Aggregator(ALL_IN_ONE.granularityS, column.aggregation, points);
       source.visit(seriesId, fromS, toS, ALL_IN_ONE.granularityS, {
@@ -178,7 +178,10 @@ function createBuckets(
   source: SampleSource,
 ): Buckets {
   const { granularityS, toS } = plan;
-  const points = new Points();
+  // Whole buckets, whole days where buckets are small, and never more buckets than may wait.
+  const ahead = Math.max(BUCKETS_AHEAD_LEAST, Math.floor(BUCKETS_AHEAD / plan.columns.length));
+  const sliceS = Math.max(granularityS, Math.min(DAY_S, ahead * granularityS));
+  const points = new Points(Math.ceil(Math.max(1, Math.min(sliceS, toS - plan.fromS)) / granularityS) + 1);
   const aggregator = new Aggregator(granularityS, column.aggregation, points);
   const visitor: Visitor = {
     samples: (samples, from, to) => {
@@ -190,9 +193,6 @@ function createBuckets(
       aggregator.addCells(cells, from, to);
     },
   };
-  // Whole buckets, whole days where buckets are small, and never more buckets than may wait.
-  const ahead = Math.max(BUCKETS_AHEAD_LEAST, Math.floor(BUCKETS_AHEAD / plan.columns.length));
-  const sliceS = Math.max(granularityS, Math.min(DAY_S, ahead * granularityS));
   let position = 0;
   let readToS = plan.fromS;
   let isFinished = false;
