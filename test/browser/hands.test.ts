@@ -167,6 +167,22 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     assert.equal(new Set(rows).size, rows.length, rows.join());
   });
 
+  test('no two lines of a chart look the same, however many there are', async () => {
+    const { page } = opened();
+    const names = ['pv_total_power', 'battery_soc', 'grid_total_power', 'load_total_power', 'battery_power'];
+    const more = ['battery_voltage', 'battery_current', 'battery_temperature'];
+    await visit(
+      page,
+      `#/history/hour/${[...names, ...more].map((name) => `${device.id}.${name}`).join('~')}`,
+    );
+    const signs = (await page.evaluate(
+      `[...document.querySelectorAll('.u-legend .u-series:not(.edge) .u-marker')].map(({ style }) => style.border)`,
+    )) as string[];
+    const drawn = signs.filter((sign) => sign !== '');
+    assert.ok(drawn.length > 6, drawn.join());
+    assert.equal(new Set(drawn).size, drawn.length, drawn.join());
+  });
+
   test('of the values of a device those are drawn that have changed', async (t) => {
     const page = await openAnother(t, opened(), {
       prepare: (one) =>

@@ -27,6 +27,7 @@ export interface LineLabel {
 
 const COLORS = 6;
 const DASH_PX = [5, 5];
+const DOTS_PX = [1.5, 3];
 const colorOf = ({ colorIndex }: LineLabel): string => color(`--line-${(colorIndex % COLORS) + 1}`);
 
 function color(name: string): string {
@@ -133,6 +134,7 @@ function optionsOf(latest: () => ChartProps, widthPx: number): uPlot.Options {
       },
       ...labels.flatMap((line) => seriesOf(line, colorOf(line))),
     ],
+    legend: { markers: { dash: (_, index) => signOf(labels[Math.floor((index - 1) / LINES_OF_EACH)]) } },
     bands: labels.map((line, index) => ({
       series: [3 * index + 2, 3 * index + 3],
       fill: `${colorOf(line)}2e`,
@@ -189,8 +191,20 @@ function scaleOf(unit: string): uPlot.Scale {
   };
 }
 
+/** Of more lines than colours the later ones are dotted, so that no two look the same. */
+const isDotted = ({ colorIndex }: LineLabel): boolean => colorIndex >= COLORS;
+
+function signOf(line: LineLabel | undefined): 'solid' | 'dotted' | 'dashed' {
+  if (line?.isBefore === true) return 'dashed';
+  return line && isDotted(line) ? 'dotted' : 'solid';
+}
+
 /** The mean, and what was most and least, which have no line and no place in the legend. */
-function seriesOf({ label, unit, isStepped, isBefore = false }: LineLabel, stroke: string): uPlot.Series[] {
+const LINES_OF_EACH = 3;
+
+function seriesOf(line: LineLabel, stroke: string): uPlot.Series[] {
+  const { label, unit, isStepped } = line;
+  const sign = signOf(line);
   const common = { scale: `unit ${unit}`, spanGaps: false } as const;
   const edge: uPlot.Series = { ...common, label: '', class: 'edge', points: { show: false } };
   return [
@@ -199,7 +213,7 @@ function seriesOf({ label, unit, isStepped, isBefore = false }: LineLabel, strok
       label,
       stroke,
       width: 1.5,
-      ...(isBefore && { dash: DASH_PX }),
+      ...(sign !== 'solid' && { dash: sign === 'dashed' ? DASH_PX : DOTS_PX }),
       ...(isStepped && { paths: uPlot.paths.stepped?.({ align: 1 }) }),
       value: (_, value) => (value === null || value === undefined ? '–' : `${numberText(value)} ${unit}`),
     },
