@@ -37,6 +37,21 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.waitForURL(/#\/devices\/battery-2\/settings$/);
     await page.getByRole('heading', { name: 'Battery in the hall' }).waitFor();
 
+    // The page has heard of the name that somebody else gave it before the own one is stored.
+    await gateway.ok('OWNER', 'PATCH', '/v3/devices/battery-2', { slug: 'battery-3' });
+    const other = await gateway.provision('Other');
+    await other.connect();
+    await page.locator('.tabs a[href="#/devices/battery-3/logs"]').waitFor();
+    await page.fill('[name=name]', 'Battery of the hall');
+    await page.press('[name=name]', 'Enter');
+    await page.waitForURL(/#\/devices\/battery-3\/settings$/);
+    await page.getByRole('heading', { name: 'Battery of the hall' }).waitFor();
+    await gateway.ok('OWNER', 'PATCH', '/v3/devices/battery-3', {
+      slug: 'battery-2',
+      name: 'Battery in the hall',
+    });
+    await gateway.ok('OWNER', 'DELETE', `/v3/devices/${other.id}`);
+
     const { notification_channel: channel } = (await gateway.ok(
       'OWNER',
       'POST',

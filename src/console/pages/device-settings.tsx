@@ -5,7 +5,7 @@ import { changesOf } from '../changes.ts';
 import { loadDevices, type LiveDevice } from '../live.ts';
 import { BlueprintChoice } from '../parts/blueprint-choice.tsx';
 import { Connection } from '../parts/connection.tsx';
-import { go } from '../route.ts';
+import { go, route } from '../route.ts';
 import { may } from '../session.ts';
 import { AskButton, Card, Field, Form, InputField, Notice, Select, useAction } from '../ui.tsx';
 import { Fact } from '../ui/page-pieces.tsx';
@@ -38,8 +38,9 @@ function NameCard({ live: { device }, onChanged }: { live: LiveDevice; onChanged
     const changes = changesOf(theirs, beside(theirs));
     const { name, slug } = namesOf((await call<{ device: Device }>('PATCH', address, changes)).device);
     take({ name, slug });
-    // Somebody else may have given it another one, too.
-    if (slug === device.slug) onChanged();
+    // Somebody else may have given it another one, and this page may have heard of it before.
+    const [, shown] = route.value;
+    if (shown === slug || shown === device.id) onChanged();
     else go(`#/devices/${encodeURIComponent(slug)}/settings`);
   });
   return (
@@ -146,7 +147,9 @@ function FactsCard({ live: { device } }: { live: LiveDevice }) {
         <Fact name={say.devices.id}>
           <code>{device.id}</code>
         </Fact>
-        <Fact name={say.everywhere.connection}>{communication?.type}</Fact>
+        <Fact name={say.everywhere.connection}>
+          {communication && say.devices.reachedBy[communication.type]}
+        </Fact>
         {communication?.hardware_id !== undefined && (
           <Fact name={say.everywhere.hardwareId}>
             <code>{communication.hardware_id}</code>

@@ -40,8 +40,8 @@ export const devices: Words['devices'] = {
   reset: 'Zurücksetzen',
   resetAsking: 'Auf Vorgaben zurücksetzen …',
   logNothing: 'Was das Gerät protokolliert, erscheint hier, sobald es eintrifft.',
-  slug: 'Kurzname',
-  slugHint: 'Der kurze Name des Geräts in Adressen und Regeln.',
+  slug: 'Kurzname (Slug)',
+  slugHint: 'Unter ihm nennen Adressen und Regeln das Gerät.',
   blueprintNow: (name) => `Jetzt: ${name}`,
   assign: 'Zuweisen',
   assigned: 'Zugewiesen.',
@@ -132,5 +132,13 @@ export const devices: Words['devices'] = {
   unitsAsked: (asked, all, found) =>
     `${asked} von ${all} Adressen gefragt, ${found === 0 ? 'keine antwortet' : `${found} gefunden`}.`,
   fromSeverityUp: { info: 'Ab Hinweis', warning: 'Ab Warnung' },
+  reachedBy: {
+    MQTT_V1_PLAINTEXT: 'MQTT, Benutzername und Passwort',
+    MQTT_V1_TLS: 'MQTT über TLS, Zertifikat',
+    MQTT_V1_LOCALHOST: 'innerhalb des Gateways',
+    UCM_LUA: 'ein Lua-Skript seines Moduls',
+    UCM_EMBEDDED: 'sein Modul',
+    LINK: 'ein anderes Gerät',
+  },
   responseState: { STARTED: 'Begonnen', IN_PROGRESS: 'Läuft', SUCCEEDED: 'Gelungen', ERROR: 'Fehler' },
 };

@@ -39,8 +39,8 @@ export const devices = {
   reset: 'Reset',
   resetAsking: 'Reset to defaults…',
   logNothing: 'What the device logs appears here as it arrives.',
-  slug: 'Slug',
-  slugHint: "The device's short name in addresses and rules.",
+  slug: 'Short name (slug)',
+  slugHint: 'By it addresses and rules name the device.',
   blueprintNow: (name: string) => `Now: ${name}`,
   assign: 'Assign',
   assigned: 'Assigned.',
@@ -130,5 +130,13 @@ export const devices = {
   unitsAsked: (asked: number, all: number, found: number) =>
     `${asked} of ${all} units asked, ${found === 0 ? 'none answers' : `${found} found`}.`,
   fromSeverityUp: { info: 'From info up', warning: 'From warning up' },
+  reachedBy: {
+    MQTT_V1_PLAINTEXT: 'MQTT, user name and password',
+    MQTT_V1_TLS: 'MQTT over TLS, certificate',
+    MQTT_V1_LOCALHOST: 'inside the gateway',
+    UCM_LUA: 'a Lua script of its module',
+    UCM_EMBEDDED: 'its module',
+    LINK: 'another device',
+  },
   responseState: { STARTED: 'Started', IN_PROGRESS: 'In progress', SUCCEEDED: 'Succeeded', ERROR: 'Error' },
 };
