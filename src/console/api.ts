@@ -153,6 +153,9 @@ export async function callForFile(
   return { name, content: await whole(response.blob(), effect) };
 }
 
+/** No answer takes longer; a line that loses a question without being lost itself leaves nobody waiting for ever. */
+const ANSWER_MAX_MS = 60_000;
+
 /** Ends what is asked from now on. */
 let asking = new AbortController();
 /** End what was asked before the line was lost. */
@@ -169,6 +172,13 @@ export function noteLineBack(): void {
   for (const one of unanswered.splice(0)) one.abort();
 }
 
+/** Until the line was lost, or too long. */
+function untilGivenUp(): AbortSignal {
+  const tooLong = new AbortController();
+  setTimeout(() => tooLong.abort(), ANSWER_MAX_MS);
+  return AbortSignal.any([asking.signal, tooLong.signal]);
+}
+
 interface Question {
   body: unknown;
   accept?: string;
@@ -180,7 +190,7 @@ interface Question {
 async function send(
   method: Method,
   path: string,
-  { body, accept, effect, end = body instanceof Blob ? undefined : asking.signal }: Question,
+  { body, accept, effect, end = body instanceof Blob ? undefined : untilGivenUp() }: Question,
 ): Promise<Response> {
   const headers: Record<string, string> = {
     // No other site's page can send it, so the cookie counts with it.

@@ -94,6 +94,7 @@ function DeliveryLog({ channels }: { channels: readonly Channel[] }) {
   return (
     <Card title={say.alerts.whatWasSent}>
       <ErrorNotice error={error} />
+      {!answer && error === undefined && <Loading />}
       {answer?.deliveries.length === 0 && <p class="hint">{say.alerts.nothingYet}</p>}
       <ul class="rows" data-test="deliveries">
         {answer?.deliveries.map((delivery) => (

@@ -15,6 +15,7 @@ import {
   Empty,
   ErrorNotice,
   Field,
+  Late,
   Loading,
   PageHead,
   Select,
@@ -90,7 +91,7 @@ function AlertList({ isHistory }: { isHistory: boolean }) {
   const question = new URLSearchParams({ state: isHistory ? 'CLEARED' : 'RAISED' });
   if (device !== '') question.set('device_id.in', device);
   if (severity !== '') question.set('severity', severity);
-  const { answer, error, again } = useAnswer(
+  const { answer, isOther, error, again } = useAnswer(
     () => callForList<Alert>(`/v3/alerts?${question}`, 'alerts', limit),
     [String(question), limit],
   );
@@ -124,16 +125,21 @@ function AlertList({ isHistory }: { isHistory: boolean }) {
       </div>
       <ErrorNotice error={error} />
       {!answer && error === undefined && <Loading />}
-      {answer?.items.length === 0 && (
-        <Empty title={isHistory ? say.alerts.noneYet : say.alerts.none}>
-          {isHistory ? say.alerts.noneYetText : say.alerts.noneText}
-        </Empty>
-      )}
-      {answer && answer.items.length > 0 && <Rows alerts={answer.items} onChanged={again} />}
-      {answer && answer.total > answer.items.length && (
-        <Button onClick={() => setLimit(limit + PAGE_ITEMS)}>
-          {say.alerts.showOlder(answer.total - answer.items.length)}
-        </Button>
+      {answer && (
+        <Late isOther={isOther}>
+          {answer.items.length === 0 ? (
+            <Empty title={isHistory ? say.alerts.noneYet : say.alerts.none}>
+              {isHistory ? say.alerts.noneYetText : say.alerts.noneText}
+            </Empty>
+          ) : (
+            <Rows alerts={answer.items} onChanged={again} />
+          )}
+          {answer.total > answer.items.length && (
+            <Button onClick={() => setLimit(limit + PAGE_ITEMS)}>
+              {say.alerts.showOlder(answer.total - answer.items.length)}
+            </Button>
+          )}
+        </Late>
       )}
     </>
   );

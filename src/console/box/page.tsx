@@ -1,5 +1,6 @@
 /** The gateway itself: how it is, what it keeps and for how long, its lines, its copies. */
 import { ApiError, call } from '../api.ts';
+import { isAway } from '../connection.ts';
 import { deviceIds, type LiveDevice, liveDevice, loadDevices } from '../live.ts';
 import { useWholeDevice } from '../parts/whole-device.ts';
 import { ValuesTab } from '../pages/device-values.tsx';
@@ -132,7 +133,8 @@ function Condition({ live }: { live: LiveDevice | undefined }) {
   const alerts = (live?.device.raised_alert_names ?? []).map(
     (name) => live?.manifest?.alerts[name]?.display_name ?? name,
   );
-  if (!faults) return <ErrorNotice error={error} />;
+  // What cannot be read now is not said to be well.
+  if (!faults || error !== undefined || isAway.value) return <ErrorNotice error={error} />;
   const isWell = faults.length === 0 && alerts.length === 0;
   return (
     <div data-test="condition">

@@ -1,16 +1,18 @@
 /** Many devices in a table: sorted, filtered, and only the rows that are in sight. */
 import { Input } from '../ui/form.tsx';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { attributeTitle } from '../format.ts';
 import { deviceIds, type LiveDevice, statusVersion, watchAll, watchValues } from '../live.ts';
 import { mainValues } from '../main-values.ts';
 import { AlertChips, StatusBadge, Value } from '../parts/value.tsx';
-import { Empty, Select } from '../ui.tsx';
+import { Empty, ErrorNotice, Select, useAnswer } from '../ui.tsx';
 import { choicesOf, kindOf, type ListView, listView, shownDevices, type SortKey } from './list.ts';
 import { useWindow } from './use-window.ts';
 import { say } from '../words/index.ts';
 
 const ROW_PX = 52;
+/** Whoever scrolls by wants no values. */
+const STAY_MS = 150;
 
 const COLUMNS: readonly [key: SortKey, text: string, className: string][] = [
   ['name', say.everywhere.device, ''],
@@ -90,21 +92,19 @@ function Filters({ devices }: { devices: readonly LiveDevice[] }) {
 function Rows({ shown }: { shown: readonly LiveDevice[] }) {
   const { place, begin, end, beforePx, afterPx } = useWindow<HTMLTableSectionElement>(shown.length, ROW_PX);
   const inSight = shown.slice(begin, end);
-  // What could not be read is read when the gateway is back.
-  const read = (): Promise<void> =>
-    watchValues(new Map(inSight.map((live) => [live.device.id, namesOf(live)])), 'these').catch(
-      () => undefined,
-    );
   const ids = inSight.map(({ device }) => device.id).join(' ');
-  useEffect(() => {
-    // Whoever scrolls by wants no values.
-    const timer = setTimeout(() => void read(), 150);
-    return () => clearTimeout(timer);
+  const latest = useRef(ids);
+  latest.current = ids;
+  const { error } = useAnswer(async () => {
+    await new Promise((stayed) => setTimeout(stayed, STAY_MS));
+    if (latest.current === ids)
+      await watchValues(new Map(inSight.map((live) => [live.device.id, namesOf(live)])), 'these');
   }, [ids]);
   useEffect(() => watchAll, []);
   const { sort, isDown } = listView.value;
   return (
     <div class="device-table">
+      <ErrorNotice error={error} />
       <table aria-rowcount={shown.length + 1}>
         <thead>
           <tr aria-rowindex={1}>

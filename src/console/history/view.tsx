@@ -14,6 +14,7 @@ import {
   Check,
   Empty,
   ErrorNotice,
+  Late,
   Loading,
   PictureTable,
   useAnswer,
@@ -116,7 +117,7 @@ export function HistoryView({
   children: ComponentChildren;
 }) {
   const of = JSON.stringify(chosen.map(wantedOf));
-  const { answer, error, refresh } = useAnswer(
+  const { answer, isOther, error, refresh } = useAnswer(
     () => (chosen.length === 0 ? Promise.resolve(undefined) : load(chosen, of, windowText)),
     [of, windowText],
   );
@@ -141,16 +142,20 @@ export function HistoryView({
       {chosen.length === 0 ? (
         <Empty title={say.history.chooseWhat} />
       ) : isEmpty ? (
-        <Empty title={say.history.noValues}>
-          <p>{say.history.noValuesText}</p>
-        </Empty>
+        <Late isOther={isOther}>
+          <Empty title={say.history.noValues}>
+            <p>{say.history.noValuesText}</p>
+          </Empty>
+        </Late>
       ) : shown && canvas.Canvas ? (
-        <canvas.Canvas
-          lines={shown.lines}
-          labels={labelsOf(chosen, shown.window)}
-          stepS={shown.stepS}
-          onZoom={zoom}
-        />
+        <Late isOther={isOther}>
+          <canvas.Canvas
+            lines={shown.lines}
+            labels={labelsOf(chosen, shown.window)}
+            stepS={shown.stepS}
+            onZoom={zoom}
+          />
+        </Late>
       ) : (
         error === undefined && <Loading />
       )}

@@ -3,7 +3,7 @@ import { Input } from '../ui/form.tsx';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { momentText } from '../format.ts';
 import { isAway, isConnected } from '../connection.ts';
-import { Button, Card, Empty, ErrorNotice, Select, useAction, useAnswer } from '../ui.tsx';
+import { Button, Card, Empty, ErrorNotice, Loading, Select, useAction, useAnswer } from '../ui.tsx';
 import { download } from '../ui/page-pieces.tsx';
 import type { LogEntry } from '../shapes.ts';
 import { say } from '../words/index.ts';
@@ -96,7 +96,8 @@ function useLog(source: LogSource, least: string) {
     setPaused(!isPaused);
     if (isPaused) setEntries((before) => merged(before, waiting.current.splice(0)));
   };
-  return { shown, isPaused, pause, isEnd, older, error: newest.error ?? older.error };
+  const isRead = newest.answer !== undefined && !newest.isOther;
+  return { shown, isRead, isPaused, pause, isEnd, older, error: newest.error ?? older.error };
 }
 
 const CHOICES = SEVERITIES.map((severity) => ({
@@ -112,7 +113,7 @@ const CHOICES = SEVERITIES.map((severity) => ({
 export function LogView({ source, nothing }: { source: LogSource; nothing: string }) {
   const [least, setLeast] = useState('debug');
   const [text, setText] = useState('');
-  const { shown, isPaused, pause, isEnd, older, error } = useLog(source, least);
+  const { shown, isRead, isPaused, pause, isEnd, older, error } = useLog(source, least);
   const found = shown.filter(({ message }) => message.toLowerCase().includes(text.toLowerCase()));
   return (
     <Card
@@ -133,12 +134,14 @@ export function LogView({ source, nothing }: { source: LogSource; nothing: strin
       }
     >
       <ErrorNotice error={error} />
-      {found.length === 0 ? (
+      {found.length > 0 ? (
+        <Entries entries={found} />
+      ) : !isRead ? (
+        error === undefined && <Loading />
+      ) : (
         <Empty title={shown.length > 0 ? say.devices.noEntryHasIt : say.devices.noEntry}>
           <p>{shown.length > 0 ? say.devices.olderMayHaveIt : nothing}</p>
         </Empty>
-      ) : (
-        <Entries entries={found} />
       )}
       {shown.length > 0 && (
         <div class="actions">

@@ -10,6 +10,7 @@ import {
   ErrorNotice,
   Form,
   InputField,
+  Loading,
   Notice,
   SelectField,
   type Choice,
@@ -36,6 +37,7 @@ export function TokenCards({ roles }: { roles: readonly Choice[] }) {
   const [isMaking, setMaking] = useState(false);
   const tokens = answer?.access_tokens ?? [];
   const list = (kind: AccessToken['kind'], none: string) => {
+    if (!answer) return error === undefined && <Loading />;
     const found = tokens.filter((token) => token.kind === kind);
     return found.length === 0 ? (
       <p class="hint">{none}</p>
@@ -54,9 +56,9 @@ export function TokenCards({ roles }: { roles: readonly Choice[] }) {
         actions={<Button onClick={() => setMaking(true)}>{say.access.newTokenAsking}</Button>}
       >
         <ErrorNotice error={error} />
-        {answer && list('TOKEN', say.access.noTokens)}
+        {list('TOKEN', say.access.noTokens)}
       </Card>
-      <Card title={say.access.openLogins}>{answer && list('SESSION', say.access.noLogins)}</Card>
+      <Card title={say.access.openLogins}>{list('SESSION', say.access.noLogins)}</Card>
       {isMaking && (
         <TokenDialog
           roles={roles}

@@ -1,6 +1,7 @@
 /** What is asked of the gateway by a button or by being shown. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { DurationMs } from '../../lib/time.ts';
+import { ApiError, NoAnswer } from '../api.ts';
 import { isAway, isConnected } from '../connection.ts';
 
 export interface Action<Parameters extends unknown[] = []> {
@@ -45,9 +46,20 @@ export function useAction<Parameters extends unknown[]>(
 
 /** An answer that takes longer may never come. */
 const ANSWER_MAX_MS = 15_000;
+/** What could not be answered is asked for again after this time, without anybody doing anything. */
+const RETRY_MS = 5_000;
+const TOO_MANY_REQUESTS = 429;
+const SERVER_ERROR_FROM = 500;
+
+/** Whether the same question may be answered later. */
+const mayPass = (error: unknown): boolean =>
+  error instanceof NoAnswer ||
+  (error instanceof ApiError && (error.status >= SERVER_ERROR_FROM || error.status === TOO_MANY_REQUESTS));
 
 interface Answered<Answer> {
   answer: Answer | undefined;
+  /** The answer is that for keys before: the one for these is on its way, or could not be had. */
+  isOther: boolean;
   error: unknown;
   again: () => void;
   /** Asks again unless an answer is on its way: one that is slower than the refreshes would never be drawn. */
@@ -56,7 +68,9 @@ interface Answered<Answer> {
 
 /** What the gateway answers; asked again when `keys` change or `again` is called. */
 export function useAnswer<Answer>(ask: () => Promise<Answer>, keys: readonly unknown[]): Answered<Answer> {
-  const [answer, setAnswer] = useState<Answer | undefined>(undefined);
+  const [answered, setAnswered] = useState<{ answer: Answer; keys: readonly unknown[] } | undefined>(
+    undefined,
+  );
   const [error, setError] = useState<unknown>(undefined);
   const [round, setRound] = useState(0);
   const askedAtMs = useRef<number | undefined>(undefined);
@@ -64,13 +78,18 @@ export function useAnswer<Answer>(ask: () => Promise<Answer>, keys: readonly unk
   const hasFailed = useRef(false);
   useEffect(() => {
     let isCurrent = true;
+    let retry: ReturnType<typeof setInterval> | undefined;
+    // While the gateway is away there is nothing to ask; when it is back, it is asked at once.
+    const askAgain = (): void => {
+      if (document.visibilityState === 'visible' && !isAway.value) setRound((count) => count + 1);
+    };
     askedAtMs.current = performance.now();
     ask().then(
       (found) => {
         if (!isCurrent) return;
         askedAtMs.current = undefined;
         hasFailed.current = false;
-        setAnswer(found);
+        setAnswered({ answer: found, keys });
         setError(undefined);
       },
       (failure: unknown) => {
@@ -78,10 +97,12 @@ export function useAnswer<Answer>(ask: () => Promise<Answer>, keys: readonly unk
         askedAtMs.current = undefined;
         hasFailed.current = true;
         setError(failure);
+        if (mayPass(failure)) retry = setInterval(askAgain, RETRY_MS);
       },
     );
     return () => {
       isCurrent = false;
+      clearInterval(retry);
     };
   }, [...keys, round]);
   const isBack = isConnected.value;
@@ -98,7 +119,8 @@ export function useAnswer<Answer>(ask: () => Promise<Answer>, keys: readonly unk
   const refresh = (): void => {
     if (performance.now() - (askedAtMs.current ?? -Infinity) > ANSWER_MAX_MS) again();
   };
-  return { answer, error, again, refresh };
+  const isOther = answered !== undefined && keys.some((key, index) => key !== answered.keys[index]);
+  return { answer: answered?.answer, isOther, error, again, refresh };
 }
 
 /** Does it again and again while somebody looks, and at once for who comes back after a while. */

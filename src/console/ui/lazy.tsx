@@ -2,7 +2,7 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { isConnected } from '../connection.ts';
-import { ErrorNotice, Loading } from './pieces.tsx';
+import { Button, ErrorNotice, Loading } from './pieces.tsx';
 import { say } from '../words/index.ts';
 
 export function lazy<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
@@ -26,7 +26,13 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
       if (isBack) location.reload();
     }, [isBack]);
     if (Part) return <Part {...props} />;
-    return failed === undefined ? <Loading /> : <ErrorNotice error={LOST} />;
+    if (failed === undefined) return <Loading />;
+    return (
+      <>
+        <ErrorNotice error={LOST} />
+        <Button onClick={() => location.reload()}>{say.frame.loadAgain}</Button>
+      </>
+    );
   };
 }
 

@@ -186,6 +186,16 @@ export function PageHead({
   );
 }
 
+/** What answers the question before, told apart while the present one is being asked. */
+export function Late({ isOther, children }: { isOther: boolean; children: ComponentChildren }) {
+  return (
+    <div class={isOther ? 'late' : undefined} aria-busy={isOther}>
+      {isOther && <Loading />}
+      {children}
+    </div>
+  );
+}
+
 export function Loading() {
   return (
     <p class="loading" role="status">

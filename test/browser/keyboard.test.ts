@@ -1,0 +1,201 @@
+/** By the keyboard alone: every control of every page and dialog is reached once, is seen, has a name, and is left again. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { until } from '../support/until.ts';
+import { findBrowser, NO_BROWSER } from './browser.ts';
+import { PAGES, visit } from './pages.ts';
+import { openAnother, useConsole } from './support.ts';
+
+/** Of the Tab key beyond as many as there are controls: an editor takes some to be left, and a trap shows. */
+const STEPS_MORE = 6;
+/** What opens a dialog: it says that it asks first, or for more. */
+const OPENERS = /…$|^(Add (target|channel)|Change|Delete)$/;
+
+/** Put into the page: what can be reached in a place, in which order, and how the focus looks on it. */
+const HELPERS = `globalThis.walk = (() => {
+  const SELECTOR = 'a[href],button,input,select,textarea,summary,[tabindex]';
+  const isEditor = (one) => one.shadowRoot?.querySelector('.cm-content') !== undefined && one.shadowRoot !== null;
+  const inOrder = (root) => [...root.querySelectorAll('*')].filter((one) => one.matches(SELECTOR) || isEditor(one));
+  const canBeReached = (one) =>
+    (isEditor(one) || one.tabIndex >= 0) && !one.matches(':disabled') && one.checkVisibility({ visibilityProperty: true });
+  const nameOf = (one) => \`\${one.tagName.toLowerCase()} \${(one.ariaLabel ?? one.name ?? '') || one.textContent.trim().slice(0, 40)}\`;
+  const LOOKS = ['outlineStyle', 'outlineWidth', 'outlineColor', 'boxShadow', 'borderColor', 'stroke', 'strokeWidth', 'backgroundColor', 'clip', 'clipPath', 'transform', 'top', 'left'];
+  const looksOf = (one) =>
+    [one.closest('.drop'), one, ...one.querySelectorAll('*')]
+      .filter((part) => part !== null)
+      .slice(0, 12)
+      .map((part) => { const style = getComputedStyle(part); return LOOKS.map((name) => style[name]).join(); })
+      .join(';');
+  let all = [], before, beforeLooks;
+  return {
+    begin(selector) {
+      const root = document.querySelector(selector);
+      all = inOrder(root).filter(canBeReached);
+      before = undefined;
+      if (selector !== 'body') return all.length;
+      const start = document.createElement('span');
+      start.tabIndex = -1;
+      start.id = 'walk-start';
+      document.getElementById('walk-start')?.remove();
+      document.body.prepend(start);
+      start.focus();
+      return all.length;
+    },
+    /** Where the keyboard is now, and whether the one before looks otherwise without it. */
+    look() {
+      const unseen = before !== undefined && beforeLooks === looksOf(before) ? nameOf(before) : undefined;
+      const now = document.activeElement === document.body ? undefined : document.activeElement;
+      before = now;
+      beforeLooks = now && looksOf(now);
+      return { unseen, place: now ? all.indexOf(now) : -1, isNowhere: !now, isEditor: !!now && isEditor(now), name: now ? nameOf(now) : '' };
+    },
+    nameAt: (place) => nameOf(all[place]),
+  };
+})()`;
+
+interface Look {
+  unseen: string | undefined;
+  place: number;
+  isNowhere: boolean;
+  isEditor: boolean;
+  name: string;
+}
+
+/** Goes through a place with the Tab key; what is wrong with the way. */
+async function walk(page: Page, place: 'body' | 'dialog[open]'): Promise<string[]> {
+  const count = Number(await page.evaluate(`walk.begin(${JSON.stringify(place)})`));
+  const look = async (): Promise<Look> => (await page.evaluate('walk.look()')) as Look;
+  const wrong: string[] = [];
+  const reached: number[] = [];
+  const take = ({ unseen, place: at, isNowhere, name }: Look): boolean => {
+    if (unseen !== undefined) wrong.push(`the focus is not seen on ${unseen}`);
+    if (isNowhere) return false;
+    if (at < 0) wrong.push(`${name} has the focus, and is nothing to be reached`);
+    if (reached.includes(at)) return false;
+    if (at >= 0 && at < (reached.at(-1) ?? -1) && place === 'body') wrong.push(`${name} comes too late`);
+    if (at >= 0) reached.push(at);
+    return true;
+  };
+  let now = await look();
+  if (place !== 'body') take(now);
+  for (let step = 0; step < count + STEPS_MORE; step++) {
+    // In an editor Tab means something else.
+    if (now.isEditor) for (let press = 0; press < 2; press++) await page.keyboard.press('Escape');
+    await page.keyboard.press('Tab');
+    now = await look();
+    if (!take(now) && reached.length >= count) break;
+  }
+  for (let at = 0; at < count; at++)
+    if (!reached.includes(at)) wrong.push(`no way to ${String(await page.evaluate(`walk.nameAt(${at})`))}`);
+  return wrong;
+}
+
+/** What can have the focus and says nothing to those who do not see it. */
+async function nameless(page: Page): Promise<string[]> {
+  const session = await page.context().newCDPSession(page);
+  const { nodes } = await session.send('Accessibility.getFullAXTree');
+  await session.detach();
+  return nodes
+    .filter(({ ignored, role, properties = [] }) => {
+      const isFocusable = properties.some(({ name, value }) => name === 'focusable' && value.value === true);
+      return (
+        !ignored && isFocusable && !/^(RootWebArea|main|generic|none|heading)$/.test(String(role?.value))
+      );
+    })
+    .filter(({ name }) => String(name?.value ?? '').trim() === '')
+    .map(({ role, backendDOMNodeId }) => `${role?.value} ${backendDOMNodeId} has no name`);
+}
+
+describe('the keyboard alone', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
+  const opened = useConsole({ GATEWAY_RULE_SANDBOX: 'true' });
+
+  /** A page beside which something of each kind is there. */
+  async function furnished(t: { after: (end: () => Promise<void>) => void }): Promise<Page> {
+    const { gateway } = opened();
+    const { devices } = await gateway.ok('OWNER', 'GET', '/v3/devices');
+    if (!(devices as { slug: string }[]).some(({ slug }) => slug === 'battery')) {
+      const device = await gateway.provision('Battery');
+      t.after(() => device.leave());
+      await device.connect();
+      await device.telemetry({ battery_soc: 50, grid_total_power: -300, alerts: ['battery_low'] });
+      await gateway.ok('OWNER', 'POST', '/v3/site/rule_engine/rules', {
+        slug: 'greeting',
+        script: { code: Buffer.from('-- hello').toString('base64'), runtime_version: 'V3' },
+      });
+      await gateway.ok('INSTALLER', 'POST', '/v3/io_ports', {
+        name: 'di-1',
+        kind: 'DIGITAL_INPUT',
+        path: '/dev/gpiochip0',
+        line: 1,
+      });
+      await gateway.ok('OWNER', 'POST', '/v3/targets', {
+        name: 'Nobody',
+        kind: 'INFLUXDB',
+        influxdb: { url: 'http://127.0.0.1:9/write' },
+      });
+      await gateway.ok('OWNER', 'POST', '/v3/notification_channels', {
+        name: 'Phones',
+        type: 'NTFY',
+        ntfy: { topic: 'depot-4711', server: 'http://127.0.0.1:9' },
+      });
+      await gateway.ok('INSTALLER', 'POST', '/v3/auth/tokens', { name: 'dashboard', role: 'READONLY' });
+    }
+    return openAnother(t, opened(), { prepare: (one) => one.addInitScript(HELPERS) });
+  }
+
+  test('every control of every page is reached in order, once, is seen, and has a name', async (t) => {
+    const page = await furnished(t);
+    const wrong: string[] = [];
+    for (const hash of PAGES) {
+      await visit(page, hash);
+      for (const fault of [...(await walk(page, 'body')), ...(await nameless(page))])
+        wrong.push(`${hash}: ${fault}`);
+    }
+    assert.deepEqual(wrong, []);
+  });
+
+  test('every dialog has the keyboard and keeps it, and gives it back to where it was opened', async (t) => {
+    const page = await furnished(t);
+    const dialog = page.locator('dialog[open]');
+    const wrong: string[] = [];
+    let count = 0;
+    for (const hash of PAGES) {
+      await visit(page, hash);
+      const openers = page.locator('main button:enabled').filter({ hasText: OPENERS, visible: true });
+      for (let index = 0; index < (await openers.count()); index++) {
+        const opener = openers.nth(index);
+        const name = `${hash} ${(await opener.getAttribute('aria-label')) ?? (await opener.innerText())}`;
+        await opener.press('Enter');
+        await dialog.waitFor();
+        count++;
+        if (
+          (await page.evaluate(`document.querySelector('dialog[open]').contains(document.activeElement)`)) !==
+          true
+        )
+          wrong.push(`${name}: the keyboard is not in it`);
+        for (const fault of [...(await walk(page, 'dialog[open]')), ...(await nameless(page))])
+          wrong.push(`${name}: ${fault}`);
+        await page.keyboard.press('Escape');
+        await dialog.waitFor({ state: 'detached' });
+        await until(async () => (await page.evaluate('document.activeElement !== document.body')) === true);
+        if (!(await opener.evaluate((element) => element === element.ownerDocument.activeElement)))
+          wrong.push(`${name}: the keyboard is elsewhere after it`);
+      }
+    }
+    assert.deepEqual(wrong, []);
+    assert.ok(count > 10, `${count} dialogs`);
+  });
+
+  test('the first stop of a page leads past the menu', async (t) => {
+    const page = await furnished(t);
+    await visit(page, '#/access');
+    await page.evaluate(`walk.begin('body')`);
+    await page.keyboard.press('Tab');
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'To the content');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    assert.equal(await page.evaluate(`document.activeElement.closest('main') !== null`), true);
+    assert.ok(page.url().endsWith('#/access'));
+  });
+});
