@@ -1,6 +1,7 @@
 /**
  * The path of docs/first-steps.md in the console alone: from a new box to what the first rule does to a device that is
- * simulated, in a real browser. `GUIDE_PICTURES=docs/pictures npm test -- test/browser/first-steps.test.ts` makes the pictures of that page.
+ * simulated, in a real browser. `GUIDE_PICTURES=docs/pictures npm test -- test/browser/first-steps.test.ts` makes the pictures of
+ * that page and of README.md, in the light of the zone `TZ`; `mogrify -colors 64 docs/pictures/*.png` makes them small.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -17,7 +18,11 @@ const PICTURES = process.env['GUIDE_PICTURES'];
 const SAMPLES = PICTURES === undefined ? 1 : 10;
 
 describe('the first steps in a browser', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
-  const opened = useNewConsole({ GATEWAY_RULE_SANDBOX: 'true', GATEWAY_BUILT_IN_MODULE: 'true' });
+  const opened = useNewConsole({
+    GATEWAY_RULE_SANDBOX: 'true',
+    GATEWAY_BUILT_IN_MODULE: 'true',
+    GATEWAY_SITE_TIMEZONE: Intl.DateTimeFormat().resolvedOptions().timeZone,
+  });
 
   /** Of what is in sight, from the top or from what the step is about. */
   async function picture(name: string, about?: Locator): Promise<void> {
@@ -29,6 +34,34 @@ describe('the first steps in a browser', { skip: findBrowser() === undefined && 
     await about?.evaluate((element) => element.scrollIntoView({ block: 'center' }));
     await page.waitForLoadState('networkidle');
     await page.screenshot({ path: join(PICTURES, `first-steps-${name}.png`) });
+  }
+
+  /** Of README.md: the house after a day like those that it makes up. */
+  async function frontPicture(): Promise<void> {
+    if (PICTURES === undefined) return;
+    const { page, gateway } = opened();
+    const nowS = Math.floor(Date.now() / 1_000);
+    const names = ['pv_total_power', 'battery_power', 'grid_total_power', 'load_total_power'];
+    const rows = Array.from({ length: 1_440 }, (_, minute) => {
+      const atS = nowS - 60 * (1_440 - minute);
+      const hour = new Date(atS * 1_000).getHours() + (atS % 3_600) / 3_600;
+      const sun = Math.max(0, Math.round(6_000 * Math.sin(((hour - 6) / 12) * Math.PI)));
+      const load = Math.round(
+        500 + 900 * Math.exp(-((hour - 7.5) ** 2)) + 1_400 * Math.exp(-((hour - 19) ** 2) / 4),
+      );
+      const charge = Math.max(-2_500, Math.min(load - sun, 1_500));
+      return [atS, sun, charge, load - sun - charge, load].join();
+    });
+    const head = names.map((name) => `telemetry=${name} device=simulated-house`).join();
+    await gateway.ok('OWNER', 'POST', '/v3/telemetry/import', `ts,${head}\n${rows.join('\n')}\n`, {
+      'Content-Type': 'text/csv',
+    });
+    await page.setViewportSize({ width: 1_180, height: 720 });
+    await page.reload();
+    await page.getByRole('button', { name: 'Hide' }).click();
+    await page.locator('.energy-bars rect.pv').first().waitFor();
+    await page.locator('[data-test=energy-flow] .flow-node.pv:not(.unknown)').waitFor();
+    await page.screenshot({ path: join(PICTURES, 'console.png') });
   }
 
   /** Charging is negative. */
@@ -131,6 +164,8 @@ describe('the first steps in a browser', { skip: findBrowser() === undefined && 
       .getByRole('cell', { name: /^[-−][45][ ,.]?\d/ })
       .first()
       .waitFor();
+    await page.getByRole('link', { name: 'Overview' }).first().click();
+    await frontPicture();
   });
 
   test('the browser had nothing to complain about', () => {
