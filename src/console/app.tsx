@@ -11,7 +11,16 @@ import { holdWhile, leaveBy, route } from './route.ts';
 import { hasEnded, logOut, look, may, me, state } from './session.ts';
 import { loadSite, siteName } from './site-name.ts';
 import { isOtherZone, zone } from './zone.ts';
-import { Button, Empty, ErrorNotice, isSomethingTyped, lazy, Loading, useAction, useAnswer } from './ui.tsx';
+import {
+  Button,
+  ErrorNotice,
+  isSomethingTyped,
+  lazy,
+  Loading,
+  PageHead,
+  useAction,
+  useAnswer,
+} from './ui.tsx';
 import { say } from './words/index.ts';
 
 /** Pages of the menu: their text, icon, and the role for which they are of use. */
@@ -61,11 +70,12 @@ function Page() {
   if (first === 'access') return <AccessPage />;
   if (first === 'system') return <SystemPage tab={second} />;
   return (
-    <Empty title={say.frame.noSuchPage}>
+    <>
+      <PageHead title={say.frame.noSuchPage} />
       <a class="button" href="#/">
         {say.frame.toTheDevices}
       </a>
-    </Empty>
+    </>
   );
 }
 

@@ -13,7 +13,6 @@ export type {
 } from '../capabilities/auth/schema.ts';
 export type { AuditEntryOnWire as AuditEntry } from '../capabilities/audit/schema.ts';
 export type {
-  CompiledAlert as Alert,
   CompiledArgument as Argument,
   CompiledCommand as Command,
   CompiledConfigurationGroup as ConfigurationGroup,

@@ -193,7 +193,8 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     const { page, open } = opened();
     await open('#/system');
     await page.locator('[data-test=condition]').waitFor();
-    await page.locator('[data-test=storage]').getByText('Every sample is kept for').waitFor();
+    const kept = page.locator('[data-test=storage] .fact', { hasText: 'Every sample is kept for' });
+    await kept.getByText('2 years').waitFor();
     await picture(page, 'box');
     await page.getByRole('link', { name: 'Ports', exact: true }).click();
     const lines = page.locator('[data-test=serial_ports]');

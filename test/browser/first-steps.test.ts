@@ -1,7 +1,7 @@
 /**
  * The path of docs/first-steps.md in the console alone: from a new box to what the first rule does to a device that is
  * simulated, in a real browser. `GUIDE_PICTURES=docs/pictures npm test -- test/browser/first-steps.test.ts` makes the pictures of
- * that page and of README.md, in the light of the zone `TZ`; `mogrify -colors 64 docs/pictures/*.png` makes them small.
+ * that page and of README.md, in the light of the zone `TZ`.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

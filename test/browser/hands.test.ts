@@ -183,6 +183,32 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     assert.equal(new Set(drawn).size, drawn.length, drawn.join());
   });
 
+  test('a value that nothing stands beside is seen in a chart', async () => {
+    const { gateway, page } = opened();
+    const lonely = await gateway.provision('Lonely');
+    await lonely.connect();
+    await lonely.telemetry({ timestamp: Math.floor(Date.now() / 1_000) - 1_800, pv_total_power: 700 });
+    await visit(page, `#/history/hour/${lonely.id}.pv_total_power`);
+    await page.locator('[data-test=chart] canvas').waitFor();
+    await until(
+      async () =>
+        Number(
+          await page.evaluate(`(() => {
+            const canvas = document.querySelector('[data-test=chart] canvas');
+            const probe = document.body.appendChild(document.createElement('i'));
+            probe.style.color = 'var(--line-1)';
+            const line = getComputedStyle(probe).color.match(/\\d+/g).map(Number);
+            probe.remove();
+            const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+            let count = 0;
+            for (let at = 0; at < data.length; at += 4) if (line.every((part, index) => data[at + index] === part)) count++;
+            return count;
+          })()`),
+        ) > 3,
+    );
+    await lonely.leave();
+  });
+
   test('of the values of a device those are drawn that have changed', async (t) => {
     const page = await openAnother(t, opened(), {
       prepare: (one) =>

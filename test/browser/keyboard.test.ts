@@ -22,7 +22,7 @@ const HELPERS = `globalThis.walk = (() => {
   const nameOf = (one) => \`\${one.tagName.toLowerCase()} \${(one.ariaLabel ?? one.name ?? '') || one.textContent.trim().slice(0, 40)}\`;
   const LOOKS = ['outlineStyle', 'outlineWidth', 'outlineColor', 'boxShadow', 'borderColor', 'stroke', 'strokeWidth', 'backgroundColor', 'clip', 'clipPath', 'transform', 'top', 'left'];
   const looksOf = (one) =>
-    [one.closest('.drop'), one, ...one.querySelectorAll('*')]
+    [one.closest('.drop'), one, ...(one.shadowRoot ?? one).querySelectorAll('*')]
       .filter((part) => part !== null)
       .slice(0, 12)
       .map((part) => { const style = getComputedStyle(part); return LOOKS.map((name) => style[name]).join(); })
@@ -44,12 +44,16 @@ const HELPERS = `globalThis.walk = (() => {
     },
     /** Where the keyboard is now, and whether the one before looks otherwise without it. */
     look() {
-      const unseen = before !== undefined && beforeLooks === looksOf(before) ? nameOf(before) : undefined;
+      const isElsewhere = before !== undefined && before !== document.activeElement;
+      const unseen = isElsewhere && beforeLooks === looksOf(before) ? nameOf(before) : undefined;
       const now = document.activeElement === document.body ? undefined : document.activeElement;
+      // Of one with several stops the first is judged.
+      if (now !== before) beforeLooks = now && looksOf(now);
       before = now;
-      beforeLooks = now && looksOf(now);
       return { unseen, place: now ? all.indexOf(now) : -1, isNowhere: !now, isEditor: !!now && isEditor(now), name: now ? nameOf(now) : '' };
     },
+    /** It is drawn now. */
+    settle: () => { beforeLooks = looksOf(before); },
     nameAt: (place) => nameOf(all[place]),
   };
 })()`;
@@ -80,9 +84,14 @@ async function walk(page: Page, place: 'body' | 'dialog[open]'): Promise<string[
   let now = await look();
   if (place !== 'body') take(now);
   for (let step = 0; step < count + STEPS_MORE; step++) {
-    // In an editor Tab means something else.
-    if (now.isEditor) for (let press = 0; press < 2; press++) await page.keyboard.press('Escape');
+    if (now.isEditor) {
+      await page.locator('.cm-focused').waitFor();
+      await page.evaluate('walk.settle()');
+      // In an editor Tab means something else.
+      for (let press = 0; press < 2; press++) await page.keyboard.press('Escape');
+    }
     await page.keyboard.press('Tab');
+    if (now.isEditor) await page.locator('.cm-focused').waitFor({ state: 'detached' });
     now = await look();
     if (!take(now) && reached.length >= count) break;
   }
@@ -162,7 +171,9 @@ describe('the keyboard alone', { skip: findBrowser() === undefined && NO_BROWSER
     let count = 0;
     for (const hash of PAGES) {
       await visit(page, hash);
-      const openers = page.locator('main button:enabled').filter({ hasText: OPENERS, visible: true });
+      const openers = page
+        .locator('main button[type=button]:enabled')
+        .filter({ hasText: OPENERS, visible: true });
       for (let index = 0; index < (await openers.count()); index++) {
         const opener = openers.nth(index);
         const name = `${hash} ${(await opener.getAttribute('aria-label')) ?? (await opener.innerText())}`;

@@ -1,7 +1,7 @@
 /** Networks that are slow or lose questions: what is not known yet is not said to be nothing, and nobody waits for ever. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Page, Route } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { until } from '../support/until.ts';
 import { findBrowser, NO_BROWSER } from './browser.ts';
 import { liveLine } from './live-line.ts';
@@ -31,12 +31,19 @@ describe('a slow network', { skip: findBrowser() === undefined && NO_BROWSER }, 
     const page = await openAnother(t, opened());
     await page.locator('[data-device=battery] .value').first().waitFor();
     const wrong: string[] = [];
+    let held = 0;
+    let answered = Promise.resolve();
+    await page.route(/\/(v3|healthz|readyz)/, async (route) => {
+      held++;
+      await answered;
+      await route.continue();
+    });
     for (const hash of PAGES) {
       await open(page, '#/nowhere');
       await page.getByText('There is no such page').waitFor();
-      let held: Route[] = [];
-      const hold = (route: Route): void => void held.push(route);
-      await page.route(/\/(v3|healthz|readyz)/, hold);
+      const { promise, resolve: answer } = Promise.withResolvers<void>();
+      answered = promise;
+      held = 0;
       await open(page, hash);
       await page.getByText('There is no such page').waitFor({ state: 'detached' });
       await page.locator('h1').first().waitFor();
@@ -45,11 +52,9 @@ describe('a slow network', { skip: findBrowser() === undefined && NO_BROWSER }, 
       );
       const said = await page.locator('main .empty h3, main p.hint').allInnerTexts();
       for (const text of said) if (NOTHING_THERE.test(text)) wrong.push(`${hash} says ${text}`);
-      if (held.length > 0 && (await page.locator('main .loading').count()) === 0)
+      if (held > 0 && (await page.locator('main .loading').count()) === 0)
         wrong.push(`${hash} does not say that it is loading`);
-      await page.unroute(/\/(v3|healthz|readyz)/, hold);
-      for (const route of held.splice(0)) await route.continue();
-      held = [];
+      answer();
     }
     await device.leave();
     assert.deepEqual(wrong, []);
@@ -79,15 +84,12 @@ describe('a slow network', { skip: findBrowser() === undefined && NO_BROWSER }, 
     await dialog.locator('[name=name]').fill('dashboard');
     await dialog.getByRole('button', { name: 'Make token' }).dblclick();
     await until(() => changes === 1);
-    await page.evaluate(`globalThis.heard = 0`);
     // The line lives all the time.
     for (let atMs = 0; atMs < ANSWER_MAX_MS; atMs += STEP_MS) {
       await page.clock.runFor(STEP_MS);
       const receivedAt = new Date(Number(await page.evaluate('Date.now()'))).toISOString();
       line.say({ device_id: own?.id, received_at: receivedAt, properties: { heard: atMs } });
-      await page
-        .evaluate('new Promise((heard) => requestIdleCallback(heard, { timeout: 1 }))')
-        .catch(() => undefined);
+      await page.evaluate('new Promise((heard) => requestIdleCallback(heard, { timeout: 1 }))');
     }
     await dialog.getByRole('alert').getByText('It is not known whether this was done').waitFor();
     assert.equal(await page.getByText('No live connection').count(), 0);

@@ -1,18 +1,27 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
+import { parse } from 'yaml';
 import { PROJECT_ROOT } from '../support/workspace.ts';
 
+interface Manifest {
+  alerts: Record<string, unknown>;
+}
+
 /** The words look once for the reader's language, when they are loaded: in a process of their own. */
-const SCRIPT = `
+const LANGUAGE = `
   const own = (value) => ({ value, configurable: true });
   Object.defineProperties(globalThis, {
     document: own({ documentElement: { lang: '' } }),
     localStorage: own({ getItem: () => 'de' }),
   });
-  const { language } = await import('./words/index.ts');
+  const { language, say } = await import('./words/index.ts');
+`;
+
+const SCRIPT = `${LANGUAGE}
   const { ageText, momentText, numberText, showValue } = await import('./format.ts');
   const { energyText, powerText } = await import('./site/energy.ts');
   const { periodText } = await import('./period.ts');
@@ -49,4 +58,19 @@ test('numbers, dates and ages are written in the language of the reader', async 
     'März 2026',
     [3.5, -0.25, 2000, null, 3, 0.5, null, null, null],
   ]);
+});
+
+test('what the box and its module raise is called in the language of the reader', async () => {
+  const blueprints = join(PROJECT_ROOT, 'src/capabilities/blueprints/built-in/blueprints');
+  const names = ['gateway', 'communication-module'].flatMap((name) => {
+    const { alerts } = parse(readFileSync(join(blueprints, name, 'manifest.yml'), 'utf8')) as Manifest;
+    return Object.keys(alerts);
+  });
+  const script = `${LANGUAGE}
+    console.log(JSON.stringify(${JSON.stringify(names)}.filter((name) => say.alerts.ofBox(name, '') === '')));`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
+    cwd: join(PROJECT_ROOT, 'src/console'),
+  });
+  assert.ok(names.length > 15);
+  assert.deepEqual(JSON.parse(stdout), []);
 });

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { EpochMs } from '../../lib/time.ts';
+import { titleOf } from '../alert-title.ts';
 import { call, callForList, path } from '../api.ts';
 import { isAway } from '../connection.ts';
 import { slowNowS } from '../gateway-time.ts';
@@ -25,7 +26,7 @@ import {
 import { Tabs } from '../ui/page-pieces.tsx';
 import { NotificationsPage } from './notifications.tsx';
 import type { Alert, AlertMessage } from './shapes.ts';
-import { historyWindow, lastedText, periodText, SEVERITIES, titleOf } from './words.ts';
+import { historyWindow, lastedText, periodText, SEVERITIES } from './words.ts';
 import { say } from '../words/index.ts';
 
 const PAGE_ITEMS = 50;

@@ -6,12 +6,6 @@ import { say } from '../words/index.ts';
 
 export const SEVERITIES = ['error', 'warning', 'info'] as const;
 
-/** What the gateway says of a device, in the language of the page; what devices say, as their manifests have it. */
-export function titleOf({ source, name, display_name: text }: Alert): string {
-  const own: Readonly<Record<string, string>> = say.alerts.ofGateway;
-  return (source === 'GATEWAY' ? own[name] : undefined) ?? text;
-}
-
 /** How long it is, or was, raised. */
 export function lastedText({ raised_at: from, cleared_at: to }: Alert, nowMs: EpochMs): string {
   const ageS = Math.max(0, ((to === null ? nowMs : Date.parse(to)) - Date.parse(from)) / 1_000);

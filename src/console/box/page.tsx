@@ -1,4 +1,5 @@
 /** The gateway itself: how it is, what it keeps and for how long, its lines, its copies. */
+import { alertTitle } from '../alert-title.ts';
 import { ApiError, call } from '../api.ts';
 import { isAway } from '../connection.ts';
 import { deviceIds, type LiveDevice, liveDevice, loadDevices } from '../live.ts';
@@ -130,9 +131,7 @@ function Condition({ live }: { live: LiveDevice | undefined }) {
   void live?.version.value;
   const { answer: faults, error, refresh } = useAnswer(readFaults, []);
   useRefresh(refresh, REFRESH_MS);
-  const alerts = (live?.device.raised_alert_names ?? []).map(
-    (name) => live?.manifest?.alerts[name]?.display_name ?? name,
-  );
+  const alerts = live ? (live.device.raised_alert_names ?? []).map((name) => alertTitle(live, name)) : [];
   // What cannot be read now is not said to be well.
   if (!faults || error !== undefined || isAway.value) return <ErrorNotice error={error} />;
   const isWell = faults.length === 0 && alerts.length === 0;

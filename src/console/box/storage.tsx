@@ -6,6 +6,8 @@ import { Card } from '../ui.tsx';
 import { Fact } from '../ui/page-pieces.tsx';
 import { say } from '../words/index.ts';
 
+const YEAR_DAYS = 365;
+
 export function StorageCard({ live }: { live: LiveDevice }) {
   void live.version.value;
   const property = (name: string): string => {
@@ -16,6 +18,12 @@ export function StorageCard({ live }: { live: LiveDevice }) {
       name,
     );
     return `${text} ${unit}`.trim();
+  };
+  const keptFor = (name: string): string => {
+    const days = live.device.properties?.[name];
+    return typeof days === 'number' && days > 0 && days % YEAR_DAYS === 0
+      ? say.values.years(days / YEAR_DAYS)
+      : property(name);
   };
   const daysLeft = live.values.get('history_days_left')?.value;
   return (
@@ -30,9 +38,9 @@ export function StorageCard({ live }: { live: LiveDevice }) {
         <Fact name={say.box.diskFree}>
           <Value live={live} name="disk_free_bytes" />
         </Fact>
-        <Fact name={say.box.samplesKept}>{property('telemetry_sample_days')}</Fact>
-        <Fact name={say.box.minutesKept}>{property('telemetry_minute_days')}</Fact>
-        <Fact name={say.box.quartersKept}>{property('telemetry_quarter_days')}</Fact>
+        <Fact name={say.box.samplesKept}>{keptFor('telemetry_sample_days')}</Fact>
+        <Fact name={say.box.minutesKept}>{keptFor('telemetry_minute_days')}</Fact>
+        <Fact name={say.box.quartersKept}>{keptFor('telemetry_quarter_days')}</Fact>
       </dl>
     </Card>
   );

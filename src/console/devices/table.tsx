@@ -93,14 +93,20 @@ function Rows({ shown }: { shown: readonly LiveDevice[] }) {
   const { place, begin, end, beforePx, afterPx } = useWindow<HTMLTableSectionElement>(shown.length, ROW_PX);
   const inSight = shown.slice(begin, end);
   const ids = inSight.map(({ device }) => device.id).join(' ');
-  const latest = useRef(ids);
+  const latest = useRef<string | undefined>(ids);
   latest.current = ids;
   const { error } = useAnswer(async () => {
     await new Promise((stayed) => setTimeout(stayed, STAY_MS));
     if (latest.current === ids)
       await watchValues(new Map(inSight.map((live) => [live.device.id, namesOf(live)])), 'these');
   }, [ids]);
-  useEffect(() => watchAll, []);
+  useEffect(
+    () => () => {
+      latest.current = undefined;
+      watchAll();
+    },
+    [],
+  );
   const { sort, isDown } = listView.value;
   return (
     <div class="device-table">

@@ -28,6 +28,7 @@ export interface LineLabel {
 const COLORS = 6;
 const DASH_PX = [5, 5];
 const DOTS_PX = [1.5, 3];
+const LONE_PX = 4;
 const colorOf = ({ colorIndex }: LineLabel): string => color(`--line-${(colorIndex % COLORS) + 1}`);
 
 function color(name: string): string {
@@ -199,6 +200,15 @@ function signOf(line: LineLabel | undefined): 'solid' | 'dotted' | 'dashed' {
   return line && isDotted(line) ? 'dotted' : 'solid';
 }
 
+/** A value between two gaps has no line to be seen by. */
+function lonePoints(plot: uPlot, seriesIndex: number): number[] {
+  const values = plot.data[seriesIndex] ?? [];
+  const isGap = (index: number): boolean => values[index] === null || index < 0 || index >= values.length;
+  return [...values.keys()].filter(
+    (index) => typeof values[index] === 'number' && isGap(index - 1) && isGap(index + 1),
+  );
+}
+
 /** The mean, and what was most and least, which have no line and no place in the legend. */
 const LINES_OF_EACH = 3;
 
@@ -210,9 +220,11 @@ function seriesOf(line: LineLabel, stroke: string): uPlot.Series[] {
   return [
     {
       ...common,
-      label,
+      // The axes of a phone have no room for units.
+      label: unit === '' ? label : `${label}, ${unit}`,
       stroke,
       width: 1.5,
+      points: { show: true, size: LONE_PX, fill: stroke, filter: lonePoints },
       ...(sign !== 'solid' && { dash: sign === 'dashed' ? DASH_PX : DOTS_PX }),
       ...(isStepped && { paths: uPlot.paths.stepped?.({ align: 1 }) }),
       value: (_, value) => (value === null || value === undefined ? '–' : `${numberText(value)} ${unit}`),

@@ -33,22 +33,24 @@ export function WindowControls({
           </button>
         ))}
       </div>
-      <Button aria-label={say.history.earlier} onClick={() => onWindow(shifted(window, -1, nowS()))}>
-        ‹
-      </Button>
-      <Button
-        aria-label={say.history.later}
-        disabled={window.isLive}
-        onClick={() => onWindow(shifted(window, 1, nowS()))}
-      >
-        ›
-      </Button>
-      <Button aria-label={say.history.zoomOut} onClick={wider}>
-        −
-      </Button>
-      <Button aria-label={say.history.zoomIn} onClick={closer}>
-        +
-      </Button>
+      <span class="together">
+        <Button aria-label={say.history.earlier} onClick={() => onWindow(shifted(window, -1, nowS()))}>
+          ‹
+        </Button>
+        <Button
+          aria-label={say.history.later}
+          disabled={window.isLive}
+          onClick={() => onWindow(shifted(window, 1, nowS()))}
+        >
+          ›
+        </Button>
+        <Button aria-label={say.history.zoomOut} onClick={wider}>
+          −
+        </Button>
+        <Button aria-label={say.history.zoomIn} onClick={closer}>
+          +
+        </Button>
+      </span>
     </>
   );
 }

@@ -1,14 +1,14 @@
 /** What a device measures and is, and what it complains about. */
+import { alertTitle } from '../alert-title.ts';
 import { attributeTitle, showValue } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
 import { groupValues } from '../main-values.ts';
 import { Sparkline, WithSparklines } from '../parts/sparkline.tsx';
-import { Value } from '../parts/value.tsx';
+import { UNDECLARED, Value } from '../parts/value.tsx';
 import { usePart } from '../parts/whole-device.ts';
 import { may } from '../session.ts';
 import { Card, Empty } from '../ui.tsx';
 import { Fact } from '../ui/page-pieces.tsx';
-import type { Alert } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
 export function ValuesTab({ live }: { live: LiveDevice }) {
@@ -117,20 +117,21 @@ function Alerts({ live }: { live: LiveDevice }) {
     <Card title={names.length === 1 ? say.devices.alert : say.devices.alerts}>
       <ul class="alerts">
         {names.map((name) => (
-          <AlertItem name={name} alert={live.manifest?.alerts[name]} key={name} />
+          <AlertItem live={live} name={name} key={name} />
         ))}
       </ul>
     </Card>
   );
 }
 
-function AlertItem({ name, alert }: { name: string; alert: Alert | undefined }) {
-  const { severity = 'warning', troubleshooting = [], conditions = [], components = [] } = alert ?? {};
+function AlertItem({ live, name }: { live: LiveDevice; name: string }) {
+  const alert = live.manifest?.alerts[name];
+  const { severity = UNDECLARED, troubleshooting = [], conditions = [], components = [] } = alert ?? {};
   return (
     <li class={`alert ${severity}`}>
       <p>
         <span class={`chip ${severity}`}>{say.values.severity[severity]}</span>{' '}
-        <b>{alert?.display_name ?? name}</b>
+        <b>{alertTitle(live, name)}</b>
         {alert?.code !== undefined && <small> {alert.code}</small>}
       </p>
       {alert?.description !== undefined && <p>{alert.description}</p>}

@@ -9,6 +9,7 @@ import { say } from '../words/index.ts';
 
 const PAGE = 15;
 const REFUSED_FROM = 400;
+const ROLES: Readonly<Record<string, string | undefined>> = say.values.role;
 
 export function ActivityCard() {
   const [limit, setLimit] = useState(PAGE);
@@ -43,7 +44,7 @@ export function ActivityCard() {
 function whatOf(target: Readonly<Record<string, string>>): string {
   const device = target['device_id'];
   const names = Object.entries(target).flatMap(([key, value]) =>
-    key.endsWith('_id') || value === '' ? [] : [value],
+    key.endsWith('_id') || value === '' ? [] : [key === 'role' ? (ROLES[value] ?? value) : value],
   );
   const known = device === undefined ? undefined : liveDevice(device)?.device.name;
   // The trail has the name that it had then.

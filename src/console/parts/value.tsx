@@ -5,6 +5,7 @@ import { ageText, freshness, showValue } from '../format.ts';
 import { nowS, slowNowS } from '../gateway-time.ts';
 import { isAway } from '../connection.ts';
 import { type LiveDevice, pauseOf } from '../live.ts';
+import { alertTitle } from '../alert-title.ts';
 import { say } from '../words/index.ts';
 import { usePart } from './whole-device.ts';
 
@@ -57,6 +58,9 @@ export function StatusBadge({ live }: { live: LiveDevice }) {
 /** So that no colour is needed to tell them apart. */
 const SIGN = { error: '✕', warning: '!', info: 'i' } as const;
 
+/** Of an alert that the manifest does not declare, as the gateway has it. */
+export const UNDECLARED = 'error';
+
 /** Raised alerts by the words of the manifest. */
 export function AlertChips({ live }: { live: LiveDevice }) {
   void live.version.value;
@@ -67,9 +71,9 @@ export function AlertChips({ live }: { live: LiveDevice }) {
       {names.map((name) => {
         const alert = live.manifest?.alerts[name];
         return (
-          <li class={`chip ${alert?.severity ?? 'warning'}`} key={name}>
-            <span aria-hidden="true">{SIGN[alert?.severity ?? 'warning']} </span>
-            {alert?.display_name ?? name}
+          <li class={`chip ${alert?.severity ?? UNDECLARED}`} key={name}>
+            <span aria-hidden="true">{SIGN[alert?.severity ?? UNDECLARED]} </span>
+            {alertTitle(live, name)}
           </li>
         );
       })}

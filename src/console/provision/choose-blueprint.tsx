@@ -9,16 +9,17 @@ import { SimulatedDevice, uploadBlueprint } from './simulated-device.tsx';
 import { blueprintFolders, type Folder } from './zip-folders.ts';
 import { say } from '../words/index.ts';
 
+/** Of the box itself and of its modules, and that of a device without one: there are other ways to them. */
+const NOT_CHOSEN = new Set(['gateway', 'communication-module', 'empty']);
 /** More are found by typing. */
 const SHOWN_MAX = 12;
 
 export function ChooseBlueprint({ onChosen }: { onChosen: (blueprint: Blueprint | undefined) => void }) {
   const { answer, error } = useAnswer(listBlueprints, []);
   const [text, setText] = useState('');
-  // The gateway's own blueprint fits no other device.
   const fitting = (answer ?? []).filter(
     ({ name, display_name: title }) =>
-      name !== 'gateway' && title.toLowerCase().includes(text.trim().toLowerCase()),
+      !NOT_CHOSEN.has(name ?? '') && title.toLowerCase().includes(text.trim().toLowerCase()),
   );
   return (
     <>

@@ -8,6 +8,7 @@ import { ErrorNotice, useAnswer, useRefresh } from '../ui.tsx';
 import { backupsKnown } from './backups-known.ts';
 import type { Alert } from '../alerts/shapes.ts';
 import { sinceText } from '../alerts/since.ts';
+import { titleOf } from '../alert-title.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
 import type { Engine, Rule } from '../shapes.ts';
 import { say } from '../words/index.ts';
@@ -153,7 +154,7 @@ function alertItems(raised: readonly Alert[]): Item[] {
       severity: alert.severity,
       text: isOfGateway(alert, 'silent')
         ? say.site.deviceSilent(alert.device_name)
-        : `${alert.device_name}: ${alert.display_name}`,
+        : `${alert.device_name}: ${titleOf(alert)}`,
       since: sinceText(alert.raised_at, gatewayNowMs()),
       href: '#/alerts',
     }));

@@ -5,6 +5,7 @@ export const values: Words['values'] = {
   isNeeded: (name) => `${name} fehlt.`,
   yes: 'Ja',
   no: 'Nein',
+  years: (count) => (count === 1 ? '1 Jahr' : `${count} Jahre`),
   days: (count) => `${count} d`,
   hours: (count) => `${count} h`,
   minutes: (count) => `${count} min`,

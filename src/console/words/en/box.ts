@@ -2,7 +2,7 @@
 import type { Piece } from '../piece.ts';
 
 export const box = {
-  onlyWhenAsked: 'Only when somebody asks for one',
+  onlyWhenAsked: 'Only when asked',
   everyDay: 'Every day',
   everyWeek: 'Every week',
   planTitle: 'Backups by themselves',

@@ -4,6 +4,7 @@ export const values = {
   isNeeded: (name: string) => `${name} is needed.`,
   yes: 'Yes',
   no: 'No',
+  years: (count: number) => (count === 1 ? '1 year' : `${count} years`),
   days: (count: number) => `${count} d`,
   hours: (count: number) => `${count} h`,
   minutes: (count: number) => `${count} min`,
