@@ -1,5 +1,5 @@
 /** What the disk and the system refuse, in words of the gateway: the world's fault, not ours. */
-import { type GatewayError, unavailable } from './errors.ts';
+import { GatewayError, unavailable } from './errors.ts';
 
 const FULL_CODE = /^SQLITE_FULL|^ENOSPC$|^EDQUOT$/;
 const FAILURE_CODE = /^SQLITE_IOERR|^EIO$/;
@@ -11,6 +11,10 @@ const TOO_MANY_OPEN =
 
 const FAULTS: [code: RegExp, message: string][] = [
   [/^EMFILE$|^ENFILE$/, TOO_MANY_OPEN],
+  [
+    /^ERR_WORKER_INIT_FAILED$/,
+    `This work cannot begin now, for want of memory or of open files. If of these: ${TOO_MANY_OPEN}`,
+  ],
   [FULL_CODE, 'The disk is full, so this cannot be stored now. Make room on it.'],
   [/^SQLITE_READONLY|^EROFS$/, 'The disk is read-only now, so nothing can be stored. Check it.'],
   // A page that the disk does not give is told as damage.
@@ -21,6 +25,7 @@ const FAULTS: [code: RegExp, message: string][] = [
 
 /** The error itself unless it says that disk or system refuse something for now; then `unavailable` with the error as cause. */
 export function asSystemFault(error: unknown): unknown {
+  if (error instanceof GatewayError) return error;
   const message = systemFaultOf(error);
   return message === undefined ? error : unavailable(message, { cause: error });
 }
@@ -28,11 +33,11 @@ export function asSystemFault(error: unknown): unknown {
 /** Data that was written is not certain to be on the disk. */
 export const diskFails = (cause?: unknown): GatewayError => unavailable(FAILING, { cause });
 
-/** What is refused, as a sentence; undefined for other errors. */
+/** What is refused, by the error or by one that it was caused by, as a sentence; undefined for other errors. */
 function systemFaultOf(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !('code' in error)) return undefined;
-  const code = String(error.code);
-  return FAULTS.find(([pattern]) => pattern.test(code))?.[1];
+  if (!(error instanceof Error)) return undefined;
+  const code = 'code' in error ? String(error.code) : '';
+  return FAULTS.find(([pattern]) => pattern.test(code))?.[1] ?? systemFaultOf(error.cause);
 }
 
 /** Whether the error, or one that it was caused by, says that there is no room: on the disk, or below the file's limit. */

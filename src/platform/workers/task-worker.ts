@@ -38,8 +38,8 @@ export interface TaskTerms {
 export class TaskFailure extends Error {
   readonly reason: 'timeout' | 'out_of_memory' | 'crashed' | 'failed' | 'stopped';
 
-  constructor(reason: TaskFailure['reason'], message: string) {
-    super(message);
+  constructor(reason: TaskFailure['reason'], message: string, options?: ErrorOptions) {
+    super(message, options);
     this.name = 'TaskFailure';
     this.reason = reason;
   }
@@ -160,7 +160,7 @@ export class TaskWorker<Input, Output> {
         this.#end(
           isMemory
             ? new TaskFailure('out_of_memory', `took more than ${heapBytes / MIB} MiB of memory`)
-            : new TaskFailure('crashed', error?.message ?? 'the thread ended'),
+            : new TaskFailure('crashed', error?.message ?? 'the thread ended', { cause: error }),
         );
       },
     });

@@ -37,6 +37,7 @@ describe('what the system refuses for now', () => {
   for (const [code, words] of [
     ['EMFILE', /as many files and connections open as it may/],
     ['ENFILE', /as many files and connections open as it may/],
+    ['ERR_WORKER_INIT_FAILED', /cannot begin now.*as many files and connections open as it may/],
     ['SQLITE_CANTOPEN', /cannot be opened now.*as many files and connections open as it may/],
     ['ENOSPC', /^The disk is full.*Make room on it\.$/],
     ['EDQUOT', /^The disk is full/],
@@ -50,7 +51,8 @@ describe('what the system refuses for now', () => {
         paths: ['/v3/fail'],
         role: 'OWNER',
         handle: () => {
-          throw Object.assign(new Error(`${code}: 4711`), { code });
+          const cause = Object.assign(new Error(`${code}: 4711`), { code });
+          throw new Error('4711 failed', { cause });
         },
       });
       const { ask, lines } = await serve(t, { routes: [failing] });
