@@ -16,6 +16,8 @@ export const NETWORK_LIMITS = {
     headersTimeoutMs: 10_000,
     /** G: whole request including its body. */
     requestTimeoutMs: 60_000,
+    /** G: a request that brought so much in that time gets as long again: a package or backup over a slow network. */
+    requestProgressBytes: 262_144,
     keepAliveTimeoutMs: 65_000,
     /** G: how often these times are compared; a slow request lives so much longer at most. */
     timeoutCheckIntervalMs: 2_000,

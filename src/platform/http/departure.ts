@@ -43,7 +43,7 @@ export function send(answer: Answer, outgoing: ServerResponse, unreadBytesMax: n
 }
 
 /** As the request declares its body, until it is here as a whole. */
-function bytesToCome({ complete, headers }: IncomingMessage): number {
+export function bytesToCome({ complete, headers }: IncomingMessage): number {
   if (complete) return 0;
   return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity;
 }

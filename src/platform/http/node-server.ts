@@ -14,9 +14,10 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { gatewayError, type Problem } from '../../lib/errors.ts';
 import { after } from '../../lib/after.ts';
 import type { Limits } from '../../lib/limits.ts';
+import { type Clock, setDeadline, type Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import { type Answer, commonHeaders, envelope, errorAnswer, JSON_HEADERS, responseOf } from './answer.ts';
-import { continueWhenRead, isAheadOfRequest, send } from './departure.ts';
+import { bytesToCome, continueWhenRead, isAheadOfRequest, send } from './departure.ts';
 
 interface NodeServerOptions {
   /** At once where nothing has to be waited for. */
@@ -26,6 +27,7 @@ interface NodeServerOptions {
   /** Told of every connection that was closed because too many requests were sent ahead on it. */
   onSentAhead: () => void;
   limits: Limits['http'];
+  clock: Clock;
   log: Log;
   newId: () => string;
   /** Given: the server speaks TLS with this certificate and key. */
@@ -59,7 +61,9 @@ export class NodeServer {
       handle(incoming, outgoing);
     });
     this.server.on('error', (error) => options.log.error('HTTP listener failed', { error }));
-    this.server.on('clientError', (error, socket) => this.#refuse(error, socket as Socket));
+    this.server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) =>
+      this.#refuse(code, socket as Socket),
+    );
   }
 
   /** Binds the socket; rejects when the address is taken. */
@@ -127,7 +131,9 @@ export class NodeServer {
 
   #start(turn: Turn, incoming: IncomingMessage, outgoing: ServerResponse): void {
     turn.answering = outgoing;
+    const stopWatching = bytesToCome(incoming) > 0 ? this.#limitArrival(incoming) : undefined;
     outgoing.on('close', () => {
+      stopWatching?.();
       // A connection kept alive is idle now; nobody else would close it.
       if (this.#isStopping) this.server.closeIdleConnections();
       if (!outgoing.writableFinished && !isAheadOfRequest(outgoing)) this.#options.onDeparted();
@@ -139,8 +145,26 @@ export class NodeServer {
     void this.#listener(incoming, outgoing);
   }
 
+  /** Who sends too slowly is refused; what waits here to be read is none of his fault. */
+  #limitArrival(incoming: IncomingMessage): () => void {
+    const { clock, limits } = this.#options;
+    const { socket } = incoming;
+    let timer: Timer;
+    const arm = (): void => {
+      const { bytesRead } = socket;
+      timer = setDeadline(clock, limits.requestTimeoutMs, () => {
+        if (incoming.complete) return;
+        const isComing = socket.bytesRead - bytesRead >= limits.requestProgressBytes;
+        if (isComing || incoming.readableLength > 0) arm();
+        else this.#refuse(LATE, socket);
+      });
+    };
+    arm();
+    return () => timer.cancel();
+  }
+
   /** Node's own refusal. Bytes in the middle of an answer would become part of it. */
-  #refuse({ code }: NodeJS.ErrnoException, socket: Socket): void {
+  #refuse(code: string | undefined, socket: Socket): void {
     const { limits, newId } = this.#options;
     const isInAnswer = this.#turns.get(socket)?.answering?.headersSent === true;
     if (!isAnswerable(code) || !socket.writable || isInAnswer) socket.destroy();
@@ -161,6 +185,9 @@ function fetchOf(
     return after(sent, () => RESPONSE_ALREADY_SENT);
   };
 }
+
+/** Node's word for a request that took too long. */
+const LATE = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 /** Whose turn it is on a connection. */
 interface Turn {
@@ -186,7 +213,8 @@ function nodeOptions(limits: Limits['http']): ServerOptions {
   return {
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersTimeoutMs,
-    requestTimeout: limits.requestTimeoutMs,
+    // Node would end an upload that is large at the same time as one that stands still.
+    requestTimeout: 0,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     connectionsCheckingInterval: limits.timeoutCheckIntervalMs,
     // HTTP/1.1 without Host is answered by us, with the envelope.
@@ -209,7 +237,7 @@ function tlsOptions(limits: Limits['http'], context: SecureContextOptions): Reco
 
 /** Faults of HTTP; after those of the socket and of TLS nobody listens. */
 function isAnswerable(code: string | undefined): boolean {
-  return code !== undefined && (code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT');
+  return code !== undefined && (code.startsWith('HPE_') || code === LATE);
 }
 
 /** Node refuses such a request before any handler; the answer is our envelope all the same. */
@@ -224,7 +252,7 @@ function clientErrorAnswer(code: string | undefined, limits: Limits['http'], req
             details: { limit: limits.headerBytes },
           },
         ]
-      : code === 'ERR_HTTP_REQUEST_TIMEOUT'
+      : code === LATE
         ? [
             '408 Request Timeout',
             { code: 'request_timeout', message: 'The request took too long to arrive.' },

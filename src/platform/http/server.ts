@@ -114,6 +114,7 @@ export class Http {
       onDeparted: () => counters.departed.inc(),
       onSentAhead: () => counters.sentAhead.inc(),
       limits: this.#limits.http,
+      clock: this.#options.clock,
       log: this.#options.log,
       newId: this.#newId,
       ...(secureContext && { secureContext }),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LIMITS } from '../../../src/lib/limits.ts';
+import { route } from '../../../src/platform/http/index.ts';
 import { until } from '../../support/until.ts';
 import { ask, firstError, parseAnswer, raw, type RawSocket, serve } from './support.ts';
 
@@ -68,17 +69,14 @@ describe('a body that is too large', () => {
   });
 
   test('and nobody waits for ever for who goes on sending after the refusal', async (t) => {
-    const { port } = await serve(t, {
-      // Long enough for the head to be read on a busy machine.
-      http: { headersTimeoutMs: 1_400, requestTimeoutMs: 1_500, timeoutCheckIntervalMs: 20 },
-    });
-    const { socket, closed } = await raw(
+    const { port, clock } = await serve(t);
+    const { received, closed } = await raw(
       t,
       port,
-      'POST /v3/things HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\nContent-Length: 99000000\r\n\r\n',
+      'POST /v3/things HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\nContent-Length: 99000000\r\n\r\nbegun',
     );
-    const sending = setInterval(() => socket.write('x'.repeat(10)), 5);
-    t.after(() => clearInterval(sending));
+    await until(() => received().endsWith('}'));
+    await clock.advance(LIMITS.http.requestTimeoutMs);
     assert.equal(parseAnswer(await closed).status, 413);
   });
 });
@@ -141,20 +139,60 @@ describe('headers', () => {
   });
 
   test('with a body that comes too slowly are 408, and no failure of ours', async (t) => {
-    const { port, lines } = await serve(t, {
-      // Long enough for the head to be read on a busy machine.
-      http: { headersTimeoutMs: 1_400, requestTimeoutMs: 1_500, timeoutCheckIntervalMs: 20 },
-    });
-    const { socket, closed } = await raw(
+    const { port, lines, clock } = await serve(t);
+    const { closed } = await raw(
       t,
       port,
-      'POST /v3/things HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\nContent-Length: 1000\r\n\r\n',
+      'POST /v3/things HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\nContent-Length: 1000\r\n\r\n{',
     );
-    const drip = setInterval(() => socket.write(' '), 10);
-    t.after(() => clearInterval(drip));
-    assert.equal(parseAnswer(await closed).status, 408);
+    await until(() => clock.waiting > 0);
+    await clock.advance(LIMITS.http.requestTimeoutMs);
+    const answer = parseAnswer(await closed);
+    assert.equal(`${answer.status} ${answer.code}`, '408 request_timeout');
     await until(() => lines.some(({ message }) => message === 'request'));
     assert.equal(lines.filter(({ level }) => level === 'error').length, 0);
+  });
+
+  test('with a large body may take as long as it comes on, and not a minute longer', async (t) => {
+    const uploaded: number[] = [];
+    const take = route({
+      operation: 'take',
+      method: 'POST',
+      paths: ['/v3/take'],
+      role: 'OWNER',
+      body: 'stream',
+      bodyBytes: 64 * MIB,
+      handle: async (call) => {
+        for await (const { length } of call.stream()) uploaded.push(length);
+        return {};
+      },
+    });
+    const { port, clock } = await serve(t, { routes: [take] });
+    const piece = LIMITS.http.requestProgressBytes;
+    const pieces = 6;
+    const head = `POST /v3/take HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\nContent-Length: ${pieces * piece}\r\n\r\n`;
+    const bytes = (): number => uploaded.reduce((sum, length) => sum + length, 0);
+    for (const sent of [pieces, pieces - 1]) {
+      uploaded.length = 0;
+      const { socket, received, closed } = await raw(t, port, head);
+      await until(() => clock.waiting > 0);
+      for (let count = 1; count <= sent; count++) {
+        socket.write('x'.repeat(piece));
+        await until(() => bytes() === count * piece);
+        if (count < pieces) assert.equal(received(), '');
+        if (count < sent) await clock.advance(LIMITS.http.requestTimeoutMs);
+      }
+      if (sent < pieces) {
+        // What came in the last minute counts; in the next one nothing comes.
+        await clock.advance(LIMITS.http.requestTimeoutMs);
+        assert.equal(received(), '');
+        await clock.advance(LIMITS.http.requestTimeoutMs);
+        assert.equal(parseAnswer(await closed).status, 408);
+      } else {
+        await until(() => received().includes('HTTP/1.1 200'));
+        socket.destroy();
+      }
+    }
   });
 });
 
