@@ -135,9 +135,9 @@ export class UpdateFolder {
 function textOf(file: string): string {
   try {
     return readPrivateFile(file) ?? '';
-  } catch (error) {
-    if (error instanceof Error && 'code' in error) return '';
-    throw error;
+  } catch {
+    // Whatever keeps it from being read.
+    return '';
   }
 }
 
