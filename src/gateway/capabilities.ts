@@ -18,7 +18,7 @@ import { type IoPortRecord, ModulePorts } from '../capabilities/module-ports/ind
 import { analogProblem, canProblem, gpioProblem, serialLineProblem } from '../platform/host/index.ts';
 import { portsOfOption } from './serial-port-option.ts';
 import { Notifications } from '../capabilities/notifications/index.ts';
-import { createProvisioning } from '../capabilities/provisioning/index.ts';
+import { Provisioning } from '../capabilities/provisioning/index.ts';
 import { Rules } from '../capabilities/rules/index.ts';
 import { createSite } from '../capabilities/site/index.ts';
 import {
@@ -223,10 +223,9 @@ function buildRecords(
   const blueprints = new Blueprints({ ...base, checks: config.blueprintChecks, version: options.version });
   blueprints.ensureBuiltIn();
   const devices = new DeviceService({ ...base, commits: stateCommits, blueprints });
-  const provisioning = createProvisioning({
+  const provisioning = new Provisioning({
     ...base,
     devices,
-    site,
     gatewayName: hostname,
     addresses: {
       publicHost: config.publicHost,

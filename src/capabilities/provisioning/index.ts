@@ -1,5 +1,5 @@
 export { type CertificateIssuer, type ConnectionConfiguration } from './model.ts';
 export { configurationToWire } from './schema.ts';
 export { provisioningRoutes } from './routes.ts';
-export { createProvisioning, type Provisioning } from './service.ts';
+export { Provisioning } from './service.ts';
 export { provisioningRows } from './tables.ts';

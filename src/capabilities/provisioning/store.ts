@@ -8,8 +8,6 @@ import { deviceCertificate, deviceCredential } from './tables.ts';
 
 export type StoredPassword = Pick<typeof deviceCredential.$inferSelect, 'hardwareId' | 'salt' | 'sha256'>;
 
-export type CredentialStore = ReturnType<typeof createCredentialStore>;
-
 export function createCredentialStore({ orm }: Database) {
   const selectPassword = orm
     .select({

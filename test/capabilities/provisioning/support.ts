@@ -1,10 +1,6 @@
 /** Provisioning over real records; certificates are made up where a test wants TLS. */
 import type { TestContext } from 'node:test';
-import {
-  type CertificateIssuer,
-  createProvisioning,
-  type Provisioning,
-} from '../../../src/capabilities/provisioning/index.ts';
+import { type CertificateIssuer, Provisioning } from '../../../src/capabilities/provisioning/index.ts';
 import { createSite, type Site } from '../../../src/capabilities/site/index.ts';
 import type { Limits } from '../../../src/lib/limits.ts';
 import { recordingLog } from '../../support/workspace.ts';
@@ -31,12 +27,11 @@ export function startProvisioning(
   const site = createSite({ database, clock, log, defaultName: 'Depot', defaultTimezone: 'UTC' });
   const ports: ProvisioningSetup['ports'] = { mqtt: 1_883, mqtts: options.tls ? 8_883 : undefined };
   const open = (devices = setup.devices): Provisioning =>
-    createProvisioning({
+    new Provisioning({
       database,
       clock,
       log,
       devices,
-      site,
       gatewayName: 'box',
       ...(options.tls && { certificates: createIssuer() }),
       addresses: {
