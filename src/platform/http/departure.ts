@@ -98,13 +98,24 @@ async function sendPieces(
   try {
     for await (const piece of pieces) {
       if (outgoing.destroyed) return;
-      if (!outgoing.write(piece)) await drained(outgoing);
+      const isTaken = outgoing.write(piece, (error) => {
+        if (!error) giveBack(piece);
+      });
+      if (!isTaken) await drained(outgoing);
     }
     outgoing.end();
   } catch (error) {
     if (!outgoing.destroyed) onFailed?.(error);
     outgoing.destroy();
   }
+}
+
+/**
+ * The memory of a piece that has some of its own. It lies outside the heap, whose next large collection would find it,
+ * and brings that about: the whole heap was gone through for every 11 MB of answers.
+ */
+function giveBack({ buffer, byteLength }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
 
 /** Resolves when it takes more, or never will. */
