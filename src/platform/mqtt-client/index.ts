@@ -1,3 +1,9 @@
 export type { LineOptions } from './line.ts';
-export { loadLine } from './load-line.ts';
-export { type MqttArrival, MqttClient, MqttFailure, type MqttMessage, MqttRefusal } from './mqtt-client.ts';
+export {
+  loadLine,
+  type MqttArrival,
+  MqttClient,
+  MqttFailure,
+  type MqttMessage,
+  MqttRefusal,
+} from './mqtt-client.ts';

@@ -9,7 +9,6 @@ import { messageOf } from '../../lib/errors.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 import type { LineOptions, openLine } from './line.ts';
-import { loadLine } from './load-line.ts';
 
 interface MqttClientOptions {
   clock: Pick<Clock, 'setTimer'>;
@@ -103,6 +102,11 @@ const VERSION_REFUSED: readonly unknown[] = [1, 132];
 const NOT_AUTHORIZED = 135;
 /** Its topic is not valid, or its payload is not what was said. */
 const OF_MESSAGE: readonly number[] = [144, 153];
+
+/** With the library, a tenth of the gateway's program that most boxes never use. */
+export function loadLine() {
+  return import('./line.ts');
+}
 
 export class MqttClient {
   readonly #options: MqttClientOptions;

@@ -9,15 +9,16 @@ import {
   type ToModule,
 } from '../../protocol/module.ts';
 
-type Said<Type extends ToModule['type']> = ToModule & { type: Type };
-export type Answer = Said<'answer'>;
+export type Answer = ToModule & { type: 'answer' };
+/** What the gateway says by itself. */
+export type Order = Exclude<ToModule, Answer>;
 type WithoutId<Message> = Message extends unknown ? Omit<Message, 'id'> : never;
 /** What a script wants of the gateway. */
 export type ChannelRequest = WithoutId<
   FromModule & { type: 'storage_read' | 'storage_write' | 'storage_remove' | 'command' }
 >;
 
-export interface ControlChannelOptions {
+interface ControlChannelOptions {
   clock: Clock;
   limits: Limits['module'];
   /** Another text after each start of the module. */
@@ -25,14 +26,8 @@ export interface ControlChannelOptions {
   offers: readonly string[];
   /** False: not handed over. */
   send: (text: string) => boolean;
-  onAssignments: (message: Said<'assignments'>) => void;
-  onContent: (message: Said<'content'>) => void;
-  onConfiguration: (message: Said<'configuration'>) => void;
-  onConfigurationCheck: (message: Said<'configuration_check'>) => void;
-  onConfigurationRead: (message: Said<'configuration_read'>) => void;
-  onScan: (message: Said<'scan'>) => void;
-  onScanStop: (id: string) => void;
-  onRestart: (channelId: string | undefined) => void;
+  /** What the gateway wants; answers go to who asked. */
+  onMessage: (message: Order) => void;
   /** What the gateway said cannot be understood. */
   onUnreadable: (problem: string) => void;
 }
@@ -55,27 +50,9 @@ export function createControlChannel(options: ControlChannelOptions) {
   }
 
   function handle(message: ToModule): void {
-    switch (message.type) {
-      case 'assignments':
-        helloTimer?.cancel();
-        return options.onAssignments(message);
-      case 'content':
-        return options.onContent(message);
-      case 'configuration':
-        return options.onConfiguration(message);
-      case 'configuration_check':
-        return options.onConfigurationCheck(message);
-      case 'configuration_read':
-        return options.onConfigurationRead(message);
-      case 'scan':
-        return options.onScan(message);
-      case 'scan_stop':
-        return options.onScanStop(message.id);
-      case 'restart':
-        return options.onRestart(message.channel_id);
-      case 'answer':
-        return open.get(message.id)?.(message);
-    }
+    if (message.type === 'answer') return open.get(message.id)?.(message);
+    if (message.type === 'assignments') helloTimer?.cancel();
+    options.onMessage(message);
   }
 
   return {

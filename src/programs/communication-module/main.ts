@@ -13,7 +13,7 @@ import { createStreamLog, type LogLevel } from '../../platform/log/index.ts';
 import { connectToParent } from '../../platform/processes/index.ts';
 import { MODULE_PROTOCOL } from '../../protocol/module.ts';
 import { moduleConfigurationOf, parseModuleConfiguration } from './module-configuration.ts';
-import { startModule } from './module.ts';
+import { CommunicationModule } from './module.ts';
 
 const EXIT_CONFIGURATION = 78;
 const EXIT_FAILURE = 1;
@@ -90,7 +90,7 @@ async function run(): Promise<void> {
     stream: process.stdout,
   }).child({ program: 'communication-module' });
   returnSpareMemory(log);
-  const module = startModule({
+  const module = new CommunicationModule({
     configuration: given.configuration,
     clock,
     log,

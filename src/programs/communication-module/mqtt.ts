@@ -26,7 +26,7 @@ const SUBJECTS = {
 } as const;
 type Subject = keyof typeof SUBJECTS;
 
-export interface GatewayLinkOptions {
+interface GatewayLinkOptions {
   connection: ConnectionConfiguration;
   clock: Clock;
   limits: Limits['module'];

@@ -14,22 +14,22 @@ import { cutToBytes } from '../../lib/text.ts';
 import type { MonotonicMs } from '../../lib/time.ts';
 import { type Assignment, decodeFacts, type FromModule, type ScriptState } from '../../protocol/module.ts';
 import { canonicalValues } from './configuration-values.ts';
+import type { Log } from '../../platform/log/index.ts';
 import type { ContentLibrary } from './content-library.ts';
+import type { Publisher } from './publisher.ts';
 import type { ConfigurationGroups, DeviceLogEntry, FailureReason, ScriptEvent } from './thread-messages.ts';
 import type { DeviceScripts, ScriptEvents } from './device-scripts.ts';
 
-export interface ScriptLifecycleOptions {
+interface ScriptLifecycleOptions {
   assignment: Assignment;
   clock: Clock;
   limits: Limits['module'];
   library: Pick<ContentLibrary, 'get'>;
   scripts: Pick<DeviceScripts, 'start'>;
-  onStatus: (status: FromModule & { type: 'status' }) => void;
-  onPublish: (subject: 'telemetry' | 'properties', text: string) => void;
-  onLog: (entry: DeviceLogEntry) => void;
-  onResponse: (text: string) => void;
-  onVerdict: (id: string, refusal: string | undefined) => void;
-  onValues: (id: string, values: Record<string, unknown> | undefined) => void;
+  log: Log;
+  /** To the gateway: how the script fares, and what it answers. */
+  send: (message: FromModule) => void;
+  publisher: Pick<Publisher, 'publish' | 'log' | 'respond'>;
 }
 
 type Run = ReturnType<DeviceScripts['start']>;
@@ -130,22 +130,26 @@ export class ScriptLifecycle {
 
   check(id: string, group: string, values: Record<string, unknown>): void {
     // Nobody is there to refuse: the values go through.
-    if (this.#run === undefined || this.#state !== 'running') return this.#options.onVerdict(id, undefined);
+    if (this.#run === undefined || this.#state !== 'running')
+      return this.#options.send({ type: 'configuration_verdict', id });
     this.#run.tell({ kind: 'check', id, group, values });
   }
 
   /** Asks the script for the values of a group. */
   read(id: string, group: string): void {
-    if (this.#run === undefined || this.#state !== 'running') return this.#options.onValues(id, undefined);
+    if (this.#run === undefined || this.#state !== 'running')
+      return this.#options.send({ type: 'configuration_values', id });
     this.#run.tell({ kind: 'read', id, group });
   }
 
   /** Says its status again. */
   report(): void {
     if (this.#state === 'waiting') return;
-    this.#options.onStatus({
+    const { log, send } = this.#options;
+    log.debug('script', { channel_id: this.#channelId, state: this.#state });
+    send({
       type: 'status',
-      channel_id: this.#assignment.channel_id,
+      channel_id: this.#channelId,
       state: this.#state,
       script: this.#assignment.script.hash,
       ...(this.#reason === undefined ? {} : { reason: this.#reason }),
@@ -179,18 +183,30 @@ export class ScriptLifecycle {
   }
 
   #refuse(id: string, message: string): void {
-    this.#options.onResponse(JSON.stringify({ id, state: 'error', payload: { message } }));
+    this.#respond(JSON.stringify({ id, state: 'error', payload: { message } }));
+  }
+
+  #respond(text: string): void {
+    this.#options.publisher.respond(this.#channelId, text);
+  }
+
+  #log(entry: DeviceLogEntry): void {
+    this.#options.publisher.log(this.#channelId, entry);
+  }
+
+  get #channelId(): string {
+    return this.#assignment.channel_id;
   }
 
   #fail(kind: FailureReason | 'neighbour', message: string): void {
-    const { clock, limits, onLog } = this.#options;
+    const { clock, limits } = this.#options;
     this.#giveUpRun();
     if (kind === 'neighbour') {
-      onLog({ message: `restarted: ${message}`, severity: 'warning', persist: false });
+      this.#log({ message: `restarted: ${message}`, severity: 'warning', persist: false });
       this.#state = 'waiting';
       return this.tryStart();
     }
-    onLog({ message, severity: 'error', persist: true });
+    this.#log({ message, severity: 'error', persist: true });
     this.#enter('failed', message);
     // The same text would fail the same way.
     if (kind === 'syntax') return;
@@ -204,26 +220,29 @@ export class ScriptLifecycle {
   }
 
   #hear(event: ScriptEvent): void {
-    const { onPublish, onLog, onResponse, onVerdict, onValues } = this.#options;
     switch (event.kind) {
       case 'running':
         return this.#enter('running');
       case 'failed':
         return this.#fail(event.reason, event.message);
       case 'publish':
-        return onPublish(event.subject, event.text);
+        return this.#options.publisher.publish(this.#channelId, event.subject, event.text);
       case 'log':
-        return onLog(event);
+        return this.#log(event);
       case 'response':
         if (event.isLast) this.#commands.delete(event.id);
-        return onResponse(event.text);
-      case 'verdict':
-        return onVerdict(event.id, event.refusal);
+        return this.#respond(event.text);
       case 'reads':
         this.#reads = event.groups;
         return this.#state === 'running' ? this.report() : undefined;
-      case 'values':
-        return onValues(event.id, event.values);
+      case 'verdict': {
+        const { kind: _, ...verdict } = event;
+        return this.#options.send({ type: 'configuration_verdict', ...verdict });
+      }
+      case 'values': {
+        const { kind: _, ...values } = event;
+        return this.#options.send({ type: 'configuration_values', ...values });
+      }
     }
   }
 }

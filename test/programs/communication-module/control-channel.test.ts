@@ -41,18 +41,18 @@ function setUp(): {
       if (link.isOpen) said.push(decoded.message);
       return link.isOpen;
     },
-    onAssignments: () => heard.push('assignments'),
-    onContent: () => heard.push('content'),
-    onConfiguration: () => heard.push('configuration'),
-    onConfigurationCheck: () => heard.push('check'),
-    onConfigurationRead: () => heard.push('read'),
-    onScan: ({ uri }) => heard.push(`scan ${uri}`),
-    onScanStop: (id) => heard.push(`stop ${id}`),
-    onRestart: (channelId) => heard.push(`restart ${channelId ?? 'all'}`),
+    onMessage: (message) => heard.push(wordsOf(message)),
     onUnreadable: (problem) => heard.push(`unreadable: ${problem}`),
   });
   const hear = (message: ToModule): void => channel.receive(Buffer.from(encodeModuleMessage(message)));
   return { clock, channel, said, heard, link, hear };
+}
+
+function wordsOf(message: ToModule): string {
+  if (message.type === 'scan') return `scan ${message.uri}`;
+  if (message.type === 'scan_stop') return `stop ${message.id}`;
+  if (message.type === 'restart') return `restart ${message.channel_id ?? 'all'}`;
+  return message.type;
 }
 
 describe('the channel of a module', () => {

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { STUCK_BOMB } from '../../../scripts/support/script-zoo.ts';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import { createSystemClock } from '../../../src/platform/clock/index.ts';
-import { type CommunicationModule, startModule } from '../../../src/programs/communication-module/module.ts';
+import { CommunicationModule } from '../../../src/programs/communication-module/module.ts';
 import { until } from '../../support/until.ts';
 import { recordingLog } from '../../support/workspace.ts';
 import { isIn, type StandInGateway, startStandInGateway } from './stand-in-gateway.ts';
@@ -14,7 +14,7 @@ const clock = createSystemClock();
 after(() => clock.close());
 
 function start(gateway: StandInGateway, limits: Partial<Limits['module']> = {}): CommunicationModule {
-  return startModule({
+  return new CommunicationModule({
     configuration: { connection: gateway.connection, ports: {}, ioPorts: {} },
     clock,
     log: recordingLog(clock).log,

@@ -8,7 +8,7 @@ import { parseSimulateModbusOptions } from '../../../scripts/simulate/modbus-opt
 import { type SimulatedModbus, simulateModbus } from '../../../scripts/simulate/modbus-run.ts';
 import { createRandom } from '../../../scripts/support/random.ts';
 import { createSystemClock } from '../../../src/platform/clock/index.ts';
-import { type CommunicationModule, startModule } from '../../../src/programs/communication-module/module.ts';
+import { CommunicationModule } from '../../../src/programs/communication-module/module.ts';
 import { compiled } from '../../capabilities/blueprints/support.ts';
 import { until } from '../../support/until.ts';
 import { sampleBlueprint } from '../../support/samples.ts';
@@ -50,7 +50,7 @@ describe('the samples on a module', () => {
     const parts = { options, clock, random: createRandom(5), terminal: { line: () => undefined } };
     simulated = await simulateModbus(parts);
     address = `tcp://127.0.0.1:${simulated.servers[0]?.port}`;
-    module = startModule({
+    module = new CommunicationModule({
       configuration: { connection: gateway.connection, ports: {}, ioPorts: {} },
       clock,
       log: recordingLog(clock).log,

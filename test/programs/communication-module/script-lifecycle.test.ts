@@ -7,6 +7,7 @@ import type { ScriptEvents } from '../../../src/programs/communication-module/de
 import type { ConfigurationGroups } from '../../../src/programs/communication-module/thread-messages.ts';
 import { encodeFacts } from '../../../src/protocol/module.ts';
 import { TestClock } from '../../support/test-clock.ts';
+import { recordingLog } from '../../support/workspace.ts';
 
 const MODULE = LIMITS.module;
 const hashOf = (letter: string): string => letter.repeat(64);
@@ -57,15 +58,22 @@ function setUp() {
         };
       },
     },
-    onStatus: ({ state, reason, reads }) => {
-      statuses.push(reason === undefined ? state : `${state}: ${reason}`);
-      if (reads) statuses.push(`reads ${reads.join(', ')}`);
+    log: recordingLog(clock).log,
+    send: (message) => {
+      if (message.type === 'configuration_verdict') verdicts.push(message.refusal);
+      else if (message.type === 'configuration_values') read.push(message.values);
+      else if (message.type === 'status') {
+        const { state, reason, reads } = message;
+        statuses.push(reason === undefined ? state : `${state}: ${reason}`);
+        if (reads) statuses.push(`reads ${reads.join(', ')}`);
+      }
     },
-    onPublish: () => undefined,
-    onLog: ({ message, severity, persist }) => logs.push(`${severity}${persist ? '!' : ''}: ${message}`),
-    onResponse: (text) => responses.push(text),
-    onVerdict: (_, refusal) => verdicts.push(refusal),
-    onValues: (_, values) => read.push(values),
+    publisher: {
+      publish: () => undefined,
+      log: (_, { message, severity, persist }) =>
+        void logs.push(`${severity}${persist ? '!' : ''}: ${message}`),
+      respond: (_, text) => void responses.push(text),
+    },
   });
   const fails = (message = 'boom', reason: 'error' | 'syntax' = 'error'): void =>
     starts.at(-1)?.events.onEvent({ kind: 'failed', reason, message });
