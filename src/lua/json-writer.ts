@@ -1,7 +1,7 @@
 /** JSON text of a Lua value, by the rules of docs/interface/lua-devices.md#values. Metamethods are not called. */
 import { LIMITS } from '../lib/limits.ts';
 import { LUA_TYPE, type LuaStack } from './stack.ts';
-import { LuaError } from './values.ts';
+import { jsonOf, LuaError } from './values.ts';
 import type { Pointer } from './wasm.ts';
 
 /**
@@ -49,11 +49,7 @@ class Writer {
     const { exports } = this.#stack;
     if (exports.lua_isinteger(this.#state, index) !== 0)
       return exports.lua_tointegerx(this.#state, index, 0).toString();
-    const value = exports.lua_tonumberx(this.#state, index, 0);
-    if (!Number.isFinite(value)) throw new LuaError('a number that is not finite cannot be written as JSON');
-    // JavaScript writes no more digits than tell two floats apart, and fills up with zeros.
-    const isLarge = Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) <= 2 ** 63;
-    return String(isLarge ? BigInt(value) : value);
+    return jsonOf(exports.lua_tonumberx(this.#state, index, 0));
   }
 
   #text(index: number): string {

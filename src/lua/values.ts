@@ -109,9 +109,11 @@ export function jsonOf(value: LuaValue): string {
   if (value === undefined) return 'null';
   if (value instanceof LuaJson) return value.text;
   if (Buffer.isBuffer(value)) return JSON.stringify(value.toString('utf8'));
-  if (typeof value === 'number' && !Number.isFinite(value))
-    throw new LuaError('a number that is not finite cannot be written as JSON');
-  return String(value);
+  if (typeof value !== 'number') return String(value);
+  if (!Number.isFinite(value)) throw new LuaError('a number that is not finite cannot be written as JSON');
+  // JavaScript writes no more digits than tell two floats apart, and fills up with zeros.
+  const isLarge = Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) <= 2 ** 63;
+  return String(isLarge ? BigInt(value) : value);
 }
 
 /** Lua's word for the type, for messages. */
