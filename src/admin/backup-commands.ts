@@ -30,7 +30,6 @@ export const BACKUP_COMMANDS: Record<string, Command> = {
     options: ['password-file'],
     prepare: async (values, [path = ''], terminal) => {
       const file = await openFile(path, 'r');
-      if (!(await file.stat()).isFile()) throw new UsageError(`${path} is not a file`);
       if (await isPlainCopy(file)) return restoreCopy(path, file);
       const password = await passwordOf(values, terminal, { isNew: false });
       return async ({ config: { dataDir }, clock }) => {

@@ -9,7 +9,7 @@ import { hostInUrl, localAddress } from '../lib/address.ts';
 import { messageOf } from '../lib/errors.ts';
 import { type Clock, createSystemClock } from '../platform/clock/index.ts';
 import type { Config } from '../platform/config/index.ts';
-import { packagePath } from '../platform/files/index.ts';
+import { packagePath, requireNoObstacle } from '../platform/files/index.ts';
 import { createLog, type Log } from '../platform/log/index.ts';
 import { createMetrics } from '../platform/metrics/index.ts';
 import { LIMITS } from '../lib/limits.ts';
@@ -174,9 +174,10 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   );
 }
 
-/** @throws UsageError in the system's words */
+/** @throws UsageError in the system's words, and for what is no file where one is to be read */
 export async function openFile(path: string, flags: string): Promise<FileHandle> {
   try {
+    if (flags === 'r') requireNoObstacle(path);
     return await open(path, flags, 0o600);
   } catch (error) {
     throw new UsageError(messageOf(error), { cause: error });

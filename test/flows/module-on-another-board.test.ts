@@ -1,6 +1,6 @@
 /** A communication module as a process of its own, with its own credentials, against the whole gateway. */
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,10 @@ function startModule(file: string): ChildProcess {
 test('a module without a configuration, or with a broken one, says so and ends with 78', async (t) => {
   const broken = join(temporaryFolder(t), 'broken.json');
   writeFileSync(broken, '{"config": {}}');
+  const pipe = join(temporaryFolder(t), 'pipe.json');
+  execFileSync('mkfifo', [pipe]);
   for (const [args, said] of [
+    [['--config', pipe], /pipe\.json is not a file/],
     [[], /give --config FILE/],
     [['--config', broken], /mqtt_credentials/],
     [['--config', join(broken, 'none')], /no such file|ENOENT|ENOTDIR/],

@@ -1,6 +1,6 @@
 /** The local commands as real processes, beside a running gateway and without one. */
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   chownSync,
   copyFileSync,
@@ -67,7 +67,7 @@ describe('a local command is refused', () => {
     [['create-token', '--dry-run'], 64, 'create-token has no option --dry-run; try --help'],
     [['restore', 'x', '--dry-run'], 64, 'restore has no option --dry-run; try --help'],
     [['factory-reset', '--yes'], 64, 'factory-reset has no option --yes; try --help'],
-    [['restore', '/'], 64, '/ is not a file'],
+    [['restore', '/'], 64, '/ is a folder where a file is expected'],
     [['create-token', '--count', '0'], 64, '--count must be a number from 1 to 1000'],
     [['create-token', '--name', 'é'.repeat(256)], 64, '--name must have at most 255 characters'],
     [['create-token', 'extra'], 64, 'usage: create-token'],
@@ -78,6 +78,13 @@ describe('a local command is refused', () => {
       const { status, stdout, stderr } = admin(home, ...words);
       assert.deepEqual([status, stdout, stderr], [exitCode, '', `${complaint}\n`]);
     });
+
+  test('with a pipe in the place of a backup, which nobody waits for', () => {
+    const pipe = join(home.folder, 'site.backup');
+    execFileSync('mkfifo', [pipe]);
+    const { status, stderr } = admin(home, 'restore', pipe);
+    assert.deepEqual([status, stderr], [64, `${pipe} is a named pipe where a file is expected\n`]);
+  });
 
   test('with an option that there is not', () => {
     const { status, stderr } = admin(home, 'list-tokens', '--force');

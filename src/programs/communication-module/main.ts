@@ -3,7 +3,7 @@
  * hand on any board with `--config FILE`.
  */
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { messageOf } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
@@ -52,6 +52,8 @@ async function orders(): Promise<Orders | undefined> {
   const stop = Promise.withResolvers<void>();
   process.on('SIGTERM', () => stop.resolve());
   process.on('SIGINT', () => stop.resolve());
+  // A pipe would be waited for, before anybody is told of it.
+  if (!statSync(values.config).isFile()) throw new Error(`${values.config} is not a file`);
   const configuration = parseModuleConfiguration(readFileSync(values.config, 'utf8'));
   const level = levelOf(values['log-level']);
   return { configuration, level, stopRequested: stop.promise, close: () => undefined };
