@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Device } from '../../../src/capabilities/devices/index.ts';
 import { GatewayError } from '../../../src/lib/errors.ts';
+import type { Role } from '../../../src/lib/role.ts';
 import { type Bench, startBench } from './support.ts';
 
 const DEFAULTS = { retention: 'PERSISTENT', descending: false, limit: 50, offset: 0 } as const;
@@ -194,8 +195,24 @@ describe('a page', () => {
   });
 });
 
+describe('what must not be seen', () => {
+  test('is looked up by its index, and only where there is any', async (t) => {
+    const { bench } = await filled(t);
+    const looks = () =>
+      queryPlan(bench, DEFAULTS, 'READONLY').filter((line) => line.includes('execution_guarded'));
+    assert.deepEqual(looks(), ['SCAN execution USING COVERING INDEX execution_guarded']);
+    bench.state.prepare(`UPDATE execution SET read_role = 'READONLY'`).run();
+    assert.deepEqual(looks(), []);
+    assert.equal(bench.commands.list(DEFAULTS, 'READONLY').totalCount, 3);
+  });
+});
+
 /** The plan of the page statement, caught where the store prepares it. */
-function queryPlan(bench: Bench, query: Parameters<Bench['commands']['list']>[0]): string[] {
+function queryPlan(
+  bench: Bench,
+  query: Parameters<Bench['commands']['list']>[0],
+  role: Role = 'SYSTEM',
+): string[] {
   const { $client: handle } = bench.state.orm;
   const prepare = handle.prepare.bind(handle);
   const plans: string[] = [];
@@ -209,7 +226,7 @@ function queryPlan(bench: Bench, query: Parameters<Bench['commands']['list']>[0]
     }
     return statement;
   }) as typeof handle.prepare;
-  bench.commands.list(query, 'SYSTEM');
+  bench.commands.list(query, role);
   handle.prepare = prepare;
   assert.ok(plans.length > 0);
   return plans;
