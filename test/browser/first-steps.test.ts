@@ -61,6 +61,7 @@ describe('the first steps in a browser', { skip: findBrowser() === undefined && 
     await page.getByRole('button', { name: 'Hide' }).click();
     await page.locator('.energy-bars rect.pv').first().waitFor();
     await page.locator('[data-test=energy-flow] .flow-node.pv:not(.unknown)').waitFor();
+    await page.evaluate('scrollTo(0, 0)');
     await page.screenshot({ path: join(PICTURES, 'console.png') });
   }
 
@@ -156,9 +157,11 @@ describe('the first steps in a browser', { skip: findBrowser() === undefined && 
     for (let press = 0; press < 4; press++) await page.getByRole('button', { name: 'Zoom in' }).click();
     const chart = page.locator('[data-test=chart]');
     await chart.locator('canvas').waitFor();
-    await picture('chart');
     // What crosses the inverter is less where the sun gives a part.
+    await page.getByLabel('AC Power').uncheck();
     await page.getByLabel('Battery Power').check();
+    await chart.locator('.u-legend').getByText('Battery Power').waitFor();
+    await picture('chart');
     await chart.getByRole('button', { name: 'As a table' }).click();
     await chart
       .getByRole('cell', { name: /^[-−][45][ ,.]?\d/ })

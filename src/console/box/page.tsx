@@ -115,7 +115,7 @@ function State() {
         </Card>
       </div>
       {live && (
-        <p>
+        <p class="between">
           <a class="button" href={`#/devices/${encodeURIComponent(live.device.slug)}/chart`}>
             {say.box.chartsAndLogs}
           </a>

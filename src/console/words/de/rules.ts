@@ -4,7 +4,7 @@ import type { Words } from '../en.ts';
 export const rules: Words['rules'] = {
   runtimeV3: 'V3: Das Skript läuft weiter und wartet auf Ereignisse',
   runtimeV1: 'V1: Das Skript wird in einem Intervall ausgeführt',
-  runtime: 'Laufzeit',
+  runtime: 'Laufzeitumgebung',
   interval: 'Intervall',
   intervalHint: 'Zum Beispiel 500ms, 10s oder 1m; leer bedeutet 1s.',
   nameAllowed: 'Buchstaben, Ziffern, - und _',
@@ -91,7 +91,7 @@ export const rules: Words['rules'] = {
   scriptHint:
     'Eine Regel darf jeden Befehl jedes Geräts ausführen, auch die über Ihrer eigenen Rolle. Tab rückt ein; Esc und dann Tab verlässt das Feld.',
   runtimeOf: (runtime, interval) =>
-    `Laufzeit ${runtime}${interval === undefined ? '' : `, alle ${interval}`}`,
+    `Laufzeitumgebung ${runtime}${interval === undefined ? '' : `, alle ${interval}`}`,
   unsavedHere: (slug) => `Hier wurde ein Skript geschrieben und nicht gespeichert${slug && `: ${slug}`}.`,
   theySaved: (slug) => `Was gespeichert wurde${slug && ` als ${slug}`}`,
   exampleName: 'nacht-laden',
