@@ -53,13 +53,23 @@ export function keepBooks(
   width: number,
   bookAt: (startS: EpochS) => Book | undefined,
 ): void {
-  for (const [row, startS] of minutes.startsS.entries()) {
-    const book = bookAt(startS);
+  // The same in every minute: a year has half a million.
+  const roles = new Map<EnergyRole, RoleMinute>();
+  const parts = sources.map((columns) => {
+    const { role } = columns.source;
+    const before = roles.get(role);
+    const minute = before ?? { forwardWh: 0, reverseWh: 0, knownS: 0, bridgedS: 0 };
+    roles.set(role, minute);
+    return { columns, minute, isFirst: before === undefined };
+  });
+  const places = [...roles].map(([role, minute]) => ({ place: ROLES.indexOf(role), minute }));
+  for (let row = 0; row < minutes.startsS.length; row++) {
+    const book = bookAt(minutes.startsS[row] as EpochS);
     if (!book) continue;
-    const cells = minutes.cells.subarray(row * width * CELL.length, (row + 1) * width * CELL.length);
-    const roles = rolesOf(cells, sources);
-    for (const [role, minute] of roles) {
-      const place = ROLES.indexOf(role);
+    const offset = row * width * CELL.length;
+    for (const { columns, minute, isFirst } of parts)
+      add(minute, minuteOf(minutes.cells, offset, columns), isFirst);
+    for (const { place, minute } of places) {
       book.knownS[place] = (book.knownS[place] as number) + minute.knownS;
       book.bridgedS[place] = (book.bridgedS[place] as number) + minute.bridgedS;
     }
@@ -67,76 +77,74 @@ export function keepBooks(
   }
 }
 
-function rolesOf(cells: Float64Array, sources: readonly SourceColumns[]): Map<EnergyRole, RoleMinute> {
-  const roles = new Map<EnergyRole, RoleMinute>();
-  for (const columns of sources) {
-    const { role } = columns.source;
-    const one = minuteOf(cells, columns);
-    const known = roles.get(role);
-    roles.set(
-      role,
-      known
-        ? {
-            forwardWh: known.forwardWh + one.forwardWh,
-            reverseWh: known.reverseWh + one.reverseWh,
-            knownS: Math.min(known.knownS, one.knownS),
-            bridgedS: Math.max(known.bridgedS, one.bridgedS),
-          }
-        : one,
-    );
-  }
-  return roles;
+/** One more source of the role; the first one takes the place of the minute before. */
+function add(minute: RoleMinute, one: RoleMinute, isFirst: boolean): void {
+  minute.forwardWh = one.forwardWh + (isFirst ? 0 : minute.forwardWh);
+  minute.reverseWh = one.reverseWh + (isFirst ? 0 : minute.reverseWh);
+  minute.knownS = isFirst ? one.knownS : Math.min(minute.knownS, one.knownS);
+  minute.bridgedS = isFirst ? one.bridgedS : Math.max(minute.bridgedS, one.bridgedS);
 }
 
+/** One number of a source in the minute whose cells begin at `offset`. */
+const numberOf = (
+  cells: Float64Array,
+  offset: number,
+  part: { column: number } | undefined,
+  place: number,
+): number => (part ? (cells[offset + part.column * CELL.length + place] as number) : 0);
+
 /** By power where it is known for the whole minute, else by the counters where they are, else by what there is of it. */
-function minuteOf(cells: Float64Array, { source, power, forward, reverse }: SourceColumns): RoleMinute {
-  const number = (part: { column: number } | undefined, place: number): number =>
-    part ? (cells[part.column * CELL.length + place] as number) : 0;
-  const powerS = number(power, CELL.coveredS);
+function minuteOf(
+  cells: Float64Array,
+  offset: number,
+  { source, power, forward, reverse }: SourceColumns,
+): RoleMinute {
+  const powerS = numberOf(cells, offset, power, CELL.coveredS);
   // Where one counter is all that there is, it is all that the source does.
   const isOneWay = !TWO_WAY.has(source.role) || (source.power === null && source.energyReverse === null);
   const counterS = Math.min(
-    number(forward, CELL.coveredS),
-    isOneWay ? CELL.minuteS : number(reverse, CELL.coveredS),
+    numberOf(cells, offset, forward, CELL.coveredS),
+    isOneWay ? CELL.minuteS : numberOf(cells, offset, reverse, CELL.coveredS),
   );
   if (powerS < WHOLE_S && counterS > powerS)
     return {
-      forwardWh: number(forward, CELL.above) * (forward?.factor ?? 0),
-      reverseWh: number(reverse, CELL.above) * (reverse?.factor ?? 0),
+      forwardWh: numberOf(cells, offset, forward, CELL.above) * (forward?.factor ?? 0),
+      reverseWh: numberOf(cells, offset, reverse, CELL.above) * (reverse?.factor ?? 0),
       knownS: counterS,
       bridgedS: counterS,
     };
   const perWh = (power?.factor ?? 0) / 3_600;
-  const above = number(power, CELL.above) * perWh;
-  const below = number(power, CELL.below) * perWh;
+  const above = numberOf(cells, offset, power, CELL.above) * perWh;
+  const below = numberOf(cells, offset, power, CELL.below) * perWh;
   const [forwardWh, reverseWh] = source.isInverted ? [below, above] : [above, below];
   return { forwardWh, reverseWh, knownS: powerS, bridgedS: 0 };
 }
 
+type Roles = ReadonlyMap<EnergyRole, { forwardWh: number; reverseWh: number; knownS: DurationS }>;
+
 /** Roles that go one way are what is left of them: an inverter that takes a little at night takes nothing away. */
-export function readingOf(
-  roles: ReadonlyMap<EnergyRole, { forwardWh: number; reverseWh: number; knownS: DurationS }>,
-): Reading {
-  const net = (role: EnergyRole): number => {
-    const { forwardWh = 0, reverseWh = 0 } = roles.get(role) ?? {};
-    return Math.max(0, forwardWh - reverseWh);
-  };
+function net(roles: Roles, role: EnergyRole): number {
+  const minute = roles.get(role);
+  return minute ? Math.max(0, minute.forwardWh - minute.reverseWh) : 0;
+}
+
+export function readingOf(roles: Roles): Reading {
   const { forwardWh: discharge = 0, reverseWh: charge = 0 } = roles.get('battery') ?? {};
   const { forwardWh: imported = 0, reverseWh: exported = 0 } = roles.get('grid') ?? {};
   const reading = {
-    pv: net('pv'),
-    generator: net('generator'),
+    pv: net(roles, 'pv'),
+    generator: net(roles, 'generator'),
     discharge,
     charge,
     import: imported,
     export: exported,
-    electrolyser: net('electrolyser'),
-    evCharger: net('ev_charger'),
+    electrolyser: net(roles, 'electrolyser'),
+    evCharger: net(roles, 'ev_charger'),
   };
   const load = roles.get('load');
   if (!load || load.knownS === 0) return { ...reading, consumption: undefined };
-  if (load.knownS >= WHOLE_S) return { ...reading, consumption: net('load') };
+  if (load.knownS >= WHOLE_S) return { ...reading, consumption: net(roles, 'load') };
   // Of a part of the minute the load is not known: it is no less than what is left of the others.
   const rest = reading.pv + reading.generator + discharge + imported - charge - exported;
-  return { ...reading, consumption: Math.max(net('load'), rest) };
+  return { ...reading, consumption: Math.max(net(roles, 'load'), rest) };
 }

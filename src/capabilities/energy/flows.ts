@@ -21,22 +21,27 @@ const ORDER: Readonly<Record<Origin, readonly Use[]>> = {
   unmeasured: [...CONSUMPTION, 'battery', 'grid', 'losses'],
 };
 
+/** The same as places, by row: a year has half a million intervals. */
+const COLUMNS = ORIGINS.map((origin) => ORDER[origin].map((use) => USES.indexOf(use)));
+
 /** Adds the flows of one interval to `into`; rows sum up to the sources, columns to the uses. */
 export function addFlows(reading: Reading, into: FlowMatrix): void {
   const { from, to } = balance(reading);
   const flows = new Float64Array(into.length);
-  for (const [row, origin] of ORIGINS.entries())
-    for (const use of ORDER[origin]) {
-      const column = USES.indexOf(use);
-      const amount = Math.min(from[row] as number, to[column] as number);
+  for (let row = 0; row < COLUMNS.length; row++) {
+    let left = from[row] as number;
+    for (const column of COLUMNS[row] as readonly number[]) {
+      if (!(left > 0)) break;
+      const amount = Math.min(left, to[column] as number);
       if (!(amount > 0)) continue;
       flows[row * USES.length + column] = amount;
-      from[row] = (from[row] as number) - amount;
+      left -= amount;
       to[column] = (to[column] as number) - amount;
     }
-  avoidCircle(flows, 'grid');
-  avoidCircle(flows, 'battery');
-  for (const [index, amount] of flows.entries()) into[index] = (into[index] as number) + amount;
+  }
+  for (const circle of CIRCLES) avoidCircle(flows, circle);
+  for (let index = 0; index < flows.length; index++)
+    into[index] = (into[index] as number) + (flows[index] as number);
 }
 
 /** Both sides of the interval, made equal by `unmeasured` and `losses`; in the orders of `ORIGINS` and `USES`. */
@@ -52,15 +57,26 @@ function balance(reading: Reading): { from: number[]; to: number[] } {
   };
 }
 
+interface Circle {
+  /** Its row and its column. */
+  own: number;
+  ownUse: number;
+}
+
+const CIRCLES = (['grid', 'battery'] as const).map((itself): Circle => ({
+  own: ORIGINS.indexOf(itself),
+  ownUse: USES.indexOf(itself),
+}));
+
+const at = (row: number, column: number): number => row * USES.length + column;
+
 /**
  * An interval in which the same thing gave and took: others take the place of what would feed itself, as far as there are
  * any.
  */
-function avoidCircle(flows: FlowMatrix, itself: 'grid' | 'battery'): void {
-  const own = ORIGINS.indexOf(itself);
-  const ownUse = USES.indexOf(itself);
-  const at = (row: number, column: number): number => row * USES.length + column;
+function avoidCircle(flows: FlowMatrix, { own, ownUse }: Circle): void {
   const circle = at(own, ownUse);
+  if (!((flows[circle] as number) > 0)) return;
   for (let row = 0; row < ORIGINS.length; row++)
     for (let column = 0; column < USES.length && (flows[circle] as number) > 0; column++) {
       if (row === own || column === ownUse) continue;
