@@ -34,12 +34,6 @@ const lifetimeMs = v.pipe(
   }),
 );
 
-const absent = <Schema extends v.GenericSchema>(schema: Schema) =>
-  v.pipe(
-    v.nullish(schema),
-    v.transform((value) => value ?? undefined),
-  );
-
 /** Wire shapes of answers, for the API description. */
 const userShape = shape.named(
   'User',
@@ -138,12 +132,16 @@ export const newUserBody = v.pipe(
 );
 
 export const updateUserBody = v.pipe(
-  v.object({ role: absent(role), password: absent(newPassword), revoke_tokens: revokeTokens }),
+  v.object({
+    role: shape.unlessNull(role),
+    password: shape.unlessNull(newPassword),
+    revoke_tokens: revokeTokens,
+  }),
   shape.example({ role: 'USER' }),
 );
 
 export const createTokenBody = v.pipe(
-  v.object({ name, role, expires_in: absent(lifetimeMs) }),
+  v.object({ name, role, expires_in: shape.unlessNull(lifetimeMs) }),
   shape.example({ name: 'dashboard', role: 'READONLY', expires_in: '30d' }),
 );
 

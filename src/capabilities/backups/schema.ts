@@ -1,6 +1,7 @@
 /** Backups on the wire. */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
+import { defined } from '../../lib/members.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { shape } from '../../platform/http/index.ts';
@@ -180,7 +181,7 @@ export function planToWire({
 }
 
 export function planFromWire(body: v.InferOutput<typeof planBody>): PlanChange {
-  const change: Record<keyof PlanChange, unknown> = {
+  return defined({
     schedule: body.schedule,
     atMinute: body.at === undefined ? undefined : parseMinute(body.at),
     target: body.target,
@@ -190,6 +191,5 @@ export function planFromWire(body: v.InferOutput<typeof planBody>): PlanChange {
     includeHistory: body.include_history,
     keep: body.keep,
     alertAfterDays: body.alert_after_days,
-  };
-  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+  });
 }

@@ -1,5 +1,6 @@
 /** What people change of a channel, and what it is then. Pure. */
 import { invalidBody } from '../../lib/errors.ts';
+import { defined } from '../../lib/members.ts';
 import type { AlertSeverity } from '../alerts/index.ts';
 import type { Channel, ChannelType, EmailSettings, NtfySettings, Secrets } from './model.ts';
 
@@ -22,32 +23,22 @@ type Kept<Settings> = { settings: Settings; secrets: Secrets } | undefined;
 /** @throws GatewayError invalid_body */
 export function newChannel(base: Pick<Channel, 'id' | 'createdAtMs'>, change: ChannelChange): Channel {
   const { type = 'EMAIL' } = change;
-  requireNoOther(type, change);
-  return {
-    ...base,
-    name: change.name ?? '',
-    isEnabled: change.isEnabled ?? true,
-    minimumSeverity: change.minimumSeverity ?? 'warning',
-    deviceIds: change.deviceIds ?? [],
-    notifiesCleared: change.notifiesCleared ?? true,
-    ...targetOf(type, change, undefined),
-  } as Channel;
+  const fresh = { isEnabled: true, minimumSeverity: 'warning', deviceIds: [], notifiesCleared: true };
+  return channelOf({ ...base, name: '', ...fresh }, type, change, undefined);
 }
 
 /** @throws GatewayError invalid_body */
 export function changedChannel(before: Channel, change: ChannelChange): Channel {
   if (change.type !== undefined && change.type !== before.type)
     throw invalidBody('type', 'A channel keeps its type; make another one.');
-  requireNoOther(before.type, change);
-  return {
-    ...before,
-    name: change.name ?? before.name,
-    isEnabled: change.isEnabled ?? before.isEnabled,
-    minimumSeverity: change.minimumSeverity ?? before.minimumSeverity,
-    deviceIds: change.deviceIds ?? before.deviceIds,
-    notifiesCleared: change.notifiesCleared ?? before.notifiesCleared,
-    ...targetOf(before.type, change, before),
-  } as Channel;
+  return channelOf(before, before.type, change, before);
+}
+
+function channelOf(base: object, type: ChannelType, change: ChannelChange, before: Channel | undefined) {
+  requireNoOther(type, change);
+  const { name, isEnabled, minimumSeverity, deviceIds, notifiesCleared } = change;
+  const changed = defined({ name, isEnabled, minimumSeverity, deviceIds, notifiesCleared });
+  return { ...base, ...changed, ...targetOf(type, change, before) } as Channel;
 }
 
 const MEMBER = { EMAIL: 'email', WEBHOOK: 'webhook', NTFY: 'ntfy' } as const;
@@ -137,10 +128,4 @@ function keptSecret(
       'The server or its login is another one now: enter the secret again, or null for none.',
     );
   return known;
-}
-
-function defined<Value extends object>(
-  value: Value,
-): { [Name in keyof Value]: Exclude<Value[Name], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as never;
 }

@@ -1,6 +1,7 @@
 /** Notification channels and deliveries as they stand on the wire. No secret is ever shown. */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
+import { given } from '../../lib/members.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import { ALERT_SEVERITIES } from '../alerts/index.ts';
@@ -138,48 +139,34 @@ export const newChannelBody = v.pipe(
   v.transform((input): ChannelChange => changeOf(input)),
 );
 
+const changeBody = v.object({
+  name: v.nullish(shape.name()),
+  type: v.nullish(v.picklist(CHANNEL_TYPES)),
+  ...common,
+});
+
 export const updateBody = v.pipe(
-  v.object({ name: v.nullish(shape.name()), type: v.nullish(v.picklist(CHANNEL_TYPES)), ...common }),
+  changeBody,
   shape.example({ minimum_severity: 'error', device_ids: [] }),
   v.transform((input): ChannelChange => changeOf(input)),
 );
 
-interface BodyInput {
-  name?: string | null | undefined;
-  type?: Channel['type'] | null | undefined;
-  enabled?: boolean | null | undefined;
-  minimum_severity?: Channel['minimumSeverity'] | null | undefined;
-  device_ids?: string[] | null | undefined;
-  notify_cleared?: boolean | null | undefined;
-  email?: v.InferOutput<typeof emailBody> | null | undefined;
-  webhook?: v.InferOutput<typeof webhookBody> | null | undefined;
-  ntfy?: v.InferOutput<typeof ntfyBody> | null | undefined;
-}
-
-function changeOf(input: BodyInput): ChannelChange {
-  const { email, webhook, ntfy } = input;
+function changeOf(input: v.InferOutput<typeof changeBody>): ChannelChange {
+  const { name, type, enabled, minimum_severity, device_ids, notify_cleared, email, webhook, ntfy } = input;
   return {
-    name: input.name ?? undefined,
-    type: input.type ?? undefined,
-    isEnabled: input.enabled ?? undefined,
-    minimumSeverity: input.minimum_severity ?? undefined,
-    deviceIds: input.device_ids ?? undefined,
-    notifiesCleared: input.notify_cleared ?? undefined,
-    email: email
-      ? {
-          host: email.host ?? undefined,
-          port: email.port ?? undefined,
-          encryption: email.encryption ?? undefined,
-          username: email.username,
-          password: email.password,
-          from: email.from ?? undefined,
-          to: email.to ?? undefined,
-        }
-      : undefined,
-    webhook: webhook ? { url: webhook.url ?? undefined, signingSecret: webhook.signing_secret } : undefined,
-    ntfy: ntfy
-      ? { server: ntfy.server ?? undefined, topic: ntfy.topic ?? undefined, token: ntfy.token }
-      : undefined,
+    ...given({
+      name,
+      type,
+      isEnabled: enabled,
+      minimumSeverity: minimum_severity,
+      deviceIds: device_ids,
+      notifiesCleared: notify_cleared,
+    }),
+    ...(email && { email: given(email, 'username', 'password') }),
+    ...(webhook && {
+      webhook: given({ url: webhook.url, signingSecret: webhook.signing_secret }, 'signingSecret'),
+    }),
+    ...(ntfy && { ntfy: given(ntfy, 'token') }),
   };
 }
 

@@ -33,18 +33,11 @@ const degrees = (maximum: number) =>
     v.check((value) => Math.abs(value) <= maximum, `must be from -${maximum} to ${maximum}`),
   );
 
-/** Clients send null for what they leave as it is. */
-const unchanged = <Schema extends v.GenericSchema>(schema: Schema) =>
-  v.pipe(
-    v.nullish(schema),
-    v.transform((value) => value ?? undefined),
-  );
-
 const location = shape.noList(
   v.object({
-    name: unchanged(shape.name({ mayBeEmpty: true })),
-    latitude: unchanged(degrees(90)),
-    longitude: unchanged(degrees(180)),
+    name: shape.unlessNull(shape.name({ mayBeEmpty: true })),
+    latitude: shape.unlessNull(degrees(90)),
+    longitude: shape.unlessNull(degrees(180)),
   }),
 );
 
@@ -62,8 +55,8 @@ export const newSiteBody = v.pipe(
 
 export const updateBody = v.pipe(
   v.object({
-    name: unchanged(name),
-    timezone: unchanged(timezone),
+    name: shape.unlessNull(name),
+    timezone: shape.unlessNull(timezone),
     location: v.nullish(location),
     _reset: v.nullish(
       v.array(v.picklist(RESETTABLE, `must be of: ${RESETTABLE.join(', ')}`), 'must be a list'),

@@ -1,5 +1,6 @@
 /** What a person says of a target, and what becomes of it. */
 import { invalidBody } from '../../lib/errors.ts';
+import { defined, given } from '../../lib/members.ts';
 import { isOnOtherDisk } from '../../platform/files/index.ts';
 import {
   backlogOrderOf,
@@ -56,7 +57,7 @@ export function changedSettings(
   if (!change) return before;
   if (change.kind !== before.kind)
     throw invalidBody(change.kind.toLowerCase(), `The target is of the kind ${before.kind}.`);
-  const changed = { ...before, ...definedOf(change) } as TargetSettings;
+  const changed = { ...before, ...defined(change) } as TargetSettings;
   if ('path' in change && change.path !== undefined) return placed(changed, dataDir);
   if (changed.kind !== 'MQTT' || before.kind !== 'MQTT' || changed.form === before.form) return changed;
   // The topic of one form means something else in another.
@@ -97,14 +98,7 @@ function serverOf(settings: TargetSettings): string {
 
 /** What is absent stays, null takes away. */
 export function changedSecrets(before: TargetSecrets, change: TargetChange['secrets']): TargetSecrets {
-  const all = { ...before, ...definedOf(change) };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null));
-}
-
-export function definedOf<Value extends object>(value: Value | undefined): Partial<Value> {
-  return Object.fromEntries(
-    Object.entries(value ?? {}).filter(([, member]) => member !== undefined),
-  ) as Partial<Value>;
+  return given({ ...before, ...defined(change ?? {}) });
 }
 
 /** @throws GatewayError invalid_body (400) */

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { alreadyExists, limitReached, notFound } from '../../lib/errors.ts';
+import { defined } from '../../lib/members.ts';
 import type { Timer } from '../../platform/clock/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { GroupCommit } from '../../platform/sqlite/index.ts';
@@ -23,7 +24,6 @@ import { Sender } from './sender.ts';
 import {
   changedSecrets,
   changedSettings,
-  definedOf,
   followSlug,
   type NewTarget,
   requireFitting,
@@ -176,7 +176,7 @@ export class Targets {
         isEnabled: change.isEnabled ?? before.isEnabled,
         settings: changedSettings(before.settings, change.settings, this.#options.dataDir),
         secrets: changedSecrets(before.secrets, change.secrets),
-        selection: { ...before.selection, ...definedOf(change.selection) },
+        selection: { ...before.selection, ...defined(change.selection ?? {}) },
         updatedAtMs: this.#options.clock.wallMs(),
       };
       requireFitting(record);

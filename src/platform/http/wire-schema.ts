@@ -77,6 +77,14 @@ export function noList<Schema extends v.GenericSchema>(schema: Schema) {
   );
 }
 
+/** null is the same as absent: clients send it for what they leave as it is. */
+export function unlessNull<Schema extends v.GenericSchema>(schema: Schema) {
+  return v.pipe(
+    v.nullish(schema),
+    v.transform((value) => value ?? undefined),
+  );
+}
+
 /**
  * An object of any names, kept as sent. `v.record` loses the names `__proto__`, `prototype` and `constructor`, so that a
  * caller would not hear of them.
