@@ -143,8 +143,8 @@ export class Gateway {
     data.stateUpkeep.start();
     parts.appliance.start();
     this.#started('appliance', () => parts.appliance.stop());
-    const code = parts.auth.claimCode();
-    const claim = code === undefined ? undefined : { code, file: parts.auth.claimCodeFile };
+    const code = parts.auth.claim.code();
+    const claim = code === undefined ? undefined : { code, file: parts.auth.claim.file };
     return { httpPort, httpsPort, mqttPort, mqttsPort, claim };
   }
 

@@ -84,7 +84,7 @@ export const ACCESS_COMMANDS: Record<string, Command> = {
       onState((auth, record) => {
         const code = auth.resetAccess({ revokeTokens: values['revoke-tokens'] });
         record('admin_reset_access', { revoke_tokens: String(values['revoke-tokens']) });
-        return [`Claim code: ${code}`, `It stands in ${resolve(auth.claimCodeFile)} too, until it is used.`];
+        return [`Claim code: ${code}`, `It stands in ${resolve(auth.claim.file)} too, until it is used.`];
       }),
   },
 };

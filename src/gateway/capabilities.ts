@@ -139,7 +139,7 @@ function reportParts(
     options: config,
     copies: () => localCopies(join(config.dataDir, 'backups')),
     recentLog: recentLog ?? (() => []),
-    secrets: () => [...secrets(), auth.claimCode() ?? ''],
+    secrets: () => [...secrets(), auth.claim.code() ?? ''],
   };
 }
 

@@ -23,7 +23,7 @@ interface Note {
 
 interface Records {
   site: Pick<Site, 'get'>;
-  auth: Pick<Auth, 'isClaimed'>;
+  auth: Pick<Auth, 'claim'>;
   devices: Pick<Devices, 'all'>;
   provisioning: Pick<Provisioning, 'own'>;
 }
@@ -51,7 +51,9 @@ export function noteMissingHistory(infrastructure: Infrastructure, records: Reco
 }
 
 function isInUse({ auth, devices, provisioning: { own } }: Records): boolean {
-  return auth.isClaimed() || devices.all().some(({ id }) => id !== own.gateway.id && id !== own.module.id);
+  return (
+    auth.claim.isClaimed() || devices.all().some(({ id }) => id !== own.gateway.id && id !== own.module.id)
+  );
 }
 
 /** Names of what was missing at this or a former start, not long before this one. */

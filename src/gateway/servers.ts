@@ -60,7 +60,7 @@ export async function buildServers(infrastructure: Infrastructure, parts: Capabi
     log: log.child({ component: 'http' }),
     metrics,
     authenticate: (token) => parts.auth.authenticate(token),
-    isClaimed: () => parts.auth.isClaimed(),
+    isClaimed: () => parts.auth.claim.isClaimed(),
     anonymous: config.anonymousRole === 'NONE' ? undefined : anonymousPrincipal(config.anonymousRole),
     ownNames: () => networkNames(config.publicHost, mdns?.hostName).dns,
     // Browsers that were told so come with TLS to every port and go no further at a certificate of ours.

@@ -89,7 +89,7 @@ export function startApi(test: Pick<TestContext, 'after'>, options: ApiOptions =
     newId: () => `request-${++ids}`,
     onAnswered: (answered) => audit.record(answered),
     authenticate: (token) => auth.authenticate(token),
-    isClaimed: () => auth.isClaimed(),
+    isClaimed: () => auth.claim.isClaimed(),
     ...(options.anonymous && { anonymous: ANONYMOUS }),
     resolvers: { site_id: resolveSiteId(site) },
     routes: [...siteRoutes(site), ...authRoutes(auth), ...auditRoutes(audit), anonymousRoute],
@@ -157,7 +157,7 @@ export async function claimed(
   const ended: string[] = [];
   api.auth.events.on('token_revoked', 'test', ({ tokenId }) => ended.push(tokenId));
   const answer = await api.call(null, 'POST', '/v3/auth/claim', {
-    claim_code: api.auth.claimCode(),
+    claim_code: api.auth.claim.code(),
     password: PASSWORD,
   });
   const { token, user } = answer.body as { token: string; user: { id: string } };

@@ -34,7 +34,7 @@ describe('an unclaimed gateway refuses', () => {
     test(`a claim with ${title}`, async (t) => {
       const { auth, call } = startApi(t);
       assert.equal(refusal(await call(null, 'POST', '/v3/auth/claim', body)), expected);
-      assert.equal(auth.isClaimed(), false);
+      assert.equal(auth.claim.isClaimed(), false);
     });
 
   test('nothing to who has a token of the local command', async (t) => {
@@ -46,7 +46,7 @@ describe('the claim', () => {
   test('sets the password of the installer, logs in, and ends the code', async (t) => {
     const api = startApi(t);
     assert.deepEqual((await api.call(null, 'GET', '/v3/auth/claim')).body, { claim: { claimed: false } });
-    const code = api.auth.claimCode() ?? '';
+    const code = api.auth.claim.code() ?? '';
     const file = join(api.dataDir, 'claim-code');
     assert.equal(readFileSync(file, 'utf8'), `${code}\n`);
     assert.equal(statSync(file).mode & 0o777, 0o600);
@@ -63,14 +63,14 @@ describe('the claim', () => {
     });
 
     assert.deepEqual((await api.call(null, 'GET', '/v3/auth/claim')).body, { claim: { claimed: true } });
-    assert.deepEqual([api.auth.claimCode(), existsSync(file)], [undefined, false]);
+    assert.deepEqual([api.auth.claim.code(), existsSync(file)], [undefined, false]);
     const again = await api.call(null, 'POST', '/v3/auth/claim', { claim_code: code, password: PASSWORD });
     assert.equal(refusal(again), '409 already_claimed');
   });
 
   test('takes the code as people type it', async (t) => {
     const { auth, call } = startApi(t);
-    const typed = ` ${(auth.claimCode() ?? '').toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o')} `;
+    const typed = ` ${(auth.claim.code() ?? '').toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o')} `;
     const body = { claim_code: typed, password: PASSWORD, name: 'Anna' };
     assert.equal((await call(null, 'POST', '/v3/auth/claim', body)).status, 200);
     assert.deepEqual(
@@ -81,7 +81,7 @@ describe('the claim', () => {
 
   test('is won by one of two who have the code', async (t) => {
     const { auth, call } = startApi(t);
-    const claim_code = auth.claimCode();
+    const claim_code = auth.claim.code();
     const answers = await Promise.all(
       ['Anna', 'Ben'].map((name) =>
         call(null, 'POST', '/v3/auth/claim', { claim_code, password: PASSWORD, name }),

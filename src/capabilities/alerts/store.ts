@@ -7,6 +7,7 @@ import {
   given,
   placeholders,
   present,
+  presentRow,
   restampOf,
   upsert,
 } from '../../platform/sqlite/index.ts';
@@ -46,14 +47,8 @@ function createReader(orm: Orm) {
   return {
     /** All that are raised now. */
     raised: (): Alert[] => raised.all().map(present),
-    byId: (wanted: string): Alert | undefined => {
-      const row = byId.get({ id: wanted });
-      return row && present(row);
-    },
-    ofNumber: (wanted: number): Alert | undefined => {
-      const row = byNumber.get({ number: wanted });
-      return row && present(row);
-    },
+    byId: (wanted: string): Alert | undefined => presentRow(byId.get({ id: wanted })),
+    ofNumber: (wanted: number): Alert | undefined => presentRow(byNumber.get({ number: wanted })),
     /** The one that was raised last first. */
     page: (filter: AlertFilter, limit: number, offset: number): Alert[] =>
       page.all({ ...parametersOf(filter), limit, offset }).map(present),
@@ -84,7 +79,7 @@ function createWriter(orm: Orm) {
     .where(and(ofNumber, isNull(acknowledgedAtMs)))
     .returning()
     .prepare();
-  const changed = (rows: (typeof alert.$inferSelect)[]): Alert | undefined => rows[0] && present(rows[0]);
+  const changed = ([row]: (typeof alert.$inferSelect)[]): Alert | undefined => presentRow(row);
   return {
     insert: (added: Alert): void =>
       void insert.run({

@@ -50,7 +50,7 @@ function signInRoutes(auth: Auth): Route[] {
       paths: ['/v3/auth/claim'],
       role: null,
       beforeClaim: true,
-      handle: () => ({ claim: { claimed: auth.isClaimed() } }),
+      handle: () => ({ claim: { claimed: auth.claim.isClaimed() } }),
     }),
     route({
       operation: 'claim',

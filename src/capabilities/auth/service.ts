@@ -30,10 +30,11 @@ export class Auth {
   readonly tokens: Tokens;
   readonly users: Users;
   readonly signIn: SignIn;
+  /** Before it is claimed, nobody gets in without a token of the local command. */
+  readonly claim: Claim;
   readonly #options: AuthOptions;
   readonly #limits: Limits['auth'];
   readonly #store: AuthStore;
-  readonly #claim: Claim;
   readonly #stops: (() => void)[] = [];
 
   constructor(options: AuthOptions) {
@@ -48,7 +49,7 @@ export class Auth {
     const passwords = new Passwords(shared);
     const users = new Users({ ...shared, passwords, tokens, claim });
     const attempts = new Attempts(shared);
-    this.#claim = claim;
+    this.claim = claim;
     this.tokens = tokens;
     this.users = users;
     this.signIn = new SignIn({ ...shared, passwords, attempts, tokens, users, claim });
@@ -60,21 +61,6 @@ export class Auth {
    */
   authenticate(token: string): Principal | undefined {
     return this.tokens.authenticate(token);
-  }
-
-  /** True once an installer has a password; before, nobody gets in without a token of the local command. */
-  isClaimed(): boolean {
-    return this.#claim.isClaimed();
-  }
-
-  /** The claim code of an unclaimed box, for its terminal. */
-  claimCode(): string | undefined {
-    return this.#claim.code();
-  }
-
-  /** File that holds the claim code while there is one. */
-  get claimCodeFile(): string {
-    return this.#claim.file;
   }
 
   /**
@@ -109,10 +95,10 @@ export class Auth {
 
   /** A person who makes place for the file need not start the gateway again. */
   #keepClaimable(): void {
-    if (this.#claim.ensure()) return;
+    if (this.claim.ensure()) return;
     const { clock } = this.#options;
     const trying = clock.setRepeating(this.#limits.claimRetryMs, () => {
-      if (this.#claim.ensure()) trying.cancel();
+      if (this.claim.ensure()) trying.cancel();
     });
     this.#stops.push(() => trying.cancel());
   }
@@ -141,7 +127,7 @@ export class Auth {
       for (const user of this.#store.users.all())
         if (user.role === 'INSTALLER') this.tokens.endOf(user.id, ['SESSION']);
       if (revokeTokens) this.tokens.revokeAll(['TOKEN', 'SESSION']);
-      return this.#claim.renew();
+      return this.claim.renew();
     });
     this.#options.log.info('access was reset', { tokens_revoked: revokeTokens });
     return code;

@@ -1,7 +1,14 @@
 /** Rows of users, access tokens and the claim. */
 import { and, count, eq, isNotNull, ne, type SQL, sql } from 'drizzle-orm';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
-import { type Database, given, placeholders, present, upsert } from '../../platform/sqlite/index.ts';
+import {
+  type Database,
+  given,
+  placeholders,
+  present,
+  presentRow,
+  upsert,
+} from '../../platform/sqlite/index.ts';
 import type { IssuableRole, TokenKind, TokenRecord, User } from './model.ts';
 import { accessToken, claim, userAccount } from './tables.ts';
 
@@ -37,8 +44,8 @@ function tokenReader(database: Database) {
   const countKind = orm.select({ count: count() }).from(accessToken).where(isKind).prepare();
 
   return {
-    byHash: (hash: Buffer): TokenRecord | undefined => maybePresent(byHash.get({ hash })),
-    byId: (wanted: string): TokenRecord | undefined => maybePresent(byId.get({ id: wanted })),
+    byHash: (hash: Buffer): TokenRecord | undefined => presentRow(byHash.get({ hash })),
+    byId: (wanted: string): TokenRecord | undefined => presentRow(byId.get({ id: wanted })),
     /** By id ascending. */
     all: (): TokenRecord[] => all.all().map(present),
     count: (wanted: TokenKind): number => countKind.get({ kind: wanted })?.count ?? 0,
@@ -149,10 +156,6 @@ function claimStatements({ orm }: Database) {
     put: (codeSha256: Buffer, createdAtMs: EpochMs): void => void put.run({ id: 1, codeSha256, createdAtMs }),
     remove: (): void => void remove.run(),
   };
-}
-
-function maybePresent<Row extends object>(row: Row | undefined) {
-  return row && present(row);
 }
 
 function maybeUser(row: typeof userAccount.$inferSelect | undefined): User | undefined {

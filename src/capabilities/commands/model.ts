@@ -72,20 +72,6 @@ export type Input =
   | 'restart'
   | 'device_deleted';
 
-export const INPUTS: readonly Input[] = [
-  'published',
-  'unreached',
-  'not_sent',
-  'send_failed',
-  'STARTED',
-  'IN_PROGRESS',
-  'SUCCEEDED',
-  'ERROR',
-  'silence',
-  'restart',
-  'device_deleted',
-];
-
 /**
  * What a step adds to the log: `started` a STARTED response made by the gateway, `given` the device's
  * response, `late` the device's response without effect on state and newest response, `failure` an ERROR

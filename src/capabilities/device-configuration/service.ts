@@ -51,9 +51,10 @@ export interface ConfigurationChange {
 
 export class DeviceConfiguration {
   readonly events: Emitter<ConfigurationEvents>;
+  /** Whoever reaches the devices gives them a say. */
+  side: DeviceSide | undefined;
   readonly #options: DeviceConfigurationOptions;
   readonly #store: ConfigurationStore;
-  #side: DeviceSide | undefined;
 
   constructor(options: DeviceConfigurationOptions) {
     const { database, devices, log } = options;
@@ -63,22 +64,9 @@ export class DeviceConfiguration {
     devices.events.on('blueprint_assigned', 'device-configuration', ({ device }) => this.#prune(device));
   }
 
-  /**
-   * Visible values of a group: set ones, else defaults; parameters with neither are absent. @throws
-   * configuration_group_not_found, insufficient_role, invalid_query for a name the group does not have
-   */
-  get side(): DeviceSide | undefined {
-    return this.#side;
-  }
-
   /** The device as it is now. @throws GatewayError device_not_found (404) */
   current({ id }: Device): Device {
     return this.#options.devices.require(id);
-  }
-
-  /** Whoever reaches the devices gives them a say. */
-  attach(side: DeviceSide): void {
-    this.#side = side;
   }
 
   /** All groups as the device gets them: defaults applied, sensitive values in clear, unset ones absent. */
@@ -89,6 +77,10 @@ export class DeviceConfiguration {
     );
   }
 
+  /**
+   * Visible values of a group: set ones, else defaults; parameters with neither are absent. @throws
+   * configuration_group_not_found, insufficient_role, invalid_query for a name the group does not have
+   */
   get(device: Device, name: string, role: Role, names?: readonly string[]): ConfigurationValues {
     const group = this.#group(device, name, role);
     const unknown = names?.find((parameter) => !Object.hasOwn(group.parameters, parameter));

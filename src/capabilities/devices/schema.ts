@@ -5,7 +5,7 @@ import { formatTimestamp } from '../../lib/timestamp.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import type { Role } from '../../lib/role.ts';
 import { type Site, siteShapes, siteToWire } from '../site/index.ts';
-import { type Communication, type CommunicationType, DEVICE_TYPES, type Device } from './model.ts';
+import { type Communication, COMMUNICATION_TYPES, DEVICE_TYPES, type Device } from './model.ts';
 import type { DeviceFilter, Devices } from './service.ts';
 
 const EXPANSIONS = [
@@ -113,14 +113,7 @@ const manifestShape = shape.named(
 );
 
 const communicationShape = v.object({
-  type: v.picklist([
-    'MQTT_V1_PLAINTEXT',
-    'MQTT_V1_TLS',
-    'MQTT_V1_LOCALHOST',
-    'UCM_LUA',
-    'UCM_EMBEDDED',
-    'LINK',
-  ] satisfies CommunicationType[]),
+  type: v.picklist(COMMUNICATION_TYPES),
   upstream_id: v.optional(shape.id()),
   hardware_id: v.optional(v.string()),
   channel_id: v.optional(v.string()),

@@ -96,10 +96,10 @@ export class Modules {
       wake: (module) => (isBuiltIn(module) ? this.#builtIn?.borrow() : undefined),
     });
     options.connectivity.handle('module', (message) => this.handle(message));
-    options.deviceConfiguration.attach({
+    options.deviceConfiguration.side = {
       judge: (device, group, values) => this.#judge(device, group, values),
       read: (device, group) => this.#read(device, group),
-    });
+    };
     const { devices, deviceConfiguration, site } = options;
     const owner = 'modules';
     this.#unsubscribe = [

@@ -6,6 +6,7 @@ import {
   placeholders,
   placeholdersBut,
   present,
+  presentRow,
   upsert,
 } from '../../platform/sqlite/index.ts';
 import type { Channel } from './model.ts';
@@ -121,10 +122,7 @@ function deliveryStatements(orm: Orm) {
     addDelivery: (delivery: Omit<Delivery, 'number'>): number =>
       insert.get({ attemptedAtMs: null, error: null, ...delivery })?.number ?? 0,
     /** Writes down how much it tells, and returns it. */
-    countDelivery: (of: number): Delivery | undefined => {
-      const [row] = countUp.all({ number: of });
-      return row && present(row);
-    },
+    countDelivery: (of: number): Delivery | undefined => presentRow(countUp.all({ number: of })[0]),
     updateDelivery: (delivery: Delivery): void =>
       void update.run({
         number: delivery.number,
@@ -134,10 +132,7 @@ function deliveryStatements(orm: Orm) {
         error: delivery.error ?? null,
       }),
     /** The one that a channel has not finished. */
-    openDelivery: (of: string): Delivery | undefined => {
-      const row = open.get({ channelId: of });
-      return row && present(row);
-    },
+    openDelivery: (of: string): Delivery | undefined => presentRow(open.get({ channelId: of })),
   };
 }
 

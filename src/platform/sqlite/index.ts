@@ -23,6 +23,7 @@ export {
   placeholdersBut,
   type Present,
   present,
+  presentRow,
   restampOf,
   upsert,
 } from './orm.ts';

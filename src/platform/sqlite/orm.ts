@@ -81,6 +81,11 @@ export function present<Row extends object>(row: Row): Present<Row> {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as Present<Row>;
 }
 
+/** The same of one that may not be there. */
+export function presentRow<Row extends object>(row: Row | undefined): Present<Row> | undefined {
+  return row && present(row);
+}
+
 /** NULL in each column that may be: what a row says of values that are not there. */
 export function absent<Table extends SQLiteTable>(table: Table) {
   const columns = Object.entries<Column>(getTableColumns(table)).filter(([, { notNull }]) => !notNull);

@@ -204,7 +204,7 @@ describe('failed logins', () => {
     const { auth, clock } = startAuth(t);
     const claim = (code: string) => outcome(auth.signIn.claim(caller(), code, 'anna', PASSWORD));
     for (let attempt = 0; attempt < 4; attempt++) await timed(clock, claim('AAAA-AAAA-AAAA'));
-    assert.deepEqual(await timed(clock, claim(auth.claimCode() ?? '')), ['INSTALLER', 2]);
+    assert.deepEqual(await timed(clock, claim(auth.claim.code() ?? '')), ['INSTALLER', 2]);
   });
 });
 
@@ -252,7 +252,7 @@ describe('a password', () => {
     const setup = startAuth(t);
     const logIn = await withUser(setup);
     setup.open().resetAccess({ revokeTokens: false });
-    assert.deepEqual([setup.auth.isClaimed(), await logIn(PASSWORD)], [false, 'access_denied']);
+    assert.deepEqual([setup.auth.claim.isClaimed(), await logIn(PASSWORD)], [false, 'access_denied']);
   });
 });
 
@@ -280,28 +280,28 @@ describe('the claim code', () => {
 
   test('stays the same over a restart, and is made anew when its file is lost or changed', (t) => {
     const setup = startAuth(t);
-    const code = setup.auth.claimCode();
+    const code = setup.auth.claim.code();
     setup.open().start();
-    assert.equal(setup.auth.claimCode(), code);
+    assert.equal(setup.auth.claim.code(), code);
     for (const spoil of [
       () => rmSync(fileOf(setup)),
       () => writeFileSync(fileOf(setup), 'AAAA-AAAA-AAAA\n'),
     ]) {
-      const former = setup.auth.claimCode();
+      const former = setup.auth.claim.code();
       spoil();
-      assert.equal(setup.auth.claimCode(), undefined);
+      assert.equal(setup.auth.claim.code(), undefined);
       setup.open().start();
-      assert.match(setup.auth.claimCode() ?? '', /^[0-9A-HJKMNP-TV-Z]{4}(-[0-9A-HJKMNP-TV-Z]{4}){2}$/);
-      assert.notEqual(setup.auth.claimCode(), former);
+      assert.match(setup.auth.claim.code() ?? '', /^[0-9A-HJKMNP-TV-Z]{4}(-[0-9A-HJKMNP-TV-Z]{4}){2}$/);
+      assert.notEqual(setup.auth.claim.code(), former);
     }
   });
 
   test('is gone once an installer has a password, whoever made the installer', async (t) => {
     const setup = startAuth(t);
     await setup.auth.users.create('ben', 'OWNER', PASSWORD);
-    assert.deepEqual([setup.auth.isClaimed(), existsSync(fileOf(setup))], [false, true]);
+    assert.deepEqual([setup.auth.claim.isClaimed(), existsSync(fileOf(setup))], [false, true]);
     await setup.auth.users.create('anna', 'INSTALLER', PASSWORD);
-    assert.deepEqual([setup.auth.isClaimed(), existsSync(fileOf(setup))], [true, false]);
+    assert.deepEqual([setup.auth.claim.isClaimed(), existsSync(fileOf(setup))], [true, false]);
     writeFileSync(fileOf(setup), 'left behind');
     setup.open().start();
     assert.equal(existsSync(fileOf(setup)), false);
@@ -319,11 +319,11 @@ describe('the claim code', () => {
     ];
     for (const [what, put] of obstacles)
       for (const place of [file, `${file}.new`]) {
-        const former = setup.auth.claimCode();
+        const former = setup.auth.claim.code();
         rmSync(file, { force: true });
         put(place);
         setup.open().start();
-        const code = setup.auth.claimCode() ?? what;
+        const code = setup.auth.claim.code() ?? what;
         assert.match(code, /^[0-9A-Z]{4}(-[0-9A-Z]{4}){2}$/, what);
         assert.notEqual(code, former, what);
         assert.deepEqual(
@@ -336,12 +336,12 @@ describe('the claim code', () => {
 
   test('is the same with what an editor adds to its file', (t) => {
     const setup = startAuth(t);
-    const code = setup.auth.claimCode() ?? '';
+    const code = setup.auth.claim.code() ?? '';
     for (const text of [`\uFEFF${code}\r\n`, `  ${code.toLowerCase()}\n\n`]) {
       writeFileSync(fileOf(setup), text);
       setup.open().start();
       assert.equal(readFileSync(fileOf(setup), 'utf8'), text);
-      assert.equal(setup.auth.claimCode(), text.trim());
+      assert.equal(setup.auth.claim.code(), text.trim());
     }
   });
 
@@ -364,16 +364,16 @@ describe('the claim code', () => {
       ],
     );
     assert.deepEqual(
-      [auth.isClaimed(), auth.claimCode(), existsSync(`${file}.new`)],
+      [auth.claim.isClaimed(), auth.claim.code(), existsSync(`${file}.new`)],
       [false, undefined, false],
     );
     rmSync(file, { recursive: true });
     await setup.clock.advance(LIMITS.auth.claimRetryMs);
-    const code = auth.claimCode() ?? '';
+    const code = auth.claim.code() ?? '';
     assert.match(code, /^[0-9A-Z-]{14}$/);
     assert.notEqual(code, former.trim());
     const { user } = await auth.signIn.claim(caller(), code, 'Anna', PASSWORD);
-    assert.deepEqual([user.role, auth.isClaimed()], ['INSTALLER', true]);
+    assert.deepEqual([user.role, auth.claim.isClaimed()], ['INSTALLER', true]);
   });
 
   test('makes an existing user the installer and keeps its id', async (t) => {
@@ -386,6 +386,6 @@ describe('the claim code', () => {
 
   test('is in no line of the log', (t) => {
     const setup = startAuth(t);
-    assert.ok(!JSON.stringify(setup.lines).includes(setup.auth.claimCode() ?? '-'));
+    assert.ok(!JSON.stringify(setup.lines).includes(setup.auth.claim.code() ?? '-'));
   });
 });

@@ -6,7 +6,6 @@ import {
   failureMessage,
   findCommand,
   type Input,
-  INPUTS,
   isFinished,
   type OwnState,
   TRANSITIONS,
@@ -65,13 +64,14 @@ describe('state machine of an execution', () => {
   test('the table names every pair of state and input once', () => {
     const pairs = ROWS.map(([from, input]) => `${from} ${input}`);
     assert.equal(new Set(pairs).size, pairs.length);
-    assert.equal(pairs.length, Object.keys(TRANSITIONS).length * INPUTS.length);
+    assert.equal(pairs.length, Object.keys(TRANSITIONS).length * Object.keys(TRANSITIONS.NEW).length);
   });
 
   test('no input leads out of an end', () => {
     for (const from of ENDS) {
       assert.ok(isFinished(from));
-      for (const input of INPUTS) assert.equal(TRANSITIONS[from][input].next, from);
+      for (const input of Object.keys(TRANSITIONS.NEW) as Input[])
+        assert.equal(TRANSITIONS[from][input].next, from);
     }
   });
 

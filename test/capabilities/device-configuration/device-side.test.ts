@@ -14,10 +14,10 @@ describe('a change that the device thinks about', () => {
       configuration.update(device, 'main', 'OWNER', { set: { limit: 3 }, reset: [] });
       changes.length = 0;
       let agree = (): void => undefined;
-      configuration.attach({
+      configuration.side = {
         judge: () => new Promise((resolve) => (agree = () => resolve(undefined))),
         read: async () => undefined,
-      });
+      };
       const lost =
         change === 'update'
           ? side.update(device, 'main', 'OWNER', { set: { limit: 9 }, reset: [] })

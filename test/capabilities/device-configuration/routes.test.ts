@@ -111,13 +111,13 @@ describe('9.5 a change that waits for the word of the device', () => {
     const asked = Promise.withResolvers<void>();
     const word = Promise.withResolvers<string | undefined>();
     await setup.ask('PATCH', setup.path, { set: { limit: 3 } });
-    setup.configuration.attach({
+    setup.configuration.side = {
       judge: () => {
         asked.resolve();
         return word.promise;
       },
       read: async () => undefined,
-    });
+    };
     const change = setup.ask(method, setup.path + suffix, body);
     await asked.promise;
     return { ...setup, change, agree: () => word.resolve(undefined) };
