@@ -3,6 +3,7 @@
  * fault and the world's fault are a `GatewayError`; our own fault is an `assert` and becomes
  * `internal_error` at the border.
  */
+import type { Role } from './role.ts';
 import type { DurationS } from './time.ts';
 
 /** What went wrong in one word; `platform/http` owns the mapping to a status. */
@@ -85,6 +86,10 @@ export function invalidBody(field: string, message: string): GatewayError {
 
 export function invalidQuery(parameter: string, message: string): GatewayError {
   return gatewayError('invalid_argument', 'invalid_query', message, { parameter });
+}
+
+export function insufficientRole(message: string, required: Role, actual: Role): GatewayError {
+  return gatewayError('permission_denied', 'insufficient_role', message, { required, actual });
 }
 
 export function notFound(code: string, message: string): GatewayError {

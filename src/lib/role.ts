@@ -17,6 +17,11 @@ export function roleOfAccessLevel(accessLevel: string): Role | undefined {
   return ROLE_OF.get(accessLevel) ?? ROLE_OF.get(accessLevel.toLowerCase());
 }
 
+/** The same; what is no role is nobody's. */
+export function roleNeededFor(accessLevel: string): Role {
+  return roleOfAccessLevel(accessLevel) ?? 'SYSTEM';
+}
+
 /** Whether a role reaches an access level of a manifest, or another role; no level asks for nothing. */
 export function reaches(role: Role | undefined, needed: string | undefined): boolean {
   if (needed === undefined) return true;

@@ -26,7 +26,7 @@ import {
 } from './model.ts';
 import { RaisedAlerts } from './raised.ts';
 import { Rhythms } from './rhythms.ts';
-import { type AlertStore, createAlertStore } from './store.ts';
+import { createAlertStore } from './store.ts';
 import { ALERT_SEVERITIES } from './tables.ts';
 
 interface AlertEvents {
@@ -58,7 +58,7 @@ export class Alerts {
   readonly #options: AlertsOptions;
   readonly #log: Log;
   readonly #limits: Limits['alerts'];
-  readonly #store: AlertStore;
+  readonly #store;
   readonly #raised: RaisedAlerts;
   readonly #absences: Absences;
   readonly #rhythms: Rhythms;

@@ -14,8 +14,6 @@ import {
 import type { Alert, AlertFilter } from './model.ts';
 import { alert, deviceRhythm } from './tables.ts';
 
-export type AlertStore = ReturnType<typeof createAlertStore>;
-
 const { number, id, deviceId, severity, raisedAtMs, clearedAtMs, acknowledgedAtMs } = alert;
 
 const ofNumber = given(number);

@@ -1,7 +1,7 @@
 /** Health and metrics, for service managers and monitoring. */
 import * as v from 'valibot';
 import { errorOfProblems, unavailable } from '../../lib/errors.ts';
-import { type MediaAnswer, route, type Route } from '../../platform/http/index.ts';
+import { attachment, type MediaAnswer, route, type Route } from '../../platform/http/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { Appliance } from './service.ts';
 
@@ -92,14 +92,7 @@ export function applianceRoutes(options: {
       method: 'GET',
       paths: ['/v3/problem_report'],
       role: 'OWNER',
-      handle: async () =>
-        new Response(await options.report(), {
-          headers: {
-            'Content-Type': REPORT.mediaType,
-            'Content-Disposition': 'attachment; filename="problem-report.json"',
-            'Cache-Control': 'no-store',
-          },
-        }),
+      handle: async () => attachment(await options.report(), REPORT.mediaType, 'problem-report.json'),
     }),
   ];
 }

@@ -1,6 +1,6 @@
 /** The audit trail: an extension of the interface. */
 import { nextTurn } from '../../platform/clock/index.ts';
-import { route, type Route } from '../../platform/http/index.ts';
+import { attachment, route, type Route } from '../../platform/http/index.ts';
 import type { AuditFilter } from './model.ts';
 import { auditShapes, CSV_HEAD, exportQuery, filterOf, listQuery, toCsv, toWire } from './schema.ts';
 import type { Audit } from './service.ts';
@@ -29,13 +29,7 @@ export function auditRoutes(audit: Audit): Route[] {
       role: 'OWNER',
       query: exportQuery,
       handle: ({ query }) =>
-        new Response(ReadableStream.from(csvOf(audit, filterOf(query))), {
-          headers: {
-            'Content-Type': 'text/csv',
-            'Content-Disposition': 'attachment; filename="audit.csv"',
-            'Cache-Control': 'no-store',
-          },
-        }),
+        attachment(ReadableStream.from(csvOf(audit, filterOf(query))), 'text/csv', 'audit.csv'),
     }),
   ];
 }

@@ -4,7 +4,7 @@
  * stored counts at once.
  */
 import type { Emitter } from '../../lib/emitter.ts';
-import { type GatewayError, gatewayError, limitReached, notFound } from '../../lib/errors.ts';
+import { type GatewayError, insufficientRole, limitReached, notFound } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { correctStamp, type Clock, type StampCorrection } from '../../platform/clock/index.ts';
 import { type Principal } from '../../platform/http/index.ts';
@@ -46,8 +46,7 @@ interface TokensOptions {
 
 /** @throws GatewayError insufficient_role (403) when `needed` is above what the caller has */
 function requireRole(actual: Role, needed: Role, message: string): void {
-  if (!roleIncludes(actual, needed))
-    throw gatewayError('permission_denied', 'insufficient_role', message, { required: needed, actual });
+  if (!roleIncludes(actual, needed)) throw insufficientRole(message, needed, actual);
 }
 
 export class Tokens {

@@ -1,6 +1,6 @@
 /** Operations on backups: extensions of the interface. */
 import { LIMITS } from '../../lib/limits.ts';
-import { type MediaAnswer, route, type Route } from '../../platform/http/index.ts';
+import { attachment, type MediaAnswer, route, type Route } from '../../platform/http/index.ts';
 import { backupBody, backupShapes, planBody, planFromWire, planToWire, restoreBody } from './schema.ts';
 import type { Backups } from './service.ts';
 
@@ -76,13 +76,7 @@ function fileRoutes(backups: Backups): Route[] {
         const { fileName, stream } = await backups.open(body.password, {
           includeHistory: body.include_history ?? false,
         });
-        return new Response(stream, {
-          headers: {
-            'Content-Type': BACKUP.mediaType,
-            'Content-Disposition': `attachment; filename="${fileName}"`,
-            'Cache-Control': 'no-store',
-          },
-        });
+        return attachment(stream, BACKUP.mediaType, fileName);
       },
     }),
     route({

@@ -37,7 +37,7 @@ import {
   partsOf,
   PLAN_DEFAULT,
 } from './model.ts';
-import { type BackupStore, createBackupStore } from './store.ts';
+import { createBackupStore } from './store.ts';
 
 interface BackupsOptions extends Omit<BackupOptions, 'historyPath' | 'signal' | 'limits'> {
   site: Pick<Site, 'get'>;
@@ -70,7 +70,7 @@ export interface PlanStatus {
 export class Backups {
   readonly #options: BackupsOptions;
   readonly #limits: Limits['backup'];
-  readonly #store: BackupStore;
+  readonly #store;
   readonly #log: Log;
   readonly #runs: { inc: (labels: { result: string }) => void };
   readonly #opener: BackupOpener;

@@ -5,8 +5,6 @@ import { backupOutcome, backupPlan } from './tables.ts';
 
 const ONLY_ID = 1;
 
-export type BackupStore = ReturnType<typeof createBackupStore>;
-
 export function createBackupStore({ orm }: Database) {
   const selectPlan = orm.select().from(backupPlan).prepare();
   const putPlan = upsert({ orm }, backupPlan);

@@ -6,9 +6,9 @@
  * was lost ends as TIMEOUT, because sending it again could do harm.
  */
 import { randomUUID } from 'node:crypto';
-import { errorOfProblems, gatewayError, unavailable } from '../../lib/errors.ts';
+import { errorOfProblems, gatewayError, insufficientRole, unavailable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
-import { type Role, roleIncludes, roleOfAccessLevel, ROLES } from '../../lib/role.ts';
+import { type Role, roleIncludes, roleNeededFor, ROLES } from '../../lib/role.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import { type Clock, within } from '../../platform/clock/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
@@ -201,7 +201,7 @@ async function execute(
     createdAtMs: options.clock.wallMs(),
     request: { name: request.name, manifestName, arguments: maskSensitive(command, checked) },
     origin: caller.origin,
-    readRole: requiredRole(readAccessLevel(command)),
+    readRole: roleNeededFor(readAccessLevel(command)),
   };
   recordNew(parts, execution);
   const live = inFlight.watch(execution);
@@ -309,22 +309,14 @@ function checkedArguments(
   return values;
 }
 
-/** An access level that is no role is nobody's. */
-function requiredRole(accessLevel: string): Role {
-  return roleOfAccessLevel(accessLevel) ?? 'SYSTEM';
-}
-
 function mayAccess(role: Role, accessLevel: string): boolean {
-  return roleIncludes(role, requiredRole(accessLevel));
+  return roleIncludes(role, roleNeededFor(accessLevel));
 }
 
 function requireAccess(accessLevel: string, role: Role): void {
-  if (mayAccess(role, accessLevel)) return;
-  const required = requiredRole(accessLevel);
-  throw gatewayError('permission_denied', 'insufficient_role', `This needs the role ${required} or higher.`, {
-    required,
-    actual: role,
-  });
+  const required = roleNeededFor(accessLevel);
+  if (!roleIncludes(role, required))
+    throw insufficientRole(`This needs the role ${required} or higher.`, required, role);
 }
 
 function commandNotFound(name: string): Error {
@@ -381,7 +373,7 @@ function judgeEarlier({ store, options }: Parts): void {
       store.judge(({ deviceId, manifestName }) => {
         const device = devices.get(deviceId);
         const found = device && findCommand(devices.manifest(device), manifestName);
-        return found ? requiredRole(readAccessLevel(found.command)) : 'INSTALLER';
+        return found ? roleNeededFor(readAccessLevel(found.command)) : 'INSTALLER';
       }),
     );
   } catch (error) {

@@ -3,29 +3,27 @@
  * changed stays changed although nobody was answered. Who is owed something is told anew, all that there is to say, as
  * soon as a sync succeeds.
  */
-import { type Limits, LIMITS } from '../../lib/limits.ts';
-import type { DurationMs } from '../../lib/time.ts';
+import { LIMITS } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
+
+const RETRY_MS = LIMITS.commits.retryMs;
 
 interface OwedOptions {
   clock: Clock;
   log: Log;
-  limits?: Limits['commits'];
   /** As that of `Connectivity`. */
   durable: () => Promise<void>;
 }
 
 export class Owed {
   readonly #options: OwedOptions;
-  readonly #retryMs: DurationMs;
   readonly #tell = new Map<string, () => void>();
   #timer: Timer | undefined;
   #isStopped = false;
 
   constructor(options: OwedOptions) {
     this.#options = options;
-    this.#retryMs = (options.limits ?? LIMITS.commits).retryMs;
   }
 
   /** Whether everything is to be told under this key: what comes meanwhile goes with that, and not before it. */
@@ -37,7 +35,7 @@ export class Owed {
   add(key: string, tell: () => void): void {
     if (this.#isStopped) return;
     this.#tell.set(key, tell);
-    this.#timer ??= this.#options.clock.setTimer(this.#retryMs, () => void this.#try());
+    this.#timer ??= this.#options.clock.setTimer(RETRY_MS, () => void this.#try());
   }
 
   stop(): void {
@@ -54,7 +52,7 @@ export class Owed {
         devices: this.#tell.size,
         error,
       });
-      if (!this.#isStopped) this.#timer = clock.setTimer(this.#retryMs, () => void this.#try());
+      if (!this.#isStopped) this.#timer = clock.setTimer(RETRY_MS, () => void this.#try());
       return;
     }
     this.#timer = undefined;

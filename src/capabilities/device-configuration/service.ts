@@ -2,7 +2,7 @@
 import { Emitter } from '../../lib/emitter.ts';
 import {
   errorOfProblems,
-  gatewayError,
+  insufficientRole,
   invalidBody,
   invalidQuery,
   notFound,
@@ -10,7 +10,7 @@ import {
 } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
-import { roleIncludes, roleOfAccessLevel, type Role } from '../../lib/role.ts';
+import { type Role, roleIncludes, roleNeededFor } from '../../lib/role.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import {
@@ -32,7 +32,7 @@ import {
   type DeviceSide,
   type StoredValue,
 } from './model.ts';
-import { createConfigurationStore, type ConfigurationStore } from './store.ts';
+import { createConfigurationStore } from './store.ts';
 
 interface DeviceConfigurationOptions {
   /** state.db */
@@ -54,7 +54,7 @@ export class DeviceConfiguration {
   /** Whoever reaches the devices gives them a say. */
   side: DeviceSide | undefined;
   readonly #options: DeviceConfigurationOptions;
-  readonly #store: ConfigurationStore;
+  readonly #store;
 
   constructor(options: DeviceConfigurationOptions) {
     const { database, devices, log } = options;
@@ -210,12 +210,7 @@ export class DeviceConfiguration {
       throw notFound('configuration_group_not_found', `The device has no configuration group "${name}".`);
     const required = requiredRole(manifest, name);
     if (!roleIncludes(role, required))
-      throw gatewayError(
-        'permission_denied',
-        'insufficient_role',
-        `Configuration group "${name}" needs the role ${required}.`,
-        { required, actual: role },
-      );
+      throw insufficientRole(`Configuration group "${name}" needs the role ${required}.`, required, role);
     return group;
   }
 
@@ -259,7 +254,7 @@ export class DeviceConfiguration {
 
 /** Least role for a group; what is not declared is nobody's. */
 function requiredRole(manifest: CompiledManifest, group: string): Role {
-  return roleOfAccessLevel(groupOf(manifest, group)?.access_level ?? '') ?? 'SYSTEM';
+  return roleNeededFor(groupOf(manifest, group)?.access_level ?? '');
 }
 
 /** The stored values of a group after a change. */

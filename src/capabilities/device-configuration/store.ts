@@ -6,8 +6,6 @@ import { parseWritableJson } from '../../protocol/telemetry.ts';
 import type { StoredValue } from './model.ts';
 import { deviceConfiguration } from './tables.ts';
 
-export type ConfigurationStore = ReturnType<typeof createConfigurationStore>;
-
 export function createConfigurationStore({ orm }: Database) {
   const { deviceId, group, parameter, type, isSensitive } = deviceConfiguration;
   const value = sql<unknown>`${deviceConfiguration.value}`.mapWith(parseWritableJson);

@@ -1,6 +1,7 @@
 /** Rows of the logs of devices. */
 import { and, asc, count, desc, eq, gt, gte, lt, max, type SQL, sql, sum } from 'drizzle-orm';
 import { unionAll } from 'drizzle-orm/sqlite-core';
+import type { EpochS } from '../../lib/time.ts';
 import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
 import {
   correctedStamp,
@@ -9,7 +10,7 @@ import {
   placeholders,
   type SqlDatabase,
 } from '../../platform/sqlite/index.ts';
-import { LOG_SEVERITIES, severityMask } from '../../protocol/device-log.ts';
+import { LOG_SEVERITIES, type LogSeverity, severityMask } from '../../protocol/device-log.ts';
 import type { LogEntry, LogFilter } from './model.ts';
 import { deviceLog, deviceLogSize, logDevice } from './tables.ts';
 
@@ -94,12 +95,7 @@ function createReader(orm: Orm) {
     /** Newest first; `offset` counts from the newest. */
     newest(deviceId: string, filter: LogFilter, limit: number, offset: number): LogEntry[] {
       const { page, parameters } = chosen(deviceId, filter);
-      return page.all({ ...parameters, limit, offset }).map((row) => ({
-        ...row,
-        deviceId,
-        deviceTimeS: row.deviceTimeS ?? undefined,
-        severity: LOG_SEVERITIES[row.severity] ?? 'info',
-      }));
+      return page.all({ ...parameters, limit, offset }).map((row) => entryOf({ ...row, deviceId }));
     },
     count(deviceId: string, filter: LogFilter): number {
       const { count: counted, parameters } = chosen(deviceId, filter);
@@ -134,11 +130,7 @@ function createFollower(orm: Orm) {
   return {
     /** Of all devices, those with a number above, in their order. */
     after: (number: number, limit: number): (LogEntry & { number: number })[] =>
-      after.all({ number, limit }).map(({ deviceTimeS: atS, severity: place, ...row }) => ({
-        ...row,
-        deviceTimeS: atS ?? undefined,
-        severity: LOG_SEVERITIES[place] ?? 'info',
-      })),
+      after.all({ number, limit }).map(entryOf),
     newestNumber: (): number => newestId.get()?.id ?? 0,
   };
 }
@@ -256,4 +248,9 @@ function createSizes(orm: Orm) {
     /** The device whose entries take the most. */
     largest: (): LogDevice | undefined => largest.get(),
   };
+}
+
+function entryOf<Row extends { deviceTimeS: EpochS | null; severity: number }>(row: Row) {
+  const severity: LogSeverity = LOG_SEVERITIES[row.severity] ?? 'info';
+  return { ...row, deviceTimeS: row.deviceTimeS ?? undefined, severity };
 }

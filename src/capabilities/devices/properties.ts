@@ -7,7 +7,7 @@ import { ReportThrottle } from '../../lib/report-throttle.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
-import { type Role, roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
+import { type Role, roleIncludes, roleNeededFor } from '../../lib/role.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import type { GroupCommit } from '../../platform/sqlite/index.ts';
 import { checkDeviceValue, type CompiledManifest } from '../blueprints/index.ts';
@@ -201,7 +201,7 @@ function visible(
     // What came before the blueprint was assigned may be held under an alias.
     const held = name in values ? name : declaration.aliases.find((alias) => alias in values);
     if (held === undefined) continue;
-    if (!roleIncludes(role, roleOfAccessLevel(declaration.access_level) ?? 'SYSTEM')) continue;
+    if (!roleIncludes(role, roleNeededFor(declaration.access_level))) continue;
     const checked = checkDeviceValue(declaration, values[held]);
     if (checked.problem === undefined) shown[name] = checked.value;
   }

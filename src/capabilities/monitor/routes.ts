@@ -6,7 +6,7 @@ import * as v from 'valibot';
 import { notFound } from '../../lib/errors.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { type Principal, query, stream, type Stream, type StreamSocket } from '../../platform/http/index.ts';
-import { roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
+import { roleIncludes, roleNeededFor } from '../../lib/role.ts';
 import type { EpochMs, EpochS } from '../../lib/time.ts';
 import { writableJson } from '../../protocol/telemetry.ts';
 import { DEVICE_COLLECTION_PATHS, type Device, type Devices } from '../devices/index.ts';
@@ -160,7 +160,7 @@ function visible(
 ): Record<string, unknown> | undefined {
   const shown = entries.filter(([name]) => {
     const accessLevel = accessLevelOf(name);
-    return accessLevel === undefined || roleIncludes(role, roleOfAccessLevel(accessLevel) ?? 'SYSTEM');
+    return accessLevel === undefined || roleIncludes(role, roleNeededFor(accessLevel));
   });
   return shown.length > 0 ? Object.fromEntries(shown) : undefined;
 }

@@ -34,13 +34,7 @@ import {
 import { Records, type RecordSources } from './records/records.ts';
 import type { RetainedTopics } from './mqtt/mqtt-sink.ts';
 import { openSink, type SinkParts } from './sinks.ts';
-import {
-  type ChangeStore,
-  createChangeStore,
-  createTargetStore,
-  type Cursor,
-  type TargetStore,
-} from './store.ts';
+import { type ChangeStore, createChangeStore, createTargetStore, type Cursor } from './store.ts';
 import { NOTED_CONTENTS } from './tables.ts';
 
 interface TargetsOptions extends SinkParts, ChannelParts {
@@ -56,7 +50,7 @@ interface TargetsOptions extends SinkParts, ChannelParts {
 
 export class Targets {
   readonly #options: TargetsOptions;
-  readonly #store: TargetStore;
+  readonly #store;
   readonly #records = new Map<string, TargetRecord>();
   readonly #cursors = new Map<string, Cursor>();
   readonly #senders = new Map<string, Sender>();

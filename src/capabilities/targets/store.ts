@@ -19,8 +19,6 @@ export interface Cursor {
   totals: Totals;
 }
 
-export type TargetStore = ReturnType<typeof createTargetStore>;
-
 export function createTargetStore({ orm }: Database) {
   const all = orm.select().from(target).orderBy(target.name).prepare();
   const insert = orm.insert(target).values(placeholders(target)).prepare();

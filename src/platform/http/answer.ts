@@ -102,6 +102,21 @@ export function answerOf({ status, headers, body }: Response): Answer {
   return { status, headers: cookies.length > 0 ? { ...joined, 'set-cookie': cookies } : joined, body };
 }
 
+/** A file that a browser saves under this name, and nobody keeps on the way. */
+export function attachment(
+  body: string | ReadableStream<Uint8Array>,
+  mediaType: string,
+  fileName: string,
+): Response {
+  return new Response(body, {
+    headers: {
+      'Content-Type': mediaType,
+      'Content-Disposition': `attachment; filename="${fileName}"`,
+      'Cache-Control': 'no-store',
+    },
+  });
+}
+
 /** For callers without a socket. @param isHeadOnly leaves the body out */
 export function responseOf({ status, headers, body }: Answer, isHeadOnly = false): Response {
   const lines = Object.entries(headers).flatMap(([name, value]) =>

@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import { addressKey } from '../../lib/address.ts';
-import { gatewayError } from '../../lib/errors.ts';
+import { gatewayError, insufficientRole } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { HttpCall } from './call.ts';
 import { hostOf, isEncrypted, partsOf, remoteAddressOf, type RequestContext } from './exchange.ts';
@@ -164,10 +164,7 @@ function requireRole(principal: Principal | undefined, needed: Role | null): voi
       header: TOKEN_HEADER,
     });
   if (!roleIncludes(principal.role, needed))
-    throw gatewayError('permission_denied', 'insufficient_role', `This needs the role ${needed} or higher.`, {
-      required: needed,
-      actual: principal.role,
-    });
+    throw insufficientRole(`This needs the role ${needed} or higher.`, needed, principal.role);
 }
 
 function resolveParams(

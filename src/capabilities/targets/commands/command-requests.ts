@@ -25,7 +25,7 @@ import type { Audit } from '../../audit/index.ts';
 import { type Commands, type Execution, executionToWire } from '../../commands/index.ts';
 import type { Device, Devices } from '../../devices/index.ts';
 import type { CommandSettings, RequestOutcome, TargetRecord } from '../model.ts';
-import { createRequestStore, type RememberedRequest, type RequestStore } from './request-store.ts';
+import { createRequestStore, type RememberedRequest } from './request-store.ts';
 import { idIn, parseRequest, type TargetRequest } from './request.ts';
 
 export interface CommandRequestParts {
@@ -58,7 +58,7 @@ const DAY_H = 24;
 
 export class CommandRequests {
   readonly #options: CommandRequestsOptions;
-  readonly #store: RequestStore;
+  readonly #store;
   readonly #rate: TokenBucket;
   readonly #refusals: TokenBucket;
   /** Requests whose outcome is not known yet. */

@@ -7,8 +7,6 @@ import { targetRequest } from '../tables.ts';
 
 export type RememberedRequest = typeof targetRequest.$inferSelect;
 
-export type RequestStore = ReturnType<typeof createRequestStore>;
-
 export function createRequestStore({ orm }: Database) {
   const { targetId, requestId, expiresAtMs, isTold } = targetRequest;
   const ofTarget = given(targetId);
