@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { LIMITS } from '../../src/lib/limits.ts';
 import { createSystemClock, nextTurn } from '../../src/platform/clock/index.ts';
+import { processorMs } from '../../src/platform/threads/index.ts';
 import { dryRun } from '../../src/programs/rule-sandbox/dry-run/dry-run.ts';
 import type { DryRunEntry, RecordedSample } from '../../src/protocol/dry-run.ts';
 import type { RecordedRequest, RuleAnswer, RuleScript } from '../../src/protocol/rule-sandbox.ts';
@@ -59,6 +60,7 @@ async function run({ hours }: DryRunParameters, report: Report): Promise<string>
         site: () => ({ timeZone: 'Europe/Berlin' }),
         limits: LIMITS,
         clock,
+        processorMs,
         nextTurn,
         ask: async (request) => answerTo(request),
         tell: (entry) => entries.push(entry),

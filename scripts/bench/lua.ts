@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { LIMITS } from '../../src/lib/limits.ts';
 import { type HostFunction, type Library, Scheduler, type Script, Scripts } from '../../src/lua/index.ts';
 import { createSystemClock, nextTurn } from '../../src/platform/clock/index.ts';
+import { processorMs } from '../../src/platform/threads/index.ts';
 import type { Benchmark, Report } from '../support/benchmark.ts';
 import { startRuleSandbox } from '../support/rule-sandbox.ts';
 
@@ -46,6 +47,7 @@ function createScripts(clock: BenchClock): { create: (seen?: (text: string) => v
   const scripts = new Scripts({
     clock,
     monotonicMs: () => clock.monotonicMs(),
+    processorMs,
     scheduler: new Scheduler({ clock, nextTurn, limits }),
     limits,
     seed: () => [1n, 2n],

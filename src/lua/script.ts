@@ -50,8 +50,8 @@ interface ScriptsOptions {
   clock: ScriptClock;
   /** Real time, for slices. */
   monotonicMs: () => MonotonicMs;
-  /** Processor time of this thread, for turns; default: real time. */
-  processorMs?: () => MonotonicMs;
+  /** Processor time that this thread has taken, for turns. */
+  processorMs: () => DurationMs;
   scheduler: Scheduler;
   limits: Limits['lua'];
   /** Two numbers that seed `math.random`. */
@@ -68,7 +68,7 @@ export class Scripts {
   }
 
   create(options: ScriptOptions): Script {
-    const { clock, limits, monotonicMs, processorMs = monotonicMs, scheduler, seed } = this.#options;
+    const { clock, limits, monotonicMs, processorMs, scheduler, seed } = this.#options;
     const jobs = new Jobs({
       clock,
       limits: { ...limits, callMs: options.callMs ?? limits.callMs },

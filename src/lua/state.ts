@@ -25,8 +25,8 @@ interface StateOptions {
   prelude: Prelude;
   /** For durations of slices; real time also where the script's clock is simulated. */
   monotonicMs: () => MonotonicMs;
-  /** Processor time of this thread, for turns. */
-  processorMs: () => MonotonicMs;
+  /** Processor time that this thread has taken, for turns. */
+  processorMs: () => DurationMs;
   limits: Pick<
     Limits['lua'],
     'turnMs' | 'sliceMs' | 'sliceSteps' | 'nativeMs' | 'hookInstructions' | 'stackSlots' | 'memoryRefusals'
@@ -85,9 +85,9 @@ export class LuaState {
   /** Of the C library and for instructions, in this slice. */
   #steps = 0;
   #stackSlotsMax: number;
-  /** What is left of the turn as the slice begins, and the thread's processor time then. */
+  /** What is left of the turn as the slice begins, and the processor time that the thread had taken before. */
   #turnLeftMs: DurationMs = 0;
-  #turnFromMs: MonotonicMs = 0;
+  #takenBeforeMs: DurationMs = 0;
   #turnEndMs: MonotonicMs = LONG_AGO_MS;
 
   constructor(options: StateOptions) {
@@ -185,13 +185,13 @@ export class LuaState {
     this.#steps = 0;
     exports.fuel.value = METER.steps;
     this.#sliceEndMs = startedMs + limits.sliceMs;
-    this.#turnFromMs = processorMs();
+    this.#takenBeforeMs = processorMs();
     this.#turnLeftMs = limits.turnMs - task.turnMs;
     this.#turnEndMs = startedMs + this.#turnLeftMs;
     this.#setFlag(this.#main, FLAG.blocked, 0);
     try {
       const status = exports.lua_resume(task.thread, this.#main, 0, this.#stack.length);
-      task.turnMs += processorMs() - this.#turnFromMs;
+      task.turnMs += processorMs() - this.#takenBeforeMs;
       return this.#outcome(task, status);
     } finally {
       this.#task = undefined;
@@ -328,7 +328,7 @@ export class LuaState {
     if (nowMs < this.#turnEndMs) return false;
     // Where nothing can yield everybody on the thread waits, whoever is to blame.
     if (!this.#canYield(state)) return true;
-    const leftMs = this.#turnLeftMs - (this.#options.processorMs() - this.#turnFromMs);
+    const leftMs = this.#turnLeftMs - (this.#options.processorMs() - this.#takenBeforeMs);
     this.#turnEndMs = nowMs + leftMs;
     return leftMs <= 0;
   }

@@ -1,6 +1,8 @@
 /** A dry run in this thread, with a gateway made of answers and of samples that the test gives. */
 import { LIMITS, type Limits } from '../../src/lib/limits.ts';
+import type { DurationMs } from '../../src/lib/time.ts';
 import { nextTurn } from '../../src/platform/clock/index.ts';
+import { processorMs } from '../../src/platform/threads/index.ts';
 import { dryRun } from '../../src/programs/rule-sandbox/dry-run/dry-run.ts';
 import type { DryRunEntry, DryRunPeriod, DryRunReport, RecordedSample } from '../../src/protocol/dry-run.ts';
 import type {
@@ -37,6 +39,9 @@ export interface DryRunTrialOptions {
     Record<RecordedRequest['method'], (parameters: never) => RuleAnswer | Promise<RuleAnswer>>
   >;
   limits?: Partial<Limits['rules']['dryRun']>;
+  turnMs?: DurationMs;
+  /** Default: of this thread. */
+  processorMs?: () => DurationMs;
 }
 
 export async function tryDry(code: string, options: DryRunTrialOptions = {}): Promise<DryRunTrial> {
@@ -50,9 +55,11 @@ export async function tryDry(code: string, options: DryRunTrialOptions = {}): Pr
     site: () => options.site ?? { timeZone: 'UTC' },
     limits: {
       ...LIMITS,
+      lua: { ...LIMITS.lua, turnMs: options.turnMs ?? LIMITS.lua.turnMs },
       rules: { ...LIMITS.rules, dryRun: { ...LIMITS.rules.dryRun, ...options.limits } },
     },
     clock: system,
+    processorMs: options.processorMs ?? processorMs,
     nextTurn,
     ask: async (request) => {
       asked.push(request);

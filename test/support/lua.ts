@@ -1,5 +1,6 @@
 /** A script in this thread, with its prints as lines. */
 import { LIMITS, type Limits } from '../../src/lib/limits.ts';
+import type { DurationMs } from '../../src/lib/time.ts';
 import {
   type HostFunction,
   type Library,
@@ -37,7 +38,7 @@ export interface TestScriptOptions {
   overlaps?: boolean;
   scheduler?: Scheduler;
   /** Default: of this thread. */
-  processorMs?: () => number;
+  processorMs?: () => DurationMs;
 }
 
 export const system = createSystemClock();

@@ -1,6 +1,7 @@
 /** A rule's script in this thread: simulated time, a gateway made of answers. */
 import { LIMITS, type Limits } from '../../src/lib/limits.ts';
 import { Scripts } from '../../src/lua/index.ts';
+import { processorMs } from '../../src/platform/threads/index.ts';
 import { createRuleLog } from '../../src/programs/rule-sandbox/rule-log.ts';
 import { createRun, type Run } from '../../src/programs/rule-sandbox/rule-run.ts';
 import type { RunEnd } from '../../src/programs/rule-sandbox/thread-messages.ts';
@@ -94,6 +95,7 @@ export function startRule(
     scripts: new Scripts({
       clock,
       monotonicMs: () => system.monotonicMs(),
+      processorMs,
       scheduler: testScheduler(options.limits?.lua),
       limits: limits.lua,
       seed: () => [1n, 2n],

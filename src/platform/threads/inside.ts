@@ -1,6 +1,6 @@
 /** The inside of a worker thread that `startThread` started. */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { MonotonicMs } from '../../lib/time.ts';
+import type { DurationMs } from '../../lib/time.ts';
 import { END, LOADED } from './signals.ts';
 
 /** A thread's end of its channel. */
@@ -17,7 +17,7 @@ export interface ThreadPort<Data, ToThread, FromThread> {
 const MAIN_THREAD_ONLY = ['worker', 'child', 'fs.write', 'ffi'];
 
 /** Processor time that this thread has taken. */
-export function processorMs(): MonotonicMs {
+export function processorMs(): DurationMs {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;
 }

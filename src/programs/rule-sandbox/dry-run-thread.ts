@@ -1,5 +1,6 @@
 /** A worker thread for one dry run: it would keep rules beside it waiting. */
 import { nextTurn } from '../../platform/clock/index.ts';
+import { processorMs } from '../../platform/threads/index.ts';
 import { hostScripts } from '../script-host/index.ts';
 import { dryRun } from './dry-run/dry-run.ts';
 import type { DryRunTypes } from './thread-messages.ts';
@@ -11,6 +12,7 @@ hostScripts<DryRunTypes>(({ rule, period }, { clock, limits, shared, request, te
     site: shared,
     limits,
     clock,
+    processorMs,
     nextTurn,
     ask: request,
     tell: (entry) => tell({ type: 'entry', entry }),

@@ -5,7 +5,7 @@
 import { DoublingPause } from '../../../lib/doubling-pause.ts';
 import { cutToBytes } from '../../../lib/text.ts';
 import type { Limits } from '../../../lib/limits.ts';
-import type { EpochMs, MonotonicMs } from '../../../lib/time.ts';
+import type { DurationMs, EpochMs, MonotonicMs } from '../../../lib/time.ts';
 import { type HostFunction, Scheduler, Scripts, textOf } from '../../../lua/index.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { DryRunEntry, DryRunPeriod, DryRunReport } from '../../../protocol/dry-run.ts';
@@ -25,6 +25,8 @@ interface DryRunOptions {
   limits: Pick<Limits, 'lua' | 'rules'>;
   /** Real time, for what the machine may take. */
   clock: Clock;
+  /** Processor time that this thread has taken. */
+  processorMs: () => DurationMs;
   nextTurn: () => Promise<void>;
   ask: (request: RecordedRequest) => Promise<RuleAnswer>;
   /** In order; those that there is room for. */
@@ -71,6 +73,7 @@ class DryRun {
     this.#scripts = new Scripts({
       clock: this.#clock,
       monotonicMs: () => options.clock.monotonicMs(),
+      processorMs: options.processorMs,
       scheduler: this.#scheduler(),
       limits: limits.lua,
       // The same every time, so that the same dry run gives the same answer.

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { LIMITS, type Limits } from '../../../../src/lib/limits.ts';
 import { Scheduler, type Script, Scripts } from '../../../../src/lua/index.ts';
 import { type Clock, createSystemClock, nextTurn } from '../../../../src/platform/clock/index.ts';
+import { processorMs } from '../../../../src/platform/threads/index.ts';
 import { DeviceScript } from '../../../../src/programs/communication-module/runtime/device-script.ts';
 import type {
   CallResult,
@@ -74,6 +75,7 @@ export function scriptBench(
   const scripts = new Scripts({
     clock: options.clock ?? clock,
     monotonicMs: () => clock.monotonicMs(),
+    processorMs,
     scheduler: new Scheduler({ clock, nextTurn, limits: LIMITS.lua }),
     limits: LIMITS.lua,
     seed: () => [1n, 2n],

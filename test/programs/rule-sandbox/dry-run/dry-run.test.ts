@@ -260,6 +260,12 @@ describe('a dry run', () => {
     assert.deepEqual([report.end, report.counts], ['period_ended', { error: 3, restart: 3 }]);
   });
 
+  test('counts the processor that the script took, not what others on the machine did', async () => {
+    const busy = `for i = 1, 3e7 do end enapter.log('done')`;
+    const { story } = await tryDry(busy, { turnMs: 50, processorMs: () => 0 });
+    assert.deepEqual(story(), ['0 log done']);
+  });
+
   test('ends when the script has nothing left to do', async () => {
     const { report } = await tryDry(`enapter.log('done')`);
     assert.deepEqual(report, { end: 'finished', endedAtMs: FROM_MS, counts: { log: 1 } });
