@@ -21,7 +21,6 @@ export interface Prelude {
 }
 
 const NAME = Buffer.from(`=${PRELUDE_NAME}\0`);
-const MEMORY_BYTES = 8 * 1_048_576;
 
 interface PreludeOptions {
   /** Where functions of the host are called; each knows its place in `functions`. */
@@ -30,10 +29,10 @@ interface PreludeOptions {
   prelude: Prelude;
 }
 
-/** @throws Error for a library that does not compile */
-export function compileLibraries(libraries: readonly Library[]): Prelude {
+/** `memoryBytes`: of the states, which are of the same module then. @throws Error for a library that does not compile */
+export function compileLibraries(libraries: readonly Library[], memoryBytes: number): Prelude {
   const all = [BASE_LIBRARY, ...libraries];
-  const compiler = new Compiler();
+  const compiler = new Compiler(memoryBytes);
   return {
     chunks: all.map(({ source }) => compiler.compiled(source)),
     parts: new Map(
@@ -107,8 +106,8 @@ class Compiler {
   readonly #stack: LuaStack;
   readonly #main: Pointer;
 
-  constructor() {
-    const instance = new LuaInstance({ memoryBytes: MEMORY_BYTES });
+  constructor(memoryBytes: number) {
+    const instance = new LuaInstance({ memoryBytes });
     this.#stack = new LuaStack(instance);
     this.#main = instance.exports.luaL_newstate();
     instance.exports.luaL_openlibs(this.#main);

@@ -110,10 +110,11 @@ export class Scripts {
     return script;
   }
 
-  #kindOf({ kind, libraries }: ScriptOptions): { prelude: Prelude; image?: Image } {
+  #kindOf({ kind, libraries, memoryBytes }: ScriptOptions): { prelude: Prelude; image?: Image } {
     let known = this.#kinds.get(kind);
     if (!known) {
-      const prelude = compileLibraries([TIME_LIBRARY, JSON_LIBRARY, SCHEDULER_LIBRARY, ...libraries]);
+      const all = [TIME_LIBRARY, JSON_LIBRARY, SCHEDULER_LIBRARY, ...libraries];
+      const prelude = compileLibraries(all, memoryBytes);
       this.#kinds.set(kind, (known = { prelude }));
     }
     return known;

@@ -44,7 +44,8 @@ export class LuaInstance {
       env: this.#environment(),
       wasi_snapshot_preview1: this.#wasi(),
     });
-    this.exports = instance.exports as LuaExports;
+    // The runtime's object has a shape of its own in each instance: every call would look its function up anew.
+    this.exports = { ...(instance.exports as LuaExports) };
     this.#bytes = Buffer.from(this.exports.memory.buffer);
     this.#words = new Uint32Array(this.exports.memory.buffer);
     this.exports.emscripten_stack_init();
