@@ -1,6 +1,7 @@
 /**
  * What gateway and rule sandbox say to each other over the channel of `platform/processes`. Every payload is one
- * message as JSON text (`encodeSandboxMessage`, `decodeSandboxMessage`); integers beyond 2^53 are exact.
+ * message as JSON text (`encodeSandboxMessage`, `decodeSandboxMessage`); integers beyond 2^53 are exact. What a rule asks
+ * and is answered stands in a second line, its content, which the sandbox's main thread hands on unread.
  *
  * Life. The sandbox starts knowing nothing but its settings; whenever it runs (again), the gateway sends `start`
  * for every rule that shall run. It then keeps each of them running by itself: a failed rule starts again after a
@@ -27,7 +28,7 @@ import { exactJson, type JsonValue, parseExactJson } from './telemetry.ts';
 /** How the gateway starts the sandbox: fields of `ProgramOptions`. */
 export const RULE_SANDBOX_PROGRAM = {
   /** Told in the hello of the child; another version is refused. */
-  protocolVersion: 1,
+  protocolVersion: 2,
   /**
    * Every Lua state has a memory of its own, for which 8 GiB of addresses would be reserved each; a small board
    * has 512 GiB in all. With the first option it is what the memory may grow to, for a fifth of the speed. The
@@ -202,6 +203,14 @@ export type FromSandbox =
   /** Every minute, for metrics. */
   | { type: 'status'; rules: RuleUsage[]; threads: number; threadsEnded: number };
 
+/** What the sandbox is told and tells, as its main thread has it: a content is JSON text still. */
+export type SandboxOrder =
+  | Exclude<ToSandbox, { type: 'answer' }>
+  | { type: 'answer'; id: number; content: string };
+export type SandboxReport =
+  | Exclude<FromSandbox, { type: 'request' }>
+  | { type: 'request'; id: number; ruleId: string; run: number; content: string };
+
 export interface RuleUsage {
   ruleId: string;
   /** Memory of its Lua state. */
@@ -210,26 +219,56 @@ export interface RuleUsage {
   processorMs: DurationMs;
 }
 
-export function encodeSandboxMessage(message: ToSandbox | FromSandbox): string {
+export function encodeSandboxMessage(message: ToSandbox | FromSandbox | SandboxReport): string {
+  if ('content' in message) {
+    const { content, ...head } = message;
+    return lines(head, content);
+  }
+  if (message.type === 'request') {
+    const { method, parameters, ...head } = message;
+    return lines(head, exactJson({ method, parameters }));
+  }
+  if (message.type === 'answer') {
+    const { type, id, ...answer } = message;
+    return lines({ type, id }, exactJson(answer));
+  }
   return exactJson(message);
+}
+
+/** JSON text as it is written has no line break of its own. */
+function lines(head: object, content: string): string {
+  return `${exactJson(head)}\n${content}`;
+}
+
+/** The content of an answer. */
+export function decodeAnswer(content: string): RuleAnswer {
+  return parseExactJson(content) as RuleAnswer;
 }
 
 const TO_SANDBOX = 'start stop rename site answer changed dry_run dry_run_end dry_run_answer'.split(' ');
 const FROM_SANDBOX = 'state log request run_ended status dry_run_request dry_run_over'.split(' ');
 
 /** Both ends are ours: only the kind of message is judged. @throws Error for anything else */
-export function decodeToSandbox(payload: string | Uint8Array): ToSandbox {
-  return decode(payload, TO_SANDBOX) as ToSandbox;
+export function decodeToSandbox(payload: string | Uint8Array): SandboxOrder {
+  const { head, content } = decode(payload, TO_SANDBOX);
+  return (content === undefined ? head : { ...head, content }) as SandboxOrder;
 }
 
 export function decodeFromSandbox(payload: string | Uint8Array): FromSandbox {
-  return decode(payload, FROM_SANDBOX) as FromSandbox;
+  const { head, content } = decode(payload, FROM_SANDBOX);
+  return (
+    content === undefined ? head : { ...head, ...(parseExactJson(content) as RuleRequest) }
+  ) as FromSandbox;
 }
 
-function decode(payload: string | Uint8Array, types: readonly string[]): unknown {
+function decode(
+  payload: string | Uint8Array,
+  types: readonly string[],
+): { head: object; content: string | undefined } {
   if (typeof payload !== 'string') throw new Error('a message of the rule sandbox is text');
-  const message = parseExactJson(payload) as { type?: unknown } | null;
-  if (typeof message?.type !== 'string' || !types.includes(message.type))
+  const end = payload.indexOf('\n');
+  const head = parseExactJson(end < 0 ? payload : payload.slice(0, end)) as { type?: unknown } | null;
+  if (typeof head?.type !== 'string' || !types.includes(head.type))
     throw new Error('a message of the rule sandbox is of no known type');
-  return message;
+  return { head, content: end < 0 ? undefined : payload.slice(end + 1) };
 }

@@ -2,7 +2,14 @@
 import { LIMITS, type Limits } from '../../src/lib/limits.ts';
 import { Supervisor } from '../../src/programs/rule-sandbox/supervisor.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
-import type { FromSandbox, RuleAnswer, RuleScript } from '../../src/protocol/rule-sandbox.ts';
+import {
+  decodeFromSandbox,
+  decodeToSandbox,
+  encodeSandboxMessage,
+  type FromSandbox,
+  type RuleAnswer,
+  type RuleScript,
+} from '../../src/protocol/rule-sandbox.ts';
 import { until } from './until.ts';
 import { type LogLine, recordingLog } from './workspace.ts';
 
@@ -14,6 +21,7 @@ export interface Said {
 
 export interface SupervisedRules {
   supervisor: Supervisor;
+  answer: (id: number, answer: RuleAnswer) => void;
   messages: FromSandbox[];
   said: Said[];
   lines: LogLine[];
@@ -37,6 +45,8 @@ export function superviseRules(
   const { log, lines } = recordingLog(clock);
   const messages: FromSandbox[] = [];
   const said: Said[] = [];
+  const answer = (id: number, given: RuleAnswer): void =>
+    supervisor.receive(decodeToSandbox(encodeSandboxMessage({ type: 'answer', id, ...given })));
   const supervisor = new Supervisor({
     clock,
     log,
@@ -46,14 +56,15 @@ export function superviseRules(
     },
     site: { timeZone: 'UTC' },
     ...(options.startThread && { startThread: options.startThread }),
-    send: (message) => {
+    send: (report) => {
+      const message = decodeFromSandbox(encodeSandboxMessage(report));
       messages.push(message);
       if (message.type === 'log')
         for (const { severity, message: text } of message.entries)
           said.push({ ruleId: message.ruleId, severity, message: text });
       if (message.type === 'request') {
-        const answer = options.answer?.(message);
-        if (answer) supervisor.receive({ type: 'answer', id: message.id, ...answer });
+        const given = options.answer?.(message);
+        if (given) answer(message.id, given);
       }
       return true;
     },
@@ -63,6 +74,7 @@ export function superviseRules(
   let generation = 0;
   return {
     supervisor,
+    answer,
     messages,
     said,
     lines,

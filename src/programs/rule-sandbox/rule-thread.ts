@@ -1,5 +1,6 @@
 /** A worker thread that runs rules. */
-import type { RuleScript } from '../../protocol/rule-sandbox.ts';
+import { decodeAnswer, type RuleScript } from '../../protocol/rule-sandbox.ts';
+import { exactJson } from '../../protocol/telemetry.ts';
 import { type HostedScript, hostScripts, type RunPort } from '../script-host/index.ts';
 import { createRuleLog } from './rule-log.ts';
 import { createRun } from './rule-run.ts';
@@ -19,7 +20,8 @@ function start(rule: RuleScript, port: RunPort<RuleTypes>): HostedScript<RuleTyp
     site: port.shared,
     limits,
     log,
-    send: (request, answered) => void port.request(request).then(answered),
+    send: (request, answered) =>
+      void port.request(exactJson(request)).then((content) => answered(decodeAnswer(content))),
     onEnded: (how) => {
       log.flush();
       tell({ type: 'ended', how });

@@ -6,8 +6,8 @@ import type { ParentLink, Payload } from '../../platform/processes/index.ts';
 import {
   decodeToSandbox,
   encodeSandboxMessage,
+  type SandboxOrder,
   type SandboxSettings,
-  type ToSandbox,
 } from '../../protocol/rule-sandbox.ts';
 import { DryRunHost } from './dry-run-host.ts';
 import { Supervisor } from './supervisor.ts';
@@ -36,7 +36,7 @@ export function createSandbox(options: {
     },
   });
 
-  function receive(message: ToSandbox): void {
+  function receive(message: SandboxOrder): void {
     if ('dryRun' in message) dryRuns.receive(message);
     else {
       if (message.type === 'site') site = message.site;

@@ -8,17 +8,16 @@ import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type {
-  FromSandbox,
-  RuleAnswer,
   RuleLogEntry,
-  RuleRequest,
   RuleScript,
   RuleSeverity,
   RuleState,
   RuleUsage,
+  SandboxOrder,
+  SandboxReport,
   SandboxSite,
-  ToSandbox,
 } from '../../protocol/rule-sandbox.ts';
+import { exactJson } from '../../protocol/telemetry.ts';
 import { programEntry } from '../../platform/processes/index.ts';
 import type { startThread } from '../../platform/threads/index.ts';
 import { type ScriptRun, ScriptThreads, type ThreadLoss } from '../script-host/index.ts';
@@ -30,7 +29,7 @@ interface SupervisorOptions {
   limits: Pick<Limits, 'lua' | 'rules'>;
   site: SandboxSite;
   /** False: the message was dropped, because the gateway does not read fast enough. */
-  send: (message: FromSandbox) => boolean;
+  send: (message: SandboxReport) => boolean;
   /** Default: real threads. */
   startThread?: typeof startThread;
 }
@@ -54,7 +53,7 @@ export class Supervisor {
   readonly #rules = new Map<string, Rule>();
   readonly #ruleOfRun = new Map<number, Rule>();
   /** Requests that the gateway has not answered. */
-  readonly #requests = new Map<number, { run: number; answer: (answer: RuleAnswer) => void }>();
+  readonly #requests = new Map<number, { run: number; answer: (content: string) => void }>();
   readonly #statusTimer: { cancel(): void };
   #site: SandboxSite;
   #lastRequest = 0;
@@ -75,7 +74,7 @@ export class Supervisor {
     this.#statusTimer = options.clock.setRepeating(STATUS_MS, () => this.#tellStatus());
   }
 
-  receive(message: ToSandbox): void {
+  receive(message: SandboxOrder): void {
     switch (message.type) {
       case 'start':
         this.#start(message.rule, message.generation);
@@ -92,7 +91,7 @@ export class Supervisor {
         this.#setSite(message.site);
         break;
       case 'answer':
-        this.#answer(message.id, message.ok ? { ok: true, result: message.result } : message);
+        this.#answer(message.id, message.content);
         break;
       case 'changed': {
         const { run, watchId, value, timestampMs } = message;
@@ -195,17 +194,17 @@ export class Supervisor {
     this.#options.log.error('a function of the rule API failed', { rule_id: ruleId, fault });
   }
 
-  #ask(rule: Rule, run: number, request: RuleRequest, answer: (answer: RuleAnswer) => void): void {
+  #ask(rule: Rule, run: number, content: string, answer: (content: string) => void): void {
     const id = ++this.#lastRequest;
     this.#requests.set(id, { run, answer });
-    if (!this.#options.send({ type: 'request', id, ruleId: rule.script.id, run, ...request }))
-      this.#answer(id, { ok: false, error: 'the gateway is too busy' });
+    if (!this.#options.send({ type: 'request', id, ruleId: rule.script.id, run, content }))
+      this.#answer(id, exactJson({ ok: false, error: 'the gateway is too busy' }));
   }
 
-  #answer(id: number, answer: RuleAnswer): void {
+  #answer(id: number, content: string): void {
     const request = this.#requests.get(id);
     this.#requests.delete(id);
-    request?.answer(answer);
+    request?.answer(content);
   }
 
   #runEnded(rule: Rule, how: RunEnd): void {

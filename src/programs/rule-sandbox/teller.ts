@@ -5,7 +5,7 @@
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { ParentLink } from '../../platform/processes/index.ts';
-import { encodeSandboxMessage, type FromSandbox } from '../../protocol/rule-sandbox.ts';
+import { encodeSandboxMessage, type SandboxReport } from '../../protocol/rule-sandbox.ts';
 
 const WARN_MS = 60_000;
 
@@ -14,10 +14,10 @@ export function createTeller(options: {
   link: Pick<ParentLink, 'send' | 'drained' | 'isClosed'>;
   clock: Pick<Clock, 'wallMs'>;
   log: Log;
-}): (message: FromSandbox) => boolean {
+}): (message: SandboxReport) => boolean {
   const { link, clock, log } = options;
   /** By what they are about: the newest counts. */
-  const waiting = new Map<string, FromSandbox>();
+  const waiting = new Map<string, SandboxReport>();
   /** Entries that are missing, by rule. */
   const missing = new Map<string, number>();
   let isTelling = false;
@@ -35,7 +35,7 @@ export function createTeller(options: {
     isTelling = false;
   }
 
-  function summaryOf({ ruleId, generation, entries }: FromSandbox & { type: 'log' }): FromSandbox {
+  function summaryOf({ ruleId, generation, entries }: SandboxReport & { type: 'log' }): SandboxReport {
     const count = (missing.get(ruleId) ?? 0) + entries.length;
     missing.set(ruleId, count);
     const message = `${count} log entries were dropped: the gateway did not read fast enough`;
@@ -47,7 +47,7 @@ export function createTeller(options: {
     };
   }
 
-  function keep(key: string, message: FromSandbox): void {
+  function keep(key: string, message: SandboxReport): void {
     waiting.set(key, message);
     if (!isTelling) void tellWaiting();
   }

@@ -5,7 +5,6 @@ import type {
   RecordedRequest,
   RuleAnswer,
   RuleLogEntry,
-  RuleRequest,
   RuleScript,
   SandboxSite,
 } from '../../protocol/rule-sandbox.ts';
@@ -21,8 +20,9 @@ export interface RuleTypes {
     /** It has ended by itself. */
     | { type: 'ended'; how: RunEnd }
     | Fault;
-  request: RuleRequest;
-  answer: RuleAnswer;
+  /** JSON text of a RuleRequest and of a RuleAnswer. */
+  request: string;
+  answer: string;
 }
 
 export interface DryRunTypes {

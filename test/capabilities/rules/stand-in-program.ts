@@ -2,6 +2,7 @@
 import type { RuleSandboxOptions } from '../../../src/capabilities/rules/index.ts';
 import type { ProgramOptions, ProgramState } from '../../../src/platform/processes/index.ts';
 import {
+  decodeAnswer,
   decodeToSandbox,
   encodeSandboxMessage,
   type FromSandbox,
@@ -74,7 +75,10 @@ export function createStandInProgram(): StandInProgram {
           send: (payload) => {
             if (state !== 'running' || program.room === 0) return false;
             program.room--;
-            program.told.push(decodeToSandbox(payload));
+            const told = decodeToSandbox(payload);
+            program.told.push(
+              told.type === 'answer' ? { type: told.type, id: told.id, ...decodeAnswer(told.content) } : told,
+            );
             return true;
           },
           drained: () =>

@@ -108,7 +108,7 @@ describe('the supervisor of rules', () => {
     await until(() => open.length === 1);
     rules.start('a', 'local d = enapter.device("d") print(d.online())');
     await until(() => open.length === 2);
-    for (const id of open) rules.supervisor.receive({ type: 'answer', id, ok: true, result: id === open[1] });
+    for (const id of open) rules.answer(id, { ok: true, result: id === open[1] });
     assert.equal((await rules.heard('a', /true|false/)).message, 'true');
     await rules.stop();
   });

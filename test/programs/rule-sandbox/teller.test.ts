@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createTeller } from '../../../src/programs/rule-sandbox/teller.ts';
-import { decodeFromSandbox, type FromSandbox } from '../../../src/protocol/rule-sandbox.ts';
+import { decodeFromSandbox, type FromSandbox, type SandboxReport } from '../../../src/protocol/rule-sandbox.ts';
 import { settle, TestClock } from '../../support/test-clock.ts';
 import { recordingLog } from '../../support/workspace.ts';
 
@@ -35,13 +35,13 @@ function setUp() {
   return { tell, link, told };
 }
 
-const state = (ruleId: string, word: 'STARTED' | 'STOPPED'): FromSandbox => ({
+const state = (ruleId: string, word: 'STARTED' | 'STOPPED'): SandboxReport => ({
   type: 'state',
   ruleId,
   generation: 1,
   state: word,
 });
-const entries = (ruleId: string, count: number): FromSandbox => ({
+const entries = (ruleId: string, count: number): SandboxReport => ({
   type: 'log',
   ruleId,
   generation: 1,

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assert as holds, jsonValue, property } from 'fast-check';
+import {
+  decodeAnswer,
+  decodeFromSandbox,
+  decodeToSandbox,
+  encodeSandboxMessage,
+} from '../../src/protocol/rule-sandbox.ts';
+import { exactJson, type JsonValue } from '../../src/protocol/telemetry.ts';
+
+test('an answer comes as it was given, its content as one text in between', () => {
+  holds(
+    property(jsonValue(), (value) => {
+      const answer = {
+        ok: true,
+        result: [JSON.parse(JSON.stringify(value)), 2n ** 60n + 1n, 'a\nb'] as JsonValue,
+      };
+      const order = decodeToSandbox(encodeSandboxMessage({ type: 'answer', id: 7, ...answer, ok: true }));
+      assert.ok(order.type === 'answer');
+      assert.deepEqual([order.id, order.content], [7, exactJson(answer)]);
+      assert.deepEqual(decodeAnswer(order.content), answer);
+    }),
+  );
+});
+
+test('a question handed on as text comes as one that was never taken apart', () => {
+  const head = { type: 'request', id: 3, ruleId: 'r', run: 4 } as const;
+  const request = {
+    method: 'execute',
+    parameters: {
+      deviceId: 'd',
+      name: 'n',
+      arguments: { text: 'a\nb', large: 2n ** 60n + 1n },
+      timeoutMs: 1,
+      ephemeral: false,
+    },
+  } as const;
+  const passed = decodeFromSandbox(encodeSandboxMessage({ ...head, content: exactJson(request) }));
+  assert.deepEqual(passed, { ...head, ...request });
+  assert.deepEqual(decodeFromSandbox(encodeSandboxMessage({ ...head, ...request })), passed);
+});
+
+test('what is of no known type is refused', () => {
+  for (const payload of ['{"type":"else"}\n{}', '7', '{}', 'null\n{"type":"answer"}'])
+    assert.throws(() => decodeToSandbox(payload), /of no known type/);
+  assert.throws(() => decodeFromSandbox(Buffer.from('{}')), /is text/);
+});
