@@ -51,10 +51,19 @@ function standardOffsetS(time: Temporal.ZonedDateTime): DurationS {
   return Math.min(...offsets);
 }
 
-/** Offset of the zone from UTC in seconds. */
+const MINUTE_MS = 60_000;
+let lastOffset = { zone: '', minute: Number.NaN, offsetS: 0 };
+
+/**
+ * Offset of the zone from UTC in seconds. The last one is remembered for its minute, because many scripts ask again and
+ * again for now; since 1973 every zone has changed its offset at a whole minute.
+ */
 export function offsetS(epochMs: EpochMs, zone: string): DurationS {
+  const minute = Math.floor(epochMs / MINUTE_MS);
+  if (lastOffset.zone === zone && lastOffset.minute === minute) return lastOffset.offsetS;
   const instant = Temporal.Instant.fromEpochMilliseconds(Math.floor(epochMs));
-  return instant.toZonedDateTimeISO(zone).offsetNanoseconds / NS_PER_S;
+  lastOffset = { zone, minute, offsetS: instant.toZonedDateTimeISO(zone).offsetNanoseconds / NS_PER_S };
+  return lastOffset.offsetS;
 }
 
 /**

@@ -22,7 +22,9 @@ function readValue(stack: LuaStack, state: Pointer, index: number): LuaValue {
         : exports.lua_tointegerx(state, index, 0);
     case LUA_TYPE.string: {
       const [start, end] = stack.stringRange(state, index);
-      return Buffer.from(stack.instance.bytes().subarray(start, end));
+      const text = Buffer.allocUnsafe(end - start);
+      stack.instance.bytes().copy(text, 0, start, end);
+      return text;
     }
     case LUA_TYPE.table:
       return new LuaJson(writeJson(stack, state, index, LIMITS.lua.jsonBytes));
@@ -70,17 +72,19 @@ function pushTable(stack: LuaStack, state: Pointer, value: object, depth: number
   const { jsonDepth } = LIMITS.lua;
   if (depth > jsonDepth) throw new LuaError(`the JSON text is nested deeper than ${jsonDepth} levels`);
   stack.reserve(state, 4);
-  exports.lua_createtable(state, 0, 0);
   if (Array.isArray(value)) {
+    exports.lua_createtable(state, 0, 0);
     for (const [index, item] of value.entries()) {
       pushData(stack, state, item, depth);
       exports.lua_rawseti(state, -2, BigInt(index + 1));
     }
     return;
   }
-  for (const [key, item] of Object.entries(value)) {
+  const keys = Object.keys(value);
+  exports.lua_createtable(state, 0, keys.length);
+  for (const key of keys) {
     stack.pushText(state, key);
-    pushData(stack, state, item, depth);
+    pushData(stack, state, (value as Record<string, unknown>)[key], depth);
     exports.lua_rawset(state, -3);
   }
 }

@@ -191,7 +191,6 @@ export class LuaState {
     this.#setFlag(this.#main, FLAG.blocked, 0);
     try {
       const status = exports.lua_resume(task.thread, this.#main, 0, this.#stack.length);
-      task.turnMs += processorMs() - this.#takenBeforeMs;
       return this.#outcome(task, status);
     } finally {
       this.#task = undefined;
@@ -211,8 +210,8 @@ export class LuaState {
     if (status !== STATUS.yield) return { kind: 'failed', failure: this.#failure(task, status) };
     exports.lua_settop(task.thread, -this.#instance.word(this.#stack.length) - 1);
     if (this.#expired) return { kind: 'failed', failure: this.#failure(task, status) };
-    const promise = this.#pending;
-    if (promise) return { kind: 'waiting', promise };
+    if (this.#pending) return { kind: 'waiting', promise: this.#pending };
+    task.turnMs += this.#options.processorMs() - this.#takenBeforeMs;
     return { kind: 'preempted' };
   }
 
@@ -244,8 +243,9 @@ export class LuaState {
         exports.lua_rawgeti(state, LUA_INDEX.registry, BigInt(this.#references.tag));
         return exports.lua_yieldk(state, 1, 0, 0);
       }
-      if (target.waits === true && this.#task) this.#task.inbox = results;
-      const pushed = target.waits === true ? 0 : this.#pushAll(state, results);
+      // To one that might have waited (`kit.wait`) it says that this is all.
+      if (target.waits === true) exports.lua_pushboolean(state, 1);
+      const pushed = this.#pushAll(state, results) + (target.waits === true ? 1 : 0);
       // Calls that take long pass by few instructions: the hook looks at the next one.
       if (this.#task && this.#options.monotonicMs() >= this.#sliceEndMs) this.#tighten(state);
       return pushed;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { assert as assertProperty, constantFrom, integer, property } from 'fast-check';
+import { array, assert as assertProperty, constantFrom, integer, oneof, property, tuple } from 'fast-check';
 import { LIMITS } from '../../src/lib/limits.ts';
-import { calendarFields, epochOf } from '../../src/lua/index.ts';
+import { calendarFields, epochOf, offsetS } from '../../src/lua/index.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 import { testScript, type TestScriptOptions } from '../support/lua.ts';
@@ -133,6 +133,29 @@ describe('os', () => {
         'print(pcall(os.time, { year = 1 << 40, month = 1, day = 1 }))\nprint(pcall(os.time, 5))',
     );
     for (const line of lines) assert.match(line, /^false\t/);
+  });
+
+  test('the offset of now is that of the calendar, however close other zones and changes of the clock are asked for', () => {
+    const zones = Intl.supportedValuesOf('timeZone');
+    const change = Date.UTC(2026, 2, 29, 1);
+    const atMs = oneof(
+      integer({ min: change - 90_000, max: change + 90_000 }),
+      integer({ min: 1e11, max: 4e12 }),
+    );
+    assertProperty(
+      property(array(tuple(constantFrom('Europe/Berlin', ...zones), atMs), { minLength: 2 }), (asked) => {
+        for (const [zone, epochMs] of asked)
+          assert.equal(offsetS(epochMs, zone), calendarFields(Math.floor(epochMs / 1_000), zone).offsetS);
+      }),
+    );
+    assert.deepEqual(
+      [change - 1, change].map((ms) => offsetS(ms, 'Europe/Berlin')),
+      [3_600, 7_200],
+    );
+    assert.deepEqual(
+      ['Europe/Berlin', 'UTC'].map((zone) => offsetS(change, zone)),
+      [7_200, 0],
+    );
   });
 
   test('civil time and epoch are each other’s inverse in every zone, except in the hour that occurs twice', () => {

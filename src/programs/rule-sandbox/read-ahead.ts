@@ -124,8 +124,8 @@ function roomFor(value: unknown, length: number): number {
   if (typeof value === 'string') return length - value.length;
   if (typeof value !== 'object' || value === null) return length - MEMBER_LENGTH;
   let left = length;
-  for (const [name, item] of Object.entries(value)) {
-    left = roomFor(item, left - name.length - MEMBER_LENGTH);
+  for (const name of Object.keys(value)) {
+    left = roomFor((value as Record<string, unknown>)[name], left - name.length - MEMBER_LENGTH);
     if (left < 0) break;
   }
   return left;
