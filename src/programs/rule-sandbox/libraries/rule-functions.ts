@@ -24,7 +24,7 @@ import {
   type RuleRequest,
   type SandboxSite,
 } from '../../../protocol/rule-sandbox.ts';
-import { parseExactJson } from '../../../protocol/telemetry.ts';
+import { type JsonValue, parseExactJson } from '../../../protocol/telemetry.ts';
 import type { GatewayRequests } from '../requests.ts';
 import { ReadAhead } from '../read-ahead.ts';
 import type { RuleLog } from '../rule-log.ts';
@@ -55,18 +55,20 @@ export function createRuleFunctions(options: RuleFunctionsOptions): Record<strin
 
   /** A question that changes nothing, its parameters in order. */
   function read(
-    [name, ...given]: LuaValue[],
+    [name, subject, detail, relevance]: LuaValue[],
     deadlineMs?: MonotonicMs,
     turn?: LuaTurn,
   ): Promise<HostResult> | HostResult {
     const method = textOf(name) as ReadRequest['method'];
-    const [first = '', second = ''] = given.map(textOf);
-    const relevanceMs = numberOf(given[2]) ?? limits.relevanceMs;
+    const first = textOf(subject) ?? '';
+    const second = textOf(detail) ?? '';
+    const relevanceMs = numberOf(relevance) ?? limits.relevanceMs;
     const request = (): ReadRequest => readRequest(method, first, second, relevanceMs);
-    if (!turn) return requests.send(request(), deadlineMs).then(resultOf);
+    const result = method === 'latest' ? valueOf : resultOf;
+    if (!turn) return requests.send(request(), deadlineMs).then(result);
     const key = `${method} ${relevanceMs} ${first.length} ${first} ${second}`;
     const answer = ahead.read({ key, request }, turn, deadlineMs);
-    return answer instanceof Promise ? answer.then(resultOf) : resultOf(answer);
+    return answer instanceof Promise ? answer.then(result) : result(answer);
   }
 
   async function ask([name, parameters]: LuaValue[], deadlineMs?: MonotonicMs): Promise<HostResult> {
@@ -110,6 +112,11 @@ export function createRuleFunctions(options: RuleFunctionsOptions): Record<strin
 
 function resultOf(answer: RuleAnswer): HostResult {
   return answer.ok ? [new LuaData(answer.result)] : [undefined, answer.error];
+}
+
+/** Of a reading the script is given what was read. */
+function valueOf(answer: RuleAnswer): HostResult {
+  return answer.ok ? [new LuaData((answer.result as { value: JsonValue }).value)] : [undefined, answer.error];
 }
 
 function readRequest(

@@ -135,12 +135,22 @@ member(enapter, 'log', function(text, severity)
   host.log(tostring(text), type(severity) == 'string' and severity or 'info')
 end)
 
--- Devices. Every function asks anew, so a device object may be kept for ever.
+-- Devices. Every function asks anew, so a device object may be kept for ever. Scripts make one whenever they look at a
+-- device: functions are made once for all objects of a device, as long as there is one.
 
-local function telemetry_of(id, owner)
+local owners, functions_by_id = setmetatable({}, { __mode = 'k' }), setmetatable({}, { __mode = 'v' })
+
+local function shared(functions, name, body)
+  functions[name] = function(first, ...)
+    if owners[first] == functions then return body(...) end
+    return body(first, ...)
+  end
+end
+
+local function telemetry_functions(id)
   local telemetry = {}
 
-  member(telemetry, 'now', function(name, options)
+  shared(telemetry, 'now', function(name, options)
     check(name, 'string', 1, 'now')
     local relevance = options
     if type(options) == 'table' then relevance = options.relevance_interval end
@@ -149,17 +159,17 @@ local function telemetry_of(id, owner)
       relevance_ms = host.duration(relevance)
       if not relevance_ms then return nil, format('bad relevance interval "%s"', tostring(relevance)) end
     end
-    local latest, message = read('latest', id, name, relevance_ms)
-    if not latest then return nil, message end
-    return latest.value
+    local value, message = read('latest', id, name, relevance_ms)
+    if message then return nil, message end
+    return value
   end)
 
   for _, kind in ipairs({ 'avg', 'min', 'max' }) do
-    member(telemetry, kind, function(...) return kit.part('aggregates').aggregate(id, kind, ...) end)
+    shared(telemetry, kind, function(...) return kit.part('aggregates').aggregate(id, kind, ...) end)
   end
 
   -- Runs body(value, timestamp) with every newer value; a job like those of the scheduler.
-  member(telemetry, 'on_update', function(name, body)
+  shared(telemetry, 'on_update', function(name, body)
     check(name, 'string', 1, 'on_update')
     return kit.job(watch, body, 2, 'on_update', id, 'telemetry', name)
   end)
@@ -167,24 +177,23 @@ local function telemetry_of(id, owner)
   return telemetry
 end
 
-local function device_of(facts)
-  local id = facts.id
-  local device = { id = id, slug = facts.slug, name = facts.name, type = facts.type }
+local function device_functions(id)
+  local device = { telemetry = telemetry_functions(id) }
 
-  member(device, 'online', function()
+  shared(device, 'online', function()
     local online, message = read('device_online', id)
     if online == nil then return false, message end
     return online
   end)
 
-  member(device, 'implements', function()
+  shared(device, 'implements', function()
     local profiles, message = read('device_profiles', id)
     if not profiles then return nil, message end
     for _, profile in ipairs(profiles) do profiles[profile] = true end
     return profiles
   end)
 
-  member(device, 'property', function(name)
+  shared(device, 'property', function(name)
     check(name, 'string', 1, 'property')
     local value, message = read('property', id, name)
     if value == nil then return nil, message or format('property "%s" has no value', name) end
@@ -192,14 +201,32 @@ local function device_of(facts)
   end)
 
   local function execute(...) return kit.part('commands').execute(id, ...) end
-  member(device, 'execute_command', execute)
-  member(device, 'execute', execute)
+  shared(device, 'execute_command', execute)
+  shared(device, 'execute', execute)
 
-  member(device, 'on_online_changed', function(body)
+  shared(device, 'on_online_changed', function(body)
     return kit.job(watch, body, 1, 'on_online_changed', id, 'connectivity')
   end)
 
-  device.telemetry = telemetry_of(id, device)
+  functions_by_id[id] = device
+  return device
+end
+
+local function device_of(facts)
+  local id = facts.id
+  local functions = functions_by_id[id] or device_functions(id)
+  local of_telemetry = functions.telemetry
+  local telemetry = {
+    now = of_telemetry.now, avg = of_telemetry.avg, min = of_telemetry.min, max = of_telemetry.max,
+    on_update = of_telemetry.on_update,
+  }
+  local device = {
+    id = id, slug = facts.slug, name = facts.name, type = facts.type,
+    online = functions.online, implements = functions.implements, property = functions.property,
+    execute_command = functions.execute_command, execute = functions.execute,
+    on_online_changed = functions.on_online_changed, telemetry = telemetry,
+  }
+  owners[device], owners[telemetry] = functions, of_telemetry
   return device
 end
 
