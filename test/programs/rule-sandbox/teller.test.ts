@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createTeller } from '../../../src/programs/rule-sandbox/teller.ts';
-import { decodeFromSandbox, type FromSandbox, type SandboxReport } from '../../../src/protocol/rule-sandbox.ts';
+import {
+  decodeFromSandbox,
+  type FromSandbox,
+  type SandboxReport,
+} from '../../../src/protocol/rule-sandbox.ts';
 import { settle, TestClock } from '../../support/test-clock.ts';
 import { recordingLog } from '../../support/workspace.ts';
 
