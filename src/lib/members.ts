@@ -8,7 +8,7 @@ export function defined<Value extends object>(
 }
 
 /** The same, and without those that are null, but for the ones where null means something of its own. */
-export function given<Value extends object, Nullable extends keyof Value & string = never>(
+export function withoutNull<Value extends object, Nullable extends keyof Value & string = never>(
   value: Value,
   ...nullable: Nullable[]
 ): { [Name in keyof Value]?: Exclude<Value[Name], undefined | (Name extends Nullable ? never : null)> } {

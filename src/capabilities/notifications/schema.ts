@@ -1,7 +1,7 @@
 /** Notification channels and deliveries as they stand on the wire. No secret is ever shown. */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
-import { given } from '../../lib/members.ts';
+import { withoutNull } from '../../lib/members.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import { ALERT_SEVERITIES } from '../alerts/index.ts';
@@ -154,7 +154,7 @@ export const updateBody = v.pipe(
 function changeOf(input: v.InferOutput<typeof changeBody>): ChannelChange {
   const { name, type, enabled, minimum_severity, device_ids, notify_cleared, email, webhook, ntfy } = input;
   return {
-    ...given({
+    ...withoutNull({
       name,
       type,
       isEnabled: enabled,
@@ -162,11 +162,11 @@ function changeOf(input: v.InferOutput<typeof changeBody>): ChannelChange {
       deviceIds: device_ids,
       notifiesCleared: notify_cleared,
     }),
-    ...(email && { email: given(email, 'username', 'password') }),
+    ...(email && { email: withoutNull(email, 'username', 'password') }),
     ...(webhook && {
-      webhook: given({ url: webhook.url, signingSecret: webhook.signing_secret }, 'signingSecret'),
+      webhook: withoutNull({ url: webhook.url, signingSecret: webhook.signing_secret }, 'signingSecret'),
     }),
-    ...(ntfy && { ntfy: given(ntfy, 'token') }),
+    ...(ntfy && { ntfy: withoutNull(ntfy, 'token') }),
   };
 }
 

@@ -1,6 +1,6 @@
 /** What a person says of a target, and what becomes of it. */
 import { invalidBody } from '../../lib/errors.ts';
-import { defined, given } from '../../lib/members.ts';
+import { defined, withoutNull } from '../../lib/members.ts';
 import { isOnOtherDisk } from '../../platform/files/index.ts';
 import {
   backlogOrderOf,
@@ -98,7 +98,7 @@ function serverOf(settings: TargetSettings): string {
 
 /** What is absent stays, null takes away. */
 export function changedSecrets(before: TargetSecrets, change: TargetChange['secrets']): TargetSecrets {
-  return given({ ...before, ...defined(change ?? {}) });
+  return withoutNull({ ...before, ...defined(change ?? {}) });
 }
 
 /** @throws GatewayError invalid_body (400) */

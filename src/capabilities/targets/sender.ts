@@ -24,7 +24,7 @@ import {
   carriesTelemetry,
 } from './model.ts';
 import { isSamePlace, PassedPlaces } from './passed-places.ts';
-import { Rates } from './rates.ts';
+import { Throughput } from './throughput.ts';
 import type { ReadRecords, Records } from './records/records.ts';
 import type { Cursor } from './store.ts';
 import { Thinning } from './thinning.ts';
@@ -66,7 +66,7 @@ export class Sender {
   #thinning: Thinning;
   readonly #bucket: TokenBucket;
   readonly #pause: DoublingPause;
-  readonly #rates: Rates;
+  readonly #throughput: Throughput;
   readonly #stop = new AbortController();
   /** What was sent. */
   #cursor: Cursor;
@@ -97,7 +97,7 @@ export class Sender {
     const { bytesPerSecondMax } = record.selection;
     this.#bucket = new TokenBucket(bytesPerSecondMax, bytesPerSecondMax, clock.monotonicMs());
     this.#pause = new DoublingPause({ firstMs: limits.retryFirstMs, maxMs: limits.retryMaxMs });
-    this.#rates = new Rates(clock);
+    this.#throughput = new Throughput(clock);
     this.#passed = new PassedPlaces(limits.resendMs);
   }
 
@@ -146,7 +146,7 @@ export class Sender {
       lagSamples: samples,
       lagRecords: this.#lag.records + (this.#gathered?.records ?? 0),
       lagBytes: Math.round(samples * bytesPerSample),
-      ...this.#rates.now(),
+      ...this.#throughput.now(),
       lastError: this.#lastError,
       lastRefusal: this.#lastRefusal,
       lastSentAtMs: this.#lastSentAtMs,
@@ -257,7 +257,7 @@ export class Sender {
       totals.samples += sent.samples;
       totals.bytes += sent.bytes;
       totals.refusedSamples += sent.refusedSamples;
-      this.#rates.add(sent.samples, sent.bytes);
+      this.#throughput.add(sent.samples, sent.bytes);
       refusal = sent.refusal;
     }
     if (records.length > 0) {

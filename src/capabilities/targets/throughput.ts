@@ -12,7 +12,7 @@ interface Slot {
   bytes: number;
 }
 
-export class Rates {
+export class Throughput {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #startedMs: MonotonicMs;
   #slots: Slot[] = [];
