@@ -80,11 +80,7 @@ export class SimulationClock implements Clock {
   }
 
   sleep(durationMs: number, signal?: AbortSignal): Promise<void> {
-    return sleepOn(
-      (fn) => this.setTimer(durationMs, fn),
-      (timer) => timer.cancel(),
-      signal,
-    );
+    return sleepOn((fn) => this.setTimer(durationMs, fn), signal);
   }
 
   onStepped(listener: (jumpMs: number) => void): () => void {

@@ -9,7 +9,6 @@ import type { Limits } from '../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../lib/time.ts';
 import { addFunctions } from './adapter.ts';
 import { pushValue, readValues } from './marshalling.ts';
-import { PRELUDE_NAME } from './library.ts';
 import { loadLibraries, PART, type Prelude, pushPart, type References } from './prelude.ts';
 import { LUA_INDEX, LuaStack } from './stack.ts';
 import { type HostFunction, type HostResult, LuaFailure, type Outcome, type Task } from './task.ts';
@@ -111,7 +110,7 @@ export class LuaState {
     this.#hook = entries.hook;
     // The same addresses in every state of this kind: an image has them already.
     this.#stack = new LuaStack(this.#instance);
-    this.#traceback = new Traceback(this.#stack, PRELUDE_NAME);
+    this.#traceback = new Traceback(this.#stack);
     const { image } = options;
     if (image) {
       this.#instance.overwrite(image.bytes);

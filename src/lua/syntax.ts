@@ -1,4 +1,5 @@
 /** Syntax of Lua files, judged by the virtual machine that will run them. */
+import { LuaStack } from './stack.ts';
 import { LuaInstance } from './wasm.ts';
 
 /** Where a script does not compile, and why. */
@@ -22,6 +23,7 @@ const FAULT = new RegExp(`^${CHUNK_NAME}:(\\d+): ([^]*)$`);
 export function createSyntaxChecker() {
   const instance = new LuaInstance({ memoryBytes: MEMORY_BYTES });
   const { exports } = instance;
+  const stack = new LuaStack(instance);
   const state = exports.luaL_newstate();
   const name = instance.allocate(Buffer.from(`=${CHUNK_NAME}`));
   const mode = instance.allocate(Buffer.from('t'));
@@ -33,9 +35,9 @@ export function createSyntaxChecker() {
       const buffer = instance.allocate(text);
       const status = exports.luaL_loadbufferx(state, buffer, text.length, name, mode);
       exports.free(buffer);
-      const message = status === OK ? undefined : instance.stringAt(state, -1);
+      const fault = status === OK ? undefined : faultOf(stack.errorText(state));
       exports.lua_settop(state, 0);
-      return message && faultOf(Buffer.from(message).toString('utf8'));
+      return fault;
     },
   };
 }

@@ -1,4 +1,5 @@
 /** The call stack of a coroutine that failed, read without allocating: memory may be what failed. */
+import { PRELUDE_NAME } from './library.ts';
 import type { LuaStack } from './stack.ts';
 import type { Pointer } from './wasm.ts';
 
@@ -21,14 +22,11 @@ export class Traceback {
   readonly #stack: LuaStack;
   readonly #debug: Pointer;
   readonly #what: Pointer;
-  readonly #hidden: string;
 
-  /** Frames whose chunk is called `hidden` are left out: they are the host's own. */
-  constructor(stack: LuaStack, hidden: string) {
+  constructor(stack: LuaStack) {
     this.#stack = stack;
     this.#debug = stack.instance.allocate(new Uint8Array(DEBUG.sizeBytes));
     this.#what = stack.instance.allocate(Buffer.from('nSl'));
-    this.#hidden = hidden;
   }
 
   /** One line per call, innermost first: `main.lua:12: in function 'read'`. */
@@ -70,7 +68,7 @@ export class Traceback {
     exports.lua_getstack(thread, level, this.#debug);
     exports.lua_getinfo(thread, this.#what, this.#debug);
     const source = this.#text(this.#debug + DEBUG.shortSource, SHORT_SOURCE_BYTES);
-    return source === this.#hidden ? [] : [this.#frame(source)];
+    return source === PRELUDE_NAME ? [] : [this.#frame(source)];
   }
 
   #frame(source: string): string {

@@ -62,16 +62,6 @@ export class LuaInstance {
     return pointer;
   }
 
-  /** A copy of the Lua string at `index`; `undefined` when there is none. */
-  stringAt(state: Pointer, index: number): Uint8Array | undefined {
-    const length = this.exports.malloc(4);
-    if (length === 0) throw new LuaAbort('not enough memory');
-    const start = this.exports.lua_tolstring(state, index, length);
-    const sizeBytes = this.word(length);
-    this.exports.free(length);
-    return start === 0 ? undefined : Uint8Array.from(this.bytes().subarray(start, start + sizeBytes));
-  }
-
   /** The memory as it is now: views go stale when it grows. */
   bytes(): Buffer {
     this.#refresh();

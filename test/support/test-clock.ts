@@ -60,11 +60,7 @@ export class TestClock implements Clock {
   }
 
   sleep(durationMs: DurationMs, signal?: AbortSignal): Promise<void> {
-    return sleepOn(
-      (fn) => this.setTimer(durationMs, fn),
-      (timer) => timer.cancel(),
-      signal,
-    );
+    return sleepOn((fn) => this.setTimer(durationMs, fn), signal);
   }
 
   isSet(): boolean {

@@ -55,20 +55,8 @@ export function createSystemClock(): Clock & { close: () => void } {
     ...readings,
     proven: new ProvenTime(readings),
     setTimer,
-    setRepeating: (intervalMs, fn) => {
-      const fire = (): void => {
-        timer = setTimer(intervalMs, fire);
-        fn();
-      };
-      let timer = setTimer(intervalMs, fire);
-      return { cancel: () => timer.cancel() };
-    },
-    sleep: (durationMs, signal) =>
-      sleepOn(
-        (fn) => setTimer(durationMs, fn),
-        (timer) => timer.cancel(),
-        signal,
-      ),
+    setRepeating: (intervalMs, fn) => repeatOn((fire) => setTimer(intervalMs, fire), fn),
+    sleep: (durationMs, signal) => sleepOn((fn) => setTimer(durationMs, fn), signal),
     onStepped: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -155,22 +143,28 @@ export function within<Value>(
   return result;
 }
 
+/** A timer that goes on: the next time is set before each call. Shared with simulated clocks. */
+export function repeatOn(start: (fn: () => void) => Timer, fn: () => void): Timer {
+  const fire = (): void => {
+    timer = start(fire);
+    fn();
+  };
+  let timer = start(fire);
+  return { cancel: () => timer.cancel() };
+}
+
 /** A wait that an abort signal ends; shared with simulated clocks. */
-export function sleepOn<Handle>(
-  start: (fn: () => void) => Handle,
-  cancel: (handle: Handle) => void,
-  signal?: AbortSignal,
-): Promise<void> {
+export function sleepOn(start: (fn: () => void) => Timer, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {
       reject(signal.reason as Error);
       return;
     }
     const onAbort = (): void => {
-      cancel(handle);
+      timer.cancel();
       reject(signal?.reason as Error);
     };
-    const handle = start(() => {
+    const timer = start(() => {
       signal?.removeEventListener('abort', onAbort);
       resolve();
     });

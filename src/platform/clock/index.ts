@@ -2,6 +2,7 @@ export {
   createSystemClock,
   nextTurn,
   realPause,
+  repeatOn,
   setDeadline,
   setRealTimer,
   sleepOn,

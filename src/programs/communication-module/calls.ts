@@ -8,6 +8,7 @@ import {
   faultNumber,
   faultText,
   type FieldBus,
+  noPort,
   SerialFault,
   type SerialPort,
   type SerialSettings,
@@ -118,7 +119,7 @@ export class Calls {
     const { run, untilMs, isWaiting } = asker;
     const { clock, limits } = this.#options;
     const port = this.#bus.serialPort(name);
-    if (port === undefined) return fault(`hardware port "${name}" is not available on this module`, 5);
+    if (port === undefined) return fault(noPort(name), 5);
     const key = `${run} ${name}`;
     const holding = this.#holdings.get(key);
     try {

@@ -64,7 +64,8 @@ export function connectionConfigurationOf(content: unknown): ConnectionConfigura
   }
 }
 
-function objectOf(value: unknown, name: string): Record<string, unknown> {
+/** @throws Error naming what is no object */
+export function objectOf(value: unknown, name: string): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new Error(`${name} must be an object`);
   return value as Record<string, unknown>;

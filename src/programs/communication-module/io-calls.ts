@@ -1,7 +1,7 @@
 /** Carries out what scripts ask of CAN, contacts and analogue channels. */
 import { Buffer } from 'node:buffer';
 import type { Limits } from '../../lib/limits.ts';
-import { type CanBus, CanMailbox, type FieldBus, PortFault } from './field/index.ts';
+import { type CanBus, CanMailbox, type FieldBus, noPort, PortFault } from './field/index.ts';
 import type { CallResult, CanOperation, IoOperation, WireFrame } from './thread-messages.ts';
 
 /** The numbers of faults: docs/interface/lua-devices.md#older-interface. */
@@ -140,7 +140,7 @@ function results(...values: (number | boolean | object)[]): CallResult {
 }
 
 function absent(port: string): CallResult {
-  return fault(`hardware port "${port}" is not available on this module`, 5);
+  return fault(noPort(port), 5);
 }
 
 function fault(text: string, number: number): CallResult {

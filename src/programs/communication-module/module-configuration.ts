@@ -3,6 +3,7 @@ import { IO_PORT_KINDS } from '../../protocol/module.ts';
 import {
   type ConnectionConfiguration,
   connectionConfigurationOf,
+  objectOf,
   parseConnectionConfiguration,
 } from './connection-configuration.ts';
 import type { IoPortMapping, PortMapping } from './field/index.ts';
@@ -141,10 +142,4 @@ function oneOf<Value>(value: unknown, allowed: readonly Value[], name: string): 
   const found = allowed.find((candidate) => candidate === value);
   if (found === undefined) throw new Error(`${name} must be one of ${allowed.join(', ')}`);
   return found;
-}
-
-function objectOf(value: unknown, name: string): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new Error(`${name} must be an object`);
-  return value as Record<string, unknown>;
 }

@@ -18,6 +18,11 @@ export function portNamed(ports: ReadonlyMap<string, string>, wanted: string): s
   return [...ports].find(([, path]) => path === wanted || path === `/dev/${wanted}`)?.[0];
 }
 
+/** Said of a port that the module has not. */
+export function noPort(name: string): string {
+  return `hardware port "${name}" is not available on this module`;
+}
+
 /** Reads a connection URI; a text is the problem, for people. Parameters after `?` mean nothing here. */
 export function parseConnectionUri(text: string): FieldAddress | string {
   const uri = text.trim();

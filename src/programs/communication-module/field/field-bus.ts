@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import { type Limits, LIMITS } from '../../../lib/limits.ts';
 import type { DurationMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
-import { type FieldAddress, parseConnectionUri, portNamed } from './connection-uri.ts';
+import { type FieldAddress, noPort, parseConnectionUri, portNamed } from './connection-uri.ts';
 import type { ModbusClient } from './modbus-client.ts';
 import { IoPorts, type IoPortMapping } from './io-ports.ts';
 import { failed, type ModbusAnswer, type ModbusFault } from './modbus-fault.ts';
@@ -204,10 +204,6 @@ export class FieldBus {
 
 function keyOf({ host, port }: TcpAddress): string {
   return `${host} ${port}`;
-}
-
-function noPort(name: string): string {
-  return `hardware port "${name}" is not available on this module`;
 }
 
 function serialVisit(

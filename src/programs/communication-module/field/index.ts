@@ -1,3 +1,4 @@
+export { noPort } from './connection-uri.ts';
 export { FieldBus, type PortMapping, type Visit } from './field-bus.ts';
 export { CanMailbox } from './can-mailbox.ts';
 export type { Quantity } from './analog-input.ts';

@@ -8,6 +8,7 @@ import {
   numberArgument,
   textOf,
 } from '../../../lua/index.ts';
+import { noPort } from '../field/connection-uri.ts';
 import type { IoOperation } from '../thread-messages.ts';
 import { failedResult, portResult, resultOf, type ScriptHost } from './script-host.ts';
 
@@ -202,8 +203,7 @@ export function ioFunctions(host: ScriptHost): Record<string, HostFunction> {
     deadlineMs?: MonotonicMs,
   ): Promise<HostResult> => {
     const name = String(textOf(port));
-    if (!host.ioPorts.has(name))
-      return failedResult(`hardware port "${name}" is not available on this module`, 5);
+    if (!host.ioPorts.has(name)) return failedResult(noPort(name), 5);
     return resultOf(await host.call({ kind: 'io', port: name, operation }, deadlineMs));
   };
 

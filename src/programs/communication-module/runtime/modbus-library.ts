@@ -3,7 +3,7 @@
  * `modbusrtu` and the global functions of the older one. The wires are on the main thread.
  */
 import type { DurationMs, MonotonicMs } from '../../../lib/time.ts';
-import { parseConnectionUri, portNamed } from '../field/connection-uri.ts';
+import { noPort, parseConnectionUri, portNamed } from '../field/connection-uri.ts';
 import type { ModbusRequest, ReadKind, SerialSettings, WriteKind } from '../field/index.ts';
 import {
   type HostFunction,
@@ -238,7 +238,7 @@ function uriProblem(uri: string, host: ScriptHost): string | undefined {
   const address = parseConnectionUri(uri);
   if (typeof address === 'string') return address;
   if (address.kind === 'port' && portNamed(host.ports, address.name) === undefined)
-    return `hardware port "${address.name}" is not available on this module`;
+    return noPort(address.name);
   return undefined;
 }
 

@@ -1,7 +1,7 @@
 /** What the libraries of a script are given to work with. */
 import type { EpochS, MonotonicMs } from '../../../lib/time.ts';
 import { type HostResult, LuaJson, type LuaValue, textArgument } from '../../../lua/index.ts';
-import { portOfUri } from '../field/connection-uri.ts';
+import { noPort, portOfUri } from '../field/connection-uri.ts';
 import type { IoKind } from '../field/index.ts';
 import type { BlueprintFacts } from '../../../protocol/module.ts';
 import type {
@@ -52,9 +52,7 @@ export function portResult(
   const name = portOfUri(textArgument(uri, 1, 'new').trim());
   if (name === undefined) return failedResult(`${kinds} are called port://name`, 3);
   const port = find(name);
-  return port === undefined
-    ? failedResult(`hardware port "${name}" is not available on this module`, 5)
-    : [port];
+  return port === undefined ? failedResult(noPort(name), 5) : [port];
 }
 
 /** The results that a script gets of something that was carried out elsewhere. */

@@ -1,6 +1,6 @@
 /** Time of a script that goes through a past period: it moves only when it is told to. */
 import type { DurationMs, EpochMs, MonotonicMs } from '../../../lib/time.ts';
-import { type Clock, ProvenTime, sleepOn, type Timer } from '../../../platform/clock/index.ts';
+import { type Clock, ProvenTime, repeatOn, sleepOn, type Timer } from '../../../platform/clock/index.ts';
 
 interface Alarm {
   dueMs: EpochMs;
@@ -34,20 +34,11 @@ export class VirtualClock implements Clock {
   }
 
   setRepeating(intervalMs: DurationMs, fn: () => void): Timer {
-    const fire = (): void => {
-      timer = this.setTimer(intervalMs, fire);
-      fn();
-    };
-    let timer = this.setTimer(intervalMs, fire);
-    return { cancel: () => timer.cancel() };
+    return repeatOn((fire) => this.setTimer(intervalMs, fire), fn);
   }
 
   sleep(durationMs: DurationMs, signal?: AbortSignal): Promise<void> {
-    return sleepOn(
-      (fn) => this.setTimer(durationMs, fn),
-      (timer) => timer.cancel(),
-      signal,
-    );
+    return sleepOn((fn) => this.setTimer(durationMs, fn), signal);
   }
 
   isSet(): boolean {
