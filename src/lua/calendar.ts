@@ -5,20 +5,6 @@
 import type { DurationS, EpochMs, EpochS } from '../lib/time.ts';
 import { LuaError } from './values.ts';
 
-/** As in the table of `os.date('*t')`: months and weekdays from 1, Sunday first. */
-interface CalendarFields {
-  year: number;
-  month: number;
-  day: number;
-  hour: number;
-  minute: number;
-  second: number;
-  weekday: number;
-  yearDay: number;
-  isSummerTime: boolean;
-  offsetS: DurationS;
-}
-
 const DAY_S = 86_400;
 const NS_PER_S = 1_000_000_000;
 const MS_PER_S = 1_000;
@@ -26,29 +12,16 @@ const MS_PER_S = 1_000;
 const EPOCH_S_MAX = 8_640_000_000_000;
 
 /** @throws RangeError for an unknown zone */
-export function calendarFields(epochS: EpochS, zone: string): CalendarFields {
+export function zonedTime(epochS: EpochS, zone: string): Temporal.ZonedDateTime {
   if (!Number.isFinite(epochS) || Math.abs(epochS) > EPOCH_S_MAX)
     throw new LuaError('date result cannot be represented in this installation');
-  const time = Temporal.Instant.fromEpochMilliseconds(Math.floor(epochS) * MS_PER_S).toZonedDateTimeISO(zone);
-  const offsetS = time.offsetNanoseconds / NS_PER_S;
-  return {
-    year: time.year,
-    month: time.month,
-    day: time.day,
-    hour: time.hour,
-    minute: time.minute,
-    second: time.second,
-    weekday: (time.dayOfWeek % 7) + 1,
-    yearDay: time.dayOfYear,
-    isSummerTime: offsetS > standardOffsetS(time),
-    offsetS,
-  };
+  return Temporal.Instant.fromEpochMilliseconds(Math.floor(epochS) * MS_PER_S).toZonedDateTimeISO(zone);
 }
 
-/** The smaller of the offsets in January and July: standard time in both hemispheres. */
-function standardOffsetS(time: Temporal.ZonedDateTime): DurationS {
-  const offsets = [1, 7].map((month) => time.with({ month, day: 1, hour: 12 }).offsetNanoseconds / NS_PER_S);
-  return Math.min(...offsets);
+/** Ahead of the smaller of the offsets in January and July, which is standard time in both hemispheres. */
+export function isSummerTime(time: Temporal.ZonedDateTime): boolean {
+  const offsets = [1, 7].map((month) => time.with({ month, day: 1, hour: 12 }).offsetNanoseconds);
+  return time.offsetNanoseconds > Math.min(...offsets);
 }
 
 const MINUTE_MS = 60_000;
@@ -68,12 +41,12 @@ export function offsetS(epochMs: EpochMs, zone: string): DurationS {
 
 /**
  * Seconds since 1970 of a civil time; fields may be out of their range and carry over, as in C. A time that
- * a zone skips is moved forward by the gap; of one that occurs twice, `isSummerTime` decides, else the first
+ * a zone skips is moved forward by the gap; of one that occurs twice, `isSummer` decides, else the first
  * counts.
  */
 export function epochOf(
-  fields: Pick<CalendarFields, 'year' | 'month' | 'day' | 'hour' | 'minute' | 'second'>,
-  isSummerTime: boolean | undefined,
+  fields: Pick<Temporal.ZonedDateTime, 'year' | 'month' | 'day' | 'hour' | 'minute' | 'second'>,
+  isSummer: boolean | undefined,
   zone: string,
 ): number {
   const { year, month, day, hour, minute, second } = fields;
@@ -86,11 +59,11 @@ export function epochOf(
   const civil = Temporal.Instant.fromEpochMilliseconds(civilS * MS_PER_S)
     .toZonedDateTimeISO('UTC')
     .toPlainDateTime();
-  const disambiguation = isSummerTime === false ? 'later' : 'compatible';
+  const disambiguation = isSummer === false ? 'later' : 'compatible';
   return Math.floor(civil.toZonedDateTime(zone, { disambiguation }).epochMilliseconds / MS_PER_S);
 }
 
-const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
 const MONTHS = [
   'January',
   'February',
@@ -106,18 +79,17 @@ const MONTHS = [
   'December',
 ];
 
-type Conversion = (fields: CalendarFields, epochS: EpochS, zone: string) => string;
+type Conversion = (time: Temporal.ZonedDateTime) => string;
 
 const padded = (value: number, width: number, fill = '0'): string => String(value).padStart(width, fill);
-const dayName = ({ weekday }: CalendarFields): string => DAYS[weekday - 1] ?? '?';
-const monthName = ({ month }: CalendarFields): string => MONTHS[month - 1] ?? '?';
+const dayName = ({ dayOfWeek }: Temporal.ZonedDateTime): string => DAYS[dayOfWeek - 1] ?? '?';
+const monthName = ({ month }: Temporal.ZonedDateTime): string => MONTHS[month - 1] ?? '?';
 const short = (name: string): string => name.slice(0, 3);
-const hour12 = ({ hour }: CalendarFields): number => hour % 12 || 12;
 
 const CONVERSIONS: Record<string, Conversion> = {
-  a: (fields) => short(dayName(fields)),
+  a: (time) => short(dayName(time)),
   A: dayName,
-  b: (fields) => short(monthName(fields)),
+  b: (time) => short(monthName(time)),
   B: monthName,
   c: composed('%a %b %e %H:%M:%S %Y'),
   C: ({ year }) => padded(Math.floor(year / 100), 2),
@@ -125,65 +97,54 @@ const CONVERSIONS: Record<string, Conversion> = {
   D: composed('%m/%d/%y'),
   e: ({ day }) => padded(day, 2, ' '),
   F: composed('%Y-%m-%d'),
-  g: (fields) => padded(isoWeek(fields).year % 100, 2),
-  G: (fields) => String(isoWeek(fields).year),
-  h: (fields) => short(monthName(fields)),
+  g: ({ yearOfWeek = 0 }) => padded(yearOfWeek % 100, 2),
+  G: ({ yearOfWeek }) => String(yearOfWeek),
+  h: (time) => short(monthName(time)),
   H: ({ hour }) => padded(hour, 2),
-  I: (fields) => padded(hour12(fields), 2),
-  j: ({ yearDay }) => padded(yearDay, 3),
+  I: ({ hour }) => padded(hour % 12 || 12, 2),
+  j: ({ dayOfYear }) => padded(dayOfYear, 3),
   m: ({ month }) => padded(month, 2),
   M: ({ minute }) => padded(minute, 2),
   n: () => '\n',
   p: ({ hour }) => (hour < 12 ? 'AM' : 'PM'),
   r: composed('%I:%M:%S %p'),
   R: composed('%H:%M'),
-  s: (_fields, epochS) => String(Math.floor(epochS)),
+  s: ({ epochMilliseconds }) => String(epochMilliseconds / MS_PER_S),
   S: ({ second }) => padded(second, 2),
   t: () => '\t',
   T: composed('%H:%M:%S'),
-  u: ({ weekday }) => String(weekday === 1 ? 7 : weekday - 1),
-  U: ({ yearDay, weekday }) => padded(Math.floor((yearDay + 6 - (weekday - 1)) / 7), 2),
-  V: (fields) => padded(isoWeek(fields).week, 2),
-  w: ({ weekday }) => String(weekday - 1),
-  W: ({ yearDay, weekday }) => padded(Math.floor((yearDay + 6 - ((weekday + 5) % 7)) / 7), 2),
+  u: ({ dayOfWeek }) => String(dayOfWeek),
+  U: ({ dayOfYear, dayOfWeek }) => padded(Math.floor((dayOfYear + 6 - (dayOfWeek % 7)) / 7), 2),
+  V: ({ weekOfYear = 0 }) => padded(weekOfYear, 2),
+  w: ({ dayOfWeek }) => String(dayOfWeek % 7),
+  W: ({ dayOfYear, dayOfWeek }) => padded(Math.floor((dayOfYear + 6 - (dayOfWeek - 1)) / 7), 2),
   x: composed('%m/%d/%y'),
   X: composed('%H:%M:%S'),
   y: ({ year }) => padded(((year % 100) + 100) % 100, 2),
   Y: ({ year }) => String(year),
-  z: ({ offsetS: seconds }) => {
-    const minutes = Math.abs(Math.trunc(seconds / 60));
-    return `${seconds < 0 ? '-' : '+'}${padded(Math.floor(minutes / 60), 2)}${padded(minutes % 60, 2)}`;
-  },
-  Z: (_fields, epochS, zone) => zoneName(epochS, zone),
+  z: ({ offset }) => offset.slice(0, 6).replace(':', ''),
+  Z: zoneName,
   '%': () => '%',
 };
 
 const CONVERSION = /%(E[cCxXyY]|O[deHImMSuUVwWy]|.|$)/gs;
 
 /** @throws LuaError for a conversion that C does not know */
-export function formatTime(format: string, epochS: EpochS, zone: string): string {
-  const fields = calendarFields(epochS, zone);
+export function formatTime(format: string, time: Temporal.ZonedDateTime): string {
   return format.replace(CONVERSION, (whole, name: string) => {
     const conversion = CONVERSIONS[name.at(-1) ?? ''];
     if (!conversion)
       throw new LuaError(`bad argument #1 to 'date' (invalid conversion specifier '${whole}')`);
-    return conversion(fields, epochS, zone);
+    return conversion(time);
   });
 }
 
 function composed(format: string): Conversion {
-  return (_fields, epochS, zone) => formatTime(format, epochS, zone);
+  return (time) => formatTime(format, time);
 }
 
-/** ISO 8601 week: week 1 holds the first Thursday of its year. */
-function isoWeek({ year, month, day }: CalendarFields): { year: number; week: number } {
-  const date = Temporal.PlainDate.from({ year, month, day });
-  return { year: date.yearOfWeek ?? year, week: date.weekOfYear ?? 0 };
-}
-
-function zoneName(epochS: EpochS, zone: string): string {
-  const parts = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'short' }).formatToParts(
-    epochS * MS_PER_S,
-  );
-  return parts.find(({ type }) => type === 'timeZoneName')?.value ?? zone;
+function zoneName({ epochMilliseconds, timeZoneId }: Temporal.ZonedDateTime): string {
+  const format = new Intl.DateTimeFormat('en-US', { timeZone: timeZoneId, timeZoneName: 'short' });
+  const parts = format.formatToParts(epochMilliseconds);
+  return parts.find(({ type }) => type === 'timeZoneName')?.value ?? timeZoneId;
 }

@@ -4,7 +4,7 @@ export { type ScriptClock } from './machine.ts';
 export { Scheduler, type Runnable } from './scheduler.ts';
 export { type Script, type ScriptModule, Scripts } from './script.ts';
 export { Jobs } from './libraries/scheduler.ts';
-export { calendarFields, epochOf, offsetS } from './calendar.ts';
+export { epochOf, offsetS, zonedTime } from './calendar.ts';
 export { type HostFunction, type HostResult, LuaFailure, type LuaTurn } from './task.ts';
 export { createSyntaxChecker, luaSource, type SyntaxChecker, type SyntaxFault } from './syntax.ts';
 export {

@@ -1,7 +1,7 @@
 /** `os` with what of it is about time, in the zone of the site, and `system`. */
 import type { DurationMs } from '../../lib/time.ts';
 import { numberArgument } from '../arguments.ts';
-import { calendarFields, epochOf, formatTime } from '../calendar.ts';
+import { epochOf, formatTime, isSummerTime, zonedTime } from '../calendar.ts';
 import type { Library } from '../library.ts';
 import type { ScriptClock } from '../machine.ts';
 import type { HostFunction } from '../task.ts';
@@ -107,26 +107,27 @@ export function timeFunctions(options: { clock: ScriptClock; timeZone: () => str
     now: { call: () => [BigInt(Math.floor(clock.wallMs() / 1_000))] },
     elapsed: { call: () => [(clock.monotonicMs() - startedMs) / 1_000] },
     epoch: {
-      call: ([year, month, day, hour, minute, second, isSummerTime]) => {
+      call: ([year, month, day, hour, minute, second, isSummer]) => {
         const [y = 0, mo = 0, d = 0, h = 0, mi = 0, s = 0] = [year, month, day, hour, minute, second].map(
           numberOf,
         );
         const fields = { year: y, month: mo, day: d, hour: h, minute: mi, second: s };
-        const summer = typeof isSummerTime === 'boolean' ? isSummerTime : undefined;
+        const summer = typeof isSummer === 'boolean' ? isSummer : undefined;
         return [BigInt(epochOf(fields, summer, timeZone()))];
       },
     },
     calendar: {
       call: ([epoch, isUtc]) => {
-        const fields = calendarFields(numberOf(epoch) ?? 0, zoneOf(isUtc));
-        const { year, month, day, hour, minute, second, weekday, yearDay } = fields;
-        const integers = [year, month, day, hour, minute, second, weekday, yearDay].map(BigInt);
-        return [...integers, fields.isSummerTime];
+        const time = zonedTime(numberOf(epoch) ?? 0, zoneOf(isUtc));
+        const { year, month, day, hour, minute, second, dayOfWeek, dayOfYear } = time;
+        // Weekdays from 1, Sunday first.
+        const integers = [year, month, day, hour, minute, second, (dayOfWeek % 7) + 1, dayOfYear].map(BigInt);
+        return [...integers, isSummerTime(time)];
       },
     },
     date: {
       call: ([format, epoch, isUtc]) => [
-        formatTime(textOf(format) ?? '', numberOf(epoch) ?? 0, zoneOf(isUtc)),
+        formatTime(textOf(format) ?? '', zonedTime(numberOf(epoch) ?? 0, zoneOf(isUtc))),
       ],
     },
     delay: {

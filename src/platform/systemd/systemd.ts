@@ -3,7 +3,7 @@
  * through the command `systemd-notify`, a child, which the manager hears with `NotifyAccess=all` only: the package's
  * `guard` gives that to a version that was not heard otherwise.
  */
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
@@ -90,22 +90,16 @@ const REASON_CHARACTERS = 300;
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, REASON_CHARACTERS);
 
 function run(command: string, assignments: readonly string[], notifySocket: string): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const child = spawn(command, assignments, {
-    env: { NOTIFY_SOCKET: notifySocket, PATH: '/usr/bin:/bin' },
-    stdio: ['ignore', 'ignore', 'pipe'],
-    timeout: COMMAND_TIMEOUT_MS,
+  const env = { NOTIFY_SOCKET: notifySocket, PATH: '/usr/bin:/bin' };
+  return new Promise((resolve, reject) => {
+    execFile(command, assignments, { env, timeout: COMMAND_TIMEOUT_MS }, (error, _output, complaint) => {
+      if (error === null) return resolve();
+      const { code, signal } = error;
+      const said = complaint.slice(0, 500).trim();
+      // Where it could not be started its code is a word.
+      reject(
+        typeof code === 'string' ? error : new Error(`${command} ended with ${signal ?? code}: ${said}`),
+      );
+    });
   });
-  child.on('error', reject);
-  // Not started; where the system has no more files it has no streams either, whatever its type says.
-  if (child.pid === undefined) return promise;
-  let complaint = '';
-  child.stderr
-    .setEncoding('utf8')
-    .on('data', (text: string) => (complaint = (complaint + text).slice(0, 500)));
-  child.on('close', (code, signal) => {
-    if (code === 0) resolve();
-    else reject(new Error(`${command} ended with ${signal ?? code}: ${complaint.trim()}`));
-  });
-  return promise;
 }

@@ -2,7 +2,6 @@
  * The threads that hold the Lua states of a program: started when needed, watched, ended when they have no script
  * left or when one is stuck where no hook is called, inside of C. Those beside it lose their thread, too, and are told.
  */
-import { messageOf } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
@@ -125,20 +124,15 @@ export class ScriptThreads<Types extends ScriptTypes> {
 
   #startThread(isSolitary: boolean): HostThread<Types> {
     const { clock, entry, limits, heapMaxMib, youngHeapMaxMib, start = startThread } = this.#options;
-    const host = new HostThread<Types>(isSolitary);
-    const data: ThreadSetup<Types> = { shared: this.#shared, watch: host.watch, limits };
-    host.begin(
-      () =>
-        start({
-          entry,
-          data,
-          heapMaxMib,
-          youngHeapMaxMib,
-          onMessage: (message) => this.#receive(host, message as FromThread<Types>),
-          onExit: (error) => this.#ended(host, error),
-        }),
-      // The system has no room for a thread now: as if it had ended at once.
-      (error) => queueMicrotask(() => this.#ended(host, error)),
+    const host = new HostThread<Types>(isSolitary, (watch) =>
+      start({
+        entry,
+        data: { shared: this.#shared, watch, limits } satisfies ThreadSetup<Types>,
+        heapMaxMib,
+        youngHeapMaxMib,
+        onMessage: (message) => this.#receive(host, message as FromThread<Types>),
+        onExit: (error) => this.#ended(host, error),
+      }),
     );
     this.#threads.add(host);
     this.#timer ??= clock.setRepeating(limits.lua.watchIntervalMs, () => this.#look());
@@ -231,26 +225,19 @@ class Run<Types extends ScriptTypes> implements ScriptRun<Types> {
 class HostThread<Types extends ScriptTypes> {
   readonly isSolitary: boolean;
   readonly runs = new Map<number, Run<Types>>();
-  readonly watch = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT * Object.keys(WATCH_WORDS).length);
-  readonly #words = new Int32Array(this.watch);
-  #thread: Thread | undefined;
+  readonly #words = new Int32Array(
+    new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT * Object.keys(WATCH_WORDS).length),
+  );
+  readonly #thread: Thread;
   #seenSlices = 0;
   /** How long the slice that was seen last has been seen. */
   #lastedMs: DurationMs = 0;
   isEnding = false;
   isStuck = false;
 
-  constructor(isSolitary: boolean) {
+  constructor(isSolitary: boolean, start: (watch: SharedArrayBuffer) => Thread) {
     this.isSolitary = isSolitary;
-  }
-
-  begin(start: () => Thread, onFailed: (error: Error) => void): void {
-    try {
-      this.#thread = start();
-    } catch (error) {
-      this.isEnding = true;
-      onFailed(error instanceof Error ? error : new Error(messageOf(error)));
-    }
+    this.#thread = start(this.#words.buffer);
   }
 
   get activeRuns(): number {
@@ -262,12 +249,12 @@ class HostThread<Types extends ScriptTypes> {
   }
 
   post(message: ToThread<Types>): void {
-    this.#thread?.post(message);
+    this.#thread.post(message);
   }
 
   end(): Promise<void> {
     this.isEnding = true;
-    return this.#thread?.end() ?? Promise.resolve();
+    return this.#thread.end();
   }
 
   /** A slice that lasts and lasts is stuck where no hook is called. */
@@ -279,6 +266,6 @@ class HostThread<Types extends ScriptTypes> {
     if (this.isEnding || this.#lastedMs < stuckMs) return;
     this.isStuck = true;
     this.isEnding = true;
-    void this.#thread?.terminate();
+    void this.#thread.terminate();
   }
 }

@@ -14,6 +14,7 @@ import {
   WATCH_WORDS,
 } from '../../../src/programs/script-host/messages.ts';
 import { settle, TestClock } from '../../support/test-clock.ts';
+import { threadWithoutRoom } from '../../support/thread-without-room.ts';
 
 type Said = FromThread<DeviceTypes>;
 
@@ -55,7 +56,7 @@ function setUp(scriptsPerThread = 2, canStart = (): boolean => true) {
     ports: {},
     onFault: (error) => faults.push(error),
     startThread: ({ data, onMessage, onExit }) => {
-      if (!canStart()) throw new Error('no room');
+      if (!canStart()) return threadWithoutRoom(onExit);
       const setup = data as ThreadSetup<DeviceTypes>;
       const words = new Int32Array(setup.watch);
       const thread: FakeThread = {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { superviseRules } from '../../support/rule-supervisor.ts';
 import { until } from '../../support/until.ts';
+import { threadWithoutRoom } from '../../support/thread-without-room.ts';
 
 const ALIVE = 'scheduler.add(60000, function() end)';
 
@@ -46,9 +47,9 @@ describe('the supervisor of rules', () => {
   test('threads that the system has no room for are tried again after pauses', async () => {
     let attempts = 0;
     const rules = superviseRules({
-      startThread: () => {
+      startThread: ({ onExit }) => {
         attempts++;
-        throw new Error('no room');
+        return threadWithoutRoom(onExit);
       },
     });
     rules.start('a', ALIVE);

@@ -8,12 +8,11 @@ import { type Limits, LIMITS } from '../../../lib/limits.ts';
 import type { DurationMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import { type FieldAddress, noPort, parseConnectionUri, portNamed } from './connection-uri.ts';
-import type { ModbusClient } from './modbus-client.ts';
 import { IoPorts, type IoPortMapping } from './io-ports.ts';
 import { failed, type ModbusAnswer, type ModbusFault } from './modbus-fault.ts';
 import type { ModbusRequest } from './modbus-pdu.ts';
 import { ModbusRtu } from './modbus-rtu.ts';
-import { ModbusTcp } from './modbus-tcp.ts';
+import { type ModbusClient, ModbusTcp } from './modbus-tcp.ts';
 import { systemSerialLine } from './serial-line.ts';
 import {
   isSameLine,
@@ -196,8 +195,6 @@ export class FieldBus {
     return {
       request: async (...asked) =>
         (await this.#linkTo(address)?.request(...asked)) ?? failed({ kind: 'overloaded' }),
-      // Others may use the same connection; it is closed when nobody does.
-      close: () => undefined,
     };
   }
 }

@@ -4,7 +4,7 @@ export { CanMailbox } from './can-mailbox.ts';
 export type { Quantity } from './analog-input.ts';
 export type { CanBus } from './can-bus.ts';
 export type { IoKind, IoPortMapping } from './io-ports.ts';
-export type { ModbusClient } from './modbus-client.ts';
+export type { ModbusClient } from './modbus-tcp.ts';
 export { faultNumber, faultText, type ModbusAnswer, type ModbusFault } from './modbus-fault.ts';
 export type { ModbusRequest, ReadKind, WriteKind } from './modbus-pdu.ts';
 export { PortFault } from './port-fault.ts';

@@ -8,7 +8,7 @@ import type { Limits } from '../../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import { AdaptiveTimeout } from './adaptive-timeout.ts';
-import type { ModbusClient } from './modbus-client.ts';
+import type { ModbusClient } from './modbus-tcp.ts';
 import { failed, type ModbusAnswer } from './modbus-fault.ts';
 import { decodeAnswer, encodeRequest, isWrite, type ModbusRequest, requestProblem } from './modbus-pdu.ts';
 import { decodeRtuFrame, encodeRtuFrame, rtuAnswerLength } from './modbus-rtu-frame.ts';
@@ -99,10 +99,6 @@ export class ModbusRtu implements ModbusClient {
         return answer;
       }),
     );
-  }
-
-  close(): void {
-    this.#options.port.close();
   }
 
   async #ask(

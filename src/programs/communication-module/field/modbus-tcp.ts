@@ -11,7 +11,6 @@ import type { Duplex } from 'node:stream';
 import type { Limits } from '../../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../../lib/time.ts';
 import type { Clock, Timer } from '../../../platform/clock/index.ts';
-import type { ModbusClient } from './modbus-client.ts';
 import { failed, type ModbusAnswer, type ModbusFault, reasonOf } from './modbus-fault.ts';
 import { decodeAnswer, encodeRequest, type ModbusRequest, requestProblem } from './modbus-pdu.ts';
 import { createTcpFrameReader, encodeTcpFrame, type TcpFrame } from './modbus-tcp-frame.ts';
@@ -35,7 +34,10 @@ interface Request extends Waiting {
   finish: (answer: ModbusAnswer) => void;
 }
 
-export class ModbusTcp implements ModbusClient {
+/** One address or serial line, shared by everyone who names it. */
+export type ModbusClient = Pick<ModbusTcp, 'request'>;
+
+export class ModbusTcp {
   readonly #options: ModbusTcpOptions;
   readonly #clock: Clock;
   readonly #limits: Limits['field'];
@@ -59,10 +61,15 @@ export class ModbusTcp implements ModbusClient {
     this.#pause = new RetryPause(this.#limits);
   }
 
+  /**
+   * Sends a request; never rejects and never takes longer than its limit by much: on TCP `timeoutMs` counts
+   * from the call, on a serial line from the moment the line is free. Nothing is sent twice, and nothing that is not
+   * wanted any more when its turn comes.
+   */
   request(
     unitId: number,
     request: ModbusRequest,
-    timeoutMs = this.#limits.requestMs,
+    timeoutMs: DurationMs = this.#limits.requestMs,
     isWanted?: () => boolean,
   ): Promise<ModbusAnswer> {
     this.#usedAtMs = this.#clock.monotonicMs();
@@ -123,6 +130,7 @@ export class ModbusTcp implements ModbusClient {
     });
   }
 
+  /** Fails what waits, lets go of the connection. The client may be used again. */
   close(): void {
     this.#idleTimer?.cancel();
     this.#connecting?.abort(new Error('closed'));

@@ -154,5 +154,5 @@ test('with half of the units silent the others keep their pace, and the silent o
       `unit ${unitId} is not back`,
     );
   for (const poll of polls) poll.cancel();
-  client.close();
+  port.close();
 });

@@ -6,7 +6,6 @@ import {
   ModbusTcp,
   type ModbusTcpOptions,
 } from '../../../../src/programs/communication-module/field/modbus-tcp.ts';
-import type { ModbusClient } from '../../../../src/programs/communication-module/field/modbus-client.ts';
 import {
   createTcpFrameReader,
   encodeTcpFrame,
@@ -21,7 +20,7 @@ export interface Seen extends TcpFrame {
 }
 
 export interface FakeDevice {
-  readonly client: ModbusClient;
+  readonly client: ModbusTcp;
   /** Requests in the order of their arrival. */
   readonly seen: Seen[];
   /** Attempts to connect. */

@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { LIMITS, type Limits } from '../../../../src/lib/limits.ts';
-import type { ModbusClient } from '../../../../src/programs/communication-module/field/modbus-client.ts';
+import type { ModbusClient } from '../../../../src/programs/communication-module/field/modbus-tcp.ts';
 import type { ModbusAnswer } from '../../../../src/programs/communication-module/field/modbus-fault.ts';
 import type { ModbusRequest } from '../../../../src/programs/communication-module/field/modbus-pdu.ts';
 import { ModbusRtu } from '../../../../src/programs/communication-module/field/modbus-rtu.ts';
