@@ -31,9 +31,9 @@ function requireRuntime(): void {
   process.exit(EXIT_UNRECOVERABLE);
 }
 
-function readConfiguration(): Config {
+function readConfiguration(onDoubt: (doubt: string) => void): Config {
   try {
-    return loadConfig({ environment: process.env, file: process.env['GATEWAY_CONFIG_FILE'] });
+    return loadConfig({ environment: process.env, file: process.env['GATEWAY_CONFIG_FILE'], onDoubt });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${error.message}\n`);
@@ -74,11 +74,13 @@ function welcome(started: Started, config: Config): string {
 
 async function run(): Promise<void> {
   requireRuntime();
-  const config = readConfiguration();
+  const doubts: string[] = [];
+  const config = readConfiguration((doubt) => doubts.push(doubt));
   const clock = createSystemClock();
   const format = formatOf(config);
   const recent = new RecentLines(LIMITS.report);
   const log = createStreamLog({ level: config.logLevel, format, clock, stream: process.stdout, recent });
+  for (const doubt of doubts) log.warn('an option cannot do what it is meant for', { problem: doubt });
   const gateway = new Gateway({
     config,
     clock,

@@ -2,6 +2,7 @@
  * From environment and configuration file to one frozen `Config`. All faults are found in one pass, so a
  * person corrects them in one go. The environment wins over the file.
  */
+import { isUtf8 } from 'node:buffer';
 import { parse as parseYaml, YAMLParseError } from 'yaml';
 import { readPlainFile } from '../files/index.ts';
 import { type Option, OPTIONS, type OptionValue } from './options.ts';
@@ -41,19 +42,28 @@ interface ConfigSource {
   environment: Readonly<Record<string, string | undefined>>;
   /** Path of a YAML file with the option names as keys; a path that cannot be read is a fault. */
   file?: string | undefined;
+  /** Told of each value that cannot do what it is meant for, and with which the gateway runs all the same. */
+  onDoubt?: (doubt: string) => void;
+}
+
+/** What was found, by what it means for the start. */
+interface Findings {
+  faults: string[];
+  doubts: string[];
 }
 
 /** @throws ConfigError naming every fault: which option, what was wrong, what is allowed. */
 export function loadConfig(source: ConfigSource): Config {
-  const faults: string[] = [];
-  const fromFile = source.file ? readConfigFile(source.file, faults) : {};
+  const findings: Findings = { faults: [], doubts: [] };
+  const { faults, doubts } = findings;
+  const fromFile = source.file ? readConfigFile(source.file, findings) : {};
   const config: Record<string, OptionValue | undefined> = {};
   for (const option of OPTIONS as readonly Option[]) {
     const variable = environmentName(option);
     const text = source.environment[variable];
     const given = text !== undefined && text !== '' ? text : fromFile[option.name];
     const where = text !== undefined && text !== '' ? variable : `${source.file}: ${option.name}`;
-    config[camelCase(option.name)] = judge(option, given, where, faults);
+    config[camelCase(option.name)] = judge(option, given, where, findings);
   }
   for (const name of Object.keys(fromFile))
     if (!OPTIONS.some((option) => option.name === name))
@@ -65,14 +75,15 @@ export function loadConfig(source: ConfigSource): Config {
   if (config['http'] === false && config['https'] === false)
     faults.push('http and https: with both off nobody else reaches the gateway');
   faults.push(...sharedPorts(config));
-  if (faults.length > 0) throw new ConfigError(faults);
+  if (faults.length > 0) throw new ConfigError([...doubts, ...faults]);
+  for (const doubt of doubts) source.onDoubt?.(doubt);
   return Object.freeze(config) as unknown as Config;
 }
 
 /** Two listeners cannot have one port where their addresses meet. */
 function sharedPorts(config: Record<string, OptionValue | undefined>): string[] {
   const listeners = [
-    { name: 'http_port', port: config['httpPort'], host: config['httpHost'] },
+    { name: 'http_port', port: config['httpPort'], host: config['http'] ? config['httpHost'] : '127.0.0.1' },
     { name: 'https_port', port: config['https'] ? config['httpsPort'] : 0, host: config['httpHost'] },
     { name: 'mqtt_port', port: config['mqttPort'], host: config['mqttHost'] },
     { name: 'mqtts_port', port: config['mqtts'] ? config['mqttsPort'] : 0, host: config['mqttHost'] },
@@ -116,10 +127,12 @@ function isUnknownVariable(name: string): boolean {
   return !VARIABLES.includes(name);
 }
 
-function readConfigFile(file: string, faults: string[]): Record<string, unknown> {
+function readConfigFile(file: string, { faults, doubts }: Findings): Record<string, unknown> {
   let text: string;
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(readPlainFile(file));
+    const bytes = readPlainFile(file);
+    text = new TextDecoder().decode(bytes);
+    if (!isUtf8(bytes)) doubts.push(`${file}: is no UTF-8, so that letters in it are lost; save it as UTF-8`);
   } catch (error) {
     faults.push(`${file}: ${messageOf(error)}`);
     return {};
@@ -142,10 +155,10 @@ function readConfigFile(file: string, faults: string[]): Record<string, unknown>
   return content as Record<string, unknown>;
 }
 
-function judge(option: Option, given: unknown, where: string, faults: string[]): OptionValue | undefined {
+function judge(option: Option, given: unknown, where: string, findings: Findings): OptionValue | undefined {
   if (given === undefined || given === null) return option.default ?? undefined;
   const refuse = (): undefined => {
-    faults.push(`${where}: ${shown(option, given)} is not allowed, must be ${allowed(option)}`);
+    findings.faults.push(`${where}: ${shown(option, given)} is not allowed, must be ${allowed(option)}`);
     return undefined;
   };
   switch (option.type) {
@@ -161,8 +174,9 @@ function judge(option: Option, given: unknown, where: string, faults: string[]):
       return typeof given === 'string' && option.choices?.includes(given) ? given : refuse();
     case 'string': {
       if (typeof given !== 'string' || given === '') return refuse();
-      const fault = option.check?.(given);
-      if (fault !== undefined) faults.push(`${where}: ${shown(option, given)} ${fault}`);
+      const [fault, doubt] = [option.check?.(given), option.doubt?.(given)];
+      if (fault !== undefined) findings.faults.push(`${where}: ${shown(option, given)} ${fault}`);
+      else if (doubt !== undefined) findings.doubts.push(`${where}: ${shown(option, given)} ${doubt}`);
       return given;
     }
   }

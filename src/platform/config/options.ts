@@ -22,6 +22,8 @@ export interface Option {
   choices?: readonly string[];
   /** What is wrong with a string value; `undefined` when it is fine. */
   check?: (value: string) => string | undefined;
+  /** Likewise, of a value with which the gateway runs all the same, without what it was meant for. */
+  doubt?: (value: string) => string | undefined;
   secret?: boolean;
   /** One sentence. */
   purpose: string;
@@ -54,12 +56,13 @@ function originsFault(value: string): string | undefined {
   return 'must be * or a list such as https://app.example,http://10.0.0.7:3000, in lower case and without a path';
 }
 
-function sampleDaysFault(value: string): string | undefined {
-  const pairs = value.split(',').map((pair) => /^\s*([^,=]+?)\s*=(\d{1,5})$/.exec(pair));
-  const areUsable = pairs.every((pair) => Number(pair?.[2]) >= 1 && Number(pair?.[2]) <= SAMPLE_DAYS_MAX);
-  if (!areUsable)
-    return `must be a list such as noise_level=30,wind_direction=60, of 1 to ${SAMPLE_DAYS_MAX} days each`;
-  return repeatedFault(pairs.map((pair) => pair?.[1]));
+const SAMPLE_DAYS = /^[^,=]+=\d{1,5}(,[^,=]+=\d{1,5})*$/;
+const SAMPLE_DAYS_ALLOWED = `must be a list such as noise_level=30,wind_direction=60, of 1 to ${SAMPLE_DAYS_MAX} days each`;
+
+function sampleDaysDoubt(value: string): string | undefined {
+  const pairs = value.split(',').map((pair) => pair.split('='));
+  const areUsable = pairs.every(([, days]) => Number(days) >= 1 && Number(days) <= SAMPLE_DAYS_MAX);
+  return areUsable ? repeatedFault(pairs.map(([name]) => name?.trim())) : SAMPLE_DAYS_ALLOWED;
 }
 
 function serialPortsFault(value: string): string | undefined {
@@ -106,7 +109,7 @@ export const OPTIONS = [
     name: 'tls_certificate',
     type: 'string',
     default: null,
-    check: pathFault,
+    doubt: pathFault,
     secret: true,
     purpose:
       'PEM file of a certificate with its chain for HTTPS, in place of one made here; read again when it changes.',
@@ -115,7 +118,7 @@ export const OPTIONS = [
     name: 'tls_private_key',
     type: 'string',
     default: null,
-    check: pathFault,
+    doubt: pathFault,
     secret: true,
     purpose: 'PEM file of the private key of tls_certificate, without a password.',
   },
@@ -179,7 +182,7 @@ export const OPTIONS = [
     name: 'public_host',
     type: 'string',
     default: null,
-    check: hostFault,
+    doubt: hostFault,
     purpose: 'Name or address given to devices in connection configurations; else the host of the request.',
   },
   {
@@ -217,7 +220,7 @@ export const OPTIONS = [
     name: 'provision_file',
     type: 'string',
     default: null,
-    check: pathFault,
+    doubt: pathFault,
     secret: true,
     purpose:
       'YAML file of what the first start makes: site, users, blueprints, targets, devices, rules, notifications (docs/fleet.md).',
@@ -279,7 +282,8 @@ export const OPTIONS = [
     name: 'telemetry_sample_days_of',
     type: 'string',
     default: null,
-    check: sampleDaysFault,
+    check: (value) => (SAMPLE_DAYS.test(value) ? undefined : SAMPLE_DAYS_ALLOWED),
+    doubt: sampleDaysDoubt,
     purpose: 'Other days for single attributes, as attribute=days separated by commas.',
   },
   {
@@ -324,7 +328,7 @@ export const OPTIONS = [
     name: 'cors_origins',
     type: 'string',
     default: null,
-    check: originsFault,
+    doubt: originsFault,
     purpose: 'Origins that browsers may call the API from, separated by commas; `*` for any.',
   },
   {
