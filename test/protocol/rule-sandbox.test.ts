@@ -7,14 +7,14 @@ import {
   decodeToSandbox,
   encodeSandboxMessage,
 } from '../../src/protocol/rule-sandbox.ts';
-import { exactJson, type JsonValue } from '../../src/protocol/telemetry.ts';
+import { exactJson, type JsonValue, parseExactJson } from '../../src/protocol/telemetry.ts';
 
 test('an answer comes as it was given, its content as one text in between', () => {
   holds(
     property(jsonValue(), (value) => {
       const answer = {
         ok: true,
-        result: [JSON.parse(JSON.stringify(value)), 2n ** 60n + 1n, 'a\nb'] as JsonValue,
+        result: [parseExactJson(exactJson(value)), 2n ** 60n + 1n, 'a\nb'] as JsonValue,
       };
       const order = decodeToSandbox(encodeSandboxMessage({ type: 'answer', id: 7, ...answer, ok: true }));
       assert.ok(order.type === 'answer');
