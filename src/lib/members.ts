@@ -1,4 +1,4 @@
-/** Objects of which not every member was given. */
+/** Members of objects: those that were given, and what they are called inside and on the wire. */
 
 /** Without the members that are undefined. */
 export function defined<Value extends object>(
@@ -15,4 +15,19 @@ export function withoutNull<Value extends object, Nullable extends keyof Value &
   const isGiven = ([name, member]: [string, unknown]): boolean =>
     member !== undefined && (member !== null || nullable.includes(name as Nullable));
   return Object.fromEntries(Object.entries(value).filter(isGiven)) as never;
+}
+
+/** `is_on_change` → `isOnChange` */
+export type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<Camel<Tail>>}`
+  : Name;
+
+export const camel = <Name extends string>(name: Name): Camel<Name> =>
+  name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()) as Camel<Name>;
+
+/** What a request says, with the names that it has inside. */
+export function camelMembers<Value extends object>(
+  value: Value,
+): { [Name in keyof Value & string as Camel<Name>]: Value[Name] } {
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [camel(name), member])) as never;
 }

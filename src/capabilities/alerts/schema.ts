@@ -1,7 +1,6 @@
 /** Alerts as they stand on the wire. */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
-import { formatTimestamp } from '../../lib/timestamp.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import type { Device } from '../devices/index.ts';
 import type { Alert, AlertFilter } from './model.ts';
@@ -105,20 +104,9 @@ export const alertShapes = {
 
 /** `showsPeople`: names of users too. */
 export function alertToWire(alert: Alert, device: Device | undefined, showsPeople: boolean): AlertOnWire {
-  const { acknowledgedAtMs, acknowledgedBy, clearedAtMs } = alert;
   return {
-    id: alert.id,
-    device_id: alert.deviceId,
+    ...shape.filled(alertShape, alert),
     device_name: device?.name ?? alert.deviceId,
-    source: alert.source,
-    name: alert.name,
-    display_name: alert.displayName,
-    severity: alert.severity,
-    details: alert.details ?? null,
-    raised_at: formatTimestamp(alert.raisedAtMs),
-    cleared_at: clearedAtMs === undefined ? null : formatTimestamp(clearedAtMs),
-    times_raised: alert.timesRaised,
-    acknowledged_at: acknowledgedAtMs === undefined ? null : formatTimestamp(acknowledgedAtMs),
-    acknowledged_by: showsPeople ? (acknowledgedBy ?? null) : null,
+    acknowledged_by: showsPeople ? (alert.acknowledgedBy ?? null) : null,
   };
 }

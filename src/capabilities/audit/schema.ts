@@ -20,19 +20,6 @@ export function filterOf(input: v.InferOutput<typeof exportQuery>): AuditFilter 
   return { fromMs: input.from, beforeMs: input.to, origin: input.origin, operation: input.operation };
 }
 
-export function toWire(entry: StoredEntry) {
-  const { origin, remoteAddress } = entry;
-  return {
-    number: entry.number,
-    at: formatTimestamp(entry.atMs),
-    origin: { kind: origin.kind, id: origin.id, name: origin.name },
-    operation: entry.operation,
-    target: entry.target,
-    status: entry.status,
-    ...(remoteAddress !== undefined && { remote_address: remoteAddress }),
-  };
-}
-
 const entryShape = shape.named(
   'AuditEntry',
   v.object({
@@ -60,6 +47,8 @@ const entryShape = shape.named(
 );
 
 export type AuditEntryOnWire = v.InferOutput<typeof entryShape>;
+
+export const toWire = (entry: StoredEntry) => shape.filled(entryShape, entry);
 
 /** Wire shapes of answers, for the API description. */
 export const auditShapes = { list: shape.listOf('entries', entryShape) };

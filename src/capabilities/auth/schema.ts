@@ -2,7 +2,6 @@
 import * as v from 'valibot';
 import { parseDurationMs } from '../../lib/duration.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { formatTimestamp } from '../../lib/timestamp.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import { effectiveRole, ISSUABLE_ROLES, TOKEN_KINDS, type TokenRecord, type User } from './model.ts';
 import type { Session } from './sign-in.ts';
@@ -156,36 +155,20 @@ export function pageOf<Item>(items: readonly Item[], { limit, offset }: { limit:
   return items.slice(offset, offset + limit);
 }
 
-export function userToWire(user: User) {
-  return {
-    id: user.id,
-    name: user.name,
-    role: user.role,
-    has_password: user.hasPassword,
-    created_at: formatTimestamp(user.createdAtMs),
-  };
-}
+export const userToWire = (user: User) => shape.filled(userShape, user);
 
-export function tokenToWire(token: TokenRecord, isExpired: boolean) {
-  const { user, expiresAtMs, lastUsedAtMs } = token;
+export function tokenToWire({ user, ...token }: TokenRecord, isExpired: boolean) {
   return {
-    id: token.id,
-    kind: token.kind,
-    name: token.name,
-    role: effectiveRole(token),
+    ...shape.filled(tokenShape, { ...token, isExpired }),
+    role: effectiveRole({ ...token, user }),
     ...(user && { user: { id: user.id, name: user.name } }),
-    created_at: formatTimestamp(token.createdAtMs),
-    ...(expiresAtMs !== undefined && { expires_at: formatTimestamp(expiresAtMs) }),
-    expired: isExpired,
-    ...(lastUsedAtMs !== undefined && { last_used_at: formatTimestamp(lastUsedAtMs) }),
   };
 }
 
 export function sessionToWire({ text, record, user }: Session) {
   return {
     token: text,
-    role: record.role,
-    ...(record.expiresAtMs !== undefined && { expires_at: formatTimestamp(record.expiresAtMs) }),
+    ...shape.filled(accessShapes.session, record),
     user: userToWire(user),
   };
 }

@@ -1,9 +1,7 @@
 /** Backups on the wire. */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
-import { defined } from '../../lib/members.ts';
-import type { EpochMs } from '../../lib/time.ts';
-import { formatTimestamp } from '../../lib/timestamp.ts';
+import { camelMembers, defined } from '../../lib/members.ts';
 import { shape } from '../../platform/http/index.ts';
 import { formatMinute, parseMinute } from './model.ts';
 import type { PlanChange, PlanStatus } from './service.ts';
@@ -147,49 +145,26 @@ export const backupShapes = {
   }),
 };
 
-const instantOf = (epochMs: EpochMs | null | undefined): string | null =>
-  epochMs === null || epochMs === undefined ? null : formatTimestamp(epochMs);
-
-export function planToWire({
-  plan,
-  outcome,
-  takenAtMs,
-  isRunning,
-  isOverdue,
-  sftpKey,
-}: PlanStatus): BackupPlanOnWire {
-  return {
-    schedule: plan.schedule,
+export function planToWire({ plan, outcome, ...status }: PlanStatus): BackupPlanOnWire {
+  return shape.filled(planShape, {
+    ...plan,
+    ...status,
     at: formatMinute(plan.atMinute),
-    target: plan.target,
-    target_username: plan.targetUsername,
-    has_target_password: plan.targetPassword !== null,
-    has_password: plan.password !== null,
-    include_history: plan.includeHistory,
-    keep: plan.keep,
-    alert_after_days: plan.alertAfterDays,
-    sftp_public_key: sftpKey ?? null,
-    is_running: isRunning,
-    is_overdue: isOverdue,
-    last_good_at: instantOf(outcome?.goodAtMs),
-    last_good_name: outcome?.goodName ?? null,
-    last_good_bytes: outcome?.goodBytes ?? null,
-    last_taken_at: instantOf(takenAtMs),
-    last_tried_at: instantOf(outcome?.triedAtMs),
-    last_error: outcome?.fault ?? null,
-  };
+    hasTargetPassword: plan.targetPassword !== null,
+    hasPassword: plan.password !== null,
+    sftpPublicKey: status.sftpKey,
+    lastGoodAtMs: outcome?.goodAtMs,
+    lastGoodName: outcome?.goodName,
+    lastGoodBytes: outcome?.goodBytes,
+    lastTakenAtMs: status.takenAtMs,
+    lastTriedAtMs: outcome?.triedAtMs,
+    lastError: outcome?.fault,
+  });
 }
 
-export function planFromWire(body: v.InferOutput<typeof planBody>): PlanChange {
+export function planFromWire({ at: time, ...body }: v.InferOutput<typeof planBody>): PlanChange {
   return defined({
-    schedule: body.schedule,
-    atMinute: body.at === undefined ? undefined : parseMinute(body.at),
-    target: body.target,
-    targetUsername: body.target_username,
-    targetPassword: body.target_password,
-    password: body.password,
-    includeHistory: body.include_history,
-    keep: body.keep,
-    alertAfterDays: body.alert_after_days,
+    ...camelMembers(body),
+    atMinute: time === undefined ? undefined : parseMinute(time),
   });
 }

@@ -120,18 +120,6 @@ export function listedToWire(blueprint: ListedBlueprint) {
   };
 }
 
-export function profileToWire(profile: ListedProfile) {
-  const { id, path, source, draft, uploadedAtMs } = profile;
-  return {
-    id,
-    path,
-    source,
-    draft,
-    implements: profile.implements,
-    ...(uploadedAtMs !== undefined && { uploaded_at: formatTimestamp(uploadedAtMs) }),
-  };
-}
+export const profileToWire = (profile: ListedProfile) => shape.filled(profileShape, profile);
 
-export function uploadedFileToWire({ path, profileId, result }: UploadedFile) {
-  return { path, ...(profileId !== undefined && { profile_id: profileId }), result };
-}
+export const uploadedFileToWire = (file: UploadedFile) => shape.filled(uploadedFileShape, file);

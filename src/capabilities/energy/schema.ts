@@ -1,6 +1,7 @@
 /** Requests and answers of energy as they stand on the wire. */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
+import { camelMembers } from '../../lib/members.ts';
 import type { EpochS } from '../../lib/time.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { query, shape } from '../../platform/http/index.ts';
@@ -82,15 +83,7 @@ export const updateSourcesBody = v.pipe(
   shape.example({ gap_after_s: 300, items: [EXAMPLE_SOURCE] }),
   v.transform(({ gap_after_s: gapAfterS, items }): SourcesChange => ({
     gapAfterS: gapAfterS ?? undefined,
-    items: items?.map((item): SourceChoice => ({
-      role: item.role,
-      deviceId: item.device_id,
-      power: item.power,
-      isInverted: item.is_inverted,
-      stateOfCharge: item.state_of_charge,
-      energyForward: item.energy_forward,
-      energyReverse: item.energy_reverse,
-    })),
+    items: items?.map((item): SourceChoice => camelMembers(item)),
   })),
 );
 
@@ -197,16 +190,7 @@ export type EnergyOnWire = ReturnType<typeof energyToWire>;
 export function sourcesToWire(sources: readonly EnergySource[], settings: EnergySettings) {
   return {
     gap_after_s: settings.gapAfterS,
-    items: sources.map((source) => ({
-      role: source.role,
-      device_id: source.deviceId,
-      power: source.power,
-      is_inverted: source.isInverted,
-      state_of_charge: source.stateOfCharge,
-      energy_forward: source.energyForward,
-      energy_reverse: source.energyReverse,
-      profile: source.profile,
-    })),
+    items: sources.map((source) => shape.filled(sourceShape, source)),
   };
 }
 

@@ -1,5 +1,6 @@
 /** Ports of the built-in module on the wire. */
 import * as v from 'valibot';
+import { camelMembers } from '../../lib/members.ts';
 import { shape } from '../../platform/http/index.ts';
 import type { IoPortRecord, ListedSerialPort, SerialPortRecord } from './service.ts';
 import { BIASES, IO_KINDS } from './tables.ts';
@@ -58,14 +59,7 @@ export const addSerialBody = v.pipe(
     ),
   }),
   shape.example(SERIAL_EXAMPLE),
-  v.transform(
-    ({ baud_rate: baudRate, data_bits: dataBits, stop_bits: stopBits, ...same }): SerialPortRecord => ({
-      ...same,
-      baudRate,
-      dataBits,
-      stopBits,
-    }),
-  ),
+  v.transform((port): SerialPortRecord => camelMembers(port)),
 );
 
 const serialPortShape = shape.named(
@@ -93,10 +87,8 @@ export const serialPortShapes = {
   list: shape.listOf('serial_ports', serialPortShape),
 };
 
-export function serialPortToWire(port: ListedSerialPort): SerialPortOnWire {
-  const { baudRate, dataBits, stopBits, ...same } = port;
-  return { ...same, baud_rate: baudRate, data_bits: dataBits, stop_bits: stopBits };
-}
+export const serialPortToWire = (port: ListedSerialPort): SerialPortOnWire =>
+  shape.filled(serialPortShape, port);
 
 const LINE_MAX = 1_023;
 const DEBOUNCE_MS = 5;
@@ -214,15 +206,4 @@ export const ioPortShapes = {
   list: shape.listOf('io_ports', ioPortShape),
 };
 
-export function ioPortToWire(port: IoPortRecord): IoPortOnWire {
-  const { name, kind, path, line, isActiveLow, bias, debounceMs } = port;
-  return {
-    name,
-    kind,
-    path,
-    ...(line !== null && { line }),
-    ...(isActiveLow !== null && { active_low: isActiveLow }),
-    ...(bias !== null && { bias }),
-    ...(debounceMs !== null && { debounce_ms: debounceMs }),
-  };
-}
+export const ioPortToWire = (port: IoPortRecord): IoPortOnWire => shape.filled(ioPortShape, port);

@@ -2,7 +2,6 @@
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { withoutNull } from '../../lib/members.ts';
-import { formatTimestamp } from '../../lib/timestamp.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import { ALERT_SEVERITIES } from '../alerts/index.ts';
 import type { ChannelChange } from './changes.ts';
@@ -175,6 +174,18 @@ export const deliveryQuery = v.object({
   ...query.page(deliveryItems),
 });
 
+const emailShape = v.object({
+  host: v.string(),
+  port: v.number(),
+  encryption: v.picklist(ENCRYPTIONS),
+  username: v.nullable(v.string()),
+  has_password: v.boolean(),
+  from: v.string(),
+  to: v.array(v.string()),
+});
+
+const ntfyShape = v.object({ server: v.string(), topic: v.string(), has_token: v.boolean() });
+
 const channelShape = shape.named(
   'NotificationChannel',
   v.object({
@@ -185,24 +196,14 @@ const channelShape = shape.named(
     minimum_severity: v.picklist(ALERT_SEVERITIES),
     device_ids: v.pipe(v.array(shape.id()), v.description('[]: all.')),
     notify_cleared: v.boolean(),
-    email: v.optional(
-      v.object({
-        host: v.string(),
-        port: v.number(),
-        encryption: v.picklist(ENCRYPTIONS),
-        username: v.nullable(v.string()),
-        has_password: v.boolean(),
-        from: v.string(),
-        to: v.array(v.string()),
-      }),
-    ),
+    email: v.optional(emailShape),
     webhook: v.optional(
       v.object({
         origin: v.pipe(v.string(), v.description('Of its address, which is not shown.')),
         has_signing_secret: v.boolean(),
       }),
     ),
-    ntfy: v.optional(v.object({ server: v.string(), topic: v.string(), has_token: v.boolean() })),
+    ntfy: v.optional(ntfyShape),
     created_at: shape.instant(),
   }),
   {
@@ -273,51 +274,20 @@ export const notificationShapes = {
 export function channelToWire(channel: Channel): NotificationChannelOnWire {
   const { password, signingSecret, token } = channel.secrets;
   return {
-    id: channel.id,
-    name: channel.name,
-    type: channel.type,
-    enabled: channel.isEnabled,
-    minimum_severity: channel.minimumSeverity,
+    ...shape.filled(channelShape, channel),
     device_ids: [...channel.deviceIds],
     notify_cleared: channel.notifiesCleared,
     ...(channel.type === 'EMAIL' && {
-      email: {
-        host: channel.settings.host,
-        port: channel.settings.port,
-        encryption: channel.settings.encryption,
-        username: channel.settings.username,
-        has_password: password !== undefined,
-        from: channel.settings.from,
-        to: channel.settings.to,
-      },
+      email: shape.filled(emailShape, { ...channel.settings, hasPassword: password !== undefined }),
     }),
     ...(channel.type === 'WEBHOOK' && {
       webhook: { origin: channel.settings.origin, has_signing_secret: signingSecret !== undefined },
     }),
     ...(channel.type === 'NTFY' && {
-      ntfy: {
-        server: channel.settings.server,
-        topic: channel.settings.topic,
-        has_token: token !== undefined,
-      },
+      ntfy: shape.filled(ntfyShape, { ...channel.settings, hasToken: token !== undefined }),
     }),
-    created_at: formatTimestamp(channel.createdAtMs),
   };
 }
 
-export function deliveryToWire(delivery: Delivery): NotificationDeliveryOnWire {
-  const { attemptedAtMs } = delivery;
-  return {
-    id: delivery.id,
-    channel_id: delivery.channelId,
-    kind: delivery.kind,
-    status: delivery.status,
-    raised_count: delivery.raisedCount,
-    cleared_count: delivery.clearedCount,
-    omitted_count: delivery.omittedCount,
-    attempts: delivery.attempts,
-    created_at: formatTimestamp(delivery.createdAtMs),
-    attempted_at: attemptedAtMs === undefined ? null : formatTimestamp(attemptedAtMs),
-    error: delivery.error ?? null,
-  };
-}
+export const deliveryToWire = (delivery: Delivery): NotificationDeliveryOnWire =>
+  shape.filled(deliveryShape, delivery);

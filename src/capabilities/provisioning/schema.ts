@@ -68,16 +68,19 @@ export const luaDeviceBody = v.pipe(
 
 export const generateConfigBody = v.object({ protocol });
 
+const certificateShape = v.object({
+  private_key: v.string(),
+  certificate: v.string(),
+  ca_chain: v.string(),
+});
+
 const configurationShape = shape.named(
   'ConnectionConfiguration',
   v.object({
     mqtt_host: v.string(),
     mqtt_port: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535)),
     mqtt_protocol: v.picklist(MQTT_PROTOCOLS),
-    mqtt_credentials: v.union([
-      v.object({ username: v.string(), password: v.string() }),
-      v.object({ private_key: v.string(), certificate: v.string(), ca_chain: v.string() }),
-    ]),
+    mqtt_credentials: v.union([v.object({ username: v.string(), password: v.string() }), certificateShape]),
     time_sync_protocol: v.picklist(['HTTP', 'NTP']),
     time_sync_host: v.string(),
     time_sync_port: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535)),
@@ -117,21 +120,10 @@ export const provisioningShapes = {
 export function configurationToWire(configuration: ConnectionConfiguration) {
   const { mqttCredentials: credentials } = configuration;
   return {
-    mqtt_host: configuration.mqttHost,
-    mqtt_port: configuration.mqttPort,
-    mqtt_protocol: configuration.mqttProtocol,
+    ...shape.filled(configurationShape, configuration),
     mqtt_credentials:
       'username' in credentials
         ? { username: credentials.username, password: credentials.password }
-        : {
-            private_key: credentials.privateKey,
-            certificate: credentials.certificate,
-            ca_chain: credentials.caChain,
-          },
-    time_sync_protocol: configuration.timeSyncProtocol,
-    time_sync_host: configuration.timeSyncHost,
-    time_sync_port: configuration.timeSyncPort,
-    hardware_id: configuration.hardwareId,
-    channel_id: configuration.channelId,
+        : shape.filled(certificateShape, credentials),
   };
 }

@@ -127,15 +127,11 @@ export const siteShapes = {
 };
 
 /** `role` is the caller's; it is the same for the site and everything in it. */
-export function siteToWire(site: SiteRecord, role: Role) {
-  const { location } = site;
+export function siteToWire({ location, ...site }: SiteRecord, role: Role) {
   return {
-    id: site.id,
-    name: site.name,
-    timezone: site.timezone,
+    ...shape.filled(siteShape, site),
     version: 'V3' as const,
     authorized_role: role,
-    archived: site.archived,
     // Clients fail on a location without a name.
     ...(location && { location: { ...location, name: location.name ?? '' } }),
   };

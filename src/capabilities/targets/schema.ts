@@ -1,13 +1,11 @@
 /** Targets on the wire, as they are answered. */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
-import { formatTimestamp } from '../../lib/timestamp.ts';
 import { shape } from '../../platform/http/index.ts';
 import {
   BACKLOG_ORDERS,
   backlogOrderOf,
   COMMAND_LEVELS,
-  type CommandSettings,
   CONTENTS,
   contentsOf,
   type ListedTarget,
@@ -27,6 +25,13 @@ const { targets: limits } = LIMITS;
 const rate = () => v.pipe(v.number(), v.minValue(0));
 
 const errorShape = v.object({ message: v.string(), at: shape.instant() });
+
+const commandStatusShape = v.object({
+  connected: v.boolean(),
+  executed: shape.count(),
+  refused: shape.count(),
+  last_error: v.optional(errorShape),
+});
 
 const statusShape = v.object({
   state: v.picklist(TARGET_STATES),
@@ -49,12 +54,7 @@ const statusShape = v.object({
   last_error: v.optional(errorShape),
   commands: v.optional(
     v.pipe(
-      v.object({
-        connected: v.boolean(),
-        executed: shape.count(),
-        refused: shape.count(),
-        last_error: v.optional(errorShape),
-      }),
+      commandStatusShape,
       v.description('Where commands may come from the target; counted since the gateway started.'),
     ),
   ),
@@ -89,6 +89,13 @@ const influxdbShape = v.object({
   compressed: v.boolean(),
 });
 
+const commandsShape = v.object({
+  devices: v.array(v.string()),
+  level: v.picklist(COMMAND_LEVELS),
+  topic: v.string(),
+  per_minute: v.number(),
+});
+
 const mqttShape = v.object({
   url: v.string(),
   client_id: v.string(),
@@ -104,14 +111,7 @@ const mqttShape = v.object({
   retain: v.boolean(),
   discovery_prefix: v.string(),
   host_id: v.nullable(v.string()),
-  commands: v.nullable(
-    v.object({
-      devices: v.array(v.string()),
-      level: v.picklist(COMMAND_LEVELS),
-      topic: v.string(),
-      per_minute: v.number(),
-    }),
-  ),
+  commands: v.nullable(commandsShape),
 });
 
 const folderShape = v.object({
@@ -119,6 +119,17 @@ const folderShape = v.object({
   is_mount: v.pipe(v.boolean(), v.description('Nothing is written while nothing is mounted there.')),
   piece_minutes: v.number(),
   compressed: v.boolean(),
+});
+
+const selectionShape = v.object({
+  contents: v.array(v.picklist(CONTENTS)),
+  devices: nullableNames(),
+  attributes: nullableNames(),
+  interval_s: v.number(),
+  on_change: v.boolean(),
+  bytes_per_second_max: v.number(),
+  processor_percent_max: v.number(),
+  backlog_order: v.picklist(BACKLOG_ORDERS),
 });
 
 const targetShape = shape.named(
@@ -131,16 +142,7 @@ const targetShape = shape.named(
     influxdb: v.optional(influxdbShape),
     mqtt: v.optional(mqttShape),
     folder: v.optional(folderShape),
-    selection: v.object({
-      contents: v.array(v.picklist(CONTENTS)),
-      devices: nullableNames(),
-      attributes: nullableNames(),
-      interval_s: v.number(),
-      on_change: v.boolean(),
-      bytes_per_second_max: v.number(),
-      processor_percent_max: v.number(),
-      backlog_order: v.picklist(BACKLOG_ORDERS),
-    }),
+    selection: selectionShape,
     created_at: shape.instant(),
     updated_at: shape.instant(),
     status: statusShape,
@@ -191,104 +193,45 @@ export const targetShapes = {
 function settingsToWire(settings: TargetSettings, secrets: TargetSecrets) {
   const hasSecret = secrets.secret !== undefined;
   if (settings.kind === 'INFLUXDB')
-    return {
-      influxdb: {
-        url: settings.url,
-        measurement: settings.measurement,
-        username: settings.username,
-        has_secret: hasSecret,
-        token_scheme: settings.tokenScheme,
-        ca_pem: settings.caPem,
-        compressed: settings.isCompressed,
-      },
-    };
-  if (settings.kind === 'FOLDER')
-    return {
-      folder: {
-        path: settings.path,
-        is_mount: settings.isMount,
-        piece_minutes: settings.pieceMinutes,
-        compressed: settings.isCompressed,
-      },
-    };
+    return { influxdb: shape.filled(influxdbShape, { ...settings, hasSecret }) };
+  if (settings.kind === 'FOLDER') return { folder: shape.filled(folderShape, settings) };
+  const { commands, isRetained, recordsTopic = RECORDS_TOPIC } = settings;
+  const hasPrivateKey = secrets.privateKeyPem !== undefined;
   return {
     mqtt: {
-      url: settings.url,
-      client_id: settings.clientId,
-      username: settings.username,
-      has_secret: hasSecret,
-      ca_pem: settings.caPem,
-      certificate_pem: settings.certificatePem,
-      has_private_key: secrets.privateKeyPem !== undefined,
-      form: settings.form,
-      topic: settings.topic,
-      records_topic: settings.recordsTopic ?? RECORDS_TOPIC,
-      payload: settings.payload,
-      retain: settings.isRetained,
-      discovery_prefix: settings.discoveryPrefix,
-      host_id: settings.hostId ?? null,
-      commands: commandsToWire(settings.commands),
+      ...shape.filled(mqttShape, { ...settings, recordsTopic, hasSecret, hasPrivateKey }),
+      retain: isRetained,
+      commands: commands ? shape.filled(commandsShape, commands) : null,
     },
   };
 }
 
-const commandsToWire = (commands: CommandSettings | null | undefined) =>
-  commands
-    ? {
-        devices: commands.devices,
-        level: commands.level,
-        topic: commands.topic,
-        per_minute: commands.perMinute,
-      }
-    : null;
+function withErrorOnWire<Status extends Pick<TargetStatus, 'lastError'>>(status: Status) {
+  return { ...status, lastError: status.lastError && shape.filled(errorShape, status.lastError) };
+}
 
-const errorToWire = (error: TargetStatus['lastError']) =>
-  error && { last_error: { message: error.message, at: formatTimestamp(error.atMs) } };
+function statusToWire({ commands, ...status }: TargetStatus) {
+  return {
+    ...shape.filled(statusShape, withErrorOnWire(status)),
+    samples_per_second: status.samplesPerS,
+    bytes_per_second: status.bytesPerS,
+    sent_samples: status.samples,
+    sent_bytes: status.bytes,
+    sent_records: status.records,
+    ...(commands && { commands: shape.filled(commandStatusShape, withErrorOnWire(commands)) }),
+  };
+}
 
 export function targetToWire({ record, status }: ListedTarget): TargetOnWire {
   const { settings, secrets, selection } = record;
   return {
-    id: record.id,
-    name: record.name,
-    kind: record.kind,
-    enabled: record.isEnabled,
+    ...shape.filled(targetShape, record),
     ...settingsToWire(settings, secrets),
     selection: {
+      ...shape.filled(selectionShape, selection),
       contents: [...contentsOf(record)],
-      devices: selection.devices,
-      attributes: selection.attributes,
-      interval_s: selection.intervalS,
-      on_change: selection.isOnChange,
-      bytes_per_second_max: selection.bytesPerSecondMax,
-      processor_percent_max: selection.processorPercentMax,
       backlog_order: backlogOrderOf(record),
     },
-    created_at: formatTimestamp(record.createdAtMs),
-    updated_at: formatTimestamp(record.updatedAtMs),
-    status: {
-      state: status.state,
-      lag_s: status.lagS,
-      lag_samples: status.lagSamples,
-      lag_records: status.lagRecords,
-      lag_bytes: status.lagBytes,
-      samples_per_second: status.samplesPerS,
-      bytes_per_second: status.bytesPerS,
-      sent_samples: status.samples,
-      sent_bytes: status.bytes,
-      lost_samples: status.lostSamples,
-      refused_samples: status.refusedSamples,
-      sent_records: status.records,
-      lost_records: status.lostRecords,
-      ...(status.lastSentAtMs !== undefined && { last_sent_at: formatTimestamp(status.lastSentAtMs) }),
-      ...errorToWire(status.lastError),
-      ...(status.commands && {
-        commands: {
-          connected: status.commands.isConnected,
-          executed: status.commands.executed,
-          refused: status.commands.refused,
-          ...errorToWire(status.commands.lastError),
-        },
-      }),
-    },
+    status: statusToWire(status),
   };
 }

@@ -5,8 +5,10 @@
  */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
+import { type Camel, camel } from '../../lib/members.ts';
 import { nameProblem, normalizedName } from '../../lib/text.ts';
 import { ROLES } from '../../lib/role.ts';
+import { formatTimestamp } from '../../lib/timestamp.ts';
 
 /** JSON Schema, draft 2020-12. */
 export type WireSchema = Readonly<Record<string, unknown>>;
@@ -140,3 +142,42 @@ export const WHOLE_DOCUMENT = v.pipe(anyObject(), v.description('The document.')
 
 /** `{}`: an operation without a result. */
 export const nothing = () => v.object({});
+
+/** The member of a record that says a member of a shape: of the same name, `is…` for a statement, `…Ms` for a moment. */
+type SaidBy<Name extends string, Value> = Extract<
+  Camel<Name> | `is${Capitalize<Camel<Name>>}` | `${Camel<Name>}Ms`,
+  keyof Value
+>;
+
+type Said<Name extends string, Member, Value, OnWire> =
+  | (Member extends `${Camel<Name>}Ms` ? string : NonNullable<Value>)
+  | (Extract<Value, null | undefined> extends never ? never : undefined extends OnWire ? undefined : null);
+
+/**
+ * The members of a shape that a record has under their names: the one place where records get the names and forms of the
+ * wire. A moment becomes a timestamp; what is not there is null where the shape has null, and else absent.
+ */
+export function filled<Entries extends v.ObjectEntries, Value extends object>(
+  { entries }: { readonly entries: Entries },
+  record: Value,
+): {
+  [Name in keyof Entries & string as SaidBy<Name, Value> extends never ? never : Name]: Said<
+    Name,
+    SaidBy<Name, Value>,
+    Value[SaidBy<Name, Value>],
+    v.InferOutput<Entries[Name]>
+  >;
+} {
+  const given = record as Readonly<Record<string, unknown>>;
+  const members = Object.entries(entries).flatMap(([name, { type }]) => {
+    const inside = camel(name);
+    const atMs = given[`${inside}Ms`] as number | null | undefined;
+    const value =
+      given[inside] ??
+      given[`is${inside.charAt(0).toUpperCase()}${inside.slice(1)}`] ??
+      (atMs === undefined || atMs === null ? undefined : formatTimestamp(atMs));
+    if (value !== undefined) return [[name, value]];
+    return type === 'nullable' ? [[name, null]] : [];
+  });
+  return Object.fromEntries(members) as never;
+}
