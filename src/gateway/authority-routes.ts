@@ -1,6 +1,6 @@
 /** The certificate of the gateway's own authority, for browsers and devices that shall trust it. It holds no secret. */
 import { LIMITS } from '../lib/limits.ts';
-import { gatewayError } from '../lib/errors.ts';
+import { unprocessable } from '../lib/errors.ts';
 import { route, type Route } from '../platform/http/index.ts';
 
 const HEADERS = { 'Cache-Control': 'no-cache' };
@@ -25,8 +25,7 @@ export function authorityRoutes(caPem: string | undefined): Route[] {
       errors: ['422 not_available_on_gateway'],
       handle: () => {
         if (caPem === undefined)
-          throw gatewayError(
-            'unprocessable',
+          throw unprocessable(
             'not_available_on_gateway',
             'TLS is off on this gateway, so that it has no certificate authority.',
           );

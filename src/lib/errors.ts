@@ -96,6 +96,21 @@ export function notFound(code: string, message: string): GatewayError {
   return gatewayError('not_found', code, message);
 }
 
+/** What is well formed and cannot be done here. */
+export function unprocessable(
+  code: string,
+  message: string,
+  details?: Record<string, unknown>,
+  cause?: unknown,
+): GatewayError {
+  return gatewayError('unprocessable', code, message, details, cause);
+}
+
+/** What another one has, or is at. */
+export function conflict(code: string, message: string): GatewayError {
+  return gatewayError('conflict', code, message);
+}
+
 /** What passes by itself, after a while that may be known. */
 export function unavailable(
   message: string,
@@ -116,7 +131,7 @@ export function alreadyExists(message: string, field: string, value: string): Ga
 
 /** There are as many as there may be. */
 export function limitReached(code: string, message: string, limit: number): GatewayError {
-  return gatewayError('unprocessable', code, message, { limit });
+  return unprocessable(code, message, { limit });
 }
 
 /** The text of anything that was thrown, for a log field; never for a decision. */

@@ -16,9 +16,14 @@ export interface ListedCode {
 }
 
 const TEXT = `'([\\w/]+)'`;
-const CALLS = /(?<![.\w])(?<!function )(gatewayError|notFound|limitReached)\(\s*/g;
+const CALLS = /(?<![.\w])(?<!function )(gatewayError|notFound|unprocessable|conflict|limitReached)\(\s*/g;
 /** Of those that are given a code alone. */
-const KINDS: Readonly<Record<string, string>> = { notFound: 'not_found', limitReached: 'unprocessable' };
+const KINDS: Readonly<Record<string, string>> = {
+  notFound: 'not_found',
+  unprocessable: 'unprocessable',
+  conflict: 'conflict',
+  limitReached: 'unprocessable',
+};
 const KIND_AND_CODE = new RegExp(`^${TEXT},\\s*(?:${TEXT})?`);
 const CODE = new RegExp(`^${TEXT}`);
 const PROBLEM = new RegExp(`(?<!\\w)code:\\s*${TEXT}`, 'g');
@@ -33,7 +38,7 @@ export function usedCodes(sources: readonly SourceFile[]): UsedCode[] {
       const kind = KINDS[by];
       const match = kind === undefined ? KIND_AND_CODE.exec(rest) : CODE.exec(rest);
       // `lib/errors.ts` hands codes through from its callers.
-      if (file.path === 'src/lib/errors.ts' && match?.[2] === undefined) continue;
+      if (file.path === 'src/lib/errors.ts' && match?.[kind === undefined ? 2 : 1] === undefined) continue;
       if (kind !== undefined) used.push({ code: match?.[1], kind, by, where });
       else used.push({ code: match?.[2], kind: match?.[1], by, where });
     }

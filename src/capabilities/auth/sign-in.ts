@@ -1,5 +1,5 @@
 /** How a person gets a session: claim of the box, login; and how it ends. */
-import { gatewayError, type GatewayError } from '../../lib/errors.ts';
+import { conflict, gatewayError, type GatewayError } from '../../lib/errors.ts';
 import { foldedName, normalizedName } from '../../lib/text.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
@@ -51,7 +51,7 @@ export class SignIn {
     const { attempts, claim, log } = this.#options;
     const session = await attempts.run({ ...caller, account: CLAIM_ACCOUNT }, async () => {
       if (claim.isClaimed())
-        throw gatewayError('conflict', 'already_claimed', 'The gateway is claimed already; log in instead.');
+        throw conflict('already_claimed', 'The gateway is claimed already; log in instead.');
       if (!claim.fits(code)) return undefined;
       return this.#own(code, name, await this.#options.passwords.hash(password));
     });

@@ -1,5 +1,5 @@
 /** People with a password. An installer manages them; the last installer stays. */
-import { alreadyExists, gatewayError, limitReached, notFound } from '../../lib/errors.ts';
+import { alreadyExists, limitReached, notFound, unprocessable } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { foldedName } from '../../lib/text.ts';
 import type { Clock } from '../../platform/clock/index.ts';
@@ -122,10 +122,6 @@ export class Users {
   #requireAnotherInstaller({ role, hasPassword }: User): void {
     if (role !== 'INSTALLER' || !hasPassword) return;
     if (this.#options.store.users.countUsable('INSTALLER') > 1) return;
-    throw gatewayError(
-      'unprocessable',
-      'last_installer',
-      'This is the last installer; the gateway would belong to nobody.',
-    );
+    throw unprocessable('last_installer', 'This is the last installer; the gateway would belong to nobody.');
   }
 }

@@ -1,5 +1,5 @@
 /** Backups: on demand, by plan, and back. One at a time, because each needs the size of state.db once more. */
-import { gatewayError, invalidBody, messageOf } from '../../lib/errors.ts';
+import { conflict, invalidBody, messageOf, unprocessable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { slugFromName } from '../../lib/slug.ts';
 import { canonicalTimeZone } from '../../lib/time-zone.ts';
@@ -177,7 +177,7 @@ export class Backups {
   run(): void {
     const plan = this.#plan();
     const missing = missingOf(plan);
-    if (missing !== undefined) throw gatewayError('conflict', 'backup_plan_incomplete', needs(missing));
+    if (missing !== undefined) throw conflict('backup_plan_incomplete', needs(missing));
     this.#begin();
     this.#isRunning = true;
     this.#running = this.#deliver(plan).finally(() => {
@@ -206,7 +206,7 @@ export class Backups {
       return info;
     } catch (error) {
       if (!(error instanceof BackupError)) throw error;
-      throw gatewayError('unprocessable', 'backup_refused', error.message, undefined, error);
+      throw unprocessable('backup_refused', error.message, undefined, error);
     }
   }
 
@@ -323,7 +323,7 @@ export class Backups {
   }
 
   #begin(): void {
-    if (this.#isBusy) throw gatewayError('conflict', 'backup_in_progress', 'Another backup is being made.');
+    if (this.#isBusy) throw conflict('backup_in_progress', 'Another backup is being made.');
     this.#isBusy = true;
   }
 
@@ -334,8 +334,7 @@ export class Backups {
     if (!includeHistory) return options;
     const neededBytes = history.usedBytes() * 2;
     if (neededBytes > freeBytes())
-      throw gatewayError(
-        'unprocessable',
+      throw unprocessable(
         'no_room',
         `A backup with history needs ${neededBytes} bytes of free room meanwhile; there are ${freeBytes()}. Without history it needs little.`,
         { needed_bytes: neededBytes, free_bytes: freeBytes() },

@@ -6,7 +6,13 @@
  * was lost ends as TIMEOUT, because sending it again could do harm.
  */
 import { randomUUID } from 'node:crypto';
-import { errorOfProblems, gatewayError, insufficientRole, unavailable } from '../../lib/errors.ts';
+import {
+  errorOfProblems,
+  gatewayError,
+  insufficientRole,
+  unavailable,
+  unprocessable,
+} from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { type Role, roleIncludes, roleNeededFor, ROLES } from '../../lib/role.ts';
 import type { DurationMs } from '../../lib/time.ts';
@@ -321,7 +327,7 @@ function requireAccess(accessLevel: string, role: Role): void {
 
 function commandNotFound(name: string): Error {
   const message = `The device's blueprint has no command "${name}".`;
-  return gatewayError('unprocessable', 'command_not_found', message, { name });
+  return unprocessable('command_not_found', message, { name });
 }
 
 function storedTooLate(): Error {
@@ -337,7 +343,7 @@ function deviceOffline(devices: Devices, device: Device): Error {
     : lua
       ? 'is offline: its script is not running'
       : 'is offline';
-  return gatewayError('unprocessable', 'device_offline', `The device "${device.name}" ${reason}.`);
+  return unprocessable('device_offline', `The device "${device.name}" ${reason}.`);
 }
 
 function getVisible({ store, options }: Parts, device: Device, executionId: string, role: Role): Execution {

@@ -3,7 +3,7 @@
  * stored (docs/interface/lua-devices.md#configuration), and some read them from their hardware. One that does not run
  * has no say.
  */
-import { gatewayError } from '../../lib/errors.ts';
+import { unprocessable } from '../../lib/errors.ts';
 import type { Role } from '../../lib/role.ts';
 import type { Device } from '../devices/index.ts';
 import type { ConfigurationChange, DeviceConfiguration } from './service.ts';
@@ -34,7 +34,7 @@ export function createDeviceSideConfiguration(service: DeviceConfiguration) {
     const refusal = values && (await service.side?.judge(device, group, values));
     if (refusal === undefined) return;
     const message = refusal === '' ? 'The device refuses these values.' : refusal;
-    throw gatewayError('unprocessable', 'configuration_refused', message);
+    throw unprocessable('configuration_refused', message);
   }
 
   return {

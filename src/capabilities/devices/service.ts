@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { Emitter } from '../../lib/emitter.ts';
-import { alreadyExists, gatewayError, limitReached, notFound } from '../../lib/errors.ts';
+import { alreadyExists, limitReached, notFound, unprocessable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { slugFromName } from '../../lib/slug.ts';
 import { nameContains } from '../../lib/text.ts';
@@ -315,15 +315,13 @@ export class DeviceService {
   #requireDeletable(device: Device): void {
     // The gateway's own device and the module that is built in.
     if (device.communication.type === 'MQTT_V1_LOCALHOST')
-      throw gatewayError(
-        'unprocessable',
+      throw unprocessable(
         'device_not_deletable',
         `"${device.name}" is part of the gateway and cannot be deleted.`,
       );
     const dependents = this.#dependentsOf(device);
     if (dependents.length === 0) return;
-    throw gatewayError(
-      'unprocessable',
+    throw unprocessable(
       'device_has_dependents',
       `${dependents.length} devices run on "${device.name}"; delete them first.`,
       { device_ids: dependents.map(({ id }) => id) },
@@ -388,5 +386,5 @@ function alreadyTaken(field: string, value: string): Error {
 }
 
 function invalidBlueprint(message: string): Error {
-  return gatewayError('unprocessable', 'invalid_blueprint', message);
+  return unprocessable('invalid_blueprint', message);
 }

@@ -1,5 +1,5 @@
 /** The energy of the site: what flows now, and the books of hours, days and months. */
-import { gatewayError, invalidQuery, unavailable } from '../../lib/errors.ts';
+import { invalidQuery, unavailable, unprocessable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { DurationS, EpochS, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
@@ -111,8 +111,7 @@ export class Energy {
   #checkCost(fromS: EpochS, toS: EpochS, granularity: Granularity): void {
     const daysMax = granularity === 'hour' ? this.#limits.hourDaysMax : this.#limits.daysMax;
     if (toS - fromS <= daysMax * DAY_S) return;
-    throw gatewayError(
-      'unprocessable',
+    throw unprocessable(
       'query_too_large',
       `By ${granularity}, at most ${daysMax} days are answered at once; ask for a shorter time.`,
     );

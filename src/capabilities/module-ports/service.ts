@@ -1,7 +1,7 @@
 /** Ports of the built-in module: serial lines of the option, and all those that people add while it runs. */
 import { eq } from 'drizzle-orm';
 import { Emitter } from '../../lib/emitter.ts';
-import { alreadyExists, gatewayError, limitReached, notFound } from '../../lib/errors.ts';
+import { alreadyExists, limitReached, notFound, unprocessable } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
@@ -82,8 +82,7 @@ export class ModulePorts {
   /** @throws GatewayError serial_port_not_found (404), serial_port_of_option (422) */
   removeSerial(name: string): void {
     if (this.#requireSerial(name).source === 'OPTION')
-      throw gatewayError(
-        'unprocessable',
+      throw unprocessable(
         'serial_port_of_option',
         `The serial port "${name}" comes from the option serial_ports: take it out there.`,
       );

@@ -2,7 +2,7 @@
  * Scans for units that modules make on somebody's behalf: one per address, and until he goes away. The built-in module
  * is woken for them.
  */
-import { gatewayError } from '../../lib/errors.ts';
+import { conflict, unprocessable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import { type Clock, type Timer, within } from '../../platform/clock/index.ts';
@@ -185,16 +185,14 @@ export class Scan {
 }
 
 function offline(module: Device) {
-  return gatewayError(
-    'unprocessable',
+  return unprocessable(
     'device_offline',
     `The module "${module.name}" is offline: it can look for nothing now.`,
   );
 }
 
 function scanActive() {
-  return gatewayError(
-    'conflict',
+  return conflict(
     'scan_active',
     'Another scan of this line goes on, or as many scans as may go on at once; try again when it is over.',
   );

@@ -1,5 +1,5 @@
 /** Which devices are modules. */
-import { gatewayError } from '../../lib/errors.ts';
+import { unprocessable } from '../../lib/errors.ts';
 import type { Device, Devices } from '../devices/index.ts';
 
 export function isModule({ type }: Device): boolean {
@@ -18,8 +18,7 @@ export function requireModule(devices: Pick<Devices, 'all' | 'require'>, runtime
   const asked = devices.require(runtime);
   const module = asked.type === 'GATEWAY' ? devices.all().find(isBuiltIn) : asked;
   if (module && isModule(module)) return module;
-  throw gatewayError(
-    'unprocessable',
+  throw unprocessable(
     'invalid_runtime',
     `"${asked.name}" talks to no field devices: a communication module does, or the gateway.`,
   );

@@ -4,7 +4,7 @@
  */
 import { randomBytes as systemRandomBytes, randomUUID } from 'node:crypto';
 import { Emitter } from '../../lib/emitter.ts';
-import { alreadyExists, gatewayError, notFound } from '../../lib/errors.ts';
+import { alreadyExists, notFound, unprocessable } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Role } from '../../lib/role.ts';
@@ -135,8 +135,7 @@ export class Provisioning {
     const { devices, newId = randomUUID } = this.#options;
     const asked = devices.require(runtimeId);
     if (!RUNTIME_TYPES.has(asked.type))
-      throw gatewayError(
-        'unprocessable',
+      throw unprocessable(
         'invalid_runtime',
         `"${asked.name}" runs no scripts: a runtime is a communication module or the gateway.`,
       );
@@ -147,8 +146,7 @@ export class Provisioning {
       .all()
       .filter(({ communication }) => communication.upstreamId === runtime.id).length;
     if (carried >= LIMITS.module.scripts)
-      throw gatewayError(
-        'unprocessable',
+      throw unprocessable(
         'runtime_full',
         `"${runtime.name}" runs ${carried} devices already and takes no more.`,
         { limit: LIMITS.module.scripts },
@@ -174,8 +172,7 @@ export class Provisioning {
     const { type, hardwareId } = device.communication;
     // What is built in has its configuration from the gateway itself: another one would cut off the module that runs.
     if (type === 'MQTT_V1_LOCALHOST' || !type.startsWith('MQTT_') || hardwareId === undefined)
-      throw gatewayError(
-        'unprocessable',
+      throw unprocessable(
         'config_generation_not_supported',
         'This device has no connection of its own to configure.',
         { communication_type: type },
@@ -254,7 +251,7 @@ export class Provisioning {
     const port = protocol === 'MQTT' ? addresses.mqttPort() : certificates && addresses.mqttsPort();
     if (port !== undefined) return port;
     const message = `This gateway does not listen for ${protocol} now.`;
-    throw gatewayError('unprocessable', 'not_available_on_gateway', message, { protocol });
+    throw unprocessable('not_available_on_gateway', message, { protocol });
   }
 
   #create(

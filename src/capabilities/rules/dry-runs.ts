@@ -1,5 +1,5 @@
 /** Dry runs of scripts, which the sandbox does: one at a time, ended with its caller. */
-import { gatewayError, unavailable } from '../../lib/errors.ts';
+import { conflict, unavailable } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
@@ -55,11 +55,7 @@ export class DryRuns {
   async run(rule: RunnableRule, period: DryRunPeriod, signal: AbortSignal): Promise<DryRunResult> {
     signal.throwIfAborted();
     if (this.#present)
-      throw gatewayError(
-        'conflict',
-        'dry_run_active',
-        'Another dry run is going on; there is one at a time.',
-      );
+      throw conflict('dry_run_active', 'Another dry run is going on; there is one at a time.');
     const { clock, onDemand, send, startMs } = this.#options;
     const dryRun = ++this.#lastDryRun;
     const over = Promise.withResolvers<DryRunResult>();

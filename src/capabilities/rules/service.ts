@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { formatDurationMs } from '../../lib/duration.ts';
 import { Emitter } from '../../lib/emitter.ts';
-import { alreadyExists, gatewayError, invalidBody, limitReached, notFound } from '../../lib/errors.ts';
+import { alreadyExists, invalidBody, limitReached, notFound, unprocessable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { within } from '../../platform/clock/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
@@ -63,11 +63,7 @@ const NO_RUNNER: RuleRunner = {
   restartsAtMs: () => undefined,
   carriedOut: async () => undefined,
   dryRun: async () => {
-    throw gatewayError(
-      'unprocessable',
-      'rule_sandbox_off',
-      'No rules run on this gateway: its rule sandbox is off.',
-    );
+    throw unprocessable('rule_sandbox_off', 'No rules run on this gateway: its rule sandbox is off.');
   },
 };
 

@@ -2,7 +2,7 @@
  * Operations that exist in the cloud deployment of the interface only. They are refused with a code of their
  * own, so that a client can tell them from a wrong path (docs/interface/http.md#cloud-operations).
  */
-import { gatewayError, type GatewayError } from '../../lib/errors.ts';
+import { type GatewayError, unprocessable } from '../../lib/errors.ts';
 import { type Method, route, type Route } from '../../platform/http/index.ts';
 import { sitePaths } from './paths.ts';
 
@@ -46,5 +46,5 @@ function cloudRoute(operation: string, method: Method, paths: Route['paths']): R
 }
 
 export function notAvailable(message: string): GatewayError {
-  return gatewayError('unprocessable', 'not_available_on_gateway', message);
+  return unprocessable('not_available_on_gateway', message);
 }

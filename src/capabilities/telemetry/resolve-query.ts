@@ -2,7 +2,7 @@
  * From a query as asked to a plan and its header: names, matchers, roles, costs (docs/interface/http.md#time-series).
  */
 import { formatDurationMs } from '../../lib/duration.ts';
-import { errorOfProblems, gatewayError, invalidBody, type Problem } from '../../lib/errors.ts';
+import { errorOfProblems, gatewayError, invalidBody, type Problem, unprocessable } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Role } from '../../lib/role.ts';
 import type { DurationMs, DurationS, EpochS } from '../../lib/time.ts';
@@ -182,8 +182,7 @@ export class QueryResolver {
 }
 
 function tooLarge(size: string): Error {
-  return gatewayError(
-    'unprocessable',
+  return unprocessable(
     'query_too_large',
     `The answer would have ${size}; ask for a coarser granularity, a shorter time or less attributes.`,
   );
@@ -194,8 +193,7 @@ function boundedBy(most: number): () => void {
   let left = most;
   return () => {
     if (left-- > 0) return;
-    throw gatewayError(
-      'unprocessable',
+    throw unprocessable(
       'query_too_large',
       'Too many devices and attributes would have to be compared with those that are asked for; name fewer.',
     );

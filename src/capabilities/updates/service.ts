@@ -1,5 +1,5 @@
 /** Newer versions that come over the network: taken, judged, shown, and handed to whoever may install them. */
-import { gatewayError } from '../../lib/errors.ts';
+import { conflict, unprocessable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
@@ -146,10 +146,10 @@ export class Updates {
         'This gateway was not installed by its package, or keeps its data elsewhere, so nobody would install an upload. Update it as it was installed.',
       );
     if (this.#isReceiving || this.#isInstalling())
-      throw gatewayError('conflict', 'update_in_progress', 'A package is being uploaded or installed.');
+      throw conflict('update_in_progress', 'A package is being uploaded or installed.');
   }
 }
 
 function refused(problem: UpdateProblem, message: string, cause?: unknown) {
-  return gatewayError('unprocessable', 'update_refused', message, { problem }, cause);
+  return unprocessable('update_refused', message, { problem }, cause);
 }

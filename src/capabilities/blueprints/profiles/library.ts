@@ -1,5 +1,5 @@
 /** The device profiles of this gateway: those that come with it, and those that people uploaded. */
-import { errorOfProblems, gatewayError, invalidBody, notFound } from '../../../lib/errors.ts';
+import { conflict, errorOfProblems, invalidBody, notFound, unprocessable } from '../../../lib/errors.ts';
 import type { EpochMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { Log } from '../../../platform/log/index.ts';
@@ -126,15 +126,13 @@ export class ProfileLibrary {
     if (!this.#uploaded.has(id) && !loadBuiltInProfiles().profiles.has(id))
       throw notFound('profile_not_found', `There is no device profile "${id}".`);
     if (source === 'BUILT_IN')
-      throw gatewayError(
-        'unprocessable',
+      throw unprocessable(
         'profile_built_in',
         `The device profile "${id}" comes with the gateway and is not changed; there is nothing to remove.`,
       );
     const users = [...this.#uploaded.values()].filter((profile) => profile.implements.includes(id));
     if (source === 'UPLOADED' && users.length > 0)
-      throw gatewayError(
-        'conflict',
+      throw conflict(
         'profile_in_use',
         `The device profile "${id}" is implemented by ${users.map((user) => user.id).join(', ')}: remove that first.`,
       );

@@ -13,6 +13,7 @@ import {
   type Problem,
   tooManyRequests,
   unavailable,
+  unprocessable,
 } from '../../../lib/errors.ts';
 import type { Limits } from '../../../lib/limits.ts';
 import { formatTimestamp } from '../../../lib/timestamp.ts';
@@ -150,16 +151,14 @@ export class CommandRequests {
     const { clock, limits } = this.#options;
     const { deadlineMs } = limits.commands;
     if (isRetained)
-      throw gatewayError(
-        'unprocessable',
+      throw unprocessable(
         'request_retained',
         'The broker kept this request for later: requests must not be retained.',
       );
     if (!clock.isSet()) throw unavailable('The gateway does not know the time yet.');
     const nowMs = clock.wallMs();
     if (expiresAtMs <= nowMs)
-      throw gatewayError(
-        'unprocessable',
+      throw unprocessable(
         'request_expired',
         `The request came after its deadline: it was ${formatTimestamp(nowMs)} here.`,
         { expires_at: formatTimestamp(expiresAtMs) },
