@@ -13,14 +13,13 @@ export function authorityRoutes(caPem: string | undefined): Route[] {
     content: (pem: string) => string | Uint8Array<ArrayBuffer>,
   ) =>
     route({
-      method: 'GET',
       role: null,
       // Who claims the box over HTTPS can do so without a warning of the browser.
       beforeClaim: true,
       anonymousPerMinute: LIMITS.http.anonymousDescriptionPerMinute,
       operation: `get_authority_${extension}`,
       about: `The certificate of the gateway's own authority as a file, ${extension === 'pem' ? 'PEM' : 'DER'}: trust it in a browser or a device to reach this gateway over TLS.`,
-      paths: [`/ca.${extension}`],
+      GET: [`/ca.${extension}`],
       answer: { mediaType, about: 'The certificate, without a key.' },
       errors: ['422 not_available_on_gateway'],
       handle: () => {

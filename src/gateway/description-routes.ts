@@ -65,7 +65,6 @@ export function descriptionRoutes(groups: () => readonly RouteGroup[], version: 
     isOlder: (path) => OLDER.some((pattern) => pattern.test(path)),
   });
   const anyone = {
-    method: 'GET',
     role: null,
     anonymousPerMinute: LIMITS.http.anonymousDescriptionPerMinute,
   } as const;
@@ -74,7 +73,7 @@ export function descriptionRoutes(groups: () => readonly RouteGroup[], version: 
       ...anyone,
       operation: 'get_openapi',
       about: 'This description, OpenAPI 3.1.',
-      paths: ['/v3/openapi.json'],
+      GET: ['/v3/openapi.json'],
       answer: shape.WHOLE_DOCUMENT,
       handle: createDocument('application/json', () => JSON.stringify(describeApi(options()))),
     }),
@@ -82,7 +81,7 @@ export function descriptionRoutes(groups: () => readonly RouteGroup[], version: 
       ...anyone,
       operation: 'get_reference_page',
       about: 'This description as a page for people.',
-      paths: ['/docs'],
+      GET: ['/docs'],
       answer: { mediaType: 'text/html', about: 'The page; it loads nothing from elsewhere.' },
       handle: createDocument(
         'text/html; charset=utf-8',
@@ -94,7 +93,7 @@ export function descriptionRoutes(groups: () => readonly RouteGroup[], version: 
       ...anyone,
       operation: 'get_asyncapi',
       about: 'The side of the devices, MQTT, AsyncAPI 3.',
-      paths: ['/v3/asyncapi.json'],
+      GET: ['/v3/asyncapi.json'],
       answer: shape.WHOLE_DOCUMENT,
       handle: createDocument('application/json', () => JSON.stringify(describeDeviceInterface(version))),
     }),

@@ -47,8 +47,7 @@ const ANONYMOUS: Principal = {
 /** Stands for an operation of another capability that needs no token. */
 const anonymousRoute = route({
   operation: 'test_anonymous',
-  method: 'GET',
-  paths: ['/v3/test/anonymous'],
+  GET: ['/v3/test/anonymous'],
   role: null,
   handle: () => ({}),
 });

@@ -21,8 +21,7 @@ export function alertRoutes({ alerts, devices }: RouteOptions): Route[] {
       operation: 'list_alerts',
       about: 'Alerts of all devices, what is raised and what was, the one that was raised last first.',
       answer: alertShapes.list,
-      method: 'GET',
-      paths: [ALERTS],
+      GET: [ALERTS],
       role: 'READONLY',
       query: listQuery,
       errors: ['404 device_not_found'],
@@ -36,8 +35,7 @@ export function alertRoutes({ alerts, devices }: RouteOptions): Route[] {
       operation: 'acknowledge_alerts',
       about: 'Says of everything that is raised now that somebody has seen it; answers what nobody had seen.',
       answer: alertShapes.list,
-      method: 'POST',
-      paths: [`${ALERTS}/acknowledge`],
+      POST: [`${ALERTS}/acknowledge`],
       role: 'USER',
       handle: (call) => {
         const seen = alerts.acknowledgeRaised(call.principal.origin.name);
@@ -49,8 +47,7 @@ export function alertRoutes({ alerts, devices }: RouteOptions): Route[] {
       operation: 'acknowledge_alert',
       about: 'Says that somebody has seen it. Who was first stays.',
       answer: alertShapes.one,
-      method: 'POST',
-      paths: [`${ALERTS}/{alert_id}/acknowledge`],
+      POST: [`${ALERTS}/{alert_id}/acknowledge`],
       role: 'USER',
       errors: ['404 alert_not_found'],
       handle: (call) => {

@@ -45,8 +45,7 @@ export function applianceRoutes(options: {
       operation: 'get_health',
       about: 'Whether everything serves; for service managers and monitoring.',
       answer: healthShape,
-      method: 'GET',
-      paths: ['/healthz'],
+      GET: ['/healthz'],
       role: null,
       beforeClaim: true,
       handle: () => {
@@ -63,8 +62,7 @@ export function applianceRoutes(options: {
         'traffic is sent here. `errors` names each thing that does not.',
       answer: readyShape,
       errors: ['503 starting', '503 history_degraded', '503 disk_full', '503 program_not_running'],
-      method: 'GET',
-      paths: ['/readyz'],
+      GET: ['/readyz'],
       role: null,
       beforeClaim: true,
       handle: () => {
@@ -77,8 +75,7 @@ export function applianceRoutes(options: {
       operation: 'get_metrics',
       about: 'Counters and gauges of the gateway.',
       answer: METRICS,
-      method: 'GET',
-      paths: ['/metrics'],
+      GET: ['/metrics'],
       role: 'READONLY',
       handle: async () =>
         new Response(await options.metrics.text(), {
@@ -89,8 +86,7 @@ export function applianceRoutes(options: {
       operation: 'get_problem_report',
       about: 'What somebody far away needs to find a fault. What looks like a secret is removed.',
       answer: REPORT,
-      method: 'GET',
-      paths: ['/v3/problem_report'],
+      GET: ['/v3/problem_report'],
       role: 'OWNER',
       handle: async () => attachment(await options.report(), REPORT.mediaType, 'problem-report.json'),
     }),

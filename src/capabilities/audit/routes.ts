@@ -11,8 +11,7 @@ export function auditRoutes(audit: Audit): Route[] {
       operation: 'list_audit',
       about: 'What was changed or commanded and by whom, newest first; `origin` is an id or a name.',
       answer: auditShapes.list,
-      method: 'GET',
-      paths: ['/v3/audit'],
+      GET: ['/v3/audit'],
       role: 'OWNER',
       query: listQuery,
       handle: ({ query }) => {
@@ -24,8 +23,7 @@ export function auditRoutes(audit: Audit): Route[] {
       operation: 'export_audit',
       about: 'The same as CSV, all entries that match.',
       answer: { mediaType: 'text/csv', about: 'One line for each entry.', example: CSV_HEAD },
-      method: 'GET',
-      paths: ['/v3/audit/export'],
+      GET: ['/v3/audit/export'],
       role: 'OWNER',
       query: exportQuery,
       handle: ({ query }) =>

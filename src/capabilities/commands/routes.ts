@@ -52,8 +52,7 @@ function sendingRoutes(options: RouteOptions): Route[] {
         'Sends the command and waits for its end. While it waits, blanks are sent before the JSON. ' +
         'The access level of the command decides about the role.',
       answer: executionShapes.one,
-      method: 'POST',
-      paths: [...devicePaths('/commands/execute'), ...devicePaths('/execute_command')],
+      POST: [...devicePaths('/commands/execute'), ...devicePaths('/execute_command')],
       // The command's access level decides.
       role: 'READONLY',
       query: expandQuery,
@@ -74,8 +73,7 @@ function sendingRoutes(options: RouteOptions): Route[] {
       operation: 'create_command_execution',
       about: 'Sends the command and answers at once. The access level of the command decides about the role.',
       answer: executionShapes.id,
-      method: 'POST',
-      paths: [...devicePaths('/commands/executions'), ...devicePaths('/command_executions')],
+      POST: [...devicePaths('/commands/executions'), ...devicePaths('/command_executions')],
       role: 'READONLY',
       body: requestBody,
       readJson: parseWritableJson,
@@ -96,8 +94,7 @@ function readingRoutes({ commands, devices }: RouteOptions): Route[] {
       operation: 'get_command_execution',
       about: 'One execution of a device, ephemeral ones too.',
       answer: executionShapes.one,
-      method: 'GET',
-      paths: [
+      GET: [
         ...devicePaths('/commands/executions/{execution_id}'),
         ...devicePaths('/command_executions/{execution_id}'),
       ],
@@ -122,8 +119,7 @@ function readingRoutes({ commands, devices }: RouteOptions): Route[] {
       operation: 'list_command_executions',
       about: 'Executions of a device by time of creation.',
       answer: executionShapes.list,
-      method: 'GET',
-      paths: [...devicePaths('/commands/executions'), ...devicePaths('/command_executions')],
+      GET: [...devicePaths('/commands/executions'), ...devicePaths('/command_executions')],
       role: 'READONLY',
       query: listQuery,
       handle: (call) =>
@@ -138,8 +134,7 @@ function readingRoutes({ commands, devices }: RouteOptions): Route[] {
       operation: 'list_site_command_executions',
       about: 'Executions of all devices, or of those that pass the filters, by time of creation.',
       answer: executionShapes.list,
-      method: 'GET',
-      paths: [...sitePaths('/commands/executions'), ...sitePaths('/command_executions')],
+      GET: [...sitePaths('/commands/executions'), ...sitePaths('/command_executions')],
       role: 'READONLY',
       query: siteListQuery,
       handle: (call) =>

@@ -29,8 +29,7 @@ export function deviceLogRoutes({ deviceLogs, devices }: RouteOptions): Route[] 
       operation: 'get_device_logs',
       about: 'A window of entries counted from the newest one, shown in the asked order.',
       answer: logShapes.list,
-      method: 'GET',
-      paths: devicePaths('/logs'),
+      GET: devicePaths('/logs'),
       role: 'USER',
       query: listQuery,
       handle: (call) => {

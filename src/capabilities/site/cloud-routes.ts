@@ -3,7 +3,7 @@
  * own, so that a client can tell them from a wrong path (docs/interface/http.md#cloud-operations).
  */
 import { type GatewayError, unprocessable } from '../../lib/errors.ts';
-import { type Method, route, type Route } from '../../platform/http/index.ts';
+import type { Method, Route } from '../../platform/http/index.ts';
 import { sitePaths } from './paths.ts';
 
 const COLLECTIONS = ['connections', 'invitations', 'users', 'tokens', 'notifications'];
@@ -30,7 +30,7 @@ export function cloudRoutes(): Route[] {
 }
 
 function cloudRoute(operation: string, method: Method, paths: Route['paths']): Route {
-  return route({
+  return {
     operation,
     method,
     paths,
@@ -42,7 +42,7 @@ function cloudRoute(operation: string, method: Method, paths: Route['paths']): R
     handle: () => {
       throw notAvailable('This belongs to the cloud deployment; a gateway does not have it.');
     },
-  });
+  };
 }
 
 export function notAvailable(message: string): GatewayError {

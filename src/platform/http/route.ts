@@ -9,8 +9,17 @@ import type { Role } from '../../lib/role.ts';
 import type { StreamedAnswer } from './streamed-answer.ts';
 import type { WrittenJson } from './written-json.ts';
 
+const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
 /** Methods that operations have. */
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+export type Method = (typeof METHODS)[number];
+
+/** All paths of an operation, `{name}` for parameters; the first is the canonical one. */
+type Paths = readonly [string, ...string[]];
+
+/** `GET: ['/v3/site']`: the method of an operation with its paths. */
+type Address = {
+  [Name in Method]: Record<Name, Paths> & { [Other in Exclude<Method, Name>]?: undefined };
+}[Method];
 
 /** What a handler gets: everything is checked already. */
 export interface Call<Query = unknown, Body = unknown> {
@@ -75,9 +84,6 @@ interface RouteDefinition<
 > {
   /** Name of the operation in snake_case, unique: `get_site`. */
   operation: string;
-  method: Method;
-  /** All paths of the operation, `{name}` for parameters; the first is the canonical one. */
-  paths: readonly [string, ...string[]];
   /** Least role; `null`: needs no token. Finer checks (manifest access levels) belong to the service. */
   role: Role | null;
   /** Schema over the query parameters (name → list of values); see `queryOf` helpers in query.ts. */
@@ -113,6 +119,8 @@ interface RouteDefinition<
 
 /** A route whose schema types are erased, as the platform holds it. */
 export interface Route extends Omit<RouteDefinition<GenericSchema, GenericSchema>, 'handle'> {
+  method: Method;
+  paths: Paths;
   handle(call: Call): unknown;
 }
 
@@ -121,8 +129,9 @@ export function route<
   QuerySchema extends GenericSchema,
   BodySchema extends GenericSchema,
   Answer extends AnswerShape = undefined,
->(definition: RouteDefinition<QuerySchema, BodySchema, Answer>): Route {
-  return definition;
+>(definition: RouteDefinition<QuerySchema, BodySchema, Answer> & Address): Route {
+  const method = METHODS.find((name) => definition[name]) as Method;
+  return { ...definition, method, paths: definition[method] as Paths };
 }
 
 /** One side of a WebSocket as a capability sees it: outgoing only, bounded by the platform. */
@@ -147,7 +156,7 @@ export interface RouteGroup {
 
 interface StreamDefinition<QuerySchema extends GenericSchema, Message extends GenericSchema> {
   operation: string;
-  paths: readonly [string, ...string[]];
+  paths: Paths;
   role: Role;
   query?: QuerySchema;
   /** One sentence for the API description. */

@@ -14,8 +14,7 @@ function listRoute(changes: Partial<Route> = {}): Route {
   return {
     ...route({
       operation: 'list_things',
-      method: 'GET',
-      paths: ['/v3/things', '/v3/boxes/{box_id}/things'],
+      GET: ['/v3/things', '/v3/boxes/{box_id}/things'],
       role: 'OWNER',
       about: 'All things.',
       query: v.object({ limit: query.limit(5, 10), kind: query.choices(['A', 'B']) }),

@@ -19,8 +19,7 @@ function page(about: string, answer: v.GenericSchema): string {
           routes: [
             route({
               operation: 'get_thing',
-              method: 'GET',
-              paths: ['/v3/thing', '/v3/things/one'],
+              GET: ['/v3/thing', '/v3/things/one'],
               role: 'USER',
               about,
               body: v.object({ [HOSTILE]: v.optional(v.picklist(['<b>'])) }),

@@ -28,22 +28,19 @@ function watched(): Watched {
     routes: [
       route({
         operation: 'endless',
-        method: 'GET',
-        paths: ['/v3/endless'],
+        GET: ['/v3/endless'],
         role: 'READONLY',
         handle: () => new Response(endless(), { headers: JSON_HEADERS }),
       }),
       route({
         operation: 'endless_pieces',
-        method: 'GET',
-        paths: ['/v3/endless_pieces'],
+        GET: ['/v3/endless_pieces'],
         role: 'READONLY',
         handle: () => new StreamedAnswer(JSON_HEADERS, endlessPieces(seen)),
       }),
       route({
         operation: 'late_pieces',
-        method: 'GET',
-        paths: ['/v3/late_pieces'],
+        GET: ['/v3/late_pieces'],
         role: 'READONLY',
         handle: async ({ signal }) => {
           seen.push('waiting');
@@ -59,8 +56,7 @@ function watched(): Watched {
       }),
       route({
         operation: 'late',
-        method: 'GET',
-        paths: ['/v3/late'],
+        GET: ['/v3/late'],
         role: 'READONLY',
         handle: async ({ signal }) => {
           seen.push('waiting');
@@ -70,8 +66,7 @@ function watched(): Watched {
       }),
       route({
         operation: 'give_up',
-        method: 'POST',
-        paths: ['/v3/give_up'],
+        POST: ['/v3/give_up'],
         role: 'READONLY',
         body: v.object({}),
         handle: async ({ signal }) => {

@@ -47,8 +47,7 @@ describe('what the system refuses for now', () => {
     test(`is 503 with words to act on, and the log has the cause: ${code}`, async (t) => {
       const failing = route({
         operation: 'fail',
-        method: 'POST',
-        paths: ['/v3/fail'],
+        POST: ['/v3/fail'],
         role: 'OWNER',
         handle: () => {
           const cause = Object.assign(new Error(`${code}: 4711`), { code });

@@ -157,8 +157,7 @@ describe('headers', () => {
     const uploaded: number[] = [];
     const take = route({
       operation: 'take',
-      method: 'POST',
-      paths: ['/v3/take'],
+      POST: ['/v3/take'],
       role: 'OWNER',
       body: 'stream',
       bodyBytes: 64 * MIB,

@@ -21,8 +21,7 @@ test('memory of a piece is given back once it is written, unless others share it
     routes: [
       route({
         operation: 'pieces',
-        method: 'GET',
-        paths: ['/v3/pieces'],
+        GET: ['/v3/pieces'],
         role: 'READONLY',
         handle: () => new StreamedAnswer(JSON_HEADERS, pieces()),
       }),

@@ -134,8 +134,7 @@ describe('the cookie of a session', () => {
       routes: [
         route({
           operation: 'log_in',
-          method: 'POST',
-          paths: ['/v3/login'],
+          POST: ['/v3/login'],
           role: null,
           handle: () => {
             const headers = new Headers();

@@ -135,31 +135,27 @@ function routes(calls: Call[], waiting: Promise<void>): Route[] {
     ...readingRoutes(noted),
     route({
       operation: 'make_thing',
-      method: 'POST',
-      paths: ['/v3/things'],
+      POST: ['/v3/things'],
       role: 'OWNER',
       body: v.object({ name: v.string(), size: v.optional(v.number(), 1) }),
       handle: noted(({ body }) => ({ thing: body })),
     }),
     route({
       operation: 'touch_thing',
-      method: 'POST',
-      paths: ['/v3/things/{thing_id}/touch'],
+      POST: ['/v3/things/{thing_id}/touch'],
       role: 'USER',
       body: v.object({ note: v.optional(v.string()) }),
       handle: noted(() => ({})),
     }),
     route({
       operation: 'nudge_thing',
-      method: 'POST',
-      paths: ['/v3/things/{thing_id}/nudge'],
+      POST: ['/v3/things/{thing_id}/nudge'],
       role: 'USER',
       handle: noted(() => undefined),
     }),
     route({
       operation: 'upload_thing',
-      method: 'POST',
-      paths: ['/v3/upload'],
+      POST: ['/v3/upload'],
       role: null,
       body: 'stream',
       bodyBytes: 2_000,
@@ -168,8 +164,7 @@ function routes(calls: Call[], waiting: Promise<void>): Route[] {
     }),
     route({
       operation: 'wait',
-      method: 'POST',
-      paths: ['/v3/wait'],
+      POST: ['/v3/wait'],
       role: 'READONLY',
       handle: noted(async () => {
         await waiting;
@@ -183,22 +178,19 @@ function readingRoutes(noted: <Result>(result: (call: Call) => Result) => (call:
   return [
     route({
       operation: 'get_thing',
-      method: 'GET',
-      paths: ['/v3/things/{thing_id}'],
+      GET: ['/v3/things/{thing_id}'],
       role: 'READONLY',
       handle: noted(({ params }) => ({ thing: params['thing_id'] })),
     }),
     route({
       operation: 'get_special_thing',
-      method: 'GET',
-      paths: ['/v3/things/special'],
+      GET: ['/v3/things/special'],
       role: 'READONLY',
       handle: noted(() => ({ special: true })),
     }),
     route({
       operation: 'list_things',
-      method: 'GET',
-      paths: ['/v3/things'],
+      GET: ['/v3/things'],
       role: 'READONLY',
       query: v.object({
         limit: query.limit(5, 10),
@@ -210,8 +202,7 @@ function readingRoutes(noted: <Result>(result: (call: Call) => Result) => (call:
     }),
     route({
       operation: 'get_table',
-      method: 'GET',
-      paths: ['/v3/table'],
+      GET: ['/v3/table'],
       role: 'READONLY',
       handle: noted((call) => {
         call.repeatHeader('X-Types', ['integer', 'float']);
@@ -225,8 +216,7 @@ function readingRoutes(noted: <Result>(result: (call: Call) => Result) => (call:
     }),
     route({
       operation: 'break',
-      method: 'GET',
-      paths: ['/v3/break/{how}'],
+      GET: ['/v3/break/{how}'],
       role: 'READONLY',
       handle: noted(({ params }) => {
         if (params['how'] === 'now') throw new TypeError('the secret is 4711');
