@@ -1,45 +1,29 @@
 /** What is typed of a notification channel, and what of it is sent. Pure. */
 import type { Channel } from './shapes.ts';
 
-export interface Typed {
-  type: Channel['type'];
-  name: string;
-  severity: Channel['minimum_severity'];
-  notifiesCleared: boolean;
-  deviceIds: readonly string[];
-  /** Of mail. */
-  to: string;
-  from: string;
-  host: string;
-  port: string;
-  encryption: 'TLS' | 'STARTTLS' | 'NONE';
-  username: string;
-  /** Of ntfy. */
-  server: string;
-  topic: string;
-  /** Of a webhook. */
-  url: string;
-  /** Password, token or key; empty: as it is. */
-  secret: string;
-}
+export type Typed = Readonly<ReturnType<typeof typedOf>>;
 
-export function typedOf(channel: Channel | undefined): Typed {
+export function typedOf(channel: Channel | undefined) {
   const { email, ntfy } = channel ?? {};
   return {
     type: channel?.type ?? 'EMAIL',
     name: channel?.name ?? '',
     severity: channel?.minimum_severity ?? 'warning',
     notifiesCleared: channel?.notify_cleared ?? true,
-    deviceIds: channel?.device_ids ?? [],
+    deviceIds: (channel?.device_ids ?? []) as readonly string[],
+    /** Of mail. */
     to: email?.to.join(', ') ?? '',
     from: email?.from ?? '',
     host: email?.host ?? '',
     port: String(email?.port ?? 587),
     encryption: email?.encryption ?? 'STARTTLS',
     username: email?.username ?? '',
+    /** Of ntfy. */
     server: ntfy?.server ?? 'https://ntfy.sh',
     topic: ntfy?.topic ?? '',
+    /** Of a webhook. */
     url: '',
+    /** Password, token or key; empty: as it is. */
     secret: '',
   };
 }

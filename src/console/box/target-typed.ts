@@ -4,76 +4,48 @@ import { edgesOf } from '../period.ts';
 import { typedNumber } from '../typed-number.ts';
 import { zone } from '../zone.ts';
 
-export interface Typed {
-  kind: Target['kind'];
-  name: string;
-  /** Address, or path of a folder. */
-  url: string;
-  username: string;
-  /** Token or password; empty: as it is. */
-  secret: string;
-  caPem: string;
-  /** Of line protocol. */
-  measurement: string;
-  tokenScheme: 'Token' | 'Bearer';
-  /** Of a folder. */
-  pieceMinutes: string;
-  /** Of MQTT. */
-  form: 'PLAIN' | 'HOME_ASSISTANT' | 'SPARKPLUG_B';
-  topic: string;
-  payload: string;
-  isRetained: boolean;
-  /** Of Sparkplug. */
-  hostId: string;
-  certificatePem: string;
-  privateKeyPem: string;
-  takesCommands: boolean;
-  commandDeviceIds: readonly string[];
-  commandLevel: 'READONLY' | 'USER' | 'OWNER';
-  commandTopic: string;
-  /** What is carried. */
-  deviceIds: readonly string[];
-  attributes: string;
-  intervalS: string;
-  isOnChange: boolean;
-  kilobytesPerSecond: string;
-  /** In which order what was missed is sent. */
-  backlogOrder: 'OLDEST_FIRST' | 'NEWEST_FIRST';
-  /** What is stored since this day goes too; empty: what comes from now on. */
-  historyFrom: string;
-}
+export type Typed = Readonly<ReturnType<typeof typedOf>>;
 
 /** @param idOf of a device that is named by its slug */
-export function typedOf(target: Target | undefined, idOf: (name: string) => string): Typed {
+export function typedOf(target: Target | undefined, idOf: (name: string) => string) {
   const { influxdb, mqtt, folder, selection } = target ?? {};
   const some = influxdb ?? mqtt;
   return {
     kind: target?.kind ?? 'INFLUXDB',
     name: target?.name ?? '',
+    /** Address, or path of a folder. */
     url: some?.url ?? folder?.path ?? '',
     username: some?.username ?? '',
+    /** Token or password; empty: as it is. */
     secret: '',
     caPem: some?.ca_pem ?? '',
+    /** Of line protocol. */
     measurement: influxdb?.measurement ?? 'telemetry',
     tokenScheme: influxdb?.token_scheme ?? 'Token',
+    /** Of a folder. */
     pieceMinutes: folder ? String(folder.piece_minutes) : '',
+    /** Of MQTT. */
     form: mqtt?.form ?? 'PLAIN',
     topic: mqtt?.topic ?? '',
     payload: mqtt?.payload ?? '',
     isRetained: mqtt?.retain ?? false,
+    /** Of Sparkplug. */
     hostId: mqtt?.host_id ?? '',
     certificatePem: mqtt?.certificate_pem ?? '',
     privateKeyPem: '',
     takesCommands: Boolean(mqtt?.commands),
-    commandDeviceIds: (mqtt?.commands?.devices ?? []).map(idOf),
+    commandDeviceIds: (mqtt?.commands?.devices ?? []).map(idOf) as readonly string[],
     commandLevel: mqtt?.commands?.level ?? 'USER',
     commandTopic: mqtt?.commands?.topic ?? '',
-    deviceIds: (selection?.devices ?? []).map(idOf),
+    /** What is carried. */
+    deviceIds: (selection?.devices ?? []).map(idOf) as readonly string[],
     attributes: (selection?.attributes ?? []).join(', '),
     intervalS: String(selection?.interval_s ?? 0),
     isOnChange: selection?.on_change ?? false,
     kilobytesPerSecond: selection ? String(selection.bytes_per_second_max / 1_000) : '',
+    /** In which order what was missed is sent. */
     backlogOrder: selection?.backlog_order ?? 'OLDEST_FIRST',
+    /** What is stored since this day goes too; empty: what comes from now on. */
     historyFrom: '',
   };
 }

@@ -4,32 +4,8 @@ import { arch, cpus, freemem, hostname, release, totalmem, type as kernelName } 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { DurationMs } from '../../lib/time.ts';
 
-/** What does not change while the program runs. */
-interface HostFacts {
-  hostname: string;
-  operatingSystem: string;
-  processorArchitecture: string;
-  processorCount: number;
-  memoryTotalBytes: number;
-  /** Model of the board, where the firmware tells. */
-  model: string | undefined;
-  serialNumber: string | undefined;
-}
-
-/** One reading; rates are averages since the reading before. */
-export interface HostLoad {
-  cpuLoadPercent: number;
-  memoryUsedBytes: number;
-  memoryTotalBytes: number;
-  processMemoryBytes: number;
-  /** 99th percentile since the reading before. */
-  eventLoopDelayMs: DurationMs;
-  diskTotalBytes: number;
-  diskFreeBytes: number;
-  cpuTemperatureCelsius: number | undefined;
-  /** That the process gave to the disk since its start, its threads too; undefined where the system does not tell. */
-  writtenBytes: number | undefined;
-}
+/** One reading. */
+export type HostLoad = ReturnType<Host['load']>;
 
 export type Host = ReturnType<typeof createHost>;
 
@@ -42,16 +18,19 @@ export function createHost(folder: string) {
   let previous = processorTimes();
 
   return {
-    facts: (): HostFacts => ({
+    /** What does not change while the program runs. */
+    facts: () => ({
       hostname: hostname(),
       operatingSystem: operatingSystem(),
       processorArchitecture: arch(),
       processorCount: cpus().length,
       memoryTotalBytes: totalmem(),
+      /** Model of the board, where the firmware tells. */
       model: textOf('/proc/device-tree/model') ?? textOf('/sys/class/dmi/id/product_name'),
       serialNumber: textOf('/proc/device-tree/serial-number'),
     }),
-    load: (): HostLoad => {
+    /** Rates are averages since the reading before. */
+    load: () => {
       const present = processorTimes();
       const totalMs = present.totalMs - previous.totalMs;
       const busyMs = totalMs - (present.idleMs - previous.idleMs);
@@ -64,10 +43,12 @@ export function createHost(folder: string) {
         memoryUsedBytes: totalmem() - (availableBytes() ?? freemem()),
         memoryTotalBytes: totalmem(),
         processMemoryBytes: process.memoryUsage.rss(),
+        /** 99th percentile since the reading before. */
         eventLoopDelayMs: Number.isFinite(delayMs) ? delayMs : 0,
         diskTotalBytes: disk.blocks * disk.bsize,
         diskFreeBytes: disk.bavail * disk.bsize,
         cpuTemperatureCelsius: temperature(),
+        /** That the process gave to the disk since its start, its threads too; undefined where the system does not tell. */
         writtenBytes: writtenBytes(),
       };
     },
