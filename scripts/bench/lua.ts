@@ -52,7 +52,7 @@ function createScripts(clock: BenchClock): { create: (seen?: (text: string) => v
     limits,
     seed: () => [1n, 2n],
   });
-  const functions: Record<string, HostFunction> = { echo: { call: (values) => values } };
+  const functions: Record<string, HostFunction> = { echo: (values) => values };
   return {
     create: (seen = () => undefined) =>
       scripts.create({

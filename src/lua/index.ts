@@ -5,7 +5,7 @@ export { Scheduler, type Runnable } from './scheduler.ts';
 export { type Script, type ScriptModule, Scripts } from './script.ts';
 export { Jobs } from './libraries/scheduler.ts';
 export { epochOf, offsetS, zonedTime } from './calendar.ts';
-export { type HostFunction, type HostResult, LuaFailure, type LuaTurn } from './task.ts';
+export { type HostFunction, type HostResult, LuaFailure, type LuaTurn, waiting } from './task.ts';
 export { createSyntaxChecker, luaSource, type SyntaxChecker, type SyntaxFault } from './syntax.ts';
 export {
   formatFloat,

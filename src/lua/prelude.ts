@@ -76,7 +76,7 @@ export function loadLibraries(stack: LuaStack, main: Pointer, options: PreludeOp
 }
 
 /** The function of the host that gives a part; what it does is `pushPart`. */
-export const PART: HostFunction = { call: () => [] };
+export const PART: HostFunction = () => [];
 
 /** Pushes a part of the libraries, as a function. @throws LuaError when there is no memory for it */
 export function pushPart(stack: LuaStack, state: Pointer, { parts }: Prelude, name = ''): number {

@@ -123,16 +123,12 @@ export class Scripts {
 
 function bundleFunctions(options: ScriptOptions): Record<string, HostFunction> {
   return {
-    print: {
-      call: ([text]) => {
-        options.print(textOf(text) ?? '');
-      },
+    print: ([text]) => {
+      options.print(textOf(text) ?? '');
     },
-    module: {
-      call: ([name]) => {
-        const found = options.modules(textOf(name) ?? '');
-        return found ? [luaSource(found.source), `@${found.file}`] : [];
-      },
+    module: ([name]) => {
+      const found = options.modules(textOf(name) ?? '');
+      return found ? [luaSource(found.source), `@${found.file}`] : [];
     },
   };
 }

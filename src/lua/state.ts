@@ -92,7 +92,7 @@ export class LuaState {
   constructor(options: StateOptions) {
     this.#options = options;
     this.#stackSlotsMax = options.limits.stackSlots;
-    const take: HostFunction = { call: () => this.#takeInbox() };
+    const take: HostFunction = () => this.#takeInbox();
     this.#functions = Object.entries({ ...options.functions, take, part: PART });
     this.#instance = new LuaInstance({
       memoryBytes: options.memoryBytes,
@@ -231,11 +231,12 @@ export class LuaState {
     if (name === undefined || target === undefined) throw new LuaAbort('unknown host function');
     if (this.#task && !this.#preempted && this.#isTurnOver(state)) this.#expire(state);
     try {
-      if (target.waits === true && !this.#canYield(state))
-        throw new LuaError('attempt to yield across a C-call boundary');
+      const waits = typeof target === 'object';
+      if (waits && !this.#canYield(state)) throw new LuaError('attempt to yield across a C-call boundary');
       const values = readValues(this.#stack, state, 1);
       if (target === PART) return pushPart(this.#stack, state, this.#options.prelude, textOf(values[0]));
-      const results = target.call(values, this.#task?.deadlineMs, this.#task) ?? [];
+      const results =
+        (waits ? target.waits(values, this.#task?.deadlineMs, this.#task) : target(values)) ?? [];
       exports.lua_settop(state, 0);
       if (results instanceof Promise) {
         this.#pending = results;
@@ -243,8 +244,8 @@ export class LuaState {
         return exports.lua_yieldk(state, 1, 0, 0);
       }
       // To one that might have waited (`kit.wait`) it says that this is all.
-      if (target.waits === true) exports.lua_pushboolean(state, 1);
-      const pushed = this.#pushAll(state, results) + (target.waits === true ? 1 : 0);
+      if (waits) exports.lua_pushboolean(state, 1);
+      const pushed = this.#pushAll(state, results) + (waits ? 1 : 0);
       // Calls that take long pass by few instructions: the hook looks at the next one.
       if (this.#task && this.#options.monotonicMs() >= this.#sliceEndMs) this.#tighten(state);
       return pushed;

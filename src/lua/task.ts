@@ -7,21 +7,20 @@ import type { Pointer } from './wasm.ts';
 export type HostResult = readonly LuaResult[];
 
 /** A function of the host that prelude code calls as `host.<name>(…)`. @throws LuaError */
-export type HostFunction =
-  | { waits?: false; call: (values: LuaValue[]) => HostResult | void }
-  /**
-   * The script's task waits for the promise; a LuaError it rejects with is raised in the script. What is known already
-   * is returned without one, and the script goes on. `deadlineMs`: when the task is given up, by the script's clock;
-   * undefined: never.
-   */
-  | {
-      waits: true;
-      call: (
-        values: LuaValue[],
-        deadlineMs?: MonotonicMs,
-        turn?: LuaTurn,
-      ) => Promise<HostResult | void> | HostResult;
-    };
+export type HostFunction = ((values: LuaValue[]) => HostResult | void) | { readonly waits: WaitingCall };
+
+type WaitingCall = (
+  values: LuaValue[],
+  deadlineMs?: MonotonicMs,
+  turn?: LuaTurn,
+) => Promise<HostResult | void> | HostResult;
+
+/**
+ * The script's task waits for the promise; a LuaError it rejects with is raised in the script. What is known already
+ * is returned without one, and the script goes on. `deadlineMs`: when the task is given up, by the script's clock;
+ * undefined: never.
+ */
+export const waiting = (call: WaitingCall): HostFunction => ({ waits: call });
 
 /** Which task calls, and how often it was run on: nothing happens to its script within one slice. */
 export interface LuaTurn {

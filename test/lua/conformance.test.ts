@@ -24,8 +24,8 @@ io = { write = function(...) for i = 1, select('#', ...) do host.write(tostring(
 async function outputOf(program: string, options: TestScriptOptions = {}): Promise<string> {
   let output = '';
   const functions = {
-    write: { call: ([text]: unknown[]) => void (output += textOf(text as Buffer) ?? '') },
-    print: { call: ([text]: unknown[]) => void (output += `${textOf(text as Buffer)}\n`) },
+    write: ([text]: unknown[]) => void (output += textOf(text as Buffer) ?? ''),
+    print: ([text]: unknown[]) => void (output += `${textOf(text as Buffer)}\n`),
   };
   const { run } = testScript({ ...options, libraries: [WRITE], functions });
   const failure = await run(readFileSync(join(FOLDER, `${program}.lua`), 'utf8'), `${program}.lua`);

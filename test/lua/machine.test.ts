@@ -22,8 +22,7 @@ function waitingScript(options: { overlaps?: boolean } = {}) {
     ...options,
     functions: {
       wait: {
-        waits: true,
-        call: (values) =>
+        waits: (values) =>
           new Promise((resolve) => waiting.push({ value: values[0], goOn: () => resolve(values) })),
       },
     },
@@ -36,7 +35,7 @@ describe('a wait for what is known already', () => {
     return testScript({
       ...WAITING,
       limits,
-      functions: { wait: { waits: true, call: (values) => (values[0] === undefined ? fails() : values) } },
+      functions: { wait: { waits: (values) => (values[0] === undefined ? fails() : values) } },
     });
   }
 
@@ -216,8 +215,7 @@ describe('a Lua machine', () => {
       clock,
       functions: {
         wait: {
-          waits: true,
-          call: async (_values, deadlineMs) => void deadlines.push(deadlineMs),
+          waits: async (_values, deadlineMs) => void deadlines.push(deadlineMs),
         },
       },
     });

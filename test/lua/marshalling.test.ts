@@ -24,13 +24,11 @@ function echoScript() {
   const made = testScript({
     libraries: [library],
     functions: {
-      echo: {
-        call: (values) => {
-          border.seen = values;
-          return values;
-        },
+      echo: (values) => {
+        border.seen = values;
+        return values;
       },
-      give: { call: () => border.given },
+      give: () => border.given,
     },
   });
   return { ...made, border };
@@ -122,12 +120,10 @@ describe('the border between Lua and its host', () => {
         { name: 'fail', source: 'local host, kit = ...\nfail, later = host.fail, kit.wait("later")' },
       ],
       functions: {
-        fail: {
-          call: () => {
-            throw new LuaError('not like this');
-          },
+        fail: () => {
+          throw new LuaError('not like this');
         },
-        later: { waits: true, call: () => Promise.reject(new LuaError('too late')) },
+        later: { waits: () => Promise.reject(new LuaError('too late')) },
       },
     });
     assert.equal((await run('local x = 1\nfail()'))?.message, 'main.lua:2: not like this');

@@ -118,11 +118,9 @@ kit.loaded.inspect = inspect
 };
 
 export const JSON_FUNCTIONS: Readonly<Record<string, HostFunction>> = {
-  json_decode: {
-    call: ([text]) => {
-      if (!Buffer.isBuffer(text)) throw new LuaError("bad argument #1 to 'decode' (string expected)");
-      return [LuaJson.ofBytes(text)];
-    },
+  json_decode: ([text]) => {
+    if (!Buffer.isBuffer(text)) throw new LuaError("bad argument #1 to 'decode' (string expected)");
+    return [LuaJson.ofBytes(text)];
   },
-  json_encode: { call: ([value]) => [jsonOf(value)] },
+  json_encode: ([value]) => [jsonOf(value)],
 };

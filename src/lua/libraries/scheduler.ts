@@ -86,11 +86,9 @@ export class Jobs {
   }
 
   readonly functions: Readonly<Record<string, HostFunction>> = {
-    job_every: { call: ([period]) => [this.every(numberArgument(period, 1, 'add'))] },
-    job_remove: {
-      call: ([id]) => {
-        if (typeof id === 'bigint') this.remove(id);
-      },
+    job_every: ([period]) => [this.every(numberArgument(period, 1, 'add'))],
+    job_remove: ([id]) => {
+      if (typeof id === 'bigint') this.remove(id);
     },
   };
 

@@ -4,7 +4,7 @@ import { numberArgument } from '../arguments.ts';
 import { epochOf, formatTime, isSummerTime, zonedTime } from '../calendar.ts';
 import type { Library } from '../library.ts';
 import type { ScriptClock } from '../machine.ts';
-import type { HostFunction } from '../task.ts';
+import { type HostFunction, waiting } from '../task.ts';
 import { LuaError, numberOf, textOf } from '../values.ts';
 
 /** Dates and their fields. */
@@ -104,46 +104,37 @@ export function timeFunctions(options: { clock: ScriptClock; timeZone: () => str
   const waits = new Set<{ cancel(): void }>();
   const zoneOf = (isUtc: unknown): string => (isUtc === true ? 'UTC' : timeZone());
   const functions: Record<string, HostFunction> = {
-    now: { call: () => [BigInt(Math.floor(clock.wallMs() / 1_000))] },
-    elapsed: { call: () => [(clock.monotonicMs() - startedMs) / 1_000] },
-    epoch: {
-      call: ([year, month, day, hour, minute, second, isSummer]) => {
-        const [y = 0, mo = 0, d = 0, h = 0, mi = 0, s = 0] = [year, month, day, hour, minute, second].map(
-          numberOf,
-        );
-        const fields = { year: y, month: mo, day: d, hour: h, minute: mi, second: s };
-        const summer = typeof isSummer === 'boolean' ? isSummer : undefined;
-        return [BigInt(epochOf(fields, summer, timeZone()))];
-      },
+    now: () => [BigInt(Math.floor(clock.wallMs() / 1_000))],
+    elapsed: () => [(clock.monotonicMs() - startedMs) / 1_000],
+    epoch: ([year, month, day, hour, minute, second, isSummer]) => {
+      const [y = 0, mo = 0, d = 0, h = 0, mi = 0, s = 0] = [year, month, day, hour, minute, second].map(
+        numberOf,
+      );
+      const fields = { year: y, month: mo, day: d, hour: h, minute: mi, second: s };
+      const summer = typeof isSummer === 'boolean' ? isSummer : undefined;
+      return [BigInt(epochOf(fields, summer, timeZone()))];
     },
-    calendar: {
-      call: ([epoch, isUtc]) => {
-        const time = zonedTime(numberOf(epoch) ?? 0, zoneOf(isUtc));
-        const { year, month, day, hour, minute, second, dayOfWeek, dayOfYear } = time;
-        // Weekdays from 1, Sunday first.
-        const integers = [year, month, day, hour, minute, second, (dayOfWeek % 7) + 1, dayOfYear].map(BigInt);
-        return [...integers, isSummerTime(time)];
-      },
+    calendar: ([epoch, isUtc]) => {
+      const time = zonedTime(numberOf(epoch) ?? 0, zoneOf(isUtc));
+      const { year, month, day, hour, minute, second, dayOfWeek, dayOfYear } = time;
+      // Weekdays from 1, Sunday first.
+      const integers = [year, month, day, hour, minute, second, (dayOfWeek % 7) + 1, dayOfYear].map(BigInt);
+      return [...integers, isSummerTime(time)];
     },
-    date: {
-      call: ([format, epoch, isUtc]) => [
-        formatTime(textOf(format) ?? '', zonedTime(numberOf(epoch) ?? 0, zoneOf(isUtc))),
-      ],
-    },
-    delay: {
-      waits: true,
-      call: ([duration]) => {
-        const durationMs = numberArgument(duration, 1, 'delay');
-        if (Number.isNaN(durationMs)) throw new LuaError("bad argument #1 to 'delay' (number expected)");
-        return new Promise((resolve) => {
-          const wait = clock.setTimer(Math.max(durationMs, options.delayMs), () => {
-            waits.delete(wait);
-            resolve();
-          });
-          waits.add(wait);
+    date: ([format, epoch, isUtc]) => [
+      formatTime(textOf(format) ?? '', zonedTime(numberOf(epoch) ?? 0, zoneOf(isUtc))),
+    ],
+    delay: waiting(([duration]) => {
+      const durationMs = numberArgument(duration, 1, 'delay');
+      if (Number.isNaN(durationMs)) throw new LuaError("bad argument #1 to 'delay' (number expected)");
+      return new Promise((resolve) => {
+        const wait = clock.setTimer(Math.max(durationMs, options.delayMs), () => {
+          waits.delete(wait);
+          resolve();
         });
-      },
-    },
+        waits.add(wait);
+      });
+    }),
   };
   return {
     functions,

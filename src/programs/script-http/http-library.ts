@@ -14,6 +14,7 @@ import {
   bytesArgument,
   tableArgument,
   textArgument,
+  waiting,
 } from '../../lua/index.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import { type Cookie, parseSetCookie } from './cookies.ts';
@@ -190,29 +191,20 @@ export function httpFunctions({ clock, limits }: HttpLibraryOptions): Record<str
   }
 
   return {
-    http_check: {
-      call: ([method, url]) => {
-        const word = textArgument(method, 1, 'request');
-        if (!/^[A-Za-z]{1,20}$/.test(word)) return ['the method is not valid'];
-        return [urlProblem(textArgument(url, 2, 'request'))];
-      },
+    http_check: ([method, url]) => {
+      const word = textArgument(method, 1, 'request');
+      if (!/^[A-Za-z]{1,20}$/.test(word)) return ['the method is not valid'];
+      return [urlProblem(textArgument(url, 2, 'request'))];
     },
-    http_basic_auth: {
-      call: ([user, password]) => [
-        `Basic ${Buffer.from(`${textOf(user)}:${textOf(password)}`).toString('base64')}`,
-      ],
+    http_basic_auth: ([user, password]) => [
+      `Basic ${Buffer.from(`${textOf(user)}:${textOf(password)}`).toString('base64')}`,
+    ],
+    http_form: ([form]) => {
+      const fields = tableArgument(form, 2, 'post_form') as Record<string, unknown>;
+      const entries = Object.entries(fields).map(([name, value]): [string, string] => [name, String(value)]);
+      return [new URLSearchParams(entries).toString()];
     },
-    http_form: {
-      call: ([form]) => {
-        const fields = tableArgument(form, 2, 'post_form') as Record<string, unknown>;
-        const entries = Object.entries(fields).map(([name, value]): [string, string] => [
-          name,
-          String(value),
-        ]);
-        return [new URLSearchParams(entries).toString()];
-      },
-    },
-    http_perform: { waits: true, call: perform },
+    http_perform: waiting(perform),
   };
 }
 

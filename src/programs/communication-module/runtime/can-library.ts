@@ -10,6 +10,7 @@ import {
   numberArgument,
   tableArgument,
   textOf,
+  waiting,
 } from '../../../lua/index.ts';
 import type { CanOperation } from '../thread-messages.ts';
 import { portResult, resultOf, type ScriptHost } from './script-host.ts';
@@ -159,61 +160,50 @@ export function canFunctions(host: ScriptHost, limits: Limits['field']): Record<
   const isCan = (name: string): boolean => host.ioPorts.get(name) === 'can';
 
   return {
-    can_port: {
-      call: ([uri]) => portResult(uri, 'CAN ports', (name) => (isCan(name) ? name : undefined)),
-    },
+    can_port: ([uri]) => portResult(uri, 'CAN ports', (name) => (isCan(name) ? name : undefined)),
     // The older generation names no port: the one of the usual name, else the first there is.
-    can_only_port: { call: () => [isCan('can') ? 'can' : [...host.ioPorts.keys()].find(isCan)] },
-    can_mailbox: { call: () => [BigInt((mailboxes += 1))] },
-    can_send: {
-      waits: true,
-      call: async ([port, id, data]) =>
-        run(port, {
-          do: 'send',
-          id: numberArgument(id, 1, 'send'),
-          data: Uint8Array.from(bytesArgument(data, 2, 'send')),
-        }),
-    },
-    can_keep: {
-      waits: true,
-      call: async ([port, mailbox, ids, size, drops]) => {
-        if (ids === undefined)
-          return run(port, {
-            do: 'keep',
-            mailbox: numberArgument(mailbox, 1, 'init'),
-            ids: undefined,
-            sizeMax: limits.canRowFrames,
-            drops: 'oldest',
-          });
-        const sizeMax = numberArgument(size, 2, 'queue');
-        if (!(sizeMax >= 1)) throw new LuaError("bad argument #2 to 'queue' (size must be positive)");
+    can_only_port: () => [isCan('can') ? 'can' : [...host.ioPorts.keys()].find(isCan)],
+    can_mailbox: () => [BigInt((mailboxes += 1))],
+    can_send: waiting(async ([port, id, data]) =>
+      run(port, {
+        do: 'send',
+        id: numberArgument(id, 1, 'send'),
+        data: Uint8Array.from(bytesArgument(data, 2, 'send')),
+      }),
+    ),
+    can_keep: waiting(async ([port, mailbox, ids, size, drops]) => {
+      if (ids === undefined)
         return run(port, {
           do: 'keep',
-          mailbox: numberArgument(mailbox, 1, 'queue'),
-          ids: idsArgument(ids, 'queue'),
-          sizeMax: Math.floor(sizeMax),
-          drops: textOf(drops) === 'newest' ? 'newest' : 'oldest',
+          mailbox: numberArgument(mailbox, 1, 'init'),
+          ids: undefined,
+          sizeMax: limits.canRowFrames,
+          drops: 'oldest',
         });
-      },
-    },
-    can_take: {
-      waits: true,
-      call: async ([port, mailbox, ids]) =>
-        run(port, {
-          do: 'take',
-          mailbox: numberArgument(mailbox, 1, 'pop'),
-          ids: ids === undefined ? undefined : idsArgument(ids, 'pop'),
-        }),
-    },
-    can_drops: {
-      waits: true,
-      call: async ([port, mailbox, id]) =>
-        run(port, {
-          do: 'drops',
-          mailbox: numberArgument(mailbox, 1, 'drops_count'),
-          id: numberArgument(id, 1, 'drops_count'),
-        }),
-    },
+      const sizeMax = numberArgument(size, 2, 'queue');
+      if (!(sizeMax >= 1)) throw new LuaError("bad argument #2 to 'queue' (size must be positive)");
+      return run(port, {
+        do: 'keep',
+        mailbox: numberArgument(mailbox, 1, 'queue'),
+        ids: idsArgument(ids, 'queue'),
+        sizeMax: Math.floor(sizeMax),
+        drops: textOf(drops) === 'newest' ? 'newest' : 'oldest',
+      });
+    }),
+    can_take: waiting(async ([port, mailbox, ids]) =>
+      run(port, {
+        do: 'take',
+        mailbox: numberArgument(mailbox, 1, 'pop'),
+        ids: ids === undefined ? undefined : idsArgument(ids, 'pop'),
+      }),
+    ),
+    can_drops: waiting(async ([port, mailbox, id]) =>
+      run(port, {
+        do: 'drops',
+        mailbox: numberArgument(mailbox, 1, 'drops_count'),
+        id: numberArgument(id, 1, 'drops_count'),
+      }),
+    ),
   };
 }
 

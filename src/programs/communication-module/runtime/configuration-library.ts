@@ -74,29 +74,23 @@ export function configurationFunctions(host: ScriptHost): Record<string, HostFun
   const groupOf = (name: string): Record<string, unknown> | undefined =>
     Object.hasOwn(host.groups, name) ? host.groups[name] : undefined;
   return {
-    configuration_read: {
-      call: ([group]) => {
-        const name = textArgument(group, 1, 'read');
-        const values = groupOf(name);
-        if (values === undefined) return [undefined, `unknown configuration group: ${name}`];
-        return [new LuaJson(exactJson(values))];
-      },
+    configuration_read: ([group]) => {
+      const name = textArgument(group, 1, 'read');
+      const values = groupOf(name);
+      if (values === undefined) return [undefined, `unknown configuration group: ${name}`];
+      return [new LuaJson(exactJson(values))];
     },
-    configuration_reads: {
-      call: ([group]) => {
-        reads.add(textArgument(group, 1, 'on_read'));
-        host.reads([...reads]);
-        return [];
-      },
+    configuration_reads: ([group]) => {
+      reads.add(textArgument(group, 1, 'on_read'));
+      host.reads([...reads]);
+      return [];
     },
-    configuration_is_set: {
-      call: ([group]) => {
-        const name = textArgument(group, 1, 'is_all_required_set');
-        const values = groupOf(name);
-        if (values === undefined) return [false];
-        const required = Object.hasOwn(host.facts.configuration, name) ? host.facts.configuration[name] : [];
-        return [(required ?? []).every((parameter) => (values[parameter] ?? undefined) !== undefined)];
-      },
+    configuration_is_set: ([group]) => {
+      const name = textArgument(group, 1, 'is_all_required_set');
+      const values = groupOf(name);
+      if (values === undefined) return [false];
+      const required = Object.hasOwn(host.facts.configuration, name) ? host.facts.configuration[name] : [];
+      return [(required ?? []).every((parameter) => (values[parameter] ?? undefined) !== undefined)];
     },
   };
 }

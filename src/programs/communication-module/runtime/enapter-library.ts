@@ -120,55 +120,45 @@ export function enapterFunctions(host: ScriptHost): Record<string, HostFunction>
     name === 'alerts' ? name : (host.facts.telemetry[name] ?? host.facts.properties[name]);
 
   return {
-    message_begin: { call: () => void (parts = []) },
-    message_put: {
-      call: ([name, value]) => {
-        const key = textOf(name) ?? '';
-        const text = jsonOf(value);
-        const isList = value instanceof LuaJson && text === EMPTY && LISTS.has(typeOf(key) ?? '');
-        parts.push([key, isList ? '[]' : text]);
-      },
+    message_begin: () => void (parts = []),
+    message_put: ([name, value]) => {
+      const key = textOf(name) ?? '';
+      const text = jsonOf(value);
+      const isList = value instanceof LuaJson && text === EMPTY && LISTS.has(typeOf(key) ?? '');
+      parts.push([key, isList ? '[]' : text]);
     },
-    message_drop: {
-      call: ([name, message]) => {
-        const why = textOf(message) ?? 'it is no value';
-        host.log({
-          message: `${textOf(name)} is not sent: ${why.replace(/^\[host\]:\d+: /, '')}`,
-          severity: 'warning',
-          persist: false,
-        });
-      },
+    message_drop: ([name, message]) => {
+      const why = textOf(message) ?? 'it is no value';
+      host.log({
+        message: `${textOf(name)} is not sent: ${why.replace(/^\[host\]:\d+: /, '')}`,
+        severity: 'warning',
+        persist: false,
+      });
     },
-    message_send: {
-      call: ([subject]) => {
-        const isTelemetry = textOf(subject) === 'telemetry';
-        const { isConnected, hasRoom } = host.surroundings;
-        if (!isConnected) return failedResult('not connected', 2);
-        if (!hasRoom) return failedResult('the gateway does not keep up', 2);
-        if (!parts.some(([name]) => name === 'timestamp')) parts.push(['timestamp', String(host.epochS())]);
-        const text = `{${parts.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`;
-        parts = [];
-        if (Buffer.byteLength(text) > host.messageBytes)
-          return failedResult(`a message has at most ${host.messageBytes} bytes`, 3);
-        if (host.publish(isTelemetry ? 'telemetry' : 'properties', text)) return [true];
-        return failedResult('too many messages', 2);
-      },
+    message_send: ([subject]) => {
+      const isTelemetry = textOf(subject) === 'telemetry';
+      const { isConnected, hasRoom } = host.surroundings;
+      if (!isConnected) return failedResult('not connected', 2);
+      if (!hasRoom) return failedResult('the gateway does not keep up', 2);
+      if (!parts.some(([name]) => name === 'timestamp')) parts.push(['timestamp', String(host.epochS())]);
+      const text = `{${parts.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`;
+      parts = [];
+      if (Buffer.byteLength(text) > host.messageBytes)
+        return failedResult(`a message has at most ${host.messageBytes} bytes`, 3);
+      if (host.publish(isTelemetry ? 'telemetry' : 'properties', text)) return [true];
+      return failedResult('too many messages', 2);
     },
-    log: {
-      call: ([text, severity, persist]) => {
-        const word = textOf(severity);
-        host.log({
-          message: textOf(text) ?? '',
-          severity: SEVERITIES.find((known) => known === word) ?? 'info',
-          persist: persist === true,
-        });
-      },
+    log: ([text, severity, persist]) => {
+      const word = textOf(severity);
+      host.log({
+        message: textOf(text) ?? '',
+        severity: SEVERITIES.find((known) => known === word) ?? 'info',
+        persist: persist === true,
+      });
     },
-    is_connected: { call: () => [host.surroundings.isConnected] },
-    command_error: {
-      call: ([id, message]) => host.respond(idOf(id), 'error', messageText(message)),
-    },
-    command_log: { call: ([id, message]) => host.respond(idOf(id), 'log', messageText(message)) },
+    is_connected: () => [host.surroundings.isConnected],
+    command_error: ([id, message]) => host.respond(idOf(id), 'error', messageText(message)),
+    command_log: ([id, message]) => host.respond(idOf(id), 'log', messageText(message)),
   };
 }
 

@@ -7,6 +7,7 @@ import {
   type LuaValue,
   numberArgument,
   textOf,
+  waiting,
 } from '../../../lua/index.ts';
 import { noPort } from '../field/connection-uri.ts';
 import type { IoOperation } from '../thread-messages.ts';
@@ -208,36 +209,23 @@ export function ioFunctions(host: ScriptHost): Record<string, HostFunction> {
   };
 
   return {
-    io_port: {
-      call: ([uri, kind]) =>
-        portResult(uri, 'ports', (name) => (host.ioPorts.get(name) === textOf(kind) ? name : undefined)),
-    },
-    io_is_closed: { waits: true, call: ([port]) => run(port, { do: 'is_closed' }) },
-    io_is_on: { waits: true, call: ([port]) => run(port, { do: 'is_on' }) },
-    io_set: {
-      waits: true,
-      call: ([port, isOn], deadlineMs) => run(port, { do: 'set', isOn: isOn === true }, deadlineMs),
-    },
-    io_impulse: {
-      waits: true,
-      call: async ([port, duration], deadlineMs) => {
-        const durationMs = Math.max(1, numberArgument(duration, 1, 'impulse'));
-        return run(port, { do: 'impulse', durationMs }, deadlineMs);
-      },
-    },
-    io_read_counter: { waits: true, call: ([port]) => run(port, { do: 'read_counter' }) },
-    io_set_counter: {
-      waits: true,
-      call: async ([port, count]) =>
-        run(port, { do: 'set_counter', count: Math.trunc(numberArgument(count, 2, 'set_counter')) }),
-    },
-    io_measure: {
-      waits: true,
-      call: async ([port, wanted]) => {
-        const word = textOf(wanted);
-        const quantity = QUANTITIES.find((known) => known === word) ?? 'voltage';
-        return run(port, { do: 'measure', quantity });
-      },
-    },
+    io_port: ([uri, kind]) =>
+      portResult(uri, 'ports', (name) => (host.ioPorts.get(name) === textOf(kind) ? name : undefined)),
+    io_is_closed: waiting(([port]) => run(port, { do: 'is_closed' })),
+    io_is_on: waiting(([port]) => run(port, { do: 'is_on' })),
+    io_set: waiting(([port, isOn], deadlineMs) => run(port, { do: 'set', isOn: isOn === true }, deadlineMs)),
+    io_impulse: waiting(async ([port, duration], deadlineMs) => {
+      const durationMs = Math.max(1, numberArgument(duration, 1, 'impulse'));
+      return run(port, { do: 'impulse', durationMs }, deadlineMs);
+    }),
+    io_read_counter: waiting(([port]) => run(port, { do: 'read_counter' })),
+    io_set_counter: waiting(async ([port, count]) =>
+      run(port, { do: 'set_counter', count: Math.trunc(numberArgument(count, 2, 'set_counter')) }),
+    ),
+    io_measure: waiting(async ([port, wanted]) => {
+      const word = textOf(wanted);
+      const quantity = QUANTITIES.find((known) => known === word) ?? 'voltage';
+      return run(port, { do: 'measure', quantity });
+    }),
   };
 }

@@ -18,6 +18,7 @@ import {
   numberInText,
   tableArgument,
   textArgument,
+  waiting,
 } from '../../../lua/index.ts';
 import type { CallResult } from '../thread-messages.ts';
 import { failedResult, resultOf, type ScriptHost } from './script-host.ts';
@@ -183,53 +184,43 @@ export function modbusFunctions(host: ScriptHost): Record<string, HostFunction> 
   }
 
   return {
-    modbus_check: { call: ([uri]) => [uriProblem(textArgument(uri, 1, 'new'), host)] },
-    modbus_read: {
-      waits: true,
-      call: async ([uri, kind, unit, start, count, timeout], deadlineMs) => {
-        const name = textArgument(kind, 1, 'read') as ReadKind;
-        const query = {
-          unitId: numberArgument(unit, 1, name),
-          request: {
-            kind: name,
-            start: numberArgument(start, 2, name),
-            count: numberArgument(count, 3, name),
-          },
-          timeoutMs: numberOf(timeout),
-        };
-        return resultOf(await run(textArgument(uri, 1, name), query, deadlineMs));
-      },
-    },
-    modbus_write: {
-      waits: true,
-      call: async ([uri, kind, unit, start, values, timeout], deadlineMs) => {
-        const name = textArgument(kind, 1, 'write') as WriteKind;
-        const list = values instanceof LuaJson ? tableArgument(values, 3, name) : [plainOf(values)];
-        const query = {
-          unitId: numberArgument(unit, 1, name),
-          request: { kind: name, start: numberArgument(start, 2, name), values: valuesOf(list, name) },
-          timeoutMs: numberOf(timeout),
-        };
-        return resultOf(await run(textArgument(uri, 1, name), query, deadlineMs));
-      },
-    },
-    modbus_read_batch: {
-      waits: true,
-      call: ([uri, list], deadlineMs) => batch({ uri, list, deadlineMs }, 'read', readOf, true),
-    },
-    modbus_write_batch: {
-      waits: true,
-      call: ([uri, list], deadlineMs) => batch({ uri, list, deadlineMs }, 'write', writeOf, false),
-    },
-    modbus_port: { waits: true, call: ([port, options]) => openPort(host, port, options) },
-    modbus_only_port: {
-      call: ([chosen]) => {
-        const wanted = textOf(chosen);
-        const name = (wanted === undefined ? ['rs485', 'rs232'] : [wanted]).find((known) =>
-          host.ports.has(known),
-        );
-        return [name === undefined ? undefined : `port://${name}`];
-      },
+    modbus_check: ([uri]) => [uriProblem(textArgument(uri, 1, 'new'), host)],
+    modbus_read: waiting(async ([uri, kind, unit, start, count, timeout], deadlineMs) => {
+      const name = textArgument(kind, 1, 'read') as ReadKind;
+      const query = {
+        unitId: numberArgument(unit, 1, name),
+        request: {
+          kind: name,
+          start: numberArgument(start, 2, name),
+          count: numberArgument(count, 3, name),
+        },
+        timeoutMs: numberOf(timeout),
+      };
+      return resultOf(await run(textArgument(uri, 1, name), query, deadlineMs));
+    }),
+    modbus_write: waiting(async ([uri, kind, unit, start, values, timeout], deadlineMs) => {
+      const name = textArgument(kind, 1, 'write') as WriteKind;
+      const list = values instanceof LuaJson ? tableArgument(values, 3, name) : [plainOf(values)];
+      const query = {
+        unitId: numberArgument(unit, 1, name),
+        request: { kind: name, start: numberArgument(start, 2, name), values: valuesOf(list, name) },
+        timeoutMs: numberOf(timeout),
+      };
+      return resultOf(await run(textArgument(uri, 1, name), query, deadlineMs));
+    }),
+    modbus_read_batch: waiting(([uri, list], deadlineMs) =>
+      batch({ uri, list, deadlineMs }, 'read', readOf, true),
+    ),
+    modbus_write_batch: waiting(([uri, list], deadlineMs) =>
+      batch({ uri, list, deadlineMs }, 'write', writeOf, false),
+    ),
+    modbus_port: waiting(([port, options]) => openPort(host, port, options)),
+    modbus_only_port: ([chosen]) => {
+      const wanted = textOf(chosen);
+      const name = (wanted === undefined ? ['rs485', 'rs232'] : [wanted]).find((known) =>
+        host.ports.has(known),
+      );
+      return [name === undefined ? undefined : `port://${name}`];
     },
   };
 }

@@ -7,6 +7,7 @@ import {
   numberOf,
   textOf,
   textArgument,
+  waiting,
 } from '../../../lua/index.ts';
 import { exactJson, parseExactJson } from '../../../protocol/telemetry.ts';
 import { failedResult, type ScriptHost } from './script-host.ts';
@@ -42,33 +43,30 @@ const { argumentsBytes } = LIMITS.commands;
 
 export function peerFunctions(host: ScriptHost): Record<string, HostFunction> {
   return {
-    peer_command: {
-      waits: true,
-      call: async ([target, targetChannel, name, args, timeout]) => {
-        const timeoutMs = Math.min(Math.max(numberOf(timeout) ?? peerMs, 1), peerMsMax);
-        const targetChannelId = textOf(targetChannel);
-        if (args instanceof LuaJson && Buffer.byteLength(args.text) > argumentsBytes)
-          return [undefined, undefined, `arguments have at most ${argumentsBytes} bytes`];
-        const given = args instanceof LuaJson ? parseExactJson(args.text) : {};
-        const result = await host.call({
-          kind: 'request',
-          timeoutMs,
-          request: {
-            type: 'command',
-            channel_id: host.channelId,
-            target: textArgument(target, 1, 'new'),
-            ...(targetChannelId === undefined ? {} : { target_channel_id: targetChannelId }),
-            name: textArgument(name, 1, 'execute_command'),
-            arguments: Array.isArray(given) ? {} : (given as Record<string, unknown>),
-            timeout_ms: timeoutMs,
-          },
-        });
-        if (result.kind !== 'answer') return [undefined, undefined, 'internal fault'];
-        const { state, payload, error } = result.answer;
-        if (error !== undefined || state === undefined)
-          return [undefined, ...failedResult(error ?? 'no state', 7).slice(0, 2)];
-        return [state, new LuaJson(exactJson(payload ?? {}))];
-      },
-    },
+    peer_command: waiting(async ([target, targetChannel, name, args, timeout]) => {
+      const timeoutMs = Math.min(Math.max(numberOf(timeout) ?? peerMs, 1), peerMsMax);
+      const targetChannelId = textOf(targetChannel);
+      if (args instanceof LuaJson && Buffer.byteLength(args.text) > argumentsBytes)
+        return [undefined, undefined, `arguments have at most ${argumentsBytes} bytes`];
+      const given = args instanceof LuaJson ? parseExactJson(args.text) : {};
+      const result = await host.call({
+        kind: 'request',
+        timeoutMs,
+        request: {
+          type: 'command',
+          channel_id: host.channelId,
+          target: textArgument(target, 1, 'new'),
+          ...(targetChannelId === undefined ? {} : { target_channel_id: targetChannelId }),
+          name: textArgument(name, 1, 'execute_command'),
+          arguments: Array.isArray(given) ? {} : (given as Record<string, unknown>),
+          timeout_ms: timeoutMs,
+        },
+      });
+      if (result.kind !== 'answer') return [undefined, undefined, 'internal fault'];
+      const { state, payload, error } = result.answer;
+      if (error !== undefined || state === undefined)
+        return [undefined, ...failedResult(error ?? 'no state', 7).slice(0, 2)];
+      return [state, new LuaJson(exactJson(payload ?? {}))];
+    }),
   };
 }

@@ -11,6 +11,7 @@ import {
   textOf,
   bytesArgument,
   numberArgument,
+  waiting,
 } from '../../../lua/index.ts';
 import { portNamed } from '../field/connection-uri.ts';
 import type { SerialOperation } from '../thread-messages.ts';
@@ -117,50 +118,31 @@ export function serialFunctions(host: ScriptHost): Record<string, HostFunction> 
     resultOf(await host.call({ kind: 'serial', port: String(name), operation }, deadlineMs));
 
   return {
-    serial_port: {
-      call: ([uri]) => portResult(uri, 'serial ports', (name) => portNamed(host.ports, name)),
-    },
-    serial_read: {
-      waits: true,
-      call: async ([name, count, timeout], deadlineMs) => {
-        const countMax = numberArgument(count, 1, 'read');
-        if (!(countMax >= 1)) throw new LuaError("bad argument #1 to 'read' (count must be positive)");
-        return run(textOf(name), { do: 'read', countMax, timeoutMs: numberOf(timeout) ?? 1_000 }, deadlineMs);
-      },
-    },
-    serial_receive: {
-      waits: true,
-      call: ([name, timeout], deadlineMs) =>
-        run(textOf(name), { do: 'receive', timeoutMs: numberOf(timeout) ?? 1_000 }, deadlineMs),
-    },
-    serial_write: {
-      waits: true,
-      call: async ([name, bytes], deadlineMs) => {
-        const exact = Uint8Array.from(bytesArgument(bytes, 1, 'write'));
-        return run(textOf(name), { do: 'write', bytes: exact }, deadlineMs);
-      },
-    },
-    serial_flush: {
-      waits: true,
-      call: ([name], deadlineMs) => run(textOf(name), { do: 'flush' }, deadlineMs),
-    },
-    serial_acquire: {
-      waits: true,
-      call: ([name], deadlineMs) => run(textOf(name), { do: 'acquire' }, deadlineMs),
-    },
-    serial_release: { waits: true, call: ([name]) => run(textOf(name), { do: 'release' }) },
-    serial_configure: {
-      waits: true,
-      call: async ([name, baudRate, dataBits, parity, stopBits]) => {
-        const settings = serialSettings({
-          baud_rate: textOf(baudRate),
-          data_bits: textOf(dataBits),
-          parity: textOf(parity),
-          stop_bits: textOf(stopBits),
-        });
-        if (settings === undefined) return failedResult('invalid argument', 3);
-        return run(textOf(name), { do: 'configure', settings });
-      },
-    },
+    serial_port: ([uri]) => portResult(uri, 'serial ports', (name) => portNamed(host.ports, name)),
+    serial_read: waiting(async ([name, count, timeout], deadlineMs) => {
+      const countMax = numberArgument(count, 1, 'read');
+      if (!(countMax >= 1)) throw new LuaError("bad argument #1 to 'read' (count must be positive)");
+      return run(textOf(name), { do: 'read', countMax, timeoutMs: numberOf(timeout) ?? 1_000 }, deadlineMs);
+    }),
+    serial_receive: waiting(([name, timeout], deadlineMs) =>
+      run(textOf(name), { do: 'receive', timeoutMs: numberOf(timeout) ?? 1_000 }, deadlineMs),
+    ),
+    serial_write: waiting(async ([name, bytes], deadlineMs) => {
+      const exact = Uint8Array.from(bytesArgument(bytes, 1, 'write'));
+      return run(textOf(name), { do: 'write', bytes: exact }, deadlineMs);
+    }),
+    serial_flush: waiting(([name], deadlineMs) => run(textOf(name), { do: 'flush' }, deadlineMs)),
+    serial_acquire: waiting(([name], deadlineMs) => run(textOf(name), { do: 'acquire' }, deadlineMs)),
+    serial_release: waiting(([name]) => run(textOf(name), { do: 'release' })),
+    serial_configure: waiting(async ([name, baudRate, dataBits, parity, stopBits]) => {
+      const settings = serialSettings({
+        baud_rate: textOf(baudRate),
+        data_bits: textOf(dataBits),
+        parity: textOf(parity),
+        stop_bits: textOf(stopBits),
+      });
+      if (settings === undefined) return failedResult('invalid argument', 3);
+      return run(textOf(name), { do: 'configure', settings });
+    }),
   };
 }

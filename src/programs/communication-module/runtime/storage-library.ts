@@ -6,6 +6,7 @@ import {
   type Library,
   bytesArgument,
   textArgument,
+  waiting,
 } from '../../../lua/index.ts';
 import { isStorageKey } from '../../../protocol/module.ts';
 import type { ChannelRequest } from '../control-channel.ts';
@@ -71,29 +72,20 @@ export function storageFunctions(host: ScriptHost): Record<string, HostFunction>
   }
   const { channelId } = host;
   return {
-    storage_read: {
-      waits: true,
-      call: async ([name]) => {
-        const key = textArgument(name, 1, 'read');
-        return ask(key, { type: 'storage_read', channel_id: channelId, key });
-      },
-    },
-    storage_write: {
-      waits: true,
-      call: async ([name, content]) => {
-        const key = textArgument(name, 1, 'write');
-        const value = bytesArgument(content, 2, 'write');
-        if (value.length > storageValueBytes)
-          return failedResult(`a value has at most ${storageValueBytes} bytes`, CODES.invalidArgument);
-        return ask(key, { type: 'storage_write', channel_id: channelId, key, value });
-      },
-    },
-    storage_remove: {
-      waits: true,
-      call: async ([name]) => {
-        const key = textArgument(name, 1, 'remove');
-        return ask(key, { type: 'storage_remove', channel_id: channelId, key });
-      },
-    },
+    storage_read: waiting(async ([name]) => {
+      const key = textArgument(name, 1, 'read');
+      return ask(key, { type: 'storage_read', channel_id: channelId, key });
+    }),
+    storage_write: waiting(async ([name, content]) => {
+      const key = textArgument(name, 1, 'write');
+      const value = bytesArgument(content, 2, 'write');
+      if (value.length > storageValueBytes)
+        return failedResult(`a value has at most ${storageValueBytes} bytes`, CODES.invalidArgument);
+      return ask(key, { type: 'storage_write', channel_id: channelId, key, value });
+    }),
+    storage_remove: waiting(async ([name]) => {
+      const key = textArgument(name, 1, 'remove');
+      return ask(key, { type: 'storage_remove', channel_id: channelId, key });
+    }),
   };
 }

@@ -6,7 +6,7 @@ import { DoublingPause } from '../../../lib/doubling-pause.ts';
 import { cutToBytes } from '../../../lib/text.ts';
 import type { Limits } from '../../../lib/limits.ts';
 import type { DurationMs, EpochMs, MonotonicMs } from '../../../lib/time.ts';
-import { type HostFunction, Scheduler, Scripts, textOf } from '../../../lua/index.ts';
+import { type HostFunction, Scheduler, Scripts, textOf, waiting } from '../../../lua/index.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { DryRunEntry, DryRunPeriod, DryRunReport } from '../../../protocol/dry-run.ts';
 import type { RecordedRequest, RuleAnswer, RuleScript, SandboxSite } from '../../../protocol/rule-sandbox.ts';
@@ -200,16 +200,13 @@ function notedLog(clock: VirtualClock, limits: DryRunOptions['limits'], notes: N
 /** Requests are noted and fail: an answer of another day would be none. */
 function notedHttp(notes: Notes, { rules }: DryRunOptions['limits']): Record<string, HostFunction> {
   return {
-    http_perform: {
-      waits: true,
-      call: async ([method, url]) => {
-        notes.add({
-          kind: 'http',
-          method: (textOf(method) ?? '').toUpperCase(),
-          url: cutToBytes(textOf(url) ?? '', rules.dryRun.textBytes),
-        });
-        return [undefined, 'no requests are sent in a dry run'];
-      },
-    },
+    http_perform: waiting(async ([method, url]) => {
+      notes.add({
+        kind: 'http',
+        method: (textOf(method) ?? '').toUpperCase(),
+        url: cutToBytes(textOf(url) ?? '', rules.dryRun.textBytes),
+      });
+      return [undefined, 'no requests are sent in a dry run'];
+    }),
   };
 }

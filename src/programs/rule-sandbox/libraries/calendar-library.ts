@@ -81,40 +81,32 @@ export function createCalendar(options: CalendarOptions): {
     epoch === undefined ? clock.wallMs() : numberArgument(epoch, 1, name) * 1_000;
 
   const functions: Record<string, HostFunction> = {
-    job_cron: {
-      call: ([pattern]) => {
-        const text = textOf(pattern) ?? '';
-        requireMoment(text, site().timeZone, clock.wallMs());
-        return [open((afterMs) => nextCronMs(text, site().timeZone, afterMs))];
-      },
+    job_cron: ([pattern]) => {
+      const text = textOf(pattern) ?? '';
+      requireMoment(text, site().timeZone, clock.wallMs());
+      return [open((afterMs) => nextCronMs(text, site().timeZone, afterMs))];
     },
-    job_sun: {
-      call: ([event, offset]) => {
-        const name = textOf(event) ?? '';
-        const offsetMs = offset === undefined ? 0 : numberArgument(offset, 2, 'add_sun');
-        if (!Object.hasOwn(sunTimes(clock.wallMs(), { latitude: 0, longitude: 0 }), name))
-          throw new LuaError(`bad argument #1 to 'add_sun' (unknown event "${name}")`);
-        if (!(Math.abs(offsetMs) <= DAY_MS))
-          throw new LuaError("bad argument #2 to 'add_sun' (a day at most, in milliseconds)");
-        if (!site().location) return [undefined, NO_LOCATION];
-        return [open((afterMs) => nextSunMs(name, offsetMs, afterMs, site()))];
-      },
+    job_sun: ([event, offset]) => {
+      const name = textOf(event) ?? '';
+      const offsetMs = offset === undefined ? 0 : numberArgument(offset, 2, 'add_sun');
+      if (!Object.hasOwn(sunTimes(clock.wallMs(), { latitude: 0, longitude: 0 }), name))
+        throw new LuaError(`bad argument #1 to 'add_sun' (unknown event "${name}")`);
+      if (!(Math.abs(offsetMs) <= DAY_MS))
+        throw new LuaError("bad argument #2 to 'add_sun' (a day at most, in milliseconds)");
+      if (!site().location) return [undefined, NO_LOCATION];
+      return [open((afterMs) => nextSunMs(name, offsetMs, afterMs, site()))];
     },
-    sun_times: {
-      call: ([epoch]) => {
-        const { location } = site();
-        if (!location) return [undefined, NO_LOCATION];
-        return [new LuaJson(JSON.stringify(sunTimes(instantOf(epoch, 'times'), location)))];
-      },
+    sun_times: ([epoch]) => {
+      const { location } = site();
+      if (!location) return [undefined, NO_LOCATION];
+      return [new LuaJson(JSON.stringify(sunTimes(instantOf(epoch, 'times'), location)))];
     },
-    sun_position: {
-      call: ([epoch]) => {
-        const { location } = site();
-        if (!location) return [undefined, NO_LOCATION];
-        const at = new Date(instantOf(epoch, 'position'));
-        const position = getPosition(at, location.latitude, location.longitude);
-        return [new LuaJson(JSON.stringify(position))];
-      },
+    sun_position: ([epoch]) => {
+      const { location } = site();
+      if (!location) return [undefined, NO_LOCATION];
+      const at = new Date(instantOf(epoch, 'position'));
+      const position = getPosition(at, location.latitude, location.longitude);
+      return [new LuaJson(JSON.stringify(position))];
     },
   };
   return {

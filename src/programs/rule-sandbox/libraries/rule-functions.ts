@@ -16,6 +16,7 @@ import {
   offsetS,
   type ScriptClock,
   textOf,
+  waiting,
 } from '../../../lua/index.ts';
 import {
   type ReadRequest,
@@ -96,17 +97,15 @@ export function createRuleFunctions(options: RuleFunctionsOptions): Record<strin
   }
 
   return {
-    ask: { waits: true, call: ask },
-    read: { waits: true, call: read },
-    watch: { waits: true, call: watch },
-    log: {
-      call: ([text, severity]) => {
-        log.write(textOf(severity) ?? 'info', textOf(text) ?? '');
-      },
+    ask: waiting(ask),
+    read: waiting(read),
+    watch: waiting(watch),
+    log: ([text, severity]) => {
+      log.write(textOf(severity) ?? 'info', textOf(text) ?? '');
     },
-    duration: { call: ([value]) => [durationMsOf(value)] },
-    zone_offset: { call: () => [BigInt(Math.round(offsetS(clock.wallMs(), site().timeZone)))] },
-    storage_fault: { call: ([key, text]) => [storageFault(key, text, limits)] },
+    duration: ([value]) => [durationMsOf(value)],
+    zone_offset: () => [BigInt(Math.round(offsetS(clock.wallMs(), site().timeZone)))],
+    storage_fault: ([key, text]) => [storageFault(key, text, limits)],
   };
 }
 
