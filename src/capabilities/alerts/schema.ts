@@ -42,25 +42,25 @@ const alertShape = shape.named(
     id: shape.id(),
     device_id: shape.id(),
     device_name: v.string(),
-    source: v.pipe(
+    source: shape.about(
       v.picklist(ALERT_SOURCES),
-      v.description('GATEWAY: what the gateway says of a device, such as `offline`.'),
+      'GATEWAY: what the gateway says of a device, such as `offline`.',
     ),
     name: v.string(),
     display_name: v.string(),
     severity: v.picklist(ALERT_SEVERITIES),
-    details: v.pipe(v.nullable(v.string()), v.description('What the device said in `alert_details`.')),
+    details: shape.about(v.nullable(v.string()), 'What the device said in `alert_details`.'),
     raised_at: shape.instant(),
-    cleared_at: v.pipe(instantOrNull(), v.description('null: it is raised.')),
+    cleared_at: shape.about(instantOrNull(), 'null: it is raised.'),
     times_raised: v.pipe(
       shape.count(),
       v.minValue(1),
       v.description('More than 1 when it came back within a minute.'),
     ),
     acknowledged_at: instantOrNull(),
-    acknowledged_by: v.pipe(
+    acknowledged_by: shape.about(
       v.nullable(v.string()),
-      v.description('Name of the user or token; not shown below the role USER.'),
+      'Name of the user or token; not shown below the role USER.',
     ),
   }),
   {
@@ -85,9 +85,9 @@ export type AlertOnWire = v.InferOutput<typeof alertShape>;
 const messageShape = shape.named(
   'AlertMessage',
   v.object({
-    change: v.pipe(
+    change: shape.about(
       v.picklist(['RAISED', 'LASTING', 'CLEARED', 'ACKNOWLEDGED']),
-      v.description('LASTING: it is still raised after the grace period of its manifest.'),
+      'LASTING: it is still raised after the grace period of its manifest.',
     ),
     alert: alertShape,
   }),

@@ -40,7 +40,7 @@ const userShape = shape.named(
     id: v.string(),
     name: v.string(),
     role: v.picklist(ISSUABLE_ROLES),
-    has_password: v.pipe(v.boolean(), v.description('False after access was reset.')),
+    has_password: shape.about(v.boolean(), 'False after access was reset.'),
     created_at: shape.instant(),
   }),
   {
@@ -98,7 +98,7 @@ export const accessShapes = {
   user: v.object({ user: userShape }),
   users: shape.listOf('users', userShape),
   token: v.object({
-    token: v.pipe(v.string(), v.description('The text of the token; shown once.')),
+    token: shape.about(v.string(), 'The text of the token; shown once.'),
     access_token: tokenShape,
   }),
   tokens: shape.listOf('access_tokens', tokenShape),
@@ -114,9 +114,9 @@ export const loginBody = v.pipe(
   shape.example({ name: 'installer', password: 'a long sentence' }),
 );
 
-const revokeTokens = v.pipe(
+const revokeTokens = shape.about(
   v.nullish(v.boolean(), false),
-  v.description('Ends every access token that acts for the user, too.'),
+  'Ends every access token that acts for the user, too.',
 );
 
 export const passwordBody = v.pipe(

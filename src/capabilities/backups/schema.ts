@@ -20,7 +20,7 @@ const password = v.pipe(
 export const backupBody = v.object({
   password,
   include_history: v.nullish(
-    v.pipe(v.boolean(), v.description('Telemetry and logs too; needs twice their size free on the disk.')),
+    shape.about(v.boolean(), 'Telemetry and logs too; needs twice their size free on the disk.'),
     false,
   ),
 });
@@ -42,7 +42,7 @@ export const restoreBody = v.pipe(
 
 const TIME = /^(?:[01]\d|2[0-3]):[0-5]\d$/;
 const CONTROL = /\p{Cc}/u;
-const schedule = v.pipe(v.picklist(SCHEDULES), v.description('OFF: only those that somebody asks for.'));
+const schedule = shape.about(v.picklist(SCHEDULES), 'OFF: only those that somebody asks for.');
 const at = v.pipe(
   v.string(),
   v.regex(TIME, 'must be a time such as 03:15'),
@@ -68,15 +68,13 @@ export const planBody = v.pipe(
     schedule: v.optional(schedule),
     at: v.optional(at),
     target: v.optional(v.nullable(target)),
-    target_username: v.optional(v.nullable(v.pipe(oneLine, v.description('Of a WebDAV server.')))),
-    target_password: v.optional(
-      v.nullable(v.pipe(oneLine, v.description('Of a WebDAV server; never shown.'))),
-    ),
+    target_username: v.optional(v.nullable(shape.about(oneLine, 'Of a WebDAV server.'))),
+    target_password: v.optional(v.nullable(shape.about(oneLine, 'Of a WebDAV server; never shown.'))),
     password: v.optional(v.nullable(password)),
     include_history: v.optional(v.boolean()),
-    keep: v.optional(v.pipe(keep, v.description('Backups left at the target; the oldest go.'))),
+    keep: v.optional(shape.about(keep, 'Backups left at the target; the oldest go.')),
     alert_after_days: v.optional(
-      v.pipe(alertAfterDays, v.description('Days without a good backup before an alert is raised.')),
+      shape.about(alertAfterDays, 'Days without a good backup before an alert is raised.'),
     ),
   }),
   shape.example({
@@ -96,35 +94,27 @@ const planShape = shape.named(
     target: v.nullable(target),
     target_username: v.nullable(v.string()),
     has_target_password: v.boolean(),
-    has_password: v.pipe(
-      v.boolean(),
-      v.description('The password that seals the backups is set; it is never shown.'),
-    ),
+    has_password: shape.about(v.boolean(), 'The password that seals the backups is set; it is never shown.'),
     include_history: v.boolean(),
     keep,
     alert_after_days: alertAfterDays,
     sftp_public_key: v.nullable(
-      v.pipe(
-        v.string(),
-        v.description('For authorized_keys of the other machine, when the target is one over SFTP.'),
-      ),
+      shape.about(v.string(), 'For authorized_keys of the other machine, when the target is one over SFTP.'),
     ),
     is_running: v.boolean(),
-    is_overdue: v.pipe(v.boolean(), v.description('No good backup for longer than alert_after_days.')),
-    last_good_at: v.pipe(
+    is_overdue: shape.about(v.boolean(), 'No good backup for longer than alert_after_days.'),
+    last_good_at: shape.about(
       v.nullable(shape.instant()),
-      v.description('The last backup that was made by plan, opened, and read back at the target.'),
+      'The last backup that was made by plan, opened, and read back at the target.',
     ),
     last_good_name: v.nullable(v.string()),
     last_good_bytes: v.nullable(v.number()),
-    last_taken_at: v.pipe(
+    last_taken_at: shape.about(
       v.nullable(shape.instant()),
-      v.description(
-        'The last backup that somebody took by `create_backup`, of those the audit trail still has.',
-      ),
+      'The last backup that somebody took by `create_backup`, of those the audit trail still has.',
     ),
     last_tried_at: v.nullable(shape.instant()),
-    last_error: v.pipe(v.nullable(v.string()), v.description('Why the last try failed; null: it did not.')),
+    last_error: shape.about(v.nullable(v.string()), 'Why the last try failed; null: it did not.'),
   }),
 );
 
@@ -135,11 +125,8 @@ export const backupShapes = {
   upload: v.object({ upload: v.object({ size_bytes: shape.count() }) }),
   restore: v.object({
     restore: v.object({
-      made_at: v.pipe(
-        v.nullable(shape.instant()),
-        v.description('null: a plain copy of state.db does not say.'),
-      ),
-      version: v.pipe(v.nullable(v.string()), v.description('Of the gateway that made it.')),
+      made_at: shape.about(v.nullable(shape.instant()), 'null: a plain copy of state.db does not say.'),
+      version: shape.about(v.nullable(v.string()), 'Of the gateway that made it.'),
       includes_history: v.boolean(),
     }),
   }),

@@ -15,23 +15,23 @@ const listedShape = shape.named(
   v.object({
     ...entries,
     source: v.picklist(['BUILT_IN', 'UPLOADED']),
-    name: v.optional(v.pipe(v.string(), v.description('Of a built-in one: the name to get it by.'))),
+    name: v.optional(shape.about(v.string(), 'Of a built-in one: the name to get it by.')),
     display_name: v.string(),
     has_script: v.boolean(),
   }),
   { ...EXAMPLE, source: 'UPLOADED', display_name: 'Battery', has_script: false },
 );
 
-const profileSource = v.pipe(
+const profileSource = shape.about(
   v.picklist(['BUILT_IN', 'UPLOADED', 'CHANGED']),
-  v.description('CHANGED: comes with the gateway and was replaced by an upload.'),
+  'CHANGED: comes with the gateway and was replaced by an upload.',
 );
 
 const profileShape = shape.named(
   'DeviceProfile',
   v.object({
     id: v.string(),
-    path: v.pipe(v.string(), v.description('Of its file in the tree of profiles.')),
+    path: shape.about(v.string(), 'Of its file in the tree of profiles.'),
     source: profileSource,
     draft: v.boolean(),
     implements: v.array(v.string()),
@@ -47,11 +47,11 @@ const profileShape = shape.named(
 );
 
 const uploadedFileShape = v.object({
-  path: v.pipe(v.string(), v.description('In the tree of profiles; of an ignored file, in the archive.')),
+  path: shape.about(v.string(), 'In the tree of profiles; of an ignored file, in the archive.'),
   profile_id: v.optional(v.string()),
-  result: v.pipe(
+  result: shape.about(
     v.picklist(['ADDED', 'CHANGED', 'RESTORED', 'UNCHANGED', 'IGNORED']),
-    v.description('RESTORED: the built-in profile is back. IGNORED: no profile file, and not stored.'),
+    'RESTORED: the built-in profile is back. IGNORED: no profile file, and not stored.',
   ),
 });
 
@@ -72,22 +72,20 @@ export const blueprintShapes = {
       blueprint: blueprintShape,
       ...entries,
       warnings: v.optional(
-        v.pipe(v.array(v.string()), v.description('What may be wrong all the same; absent without any.')),
+        shape.about(v.array(v.string()), 'What may be wrong all the same; absent without any.'),
       ),
     }),
     v.examples([{ blueprint: EXAMPLE, ...EXAMPLE }]),
   ),
   validation: v.object({
-    validation_errors: v.optional(
-      v.pipe(v.array(v.string()), v.description('Absent when the blueprint is good.')),
-    ),
+    validation_errors: v.optional(shape.about(v.array(v.string()), 'Absent when the blueprint is good.')),
   }),
   blueprintZip: zip('The archive of the blueprint.'),
   profiles: shape.listOf('profiles', profileShape),
   profilesUploaded: v.pipe(
     v.object({
       files: v.optional(
-        v.pipe(v.array(uploadedFileShape), v.description('What each file became; with `expand=files`.')),
+        shape.about(v.array(uploadedFileShape), 'What each file became; with `expand=files`.'),
       ),
     }),
     v.examples([

@@ -126,7 +126,7 @@ const responseShape = shape.named(
   'CommandResponse',
   v.object({
     state: v.picklist(['STARTED', 'IN_PROGRESS', 'SUCCEEDED', 'ERROR'] satisfies ResponseState[]),
-    payload: v.pipe(shape.anyObject(), v.description('With state ERROR its `message` is a text.')),
+    payload: shape.about(shape.anyObject(), 'With state ERROR its `message` is a text.'),
     received_at: shape.instant(),
   }),
   { state: 'SUCCEEDED', payload: { result: null }, received_at: '2026-03-01T08:00:01.200Z' },
@@ -141,8 +141,8 @@ const executionShape = shape.named(
     ephemeral: v.boolean(),
     created_at: shape.instant(),
     request: v.object({ name: v.string(), arguments: shape.anyObject(), manifest_name: v.string() }),
-    response: v.optional(v.pipe(responseShape, v.description('The newest; absent while there is none.'))),
-    log: v.optional(v.pipe(v.array(responseShape), v.description('Newest first.'))),
+    response: v.optional(shape.about(responseShape, 'The newest; absent while there is none.')),
+    log: v.optional(shape.about(v.array(responseShape), 'Newest first.')),
   }),
   {
     id: '0d9f1a52-51d7-4f51-9c66-8f8f3f6c2b10',

@@ -28,11 +28,9 @@ export const configurationShape = v.object({
     v.examples([{ max_charge_power_w: 4_000, minimum_soc_percent: 10 }]),
   ),
   hidden: v.optional(
-    v.pipe(
+    shape.about(
       v.array(v.string()),
-      v.description(
-        'With expand=hidden: sensitive parameters that have been set, whatever `param_names` says.',
-      ),
+      'With expand=hidden: sensitive parameters that have been set, whatever `param_names` says.',
     ),
   ),
 });

@@ -68,7 +68,7 @@ export function unlessEmpty<Schema extends v.GenericSchema<string, string>>(sche
 export const updateBody = v.pipe(
   v.object({
     name: unlessEmpty(deviceName),
-    device_name: v.pipe(unlessEmpty(deviceName), v.description('Older form of `name`.')),
+    device_name: shape.about(unlessEmpty(deviceName), 'Older form of `name`.'),
     slug: unlessEmpty(deviceSlug),
   }),
   shape.example({ name: 'Battery 1', slug: 'battery-1' }),

@@ -30,20 +30,18 @@ const attribute = () =>
 const choice = shape.noList(
   v.object({
     role: v.picklist(ROLES, `must be one of: ${ROLES.join(', ')}`),
-    device_id: v.pipe(v.string(), v.description('Id or slug.')),
-    power: v.pipe(attribute(), v.description('Attribute with the power, in W, kW or MW.')),
-    is_inverted: v.pipe(
+    device_id: shape.about(v.string(), 'Id or slug.'),
+    power: shape.about(attribute(), 'Attribute with the power, in W, kW or MW.'),
+    is_inverted: shape.about(
       v.nullish(v.boolean(), false),
-      v.description('The attribute counts the other way round than the role.'),
+      'The attribute counts the other way round than the role.',
     ),
-    state_of_charge: v.pipe(attribute(), v.description('Attribute with the state of charge, in %.')),
-    energy_forward: v.pipe(
+    state_of_charge: shape.about(attribute(), 'Attribute with the state of charge, in %.'),
+    energy_forward: shape.about(
       attribute(),
-      v.description(
-        'Lifetime counter of what was delivered, discharged, imported or consumed, in Wh, kWh or MWh.',
-      ),
+      'Lifetime counter of what was delivered, discharged, imported or consumed, in Wh, kWh or MWh.',
     ),
-    energy_reverse: v.pipe(attribute(), v.description('Lifetime counter of what was charged or exported.')),
+    energy_reverse: shape.about(attribute(), 'Lifetime counter of what was charged or exported.'),
   }),
 );
 
@@ -59,7 +57,7 @@ const EXAMPLE_SOURCE = {
 
 export const updateSourcesBody = v.pipe(
   v.object({
-    gap_after_s: v.pipe(
+    gap_after_s: shape.about(
       v.nullish(
         v.pipe(
           v.number('must be a number of seconds'),
@@ -68,16 +66,16 @@ export const updateSourcesBody = v.pipe(
           v.maxValue(gapAfterMaxS, `must be at most ${gapAfterMaxS}`),
         ),
       ),
-      v.description('Two values further apart than this are not connected. Absent: as it is.'),
+      'Two values further apart than this are not connected. Absent: as it is.',
     ),
-    items: v.pipe(
+    items: shape.about(
       v.nullish(
         v.pipe(
           v.array(choice, 'must be a list'),
           v.maxLength(sourcesMax, `must have at most ${sourcesMax} items`),
         ),
       ),
-      v.description('Replaces all that people said; roles that are in none of them follow the profiles.'),
+      'Replaces all that people said; roles that are in none of them follow the profiles.',
     ),
   }),
   shape.example({ gap_after_s: 300, items: [EXAMPLE_SOURCE] }),
@@ -93,9 +91,9 @@ export const energyQuery = v.object({
   granularity: query.choice(GRANULARITIES, 'day', 'Length of a bucket, in the time zone of the site.'),
 });
 
-const watts = () => v.pipe(v.nullable(v.number()), v.description('W; null when it is not known now.'));
+const watts = () => shape.about(v.nullable(v.number()), 'W; null when it is not known now.');
 const wattHours = () => v.pipe(v.number(), v.minValue(0));
-const ratio = () => v.pipe(v.nullable(v.number()), v.description('0 to 1; null when there was none of it.'));
+const ratio = () => shape.about(v.nullable(v.number()), '0 to 1; null when there was none of it.');
 const seconds = () => v.pipe(v.number(), v.minValue(0));
 
 const entriesOf = <const Name extends string, Schema extends v.GenericSchema>(
@@ -114,38 +112,35 @@ const sourceShape = v.object({
   state_of_charge: nullableText(),
   energy_forward: nullableText(),
   energy_reverse: nullableText(),
-  profile: v.pipe(nullableText(), v.description('The profile that says so; null: a person said it.')),
+  profile: shape.about(nullableText(), 'The profile that says so; null: a person said it.'),
 });
 
 const numberNow = {
   power_w: watts(),
-  age_s: v.pipe(v.nullable(v.number()), v.description('Seconds since it was measured.')),
-  reason: v.pipe(v.nullable(v.picklist(REASONS)), v.description('Why it is not known.')),
+  age_s: shape.about(v.nullable(v.number()), 'Seconds since it was measured.'),
+  reason: shape.about(v.nullable(v.picklist(REASONS)), 'Why it is not known.'),
   state_of_charge_percent: v.nullable(v.number()),
 };
 
 const { age_s: _age, ...roleNow } = {
   ...numberNow,
-  power_w: v.pipe(v.nullable(v.number()), v.description('W, of those of its sources that are known now.')),
-  reason: v.pipe(v.nullable(v.picklist(REASONS)), v.description('Why it is not known, or not all of it.')),
+  power_w: shape.about(v.nullable(v.number()), 'W, of those of its sources that are known now.'),
+  reason: shape.about(v.nullable(v.picklist(REASONS)), 'Why it is not known, or not all of it.'),
 };
 
 const bookEntries = {
   sources_wh: entriesOf(ORIGINS, wattHours),
   uses_wh: entriesOf(USES, wattHours),
   flows_wh: flowsShape(),
-  self_consumption: v.pipe(ratio(), v.description('Part of the sun that was not exported.')),
-  self_sufficiency: v.pipe(
-    ratio(),
-    v.description('Part of the consumption that did not come from the grid.'),
-  ),
-  gap_s: v.pipe(
+  self_consumption: shape.about(ratio(), 'Part of the sun that was not exported.'),
+  self_sufficiency: shape.about(ratio(), 'Part of the consumption that did not come from the grid.'),
+  gap_s: shape.about(
     v.record(v.string(), seconds()),
-    v.description('By role: seconds of the past of which nothing is known.'),
+    'By role: seconds of the past of which nothing is known.',
   ),
-  bridged_s: v.pipe(
+  bridged_s: shape.about(
     v.record(v.string(), seconds()),
-    v.description('By role: seconds that are known by lifetime counters alone.'),
+    'By role: seconds that are known by lifetime counters alone.',
   ),
 };
 
@@ -175,7 +170,7 @@ export const energyShapes = {
       'Energy',
       v.object({
         timezone: v.string(),
-        assumption: v.pipe(v.string(), v.description('How flows are decided, in a sentence for people.')),
+        assumption: shape.about(v.string(), 'How flows are decided, in a sentence for people.'),
         total: v.object(bookEntries),
         buckets: v.array(v.object({ from: shape.instant(), to: shape.instant(), ...bookEntries })),
       }),

@@ -18,7 +18,7 @@ const nameOf = (about: string) =>
 export const testShape = v.object({
   test: v.object({
     usable: v.boolean(),
-    reason: v.optional(v.pipe(v.string(), v.description('Why the system does not open it.'))),
+    reason: v.optional(shape.about(v.string(), 'Why the system does not open it.')),
   }),
 });
 
@@ -72,9 +72,9 @@ const serialPortShape = shape.named(
     parity: v.string(),
     stop_bits: v.number(),
     aliases: v.array(v.string()),
-    source: v.pipe(
+    source: shape.about(
       v.picklist(['OPTION', 'ADDED']),
-      v.description('OPTION: of the option serial_ports, and changed only there.'),
+      'OPTION: of the option serial_ports, and changed only there.',
     ),
   }),
   { ...SERIAL_EXAMPLE, source: 'ADDED' },
@@ -119,7 +119,7 @@ const hasLine = (kind: IoPortRecord['kind']): boolean =>
 export const addIoBody = v.pipe(
   v.object({
     name: nameOf('Scripts find it as port://name: can, di-1, rl-1, ai-1 are what blueprints ask for.'),
-    kind: v.pipe(v.picklist(IO_KINDS), v.description('DIGITAL_OUTPUT is a relay too.')),
+    kind: shape.about(v.picklist(IO_KINDS), 'DIGITAL_OUTPUT is a relay too.'),
     path: v.pipe(
       v.string(),
       v.minLength(1),
@@ -139,10 +139,10 @@ export const addIoBody = v.pipe(
       ),
     ),
     active_low: v.nullish(
-      v.pipe(v.boolean(), v.description('The low level means closed, or on; of inputs and outputs.')),
+      shape.about(v.boolean(), 'The low level means closed, or on; of inputs and outputs.'),
       false,
     ),
-    bias: v.nullish(v.pipe(v.picklist(BIASES), v.description('Resistor of an input.')), 'AS_IS'),
+    bias: v.nullish(shape.about(v.picklist(BIASES), 'Resistor of an input.'), 'AS_IS'),
     debounce_ms: v.nullish(
       v.pipe(
         v.number(),

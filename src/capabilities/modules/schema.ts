@@ -36,11 +36,9 @@ const placeFields = {
   parity: v.nullish(v.picklist(['N', 'E', 'O'])),
   stop_bits: v.nullish(v.picklist([1, 2])),
   timeout_ms: v.nullish(
-    v.pipe(
+    shape.about(
       wholeNumber(20, scanAnswerMsMax),
-      v.description(
-        `How long to wait for an answer; ${scanAnswerMs}, on a serial line ${scanSerialAnswerMs}.`,
-      ),
+      `How long to wait for an answer; ${scanAnswerMs}, on a serial line ${scanSerialAnswerMs}.`,
     ),
   ),
 };
@@ -74,10 +72,7 @@ export const scanBody = v.pipe(
   v.object({
     ...placeFields,
     first_unit: v.nullish(unitId, 1),
-    last_unit: v.nullish(
-      v.pipe(unitId, v.description('Units between the two are asked, the lowest first.')),
-      247,
-    ),
+    last_unit: v.nullish(shape.about(unitId, 'Units between the two are asked, the lowest first.'), 247),
   }),
   shape.example({ uri: 'port://rs485', baud_rate: 19_200, first_unit: 1, last_unit: 32 }),
   v.transform((body) =>
@@ -88,15 +83,15 @@ export const scanBody = v.pipe(
 const word = v.optional(v.string());
 const identities = {
   sunspec: v.optional(
-    v.pipe(
+    shape.about(
       v.object({ manufacturer: word, model: word, version: word, serial_number: word }),
-      v.description('What it says by the common model of SunSpec.'),
+      'What it says by the common model of SunSpec.',
     ),
   ),
   identification: v.optional(
-    v.pipe(
+    shape.about(
       v.object({ vendor: word, product_code: word, revision: word, product_name: word, model_name: word }),
-      v.description('What it says by Read Device Identification, function 43/14.'),
+      'What it says by Read Device Identification, function 43/14.',
     ),
   ),
 };
@@ -115,9 +110,9 @@ const END_OUTCOMES = [
 /** Outcome of a test of one unit. */
 export const testShape = v.object({
   test: v.object({
-    usable: v.pipe(v.boolean(), v.description('The unit is there.')),
+    usable: shape.about(v.boolean(), 'The unit is there.'),
     outcome: v.picklist([...UNIT_OUTCOMES, ...END_OUTCOMES]),
-    message: v.pipe(v.string(), v.description('What happened, in a sentence.')),
+    message: shape.about(v.string(), 'What happened, in a sentence.'),
     ...identities,
   }),
 });

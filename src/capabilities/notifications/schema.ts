@@ -62,15 +62,13 @@ const emailBody = v.object({
     v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535), v.description('Default: 587.')),
   ),
   encryption: v.nullish(
-    v.pipe(
+    shape.about(
       v.picklist(ENCRYPTIONS, `must be one of: ${ENCRYPTIONS.join(', ')}`),
-      v.description(
-        'Default: STARTTLS, and nothing is sent to a server that does not offer it. Port 465 wants TLS.',
-      ),
+      'Default: STARTTLS, and nothing is sent to a server that does not offer it. Port 465 wants TLS.',
     ),
   ),
   username: v.optional(
-    v.pipe(v.nullable(text(secretLength)), v.description('Absent: as it is; null: without a login.')),
+    shape.about(v.nullable(text(secretLength)), 'Absent: as it is; null: without a login.'),
   ),
   password: secret('Of the user name.'),
   from: v.nullish(address()),
@@ -107,11 +105,11 @@ const ntfyBody = v.object({
 });
 
 const common = {
-  enabled: v.pipe(v.nullish(v.boolean()), v.description('Default: true.')),
+  enabled: shape.about(v.nullish(v.boolean()), 'Default: true.'),
   minimum_severity: v.nullish(
-    v.pipe(
+    shape.about(
       v.picklist(ALERT_SEVERITIES, `must be one of: ${ALERT_SEVERITIES.join(', ')}`),
-      v.description('Default: warning.'),
+      'Default: warning.',
     ),
   ),
   device_ids: v.nullish(
@@ -121,10 +119,10 @@ const common = {
       v.description('Ids or slugs; default: [], which means all.'),
     ),
   ),
-  notify_cleared: v.nullish(v.pipe(v.boolean(), v.description('Also tell what is over. Default: true.'))),
-  email: v.pipe(v.nullish(shape.noList(emailBody)), v.description('Of type EMAIL.')),
-  webhook: v.pipe(v.nullish(shape.noList(webhookBody)), v.description('Of type WEBHOOK.')),
-  ntfy: v.pipe(v.nullish(shape.noList(ntfyBody)), v.description('Of type NTFY.')),
+  notify_cleared: v.nullish(shape.about(v.boolean(), 'Also tell what is over. Default: true.')),
+  email: shape.about(v.nullish(shape.noList(emailBody)), 'Of type EMAIL.'),
+  webhook: shape.about(v.nullish(shape.noList(webhookBody)), 'Of type WEBHOOK.'),
+  ntfy: shape.about(v.nullish(shape.noList(ntfyBody)), 'Of type NTFY.'),
 };
 
 /** A channel as a caller names it, with its secrets. */
@@ -194,12 +192,12 @@ const channelShape = shape.named(
     type: v.picklist(CHANNEL_TYPES),
     enabled: v.boolean(),
     minimum_severity: v.picklist(ALERT_SEVERITIES),
-    device_ids: v.pipe(v.array(shape.id()), v.description('[]: all.')),
+    device_ids: shape.about(v.array(shape.id()), '[]: all.'),
     notify_cleared: v.boolean(),
     email: v.optional(emailShape),
     webhook: v.optional(
       v.object({
-        origin: v.pipe(v.string(), v.description('Of its address, which is not shown.')),
+        origin: shape.about(v.string(), 'Of its address, which is not shown.'),
         has_signing_secret: v.boolean(),
       }),
     ),
@@ -230,19 +228,19 @@ const channelShape = shape.named(
 const deliveryShape = shape.named(
   'NotificationDelivery',
   v.object({
-    id: v.pipe(shape.id(), v.description('Goes along with the message, the same for each attempt.')),
+    id: shape.about(shape.id(), 'Goes along with the message, the same for each attempt.'),
     channel_id: shape.id(),
     kind: v.picklist(['ALERTS', 'TEST']),
     status: v.picklist(DELIVERY_STATUSES),
     raised_count: shape.count(),
     cleared_count: shape.count(),
-    omitted_count: v.pipe(shape.count(), v.description('What it does not name, because there was too much.')),
+    omitted_count: shape.about(shape.count(), 'What it does not name, because there was too much.'),
     attempts: shape.count(),
     created_at: shape.instant(),
     attempted_at: v.nullable(shape.instant()),
-    error: v.pipe(
+    error: shape.about(
       v.nullable(v.string()),
-      v.description('Why the last attempt failed, or who of several did not get it.'),
+      'Why the last attempt failed, or who of several did not get it.',
     ),
   }),
   {

@@ -110,7 +110,7 @@ export const provisioningShapes = {
   device: v.object(made),
   module: v.object({
     ...made,
-    config: v.optional(v.pipe(configurationShape, v.description('Absent when the device is there already.'))),
+    config: v.optional(shape.about(configurationShape, 'Absent when the device is there already.')),
   }),
   standalone: v.object({ ...made, config: configurationShape }),
   config: v.object({ config: configurationShape }),

@@ -19,10 +19,7 @@ import type { DryRunRequest } from './service.ts';
 
 const fields = { from: instantS, to: instantS };
 
-const ruleId = v.pipe(
-  v.string(),
-  v.description('Id or slug of the rule whose storage is meant, and its script.'),
-);
+const ruleId = shape.about(v.string(), 'Id or slug of the rule whose storage is meant, and its script.');
 
 /** Null counts as absent. */
 export const dryRunBody = v.pipe(
@@ -96,22 +93,20 @@ const entryShape = shape.named(
   v.object({
     timestamp: shape.instant(),
     kind: v.picklist(DRY_RUN_KINDS),
-    severity: v.optional(v.pipe(v.picklist(LOG_SEVERITIES), v.description('Of a log entry.'))),
-    message: v.optional(v.pipe(v.string(), v.description('Of a log entry or an error.'))),
-    device_id: v.optional(v.pipe(shape.id(), v.description('Of a command.'))),
-    name: v.optional(v.pipe(v.string(), v.description('Of a command.'))),
-    arguments: v.optional(v.pipe(shape.anyObject(), v.description('Of a command.'))),
-    error: v.optional(v.pipe(v.string(), v.description('Why a command would be refused.'))),
-    store: v.optional(
-      v.pipe(v.picklist(['rule', 'shared', 'public']), v.description('That a value was written to.')),
-    ),
-    key: v.optional(v.pipe(v.string(), v.description('Of a stored value.'))),
+    severity: v.optional(shape.about(v.picklist(LOG_SEVERITIES), 'Of a log entry.')),
+    message: v.optional(shape.about(v.string(), 'Of a log entry or an error.')),
+    device_id: v.optional(shape.about(shape.id(), 'Of a command.')),
+    name: v.optional(shape.about(v.string(), 'Of a command.')),
+    arguments: v.optional(shape.about(shape.anyObject(), 'Of a command.')),
+    error: v.optional(shape.about(v.string(), 'Why a command would be refused.')),
+    store: v.optional(shape.about(v.picklist(['rule', 'shared', 'public']), 'That a value was written to.')),
+    key: v.optional(shape.about(v.string(), 'Of a stored value.')),
     value: v.optional(
-      v.pipe(v.string(), v.description('JSON text, cut when it is long; absent when the key was removed.')),
+      shape.about(v.string(), 'JSON text, cut when it is long; absent when the key was removed.'),
     ),
-    method: v.optional(v.pipe(v.string(), v.description('Of an HTTP request, which was not sent.'))),
-    url: v.optional(v.pipe(v.string(), v.description('Of an HTTP request.'))),
-    after: v.optional(v.pipe(v.string(), v.description('Pause before a failed script starts again.'))),
+    method: v.optional(shape.about(v.string(), 'Of an HTTP request, which was not sent.')),
+    url: v.optional(shape.about(v.string(), 'Of an HTTP request.')),
+    after: v.optional(shape.about(v.string(), 'Pause before a failed script starts again.')),
   }),
   {
     timestamp: '2026-03-01T12:04:00.000Z',
@@ -128,24 +123,19 @@ export const dryRunShape = v.object({
     'DryRun',
     v.object({
       from: shape.instant(),
-      to: v.pipe(shape.instant(), v.description('Not later than now.')),
-      end: v.pipe(
-        v.picklist(DRY_RUN_ENDS),
-        v.description('`failed`: the script does not compile or had to be ended.'),
-      ),
-      limit: v.optional(
-        v.pipe(v.picklist(DRY_RUN_LIMITS), v.description('What was used up, with `limit_reached`.')),
-      ),
-      ended_at: v.pipe(shape.instant(), v.description('How far it came in the period.')),
-      entries: v.pipe(v.array(entryShape), v.description('What the script did, in order.')),
-      truncated: v.pipe(v.boolean(), v.description('There were more entries than are listed.')),
-      counts: v.pipe(
+      to: shape.about(shape.instant(), 'Not later than now.'),
+      end: shape.about(v.picklist(DRY_RUN_ENDS), '`failed`: the script does not compile or had to be ended.'),
+      limit: v.optional(shape.about(v.picklist(DRY_RUN_LIMITS), 'What was used up, with `limit_reached`.')),
+      ended_at: shape.about(shape.instant(), 'How far it came in the period.'),
+      entries: shape.about(v.array(entryShape), 'What the script did, in order.'),
+      truncated: shape.about(v.boolean(), 'There were more entries than are listed.'),
+      counts: shape.about(
         v.object(Object.fromEntries(DRY_RUN_KINDS.map((kind) => [kind, v.optional(shape.count())]))),
-        v.description('Of every kind, those not listed included; absent: none.'),
+        'Of every kind, those not listed included; absent: none.',
       ),
-      read: v.pipe(
+      read: shape.about(
         v.array(v.object({ device_id: shape.id(), attribute: v.string() })),
-        v.description('Telemetry that the script read, by the names of the manifest, as it came to it.'),
+        'Telemetry that the script read, by the names of the manifest, as it came to it.',
       ),
     }),
     {

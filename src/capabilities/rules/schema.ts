@@ -115,7 +115,7 @@ export const updateRuleBody = v.pipe(
 export const updateScriptBody = v.pipe(v.object({ script }), shape.example({ script: SCRIPT_EXAMPLE }));
 
 export const ruleIdsBody = v.pipe(
-  v.object({ rule_ids: v.pipe(v.array(v.string()), v.description('Ids or slugs.')) }),
+  v.object({ rule_ids: shape.about(v.array(v.string()), 'Ids or slugs.') }),
   shape.example({ rule_ids: ['surplus-to-load'] }),
 );
 
@@ -170,30 +170,24 @@ const ruleShape = shape.named(
   v.object({
     id: shape.id(),
     slug: v.string(),
-    disabled: v.pipe(v.boolean(), v.description("The user's wish.")),
-    state: v.pipe(
-      v.picklist(['STARTED', 'STOPPED']),
-      v.description('Whether the script is loaded and running now.'),
-    ),
+    disabled: shape.about(v.boolean(), "The user's wish."),
+    state: shape.about(v.picklist(['STARTED', 'STOPPED']), 'Whether the script is loaded and running now.'),
     starting: v.optional(
-      v.pipe(
+      shape.about(
         v.literal(true),
-        v.description('It is being started, and the state that follows is not known yet; else absent.'),
+        'It is being started, and the state that follows is not known yet; else absent.',
       ),
     ),
     restarts_at: v.optional(
-      v.pipe(shape.instant(), v.description('It failed and is started again then; else absent.')),
+      shape.about(shape.instant(), 'It failed and is started again then; else absent.'),
     ),
     broken: v.optional(
-      v.pipe(
-        v.literal(true),
-        v.description('The script does not compile and waits for another one; else absent.'),
-      ),
+      shape.about(v.literal(true), 'The script does not compile and waits for another one; else absent.'),
     ),
     script: v.object({
-      code: v.pipe(v.string(), v.description('Base64 of UTF-8 text.')),
+      code: shape.about(v.string(), 'Base64 of UTF-8 text.'),
       runtime_version: v.picklist(RUNTIME_VERSIONS),
-      exec_interval: v.optional(v.pipe(v.string(), v.description('Duration; only for V1.'))),
+      exec_interval: v.optional(shape.about(v.string(), 'Duration; only for V1.')),
     }),
   }),
   {
@@ -234,7 +228,7 @@ export const ruleShapes = {
       v.object({
         id: shape.id(),
         state: v.picklist(['ACTIVE', 'SUSPENDED']),
-        timezone: v.pipe(v.string(), v.description('Time zone of the site.')),
+        timezone: shape.about(v.string(), 'Time zone of the site.'),
       }),
       { id: '1b0c6a52-6a0e-4d0e-9b52-0c6f3f0f7a11', state: 'ACTIVE', timezone: 'Europe/Berlin' },
     ),
@@ -246,12 +240,12 @@ export const ruleShapes = {
   log: ruleLogShape,
   check: v.object({
     fault: v.optional(
-      v.pipe(
+      shape.about(
         v.object({
           line: v.optional(v.pipe(v.number(), v.integer(), v.description('The first line is 1.'))),
           message: v.string(),
         }),
-        v.description('Absent when the script compiles.'),
+        'Absent when the script compiles.',
       ),
     ),
   }),

@@ -94,9 +94,9 @@ const siteShape = shape.named(
   v.object({
     id: shape.id(),
     name: v.string(),
-    timezone: v.pipe(v.string(), v.description('IANA name.')),
+    timezone: shape.about(v.string(), 'IANA name.'),
     version: v.literal('V3'),
-    authorized_role: v.pipe(shape.role(), v.description('The role of the caller.')),
+    authorized_role: shape.about(shape.role(), 'The role of the caller.'),
     archived: v.boolean(),
     location: v.optional(
       v.object({

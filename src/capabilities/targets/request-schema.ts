@@ -48,13 +48,13 @@ const influxdbFields = {
       v.description('Name of all lines; VictoriaMetrics puts it before the name of each attribute.'),
     ),
   ),
-  username: v.pipe(
+  username: shape.about(
     v.nullish(v.pipe(v.string(), v.maxLength(nameLength))),
-    v.description('With it `secret` is the password.'),
+    'With it `secret` is the password.',
   ),
-  secret: v.pipe(
+  secret: shape.about(
     v.nullish(v.pipe(v.string(), v.minLength(1), v.maxLength(limits.secretLength))),
-    v.description('Token or password. Never read again; null takes it away.'),
+    'Token or password. Never read again; null takes it away.',
   ),
   token_scheme: v.nullish(v.picklist(TOKEN_SCHEMES)),
   ca_pem: v.nullish(pem),
@@ -73,37 +73,34 @@ const folderPath = v.pipe(
 );
 
 const folderFields = {
-  piece_minutes: v.pipe(
+  piece_minutes: shape.about(
     v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(limits.pieceMinutesMax))),
-    v.description('What came in so many minutes is one file of each day; until then the gateway keeps it.'),
+    'What came in so many minutes is one file of each day; until then the gateway keeps it.',
   ),
   compressed: v.nullish(v.boolean()),
 };
 
 const seconds = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(86_400));
 const names = (about: string) =>
-  v.pipe(
+  shape.about(
     v.nullish(
       v.pipe(
         v.array(v.pipe(v.string(), v.minLength(1), v.maxLength(limits.patternLength))),
         v.maxLength(limits.patternsMax),
       ),
     ),
-    v.description(about),
+    about,
   );
 
 const selectionBody = v.object({
-  contents: v.pipe(
+  contents: shape.about(
     v.nullish(v.pipe(v.array(v.picklist(CONTENTS)), v.minLength(1), v.maxLength(CONTENTS.length))),
-    v.description('Absent: telemetry. Everything else is carried from the moment that it is chosen.'),
+    'Absent: telemetry. Everything else is carried from the moment that it is chosen.',
   ),
   devices: names('Ids or slugs; null: all.'),
   attributes: names('Names of telemetry, `*` at the end for all that begin so; null: all.'),
-  interval_s: v.pipe(
-    v.nullish(seconds),
-    v.description('At most one sample of a series in so many seconds; 0: all.'),
-  ),
-  on_change: v.pipe(v.nullish(v.boolean()), v.description('Only samples that differ from the one before.')),
+  interval_s: shape.about(v.nullish(seconds), 'At most one sample of a series in so many seconds; 0: all.'),
+  on_change: shape.about(v.nullish(v.boolean()), 'Only samples that differ from the one before.'),
   bytes_per_second_max: v.nullish(
     v.pipe(
       v.number(),
@@ -112,13 +109,13 @@ const selectionBody = v.object({
       v.maxValue(limits.bytesPerSecondMost),
     ),
   ),
-  processor_percent_max: v.pipe(
+  processor_percent_max: shape.about(
     v.nullish(v.pipe(v.number(), v.minValue(1), v.maxValue(100))),
-    v.description('Share of one processor for catching up.'),
+    'Share of one processor for catching up.',
   ),
-  backlog_order: v.pipe(
+  backlog_order: shape.about(
     v.nullish(v.picklist(BACKLOG_ORDERS)),
-    v.description('What was missed; NEWEST_FIRST sends what comes now at once, and the rest behind it.'),
+    'What was missed; NEWEST_FIRST sends what comes now at once, and the rest behind it.',
   ),
 });
 
@@ -144,14 +141,12 @@ export const newTargetBody = v.pipe(
   v.object({
     ...common,
     kind: v.picklist(TARGET_KINDS, `must be one of: ${TARGET_KINDS.join(', ')}`),
-    influxdb: v.pipe(v.nullish(shape.noList(influxdbBody)), v.description('Required for this kind.')),
-    mqtt: v.pipe(v.nullish(shape.noList(mqttBody)), v.description('Required for this kind.')),
-    folder: v.pipe(v.nullish(shape.noList(folderBody)), v.description('Required for this kind.')),
-    history_from: v.pipe(
+    influxdb: shape.about(v.nullish(shape.noList(influxdbBody)), 'Required for this kind.'),
+    mqtt: shape.about(v.nullish(shape.noList(mqttBody)), 'Required for this kind.'),
+    folder: shape.about(v.nullish(shape.noList(folderBody)), 'Required for this kind.'),
+    history_from: shape.about(
       v.nullish(timestampMs),
-      v.description(
-        'Samples stored before, measured since then, are sent too. Absent: only what comes from now on.',
-      ),
+      'Samples stored before, measured since then, are sent too. Absent: only what comes from now on.',
     ),
   }),
   shape.example(EXAMPLE_BODY),

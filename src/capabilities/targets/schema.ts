@@ -35,27 +35,24 @@ const commandStatusShape = v.object({
 
 const statusShape = v.object({
   state: v.picklist(TARGET_STATES),
-  lag_s: v.pipe(shape.count(), v.description('Age of the oldest sample that was not sent; 0: none waits.')),
+  lag_s: shape.about(shape.count(), 'Age of the oldest sample that was not sent; 0: none waits.'),
   lag_samples: shape.count(),
-  lag_records: v.pipe(shape.count(), v.description('Of what is carried besides telemetry.')),
-  lag_bytes: v.pipe(shape.count(), v.description('By the size of what was sent so far.')),
+  lag_records: shape.about(shape.count(), 'Of what is carried besides telemetry.'),
+  lag_bytes: shape.about(shape.count(), 'By the size of what was sent so far.'),
   samples_per_second: rate(),
   bytes_per_second: rate(),
   sent_samples: shape.count(),
   sent_bytes: shape.count(),
-  lost_samples: v.pipe(shape.count(), v.description('The history gave them up before they were sent.')),
-  refused_samples: v.pipe(
-    shape.count(),
-    v.description('The target does not take them, while it takes others.'),
-  ),
+  lost_samples: shape.about(shape.count(), 'The history gave them up before they were sent.'),
+  refused_samples: shape.about(shape.count(), 'The target does not take them, while it takes others.'),
   sent_records: shape.count(),
-  lost_records: v.pipe(shape.count(), v.description('Gone before they were sent.')),
+  lost_records: shape.about(shape.count(), 'Gone before they were sent.'),
   last_sent_at: v.optional(shape.instant()),
   last_error: v.optional(errorShape),
   commands: v.optional(
-    v.pipe(
+    shape.about(
       commandStatusShape,
-      v.description('Where commands may come from the target; counted since the gateway started.'),
+      'Where commands may come from the target; counted since the gateway started.',
     ),
   ),
 });
@@ -116,7 +113,7 @@ const mqttShape = v.object({
 
 const folderShape = v.object({
   path: v.string(),
-  is_mount: v.pipe(v.boolean(), v.description('Nothing is written while nothing is mounted there.')),
+  is_mount: shape.about(v.boolean(), 'Nothing is written while nothing is mounted there.'),
   piece_minutes: v.number(),
   compressed: v.boolean(),
 });
@@ -185,7 +182,7 @@ export const targetShapes = {
   test: v.object({
     test: v.object({
       accepted: v.boolean(),
-      reason: v.optional(v.pipe(v.string(), v.description('Why not, in a sentence.'))),
+      reason: v.optional(shape.about(v.string(), 'Why not, in a sentence.')),
     }),
   }),
 };

@@ -185,8 +185,8 @@ export const telemetryShapes = {
   imported: v.object({
     import: v.object({
       rows: shape.count(),
-      values: v.pipe(shape.count(), v.description('Stored.')),
-      rejected: v.pipe(shape.count(), v.description('Do not fit their attribute.')),
+      values: shape.about(shape.count(), 'Stored.'),
+      rejected: shape.about(shape.count(), 'Do not fit their attribute.'),
     }),
   }),
   message: shape.named(
@@ -301,7 +301,7 @@ const TelemetryItem = shape.noList(
       oneOrMany(v.union([v.string(), matcherOf(DEVICE_KEYS)]), named('an id or slug', DEVICE_KEYS)),
     ),
     attribute: oneOrMany(v.union([v.string(), matcherOf(ATTRIBUTE_KEYS)]), named('a name', ATTRIBUTE_KEYS)),
-    aggregation: v.pipe(v.nullish(wordOf(AGGREGATIONS)), v.description(AGGREGATION_ABOUT)),
+    aggregation: shape.about(v.nullish(wordOf(AGGREGATIONS)), AGGREGATION_ABOUT),
     gap_filling: v.nullish(GapFilling),
   }),
 );
@@ -312,7 +312,7 @@ export const TimeSeriesQuery = v.pipe(
     from: instantS,
     to: instantS,
     granularity: v.nullish(durationMs, '1m'),
-    aggregation: v.pipe(v.nullish(wordOf(AGGREGATIONS)), v.description(AGGREGATION_ABOUT)),
+    aggregation: shape.about(v.nullish(wordOf(AGGREGATIONS)), AGGREGATION_ABOUT),
     gap_filling: v.nullish(GapFilling),
     site: v.nullish(
       v.union(
@@ -320,17 +320,13 @@ export const TimeSeriesQuery = v.pipe(
         `must be an id, or an object with only the keys ${SITE_KEYS.join(', ')}`,
       ),
     ),
-    timezone: v.pipe(
+    timezone: shape.about(
       v.nullish(wordOf(ZONES)),
-      v.description(
-        'Whose days buckets of whole days are: those of UTC, or those of the site, which have 23 to 25 hours. Default utc.',
-      ),
+      'Whose days buckets of whole days are: those of UTC, or those of the site, which have 23 to 25 hours. Default utc.',
     ),
-    text_format: v.pipe(
+    text_format: shape.about(
       v.nullish(wordOf(TEXT_FORMATS)),
-      v.description(
-        'plain: line breaks in text are blanks, and empty text looks like no value. json: text is JSON text, to be read back exactly. Default plain.',
-      ),
+      'plain: line breaks in text are blanks, and empty text looks like no value. json: text is JSON text, to be read back exactly. Default plain.',
     ),
     telemetry: v.pipe(
       v.array(TelemetryItem),

@@ -110,6 +110,11 @@ export function named<Schema extends v.GenericSchema>(
   return v.pipe(schema, v.metadata({ title: name, ...(examples.length > 0 && { examples }) }));
 }
 
+/** The same schema, with a sentence on it for the API description. */
+export function about<Schema extends v.GenericSchema>(schema: Schema, sentence: string) {
+  return v.pipe(schema, v.description(sentence));
+}
+
 /** A whole body as a caller would really send it; without it the description puts one together from its members. */
 export function example<Input>(value: unknown): v.MetadataAction<Input, { examples: unknown[] }> {
   return v.metadata({ examples: [value] });

@@ -76,14 +76,14 @@ const commandsBody = v.pipe(
       v.maxLength(limits.patternsMax),
       v.description('Ids or slugs of the devices that may be commanded from there.'),
     ),
-    level: v.pipe(
+    level: shape.about(
       v.nullish(v.picklist(COMMAND_LEVELS)),
-      v.description('Role of whoever sends them; the access level of each command decides.'),
+      'Role of whoever sends them; the access level of each command decides.',
     ),
     topic: v.nullish(commandsTopic),
-    per_minute: v.pipe(
+    per_minute: shape.about(
       v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(commandLimits.perMinuteMax))),
-      v.description('Requests that are taken in a minute.'),
+      'Requests that are taken in a minute.',
     ),
   }),
   v.transform((body): CommandSettings => ({
@@ -95,31 +95,28 @@ const commandsBody = v.pipe(
 );
 
 const mqttFields = {
-  client_id: v.pipe(
+  client_id: shape.about(
     v.nullish(v.pipe(v.string(), v.maxLength(nameLength))),
-    v.description('Absent: the broker gives one.'),
+    'Absent: the broker gives one.',
   ),
   username: v.nullish(v.pipe(v.string(), v.maxLength(nameLength))),
-  secret: v.pipe(
+  secret: shape.about(
     v.nullish(v.pipe(v.string(), v.minLength(1), v.maxLength(limits.secretLength))),
-    v.description('Password. Never read again; null takes it away.'),
+    'Password. Never read again; null takes it away.',
   ),
   ca_pem: v.nullish(pem),
-  certificate_pem: v.pipe(v.nullish(pem), v.description('Of the client, with `private_key_pem`.')),
-  private_key_pem: v.pipe(
+  certificate_pem: shape.about(v.nullish(pem), 'Of the client, with `private_key_pem`.'),
+  private_key_pem: shape.about(
     v.nullish(v.pipe(v.string(), v.maxLength(limits.pemLength))),
-    v.description('Never read again; null takes it away.'),
+    'Never read again; null takes it away.',
   ),
   form: v.nullish(v.picklist(MQTT_FORMS)),
   topic: v.nullish(topic),
   records_topic: v.nullish(recordsTopic),
-  payload: v.pipe(
-    v.nullish(template(limits.payloadLength)),
-    v.description('PLAIN: template of the payload.'),
-  ),
+  payload: shape.about(v.nullish(template(limits.payloadLength)), 'PLAIN: template of the payload.'),
   retain: v.nullish(v.boolean()),
   discovery_prefix: v.nullish(topic),
-  host_id: v.pipe(
+  host_id: shape.about(
     v.nullish(
       v.pipe(
         v.string(),
@@ -128,11 +125,11 @@ const mqttFields = {
         v.check((text) => !/[/+#\p{Cc}]/u.test(text), 'must not hold /, +, # or control characters'),
       ),
     ),
-    v.description('SPARKPLUG_B: while this host application is not online, everything waits here.'),
+    'SPARKPLUG_B: while this host application is not online, everything waits here.',
   ),
-  commands: v.pipe(
+  commands: shape.about(
     v.nullish(shape.noList(commandsBody)),
-    v.description('Commands that come from there; absent or null: none.'),
+    'Commands that come from there; absent or null: none.',
   ),
 };
 
