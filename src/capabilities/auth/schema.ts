@@ -10,7 +10,7 @@ const { passwordLengthMin, passwordLengthMax, tokenLifetimeMaxMs } = LIMITS.auth
 
 const name = shape.name();
 
-const role = v.picklist(ISSUABLE_ROLES, `must be one of: ${ISSUABLE_ROLES.join(', ')}`);
+const role = shape.oneOf(ISSUABLE_ROLES);
 
 const newPassword = v.pipe(
   v.string(),

@@ -60,8 +60,8 @@ const oneLine = v.pipe(
   v.maxLength(256),
   v.check((text) => !CONTROL.test(text), 'must be one line'),
 );
-const keep = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(keepMax));
-const alertAfterDays = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(alertAfterDaysMax));
+const keep = shape.whole(1, keepMax);
+const alertAfterDays = shape.whole(1, alertAfterDaysMax);
 
 export const planBody = v.pipe(
   v.object({

@@ -24,12 +24,11 @@ import { ROLES } from './tables.ts';
 
 const { gapAfterMinS, gapAfterMaxS, sourcesMax } = LIMITS.energy;
 
-const attribute = () =>
-  v.nullish(v.pipe(v.string(), v.minLength(1), v.maxLength(LIMITS.telemetry.keyLength)), null);
+const attribute = () => v.nullish(shape.text(LIMITS.telemetry.keyLength), null);
 
 const choice = shape.noList(
   v.object({
-    role: v.picklist(ROLES, `must be one of: ${ROLES.join(', ')}`),
+    role: shape.oneOf(ROLES),
     device_id: shape.about(v.string(), 'Id or slug.'),
     power: shape.about(attribute(), 'Attribute with the power, in W, kW or MW.'),
     is_inverted: shape.about(

@@ -45,7 +45,7 @@ export const addSerialBody = v.pipe(
       v.description('Device file; names below /dev/serial/by-id stay the same when adapters change places.'),
       v.examples([SERIAL_EXAMPLE.path]),
     ),
-    baud_rate: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(50), v.maxValue(4_000_000)), 9_600),
+    baud_rate: v.nullish(shape.whole(50, 4_000_000), 9_600),
     data_bits: v.nullish(v.picklist([5, 6, 7, 8]), 8),
     parity: v.nullish(v.picklist(['N', 'E', 'O']), 'N'),
     stop_bits: v.nullish(v.picklist([1, 2]), 1),
@@ -121,22 +121,14 @@ export const addIoBody = v.pipe(
     name: nameOf('Scripts find it as port://name: can, di-1, rl-1, ai-1 are what blueprints ask for.'),
     kind: shape.about(v.picklist(IO_KINDS), 'DIGITAL_OUTPUT is a relay too.'),
     path: v.pipe(
-      v.string(),
-      v.minLength(1),
-      v.maxLength(128),
+      shape.text(128),
       v.description(
         'Interface (can0), GPIO chip (/dev/gpiochip0), or channel (/sys/bus/iio/devices/iio:device0/in_voltage0).',
       ),
       v.examples([IO_EXAMPLE.path]),
     ),
     line: v.nullish(
-      v.pipe(
-        v.number(),
-        v.integer(),
-        v.minValue(0),
-        v.maxValue(LINE_MAX),
-        v.description('Number of the line on its chip; inputs and outputs need it.'),
-      ),
+      shape.about(shape.whole(0, LINE_MAX), 'Number of the line on its chip; inputs and outputs need it.'),
     ),
     active_low: v.nullish(
       shape.about(v.boolean(), 'The low level means closed, or on; of inputs and outputs.'),
@@ -144,12 +136,9 @@ export const addIoBody = v.pipe(
     ),
     bias: v.nullish(shape.about(v.picklist(BIASES), 'Resistor of an input.'), 'AS_IS'),
     debounce_ms: v.nullish(
-      v.pipe(
-        v.number(),
-        v.integer(),
-        v.minValue(0),
-        v.maxValue(DEBOUNCE_MS_MAX),
-        v.description('For so long an input must keep a level before it counts.'),
+      shape.about(
+        shape.whole(0, DEBOUNCE_MS_MAX),
+        'For so long an input must keep a level before it counts.',
       ),
       DEBOUNCE_MS,
     ),

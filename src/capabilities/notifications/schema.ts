@@ -58,12 +58,10 @@ const emailBody = v.object({
   host: v.nullish(
     v.pipe(v.string(), v.regex(HOST, 'must be a host name or an address'), v.examples(['smtp.example.org'])),
   ),
-  port: v.nullish(
-    v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535), v.description('Default: 587.')),
-  ),
+  port: v.nullish(shape.about(shape.whole(1, 65_535), 'Default: 587.')),
   encryption: v.nullish(
     shape.about(
-      v.picklist(ENCRYPTIONS, `must be one of: ${ENCRYPTIONS.join(', ')}`),
+      shape.oneOf(ENCRYPTIONS),
       'Default: STARTTLS, and nothing is sent to a server that does not offer it. Port 465 wants TLS.',
     ),
   ),
@@ -106,12 +104,7 @@ const ntfyBody = v.object({
 
 const common = {
   enabled: shape.about(v.nullish(v.boolean()), 'Default: true.'),
-  minimum_severity: v.nullish(
-    shape.about(
-      v.picklist(ALERT_SEVERITIES, `must be one of: ${ALERT_SEVERITIES.join(', ')}`),
-      'Default: warning.',
-    ),
-  ),
+  minimum_severity: v.nullish(shape.about(shape.oneOf(ALERT_SEVERITIES), 'Default: warning.')),
   device_ids: v.nullish(
     v.pipe(
       v.array(v.string()),
@@ -129,7 +122,7 @@ const common = {
 export const newChannelBody = v.pipe(
   v.object({
     name: shape.name(),
-    type: v.picklist(CHANNEL_TYPES, `must be one of: ${CHANNEL_TYPES.join(', ')}`),
+    type: shape.oneOf(CHANNEL_TYPES),
     ...common,
   }),
   shape.example({ name: 'Phones', type: 'NTFY', minimum_severity: 'warning', ntfy: { topic: 'depot-4711' } }),

@@ -11,7 +11,7 @@ const protocol = v.pipe(
   v.string(),
   shape.wire({ type: 'string', enum: MQTT_PROTOCOLS }),
   v.toUpperCase(),
-  v.picklist(MQTT_PROTOCOLS, `must be one of: ${MQTT_PROTOCOLS.join(', ')}`),
+  shape.oneOf(MQTT_PROTOCOLS),
 );
 
 const siteId = v.pipe(
@@ -78,12 +78,12 @@ const configurationShape = shape.named(
   'ConnectionConfiguration',
   v.object({
     mqtt_host: v.string(),
-    mqtt_port: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535)),
+    mqtt_port: shape.whole(1, 65_535),
     mqtt_protocol: v.picklist(MQTT_PROTOCOLS),
     mqtt_credentials: v.union([v.object({ username: v.string(), password: v.string() }), certificateShape]),
     time_sync_protocol: v.picklist(['HTTP', 'NTP']),
     time_sync_host: v.string(),
-    time_sync_port: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535)),
+    time_sync_port: shape.whole(1, 65_535),
     hardware_id: v.string(),
     channel_id: v.string(),
   }),

@@ -48,7 +48,7 @@ const code = v.pipe(
 export const script = v.pipe(
   v.object({
     code,
-    runtime_version: v.picklist(RUNTIME_VERSIONS, `must be one of: ${RUNTIME_VERSIONS.join(', ')}`),
+    runtime_version: shape.oneOf(RUNTIME_VERSIONS),
     exec_interval: v.pipe(
       v.nullish(v.string()),
       shape.wire({

@@ -41,9 +41,7 @@ function isHttpUrl(text: string): boolean {
 const influxdbFields = {
   measurement: v.nullish(
     v.pipe(
-      v.string(),
-      v.minLength(1),
-      v.maxLength(nameLength),
+      shape.text(nameLength),
       v.check((text) => !text.startsWith('#'), 'must not begin with #: engines pass over such lines'),
       v.description('Name of all lines; VictoriaMetrics puts it before the name of each attribute.'),
     ),
@@ -53,7 +51,7 @@ const influxdbFields = {
     'With it `secret` is the password.',
   ),
   secret: shape.about(
-    v.nullish(v.pipe(v.string(), v.minLength(1), v.maxLength(limits.secretLength))),
+    v.nullish(shape.text(limits.secretLength)),
     'Token or password. Never read again; null takes it away.',
   ),
   token_scheme: v.nullish(v.picklist(TOKEN_SCHEMES)),
@@ -74,21 +72,16 @@ const folderPath = v.pipe(
 
 const folderFields = {
   piece_minutes: shape.about(
-    v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(limits.pieceMinutesMax))),
+    v.nullish(shape.whole(1, limits.pieceMinutesMax)),
     'What came in so many minutes is one file of each day; until then the gateway keeps it.',
   ),
   compressed: v.nullish(v.boolean()),
 };
 
-const seconds = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(86_400));
+const seconds = shape.whole(0, 86_400);
 const names = (about: string) =>
   shape.about(
-    v.nullish(
-      v.pipe(
-        v.array(v.pipe(v.string(), v.minLength(1), v.maxLength(limits.patternLength))),
-        v.maxLength(limits.patternsMax),
-      ),
-    ),
+    v.nullish(v.pipe(v.array(shape.text(limits.patternLength)), v.maxLength(limits.patternsMax))),
     about,
   );
 
@@ -101,14 +94,7 @@ const selectionBody = v.object({
   attributes: names('Names of telemetry, `*` at the end for all that begin so; null: all.'),
   interval_s: shape.about(v.nullish(seconds), 'At most one sample of a series in so many seconds; 0: all.'),
   on_change: shape.about(v.nullish(v.boolean()), 'Only samples that differ from the one before.'),
-  bytes_per_second_max: v.nullish(
-    v.pipe(
-      v.number(),
-      v.integer(),
-      v.minValue(limits.bytesPerSecondLeast),
-      v.maxValue(limits.bytesPerSecondMost),
-    ),
-  ),
+  bytes_per_second_max: v.nullish(shape.whole(limits.bytesPerSecondLeast, limits.bytesPerSecondMost)),
   processor_percent_max: shape.about(
     v.nullish(v.pipe(v.number(), v.minValue(1), v.maxValue(100))),
     'Share of one processor for catching up.',
@@ -140,7 +126,7 @@ const folderBody = v.object({ path: folderPath, ...folderFields });
 export const newTargetBody = v.pipe(
   v.object({
     ...common,
-    kind: v.picklist(TARGET_KINDS, `must be one of: ${TARGET_KINDS.join(', ')}`),
+    kind: shape.oneOf(TARGET_KINDS),
     influxdb: shape.about(v.nullish(shape.noList(influxdbBody)), 'Required for this kind.'),
     mqtt: shape.about(v.nullish(shape.noList(mqttBody)), 'Required for this kind.'),
     folder: shape.about(v.nullish(shape.noList(folderBody)), 'Required for this kind.'),

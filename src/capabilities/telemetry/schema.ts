@@ -260,7 +260,7 @@ const wordOf = <const Word extends string>(words: readonly Word[]) =>
     v.string(),
     shape.wire({ type: 'string', enum: words }),
     v.transform((value) => value.toLowerCase()),
-    v.picklist(words, `must be one of: ${words.join(', ')}`),
+    shape.oneOf(words),
   );
 
 const GapFilling = shape.noList(

@@ -125,6 +125,15 @@ export const id = () => v.pipe(v.string(), v.uuid());
 /** RFC 3339 in UTC with `Z` and fraction digits. */
 export const instant = () => v.pipe(v.string(), v.isoTimestamp(), v.examples(['2026-03-01T08:00:00.123Z']));
 
+/** That is not empty. */
+export const text = (lengthMax: number) => v.pipe(v.string(), v.minLength(1), v.maxLength(lengthMax));
+
+export const whole = (minimum: number, maximum: number) =>
+  v.pipe(v.number(), v.integer(), v.minValue(minimum), v.maxValue(maximum));
+
+export const oneOf = <const Names extends readonly string[]>(names: Names) =>
+  v.picklist(names, `must be one of: ${names.join(', ')}`);
+
 export const count = () => v.pipe(v.number(), v.integer(), v.minValue(0));
 
 /** Whole Unix seconds. */

@@ -37,9 +37,7 @@ function isMqttUrl(text: string): boolean {
 
 const template = (lengthMax: number, known: readonly string[] = TEMPLATE_NAMES) =>
   v.pipe(
-    v.string(),
-    v.minLength(1),
-    v.maxLength(lengthMax),
+    shape.text(lengthMax),
     v.check(
       (text) => unknownNames(text, known).length === 0,
       ({ input }) => `knows {${known.join('}, {')}}, not {${unknownNames(input, known).join('}, {')}}`,
@@ -71,7 +69,7 @@ const recordsTopic = v.pipe(
 const commandsBody = v.pipe(
   v.object({
     devices: v.pipe(
-      v.array(v.pipe(v.string(), v.minLength(1), v.maxLength(nameLength))),
+      v.array(shape.text(nameLength)),
       v.minLength(1, 'must name at least one device'),
       v.maxLength(limits.patternsMax),
       v.description('Ids or slugs of the devices that may be commanded from there.'),
@@ -82,7 +80,7 @@ const commandsBody = v.pipe(
     ),
     topic: v.nullish(commandsTopic),
     per_minute: shape.about(
-      v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(commandLimits.perMinuteMax))),
+      v.nullish(shape.whole(1, commandLimits.perMinuteMax)),
       'Requests that are taken in a minute.',
     ),
   }),
@@ -101,7 +99,7 @@ const mqttFields = {
   ),
   username: v.nullish(v.pipe(v.string(), v.maxLength(nameLength))),
   secret: shape.about(
-    v.nullish(v.pipe(v.string(), v.minLength(1), v.maxLength(limits.secretLength))),
+    v.nullish(shape.text(limits.secretLength)),
     'Password. Never read again; null takes it away.',
   ),
   ca_pem: v.nullish(pem),
@@ -119,9 +117,7 @@ const mqttFields = {
   host_id: shape.about(
     v.nullish(
       v.pipe(
-        v.string(),
-        v.minLength(1),
-        v.maxLength(nameLength),
+        shape.text(nameLength),
         v.check((text) => !/[/+#\p{Cc}]/u.test(text), 'must not hold /, +, # or control characters'),
       ),
     ),
