@@ -103,7 +103,7 @@ function createParts(options: CommandsOptions): Parts {
     log,
     metrics,
     bufferedBytes: limits.bufferedResponseBytes,
-    expediteMs: allLimits.commits.windowMinMs,
+    expediteMs: allLimits.commits.quickWindowMs,
   });
   const inFlight = new InFlight({
     buffer,

@@ -17,14 +17,11 @@ export interface LineOptions extends IClientOptions {
 /** @throws Error for certificates that cannot be read */
 export function openLine(options: LineOptions): MqttClient {
   const { protocol, host, port } = options;
-  const client = new mqtt.MqttClient(
-    (self) => {
-      const line = protocol === 'mqtts' ? overTls(options, self) : connectTcp({ host, port });
-      // What follows an acknowledgement, as the answer to a command, would else wait for that to be acknowledged by TCP: 40 ms.
-      return line.setNoDelay();
-    },
-    options,
-  );
+  const client = new mqtt.MqttClient((self) => {
+    const line = protocol === 'mqtts' ? overTls(options, self) : connectTcp({ host, port });
+    // What follows an acknowledgement, as the answer to a command, would else wait for that to be acknowledged by TCP: 40 ms.
+    return line.setNoDelay();
+  }, options);
   // Who listens is told; without anybody the library would throw.
   client.on('error', () => undefined);
   return client;
