@@ -136,13 +136,18 @@ function sendOnce(
   const agent = REPEATABLE.has(request.method) ? client.kept : client.single;
   return new Promise((resolve, reject) => {
     let received: IncomingMessage | undefined;
-    const sending = client.request(url, { method: request.method, signal, agent });
+    // Devices end lines with a line feed alone, say lengths twice, put spaces before colons: what they mean is clear.
+    const sending = client.request(url, { method: request.method, signal, agent, insecureHTTPParser: true });
     sending.on('error', (error) => {
       // What follows an answer that is whole belongs to nobody.
       if (received?.complete) return;
       const isStale = received === undefined && sending.reusedSocket && isHangUp(error);
       if (isStale && !signal.aborted) resolve('stale connection');
       else reject(error);
+    });
+    // One that switches to another protocol has neither an error nor an answer.
+    sending.on('close', () => {
+      if (received === undefined) reject(new Failure('the connection was closed without an answer'));
     });
     for (const [name, value] of headerLines(request, url, clock, chosen)) sending.setHeader(name, value);
     sending.on('response', (response) => {

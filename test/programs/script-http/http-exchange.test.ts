@@ -70,3 +70,28 @@ test('what a server sends beyond the length of its answer is left out', async (t
   const url = await serve(t, (socket) => socket.end(`${OK} and more`));
   assert.equal(await ask('GET', url), 'ok');
 });
+
+describe('an answer of a device that is careless', () => {
+  for (const [fault, bytes] of [
+    ['lines that end with a line feed alone', 'HTTP/1.1 200 OK\nContent-Length: 2\n\nok'],
+    ['no length and lines of HTTP/1.0', 'HTTP/1.0 200 OK\nServer: meter\n\nok'],
+    ['a space before a colon', 'HTTP/1.1 200 OK\r\nContent-Length : 2\r\n\r\nok'],
+    [
+      'a length beside chunks',
+      'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2 \r\nok\r\n0\r\n\r\n',
+    ],
+    ['a control character in a header', 'HTTP/1.1 200 OK\r\nServer: a\u0001b\r\nContent-Length: 2\r\n\r\nok'],
+  ] as const)
+    test(`is understood: ${fault}`, async (t) => {
+      const url = await serve(t, (socket) => socket.end(bytes));
+      assert.equal(await ask('GET', url), 'ok');
+    });
+
+  test('ends the request also when it is none: another protocol, and nothing', async (t) => {
+    const switching = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n';
+    const url = await serve(t, (socket) => socket.write(switching));
+    assert.equal(await ask('GET', url), 'the connection was closed without an answer');
+    const tunnel = await serve(t, (socket) => socket.write('HTTP/1.1 200 OK\r\n\r\n'));
+    assert.match(await ask('CONNECT', tunnel), /closed without an answer|not supported|reset/);
+  });
+});
