@@ -50,7 +50,11 @@ export class ModbusRtu implements ModbusClient {
   readonly #lateUntilMs = new Map<number, number>();
   /** A unit that was busy may answer later still: until then its first answer is not believed. */
   readonly #doubtedUntilMs = new Map<number, number>();
+  /** A unit that answers twice, or for which a repeater does, is not believed at first either, for as long. */
+  readonly #twiceUntilMs = new Map<number, number>();
+  #answeredUnitId: number | undefined;
   #noiseUntilMs: MonotonicMs = Number.NEGATIVE_INFINITY;
+  readonly #echo: Echo = { isKnown: false };
 
   constructor(options: ModbusRtuOptions) {
     this.#options = options;
@@ -114,7 +118,10 @@ export class ModbusRtu implements ModbusClient {
   }
 
   #isDoubted(unitId: number): boolean {
-    return this.#clock.monotonicMs() < (this.#doubtedUntilMs.get(unitId) ?? Number.NEGATIVE_INFINITY);
+    const nowMs = this.#clock.monotonicMs();
+    return [this.#doubtedUntilMs, this.#twiceUntilMs].some(
+      (untilMs) => nowMs < (untilMs.get(unitId) ?? nowMs),
+    );
   }
 
   /** After a silence in which everything that was asked before has been answered. */
@@ -143,14 +150,33 @@ export class ModbusRtu implements ModbusClient {
     const lateMs =
       Math.max(this.#noiseUntilMs, this.#lateUntilMs.get(unitId) ?? this.#noiseUntilMs) -
       this.#clock.monotonicMs();
-    await settleLine(turn, Math.max(gapMs(settings), lateMs));
+    this.#noteSurplus(await settleLine(turn, Math.max(gapMs(settings), lateMs)));
     await turn.write(frame);
     const sendingMs = frame.length * characterMs(settings);
     if (isBroadcast(unitId, request)) {
       await this.#clock.sleep(sendingMs + this.#limits.broadcastMs);
       return { ok: true, values: [] };
     }
-    return receive({ unitId, request, turn, clock: this.#clock, withinMs: sendingMs + timeoutMs });
+    const { answer, hasFrame } = await receive({
+      request,
+      turn,
+      sent: frame,
+      echo: this.#echo,
+      clock: this.#clock,
+      withinMs: sendingMs + timeoutMs,
+    });
+    this.#answeredUnitId = hasFrame ? unitId : undefined;
+    return answer;
+  }
+
+  /** What came after an answer, before the next request. */
+  #noteSurplus(surplus: Buffer): void {
+    const unitId = this.#answeredUnitId;
+    const nowMs = this.#clock.monotonicMs();
+    // Of one that was busy an answer was still to come.
+    if (unitId === undefined || nowMs < (this.#doubtedUntilMs.get(unitId) ?? nowMs)) return;
+    if (buriedFrame(surplus, (frame) => frame[0] === unitId))
+      this.#twiceUntilMs.set(unitId, nowMs + this.#limits.doubtMs);
   }
 
   #note(unitId: number, request: ModbusRequest, answer: ModbusAnswer, beginMs: MonotonicMs): void {
@@ -195,24 +221,36 @@ function gapMs(settings: SerialSettings): DurationMs {
   return Math.max(GAP_MIN_MS, 3.5 * characterMs(settings));
 }
 
-/** Waits for the silence that begins a frame; what comes before it belongs to nobody. */
-async function settleLine(turn: SerialTurn, silenceMs: DurationMs): Promise<void> {
-  turn.flush();
+/** Waits for the silence that begins a frame; resolves with what came before it, which belongs to nobody. */
+async function settleLine(turn: SerialTurn, silenceMs: DurationMs): Promise<Buffer> {
+  let surplus = turn.flush();
   // A line that never falls silent is noise; after so many tries the frame goes out all the same.
-  for (let tries = 0; tries < 16; tries += 1) if ((await turn.next(silenceMs)) === undefined) return;
+  for (let tries = 0; tries < 16; tries += 1) {
+    const bytes = await turn.next(silenceMs);
+    if (bytes === undefined) break;
+    surplus = Buffer.concat([surplus, bytes]);
+  }
+  return surplus;
+}
+
+/** Whether the adapter hears what it sends: with an echo a write to a unit that is off looks like a confirmed one. */
+interface Echo {
+  isKnown: boolean;
 }
 
 /** Collects the answer; what other units say, such as an answer that comes too late, is passed over. */
 async function receive(options: {
-  unitId: number;
   request: ModbusRequest;
   turn: SerialTurn;
+  sent: Buffer;
+  echo: Echo;
   clock: Clock;
   withinMs: DurationMs;
-}): Promise<ModbusAnswer> {
-  const { unitId, request, turn, clock } = options;
+}): Promise<{ answer: ModbusAnswer; hasFrame: boolean }> {
+  const { request, turn, sent, echo, clock } = options;
   const endMs = clock.monotonicMs() + options.withinMs;
   let receivedBytes = 0;
+  let isEchoAwaited = echo.isKnown;
   const pieceMs = gapMs(turn.settings) + PIECE_MS;
   let begun: Buffer = Buffer.alloc(0);
   for (;;) {
@@ -222,16 +260,54 @@ async function receive(options: {
         ? await turn.next(begun.length === 0 ? remainingMs : pieceMs)
         : undefined;
     receivedBytes += bytes?.length ?? 0;
-    if (bytes === undefined || receivedBytes > NOISE_BYTES) {
-      if (begun.length === 0) return failed({ kind: 'timeout' });
-      return failed({ kind: 'invalid_response', reason: problemOf(begun) });
-    }
+    if (bytes === undefined || receivedBytes > NOISE_BYTES) return lastResort(request, begun, sent, echo);
     begun = Buffer.concat([begun, bytes]);
+    if (isEchoAwaited) {
+      if (begun.length < sent.length && startsWith(sent, begun)) continue;
+      isEchoAwaited = false;
+      // Another adapter, perhaps.
+      echo.isKnown = startsWith(begun, sent);
+      if (echo.isKnown) begun = begun.subarray(sent.length);
+    }
     const frame = completeFrame(begun);
     if (frame === undefined) continue;
-    if (frame.unitId === unitId) return decodeAnswer(request, frame.pdu);
+    if (frame.unitId === sent[0]) return { answer: decodeAnswer(request, frame.pdu), hasFrame: true };
     begun = begun.subarray(frame.sizeBytes);
   }
+}
+
+/** The line is silent, and no frame began what came: a transceiver that is switched over adds a byte, an adapter its echo. */
+function lastResort(
+  request: ModbusRequest,
+  begun: Buffer,
+  sent: Buffer,
+  echo: Echo,
+): { answer: ModbusAnswer; hasFrame: boolean } {
+  const hasEcho = startsWith(begun, sent);
+  if (hasEcho) echo.isKnown = true;
+  const rest = hasEcho ? begun.subarray(sent.length) : begun;
+  if (rest.length === 0) return { answer: failed({ kind: 'timeout' }), hasFrame: false };
+  const [unitId, functionCode = 0] = sent;
+  const frame = buriedFrame(rest, (own) => own[0] === unitId && ((own[1] ?? 0) & 0x7f) === functionCode);
+  if (frame) return { answer: decodeAnswer(request, frame.pdu), hasFrame: true };
+  return { answer: failed({ kind: 'invalid_response', reason: problemOf(rest) }), hasFrame: false };
+}
+
+function startsWith(bytes: Buffer, beginning: Buffer): boolean {
+  return bytes.length >= beginning.length && bytes.subarray(0, beginning.length).equals(beginning);
+}
+
+/** The first whole frame of that kind, wherever it begins. */
+function buriedFrame(
+  bytes: Buffer,
+  isWanted: (frame: Buffer) => boolean,
+): { unitId: number; pdu: Buffer; sizeBytes: number } | undefined {
+  for (let start = 0; start < bytes.length; start += 1) {
+    const rest = bytes.subarray(start);
+    const frame = isWanted(rest) ? completeFrame(rest) : undefined;
+    if (frame) return frame;
+  }
+  return undefined;
 }
 
 /** Why what arrived is no answer. */

@@ -58,8 +58,8 @@ export interface SerialTurn {
   read(countMax: number, timeoutMs: DurationMs): Promise<Buffer>;
   /** Bytes that have arrived within `timeoutMs`, at least one; undefined when none did. */
   next(timeoutMs: DurationMs): Promise<Buffer | undefined>;
-  /** Forgets what has arrived. */
-  flush(): void;
+  /** Takes what has arrived and nobody has read. */
+  flush(): Buffer;
   readonly settings: SerialSettings;
 }
 
@@ -280,8 +280,8 @@ class Inbox {
     return this.#held.length === 0 ? undefined : this.#take(this.#held.length);
   }
 
-  flush(): void {
-    this.#held = Buffer.alloc(0);
+  flush(): Buffer {
+    return this.#take(this.#held.length);
   }
 
   /** Resolves when the next bytes are there, the line is gone, or the time is over. */

@@ -219,6 +219,63 @@ describe('Modbus RTU', () => {
     );
   });
 
+  test('finds an answer behind bytes of a transceiver that is switched over, and nothing in noise', async () => {
+    const { ask, device } = line();
+    const answer = encodeRtuFrame(1, Buffer.from('03020007', 'hex'));
+    for (const noise of ['00', 'ff', '0103', '010302', '00ff00ff']) {
+      device.onWrite = () => device.say(Buffer.concat([Buffer.from(noise, 'hex'), answer]));
+      assert.deepEqual(await ask(1), { ok: true, values: [7] }, noise);
+    }
+    // Of another unit, or of another function.
+    for (const wrong of [
+      encodeRtuFrame(2, Buffer.from('03020007', 'hex')),
+      encodeRtuFrame(1, Buffer.from('04020007', 'hex')),
+    ]) {
+      device.onWrite = () => device.say(Buffer.concat([Buffer.of(0), wrong]));
+      assert.equal(kindOf(await ask(1)), 'invalid_response');
+    }
+  });
+
+  test('passes over the echo of an adapter that hears itself, and takes it for no confirmation', async () => {
+    const { ask, device } = line();
+    const write: ModbusRequest = { kind: 'write_holding', start: 1, values: [5] };
+    let isOn = true;
+    let hasEcho = true;
+    device.onWrite = (bytes) => {
+      if (hasEcho) for (const byte of bytes) device.say(Buffer.of(byte));
+      if (isOn) device.say(bytes[1] === 3 ? encodeRtuFrame(1, Buffer.from('03020007', 'hex')) : bytes);
+    };
+    assert.deepEqual(await ask(1), { ok: true, values: [7] });
+    assert.deepEqual(await ask(1, write), { ok: true, values: [] });
+    isOn = false;
+    assert.equal(kindOf(await ask(1, write)), 'timeout');
+    assert.equal(kindOf(await ask(1)), 'timeout');
+    isOn = true;
+    hasEcho = false;
+    assert.deepEqual(await ask(1), { ok: true, values: [7] });
+    assert.deepEqual(await ask(1, write), { ok: true, values: [] });
+  });
+
+  test('hears from the first read on that nobody is behind an echo', async () => {
+    const { ask, device } = line();
+    device.onWrite = (bytes) => device.say(bytes);
+    assert.equal(kindOf(await ask(1)), 'timeout');
+    assert.equal(kindOf(await ask(1, { kind: 'write_holding', start: 1, values: [5] })), 'timeout');
+  });
+
+  test('does not take the second answer of a unit that answers twice for that of the next read', async () => {
+    const { ask, device, clock } = line();
+    device.onWrite = (bytes) => {
+      const answer = encodeRtuFrame(1, Buffer.of(3, 2, 0, bytes[3] ?? 0));
+      device.say(answer);
+      clock.setTimer(20, () => device.say(answer));
+    };
+    const read = (start: number) => ask(1, { kind: 'read_holdings', start, count: 1 });
+    assert.deepEqual(await read(1), { ok: true, values: [1] });
+    await clock.advance(1_000);
+    for (const start of [2, 3, 4, 5]) assert.deepEqual(await read(start), { ok: true, values: [start] });
+  });
+
   test('asks a silent unit less often, so that the others keep their pace, and hears it when it is back', async () => {
     const { ask, device, clock } = line();
     const values: Record<number, number> = { 1: 1 };
