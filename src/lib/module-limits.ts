@@ -76,6 +76,12 @@ export const MODULE_LIMITS = {
   answerMs: 5_000,
   /** G: hello is said again when nothing is assigned within this. */
   helloMs: 10_000,
+  /** G: a module says something each second; after so much silence another start may speak for it. */
+  silentRunMs: 10_000,
+  /** G: modules are told once more what they shall run, and what time it is. */
+  assignAgainMs: 3_600_000,
+  /** G: how far the clock of a module's board may be from the gateway's; a message may be under way for seconds. */
+  clockMs: 30_000,
   /** C docs/interface/lua-devices.md#configuration: how long a script may think about a configuration. */
   verdictMs: 5_000,
   /** G: the same with the way to the module and back; then values go through. */
@@ -123,6 +129,8 @@ export const MODULE_LIMITS = {
   unacknowledged: 1_000,
   /** G: responses and persistent log entries that wait for an acknowledgement. */
   keptBytes: 8 * 1_048_576,
+  /** G: those of one device after a loss; half of what the gateway takes, the other half is for new ones. */
+  keptLogsPerSecond: 10,
   goodbyeMs: 1_000,
   /** G: asking the local network for a name; hosts answer within milliseconds. */
   localNameMs: 3_000,

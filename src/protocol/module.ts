@@ -6,6 +6,7 @@
 import { Buffer } from 'node:buffer';
 import * as v from 'valibot';
 import { LIMITS } from '../lib/limits.ts';
+import type { EpochS } from '../lib/time.ts';
 import { deviceTopic } from './device-topic.ts';
 import { exactJson, parseExactJson } from './telemetry.ts';
 
@@ -76,6 +77,8 @@ const assignment = v.object({
   channel_id: identifier,
   /** Another one starts the script again, also one of the same content. */
   blueprint_id: v.optional(v.pipe(v.string(), v.maxLength(64))),
+  /** Another number starts the script again, with whatever blueprint; absent in a gateway of before. */
+  assignment_count: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
   /** The compiled Lua file. */
   script: content,
   /** What the runtime must know of the blueprint: `BlueprintFacts` as JSON. */
@@ -94,9 +97,15 @@ const TO_MODULE = v.variant('type', [
     time_zone: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),
     /** Silence after which the gateway ends an execution; absent: 60 s. */
     command_timeout_s: v.optional(v.pipe(v.number(), v.minValue(1))),
+    /** For which start of the module it is: another one with the same credentials passes it over. */
+    run: v.optional(identifier),
+    /** The gateway's clock, milliseconds since 1970; absent while it is not set. */
+    now_ms: v.optional(v.pipe(v.number(), v.minValue(0))),
     /** Everything the module shall run; what is not in it is stopped. */
     devices: v.pipe(v.array(assignment), v.maxLength(LIMITS.module.scripts)),
   }),
+  /** Another module with the same credentials is there: this one shall run nothing. */
+  v.object({ type: v.literal('refused'), run: identifier, reason: text }),
   v.object({
     type: v.literal('content'),
     hash,
@@ -129,6 +138,8 @@ const TO_MODULE = v.variant('type', [
     type: v.literal('restart'),
     /** Absent: every script. */
     channel_id: v.optional(identifier),
+    /** Of the device: assignments with this number start its script no second time. */
+    assignment_count: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
   }),
   /** Looks for units behind an address or on a serial line, in order; a single unit is asked more thoroughly. */
   v.object({
@@ -329,8 +340,11 @@ export interface ModuleCounts {
   portsFailed: number;
 }
 
-/** How it fares, as telemetry. */
-export function moduleTelemetry(timestamp: number, { running, failed, portsFailed }: ModuleCounts) {
+/** How it fares, as telemetry; without a time of its own it gets that of its receipt. */
+export function moduleTelemetry(
+  timestamp: EpochS | undefined,
+  { running, failed, portsFailed }: ModuleCounts,
+) {
   return {
     timestamp,
     alerts: portsFailed > 0 ? ['port_failed'] : [],
@@ -341,7 +355,7 @@ export function moduleTelemetry(timestamp: number, { running, failed, portsFaile
   };
 }
 
-export function moduleProperties(timestamp: number) {
+export function moduleProperties(timestamp: EpochS | undefined) {
   return { timestamp, virtual: true, lua_api_ver: 3 };
 }
 

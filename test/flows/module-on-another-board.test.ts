@@ -28,12 +28,15 @@ function startModule(file: string): ChildProcess {
 test('a module without a configuration, or with a broken one, says so and ends with 78', async (t) => {
   const broken = join(temporaryFolder(t), 'broken.json');
   writeFileSync(broken, '{"config": {}}');
+  const torn = join(temporaryFolder(t), 'torn.json');
+  writeFileSync(torn, '{"config": {"mqtt_host": ');
   const pipe = join(temporaryFolder(t), 'pipe.json');
   execFileSync('mkfifo', [pipe]);
   for (const [args, said] of [
     [['--config', pipe], /pipe\.json is not a file/],
     [[], /give --config FILE/],
-    [['--config', broken], /mqtt_credentials/],
+    [['--config', broken], /broken\.json: mqtt_credentials/],
+    [['--config', torn], /torn\.json: the configuration is no JSON/],
     [['--config', join(broken, 'none')], /no such file|ENOENT|ENOTDIR/],
   ] as const) {
     const child = spawn(process.execPath, [programEntry('programs/communication-module/main'), ...args]);

@@ -39,11 +39,20 @@ const TO_MODULE: ToModule[] = [
   },
   { type: 'scan_stop', id: 's1' },
   { type: 'restart' },
-  { type: 'restart', channel_id: 'c1' },
+  { type: 'restart', channel_id: 'c1', assignment_count: 3 },
   { type: 'answer', id: 'q1' },
   { type: 'answer', id: 'q1', value: Buffer.from([128]) },
   { type: 'answer', id: 'q1', state: 'completed', payload: { result: 1 } },
   { type: 'answer', id: 'q1', error: 'the storage is full' },
+  {
+    type: 'assignments',
+    revision: 4,
+    time_zone: 'UTC',
+    run: 'r1',
+    now_ms: 1_700_000_000_000,
+    devices: [{ ...DEVICE, blueprint_id: 'b1', assignment_count: 2 }],
+  },
+  { type: 'refused', run: 'r2', reason: 'another one is there' },
 ];
 
 const FROM_MODULE: FromModule[] = [

@@ -1,4 +1,5 @@
 import type { EpochMs } from '../../lib/time.ts';
+import type { MqttMessage, MqttSession } from '../../platform/mqtt/index.ts';
 import type { DeviceSubject } from '../../protocol/device-topic.ts';
 import type { Device } from '../devices/index.ts';
 
@@ -19,7 +20,12 @@ export interface DeviceMessage {
   duplicate: boolean;
   /** The gateway says it itself: nobody waits until it is stored. */
   isOwn?: boolean;
+  /** On which it came; absent when the gateway says it itself. */
+  session?: MqttSession | undefined;
 }
+
+/** What came, before it is known from whom. */
+export type Delivered = Omit<MqttMessage, 'session'> & Pick<DeviceMessage, 'isOwn' | 'session'>;
 
 /**
  * Takes one kind of message. A returned promise delays the acknowledgement until it resolves; it rejects

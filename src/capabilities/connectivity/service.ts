@@ -8,7 +8,7 @@ import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
-import type { MqttBroker, MqttHooks, MqttIdentity, MqttMessage } from '../../platform/mqtt/index.ts';
+import type { MqttBroker, MqttHooks, MqttIdentity, MqttSession } from '../../platform/mqtt/index.ts';
 import { decodeMessage } from '../../protocol/device-message.ts';
 import type { JsonLimits } from '../../lib/json-reader.ts';
 import type { DurationMs } from '../../lib/time.ts';
@@ -26,7 +26,7 @@ import type { Device, Devices } from '../devices/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
 import type {
   CommandRequest,
-  DeviceMessage,
+  Delivered,
   DeviceMessageHandler,
   DeviceMessageKind,
   Spokesman,
@@ -294,6 +294,17 @@ export class Connectivity {
     if (isRunning === false) this.#presence.silence(device);
   }
 
+  /** How long nothing was heard on a session; undefined: it has ended. */
+  silentMs(session: MqttSession): DurationMs | undefined {
+    return this.#broker?.silentMs(session);
+  }
+
+  /** Ends one session of a device; why stands in the device's log, at most once a minute. */
+  turnAway(device: Device, session: MqttSession, message: string): void {
+    this.#tell(device, 'turned away', REJECTION_INTERVAL_MS, { message, severity: 'error' });
+    this.#broker?.closeSession(session);
+  }
+
   stop(): void {
     for (const end of this.#unsubscribe) end();
     this.#owed.stop();
@@ -325,7 +336,7 @@ export class Connectivity {
     return this.#devices.atHardware(hardwareId).find((device) => !isCarried(device));
   }
 
-  #dispatch(message: Omit<MqttMessage, 'session'> & Pick<DeviceMessage, 'isOwn'>): Promise<void> | void {
+  #dispatch(message: Delivered): Promise<void> | void {
     const topic = parseDeviceTopic(message.topic);
     const kind = topic && KIND_OF_SUBJECT.get(topic.subject);
     if (!topic || !kind || (kind === 'module' && topic.channelId !== MODULE_CHANNEL)) {
@@ -359,6 +370,7 @@ export class Connectivity {
       qos: message.qos,
       duplicate: message.duplicate,
       isOwn: message.isOwn,
+      session: message.session,
     });
   }
 

@@ -48,6 +48,8 @@ export interface Device {
   readonly createdAtMs: EpochMs;
   /** Changes on name, slug and blueprint; not on telemetry. */
   readonly updatedAtMs: EpochMs;
+  /** How often a blueprint was assigned since it was made, the same one included; absent: never. */
+  readonly assignmentCount?: number;
 }
 
 /** What people may change of a device; undefined: as it is. */

@@ -258,11 +258,15 @@ export class DeviceService {
     if (device.type === 'GATEWAY')
       throw invalidBlueprint("The gateway's own device keeps its built-in blueprint.");
     if (device.type === 'LUA') this.requireRunnable(blueprintId, device.communication.upstreamId);
+    const assignmentCount = (device.assignmentCount ?? 0) + 1;
     if (blueprintId === device.blueprintId) {
-      this.events.emit('blueprint_assigned_again', { device });
-      return device;
+      const again = { ...device, assignmentCount };
+      this.#options.database.transaction(() => this.#store.update(again));
+      this.#registry.put(again);
+      this.events.emit('blueprint_assigned_again', { device: again });
+      return again;
     }
-    const assigned = this.#replace(device, { ...device, blueprintId }, () => {
+    const assigned = this.#replace(device, { ...device, blueprintId, assignmentCount }, () => {
       if (role !== undefined) this.#beforeHandover([device], role);
     });
     this.events.emit('blueprint_assigned', { device: assigned, previousBlueprintId: device.blueprintId });

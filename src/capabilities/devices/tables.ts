@@ -18,6 +18,7 @@ export const device = sqliteTable('device', {
   channelId: text('channel_id'),
   createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
   updatedAtMs: integer('updated_at_ms').$type<EpochMs>().notNull(),
+  assignmentCount: integer('assignment_count'),
 });
 
 /** Devices that history.db may still hold data of. */
@@ -66,6 +67,7 @@ export const deviceRows = [
       upstreamId: { upstreamId: sql`NULL` },
       createdAtMs: { createdAtMs: sql`0` },
       updatedAtMs: { updatedAtMs: sql`0` },
+      assignmentCount: { assignmentCount: sql`NULL` },
     },
   }),
   rowRules({ table: deviceProperty, json: { values: 'object' } }),

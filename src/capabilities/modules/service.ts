@@ -2,15 +2,13 @@
  * Communication modules as the gateway sees them: what each shall run, the chunks it fetches, what its
  * scripts keep and ask. The conversation is described in docs/communication-module.md.
  */
-import { messageOf } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { cutToBytes } from '../../lib/text.ts';
-import type { MonotonicMs } from '../../lib/time.ts';
-import type { Clock } from '../../platform/clock/index.ts';
+import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
-import { createKeyValueStore, type Database, type KeyValueStore } from '../../platform/sqlite/index.ts';
+import { createKeyValueStore, type Database } from '../../platform/sqlite/index.ts';
 import { type Blueprints, offersOfModule } from '../blueprints/index.ts';
-import { type Commands, executeWithin } from '../commands/index.ts';
+import type { Commands } from '../commands/index.ts';
 import type { Connectivity, DeviceMessage } from '../connectivity/index.ts';
 import type { DeviceConfiguration } from '../device-configuration/index.ts';
 import type { Device, Devices, DeviceService } from '../devices/index.ts';
@@ -33,9 +31,12 @@ import {
   type ModuleRequest,
   type ModuleRequests,
 } from './requests.ts';
+import { executePeerCommand } from './peer-command.ts';
+import { ModuleRuns } from './runs.ts';
 import { ModuleScans, type Scan, type ScanOrder } from './scans.ts';
+import { ScriptStorage, type StorageRequest } from './script-storage.ts';
 import { deviceStorage } from './tables.ts';
-import { outcomeOf, tableOf } from './values.ts';
+import { tableOf } from './values.ts';
 import { isBuiltIn, isModule, requireModule } from './which.ts';
 
 interface ScriptStatus {
@@ -68,14 +69,15 @@ export class Modules {
   readonly #log: Log;
   readonly #limits: Limits['module'];
   readonly #contents: Contents;
-  readonly #storage: KeyValueStore<Buffer>;
+  readonly #storage: ScriptStorage;
   readonly #statuses = new Map<string, ScriptStatus>();
   readonly #requests: ModuleRequests;
   readonly #scans: ModuleScans;
   #builtIn: Pick<BuiltInModule, 'borrow'> | undefined;
   readonly #unsubscribe: (() => void)[];
-  /** Of each module the last that was told. */
-  readonly #greetings = new Map<string, { run: string; atMs: MonotonicMs }>();
+  readonly #runs: ModuleRuns;
+  /** Tells modules the time, and once more what they shall run. */
+  readonly #again: Timer;
   #revision = 0;
 
   constructor(options: ModulesOptions) {
@@ -83,7 +85,11 @@ export class Modules {
     this.#log = options.log.child({ component: 'modules' });
     this.#limits = (options.limits ?? LIMITS).module;
     this.#contents = createContents(options.blueprints);
-    this.#storage = createKeyValueStore(options.database.orm, deviceStorage);
+    this.#storage = new ScriptStorage({
+      store: createKeyValueStore(options.database.orm, deviceStorage),
+      log: this.#log,
+      limits: this.#limits,
+    });
     this.#requests = createModuleRequests({
       clock: options.clock,
       withinMs: this.#limits.configurationMs,
@@ -95,6 +101,12 @@ export class Modules {
       send: (module, message) => this.#send(module, message),
       wake: (module) => (isBuiltIn(module) ? this.#builtIn?.borrow() : undefined),
     });
+    this.#runs = new ModuleRuns({
+      ...options,
+      silentMsMax: this.#limits.silentRunMs,
+      tellMs: GREETING_INTERVAL_MS,
+    });
+    this.#again = options.clock.setRepeating(this.#limits.assignAgainMs, () => this.#assignAll());
     options.connectivity.handle('module', (message) => this.handle(message));
     options.deviceConfiguration.side = {
       judge: (device, group, values) => this.#judge(device, group, values),
@@ -108,11 +120,14 @@ export class Modules {
       devices.events.on('blueprint_assigned_again', owner, ({ device }) => {
         const module = this.#moduleOf(device);
         const { channelId: channel_id } = device.communication;
-        if (module && channel_id !== undefined) this.#send(module, { type: 'restart', channel_id });
+        const { assignmentCount: assignment_count = 0 } = device;
+        // One that is away, or whom it does not reach, learns it by the number when it says hello.
+        if (module && channel_id !== undefined)
+          this.#send(module, { type: 'restart', channel_id, assignment_count });
       }),
       devices.events.on('device_deleted', owner, ({ device }) => {
         this.#statuses.delete(device.id);
-        this.#greetings.delete(device.id);
+        this.#runs.forget(device);
         this.#assignmentsChanged(device);
       }),
       devices.events.on('connectivity_changed', owner, ({ device, status }) => {
@@ -128,13 +143,13 @@ export class Modules {
         this.#sendConfiguration(device, [group]),
       ),
       site.events.on('site_updated', owner, ({ site: changed, previous }) => {
-        if (changed.timezone !== previous.timezone)
-          for (const module of this.#modules()) this.#assign(module);
+        if (changed.timezone !== previous.timezone) this.#assignAll();
       }),
     ];
   }
 
   stop(): void {
+    this.#again.cancel();
     for (const end of this.#unsubscribe) end();
   }
 
@@ -153,7 +168,7 @@ export class Modules {
   }
 
   /** One message of a module; resolves when what it stores is on disk. */
-  handle({ device: module, body }: DeviceMessage): void {
+  handle({ device: module, body, session }: DeviceMessage): void {
     const decoded = decodeFromModule(body);
     if (decoded.problem !== undefined)
       return this.#log.warnLimited(`message:${module.id}`, 60_000, 'message of a module dropped', {
@@ -161,9 +176,9 @@ export class Modules {
         problem: decoded.problem,
       });
     const { message } = decoded;
+    if (message.type === 'hello') return this.#greet(module, message, session);
+    if (!this.#runs.isHeard(module, session)) return;
     switch (message.type) {
-      case 'hello':
-        return this.#greet(module, message);
       case 'get':
         return this.#sendPiece(module, message);
       case 'status':
@@ -183,8 +198,8 @@ export class Modules {
     }
   }
 
-  #modules(): Device[] {
-    return this.#options.devices.all().filter(isModule);
+  #assignAll(): void {
+    for (const module of this.#options.devices.all().filter(isModule)) this.#assign(module);
   }
 
   #carriedBy(module: Device): Device[] {
@@ -223,27 +238,38 @@ export class Modules {
     for (const device of this.#carriedBy(module)) this.#sendConfiguration(device, []);
   }
 
-  #greet(module: Device, { version, offers, run }: Of<'hello'>): void {
+  #greet(module: Device, { version, offers, run }: Of<'hello'>, session: DeviceMessage['session']): void {
     if (version !== MODULE_PROTOCOL.version)
       return this.#log.warnLimited(`version:${module.id}`, 3_600_000, 'module speaks another version', {
         device_id: module.id,
         version,
         expected: MODULE_PROTOCOL.version,
       });
-    this.#tellGreeting(module, run, offers);
+    const refusal = this.#runs.greet(module, run, session);
+    if (refusal !== undefined && session) return void this.#refuse(module, run, refusal, session);
+    if (this.#runs.isNews(module, run)) {
+      const shown = cutToBytes(offers.join(' '), this.#limits.reasonBytes);
+      this.#log.info('module said hello', { device_id: module.id, run, offers: shown });
+    }
     this.#options.devices.setOffers(module.id, offersOfModule(offers));
     this.#scans.greeted(module, run);
     this.#tellAll(module);
   }
 
-  /** Once for each start of a module, and not more often than modules start. */
-  #tellGreeting(module: Device, run: string, offers: readonly string[]): void {
-    const nowMs = this.#options.clock.monotonicMs();
-    const last = this.#greetings.get(module.id);
-    if (last && (last.run === run || nowMs - last.atMs < GREETING_INTERVAL_MS)) return;
-    this.#greetings.set(module.id, { run, atMs: nowMs });
-    const shown = cutToBytes(offers.join(' '), this.#limits.reasonBytes);
-    this.#log.info('module said hello', { device_id: module.id, run, offers: shown });
+  /** Its session is ended, so that no command reaches it. */
+  async #refuse(
+    module: Device,
+    run: string,
+    reason: string,
+    session: NonNullable<DeviceMessage['session']>,
+  ): Promise<void> {
+    const { connectivity } = this.#options;
+    try {
+      await connectivity.send(module, MODULE_SUBJECT, encodeModuleMessage({ type: 'refused', run, reason }));
+    } catch (error) {
+      this.#lost(module, error);
+    }
+    connectivity.turnAway(module, session, reason);
   }
 
   #assignmentsChanged(device: Device): void {
@@ -260,13 +286,28 @@ export class Modules {
       const contents = this.#contents.ofBlueprint(device.blueprintId);
       const { channelId } = device.communication;
       return contents && channelId !== undefined
-        ? [{ device_id: device.id, channel_id: channelId, blueprint_id: device.blueprintId, ...contents }]
+        ? [
+            {
+              device_id: device.id,
+              channel_id: channelId,
+              blueprint_id: device.blueprintId,
+              assignment_count: device.assignmentCount ?? 0,
+              ...contents,
+            },
+          ]
         : [];
     });
-    const time_zone = this.#options.site.get().timezone;
-    const command_timeout_s = this.#options.commands.timeoutMs / 1_000;
-    const revision = ++this.#revision;
-    this.#tell(module, { type: 'assignments', revision, time_zone, command_timeout_s, devices });
+    const { clock, commands, site } = this.#options;
+    const run = this.#runs.of(module);
+    this.#tell(module, {
+      type: 'assignments',
+      revision: ++this.#revision,
+      time_zone: site.get().timezone,
+      command_timeout_s: commands.timeoutMs / 1_000,
+      devices,
+      ...(run !== undefined && { run }),
+      ...(clock.isSet() && { now_ms: clock.wallMs() }),
+    });
   }
 
   #sendConfiguration(device: Device, written: string[]): void {
@@ -335,30 +376,11 @@ export class Modules {
     return answer;
   }
 
-  #answerStorage(module: Device, message: Of<'storage_read' | 'storage_write' | 'storage_remove'>): void {
-    const { id, key, channel_id: channelId } = message;
+  #answerStorage(module: Device, message: StorageRequest): void {
+    const { id, channel_id: channelId } = message;
     const device = this.#deviceAt(module, channelId);
     if (!device) return this.#fail(module, id, 'The device does not exist.');
-    try {
-      if (message.type === 'storage_read') {
-        const value = this.#storage.read(device.id, key);
-        return this.#send(module, { type: 'answer', id, ...(value && { value }) });
-      }
-      if (message.type === 'storage_remove') this.#storage.remove(device.id, key);
-      else {
-        const { storageBytes } = this.#limits;
-        const sizeBytes = Buffer.byteLength(key) + message.value.length;
-        if (this.#storage.bytesBeside(device.id, key) + sizeBytes > storageBytes)
-          return this.#fail(module, id, `The storage of a device holds at most ${storageBytes} bytes.`);
-        // A script may write the same every second; the card need not know.
-        if (!this.#storage.read(device.id, key)?.equals(message.value))
-          this.#storage.write(device.id, key, message.value);
-      }
-      return this.#send(module, { type: 'answer', id });
-    } catch (error) {
-      this.#log.warnLimited('storage', 60_000, 'storage of a script failed', { device_id: device.id, error });
-      return this.#fail(module, id, 'The gateway cannot store anything now.');
-    }
+    return this.#send(module, { type: 'answer', id, ...this.#storage.answer(device.id, message) });
   }
 
   #fail(module: Device, id: string, error: string): void {
@@ -366,32 +388,10 @@ export class Modules {
   }
 
   async #answerCommand(module: Device, message: Of<'command'>): Promise<void> {
-    const { id, channel_id: channelId, name } = message;
-    const device = this.#deviceAt(module, channelId);
-    const target = this.#targetOf(message);
-    if (!device) return this.#fail(module, id, 'The device does not exist.');
-    if (!target) return this.#fail(module, id, `There is no device "${message.target}".`);
-    // Its commands run one after another: it would wait for itself.
-    if (target.id === device.id) return this.#fail(module, id, 'A device cannot command itself.');
-    const origin = { kind: 'device', id: device.id, name: device.name } as const;
-    try {
-      const ended = await executeWithin(
-        this.#options,
-        target,
-        { name, arguments: tableOf(message.arguments) ?? {}, ephemeral: false },
-        { caller: { role: 'SYSTEM', origin }, timeoutMs: message.timeout_ms },
-      );
-      if (!ended) return this.#fail(module, id, 'timeout');
-      return this.#send(module, { type: 'answer', id, ...outcomeOf(ended) });
-    } catch (error) {
-      return this.#fail(module, id, messageOf(error));
-    }
-  }
-
-  #targetOf({ target, target_channel_id: channelId }: Of<'command'>): Device | undefined {
-    const { devices } = this.#options;
-    const atAddress = channelId === undefined ? undefined : devices.atAddress(target, channelId);
-    // Published scripts always name a channel, also where a person configured an id or a slug.
-    return atAddress ?? devices.find(target);
+    const device = this.#deviceAt(module, message.channel_id);
+    if (!device) return this.#fail(module, message.id, 'The device does not exist.');
+    const { error, ...outcome } = await executePeerCommand(this.#options, device, message);
+    if (error !== undefined) return this.#fail(module, message.id, error);
+    return this.#send(module, { type: 'answer', id: message.id, ...outcome });
   }
 }

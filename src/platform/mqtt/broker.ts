@@ -6,7 +6,8 @@ import type { SecureContextOptions } from 'node:tls';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Instruments } from '../metrics/index.ts';
-import type { MqttCertificate, MqttHooks, MqttLimits } from './types.ts';
+import type { MqttCertificate, MqttHooks, MqttLimits, MqttSession } from './types.ts';
+import type { DurationMs } from '../../lib/time.ts';
 import { Admission, type Full } from '../../lib/admission.ts';
 import { addressKey, plainAddress } from '../../lib/address.ts';
 import { LIMITS } from '../../lib/limits.ts';
@@ -179,8 +180,23 @@ export class MqttBroker {
     this.#registry.forgetKept(identityKey);
   }
 
+  /** How long nothing was heard of a session; undefined: it has ended. */
+  silentMs(session: MqttSession): DurationMs | undefined {
+    const connection = this.#connectionOf(session);
+    return connection && this.#clock.monotonicMs() - connection.lastPacketMs;
+  }
+
+  /** Ends one session; its credentials stay. */
+  closeSession(session: MqttSession): void {
+    this.#connectionOf(session)?.close('given_up');
+  }
+
   sessionCount(identityKey?: string): number {
     return this.#registry.count(identityKey);
+  }
+
+  #connectionOf({ id, identity }: MqttSession): Connection | undefined {
+    return this.#registry.owners(identity.key).find(({ sessionId }) => sessionId === id);
   }
 
   #mayConnect(address: string | undefined): boolean {

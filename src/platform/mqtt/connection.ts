@@ -105,6 +105,11 @@ export class Connection implements SessionOwner, FrameSink {
     return this.#remoteAddress;
   }
 
+  /** Of the session that is open. */
+  get sessionId(): string | undefined {
+    return this.#open?.session.id;
+  }
+
   // Reading
 
   #countMessages(): void {

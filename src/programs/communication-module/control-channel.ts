@@ -51,7 +51,10 @@ export function createControlChannel(options: ControlChannelOptions) {
 
   function handle(message: ToModule): void {
     if (message.type === 'answer') return open.get(message.id)?.(message);
-    if (message.type === 'assignments') helloTimer?.cancel();
+    const isOrder = message.type === 'assignments' || message.type === 'refused';
+    // Another start of the module, on another board, has the same topic.
+    if (isOrder && message.run !== undefined && message.run !== options.run) return;
+    if (isOrder) helloTimer?.cancel();
     options.onMessage(message);
   }
 

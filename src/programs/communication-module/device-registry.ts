@@ -1,5 +1,4 @@
 /** The devices that a module runs: what the gateway assigned, each with its lifecycle. */
-import type { ToModule } from '../../protocol/module.ts';
 import type { ContentLibrary } from './content-library.ts';
 import type { ScriptLifecycle } from './script-lifecycle.ts';
 import type { ConfigurationGroups } from './thread-messages.ts';
@@ -17,7 +16,7 @@ export function createDeviceRegistry(options: {
   return {
     get: (channelId: string) => lifecycles.get(channelId),
     /** The whole truth: stops, replaces, starts, and leaves alone what is the same. */
-    assign: ({ devices }: ToModule & { type: 'assignments' }) => {
+    assign: (devices: readonly ScriptLifecycle['assignment'][]) => {
       const assigned = new Map(devices.map((assignment) => [assignment.channel_id, assignment]));
       for (const [channelId, lifecycle] of lifecycles)
         if (!assigned.has(channelId)) {
@@ -40,10 +39,10 @@ export function createDeviceRegistry(options: {
       if (lifecycle) lifecycle.configure(groups, written);
       else early.set(channelId, groups);
     },
-    /** Undefined: all. */
-    restart: (channelId: string | undefined) => {
+    /** Undefined: all. `assignmentCount`: of the device, when that is why. */
+    restart: (channelId: string | undefined, assignmentCount?: number) => {
       for (const [name, lifecycle] of lifecycles)
-        if (channelId === undefined || name === channelId) lifecycle.restart();
+        if (channelId === undefined || name === channelId) lifecycle.restart(assignmentCount);
     },
     /** Something arrived that some may have been waiting for. */
     tryStart: () => {

@@ -12,7 +12,11 @@ import { returnSpareMemory } from '../../platform/host/index.ts';
 import { createStreamLog, type LogLevel } from '../../platform/log/index.ts';
 import { connectToParent } from '../../platform/processes/index.ts';
 import { MODULE_PROTOCOL } from '../../protocol/module.ts';
-import { moduleConfigurationOf, parseModuleConfiguration } from './module-configuration.ts';
+import {
+  type ModuleConfiguration,
+  moduleConfigurationOf,
+  parseModuleConfiguration,
+} from './module-configuration.ts';
 import { CommunicationModule } from './module.ts';
 
 const EXIT_CONFIGURATION = 78;
@@ -52,11 +56,20 @@ async function orders(): Promise<Orders | undefined> {
   const stop = Promise.withResolvers<void>();
   process.on('SIGTERM', () => stop.resolve());
   process.on('SIGINT', () => stop.resolve());
-  // A pipe would be waited for, before anybody is told of it.
-  if (!statSync(values.config).isFile()) throw new Error(`${values.config} is not a file`);
-  const configuration = parseModuleConfiguration(readFileSync(values.config, 'utf8'));
+  const configuration = configurationOf(values.config);
   const level = levelOf(values['log-level']);
   return { configuration, level, stopRequested: stop.promise, close: () => undefined };
+}
+
+/** @throws Error that names the file, for whoever reads the log of the service */
+function configurationOf(path: string): ModuleConfiguration {
+  // A pipe would be waited for, before anybody is told of it.
+  if (!statSync(path).isFile()) throw new Error(`${path} is not a file`);
+  try {
+    return parseModuleConfiguration(readFileSync(path, 'utf8'));
+  } catch (cause) {
+    throw new Error(`${path}: ${messageOf(cause)}`, { cause });
+  }
 }
 
 async function ordersOfParent() {

@@ -1,4 +1,5 @@
 /** What a communication module is told at its start: where the gateway is, and its ports. */
+import { messageOf } from '../../lib/errors.ts';
 import { IO_PORT_KINDS } from '../../protocol/module.ts';
 import {
   type ConnectionConfiguration,
@@ -23,7 +24,13 @@ export interface ModuleConfiguration {
 export function parseModuleConfiguration(text: string): ModuleConfiguration {
   if (!text.trim().startsWith('{'))
     return { connection: parseConnectionConfiguration(text), ports: {}, ioPorts: {} };
-  return moduleConfigurationOf(JSON.parse(text));
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch (cause) {
+    throw new Error(`the configuration is no JSON: ${messageOf(cause)}`, { cause });
+  }
+  return moduleConfigurationOf(content);
 }
 
 /** @throws Error as above */

@@ -9,6 +9,7 @@ import { ContentLibrary } from './content-library.ts';
 import { type ControlChannel, createControlChannel, type Order } from './control-channel.ts';
 import { ScriptLifecycle } from './script-lifecycle.ts';
 import { FieldBus, type IoKind } from './field/index.ts';
+import { GatewayTime } from './gateway-time.ts';
 import type { ModuleConfiguration } from './module-configuration.ts';
 import { GatewayLink } from './mqtt.ts';
 import { createDeviceRegistry, type DeviceRegistry } from './device-registry.ts';
@@ -29,6 +30,7 @@ interface ModuleOptions {
 const AT_START: Surroundings = {
   isConnected: false,
   hasRoom: false,
+  isClockBelieved: true,
   timeZone: 'UTC',
   commandMs: LIMITS.commands.timeoutMs,
 };
@@ -45,13 +47,19 @@ export class CommunicationModule {
   readonly #scripts: DeviceScripts;
   readonly #link: GatewayLink;
   readonly #publisher: Publisher;
+  readonly #gatewayTime: GatewayTime;
   #surroundings = AT_START;
+  /** The gateway has told it what to run, and no other module with its credentials. */
+  #isAccepted = false;
+  /** Commands that came before. */
+  #early: (() => void)[] = [];
 
   constructor(options: ModuleOptions) {
     const { clock, limits = LIMITS } = options;
     const log = options.log.child({ component: 'module' });
     this.#log = log;
     this.#limits = limits;
+    this.#gatewayTime = new GatewayTime(clock, limits.module.clockMs);
     this.#bus = createBus(options, limits, log);
     this.#library = new ContentLibrary({
       clock,
@@ -81,7 +89,11 @@ export class CommunicationModule {
         failed: this.scriptsFailed,
         portsFailed: this.#bus.portsFailed.length,
       }),
-      onPulse: () => this.#surround({ hasRoom: this.#link.isReady }),
+      isClockBelieved: () => this.#surroundings.isClockBelieved,
+      onPulse: () => {
+        this.#surround({ hasRoom: this.#link.isReady });
+        this.#judgeClock();
+      },
     });
   }
 
@@ -172,31 +184,30 @@ export class CommunicationModule {
         this.#registry.report();
       },
       onLost: (reason) => {
-        log.warnLimited('lost', this.#limits.module.sameErrorMs, 'no connection to the gateway', { reason });
+        const { sameErrorMs } = this.#limits.module;
+        // By its reason: what is told a minute later is what an installer waits for.
+        log.warnLimited(`lost:${reason}`, sameErrorMs, 'no connection to the gateway', { reason });
         this.#channel.lost();
         this.#scans.stopAll();
         this.#surround({ isConnected: false, hasRoom: false });
       },
       onModuleMessage: (payload) => this.#channel.receive(payload),
-      onCommand: command,
+      onCommand: (channelId, payload) => {
+        if (this.#isAccepted) return command(channelId, payload);
+        // Another module with the same credentials may be the one that carries it out.
+        if (this.#early.length < this.#limits.module.commandsWaiting)
+          this.#early.push(() => command(channelId, payload));
+      },
     });
   }
 
   #follow(message: Order): void {
     const registry = this.#registry;
     switch (message.type) {
-      case 'assignments': {
-        const { time_zone: timeZone, command_timeout_s: commandS } = message;
-        this.#surround({
-          timeZone,
-          commandMs: commandS === undefined ? AT_START.commandMs : commandS * 1_000,
-        });
-        registry.assign(message);
-        return this.#log.info('assignments', {
-          devices: message.devices.length,
-          revision: message.revision,
-        });
-      }
+      case 'assignments':
+        return this.#accept(message);
+      case 'refused':
+        return this.#rest(message.reason);
       case 'content':
         return this.#library.receive(message);
       case 'configuration':
@@ -218,8 +229,46 @@ export class CommunicationModule {
       case 'scan_stop':
         return this.#scans.stop(message.id);
       case 'restart':
-        return registry.restart(message.channel_id);
+        return registry.restart(message.channel_id, message.assignment_count);
     }
+  }
+
+  #accept(message: Order & { type: 'assignments' }): void {
+    const { time_zone: timeZone, command_timeout_s: commandS, devices, revision } = message;
+    this.#gatewayTime.told(message.now_ms);
+    this.#judgeClock();
+    this.#surround({
+      timeZone,
+      commandMs: commandS === undefined ? AT_START.commandMs : commandS * 1_000,
+    });
+    this.#registry.assign(devices);
+    this.#log.info('assignments', { devices: devices.length, revision });
+    this.#isAccepted = true;
+    for (const carryOut of this.#early.splice(0)) carryOut();
+  }
+
+  /** Until the gateway takes it: it is asked again and again. */
+  #rest(reason: string): void {
+    this.#isAccepted = false;
+    this.#early = [];
+    this.#registry.assign([]);
+    this.#log.warnLimited('refused', this.#limits.module.sameErrorMs, 'this module runs nothing', { reason });
+  }
+
+  #judgeClock(): void {
+    const { isBelieved, aheadMs } = this.#gatewayTime;
+    if (isBelieved === this.#surroundings.isClockBelieved) return;
+    this.#surround({ isClockBelieved: isBelieved });
+    const way = aheadMs > 0 ? 'ahead of' : 'behind';
+    const message = isBelieved
+      ? 'The clock of the board of this module is right again.'
+      : `The clock of the board of this module is ${Math.round(Math.abs(aheadMs) / 1_000)} s ${way} the gateway's. ` +
+        'Values get the time at which the gateway receives them; set the clock, or let a time service do it.';
+    this.#publisher.log(MODULE_CHANNEL, {
+      message,
+      severity: isBelieved ? 'info' : 'warning',
+      persist: true,
+    });
   }
 
   /** Tells of changes only. */

@@ -1,7 +1,7 @@
 /**
  * The module's one connection to the gateway's broker. It is opened again for ever. What must not be lost,
  * responses and persistent log entries, is kept until the broker has acknowledged it and sent again after a
- * loss; everything else is measured anew anyway.
+ * loss, entries no faster than the gateway takes them; everything else is measured anew anyway.
  */
 import { DoublingPause } from '../../lib/doubling-pause.ts';
 import type { MqttClient } from 'mqtt';
@@ -43,7 +43,13 @@ interface GatewayLinkOptions {
 interface Kept {
   topic: string;
   text: string;
+  /** Somebody waits for it. */
+  isResponse: boolean;
+  /** On the present connection. */
+  isSent: boolean;
 }
+
+const DRAIN_MS = 1_000;
 
 export class GatewayLink {
   readonly #options: GatewayLinkOptions;
@@ -54,6 +60,8 @@ export class GatewayLink {
   readonly #commandFilter: string;
   readonly #kept = new Set<Kept>();
   #keptBytes = 0;
+  /** Runs while kept log entries wait for their turn. */
+  #drain: Timer | undefined;
   #client: MqttClient | undefined;
   /** Monotonic time since when; undefined: not now. */
   #connectedAtMs: MonotonicMs | undefined;
@@ -82,20 +90,26 @@ export class GatewayLink {
     return this.#connectedAtMs !== undefined && this.#unacknowledged < this.#limits.unacknowledged;
   }
 
-  /** False: not handed over, because there is no connection or the broker does not keep up. */
+  /**
+   * False: not handed over, because there is no connection or the broker does not keep up. The conversation with the
+   * gateway is little, and is not measured anew: it waits for no room.
+   */
   send(channelId: string, subject: Subject, text: string, qos: 0 | 1 = 1): boolean {
-    if (!this.isReady) return false;
+    if (subject === 'module' ? this.#connectedAtMs === undefined : !this.isReady) return false;
     this.#publish(this.#topicOf(channelId, subject), text, qos, () => undefined);
     return true;
   }
 
-  /** Is sent until it is acknowledged. False: too much waits already. */
-  keep(channelId: string, subject: Subject, text: string): boolean {
-    if (this.#keptBytes + text.length > this.#limits.keptBytes) return false;
-    const message: Kept = { topic: this.#topicOf(channelId, subject), text };
+  /** Is sent until it is acknowledged. False: too much waits already; responses have as much room again. */
+  keep(channelId: string, subject: 'log' | 'commandResponse', text: string): boolean {
+    const isResponse = subject === 'commandResponse';
+    if (this.#keptBytes + text.length > this.#limits.keptBytes * (isResponse ? 2 : 1)) return false;
+    const message: Kept = { topic: this.#topicOf(channelId, subject), text, isResponse, isSent: false };
     this.#kept.add(message);
     this.#keptBytes += text.length;
-    if (this.#connectedAtMs !== undefined) this.#sendKept(message);
+    // Entries wait behind those of before.
+    const isNext = isResponse || this.#drain === undefined;
+    if (this.#connectedAtMs !== undefined && isNext) this.#sendKept(message);
     return true;
   }
 
@@ -104,6 +118,7 @@ export class GatewayLink {
     this.#isClosed = true;
     this.#connectedAtMs = undefined;
     this.#retry?.cancel();
+    this.#drain?.cancel();
     const last = this.#client;
     this.#client = undefined;
     if (last) await endWithin(last, this.#limits.goodbyeMs, this.#clock);
@@ -117,6 +132,9 @@ export class GatewayLink {
     this.#client = undefined;
     this.#connectedAtMs = undefined;
     this.#unacknowledged = 0;
+    this.#drain?.cancel();
+    this.#drain = undefined;
+    for (const message of this.#kept) message.isSent = false;
     lost?.end(true);
     // One that is thrown out at once must not come back again and again.
     const pauseMs = this.#pause.nextAfter(connectedMs, this.#limits.reconnectMaxMs);
@@ -142,7 +160,7 @@ export class GatewayLink {
     this.#client = opening;
     let reason = 'connection closed';
     opening.on('error', (error) => {
-      reason = messageOf(error);
+      reason = wordsOf(error);
       if (this.#connectedAtMs === undefined && this.#client === opening) this.#lose(reason);
     });
     opening.on('close', () => {
@@ -158,7 +176,7 @@ export class GatewayLink {
         if (error || isRefused) return this.#lose(error ? messageOf(error) : 'the subscription is refused');
         this.#connectedAtMs = this.#clock.monotonicMs();
         this.#options.onConnected();
-        for (const message of this.#kept) this.#sendKept(message);
+        this.#sendWaiting();
       });
     });
   }
@@ -179,7 +197,24 @@ export class GatewayLink {
     });
   }
 
+  /** The gateway drops what a device logs too fast, and hours of entries would keep back everything else. */
+  #sendWaiting(): void {
+    this.#drain = undefined;
+    const counts = new Map<string, number>();
+    let isWaiting = false;
+    for (const message of this.#kept) {
+      if (message.isSent) continue;
+      const count = (counts.get(message.topic) ?? 0) + 1;
+      counts.set(message.topic, count);
+      if (message.isResponse || (count <= this.#limits.keptLogsPerSecond && this.isReady))
+        this.#sendKept(message);
+      else isWaiting = true;
+    }
+    if (isWaiting) this.#drain = this.#clock.setTimer(DRAIN_MS, () => this.#sendWaiting());
+  }
+
   #sendKept(message: Kept): void {
+    message.isSent = true;
     this.#publish(message.topic, message.text, 1, () => {
       if (this.#kept.delete(message)) this.#keptBytes -= message.text.length;
     });
@@ -188,6 +223,19 @@ export class GatewayLink {
   #topicOf(channelId: string, subject: Subject): string {
     return fromTopic({ hardwareId: this.#connection.hardwareId, channelId }, SUBJECTS[subject]);
   }
+}
+
+/** Of CONNACK: bad user name or password, and not authorized. */
+const REFUSALS: ReadonlySet<unknown> = new Set([4, 5]);
+
+/** For whoever reads the log of a board. */
+function wordsOf(error: Error): string {
+  const message = messageOf(error);
+  if (!('code' in error) || !REFUSALS.has(error.code)) return message;
+  return (
+    `${message}: the gateway does not know these credentials any more. ` +
+    "Let it make a connection configuration for the module's device anew, and give that to the module."
+  );
 }
 
 function fromTopic({ hardwareId, channelId }: DeviceAddress, subject: string): string {

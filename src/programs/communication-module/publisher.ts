@@ -16,34 +16,50 @@ import type { DeviceLogEntry } from './thread-messages.ts';
 export type Publisher = ReturnType<typeof createPublisher>;
 
 export function createPublisher(options: {
-  link: Pick<GatewayLink, 'send' | 'keep'>;
+  link: Pick<GatewayLink, 'send' | 'keep' | 'isReady'>;
   clock: Clock;
   log: Log;
   limits: Limits['module'];
   counts: () => ModuleCounts;
+  /** False: nothing gets a time of its own, but that of its receipt. */
+  isClockBelieved: () => boolean;
   /** Called with every heartbeat and after a message that could not be sent. */
   onPulse: () => void;
 }) {
   const { link, clock, limits } = options;
-  const epochS = (): EpochS => Math.floor(clock.wallMs() / 1_000);
+  const stamp = (): EpochS | undefined =>
+    options.isClockBelieved() ? Math.floor(clock.wallMs() / 1_000) : undefined;
 
-  function keep(channelId: string, subject: 'log' | 'commandResponse', text: string): void {
-    if (!link.keep(channelId, subject, text))
-      options.log.warnLimited(
-        'full',
-        limits.sameErrorMs,
-        'too much waits for the gateway, messages are lost',
-      );
+  /** Persistent log entries for which there was no room, by channel. */
+  const lost = new Map<string, number>();
+
+  function keep(channelId: string, subject: 'log' | 'commandResponse', text: string): boolean {
+    if (link.keep(channelId, subject, text)) return true;
+    options.log.warnLimited('full', limits.sameErrorMs, 'too much waits for the gateway, messages are lost');
+    return false;
+  }
+
+  const entryOf = ({ message, severity, persist }: DeviceLogEntry): string =>
+    JSON.stringify({ timestamp: stamp(), message, severity, persist });
+
+  /** As soon as there is room for it. */
+  function tellLost(): void {
+    for (const [channelId, count] of link.isReady ? lost : []) {
+      const message = `${count} log entries were lost: too much was waiting for the gateway`;
+      if (link.keep(channelId, 'log', entryOf({ message, severity: 'warning', persist: true })))
+        lost.delete(channelId);
+    }
   }
 
   function beat(): void {
     options.onPulse();
-    link.send(MODULE_CHANNEL, 'telemetry', JSON.stringify(moduleTelemetry(epochS(), options.counts())), 0);
+    tellLost();
+    link.send(MODULE_CHANNEL, 'telemetry', JSON.stringify(moduleTelemetry(stamp(), options.counts())), 0);
   }
 
   /** The module's own properties, now. */
   function introduce(): void {
-    link.send(MODULE_CHANNEL, 'properties', JSON.stringify(moduleProperties(epochS())));
+    link.send(MODULE_CHANNEL, 'properties', JSON.stringify(moduleProperties(stamp())));
   }
 
   const timers: Timer[] = [
@@ -56,13 +72,13 @@ export function createPublisher(options: {
     publish: (channelId: string, subject: 'telemetry' | 'properties', text: string) => {
       if (!link.send(channelId, subject, text)) options.onPulse();
     },
-    log: (channelId: string, { message, severity, persist }: DeviceLogEntry) => {
-      const text = JSON.stringify({ timestamp: epochS(), message, severity, persist });
-      if (persist) keep(channelId, 'log', text);
-      else link.send(channelId, 'log', text);
+    log: (channelId: string, entry: DeviceLogEntry) => {
+      const text = entryOf(entry);
+      if (!entry.persist) link.send(channelId, 'log', text);
+      else if (!keep(channelId, 'log', text)) lost.set(channelId, (lost.get(channelId) ?? 0) + 1);
     },
     /** The answer to a command; sent until it is acknowledged. */
-    respond: (channelId: string, text: string) => keep(channelId, 'commandResponse', text),
+    respond: (channelId: string, text: string) => void keep(channelId, 'commandResponse', text),
     introduce,
     stop: () => {
       for (const timer of timers) timer.cancel();

@@ -114,7 +114,10 @@ export class ScriptLifecycle {
     this.#enter('starting');
   }
 
-  restart(): void {
+  /** `assignmentCount`: of the assignment for which it is; the same in `assignments` is no other one then. */
+  restart(assignmentCount?: number): void {
+    if (assignmentCount !== undefined)
+      this.#assignment = { ...this.#assignment, assignment_count: assignmentCount };
     this.#leave();
     this.#state = 'waiting';
     this.#pause.reset();
@@ -247,11 +250,16 @@ export class ScriptLifecycle {
   }
 }
 
-/** A gateway of before does not say the blueprint, and one that does brings nothing new by it. */
+/** A gateway of before does not say blueprint and number, and one that does brings nothing new by it. */
 function isSameWork(a: Assignment, b: Assignment): boolean {
-  const isSameBlueprint =
-    a.blueprint_id === undefined || b.blueprint_id === undefined || a.blueprint_id === b.blueprint_id;
-  return isSameBlueprint && a.script.hash === b.script.hash && a.facts.hash === b.facts.hash;
+  const isSame = (name: 'blueprint_id' | 'assignment_count'): boolean =>
+    a[name] === undefined || b[name] === undefined || a[name] === b[name];
+  return (
+    isSame('blueprint_id') &&
+    isSame('assignment_count') &&
+    a.script.hash === b.script.hash &&
+    a.facts.hash === b.facts.hash
+  );
 }
 
 /** Groups that were written or have other values, as far as they exist now. */

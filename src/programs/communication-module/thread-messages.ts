@@ -41,6 +41,8 @@ export interface Surroundings {
   isConnected: boolean;
   /** The link keeps up; else nothing can be sent. */
   hasRoom: boolean;
+  /** Else values go without a time of their own, and get that of their receipt. */
+  isClockBelieved: boolean;
   timeZone: string;
   /** Silence after which the gateway ends an execution. */
   commandMs: DurationMs;

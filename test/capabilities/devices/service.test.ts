@@ -226,3 +226,15 @@ describe('the list of devices', () => {
     assert.deepEqual(ids({ profiles: ['lib.sensor.temperature.ambient', 'energy.battery'] }), []);
   });
 });
+
+test('each assignment of a blueprint is counted on the disk, that of the same one too, which changes nothing else', (t) => {
+  const { devices, add, told, restart } = startDevices(t);
+  const made = add({ slug: 'pump' });
+  const { blueprintId } = made;
+  told.length = 0;
+  devices.assignBlueprint(devices.require('pump'), blueprintId);
+  const again = devices.assignBlueprint(devices.require('pump'), blueprintId);
+  assert.deepEqual(again, { ...made, assignmentCount: 2 });
+  devices.update(devices.require('pump'), { name: 'Other' });
+  assert.equal(restart().require('pump').assignmentCount, 2);
+});

@@ -177,13 +177,15 @@ describe('a communication module', () => {
     await gateway().ok('OWNER', 'PATCH', path, { name: 'Counter 2' });
     await assign(String(uploaded['id']));
     const [assignment] = (await module.next('assignments')).devices;
-    assert.equal(assignment?.blueprint_id, uploaded['id']);
+    assert.deepEqual([assignment?.blueprint_id, assignment?.assignment_count], [uploaded['id'], 1]);
     await module.next('configuration');
     assert.deepEqual(module.messages, []);
     await assign(String(uploaded['id']));
-    assert.deepEqual(await module.next('restart'), { type: 'restart', channel_id: channelId });
+    const restart = { type: 'restart', channel_id: channelId, assignment_count: 2 };
+    assert.deepEqual(await module.next('restart'), restart);
+    // One that was away and did not hear it learns it from the number.
     await module.say(HELLO);
-    assert.deepEqual((await module.next('assignments')).devices, [assignment]);
+    assert.deepEqual((await module.next('assignments')).devices, [{ ...assignment, assignment_count: 2 }]);
     await assign(blueprintId);
     await module.next('assignments');
     await module.next('configuration');

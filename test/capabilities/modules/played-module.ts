@@ -6,7 +6,7 @@ import {
   MODULE_SUBJECT,
   type ToModule,
 } from '../../../src/protocol/module.ts';
-import { MockDevice } from '../../support/mock-device.ts';
+import { MockDevice, type Session } from '../../support/mock-device.ts';
 import type { TestGateway } from '../../support/test-gateway.ts';
 import { until } from '../../support/until.ts';
 
@@ -19,8 +19,9 @@ export class PlayedModule {
     this.device = device;
   }
 
-  async connect(): Promise<void> {
-    const { client } = await this.device.open();
+  async connect(): Promise<Session> {
+    const session = await this.device.open();
+    const { client } = session;
     const { hardwareId } = this.device.config;
     client.on('message', (topic, payload) => {
       if (!topic.endsWith(MODULE_SUBJECT)) return;
@@ -30,6 +31,7 @@ export class PlayedModule {
     });
     await this.device.subscribe(`v1/to/${hardwareId}/ucm/${MODULE_SUBJECT}`);
     await this.device.subscribe(`v1/to/${hardwareId}/+/v1/command/requests`);
+    return session;
   }
 
   say(message: FromModule): Promise<void> {

@@ -102,6 +102,18 @@ describe('the channel of a module', () => {
     assert.deepEqual(heard, ['assignments', 'restart all', 'restart c']);
   });
 
+  test('passes over what is for another module with the same credentials', async () => {
+    const { clock, channel, said, heard, hear } = setUp();
+    channel.connected();
+    hear({ type: 'assignments', revision: 1, time_zone: 'UTC', devices: [], run: 'r2' });
+    hear({ type: 'refused', run: 'r2', reason: 'r1 is there' });
+    await clock.advance(MODULE.helloMs);
+    assert.deepEqual([said.length, heard], [2, []]);
+    hear({ type: 'assignments', revision: 1, time_zone: 'UTC', devices: [], run: 'r1' });
+    hear({ type: 'refused', run: 'r1', reason: 'r2 is there' });
+    assert.deepEqual(heard, ['assignments', 'refused']);
+  });
+
   test('brings each answer to its question', async () => {
     const { channel, said, hear } = setUp();
     const questions = ['a', 'b'].map((key) =>

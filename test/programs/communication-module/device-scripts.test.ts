@@ -52,7 +52,13 @@ function setUp(scriptsPerThread = 2, canStart = (): boolean => true) {
       },
       release: (run) => released.push(run),
     },
-    surroundings: { isConnected: false, hasRoom: false, timeZone: 'UTC', commandMs: 60_000 },
+    surroundings: {
+      isConnected: false,
+      hasRoom: false,
+      isClockBelieved: true,
+      timeZone: 'UTC',
+      commandMs: 60_000,
+    },
     ports: {},
     onFault: (error) => faults.push(error),
     startThread: ({ data, onMessage, onExit }) => {
@@ -235,7 +241,13 @@ describe('the threads of a module', () => {
   test('are told of the surroundings, later ones at their start', async () => {
     const { scripts, threads } = setUp(1);
     scripts.start(SCRIPT, recorder(), false);
-    const surroundings = { isConnected: true, hasRoom: true, timeZone: 'Europe/Berlin', commandMs: 60_000 };
+    const surroundings = {
+      isConnected: true,
+      hasRoom: true,
+      isClockBelieved: true,
+      timeZone: 'Europe/Berlin',
+      commandMs: 60_000,
+    };
     scripts.surround(surroundings);
     assert.deepEqual(threads[0]?.posted.at(-1), { type: 'shared', shared: surroundings });
     scripts.start(SCRIPT, recorder(), false);

@@ -190,6 +190,43 @@ describe('a communication module', () => {
     );
   });
 
+  test('runs nothing and answers no command while another module with its credentials is there', async () => {
+    const run = gateway.said.flatMap((message) => (message.type === 'hello' ? [message.run] : [])).at(-1);
+    gateway.assign([{ channelId: 'twice', script: TICKING }]);
+    await isIn(gateway, 'twice', 'running');
+    gateway.say({ type: 'refused', run: run ?? assert.fail(), reason: 'another one is there' });
+    await isIn(gateway, 'twice', 'stopped');
+    gateway.command('twice', 'e1', 'start');
+    gateway.command('ucm', 'e2', 'reboot');
+    const countBefore = counts(gateway, 'twice').length;
+    await clock.sleep(300);
+    assert.equal(counts(gateway, 'twice').length, countBefore);
+    const responses = (): unknown[] =>
+      [
+        ...gateway.bodies('twice', 'v1/command/responses'),
+        ...gateway.bodies('ucm', 'v1/command/responses'),
+      ].map(({ id }) => id);
+    assert.ok(!responses().includes('e1') && !responses().includes('e2'));
+    // The other one has gone.
+    gateway.assign([{ channelId: 'twice', script: TICKING }]);
+    await isIn(gateway, 'twice', 'running');
+    await until(() => counts(gateway, 'twice').length > countBefore);
+  });
+
+  test('sends no time of a clock that is wrong, and says so', async () => {
+    const hear = async (aheadMs: number | undefined, isStamped: boolean): Promise<void> => {
+      gateway.aheadMs = aheadMs;
+      gateway.assign([{ channelId: 'clock', script: TICKING }]);
+      await until(() => 'timestamp' in (gateway.bodies('clock', 'v1/telemetry').at(-1) ?? {}) === isStamped);
+    };
+    const logs = (): string[] => gateway.bodies('ucm', 'v3/logs').map(({ message }) => String(message));
+    await hear(0, true);
+    await hear(7_200_000, false);
+    await until(() => logs().some((message) => /7200 s behind the gateway's.*set the clock/.test(message)));
+    await hear(undefined, true);
+    await until(() => logs().some((message) => /right again/.test(message)));
+  });
+
   test('restarts on request, one or all', async () => {
     const script = "enapter.log('start')";
     gateway.assign([

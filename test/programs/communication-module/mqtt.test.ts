@@ -61,7 +61,7 @@ describe('the link of a module', () => {
   test('says why it cannot connect, and tries again', async (t) => {
     const { link, lost } = await open(t, { password: 'wrong' });
     await until(() => lost.length >= 2);
-    assert.match(lost[0] ?? '', /Not authorized|Bad username/i);
+    assert.match(lost[0] ?? '', /(?:Not authorized|Bad username).*make a connection configuration .* anew/i);
     assert.equal(link.isReady, false);
     assert.equal(link.send('c1', 'telemetry', '{}'), false);
   });
@@ -100,6 +100,52 @@ describe('the link of a module', () => {
     link.keep('c1', 'log', '{"n":4}');
     await until(() => logs(gateway).length === 4);
     assert.deepEqual(logs(gateway), [1, 2, 3, 4]);
+  });
+
+  test('takes what belongs to the conversation with the gateway also when there is room for nothing else', async (t) => {
+    const { link, connections, gateway } = await open(t, { limits: { unacknowledged: 1 } });
+    await until(() => connections() === 1);
+    assert.equal(link.send('c1', 'log', '{"n":1}'), true);
+    assert.equal(link.send('c1', 'log', '{"n":2}'), false);
+    const status = { type: 'status', channel_id: 'c1', state: 'failed', script: 'a'.repeat(64) };
+    assert.equal(link.send('ucm', 'module', JSON.stringify(status)), true);
+    await until(() => gateway.said.length === 1);
+    await gateway.interrupt();
+    await until(() => !link.isReady);
+    assert.equal(link.send('ucm', 'module', JSON.stringify(status)), false);
+  });
+
+  test('after a loss brings responses at once, and log entries of each device in their order, so many a second', async (t) => {
+    const { link, gateway } = await open(t, { limits: { keptLogsPerSecond: 2 } });
+    await gateway.interrupt();
+    for (const n of [1, 2, 3]) for (const channel of ['c1', 'c2']) link.keep(channel, 'log', `{"n":${n}}`);
+    link.keep('c1', 'commandResponse', '{"id":"e1"}');
+    await gateway.resume();
+    const numbers = (channel: string): unknown[] => gateway.bodies(channel, 'v3/logs').map(({ n }) => n);
+    await until(() => gateway.bodies('c1', 'v1/command/responses').length === 1);
+    await until(() => numbers('c1').length === 2 && numbers('c2').length === 2);
+    // What is new waits behind what is old.
+    link.keep('c1', 'log', '{"n":4}');
+    link.keep('c1', 'commandResponse', '{"id":"e2"}');
+    await until(() => gateway.bodies('c1', 'v1/command/responses').length === 2);
+    assert.deepEqual(numbers('c1'), [1, 2]);
+    await until(() => numbers('c1').length === 4);
+    assert.deepEqual(
+      [numbers('c1'), numbers('c2')],
+      [
+        [1, 2, 3, 4],
+        [1, 2, 3],
+      ],
+    );
+  });
+
+  test('has room for responses when log entries have filled theirs', async (t) => {
+    const { link, gateway } = await open(t, { limits: { keptBytes: 20 } });
+    await gateway.interrupt();
+    assert.equal(link.keep('c1', 'log', `{"n":${'1'.repeat(14)}}`), true);
+    assert.equal(link.keep('c1', 'log', '{"n":2}'), false);
+    assert.equal(link.keep('c1', 'commandResponse', '{"id":"e1"}'), true);
+    assert.equal(link.keep('c1', 'commandResponse', '{"id":"e2"}'), false);
   });
 
   test('comes back after ever longer pauses while it is thrown out soon after each connection', async (t) => {

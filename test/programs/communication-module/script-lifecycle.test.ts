@@ -34,10 +34,15 @@ function setUp() {
     [hashOf('b'), Buffer.from('another')],
     [hashOf('f'), FACTS],
   ]);
-  const assignment = (script: string, blueprintId?: string): ScriptLifecycle['assignment'] => ({
+  const assignment = (
+    script: string,
+    blueprintId?: string,
+    count?: number,
+  ): ScriptLifecycle['assignment'] => ({
     device_id: 'd',
     channel_id: 'c',
     ...(blueprintId !== undefined && { blueprint_id: blueprintId }),
+    ...(count !== undefined && { assignment_count: count }),
     script: { hash: hashOf(script), size: 6 },
     facts: { hash: hashOf('f'), size: FACTS.length },
   });
@@ -241,6 +246,38 @@ describe('a device on a module', () => {
       lifecycle.assign(assignment('a', blueprintId));
       lifecycle.configure({}, []);
       lifecycle.tryStart();
+      assert.equal(starts.length, expected);
+    }
+  });
+
+  test('starts again once for each assignment of its blueprint, also for one that it was not there to hear of', () => {
+    const { lifecycle, starts, assignment } = setUp();
+    lifecycle.configure({}, []);
+    const assign = (count: number | undefined): void => {
+      lifecycle.assign(assignment('a', 'x', count));
+      lifecycle.configure({}, []);
+      lifecycle.tryStart();
+    };
+    const told: [hear: () => void, expected: number][] = [
+      [() => assign(undefined), 1],
+      // The gateway was updated to one that counts.
+      [() => assign(4), 1],
+      [() => assign(4), 1],
+      // While it was away.
+      [() => assign(6), 2],
+      [() => assign(6), 2],
+      // While it was there.
+      [() => lifecycle.restart(7), 3],
+      [() => assign(7), 3],
+      // Somebody has restarted the module.
+      [() => lifecycle.restart(), 4],
+      [() => assign(7), 4],
+      // A state of before was restored.
+      [() => assign(2), 5],
+      [() => assign(undefined), 5],
+    ];
+    for (const [hear, expected] of told) {
+      hear();
       assert.equal(starts.length, expected);
     }
   });

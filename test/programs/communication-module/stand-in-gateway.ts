@@ -52,6 +52,8 @@ export interface StandInGateway {
   bodies(channelId: string, subject: string): Record<string, unknown>[];
   stateOf(channelId: string): string | undefined;
   readonly sessions: number;
+  /** By how much its clock is ahead; undefined: it says nothing about that. */
+  aheadMs: number | undefined;
   /** What to do with content before it is sent; for damage. */
   tamper: ((chunk: ToModule & { type: 'content' }) => void) | undefined;
   /** The broker goes away, and comes back at the same port. */
@@ -89,7 +91,14 @@ export async function startStandInGateway(): Promise<StandInGateway> {
         encodeFacts({ api: 'v3', telemetry: {}, properties: {}, configuration: {}, ...facts }),
       ),
     }));
-    gateway.say({ type: 'assignments', revision: ++revision, time_zone: 'Europe/Berlin', devices });
+    const { aheadMs } = gateway;
+    gateway.say({
+      type: 'assignments',
+      revision: ++revision,
+      time_zone: 'Europe/Berlin',
+      devices,
+      ...(aheadMs !== undefined && { now_ms: clock.wallMs() + aheadMs }),
+    });
     for (const { channelId, groups } of assigned) gateway.configure(channelId, groups ?? {}, []);
   }
 
@@ -199,6 +208,7 @@ export async function startStandInGateway(): Promise<StandInGateway> {
     get sessions() {
       return sessions;
     },
+    aheadMs: undefined,
     tamper: undefined,
     interrupt: () => broker.stop(),
     resume: async () => {

@@ -137,10 +137,11 @@ export function enapterFunctions(host: ScriptHost): Record<string, HostFunction>
     },
     message_send: ([subject]) => {
       const isTelemetry = textOf(subject) === 'telemetry';
-      const { isConnected, hasRoom } = host.surroundings;
+      const { isConnected, hasRoom, isClockBelieved } = host.surroundings;
       if (!isConnected) return failedResult('not connected', 2);
       if (!hasRoom) return failedResult('the gateway does not keep up', 2);
-      if (!parts.some(([name]) => name === 'timestamp')) parts.push(['timestamp', String(host.epochS())]);
+      if (isClockBelieved && !parts.some(([name]) => name === 'timestamp'))
+        parts.push(['timestamp', String(host.epochS())]);
       const text = `{${parts.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`;
       parts = [];
       if (Buffer.byteLength(text) > host.messageBytes)

@@ -1,0 +1,41 @@
+/** A command that a script gives to another device of the site. */
+import { messageOf } from '../../lib/errors.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+import type { FromModule, ToModule } from '../../protocol/module.ts';
+import { type Commands, executeWithin } from '../commands/index.ts';
+import type { Device, Devices } from '../devices/index.ts';
+import { outcomeOf, tableOf } from './values.ts';
+
+type CommandMessage = FromModule & { type: 'command' };
+type Outcome = Pick<ToModule & { type: 'answer' }, 'state' | 'payload' | 'error'>;
+
+/** Never rejects; `error` is a sentence for the script. */
+export async function executePeerCommand(
+  options: { clock: Clock; commands: Commands; devices: Devices },
+  device: Device,
+  message: CommandMessage,
+): Promise<Outcome> {
+  const target = targetOf(options.devices, message);
+  if (!target) return { error: `There is no device "${message.target}".` };
+  // Its commands run one after another: it would wait for itself.
+  if (target.id === device.id) return { error: 'A device cannot command itself.' };
+  const origin = { kind: 'device', id: device.id, name: device.name } as const;
+  try {
+    const ended = await executeWithin(
+      options,
+      target,
+      { name: message.name, arguments: tableOf(message.arguments) ?? {}, ephemeral: false },
+      { caller: { role: 'SYSTEM', origin }, timeoutMs: message.timeout_ms },
+    );
+    return ended ? outcomeOf(ended) : { error: 'timeout' };
+  } catch (error) {
+    return { error: messageOf(error) };
+  }
+}
+
+function targetOf(devices: Devices, message: CommandMessage): Device | undefined {
+  const { target, target_channel_id: channelId } = message;
+  const atAddress = channelId === undefined ? undefined : devices.atAddress(target, channelId);
+  // Published scripts always name a channel, also where a person configured an id or a slug.
+  return atAddress ?? devices.find(target);
+}

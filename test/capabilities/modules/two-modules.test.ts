@@ -1,0 +1,57 @@
+/** Two boards with the connection configuration of one module, over real MQTT. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { FromModule } from '../../../src/protocol/module.ts';
+import { MockDevice } from '../../support/mock-device.ts';
+import { startTestGateway } from '../../support/test-gateway.ts';
+import { until } from '../../support/until.ts';
+import { PlayedModule, provisionModule } from './played-module.ts';
+
+const hello = (run: string): FromModule => ({ type: 'hello', version: 1, run, offers: ['modbus'] });
+
+test('of two modules with one configuration the one that is there goes on, and the other follows it', async (t) => {
+  const gateway = await startTestGateway(t);
+  const first = await provisionModule(gateway, 'Board', 'V00000000000000000000000000000002');
+  const surroundings = {
+    settled: <Result>(promise: Promise<Result>) => promise,
+    port: () => gateway.ports.mqttPort,
+  };
+  const second = new PlayedModule(new MockDevice(first.device.provisioned, surroundings));
+  const begin = async (module: PlayedModule, run: string) => {
+    const session = await module.connect();
+    module.messages.length = 0;
+    await module.say(hello(run));
+    return session;
+  };
+
+  const firstSession = await begin(first, 'r1');
+  assert.equal((await first.next('assignments')).run, 'r1');
+  const refusedSession = await begin(second, 'r2');
+  const { run, reason } = await second.next('refused');
+  assert.equal(run, 'r2');
+  assert.match(
+    reason,
+    /same connection configuration is connected from 127\.0\.0\.1.*provision another module/,
+  );
+  await refusedSession.closed;
+  assert.equal(firstSession.isClosed, false);
+  await until(async () => {
+    const path = `/v3/devices/${first.device.id}/logs?show=ALL`;
+    const { logs } = (await gateway.ok('OWNER', 'GET', path)) as { logs: { message: string }[] };
+    return logs.some(({ message }) => message === reason);
+  });
+
+  // The same start on another connection is no other module.
+  await begin(first, 'r1');
+  assert.equal((await first.next('assignments')).run, 'r1');
+
+  await first.device.leave();
+  await until(async () => {
+    // The gateway may not have seen yet that the first one is gone.
+    const { closed } = await begin(second, 'r2');
+    await until(() => second.messages.length > 0);
+    if (second.messages[0]?.type === 'assignments') return true;
+    await closed;
+    return false;
+  });
+});
