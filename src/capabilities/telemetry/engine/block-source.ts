@@ -347,7 +347,7 @@ export class BlockSource implements LiveSource {
 
 function liveData(state: EngineState): RecentData {
   return {
-    open: (seriesId) => [state.sealing, state.head.series].flatMap((open) => open?.get(seriesId) ?? []),
+    open: (seriesId) => [state.sealing, state.head].flatMap((head) => head?.series.get(seriesId) ?? []),
     endPartId: Number.POSITIVE_INFINITY,
   };
 }

@@ -215,22 +215,23 @@ export class Engine {
   async seal(): Promise<void> {
     const state = this.#state;
     if (!state.sealing) {
-      state.sealing = state.head.series;
+      state.sealing = state.head;
       this.#sealingUpTo = {
         sequence: this.#lastSequence,
         fromSequence: this.#keySequence,
         nextSeriesId: this.#nextSeriesId,
         sinceS: this.changes.takeOpenSince() ?? this.#nowS(),
       };
-      state.head = this.#newHead();
+      state.head = state.head.successor();
       this.#room.sealed();
       this.#due.sealed();
     }
     const upTo = this.#sealingUpTo;
-    await sealSamples(state, state.sealing, upTo, (stretches) =>
+    await sealSamples(state, state.sealing.series, upTo, (stretches) =>
       this.changes.writeSealed(upTo.sequence, upTo.sinceS, stretches),
     );
     this.changes.sealed(upTo.fromSequence);
+    state.sealing.retire();
     state.sealing = undefined;
     this.#work.ends();
     this.#options.onSealed(upTo.fromSequence, upTo.nextSeriesId);

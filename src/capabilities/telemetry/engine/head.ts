@@ -7,6 +7,7 @@ import type { EpochS } from '../../../lib/time.ts';
 import type { BatchSink } from '../codec/batch.ts';
 import { decodeBlock, encodeBlock } from '../codec/block.ts';
 import { Samples } from '../codec/samples.ts';
+import { OpenPages, type Slab } from './open-pages.ts';
 import {
   type StoredSample,
   kindOf,
@@ -24,80 +25,151 @@ interface Chunk extends ChunkRange {
   readonly bytes: Buffer;
 }
 
+/** What all series of a head share. */
+interface HeadMemory {
+  readonly pages: OpenPages;
+  /** Samples of one of the small blocks. */
+  readonly chunkSamples: number;
+  /** Used within one call only. */
+  readonly scratch: Samples;
+}
+
 /** Open samples of one series, in order of arrival. */
 export class HeadSeries {
   readonly id: number;
+  readonly kind: SeriesKind;
+  readonly #memory: HeadMemory;
   readonly #chunks: Chunk[] = [];
-  readonly #tail: Samples;
+  /** The newest samples: so many on pages, of which this is the last, or all in columns, where they are no plain numbers. */
+  #count = 0;
+  #page = 0;
+  #columns: Samples | undefined;
   /** The newest by time since the last `supersede`; of one instant the one that arrived last. */
-  latest: StoredSample | undefined;
+  #latestS: EpochS | undefined;
+  /** Its value, or where on a page it is: each of many values by itself would be garbage at once. */
+  #latestValue: StoredValue | undefined;
+  #latestPage = 0;
+  #latestNumber = 0;
   /** Whose sample came after one of this last time: devices say the same again, in the same order. */
   next: HeadSeries | undefined;
-  /** `latest` is newer than everything before this series was opened, whatever the times say. */
-  supersedesEarlier = false;
+  /** The newest is newer than everything before this series was opened, whatever the times say. */
+  #supersedesEarlier = false;
 
-  readonly #chunkSamples: number;
-
-  constructor(id: number, kind: SeriesKind, chunkSamples: number) {
+  constructor(id: number, kind: SeriesKind, memory: HeadMemory) {
     this.id = id;
-    this.#chunkSamples = chunkSamples;
-    this.#tail = new Samples(kind);
+    this.kind = kind;
+    this.#memory = memory;
+    if (kind === 'text') this.#columns = new Samples(kind);
   }
 
-  get kind(): SeriesKind {
-    return this.#tail.kind;
-  }
-
-  push(timestampS: EpochS, value: number | boolean): void {
-    this.#tail.push(timestampS, Number(value));
-    this.#note(timestampS, value);
+  /** A number, or a boolean as 0 or 1. */
+  push(timestampS: EpochS, value: number): void {
+    if (this.#columns) {
+      this.#columns.push(timestampS, value);
+      this.#note(this.#columns, timestampS, this.#storedOf(value));
+      return;
+    }
+    const { pages, chunkSamples } = this.#memory;
+    this.#page = pages.append(this.#page, this.#count, timestampS, value);
+    if (this.#latestS === undefined || timestampS >= this.#latestS) {
+      this.#latestS = timestampS;
+      this.#latestPage = this.#page;
+      this.#latestNumber = this.#count;
+    }
+    if (++this.#count === chunkSamples) this.#close(this.#tail());
   }
 
   pushInteger(timestampS: EpochS, value: bigint): void {
-    this.#tail.pushInteger(timestampS, value);
-    this.#note(timestampS, value);
+    const columns = this.#inColumns();
+    columns.pushInteger(timestampS, value);
+    this.#note(columns, timestampS, value);
   }
 
   pushText(timestampS: EpochS, value: string): void {
-    this.#tail.pushText(timestampS, value);
-    this.#note(timestampS, value);
+    const columns = this.#inColumns();
+    columns.pushText(timestampS, value);
+    this.#note(columns, timestampS, value);
   }
 
   /** What is known so far has the stamp of a clock that was ahead: the next sample is the newest. */
   supersede(): void {
-    this.latest = undefined;
-    this.supersedesEarlier = true;
+    this.#latestS = undefined;
+    this.#latestPage = 0;
+    this.#supersedesEarlier = true;
   }
 
   /** The newest value of the series, when `earlier` was it before this series was opened. */
   latestAfter(earlier: StoredSample | undefined): StoredSample | undefined {
-    if (!this.latest || !earlier || this.supersedesEarlier) return this.latest ?? earlier;
-    return earlier.timestampS <= this.latest.timestampS ? this.latest : earlier;
+    const timestampS = this.#latestS;
+    if (timestampS === undefined) return earlier;
+    if (earlier && !this.#supersedesEarlier && earlier.timestampS > timestampS) return earlier;
+    return { timestampS, value: this.#valueOfLatest() };
   }
 
-  #note(timestampS: EpochS, value: StoredValue): void {
-    const { latest } = this;
-    if (latest === undefined) this.latest = { timestampS, value };
-    else if (timestampS >= latest.timestampS) {
-      latest.timestampS = timestampS;
-      latest.value = value;
+  #valueOfLatest(): StoredValue {
+    if (this.#latestPage === 0) return this.#latestValue as StoredValue;
+    return this.#storedOf(this.#memory.pages.numberAt(this.#latestPage, this.#latestNumber));
+  }
+
+  #storedOf(value: number): StoredValue {
+    return this.kind === 'boolean' ? value === 1 : value;
+  }
+
+  #note(columns: Samples, timestampS: EpochS, value: StoredValue): void {
+    if (this.#latestS === undefined || timestampS >= this.#latestS) {
+      this.#latestS = timestampS;
+      this.#latestValue = value;
     }
-    if (this.#tail.count === this.#chunkSamples) this.#close();
+    if (columns.count === this.#memory.chunkSamples) this.#close(columns);
   }
 
-  #close(): void {
-    const tail = this.#tail;
+  #close(tail: Samples): void {
     tail.normalize();
     const { firstS, lastS, count } = tail;
     this.#chunks.push({ bytes: encodeBlock(this.id, tail, 0, count), firstS, lastS });
-    tail.reset(tail.kind);
+    this.#columns?.reset(this.kind);
+    this.#leavePages();
+  }
+
+  #leavePages(): void {
+    if (this.#latestPage !== 0) this.#latestValue = this.#valueOfLatest();
+    this.#latestPage = 0;
+    this.#memory.pages.giveBack(this.#page);
+    this.#page = 0;
+    this.#count = 0;
+  }
+
+  /** From here on for samples that pages do not hold: integers beyond 2^53 and texts. */
+  #inColumns(): Samples {
+    if (this.#columns) return this.#columns;
+    const columns = new Samples(this.kind);
+    this.#memory.pages.readInto(columns, this.#page, this.#count);
+    this.#columns = columns;
+    this.#leavePages();
+    return columns;
+  }
+
+  /** What is not packed; valid until the next call for any series. */
+  #tail(): Samples {
+    if (this.#columns) return this.#columns;
+    const { pages, scratch } = this.#memory;
+    scratch.reset(this.kind);
+    pages.readInto(scratch, this.#page, this.#count);
+    return scratch;
+  }
+
+  #orderedTail(): Samples {
+    const tail = this.#tail();
+    tail.normalize();
+    return tail;
   }
 
   /** What it holds now; samples that come later are not in it. */
   frozen(): HeadSeries {
-    const copy = new HeadSeries(this.id, this.kind, this.#chunkSamples);
+    const copy = new HeadSeries(this.id, this.kind, this.#memory);
     copy.#chunks.push(...this.#chunks);
-    copy.#tail.append(this.#tail);
+    copy.#columns = new Samples(this.kind);
+    copy.#columns.append(this.#tail());
     return copy;
   }
 
@@ -107,12 +179,12 @@ export class HeadSeries {
       if (firstS >= toS || lastS < fromS) continue;
       if (firstS >= fromS && lastS < toS) decodeBlock(this.id, bytes, into);
       else {
-        const whole = new Samples(this.kind, this.#chunkSamples);
+        const whole = new Samples(this.kind, this.#memory.chunkSamples);
         decodeBlock(this.id, bytes, whole);
         into.append(whole, fromS, toS);
       }
     }
-    into.append(this.#tail, fromS, toS);
+    into.append(this.#tail(), fromS, toS);
   }
 
   /** The packed samples, when they and those after them follow each other in time; undefined otherwise. */
@@ -122,8 +194,8 @@ export class HeadSeries {
       if (firstS <= endS) return undefined;
       endS = lastS;
     }
-    this.#tail.normalize();
-    return this.#tail.count === 0 || this.#tail.firstS > endS ? this.#chunks : undefined;
+    const tail = this.#orderedTail();
+    return tail.count === 0 || tail.firstS > endS ? this.#chunks : undefined;
   }
 
   /** Appends what is packed, from a chunk on. */
@@ -136,9 +208,9 @@ export class HeadSeries {
     let next = Number.POSITIVE_INFINITY;
     for (const { firstS, lastS } of this.#chunks)
       if (lastS >= fromS) next = Math.min(next, Math.max(fromS, firstS));
-    this.#tail.normalize();
-    const index = this.#tail.indexFrom(fromS);
-    return index < this.#tail.count ? Math.min(next, this.#tail.times[index] as number) : next;
+    const tail = this.#orderedTail();
+    const index = tail.indexFrom(fromS);
+    return index < tail.count ? Math.min(next, tail.times[index] as number) : next;
   }
 
   /** Time of some sample before `beforeS`, the last one or a later one within its chunk; undefined: none. */
@@ -146,9 +218,9 @@ export class HeadSeries {
     let last: number | undefined;
     for (const chunk of this.#chunks)
       if (chunk.firstS < beforeS) last = Math.max(last ?? 0, Math.min(chunk.lastS, beforeS - 1));
-    this.#tail.normalize();
-    const index = this.#tail.indexFrom(beforeS);
-    return index > 0 ? Math.max(last ?? 0, this.#tail.times[index - 1] as number) : last;
+    const tail = this.#orderedTail();
+    const index = tail.indexFrom(beforeS);
+    return index > 0 ? Math.max(last ?? 0, tail.times[index - 1] as number) : last;
   }
 }
 
@@ -156,12 +228,31 @@ export class HeadSeries {
 export class Head implements BatchSink {
   readonly #options: HeadOptions;
   readonly #series = new Map<number, HeadSeries>();
+  readonly #memory: HeadMemory;
+  readonly #spareSlabs: Slab[];
   #sampleCount = 0;
   /** Whose sample came last. */
   #last: HeadSeries | undefined;
 
-  constructor(options: HeadOptions) {
+  constructor(options: HeadOptions, spareSlabs: Slab[] = []) {
+    const { chunkSamples } = options;
     this.#options = options;
+    this.#spareSlabs = spareSlabs;
+    this.#memory = {
+      pages: new OpenPages(spareSlabs),
+      chunkSamples,
+      scratch: new Samples('number', chunkSamples),
+    };
+  }
+
+  /** An empty one that has the memory of this one once it retires. */
+  successor(): Head {
+    return new Head(this.#options, this.#spareSlabs);
+  }
+
+  /** Its samples are read no more. */
+  retire(): void {
+    this.#memory.pages.retire();
   }
 
   get series(): ReadonlyMap<number, HeadSeries> {
@@ -196,7 +287,7 @@ export class Head implements BatchSink {
   }
 
   boolean(seriesId: number, timestampS: EpochS, value: boolean): void {
-    this.#of(seriesId)?.push(timestampS, value);
+    this.#of(seriesId)?.push(timestampS, Number(value));
   }
 
   text(seriesId: number, timestampS: EpochS, value: string): void {
@@ -218,7 +309,7 @@ export class Head implements BatchSink {
     if (known) return known;
     const definition = this.#options.lookUp(seriesId);
     if (!definition) return undefined;
-    const series = new HeadSeries(seriesId, kindOf(definition.type), this.#options.chunkSamples);
+    const series = new HeadSeries(seriesId, kindOf(definition.type), this.#memory);
     this.#series.set(seriesId, series);
     return series;
   }

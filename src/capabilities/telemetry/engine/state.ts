@@ -3,7 +3,7 @@ import type { EpochS } from '../../../lib/time.ts';
 import type { Log } from '../../../platform/log/index.ts';
 import type { BlockStore } from './block-store.ts';
 import type { DeviceSizes } from './device-sizes.ts';
-import type { Head, HeadSeries } from './head.ts';
+import type { Head } from './head.ts';
 import { PartDirectory } from './part-directory.ts';
 import { type StoredSample, kindOf, type Series, type SeriesKind } from '../codec/series.ts';
 
@@ -23,7 +23,7 @@ export interface EngineState {
   /** In the journal only, growing. */
   head: Head;
   /** In the journal only, being sealed now. */
-  sealing: ReadonlyMap<number, HeadSeries> | undefined;
+  sealing: Head | undefined;
   /** Blocks and records that could not be read since the start. */
   damaged: number;
   /** Blocks and parts removed since the start before they were old enough, to make room. */

@@ -1,0 +1,158 @@
+/** Open samples: what comes back of them, and the memory that they take. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { Head } from '../../../src/capabilities/telemetry/engine/head.ts';
+import type { Slab } from '../../../src/capabilities/telemetry/engine/open-pages.ts';
+import { Samples } from '../../../src/capabilities/telemetry/codec/samples.ts';
+import {
+  kindOf,
+  type StoredSample,
+  type StoredValue,
+} from '../../../src/capabilities/telemetry/codec/series.ts';
+import type { TelemetryType } from '../../../src/protocol/telemetry.ts';
+
+const TYPES: readonly TelemetryType[] = ['float', 'integer', 'boolean', 'string'];
+const CHUNK_SAMPLES = 70;
+const START_S = 1_700_000_000;
+
+/** Ids from 0 on; the type of a series follows from its id. */
+function openHead(chunkSamples: number, spare?: Slab[]): Head {
+  const typeOf = (id: number): TelemetryType => TYPES[id % TYPES.length] as TelemetryType;
+  const options = {
+    lookUp: (id: number) => ({ id, deviceId: 'device', attribute: `a${id}`, type: typeOf(id) }),
+    onDefine: () => undefined,
+    onDrop: () => undefined,
+    chunkSamples,
+  };
+  return new Head(options, spare);
+}
+
+function put(head: Head, id: number, timestampS: number, number: number): StoredValue {
+  const type = TYPES[id % TYPES.length];
+  if (type === 'boolean') head.boolean(id, timestampS, number % 2 === 1);
+  else if (type === 'string') head.text(id, timestampS, `text ${number}`);
+  else if (type === 'integer' && number % 50 === 7) head.integer(id, timestampS, 2n ** 60n + BigInt(number));
+  else head.number(id, timestampS, number);
+  if (type === 'boolean') return number % 2 === 1;
+  if (type === 'string') return `text ${number}`;
+  return type === 'integer' && number % 50 === 7 ? 2n ** 60n + BigInt(number) : number;
+}
+
+/** All samples of a series in order of time, the one of an instant that came last. */
+function contentOf(head: Head, id: number): StoredSample[] {
+  const into = new Samples(kindOf(TYPES[id % TYPES.length] as TelemetryType));
+  head.series.get(id)?.readInto(into, 0, Number.POSITIVE_INFINITY);
+  into.normalize();
+  return Array.from({ length: into.count }, (_, at) => ({
+    timestampS: into.times[at] as number,
+    value: into.valueAt(at),
+  }));
+}
+
+class Model {
+  readonly values = new Map<number, StoredValue>();
+  latest: StoredSample | undefined;
+
+  put(timestampS: number, value: StoredValue): void {
+    this.values.set(timestampS, value);
+    if (this.latest && timestampS < this.latest.timestampS) return;
+    this.latest = { timestampS, value };
+  }
+
+  content(): StoredSample[] {
+    return [...this.values].sort(([a], [b]) => a - b).map(([timestampS, value]) => ({ timestampS, value }));
+  }
+}
+
+const step = fc.record({
+  id: fc.nat(7),
+  samples: fc.integer({ min: 1, max: 90 }),
+  jumpS: fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, fc.integer({ min: -200, max: 200 })),
+  after: fc.constantFrom('', '', '', '', 'supersede', 'retire'),
+});
+
+test('samples of all kinds come back, in any order, while pages go from series to series and head to head', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      let head = openHead(CHUNK_SAMPLES);
+      let models = new Map<number, Model>();
+      let nowS = START_S;
+      let number = 0;
+      for (const { id, samples, jumpS, after } of steps) {
+        const model = models.get(id) ?? new Model();
+        models.set(id, model);
+        nowS += jumpS;
+        for (let left = samples; left > 0; left--, nowS++) model.put(nowS, put(head, id, nowS, number++));
+        if (after === 'supersede') {
+          head.supersede(id);
+          model.latest = undefined;
+        }
+        for (const [known, { latest }] of models) {
+          const series = head.series.get(known);
+          assert.deepEqual(contentOf(head, known), models.get(known)?.content());
+          assert.deepEqual(series?.latestAfter(undefined), latest);
+          const first = models.get(known)?.content()[0]?.timestampS;
+          assert.ok((series?.nextFrom(0) ?? 0) <= (first ?? 0));
+        }
+        if (after !== 'retire') continue;
+        const next = head.successor();
+        // What comes while the old one is sealed has pages of its own.
+        const early = new Model();
+        early.put(nowS, put(next, id, nowS, number++));
+        assert.deepEqual(contentOf(head, id), model.content());
+        head.retire();
+        head = next;
+        models = new Map([[id, early]]);
+      }
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test('what is frozen stays, whatever becomes of its pages', () => {
+  const head = openHead(CHUNK_SAMPLES);
+  for (let at = 0; at < 100; at++) head.number(0, START_S + at, at);
+  const before = contentOf(head, 0);
+  const frozen = head.series.get(0)?.frozen();
+  const next = head.successor();
+  head.retire();
+  for (let at = 0; at < 1_000; at++) next.number(4, START_S + at, -at);
+  const into = new Samples('number');
+  frozen?.readInto(into, 0, Number.POSITIVE_INFINITY);
+  assert.deepEqual(
+    [...into.numbers.subarray(0, into.count)],
+    before.map(({ value }) => value),
+  );
+});
+
+test('thousands of series take little more than their samples, and after a sealing the same memory', () => {
+  const SERIES = 2_000;
+  const SAMPLES = 200;
+  const spare: Slab[] = [];
+  const fill = (head: Head, samples: number): void => {
+    for (let at = 0; at < samples; at++)
+      for (let id = 0; id < SERIES; id++) head.number(id * TYPES.length, START_S + at, at);
+  };
+  let head = openHead(256, spare);
+  fill(head, SAMPLES);
+  head.retire();
+  const known = new Set(spare);
+  const bytes = spare.reduce(
+    (sum, { numbers, previous }) => sum + numbers.byteLength + previous.byteLength,
+    0,
+  );
+  assert.ok(bytes > 0 && bytes < SERIES * SAMPLES * 12 * 1.2, `${bytes} bytes`);
+  for (let round = 0; round < 3; round++) {
+    head = openHead(256, spare);
+    fill(head, SAMPLES);
+    assert.equal(spare.length, 0);
+    head.retire();
+    assert.ok(spare.every((slab) => known.has(slab)));
+  }
+  // What a short while did not need is given up.
+  head = head.successor();
+  fill(head, 1);
+  head.retire();
+  assert.ok(spare.length <= 2);
+});
