@@ -50,6 +50,16 @@ export interface PublicationsContext {
   readonly hooks: Pick<MqttHooks, 'mayPublish' | 'onMessage' | 'onAwaited' | 'onTooFast' | 'onRefused'>;
 }
 
+/** Handed over, and not settled yet. */
+interface Waiting {
+  readonly message: MqttMessage;
+  readonly packetId: number;
+  /** At QoS 2. */
+  readonly entry: ReceivedMessage | undefined;
+  /** At QoS 1. */
+  awaited: AwaitedMessage | undefined;
+}
+
 export class Publications {
   readonly #context: PublicationsContext;
   readonly #port: PublicationsPort;
@@ -61,6 +71,8 @@ export class Publications {
   #topicBytes: Buffer = Buffer.alloc(0);
   #topic = '';
   #pendingMessages = 0;
+  /** Those that were handed over last and wait for the same. */
+  #last: { taken: Promise<void>; messages: Waiting[] } | undefined;
   #acknowledgedMs: MonotonicMs = Number.NEGATIVE_INFINITY;
   /** Messages in a row that came soon after the acknowledgement of the one before. */
   #awaitedInRow = 0;
@@ -260,29 +272,24 @@ export class Publications {
       };
       received.set(packetId, entry);
     }
+    const waiting: Waiting = { message, packetId, entry, awaited: undefined };
     let taken: Promise<void> | void;
     try {
       taken = this.#context.hooks.onMessage(message);
     } catch (error) {
-      return this.#refused(message, packetId, entry, error);
+      return this.#refused(waiting, error);
     }
-    if (taken === undefined) this.#stored(message, packetId, entry);
-    else if (message.qos === 0)
-      taken.catch((error: unknown) => this.#refused(message, packetId, entry, error));
-    else this.#await(message, packetId, entry, taken);
+    if (taken === undefined) this.#stored(waiting);
+    else if (message.qos === 0) taken.catch((error: unknown) => this.#refused(waiting, error));
+    else this.#await(waiting, taken);
   }
 
-  #await(
-    message: MqttMessage,
-    packetId: number,
-    entry: ReceivedMessage | undefined,
-    taken: Promise<void>,
-  ): void {
+  #await(waiting: Waiting, taken: Promise<void>): void {
     const { limits } = this.#context;
-    const sizeBytes = message.payload.length;
-    const awaited = message.qos === 1 ? this.#noteAwaited(message, packetId) : undefined;
+    const { message } = waiting;
+    if (message.qos === 1) waiting.awaited = this.#noteAwaited(waiting);
     this.#pendingMessages++;
-    this.#pendingBytes += sizeBytes;
+    this.#pendingBytes += message.payload.length;
     if (
       !this.#isWindowHeld &&
       (this.#pendingMessages >= limits.inFlightMessages || this.#pendingBytes >= limits.inFlightBytes)
@@ -291,21 +298,28 @@ export class Publications {
       this.#port.holdWindow();
     }
     this.#noteWaiting();
-    taken.then(
-      () => {
-        if (awaited) this.#state.awaited.stored(packetId, awaited);
-        else this.#stored(message, packetId, entry);
-        this.#settle(sizeBytes);
-      },
-      (error: unknown) => {
-        this.#refused(message, packetId, entry, error);
-        if (awaited) this.#state.awaited.refused(packetId, awaited);
-        this.#settle(sizeBytes);
-      },
-    );
+    if (this.#last?.taken === taken) this.#last.messages.push(waiting);
+    else this.#last = this.#follow(taken, [waiting]);
   }
 
-  #noteAwaited({ topic, payload }: MqttMessage, packetId: number): AwaitedMessage {
+  /** Thousands of messages wait for one sync: those of this connection are told of it together. */
+  #follow(taken: Promise<void>, messages: Waiting[]): { taken: Promise<void>; messages: Waiting[] } {
+    const settle = (how: (waiting: Waiting) => void): void => {
+      // What comes with the same promise from here on has missed it.
+      if (this.#last?.taken === taken) this.#last = undefined;
+      for (const waiting of messages) {
+        how(waiting);
+        this.#settle(waiting.message.payload.length);
+      }
+    };
+    taken.then(
+      () => settle((waiting) => this.#stored(waiting)),
+      (error: unknown) => settle((waiting) => this.#refused(waiting, error)),
+    );
+    return { taken, messages };
+  }
+
+  #noteAwaited({ message: { topic, payload }, packetId }: Waiting): AwaitedMessage {
     const { inFlightMessages: messages, inFlightBytes: bytes } = this.#context.limits;
     const awaited = { topic, payload, isStored: false, answering: this.#answering };
     this.#state.awaited.add(packetId, awaited, { messages, bytes });
@@ -347,7 +361,8 @@ export class Publications {
     }
   }
 
-  #stored(message: MqttMessage, packetId: number, entry: ReceivedMessage | undefined): void {
+  #stored({ message, packetId, entry, awaited }: Waiting): void {
+    if (awaited) return this.#state.awaited.stored(packetId, awaited);
     if (message.qos === 0) return;
     if (message.qos === 1) return void this.#port.acknowledge(PACKET.puback, packetId);
     if (!entry || this.#state.received.get(packetId) !== entry) return;
@@ -356,7 +371,7 @@ export class Publications {
   }
 
   /** The handler did not take it: no acknowledgement, so that the client sends it again. */
-  #refused(message: MqttMessage, packetId: number, entry: ReceivedMessage | undefined, error: unknown): void {
+  #refused({ message, packetId, entry, awaited }: Waiting, error: unknown): void {
     const { log, metrics } = this.#context;
     if (this.#state.received.get(packetId) === entry) this.#state.received.delete(packetId);
     metrics.dropped.inc({ reason: 'not_taken' });
@@ -366,6 +381,7 @@ export class Publications {
       qos: message.qos,
     });
     if (message.qos > 0) this.#port.close('not_taken');
+    if (awaited) this.#state.awaited.refused(packetId, awaited);
   }
 }
 
