@@ -25,6 +25,34 @@ export interface ChangedSamples {
   block?: number | undefined;
 }
 
+/** G: a text of so many characters takes the room of one more sample, so that long ones do not fill the memory. */
+const CHARACTERS_OF_A_SAMPLE = 256;
+
+/** Beside its sample, in samples. */
+const roomOf = (text: string): number => Math.floor(text.length / CHARACTERS_OF_A_SAMPLE);
+
+const costOf = ({ kind, texts, numbers }: Samples, index: number): number =>
+  kind === 'text' ? 1 + roomOf(texts[numbers[index] as number] as string) : 1;
+
+/** Behind the last sample from `from` on for which there is room; one is always taken. */
+function endWithin(samples: Samples, from: number, to: number, left: number): number {
+  if (samples.kind !== 'text') return Math.min(to, from + Math.max(1, left));
+  let end = from;
+  for (let room = left; end < to && (end === from || room > 0); end++) room -= costOf(samples, end);
+  return end;
+}
+
+/** Those texts alone that the codes name, which are then indexes into them. */
+function ownTexts(codes: Float64Array, texts: readonly string[]): string[] {
+  const places = new Map<number, number>();
+  for (const [index, code] of codes.entries()) {
+    const place = places.get(code) ?? places.size;
+    places.set(code, place);
+    codes[index] = place;
+  }
+  return Array.from(places.keys(), (code) => texts[code] as string);
+}
+
 /** Later than all samples. */
 const END_S = 2 ** 32;
 const DAY_S = 86_400;
@@ -149,7 +177,7 @@ export class ChangeReader {
     const read = { count: 0, endS: toS, hasCells: false };
     this.#source.visit(seriesId, fromS, toS, 1, {
       samples: (samples, from, to) => {
-        const end = Math.min(to, from + Math.max(1, answer.left));
+        const end = endWithin(samples, from, to, answer.left);
         if (end < to) read.endS = samples.times[end] as number;
         read.count += end - from;
         this.#take(seriesId, samples, from, end, answer);
@@ -165,16 +193,18 @@ export class ChangeReader {
     const series = this.#state.definitions.get(seriesId);
     if (!series || to <= from) return;
     const { deviceId, attribute, type } = series;
-    answer.series.push({
+    const changed: ChangedSamples = {
       deviceId,
       attribute,
       type,
       ...answer.memory.copy(samples, from, to, answer.left),
       integers: samples.integers?.slice(from, to),
-      texts: samples.kind === 'text' ? samples.texts.slice() : [],
+      texts: [],
       block: answer.block,
-    });
-    answer.left -= to - from;
+    };
+    if (samples.kind === 'text') changed.texts = ownTexts(changed.numbers, samples.texts);
+    answer.series.push(changed);
+    for (let index = from; index < to; index++) answer.left -= costOf(samples, index);
   }
 
   #collector(into: Map<number, Samples>): BatchSink & { readonly count: number } {
@@ -193,7 +223,10 @@ export class ChangeReader {
       number: (seriesId, timestampS, value) => of(seriesId).push(timestampS, value),
       integer: (seriesId, timestampS, value) => of(seriesId).pushInteger(timestampS, value),
       boolean: (seriesId, timestampS, value) => of(seriesId).push(timestampS, Number(value)),
-      text: (seriesId, timestampS, value) => of(seriesId).pushText(timestampS, value),
+      text: (seriesId, timestampS, value) => {
+        of(seriesId).pushText(timestampS, value);
+        count += roomOf(value);
+      },
     };
   }
 
