@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { test, type TestContext } from 'node:test';
+import type { LabelledSamples } from '../../../src/capabilities/targets/model.ts';
 import { InfluxdbSink } from '../../../src/capabilities/targets/influxdb/influxdb-sink.ts';
 import { createSystemClock, nextTurn } from '../../../src/platform/clock/index.ts';
 import { HttpClient } from '../../../src/platform/http-client/index.ts';
@@ -16,6 +17,7 @@ async function sinkTo(
   t: TestContext,
   query: string,
   answer: (search: string, body: string) => number,
+  bodyMaxBytes = 10_000,
 ): Promise<InfluxdbSink> {
   const server = createServer((request, response) => {
     let body = '';
@@ -38,7 +40,7 @@ async function sinkTo(
     },
     secret: undefined,
     http: new HttpClient({ clock, timeoutMs: 60_000, answerMaxBytes: 1_000 }),
-    bodyMaxBytes: 10_000,
+    bodyMaxBytes,
     nowS: () => 5,
     pause: nextTurn,
   });
@@ -103,4 +105,64 @@ test('a record with a field of another type loses that field alone, which is cou
     .filter((line) => line.startsWith('gateway_properties'))
     .map((line) => line.split(' ')[1] ?? '');
   assert.deepEqual(fields.toSorted(), ['count=1', 'count=1', 'mode=2', 'model="X"', 'model="Y"']);
+});
+
+/** Values of one attribute, a second each. */
+const seriesOf = (attribute: string, count: number, text?: string): LabelledSamples => ({
+  deviceId: 'id',
+  attribute,
+  type: text === undefined ? 'float' : 'string',
+  times: Uint32Array.from({ length: count }, (_, index) => index + 1),
+  numbers: new Float64Array(count),
+  integers: undefined,
+  texts: text === undefined ? [] : [text],
+  labels: LABELS,
+});
+
+test('a server of small requests gets them as large as it takes, and not one by one for ever', async (t) => {
+  const takenBytes: number[] = [];
+  const sink = await sinkTo(
+    t,
+    '',
+    (_search, body) => {
+      if (body.length > 40_000) return 413;
+      takenBytes.push(body.length);
+      return 204;
+    },
+    400_000,
+  );
+  const { samples } = await sink.send([seriesOf('power', 10_000)], pace, NEVER);
+  assert.equal(samples, 10_000);
+  takenBytes.length = 0;
+  await sink.send([seriesOf('power', 10_000)], pace, NEVER);
+  // The last one is what is left.
+  assert.ok(takenBytes.length > 5);
+  assert.ok(Math.min(...takenBytes.slice(0, -1)) >= 20_000, takenBytes.join());
+});
+
+test('a value that is too large for a server goes alone, and takes no other along', async (t) => {
+  const taken = new Set<string>();
+  const sizes: number[] = [];
+  const sink = await sinkTo(t, '', (_search, body) => {
+    if (body.length > 8_000) return 413;
+    sizes.push(body.length);
+    for (const line of body.trimEnd().split('\n')) taken.add(line);
+    return 204;
+  });
+  const all = [seriesOf('power', 3), seriesOf('report', 3, 'x'.repeat(9_000)), seriesOf('voltage', 3)];
+  const { samples, refusedSamples, refusal } = await sink.send(all, pace, NEVER);
+  assert.deepEqual([samples, refusedSamples], [6, 3]);
+  assert.match(refusal ?? '', /HTTP 413/);
+  const fields = [...taken].filter((line) => line.startsWith('telemetry')).map((line) => line.split(' ')[1]);
+  assert.deepEqual(
+    [
+      fields.filter((field) => field === 'power=0').length,
+      fields.filter((field) => field === 'voltage=0').length,
+    ],
+    [3, 3],
+  );
+  // What comes later is not cut up for it.
+  sizes.length = 0;
+  await sink.send([seriesOf('power', 100)], pace, NEVER);
+  assert.equal(sizes.length, 1);
 });

@@ -167,12 +167,14 @@ export class InfluxdbSink implements Sink {
     }
     const isTooLarge = answer.status === TOO_LARGE;
     if (!isTooLarge && !CONTENT_REFUSED.has(answer.status)) throw this.#failure(answer);
-    if (isTooLarge) this.#bodyMaxBytes = Math.max(BODY_LEAST_BYTES, Math.floor(this.#bodyMaxBytes / 2));
-    else if (work.isShared) throw new SharedLinesRefused();
-    if (to - from > 1 && (isTooLarge || !(await this.#isRefusedThroughout(from, to, work)))) {
+    const isOneLine = to - from === 1;
+    if (work.isShared && (isOneLine || !isTooLarge)) throw new SharedLinesRefused();
+    if (!isOneLine && (isTooLarge || !(await this.#isRefusedThroughout(from, to, work)))) {
       const middle = Math.ceil((from + to) / 2);
-      await this.#sendLines(from, middle, work);
-      await this.#sendLines(middle, to, work);
+      const isFirstTaken = await this.#sendLines(from, middle, work);
+      const isSecondTaken = await this.#sendLines(middle, to, work);
+      // Otherwise it was one line that was too large.
+      if (isTooLarge && isFirstTaken && isSecondTaken) this.#noteTaken(from, middle, to);
       return false;
     }
     // One line is not taken, or one series or record. Only a target that takes others may lose it.
@@ -183,6 +185,13 @@ export class InfluxdbSink implements Sink {
     sent.refusedSamples += Math.max(1, this.#body.samplesOf(from, to));
     sent.refusal = `The target does not take a line: ${this.#saidBy(answer)}`;
     return false;
+  }
+
+  /** Both halves, of which the whole was too large. */
+  #noteTaken(from: number, middle: number, to: number): void {
+    const halves = [this.#body.piece(from, middle), this.#body.piece(middle, to)];
+    const takenBytes = Math.max(BODY_LEAST_BYTES, ...halves.map(({ length }) => length));
+    this.#bodyMaxBytes = Math.min(this.#bodyMaxBytes, takenBytes);
   }
 
   /** The type of a series is refused, or the time of all of it: then its first, its middle and its last line are. */
