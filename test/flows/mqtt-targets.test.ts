@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { makeAuthority, makeCertificate } from '../../src/platform/tls/certificates.ts';
+import { manifestWith, zipOf } from '../capabilities/blueprints/support.ts';
 import { BROKER_USER, type MosquittoBroker, startMosquitto } from '../support/mosquitto-broker.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';
@@ -12,8 +13,17 @@ const LOGIN = { username: BROKER_USER.username, secret: BROKER_USER.password };
 
 interface TargetOnWire {
   id: string;
-  status: { state: string; lost_samples: number; last_error?: { message: string } };
+  status: {
+    state: string;
+    lost_samples: number;
+    refused_samples: number;
+    last_error?: { message: string };
+  };
 }
+
+const REPORTER = manifestWith(
+  'telemetry:\n  power: {display_name: Power, type: float}\n  report: {display_name: Report, type: string}\n',
+);
 
 async function targetTo(
   gateway: TestGateway,
@@ -68,6 +78,26 @@ describe('telemetry to a broker', () => {
     assert.equal((await stateOf(gateway, target)).last_error?.message, sentence);
     await gateway.ok('OWNER', 'PATCH', `/v3/targets/${target.id}`, { mqtt: { topic: 'allowed/x' } });
     await until(() => seen.some(({ payload }) => payload.includes('"battery_power":7')));
+  });
+
+  test('arrives at one of small packets, but for the value that is too large, which is said', async (t) => {
+    const broker = await startMosquitto(t, undefined, undefined, 'max_packet_size 2000');
+    if (!broker) return;
+    const gateway = await startTestGateway(t);
+    const seen = await broker.watch('plant/battery');
+    const zip = await zipOf({ 'manifest.yml': REPORTER });
+    const { id } = await gateway.ok('OWNER', 'POST', '/v3/blueprints/upload', zip);
+    const device = await gateway.provision('Battery', id as string);
+    await device.connect();
+    const target = await targetTo(gateway, broker, { topic: 'plant/{device}' }, ['power', 'report']);
+    await device.telemetry({ timestamp: NOW_S - 1, power: 6, report: 'x'.repeat(3_000) });
+    await device.telemetry({ timestamp: NOW_S, power: 7, report: 'short' });
+    await until(() => seen.some(({ payload }) => payload.includes('short')));
+    const values = seen.map(({ payload }) => (JSON.parse(payload) as { values: object }).values);
+    assert.deepEqual(values, [{ power: 6 }, { power: 7, report: 'short' }]);
+    await until(async () => (await stateOf(gateway, target)).refused_samples === 1);
+    const { last_error: error } = await stateOf(gateway, target);
+    assert.match(error?.message ?? '', /takes 2000 bytes at once, a message on plant\/battery has \d+\.$/);
   });
 
   test('arrives at one that asks for a certificate with the one that was given, and not without', async (t) => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test, type TestContext } from 'node:test';
 import { DATATYPES, encodeSparkplug, REBIRTH } from '../../src/protocol/sparkplug.ts';
 import type { MockDevice } from '../support/mock-device.ts';
+import { manifestWith, zipOf } from '../capabilities/blueprints/support.ts';
 import { BROKER_USER, type MosquittoBroker, type Seen, startMosquitto } from '../support/mosquitto-broker.ts';
 import { decodeSparkplug, type Metric, type Payload } from '../support/sparkplug-decoder.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
@@ -34,18 +35,31 @@ function toldOf(seen: readonly Seen[]): Told[] {
     });
 }
 
-async function site(t: TestContext, mqtt: object = {}): Promise<Site | undefined> {
-  const broker = await startMosquitto(t);
+async function uploaded(gateway: TestGateway, manifest: string): Promise<string> {
+  const zip = await zipOf({ 'manifest.yml': manifest });
+  const { id } = await gateway.ok('OWNER', 'POST', '/v3/blueprints/upload', zip);
+  return id as string;
+}
+
+async function site(
+  t: TestContext,
+  mqtt: object = {},
+  { configuration, manifest }: { configuration?: string; manifest?: string } = {},
+): Promise<Site | undefined> {
+  const broker = await startMosquitto(t, undefined, undefined, configuration);
   if (!broker) return undefined;
   const gateway = await startTestGateway(t);
   const seen = await broker.watch('spBv1.0/#');
-  const device = await gateway.provision('Battery');
+  const device = await gateway.provision('Battery', manifest && (await uploaded(gateway, manifest)));
   await device.connect();
   await gateway.ok('OWNER', 'POST', '/v3/targets', {
     name: 'scada',
     kind: 'MQTT',
     mqtt: { url: broker.url, ...LOGIN, form: 'SPARKPLUG_B', topic: 'plants', ...mqtt },
-    selection: { devices: [device.id], attributes: ['battery_power', 'battery_soc', 'status'] },
+    selection: {
+      devices: [device.id],
+      attributes: ['battery_power', 'battery_soc', 'status', 'report'],
+    },
   });
   return {
     gateway,
@@ -153,6 +167,26 @@ describe('Sparkplug B', () => {
     await until(() => birth() !== undefined);
     const values = new Map(birth()?.payload.metrics.map(({ name, value }) => [name, value]));
     assert.deepEqual([values.get('battery_power'), values.get('status')], [1.5, 'charging']);
+  });
+
+  test('tells everything but a text that is too long for the broker', async (t) => {
+    const telemetry =
+      'telemetry:\n  battery_power: {display_name: P, type: float}\n  report: {display_name: S, type: string}\n';
+    const manifest = manifestWith(telemetry);
+    const all = await site(t, {}, { configuration: 'max_packet_size 2000', manifest });
+    if (!all) return;
+    const { device, told, stateOf } = all;
+    await device.telemetry({ timestamp: nowS - 1, battery_power: 6, report: 'x'.repeat(3_000) });
+    await device.telemetry({ timestamp: nowS, battery_power: 7 });
+    const powers = () => valuesOf(told(), 'battery_power').map(({ value }) => value);
+    await until(() => powers().includes(7));
+    assert.deepEqual(powers(), [6, 7]);
+    assert.deepEqual(valuesOf(told(), 'report'), []);
+    const birth = told().findLast(({ kind }) => kind === 'DBIRTH');
+    const report = birth?.payload.metrics.find(({ name }) => name === 'report');
+    assert.ok(report && report.value === undefined);
+    await until(async () => /takes 2000 bytes at once/.test((await stateOf()).last_error?.message ?? ''));
+    assertInOrder(told());
   });
 
   test('does not go by the will of an earlier connection of the host', async (t) => {

@@ -42,11 +42,13 @@ export interface BrokerTls {
 /**
  * Undefined, and said so, where the program is not installed.
  * @param rights lines of its file of rights; absent: its user may read and write everything
+ * @param more a line of its configuration
  */
 export async function startMosquitto(
   t: TestContext,
   tls?: BrokerTls,
   rights?: readonly string[],
+  more = '',
 ): Promise<MosquittoBroker | undefined> {
   const port = await freePort();
   const folder = temporaryFolder(t);
@@ -87,7 +89,7 @@ export async function startMosquitto(
     writeFileSync(rightsFile, [`user ${BROKER_USER.username}`, ...rights, ''].join('\n'), { mode: 0o600 });
   writeFileSync(
     configuration,
-    `listener ${port} 127.0.0.1\npassword_file ${passwords}\nallow_anonymous false\nuser root\nmax_queued_messages 0\n${rights ? `acl_file ${rightsFile}\n` : ''}${tls ? tlsLines(folder, tls) : ''}`,
+    `listener ${port} 127.0.0.1\npassword_file ${passwords}\nallow_anonymous false\nuser root\nmax_queued_messages 0\n${more}\n${rights ? `acl_file ${rightsFile}\n` : ''}${tls ? tlsLines(folder, tls) : ''}`,
   );
   await start();
   const connect = (options: IClientOptions): MqttClient => {

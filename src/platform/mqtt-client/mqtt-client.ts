@@ -119,6 +119,8 @@ export class MqttClient {
   /** Messages that are not acknowledged; a broker says how many it takes. */
   #onTheirWay = 0;
   #onTheirWayMax = Infinity;
+  /** Of a packet; a broker of MQTT 5 says so, and ends the connection over a larger one. */
+  #packetMaxBytes = Infinity;
   /** Messages that wait for their turn. */
   readonly #waiting: (() => void)[] = [];
 
@@ -143,6 +145,7 @@ export class MqttClient {
 
   /** Resolves once the broker has acknowledged the message; at QoS 0 once it was sent. @throws MqttFailure, MqttRefusal */
   async publish(message: MqttMessage): Promise<void> {
+    this.#requireFitting(message);
     if (message.qos === 0) return this.#publish(message);
     if (this.#onTheirWay < this.#onTheirWayMax) this.#onTheirWay++;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -153,6 +156,14 @@ export class MqttClient {
       if (next) next();
       else this.#onTheirWay--;
     }
+  }
+
+  #requireFitting(message: MqttMessage): void {
+    const sizeBytes = packetBytes(message);
+    if (sizeBytes <= this.#packetMaxBytes) return;
+    const { host } = this.#options.url;
+    const sentence = `${host} takes ${this.#packetMaxBytes} bytes at once, a message on ${message.topic} has ${sizeBytes}.`;
+    throw new MqttRefusal(sentence, true);
   }
 
   async #publish({ topic, payload, isRetained, qos = 1 }: MqttMessage): Promise<void> {
@@ -265,7 +276,9 @@ export class MqttClient {
     }
     library.on('error', (error) => this.#noteError(library, error));
     this.#connections++;
-    this.#onTheirWayMax = library.serverProperties?.receiveMaximum ?? Infinity;
+    const { receiveMaximum = Infinity, maximumPacketSize = Infinity } = library.serverProperties ?? {};
+    this.#onTheirWayMax = receiveMaximum;
+    this.#packetMaxBytes = maximumPacketSize;
     return library;
   }
 
@@ -292,6 +305,17 @@ export class MqttClient {
     library.handleMessage = ({ topic, payload, retain }, done) =>
       void hand({ topic, payload: Buffer.from(payload), isRetained: retain }, done);
   }
+}
+
+/** Of the packet that carries the message, MQTT 5 section 3.3. */
+function packetBytes({ topic, payload, qos = 1 }: MqttMessage): number {
+  const lengthBytes = 2;
+  const idBytes = qos === 0 ? 0 : 2;
+  const noPropertiesBytes = 1;
+  const bodyBytes =
+    lengthBytes + Buffer.byteLength(topic) + idBytes + noPropertiesBytes + Buffer.byteLength(payload);
+  // Its own length is written in groups of seven bits.
+  return 1 + Math.ceil(bodyBytes.toString(2).length / 7) + bodyBytes;
 }
 
 /** @throws MqttFailure for certificates that cannot be read */

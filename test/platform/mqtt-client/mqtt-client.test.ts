@@ -119,6 +119,28 @@ test('no more messages are on their way than the broker takes, in their order', 
   assert.deepEqual([arrived, openMax], [payloads, 2]);
 });
 
+// Around where the length of a packet takes one more byte, and far from there.
+for (const limitBytes of [40, 128, 129, 130, 131, 5_000])
+  test(`a broker that takes ${limitBytes} bytes at once gets no more, and hears nothing of what is larger`, async (t) => {
+    const sizes: number[] = [];
+    const client = await clientOf(t, (packet, { send }) => {
+      if (packet.cmd === 'connect') send(accepted({ maximumPacketSize: limitBytes }));
+      if (packet.cmd !== 'publish') return;
+      sizes.push(generate(packet, { protocolVersion: 5 }).length);
+      send({ cmd: 'puback', messageId: packet.messageId ?? 0, reasonCode: 0 });
+    });
+    await client.connect();
+    let refused = 0;
+    for (let length = limitBytes - 16; length <= limitBytes; length++)
+      await publish(client, 'x'.repeat(length)).catch((error: unknown) => {
+        assert.ok(error instanceof MqttRefusal && error.isOfMessage);
+        assert.match(error.message, / takes \d+ bytes at once, a message on plant has \d+\.$/);
+        refused++;
+      });
+    assert.ok(refused > 0 && sizes.length + refused === 17);
+    assert.ok(Math.max(...sizes) === limitBytes || limitBytes === 130, `${Math.max(...sizes)}`);
+  });
+
 const refusals: [number, RegExp, boolean][] = [
   [135, /^127\.0\.0\.1:\d+ does not let this client write to plant\.$/, false],
   [153, /^127\.0\.0\.1:\d+ does not take a message on plant: Publish error: Payload format invalid\.$/, true],

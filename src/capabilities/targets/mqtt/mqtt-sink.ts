@@ -122,14 +122,11 @@ export class MqttSink implements Sink {
     before: (message: SampleMessage) => Promise<void>,
     refused: (message: SampleMessage, refusal: MqttRefusal) => void = () => undefined,
   ): Promise<void> {
-    const { client, inFlightMax } = this.#options;
+    const { inFlightMax } = this.#options;
     let onTheirWay: Promise<void>[] = [];
     for (const message of messages) {
       await before(message);
-      const published = client.publish(message).catch((error: unknown) => {
-        if (!(error instanceof MqttRefusal && error.isOfMessage)) throw error;
-        refused(message, error);
-      });
+      const published = this.#publishOne(message, refused);
       // It may fail while the next one waits for its turn; who waits for all of them hears of it.
       published.catch(() => undefined);
       onTheirWay.push(published);
@@ -138,6 +135,20 @@ export class MqttSink implements Sink {
       onTheirWay = [];
     }
     await asFailure(Promise.all(onTheirWay));
+  }
+
+  async #publishOne(
+    message: SampleMessage,
+    refused: (message: SampleMessage, refusal: MqttRefusal) => void,
+  ): Promise<void> {
+    try {
+      await this.#options.client.publish(message);
+    } catch (error) {
+      if (!(error instanceof MqttRefusal && error.isOfMessage)) throw error;
+      const parts = message.parts?.();
+      if (!parts) return refused(message, error);
+      for (const part of parts) await this.#publishOne(part, refused);
+    }
   }
 
   #watchDevices(): void {

@@ -6,6 +6,8 @@ import { filledTemplate, jsonValue, topicLevel } from './templates.ts';
 /** A message, and how many samples it carries. */
 export interface SampleMessage extends MqttMessage {
   samples: number;
+  /** The same in several ones, for a broker that never takes this one; absent: it is one sample. */
+  parts?: () => SampleMessage[];
 }
 
 export function* plainMessages(
@@ -44,15 +46,22 @@ function* deviceMessages(
         else bySecond.set(timestampS, [member]);
       }
     const names = labelsOf(first);
-    for (const [timestampS, members] of [...bySecond].toSorted(([a], [b]) => a - b)) {
+    const messageOf = (timestampS: number, members: readonly string[]): SampleMessage => {
       const all = { ...names, timestamp: String(timestampS), values: `{${members.join(',')}}` };
-      yield {
+      const parts = (): SampleMessage[] => {
+        const middle = Math.ceil(members.length / 2);
+        return [members.slice(0, middle), members.slice(middle)].map((half) => messageOf(timestampS, half));
+      };
+      return {
         topic: filledTemplate(topic, all),
         payload: filledTemplate(payload, all),
         isRetained,
         samples: members.length,
+        ...(members.length > 1 && { parts }),
       };
-    }
+    };
+    for (const [timestampS, members] of [...bySecond].toSorted(([a], [b]) => a - b))
+      yield messageOf(timestampS, members);
   }
 }
 

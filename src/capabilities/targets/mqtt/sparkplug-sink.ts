@@ -8,7 +8,12 @@
  */
 import type { DurationMs, EpochMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
-import type { MqttArrival, MqttClient, MqttMessage } from '../../../platform/mqtt-client/index.ts';
+import {
+  type MqttArrival,
+  type MqttClient,
+  type MqttMessage,
+  MqttRefusal,
+} from '../../../platform/mqtt-client/index.ts';
 import {
   asksRebirth,
   DATATYPES,
@@ -107,7 +112,7 @@ export class SparkplugSink implements Sink {
         sent.bytes += bytes;
       };
       for (const series of Map.groupBy(samples, ({ deviceId }) => deviceId).values())
-        sent.samples += await this.#sendDevice(series, counted);
+        await this.#sendDevice(series, sent, counted);
       await this.#settle();
       await this.#confirmed();
       return sent;
@@ -209,7 +214,9 @@ export class SparkplugSink implements Sink {
     const declared = Object.entries(telemetry).filter(([attribute]) => includes(device, attribute));
     for (const attribute of declared) noteLatest(told, attribute, values.latest(device, attribute[0]));
     const metrics = birthMetrics(told, declared, clock.wallMs());
-    await this.#publish('DBIRTH', told.slug, metrics);
+    const refusal = await this.#unlessRefused(this.#publish('DBIRTH', told.slug, metrics));
+    // A long text must not keep all else from being told.
+    if (refusal !== undefined) await this.#publish('DBIRTH', told.slug, metrics.map(withoutText));
     told.born = new Map(metrics.map(({ name, datatype }) => [name, datatype]));
     told.isChanged = false;
   }
@@ -227,18 +234,50 @@ export class SparkplugSink implements Sink {
     return told;
   }
 
-  /** Returns how many samples went. */
-  async #sendDevice(series: readonly LabelledSamples[], counted: Pace): Promise<number> {
+  async #sendDevice(series: readonly LabelledSamples[], sent: Sent, counted: Pace): Promise<void> {
     const { devices, clock, historicalAfterMs, metricsMax } = this.#options;
     const device = devices.get(series[0]?.deviceId ?? '');
-    if (!device) return 0;
+    if (!device) return;
     await this.#buryIfRenamed(device);
     const told = this.#toldOf(device);
     const { metrics, hasNew } = dataMetrics(told, series, clock.wallMs() - historicalAfterMs);
     if (hasNew || told.isChanged) await this.#bear(device);
     for (let from = 0; from < metrics.length; from += metricsMax)
-      await this.#publish('DDATA', told.slug, metrics.slice(from, from + metricsMax), counted);
-    return metrics.length;
+      await this.#sendMetrics(told.slug, metrics.slice(from, from + metricsMax), sent, counted);
+  }
+
+  /** What a broker never takes, as what is too long for it, is known by halves. */
+  async #sendMetrics(
+    slug: string,
+    metrics: readonly SparkplugMetric[],
+    sent: Sent,
+    counted: Pace,
+  ): Promise<void> {
+    const refusal = await this.#unlessRefused(this.#publish('DDATA', slug, metrics, counted));
+    if (refusal === undefined) {
+      sent.samples += metrics.length;
+      return;
+    }
+    if (metrics.length === 1) {
+      sent.refusedSamples++;
+      sent.refusal = refusal;
+      return;
+    }
+    const middle = Math.ceil(metrics.length / 2);
+    await this.#sendMetrics(slug, metrics.slice(0, middle), sent, counted);
+    await this.#sendMetrics(slug, metrics.slice(middle), sent, counted);
+  }
+
+  /** Why the broker never takes this message, while it takes others; undefined: it was sent. */
+  async #unlessRefused(published: Promise<void>): Promise<string | undefined> {
+    try {
+      await published;
+      return undefined;
+    } catch (error) {
+      const { cause } = error as TargetFailure;
+      if (cause instanceof MqttRefusal && cause.isOfMessage) return cause.message;
+      throw error;
+    }
   }
 
   async #buryIfRenamed({ id, slug }: Device): Promise<void> {
@@ -316,6 +355,9 @@ export class SparkplugSink implements Sink {
 }
 
 const stateTopic = (hostId: string): string => `${NAMESPACE}/STATE/${hostId}`;
+
+const withoutText = (metric: SparkplugMetric): SparkplugMetric =>
+  typeof metric.value === 'string' ? { ...metric, value: null } : metric;
 
 const bdSeq = (session: number, timestampMs: EpochMs): SparkplugMetric => ({
   name: 'bdSeq',
