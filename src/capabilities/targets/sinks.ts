@@ -1,5 +1,5 @@
 /** Opens what a target of each kind sends with. Nothing is connected before the first of it is sent. */
-import type { Limits } from '../../lib/limits.ts';
+import { type Limits, LIMITS } from '../../lib/limits.ts';
 import type { MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import { DatedPieces } from '../../platform/files/index.ts';
@@ -84,7 +84,8 @@ function mqttSink(
   parts: SinkParts,
   retained: RetainedTopics,
 ): Sink {
-  const { limits, devices, site } = parts;
+  const { limits, devices, site, clock } = parts;
+  const { futureToleranceMs } = LIMITS.telemetry;
   const chosen = new Thinning(record.selection);
   const includes = (device: Device, attribute?: string): boolean =>
     attribute === undefined ? chosen.includesDevice(device) : chosen.includes(device, attribute);
@@ -93,6 +94,7 @@ function mqttSink(
     return new SparkplugSink({
       ...parts,
       ...limits.sparkplug,
+      futureToleranceMs,
       settings,
       open: (more) => mqttClientOf(record, settings, parts, { clientId, ...more }),
       includes,
@@ -107,6 +109,7 @@ function mqttSink(
     site,
     devices,
     includes,
+    currentToS: () => Math.floor((clock.wallMs() + futureToleranceMs) / 1_000),
     inFlightMax: limits.messagesInFlight,
     retained,
   });

@@ -55,6 +55,7 @@ test('a broker that ends while a message waits for its turn is a failure, and no
       events: { on: refusesAll } as never,
     },
     includes: () => true,
+    currentToS: () => 60,
     inFlightMax: 10,
     retained: new Map(),
   });

@@ -112,28 +112,32 @@ function sensorConfig({ type, unit }: CompiledAttribute): object {
 /**
  * The newest value of each attribute: a state has no history there.
  * @param newestS of what was told before, by device and attribute: what is older comes too late
+ * @param currentToS what is later is of a clock that was wrong: it is no state, and makes nothing else late
  */
 export function* stateMessages(
   settings: MqttSettings,
   series: readonly LabelledSamples[],
   newestS: Map<string, EpochS>,
+  currentToS: EpochS,
 ): Generator<SampleMessage> {
-  const newest = new Map<string, LabelledSamples>();
+  const newest = new Map<string, { samples: LabelledSamples; index: number; timestampS: EpochS }>();
   const counts = new Map<string, number>();
   for (const samples of series) {
     const key = `${samples.deviceId} ${samples.attribute}`;
-    const known = newest.get(key);
     counts.set(key, (counts.get(key) ?? 0) + samples.times.length);
-    if (!known || (known.times.at(-1) ?? 0) <= (samples.times.at(-1) ?? 0)) newest.set(key, samples);
+    const index = samples.times.findLastIndex((timestampS) => timestampS <= currentToS);
+    const timestampS = samples.times[index];
+    if (timestampS === undefined || timestampS < (newest.get(key)?.timestampS ?? 0)) continue;
+    newest.set(key, { samples, index, timestampS });
   }
-  for (const [key, samples] of newest) {
-    const { labels, attribute, times } = samples;
-    const timestampS = times.at(-1) ?? 0;
-    if (timestampS < (newestS.get(key) ?? 0)) continue;
+  for (const [key, { samples, index, timestampS }] of newest) {
+    const { labels, attribute } = samples;
+    const toldS = newestS.get(key) ?? 0;
+    if (timestampS < toldS && toldS <= currentToS) continue;
     newestS.set(key, timestampS);
     yield {
       topic: `${baseTopic(settings, labels.site, labels.device)}/${topicLevel(attribute)}`,
-      payload: jsonValue(samples, times.length - 1),
+      payload: jsonValue(samples, index),
       isRetained: true,
       samples: counts.get(key) ?? 0,
     };

@@ -1,5 +1,6 @@
 /** A broker as a target: messages at QoS 1, so many on their way at once, acknowledged or sent again. */
 import { createHash } from 'node:crypto';
+import type { EpochS } from '../../../lib/time.ts';
 import { type MqttClient, type MqttMessage, MqttRefusal } from '../../../platform/mqtt-client/index.ts';
 import type { Device, Devices } from '../../devices/index.ts';
 import type { LabelledRecord, LabelledSamples, MqttSettings, Pace, Sent, Sink } from '../model.ts';
@@ -20,6 +21,8 @@ interface MqttSinkOptions {
   devices: Pick<Devices, 'get' | 'all' | 'manifest' | 'connectivity' | 'events'>;
   /** True when a device, or an attribute of it, goes to the target. */
   includes: (device: Device, attribute?: string) => boolean;
+  /** What was measured later is of a clock that was wrong. */
+  currentToS: () => EpochS;
   /** Messages that wait for their acknowledgement. */
   inFlightMax: number;
   /** See `RetainedTopics`. */
@@ -54,10 +57,10 @@ export class MqttSink implements Sink {
   }
 
   async send(samples: readonly LabelledSamples[], pace: Pace): Promise<Sent> {
-    const { settings } = this.#options;
+    const { settings, currentToS } = this.#options;
     const isHomeAssistant = settings.form === 'HOME_ASSISTANT';
     const messages = isHomeAssistant
-      ? stateMessages(settings, samples, this.#newestS)
+      ? stateMessages(settings, samples, this.#newestS, currentToS())
       : plainMessages(settings, samples);
     await this.#connected();
     if (isHomeAssistant) await this.#tellDevices();

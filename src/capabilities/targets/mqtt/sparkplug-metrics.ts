@@ -32,14 +32,19 @@ const DATATYPE_OF: Readonly<Record<string, Datatype>> = {
 /** Everything that has no form of its own there is JSON. */
 const datatypeOf = (type: string): Datatype => DATATYPE_OF[type] ?? DATATYPES.STRING;
 
+/** What is later than that is of a clock that was wrong, and makes nothing else late. */
+const newestMsOf = (told: ToldMetric | undefined, currentToMs: EpochMs): EpochMs =>
+  told && told.timestampMs <= currentToMs ? told.timestampMs : 0;
+
 /** What is true now, whether it was sent or not; undefined: nobody knows. */
 export function noteLatest(
   { metrics }: ToldDevice,
   [name, { type }]: readonly [name: string, attribute: CompiledAttribute],
   latest: Latest | undefined,
+  currentToMs: EpochMs,
 ): void {
   const timestampMs = (latest?.timestampS ?? 0) * 1_000;
-  if (!latest || timestampMs <= (metrics.get(name)?.timestampMs ?? 0)) return;
+  if (!latest || timestampMs <= newestMsOf(metrics.get(name), currentToMs)) return;
   const datatype = datatypeOf(type);
   const isText = datatype === DATATYPES.STRING && type !== 'string';
   const value = isText ? exactJson(latest.value) : (latest.value as ToldMetric['value']);
@@ -65,12 +70,12 @@ export function birthMetrics(
 
 /**
  * The samples of one device by time, which are then told; `hasNew`: the host must learn of a metric first.
- * Of each metric only the newest sample is its value, and that only when it is of `currentFromMs` or later.
+ * Of each metric only the newest sample is its value, and that only when it is of now.
  */
 export function dataMetrics(
   { metrics: told, born }: ToldDevice,
   series: readonly LabelledSamples[],
-  currentFromMs: EpochMs,
+  current: { fromMs: EpochMs; toMs: EpochMs },
 ): { metrics: SparkplugMetric[]; hasNew: boolean } {
   const metrics: SparkplugMetric[] = [];
   let hasNew = false;
@@ -79,11 +84,12 @@ export function dataMetrics(
     const datatype = datatypeOf(type);
     const known = told.get(name);
     if (born?.get(name) !== datatype) hasNew = true;
-    const newestMs = Math.max(known?.timestampMs ?? 0, (times.at(-1) ?? 0) * 1_000);
+    const lastS = times.findLast((timestampS) => timestampS * 1_000 <= current.toMs) ?? 0;
+    const newestMs = Math.max(newestMsOf(known, current.toMs), lastS * 1_000);
     for (const [index, timestampS] of times.entries()) {
       const timestampMs = timestampS * 1_000;
       const value = valueAt(samples, index);
-      const isHistorical = timestampMs < newestMs || timestampMs < currentFromMs;
+      const isHistorical = timestampMs !== newestMs || timestampMs < current.fromMs;
       metrics.push({ name, timestampMs, datatype, value, isHistorical });
       if (timestampMs === newestMs) told.set(name, { datatype, timestampMs, value });
     }

@@ -48,6 +48,8 @@ interface SparkplugSinkOptions {
   metricsMax: number;
   /** A value that was measured longer ago is not that of now. */
   historicalAfterMs: DurationMs;
+  /** Nor is one that is so much later, which is of a clock that was wrong. */
+  futureToleranceMs: DurationMs;
 }
 
 const NAMESPACE = 'spBv1.0';
@@ -212,13 +214,20 @@ export class SparkplugSink implements Sink {
     const told = this.#toldOf(device);
     const { telemetry } = devices.manifest(device);
     const declared = Object.entries(telemetry).filter(([attribute]) => includes(device, attribute));
-    for (const attribute of declared) noteLatest(told, attribute, values.latest(device, attribute[0]));
+    const { toMs } = this.#current();
+    for (const attribute of declared) noteLatest(told, attribute, values.latest(device, attribute[0]), toMs);
     const metrics = birthMetrics(told, declared, clock.wallMs());
     const refusal = await this.#unlessRefused(this.#publish('DBIRTH', told.slug, metrics));
     // A long text must not keep all else from being told.
     if (refusal !== undefined) await this.#publish('DBIRTH', told.slug, metrics.map(withoutText));
     told.born = new Map(metrics.map(({ name, datatype }) => [name, datatype]));
     told.isChanged = false;
+  }
+
+  #current(): { fromMs: EpochMs; toMs: EpochMs } {
+    const { clock, historicalAfterMs, futureToleranceMs } = this.#options;
+    const nowMs = clock.wallMs();
+    return { fromMs: nowMs - historicalAfterMs, toMs: nowMs + futureToleranceMs };
   }
 
   #toldOf({ id, slug }: Pick<Device, 'id' | 'slug'>): ToldDevice {
@@ -235,12 +244,12 @@ export class SparkplugSink implements Sink {
   }
 
   async #sendDevice(series: readonly LabelledSamples[], sent: Sent, counted: Pace): Promise<void> {
-    const { devices, clock, historicalAfterMs, metricsMax } = this.#options;
+    const { devices, metricsMax } = this.#options;
     const device = devices.get(series[0]?.deviceId ?? '');
     if (!device) return;
     await this.#buryIfRenamed(device);
     const told = this.#toldOf(device);
-    const { metrics, hasNew } = dataMetrics(told, series, clock.wallMs() - historicalAfterMs);
+    const { metrics, hasNew } = dataMetrics(told, series, this.#current());
     if (hasNew || told.isChanged) await this.#bear(device);
     for (let from = 0; from < metrics.length; from += metricsMax)
       await this.#sendMetrics(told.slug, metrics.slice(from, from + metricsMax), sent, counted);
