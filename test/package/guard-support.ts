@@ -163,13 +163,33 @@ export class Box {
     return existsSync(join(this.#folder, 'data', path));
   }
 
-  /** Nothing more can be copied. */
+  /** Nothing more can be copied, and no folder be made. */
   fillDisk(): void {
-    writeFileSync(
-      join(this.#folder, 'bin/cp'),
-      '#!/bin/sh\necho "cp: No space left on device" >&2\nexit 1\n',
-      { mode: 0o755 },
-    );
+    this.#replace('cp', 'false');
+    // It says nothing of those that are there already, and what lies in memory has room.
+    const inMemory = 'case $path in */units/*) exec /bin/mkdir "$@" ;; esac';
+    this.#replace('mkdir', `for path; do :; done; ${inMemory}; [ -d "$path" ]`);
+  }
+
+  /** Nor has the folder of versions room for a new file. */
+  fillState(): void {
+    this.fillDisk();
+    this.blockNotes();
+  }
+
+  blockNotes(): void {
+    for (const name of ['trial', 'outcome', 'failure', 'previous', 'ended', 'unheard'])
+      mkdirSync(join(this.#folder, 'state', `${name}.new`));
+  }
+
+  /** What is there already cannot be written over either. */
+  refuseWrites(): void {
+    this.#replace('dd', 'false');
+  }
+
+  #replace(program: string, line: string): void {
+    const text = `#!/bin/sh\n${line} || { echo "${program}: No space left on device" >&2; exit 1; }\n`;
+    writeFileSync(join(this.#folder, 'bin', program), text, { mode: 0o755 });
   }
 
   /** Why a version failed cannot be stored. */

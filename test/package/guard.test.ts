@@ -114,6 +114,40 @@ describe('a version that is installed', () => {
   });
 });
 
+describe('a disk without room for anything new', () => {
+  test('keeps no version from running: the one before, when the state cannot be copied', (t) => {
+    const box = announced(t);
+    box.fillState();
+    assert.equal(box.guard(['start']).status, 0);
+    assert.deepEqual([box.runs, box.trial, box.read('state.db')], ['A', undefined, 'state of A']);
+  });
+
+  test('keeps no version from running: the one before, when the trial cannot be noted', (t) => {
+    const box = announced(t);
+    box.guard(['start']);
+    box.run('A');
+    box.setTrial('announced B A 0');
+    box.blockNotes();
+    box.refuseWrites();
+    assert.equal(box.guard(['start']).status, 0);
+    assert.deepEqual([box.runs, box.trial], ['A', undefined]);
+  });
+
+  test('lets a trial go on and count its starts, and the version before come back with its state', (t) => {
+    const box = announced(t);
+    assert.equal(box.guard(['start']).status, 0);
+    box.store('B');
+    box.fillState();
+    for (let start = 2; start <= STARTS_MAX; start += 1) {
+      assert.equal(box.guard(['start']).status, 0);
+      assert.deepEqual([box.runs, box.trial], ['B', `trying B A ${start}`]);
+    }
+    box.ended('exit-code', '1');
+    assert.equal(box.guard(['start']).status, 0);
+    assertIsBack(box);
+  });
+});
+
 describe('a version that failed', () => {
   test('goes with its state; history stays where its schema is the same', (t) => {
     const box = failed(t);

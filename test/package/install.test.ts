@@ -60,6 +60,17 @@ describe('the package on a board', { skip: missing, timeout: HANGS_MS }, () => {
     assert.equal(version(), '0.1.0');
   });
 
+  test('goes on with the version before when an upgrade finds no room, and takes it when there is some', () => {
+    // What a full disk refuses: a new file.
+    board.must('mkdir -p /var/lib/energy-gateway-versions/trial.new');
+    assert.notEqual(board.run(`dpkg -i ${packageOf('0.2.0')} </dev/null`).status, 0);
+    board.must(`for i in $(seq 60); do ${READY} && break; sleep 1; done`);
+    assert.equal(version(), '0.1.0');
+    board.must('rmdir /var/lib/energy-gateway-versions/trial.new');
+    assert.match(install('0.1.0'), /is installed already/);
+    assert.equal(version(), '0.1.0');
+  });
+
   test('brings version and state back when the new one fails after its migration', () => {
     const before = schema();
     const said = install('0.2.0');
@@ -140,12 +151,19 @@ describe('the package on a board', { skip: missing, timeout: HANGS_MS }, () => {
     board.must('systemctl start energy-gateway');
     await until(() => board.run(READY).status === 0);
     assert.equal(upload('0.3.0').update?.uploaded?.version, '0.3.0');
+    const settings = '/run/systemd/system/energy-gateway-update.service.d';
+    board.must(`mkdir -p ${settings}; printf '[Service]\\nLimitFSIZE=1M\\n' >${settings}/room.conf`);
+    board.must('systemctl daemon-reload');
+    assert.equal(call('/install -X POST').update?.installing, true);
+    while (call('').update?.last_outcome?.message === undefined) await pause(500);
+    assert.match(call('').update?.last_outcome?.message ?? '', /^not installed: .* takes free room$/);
+    board.must(`rm -r ${settings}; systemctl daemon-reload`);
+    assert.equal(upload('0.3.0').update?.uploaded?.version, '0.3.0');
     assert.equal(call('/install -X POST').update?.installing, true);
     // Unpacking and the trial take longer than other waits of tests; the hang limit of the file bounds them.
     while (board.run(`${READY} | grep -q 0.3.0`).status !== 0) await pause(500);
     while (board.run('test -e /var/lib/energy-gateway-versions/trial').status === 0) await pause(500);
-    while (call('').update?.last_outcome?.message === undefined) await pause(500);
-    assert.equal(call('').update?.last_outcome?.message, 'installed');
+    while (call('').update?.last_outcome?.message !== 'installed') await pause(500);
     assert.match(board.must('energy-gateway list-tokens'), /updates/);
     assert.equal(board.run('test -e /var/lib/energy-gateway/update/install.deb').status, 1);
   });
