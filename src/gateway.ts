@@ -131,6 +131,8 @@ export class Gateway {
     );
     listening.httpPort = httpPort;
     listening.httpsPort = httpsPort;
+    // Behind the devices, which may still answer, and before the callers, who wait for an end.
+    this.#started('commands under way', () => parts.commands.endAll());
     this.#started('mqtt', () => broker.stop());
     const { port: mqttPort, tlsPort: mqttsPort } = await this.#timed('mqtt', () =>
       listenOn({ variable: 'GATEWAY_MQTT_HOST', host: mqttHost }, () => broker.start()),

@@ -90,7 +90,7 @@ async function command(options: CallersOptions, actor: DeviceActor, tag: number)
   if (!answer) return;
   const execution = answer['execution'] as { id: string; state: string } | undefined;
   if (waits && execution) {
-    // A gateway that stops answers the execution as it stands, which says nothing about its end.
+    // A gateway that stops on a disk that takes nothing may answer one without an end.
     const { id, state } = execution;
     return executions.answered(tag, id, FINAL_STATES.includes(state) ? state : undefined);
   }

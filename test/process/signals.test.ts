@@ -55,7 +55,12 @@ describe('SIGTERM ends the gateway within 10 s and with 0', () => {
     assert.equal(await closed, 1001);
     const { status, body: answer } = await waiting;
     assert.equal(status, 200);
-    assert.equal((answer as { execution: { state: string } }).execution.state, 'IN_PROGRESS');
+    const { execution } = answer as { execution: { id: string; state: string; response: { state: string } } };
+    assert.equal(execution.state, 'TIMEOUT');
+    assert.equal(execution.response.state, 'ERROR');
+    const again = await startHealthy(t, home);
+    const stored = await again.call('GET', `/v3/devices/${id}/commands/executions/${execution.id}`);
+    assert.deepEqual(stored.body, answer);
   });
 
   test('while its child programs stand still, and none of them is left', async (t) => {

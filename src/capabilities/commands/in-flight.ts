@@ -32,7 +32,7 @@ export interface Live {
   readonly execution: Execution;
   /** The device has said something about it. */
   readonly isAnswered: boolean;
-  /** Resolves when the end is on disk, or with the state so far when the gateway stops. */
+  /** Resolves when the end is on disk, or without that when the gateway stops on a disk that takes none. */
   readonly ended: Promise<Execution>;
 }
 
@@ -166,6 +166,12 @@ export class InFlight {
     if (step.add.length > 0 && this.#entries.has(entry.execution.id)) this.heard(entry);
     if (!wasFinished && isFinished(step.next)) this.#options.buffer.expedite();
     return step;
+  }
+
+  /** A request of one run is never sent again by another, and its answer can only be late. */
+  endAll(): void {
+    for (const live of this.#entries.values()) this.apply(live, 'restart');
+    if (this.#entries.size > 0) this.#options.buffer.storeSoon();
   }
 
   /** Ends every wait with the state so far; nothing is decided any more. */

@@ -7,7 +7,7 @@
  *      │                    │  ▲  │  ERROR
  *      │ nobody reached     │  └──┘ ────────▶ ERROR
  *      ▼                    │ STARTED, IN_PROGRESS
- *   (removed)               └───────────────▶ TIMEOUT     silence, restart of the gateway
+ *   (removed)               └───────────────▶ TIMEOUT     silence, end of the gateway
  */
 import type { CompiledCommand, CompiledManifest } from '../blueprints/index.ts';
 import type { Principal } from '../../platform/http/index.ts';
@@ -68,7 +68,7 @@ export type Input =
   | 'send_failed'
   /** Nothing was heard for the timeout. */
   | 'silence'
-  /** The gateway starts and finds the execution unfinished. */
+  /** The gateway stops, or starts and finds the execution unfinished. */
   | 'restart'
   | 'device_deleted';
 
@@ -153,7 +153,7 @@ export function failureMessage(input: Input, timeoutMs: DurationMs): string {
     case 'silence':
       return `The device did not answer within ${timeoutMs / 1_000} s.`;
     case 'restart':
-      return 'The gateway was restarted before the device answered.';
+      return 'The gateway was stopped before the device answered.';
     case 'device_deleted':
       return 'The device was deleted.';
     case 'not_sent':

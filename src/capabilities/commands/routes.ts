@@ -153,8 +153,8 @@ const BLANK = ' ';
 
 /**
  * The answer of the waiting call: at once when the end comes within the first interval, else headers and a
- * blank every interval until the JSON follows. When the gateway stops, the execution is answered as it
- * stands: a refusal would invite the caller to send the command again.
+ * blank every interval until the JSON follows. When the gateway stops, the execution has ended by then: a refusal would
+ * invite the caller to send the command again.
  */
 async function answerWhenEnded(
   { clock, limits }: RouteOptions,

@@ -53,7 +53,7 @@ export interface CommandRequest {
 /** An execution that was sent. */
 export interface Running {
   readonly id: string;
-  /** Resolves when the end is on disk, or with the state so far when the gateway stops. Never rejects. */
+  /** Resolves when the end is on disk, or without that when the gateway stops on a disk that takes none. Never rejects. */
   readonly ended: Promise<Execution>;
   /** As far as known. */
   current(): Execution;
@@ -118,7 +118,7 @@ function createParts(options: CommandsOptions): Parts {
 
 export function createCommands(given: CommandsOptions) {
   const options = { ...given, log: given.log.child({ component: 'commands' }) };
-  const { commits, metrics, devices, connectivity, log } = options;
+  const { clock, commits, metrics, devices, connectivity, log } = options;
   const parts = createParts(options);
   const { store, buffer, inFlight, limits } = parts;
   const retention = createRetention({ ...options, store, limits });
@@ -173,6 +173,13 @@ export function createCommands(given: CommandsOptions) {
         log.warn('unfinished executions are ended as soon as the disk takes data', { error });
       }
       retention.start();
+    },
+    /** Ends what is under way, when no device is heard any more. Resolves when that is on disk, or it takes nothing; never rejects. */
+    endAll: async () => {
+      inFlight.endAll();
+      await within(clock, limits.endedWithinMs, commits.flush()).catch((error: unknown) =>
+        log.warn('what is under way ends as TIMEOUT with the next start', { error }),
+      );
     },
     stop: async () => {
       stopListening();
@@ -387,11 +394,10 @@ function judgeEarlier({ store, options }: Parts): void {
   }
 }
 
-/** A request of an earlier run is never sent again, and its answer can only be late. */
 function settleEarlier(parts: Parts): void {
   judgeEarlier(parts);
-  const { store, inFlight, buffer } = parts;
-  const unfinished = store.unfinishedIds().flatMap((id) => store.get(id) ?? []);
-  for (const execution of unfinished) inFlight.apply(inFlight.watch(execution), 'restart');
-  if (unfinished.length > 0) buffer.storeSoon();
+  const { store, inFlight } = parts;
+  for (const execution of store.unfinishedIds().flatMap((id) => store.get(id) ?? []))
+    inFlight.watch(execution);
+  inFlight.endAll();
 }

@@ -37,7 +37,7 @@ describe('a restart', () => {
       assert.equal(execution?.state, 'TIMEOUT');
       assert.equal(execution?.response?.state, 'ERROR');
       assert.deepEqual(execution?.response?.payload, {
-        message: 'The gateway was restarted before the device answered.',
+        message: 'The gateway was stopped before the device answered.',
       });
     }
     assert.equal(bench.stored({ id: done })?.state, 'SUCCESS');
