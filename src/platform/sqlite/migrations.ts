@@ -51,8 +51,7 @@ export function migrate(handle: BetterSqlite3.Database, options: MigrationOption
   if (version > known) throw new NewerDatabaseError(options.path, version, known);
   if (version === known) return;
   if (options.mayMigrate === false) throw new MigrationsPendingError(options.path);
-  if (version > 0 && options.backupDir !== undefined)
-    backUpBeforeMigration(handle, options.backupDir, options, version);
+  if (version > 0 && options.backupDir !== undefined) copyOrTell(handle, options.backupDir, options, version);
   for (const migration of migrations.slice(version)) {
     const apply = handle.transaction(() => {
       // Another program (the admin command) may have been faster since the version was read.
@@ -64,6 +63,29 @@ export function migrate(handle: BetterSqlite3.Database, options: MigrationOption
     });
     if (apply.immediate())
       options.log.info('migration applied', { database: options.path, migration: migration.name });
+  }
+}
+
+/** What a folder says in which nothing can be made. */
+const UNUSABLE_FOLDER = /^(EACCES|EPERM|ENOTDIR|EEXIST|EISDIR|SQLITE_CANTOPEN\w*)$/;
+
+/** Control is worth more than the way back: without the migration there is none until somebody makes room, or a folder usable. */
+function copyOrTell(
+  handle: BetterSqlite3.Database,
+  backupDir: string,
+  options: MigrationOptions,
+  version: number,
+): void {
+  try {
+    backUpBeforeMigration(handle, backupDir, options, version);
+  } catch (error) {
+    const isUnusable = error instanceof Error && 'code' in error && UNUSABLE_FOLDER.test(String(error.code));
+    if (!isFull(error) && !isUnusable) throw error;
+    options.log.error('the database is not copied before its migration: make room, or its folder usable', {
+      database: options.path,
+      folder: backupDir,
+      error,
+    });
   }
 }
 
@@ -88,14 +110,8 @@ function backUpBeforeMigration(
     renameSync(copy + DRAFT, copy);
     syncFolder(backupDir);
   } catch (error) {
-    if (!isFull(error)) throw error;
-    // Control is worth more than the way back: without the migration there is none until somebody makes room.
     for (const suffix of ['', '-journal']) rmSync(copy + DRAFT + suffix, { force: true });
-    options.log.error('no room for a copy of the database before its migration, which goes on without one', {
-      database: options.path,
-      error,
-    });
-    return;
+    throw error;
   }
   options.log.info('database copied before migration', { database: options.path, copy });
   const earlier = readdirSync(backupDir).filter((other) => other.startsWith(head) && other !== name);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import BetterSqlite3 from 'better-sqlite3';
@@ -147,6 +147,21 @@ describe('opening a database', () => {
     open(FIRST, SECOND).close();
     assert.equal(readdirSync(backupDir).length, 1);
   });
+
+  for (const [title, obstruct] of [
+    ['is a file', (folder: string) => writeFileSync(folder, '')],
+    ['leads nowhere', (folder: string) => symlinkSync('/nowhere/at/all', folder)],
+  ] as const)
+    test(`goes on without a copy, and says so, when the folder for it ${title}`, (t) => {
+      const { path, backupDir, open, messages } = world(t);
+      const before = open(FIRST);
+      insert(before, 'lamp');
+      before.close();
+      obstruct(backupDir);
+      assert.deepEqual(names(open(FIRST, SECOND)), ['lamp']);
+      assert.deepEqual(columns(path), ['id', 'name', 'colour']);
+      assert.equal(messages().filter((message) => message.includes('is not copied')).length, 1);
+    });
 
   test('keeps the copies of the last five migrations whatever the clock says, and none that a cut of power left', (t) => {
     const { backupDir, open } = world(t);
