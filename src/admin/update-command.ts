@@ -15,7 +15,7 @@ export const UPDATE_COMMANDS: Record<string, Command> = {
     prepare: async (values, [path = ''], terminal) => {
       requireRoot();
       // Whoever can write to the stick could change it between the look and the installation.
-      const folder = mkdtempSync(join(tmpdir(), 'energy-gateway-update-'));
+      const folder = temporaryFolder();
       const copy = join(folder, 'energy-gateway.deb');
       try {
         copyOf(path, copy);
@@ -43,6 +43,15 @@ export const UPDATE_COMMANDS: Record<string, Command> = {
     },
   },
 };
+
+function temporaryFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), 'energy-gateway-update-'));
+  } catch (cause) {
+    const [reason = ''] = messageOf(cause).split(',');
+    throw new UsageError(`In ${tmpdir()} no folder can be made, which an update needs: ${reason}`, { cause });
+  }
+}
 
 function copyOf(path: string, copy: string): void {
   requireReadable(path);

@@ -42,6 +42,10 @@ export interface DebPackage {
 
 const LIMITS_OF_TOOL: ExecFileOptions = { encoding: 'utf8', timeout: 120_000, maxBuffer: 16 * 1_048_576 };
 
+/** Whether the program ran and refused; that it did not run, as for want of memory, says nothing about the file. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && typeof error.code === 'number';
+
 async function run(program: string, words: readonly string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(program, words, LIMITS_OF_TOOL);
   return String(stdout);
@@ -56,7 +60,8 @@ export async function describePackage(path: string, installed: string): Promise<
     'Version',
     'Architecture',
     'Installed-Size',
-  ]).catch(() => {
+  ]).catch((error: unknown) => {
+    if (!isRefusal(error)) throw error;
     throw new PackageError('no_package', 'The file is no Debian package.');
   });
   const field = (name: string): string => new RegExp(`^${name}: (.*)$`, 'm').exec(fields)?.[1] ?? '';
@@ -105,7 +110,10 @@ export async function whyNot(
     box.version,
   ]).then(
     () => true,
-    () => false,
+    (error: unknown) => {
+      if (!isRefusal(error)) throw error;
+      return false;
+    },
   );
   if (!isNewer)
     throw new PackageError(

@@ -82,6 +82,16 @@ describe('a package is refused', { skip: noDpkg }, () => {
     });
 });
 
+test('a program that could not be started says nothing about a package', { skip: noDpkg }, async (t) => {
+  const { file } = await signed(t);
+  const found = await describePackage(file, '0.1.0');
+  const { PATH } = process.env;
+  t.after(() => (process.env['PATH'] = PATH));
+  process.env['PATH'] = '/nowhere';
+  for (const judged of [describePackage(file, '0.1.0'), whyNot(found, BOX)])
+    await assert.rejects(judged, { code: 'ENOENT' });
+});
+
 describe('a package that is signed', { skip: noDpkg }, () => {
   test('is taken by each version that knows one of its keys, and shows what is new', async (t) => {
     const { folder, file, trusted } = await signed(t);
