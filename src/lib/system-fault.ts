@@ -9,12 +9,16 @@ const FAILING = 'The disk fails now, so this cannot be stored or read. Check it.
 const TOO_MANY_OPEN =
   'The gateway has as many files and connections open as it may. Close connections that nobody needs; it goes on then.';
 
+const TOO_MANY_PROGRAMS =
+  'The system starts nothing more now, for want of memory or because as many programs run as may. End what nobody needs; it goes on then.';
+
 const FAULTS: [code: RegExp, message: string][] = [
   [/^EMFILE$|^ENFILE$/, TOO_MANY_OPEN],
   [
     /^ERR_WORKER_INIT_FAILED$/,
-    `This work cannot begin now, for want of memory or of open files. If of these: ${TOO_MANY_OPEN}`,
+    `This work cannot begin now, for want of memory, of programs that may run, or of open files. If of these: ${TOO_MANY_OPEN}`,
   ],
+  [/^EAGAIN$|^ENOMEM$/, TOO_MANY_PROGRAMS],
   [FULL_CODE, 'The disk is full, so this cannot be stored now. Make room on it.'],
   [/^SQLITE_READONLY|^EROFS$/, 'The disk is read-only now, so nothing can be stored. Check it.'],
   // A page that the disk does not give is told as damage.

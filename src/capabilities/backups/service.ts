@@ -3,6 +3,7 @@ import { conflict, invalidBody, messageOf, unprocessable } from '../../lib/error
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { slugFromName } from '../../lib/slug.ts';
 import { canonicalTimeZone } from '../../lib/time-zone.ts';
+import { asSystemFault } from '../../lib/system-fault.ts';
 import type { EpochMs, MonotonicMs } from '../../lib/time.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import {
@@ -19,6 +20,7 @@ import {
   openBackup,
   restoreUpload,
   sftpKey,
+  TargetError,
   targetProblem,
 } from '../../platform/backup/index.ts';
 import { type Timer, within } from '../../platform/clock/index.ts';
@@ -283,7 +285,7 @@ export class Backups {
       if (this.#stopping.signal.aborted) return;
       this.#runs.inc({ result: 'failed' });
       this.#log.warn('backup failed', { target: plan.target, error });
-      this.#putFailure(messageOf(error), startedMs);
+      this.#putFailure(faultOf(error), startedMs);
       if (target) await this.#removeParts(target);
     }
   }
@@ -367,3 +369,7 @@ const missingOf = (plan: BackupPlan): 'target' | 'password' | undefined =>
   (['target', 'password'] as const).find((field) => plan[field] === null);
 
 const needs = (field: string): string => `The plan needs a ${field} before a backup can be made by itself.`;
+
+/** For a person. What a place says is about its own disk, the rest about the one of the box. */
+const faultOf = (error: unknown): string =>
+  messageOf(error instanceof TargetError || error instanceof BackupError ? error : asSystemFault(error));

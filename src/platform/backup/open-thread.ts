@@ -18,7 +18,7 @@ serveTasks(async (task: OpenTask): Promise<Opened> => {
   } catch (error) {
     const told = asSystemFault(error);
     if (!(told instanceof BackupError || told instanceof GatewayError)) throw error;
-    return { info: undefined, refusal: told.message };
+    return { info: undefined, refusal: told.message, isUnavailable: told instanceof GatewayError };
   } finally {
     await file.close();
   }

@@ -1,4 +1,5 @@
 /** Opening backups beside the event loop. */
+import { unavailable } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
@@ -20,11 +21,13 @@ export interface Opened {
   /** Undefined: a plain copy of state.db. */
   info: BackupInfo | undefined;
   refusal?: string;
+  /** It is the box that refuses, and not what the file holds. */
+  isUnavailable?: boolean;
 }
 
 /** Opens sealed backups on a thread of its own. */
 export interface BackupOpener {
-  /** @throws BackupError; TaskFailure when it takes too long or too much */
+  /** @throws BackupError; GatewayError unavailable when the disk refuses; TaskFailure when it takes too long or too much */
   open(task: Omit<OpenTask, 'nowMs' | 'dataDir'>): Promise<BackupInfo | undefined>;
   stop(): Promise<void>;
 }
@@ -51,7 +54,8 @@ export function createBackupOpener(options: {
   });
   return {
     open: async (task) => {
-      const { info, refusal } = await worker.run({ ...task, dataDir, nowMs: clock.wallMs() });
+      const { info, refusal, isUnavailable } = await worker.run({ ...task, dataDir, nowMs: clock.wallMs() });
+      if (refusal !== undefined && isUnavailable) throw unavailable(refusal);
       if (refusal !== undefined) throw new BackupError(refusal);
       return info;
     },

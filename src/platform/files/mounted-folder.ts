@@ -1,6 +1,7 @@
 /** A folder that the system has and a person named: another disk, a stick, a network drive. */
 import { statSync } from 'node:fs';
 import { messageOf } from '../../lib/errors.ts';
+import { isFull } from '../../lib/system-fault.ts';
 
 export interface MountedFolder {
   folder: string;
@@ -25,7 +26,10 @@ export function isOnOtherDisk(folder: string, dataDir: string): boolean | string
   }
 }
 
-const unusable = (folder: string, error: unknown): string => `${folder} cannot be used: ${messageOf(error)}`;
+const unusable = (folder: string, error: unknown): string =>
+  isFull(error)
+    ? `${folder} is full. Make room on that disk.`
+    : `${folder} cannot be used: ${messageOf(error)}`;
 
 /** What is wrong with the path of a folder as text; undefined: nothing. */
 export function folderPathProblem(path: string): string | undefined {

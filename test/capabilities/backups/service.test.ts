@@ -80,6 +80,18 @@ test('a history that turns out to be damaged is told to who mends it', async (t)
   assert.match(backups.lastOutcome()?.fault ?? '', /^Part of the history is damaged\. It is mended now/);
 });
 
+for (const [title, code, fault] of [
+  ['no room', 'SQLITE_FULL', /^The disk is full.*Make room/],
+  ['no process', 'EAGAIN', /^The system starts nothing more now/],
+] as const)
+  test(`a plan says what a person can do when the box has ${title} for its backup`, async (t) => {
+    const { backups, database, saying } = planned(t);
+    database.copyTo = () => Promise.reject(Object.assign(new Error('refused'), { code }));
+    backups.run();
+    await until(() => saying('backup failed').length === 1);
+    assert.match(backups.lastOutcome()?.fault ?? '', fault);
+  });
+
 test('an upload that nobody takes over is forgotten after a day', async (t) => {
   const { backups, clock, dataDir } = planned(t);
   backups.update({ schedule: 'OFF' });
