@@ -71,7 +71,7 @@ describe('a start', { skip }, () => {
     const told = lines.filter(({ level }) => level === 'error');
     assert.deepEqual(
       told.map(({ message }) => message),
-      ['no room for a copy of the database before its migration, which goes on without one'],
+      ['the database is not copied before its migration: make room, or its folder usable'],
     );
   });
 });
