@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { messageOf, UnrecoverableError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { asSystemFault } from '../lib/system-fault.ts';
 import { networkNames } from '../platform/host/index.ts';
 import type { Mdns } from '../platform/mdns/index.ts';
 import { Tls, type TlsOptions } from '../platform/tls/index.ts';
@@ -16,7 +17,7 @@ export async function openCertificates(
   const { config, clock, log } = options;
   if (!config.https && !config.mqtts) return undefined;
   const { tlsCertificate: certificatePath, tlsPrivateKey: privateKeyPath } = config;
-  const tls = await openOrGoWithout(options, {
+  const tlsOptions: TlsOptions = {
     folder: join(config.dataDir, 'tls'),
     authorityCopy: join(config.dataDir, 'backups', 'authority.pem'),
     clock,
@@ -27,8 +28,12 @@ export async function openCertificates(
       certificatePath !== undefined && privateKeyPath !== undefined
         ? { certificatePath, privateKeyPath }
         : undefined,
-  });
-  if (!tls) return undefined;
+  };
+  const tls = await openOrGoWithout(options, tlsOptions);
+  if (!tls) {
+    started('keys', beginWhenUsable(options, tlsOptions));
+    return undefined;
+  }
   tls.start();
   started('tls', () => tls.stop());
   return tls;
@@ -52,9 +57,25 @@ async function openOrGoWithout(
         error,
       },
     );
-    // Nothing at all would be served, and no new start mends that.
-    if (!config.http)
-      throw new UnrecoverableError(`TLS cannot be used: ${messageOf(error)}`, { cause: error });
-    return undefined;
+    if (config.http) return undefined;
+    // Nothing at all would be served. What the system refuses now, as on a full disk, it may give at another start.
+    const told = asSystemFault(error);
+    if (told !== error) throw told;
+    throw new UnrecoverableError(`TLS cannot be used: ${messageOf(error)}`, { cause: error });
   }
+}
+
+/** Asks for a start as soon as the keys can be used; returns what ends the looking. */
+function beginWhenUsable({ clock, log, requestRestart }: GatewayOptions, options: TlsOptions): () => void {
+  const look = async (): Promise<void> => {
+    try {
+      await Tls.open(options);
+      looking.cancel();
+      requestRestart?.('the keys of TLS can be used again');
+    } catch (error) {
+      log.debug('the keys of TLS cannot be used yet', { error });
+    }
+  };
+  const looking = clock.setRepeating(LIMITS.tls.checkIntervalMs, () => void look());
+  return () => looking.cancel();
 }

@@ -5,7 +5,9 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
-import { UnrecoverableError } from '../../src/lib/errors.ts';
+import { openCertificates } from '../../src/gateway/certificates.ts';
+import { GatewayError, UnrecoverableError } from '../../src/lib/errors.ts';
+import { loadConfig } from '../../src/platform/config/index.ts';
 import { openDatabase, tryLockFolder } from '../../src/platform/sqlite/index.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { recordingLog, temporaryFolder } from '../support/workspace.ts';
@@ -46,6 +48,21 @@ describe('a start', { skip }, () => {
     const lock = tryLockFolder({ dataDir, clock, log });
     assert.ok(lock);
     lock.release();
+  });
+
+  test('that can make no keys on a full disk, where nothing but TLS is wanted, is tried again', async (t) => {
+    const { clock, log } = instruments();
+    const dataDir = smallDisk(t, 1);
+    const environment = { GATEWAY_DATA_DIR: dataDir, GATEWAY_HTTP: 'false' };
+    const options = { config: loadConfig({ environment }), clock, log, version: '0.1.0' };
+    const filler = join(dataDir, 'filler');
+    assert.throws(() => writeFileSync(filler, Buffer.alloc(2 * MIB)), { code: 'ENOSPC' });
+    await assert.rejects(
+      openCertificates(options, undefined, () => undefined),
+      (error: Error) => error instanceof GatewayError && /The disk is full.*Make room/.test(error.message),
+    );
+    rmSync(filler);
+    assert.ok(await openCertificates(options, undefined, (_, stop) => t.after(stop)));
   });
 
   test('of a newer version on a full disk goes on without the copy that would need room', (t) => {

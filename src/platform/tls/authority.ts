@@ -135,6 +135,7 @@ interface Found {
   /** Signed with its own key, as every authority that is made here: no bit of it is another one. */
   isProven?: boolean;
   fault?: string;
+  cause?: unknown;
 }
 
 function look(path: string): Found {
@@ -147,7 +148,7 @@ function look(path: string): Found {
       throw new Error(`${path}: the signature of the certificate is wrong`);
     return { pair, isProven: isOwn };
   } catch (error) {
-    return { fault: messageOf(error) };
+    return { fault: messageOf(error), cause: error };
   }
 }
 
@@ -165,7 +166,7 @@ function keptPair(options: AuthorityOptions): KeyAndCertificate | undefined {
   }
   if (fault === undefined && copy.fault === undefined) return undefined;
   const faults = [fault ?? 'the file of the authority is missing', copy.fault ?? 'there is no copy of it'];
-  throw new Error(faults.join('; '));
+  throw new Error(faults.join('; '), { cause: own.cause ?? copy.cause });
 }
 
 /** One of another issuer may be what a person put there; with the same key as its copy it is damage of a name. */
