@@ -2,7 +2,7 @@
  * Another machine over SFTP, by the program `sftp` of OpenSSH. The gateway has a key of its own (`sftpKey`); the key of
  * the other machine is kept when it is met first, and another one is refused from then on.
  */
-import { renameSync, rmSync } from 'node:fs';
+import { chmodSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   makePrivateFolder,
@@ -28,6 +28,8 @@ export async function sftpKey(dataDir: string): Promise<string> {
   const folder = join(dataDir, BACKUPS_FOLDER);
   const key = keyFile(folder);
   if (textOf(key).startsWith('-----BEGIN ')) {
+    // OpenSSH refuses one that others may read, as a copy of the data folder may leave it.
+    chmodSync(key, 0o600);
     const known = textOf(`${key}.pub`);
     if (known.startsWith('ssh-')) return known;
     // Other machines know the key already, so it stays.

@@ -1,7 +1,7 @@
 /** Places for backups: a folder, and other machines by the real programs `sftp` and `curl`. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
@@ -220,6 +220,8 @@ describe('a machine over SFTP', { skip: whyNoSsh }, () => {
     const { port } = await sshServer(t, await sftpKey(dataDir));
     const to = join(folder, 'remote');
     const remote = target(`sftp://${userInfo().username}@127.0.0.1:${port}${to}`);
+    // As after a copy of the data folder.
+    chmodSync(join(dataDir, 'backups', 'sftp-key'), 0o644);
     await remote.store(file, NAME);
     assert.deepEqual(readdirSync(to), [NAME]);
     assert.deepEqual(
