@@ -5,6 +5,7 @@ import { Gateway, type Started } from './gateway.ts';
 import { hostInUrl, isAnyAddress } from './lib/address.ts';
 import { messageOf, UnrecoverableError } from './lib/errors.ts';
 import { LIMITS } from './lib/limits.ts';
+import { inWords } from './lib/system-fault.ts';
 import { createSystemClock } from './platform/clock/index.ts';
 import { type Config, ConfigError, loadConfig, readServiceManager } from './platform/config/index.ts';
 import { packageVersion } from './platform/files/index.ts';
@@ -150,8 +151,9 @@ async function startOrEnd(
       await tell(error.message);
       process.exit(EXIT_UNRECOVERABLE);
     }
-    log.fatal('the gateway could not start', { error });
-    await tell(messageOf(error));
+    const reason = inWords(error);
+    log.fatal('the gateway could not start', { reason, error });
+    await tell(reason);
     process.exit(EXIT_FAILURE);
   }
 }

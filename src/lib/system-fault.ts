@@ -1,5 +1,5 @@
 /** What the disk and the system refuse, in words of the gateway: the world's fault, not ours. */
-import { GatewayError, unavailable } from './errors.ts';
+import { GatewayError, messageOf, unavailable } from './errors.ts';
 
 const FULL_CODE = /^SQLITE_FULL|^ENOSPC$|^EDQUOT$/;
 const FAILURE_CODE = /^SQLITE_IOERR|^EIO$/;
@@ -33,6 +33,9 @@ export function asSystemFault(error: unknown): unknown {
   const message = systemFaultOf(error);
   return message === undefined ? error : unavailable(message, { cause: error });
 }
+
+/** What to tell a person of any error: what disk or system refuse, in words, else what the error says. */
+export const inWords = (error: unknown): string => messageOf(asSystemFault(error));
 
 /** Data that was written is not certain to be on the disk. */
 export const diskFails = (cause?: unknown): GatewayError => unavailable(FAILING, { cause });

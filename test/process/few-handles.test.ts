@@ -1,6 +1,6 @@
 /** A gateway that has as many files open as it may: what it cannot do is said in words, and it goes on when there are more. */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -50,4 +50,29 @@ test('without a handle for a thread or a file a call is 503 with words to act on
   assert.ok(refused > calls.length, String(refused));
   for (const [path, body, served] of calls) assert.equal((await call(path, body)).status, served, path);
   assert.doesNotMatch(readFileSync(home.logFile, 'utf8'), /"level":"(error|fatal)"/);
+});
+
+test('a start that has too few says so, may be tried again, and loses nothing', async (t) => {
+  const home = await temporaryHome(t);
+  const first = await startHealthy(t, home);
+  const made = await first.call('POST', '/v3/provisioning/standalone', { name: 'Kept', protocol: 'MQTT' });
+  const { device_id: id } = made.body as { device_id: string };
+  await first.gateway.end('SIGTERM');
+  let refused = 0;
+  for (let handles = 24; handles <= 44; handles += 4) {
+    const { status, stdout, signal } = spawnSync(
+      'prlimit',
+      [`--nofile=${handles}:${handles}`, process.execPath, home.entries.main],
+      { env: { ...process.env, ...home.environment }, encoding: 'utf8', timeout: 5_000 },
+    );
+    // One that serves is ended by the time it has.
+    if (signal !== null || status === 0) continue;
+    refused++;
+    assert.equal(status, 1, stdout);
+    const last = stdout.split('\n').findLast((line) => line.includes('"level":"fatal"')) ?? '';
+    assert.match(last, /"reason":"[^"]*as many files and connections open as it may/, String(handles));
+  }
+  assert.ok(refused > 0);
+  const { call } = await startHealthy(t, home);
+  assert.equal((await call('GET', `/v3/devices/${id}`)).status, 200);
 });

@@ -1,9 +1,9 @@
 /** Backups: on demand, by plan, and back. One at a time, because each needs the size of state.db once more. */
-import { conflict, invalidBody, messageOf, unprocessable } from '../../lib/errors.ts';
+import { conflict, invalidBody, unprocessable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { slugFromName } from '../../lib/slug.ts';
 import { canonicalTimeZone } from '../../lib/time-zone.ts';
-import { asSystemFault } from '../../lib/system-fault.ts';
+import { inWords } from '../../lib/system-fault.ts';
 import type { EpochMs, MonotonicMs } from '../../lib/time.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import {
@@ -372,4 +372,4 @@ const needs = (field: string): string => `The plan needs a ${field} before a bac
 
 /** For a person. What a place says is about its own disk, the rest about the one of the box. */
 const faultOf = (error: unknown): string =>
-  messageOf(error instanceof TargetError || error instanceof BackupError ? error : asSystemFault(error));
+  error instanceof TargetError || error instanceof BackupError ? error.message : inWords(error);

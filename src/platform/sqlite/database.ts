@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import './native.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { makePrivateFolder, requireNoObstacle } from '../files/index.ts';
+import { makePrivateFolder, requireUsableFile } from '../files/index.ts';
 import { asSystemFault } from '../../lib/system-fault.ts';
 import { ForeignChanges } from './foreign-changes.ts';
 import { requireSound } from './damage.ts';
@@ -32,7 +32,7 @@ export interface OpenOptions extends MigrationOptions {
 /** Opens, migrates and returns the database. @throws UnrecoverableError for one of a newer version */
 export function openDatabase(options: OpenOptions): Database {
   makePrivateFolder(dirname(options.path));
-  for (const suffix of ['', '-wal', '-shm']) requireNoObstacle(options.path + suffix);
+  for (const suffix of ['', '-wal', '-shm']) requireUsableFile(options.path + suffix);
   const handle = new BetterSqlite3(options.path);
   try {
     applyPragmas(handle);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import BetterSqlite3 from 'better-sqlite3';
@@ -184,6 +185,22 @@ describe('opening a database', () => {
     const { path, open } = world(t);
     open(FIRST);
     assert.equal(statSync(join(path, '..')).mode & 0o777, 0o700);
+  });
+
+  test('names a file that belongs to somebody else, and what a person can do', (t) => {
+    const { folder, path, open } = world(t);
+    open(FIRST).close();
+    for (const each of [folder, join(path, '..')]) chmodSync(each, 0o755);
+    chmodSync(path, 0o000);
+    const source = import.meta.resolve('../../../src/platform/sqlite/database.ts');
+    const options = JSON.stringify({ path, migrationsDir: join(folder, 'migrations') });
+    const program = `
+      const { openDatabase } = await import('${source}');
+      try { openDatabase(${options}); } catch (error) { console.log(error.message); }`;
+    const stranger = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+    const words = ['--input-type=module', '-e', program];
+    const { stdout, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8', ...stranger });
+    assert.match(stdout, /state\.db cannot be used by user .*Make it a file that this user may read/, stderr);
   });
 
   test('sets every pragma', (t) => {

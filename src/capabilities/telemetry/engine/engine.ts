@@ -10,7 +10,7 @@ import type { EpochMs, EpochS } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { JournalDamage, JournalRecord } from '../../../platform/journal/index.ts';
 import type { Log } from '../../../platform/log/index.ts';
-import { isFull } from '../../../lib/system-fault.ts';
+import { inWords, isFull } from '../../../lib/system-fault.ts';
 import { isDamage } from '../../../platform/sqlite/index.ts';
 import { BatchReader, type BatchSink, isKeyRecord } from '../codec/batch.ts';
 import { decodeLatest } from '../codec/latest-blob.ts';
@@ -208,7 +208,7 @@ export class Engine {
         error: failure,
       });
     else if (this.#degraded !== undefined) log.info('telemetry store works again');
-    this.#degraded = failure?.message;
+    this.#degraded = failure && inWords(failure);
   }
 
   /** Seals everything that is open. @throws when the disk refuses */

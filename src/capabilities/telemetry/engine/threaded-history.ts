@@ -1,6 +1,7 @@
 /** The store in its thread, as the gateway's thread sees it: restarted when it fails, slowed when it lags. */
 import { DoublingPause } from '../../../lib/doubling-pause.ts';
 import { unavailable } from '../../../lib/errors.ts';
+import { inWords } from '../../../lib/system-fault.ts';
 import type { Limits } from '../../../lib/limits.ts';
 import type { Timer } from '../../../platform/clock/index.ts';
 import type { Instruments } from '../../../platform/metrics/index.ts';
@@ -56,6 +57,8 @@ export class ThreadedHistory {
   #status: EngineStatus | undefined;
   #keptChanges: { sequence: number | undefined } | undefined;
   #isReady = false;
+  /** Of the last thread, while there is none that is ready. */
+  #failure: Error | undefined;
   #isStopping = false;
   #isReleased = false;
   #restartTimer: Timer | undefined;
@@ -112,7 +115,8 @@ export class ThreadedHistory {
   /** Why nothing can be read or written now; undefined when all is well. */
   get failure(): string | undefined {
     if (this.#isReady) return undefined;
-    return this.#options.file?.failure?.message ?? 'the store of telemetry is starting';
+    const failure = this.#options.file?.failure ?? this.#failure;
+    return failure ? inWords(failure) : 'the store of telemetry is starting';
   }
 
   /** A journal record that is on disk now. A promise asks to wait before the next one. */
@@ -195,6 +199,7 @@ export class ThreadedHistory {
     const { clock, log, file } = this.#options;
     this.#thread = undefined;
     this.#isReady = false;
+    this.#failure = error;
     this.#stopped?.resolve();
     this.#queries.failAll();
     if (this.#isStopping || this.#isReleased) return;
@@ -255,6 +260,7 @@ export class ThreadedHistory {
 
   #becomeReady(content: EngineContent): void {
     this.#isReady = true;
+    this.#failure = undefined;
     this.#tellProven();
     if (this.#keptChanges) this.#post({ kind: 'keep_changes', ...this.#keptChanges });
     if (this.#started) this.#resolveStart(content);

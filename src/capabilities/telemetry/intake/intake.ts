@@ -3,6 +3,7 @@
  * while the store or the journal cannot be opened the newest values follow, and messages wait.
  */
 import { unavailable } from '../../../lib/errors.ts';
+import { inWords } from '../../../lib/system-fault.ts';
 import type { Emitter } from '../../../lib/emitter.ts';
 import type { Limits } from '../../../lib/limits.ts';
 import type { DurationMs } from '../../../lib/time.ts';
@@ -122,12 +123,8 @@ export class Intake {
   /** Why samples cannot be stored or read now; undefined when all is well. */
   failure(): string | undefined {
     const { history } = this.#options;
-    return (
-      this.#parts?.journal?.failure?.message ??
-      this.#journalFailure?.message ??
-      history.failure ??
-      history.status()?.degraded
-    );
+    const failure = this.#parts?.journal?.failure ?? this.#journalFailure;
+    return failure ? inWords(failure) : (history.failure ?? history.status()?.degraded);
   }
 
   /** Takes a message in; resolves once it is on disk. `isRepeated`: its values are known, nobody is told again. */
