@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import BetterSqlite3 from 'better-sqlite3';
 import { LIMITS } from '../../../src/lib/limits.ts';
@@ -190,7 +191,9 @@ describe('opening a database', () => {
   test('names a file that belongs to somebody else, and what a person can do', (t) => {
     const { folder, path, open } = world(t);
     open(FIRST).close();
-    for (const each of [folder, join(path, '..')]) chmodSync(each, 0o755);
+    // Whoever looks at the file gets to it.
+    for (const each of [tmpdir(), folder, dirname(path)])
+      if ((statSync(each).mode & 0o001) === 0) chmodSync(each, 0o711);
     chmodSync(path, 0o000);
     const source = import.meta.resolve('../../../src/platform/sqlite/database.ts');
     const options = JSON.stringify({ path, migrationsDir: join(folder, 'migrations') });
