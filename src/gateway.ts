@@ -17,7 +17,7 @@ import { listenOn } from './gateway/listen-fault.ts';
 import { startPrograms } from './gateway/programs.ts';
 import { buildServers, type Servers } from './gateway/servers.ts';
 import { LIMITS } from './lib/limits.ts';
-import type { Clock } from './platform/clock/index.ts';
+import { type Clock, within } from './platform/clock/index.ts';
 import type { Log } from './platform/log/index.ts';
 import { type FolderLock, lockFolder } from './platform/sqlite/index.ts';
 
@@ -33,7 +33,7 @@ export interface Started {
   claim: { code: string; file: string } | undefined;
 }
 
-/** Part of the total stop time that running requests get. */
+/** Part of the total stop time that running requests get, and the disk for what they end with. */
 const HTTP_STOP_MS = 2_000;
 
 export class Gateway {
@@ -132,7 +132,7 @@ export class Gateway {
     listening.httpPort = httpPort;
     listening.httpsPort = httpsPort;
     // Behind the devices, which may still answer, and before the callers, who wait for an end.
-    this.#started('commands under way', () => parts.commands.endAll());
+    this.#started('commands under way', () => within(this.#clock, HTTP_STOP_MS, parts.commands.endAll()));
     this.#started('mqtt', () => broker.stop());
     const { port: mqttPort, tlsPort: mqttsPort } = await this.#timed('mqtt', () =>
       listenOn({ variable: 'GATEWAY_MQTT_HOST', host: mqttHost }, () => broker.start()),

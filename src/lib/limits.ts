@@ -114,8 +114,6 @@ const VALUES = {
     timeoutMs: 60_000,
     /** G: log entries of a device are signs of life so long after the request or its last response. */
     logLifeMs: 300_000,
-    /** G: a stop waits so long for the disk to take the ends of what is under way. */
-    endedWithinMs: 2_000,
     /** G: what a script commands is sent within this, or its own timeout, or not at all: a disk may hang. */
     sentWithinMs: 5_000,
     keepAliveFirstMs: 2_000,

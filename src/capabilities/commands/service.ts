@@ -118,7 +118,7 @@ function createParts(options: CommandsOptions): Parts {
 
 export function createCommands(given: CommandsOptions) {
   const options = { ...given, log: given.log.child({ component: 'commands' }) };
-  const { clock, commits, metrics, devices, connectivity, log } = options;
+  const { metrics, devices, connectivity, log } = options;
   const parts = createParts(options);
   const { store, buffer, inFlight, limits } = parts;
   const retention = createRetention({ ...options, store, limits });
@@ -167,28 +167,18 @@ export function createCommands(given: CommandsOptions) {
     /** Ends what an earlier run left unfinished, and begins to delete what is too old. */
     start: async () => {
       settleEarlier(parts);
-      try {
-        await commits.flush();
-      } catch (error) {
-        log.warn('unfinished executions are ended as soon as the disk takes data', { error });
-      }
+      await flush(parts, 'unfinished executions are ended as soon as the disk takes data');
       retention.start();
     },
     /** Ends what is under way, when no device is heard any more. Resolves when that is on disk, or it takes nothing; never rejects. */
-    endAll: async () => {
+    endAll: () => {
       inFlight.endAll();
-      await within(clock, limits.endedWithinMs, commits.flush()).catch((error: unknown) =>
-        log.warn('what is under way ends as TIMEOUT with the next start', { error }),
-      );
+      return flush(parts, 'what is under way ends as TIMEOUT with the next start');
     },
     stop: async () => {
       stopListening();
       retention.stop();
-      try {
-        await commits.flush();
-      } catch (error) {
-        log.warn('the last responses could not be stored', { error });
-      }
+      await flush(parts, 'the last responses could not be stored');
       inFlight.stop();
     },
   };
@@ -392,6 +382,11 @@ function judgeEarlier({ store, options }: Parts): void {
   } catch (error) {
     log.warn('who may see executions of an earlier version is found out with the next start', { error });
   }
+}
+
+/** Never rejects. */
+async function flush({ options: { commits, log } }: Parts, otherwise: string): Promise<void> {
+  await commits.flush().catch((error: unknown) => log.warn(otherwise, { error }));
 }
 
 function settleEarlier(parts: Parts): void {

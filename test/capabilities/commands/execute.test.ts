@@ -378,41 +378,4 @@ describe('a command that is sent', () => {
     assert.equal(bench.stored(running), undefined);
     assert.equal(bench.commits.failure, undefined);
   });
-
-  test('ends as TIMEOUT when the gateway stops, sent or not, and whoever waits is told what is on disk', async (t) => {
-    const bench = await startBench(t);
-    const device = bench.addDevice({ commands: COMMANDS });
-    const running = await bench.run(device, 'ping');
-    const answered = await bench.run(device, 'ping');
-    const acknowledged = bench.deliver(device, 'command_responses', { id: answered.id, state: 'completed' });
-    bench.publish = () => new Promise(() => undefined);
-    const unsent = bench.run(device, 'ping');
-    await bench.commands.endAll();
-    await acknowledged;
-    assert.equal((await answered.ended).state, 'SUCCESS');
-    for (const { id, ended } of [running, await unsent]) {
-      const execution = await ended;
-      assert.equal(execution.state, 'TIMEOUT');
-      assert.equal(execution.response?.state, 'ERROR');
-      assert.deepEqual(bench.stored({ id }), execution);
-    }
-    await bench.restart();
-    assert.equal(bench.stored(running)?.state, 'TIMEOUT');
-    assert.equal(bench.commands.log(running.id).filter(({ state }) => state === 'ERROR').length, 1);
-  });
-
-  test('ends for whoever waits although the disk takes nothing when the gateway stops, and again with the next start', async (t) => {
-    const bench = await startBench(t);
-    const running = await bench.run(bench.addDevice({ commands: COMMANDS }), 'ping');
-    await bench.clock.advance(100);
-    const refuse = "BEGIN SELECT RAISE(ABORT, 'full'); END";
-    bench.state.prepare(`CREATE TRIGGER full BEFORE INSERT ON execution_response ${refuse}`).run();
-    await bench.commands.endAll();
-    assert.equal(running.current().state, 'TIMEOUT');
-    assert.equal(bench.stored(running)?.state, 'IN_PROGRESS');
-    bench.state.prepare('DROP TRIGGER full').run();
-    await bench.restart();
-    await bench.clock.advance(1_000);
-    assert.equal(bench.stored(running)?.state, 'TIMEOUT');
-  });
 });

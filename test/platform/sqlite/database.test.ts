@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import BetterSqlite3 from 'better-sqlite3';
 import { LIMITS } from '../../../src/lib/limits.ts';
@@ -150,21 +148,6 @@ describe('opening a database', () => {
     assert.equal(readdirSync(backupDir).length, 1);
   });
 
-  for (const [title, obstruct] of [
-    ['is a file', (folder: string) => writeFileSync(folder, '')],
-    ['leads nowhere', (folder: string) => symlinkSync('/nowhere/at/all', folder)],
-  ] as const)
-    test(`goes on without a copy, and says so, when the folder for it ${title}`, (t) => {
-      const { path, backupDir, open, messages } = world(t);
-      const before = open(FIRST);
-      insert(before, 'lamp');
-      before.close();
-      obstruct(backupDir);
-      assert.deepEqual(names(open(FIRST, SECOND)), ['lamp']);
-      assert.deepEqual(columns(path), ['id', 'name', 'colour']);
-      assert.equal(messages().filter((message) => message.includes('is not copied')).length, 1);
-    });
-
   test('keeps the copies of the last five migrations whatever the clock says, and none that a cut of power left', (t) => {
     const { backupDir, open } = world(t);
     insert(open(FIRST), 'lamp');
@@ -186,24 +169,6 @@ describe('opening a database', () => {
     const { path, open } = world(t);
     open(FIRST);
     assert.equal(statSync(join(path, '..')).mode & 0o777, 0o700);
-  });
-
-  test('names a file that belongs to somebody else, and what a person can do', (t) => {
-    const { folder, path, open } = world(t);
-    open(FIRST).close();
-    // Whoever looks at the file gets to it.
-    for (const each of [tmpdir(), folder, dirname(path)])
-      if ((statSync(each).mode & 0o001) === 0) chmodSync(each, 0o711);
-    chmodSync(path, 0o000);
-    const source = import.meta.resolve('../../../src/platform/sqlite/database.ts');
-    const options = JSON.stringify({ path, migrationsDir: join(folder, 'migrations') });
-    const program = `
-      const { openDatabase } = await import('${source}');
-      try { openDatabase(${options}); } catch (error) { console.log(error.message); }`;
-    const stranger = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
-    const words = ['--input-type=module', '-e', program];
-    const { stdout, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8', ...stranger });
-    assert.match(stdout, /state\.db cannot be used by user .*Make it a file that this user may read/, stderr);
   });
 
   test('sets every pragma', (t) => {
