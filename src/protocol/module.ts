@@ -9,6 +9,7 @@ import { LIMITS } from '../lib/limits.ts';
 import type { EpochS } from '../lib/time.ts';
 import { deviceTopic } from './device-topic.ts';
 import { exactJson, parseExactJson } from './telemetry.ts';
+import { storageKeyLength } from './storage-key.ts';
 
 /** Said in `hello`; a gateway that speaks another version answers nothing and writes a log entry. */
 export const MODULE_PROTOCOL: { readonly version: number } = { version: 1 };
@@ -66,7 +67,7 @@ const bytes = (bytesMax: number) =>
 
 /** 1 to 64 bytes. */
 export function isStorageKey(key: string): boolean {
-  return key.length > 0 && Buffer.byteLength(key) <= LIMITS.module.storageKeyBytes;
+  return key.length > 0 && storageKeyLength(key) <= LIMITS.module.storageKeyBytes;
 }
 
 /** Something that is fetched in chunks and kept by its SHA-256, in lower-case hexadecimal. */

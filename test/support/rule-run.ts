@@ -1,4 +1,5 @@
 /** A rule's script in this thread: simulated time, a gateway made of answers. */
+import assert from 'node:assert/strict';
 import { LIMITS, type Limits } from '../../src/lib/limits.ts';
 import { Scripts } from '../../src/lua/index.ts';
 import { processorMs } from '../../src/platform/threads/index.ts';
@@ -138,4 +139,13 @@ export function startRule(
       for (let turn = 0; turn < IDLE_TURNS; turn++) await settle();
     },
   };
+}
+
+/** Runs a script to its end and returns what it printed. */
+export async function prints(code: string, options: Parameters<typeof startRule>[1] = {}): Promise<string[]> {
+  const rule = startRule(code, options);
+  await rule.idle();
+  assert.equal(rule.ended(), 'finished', rule.said().join('\n'));
+  assert.deepEqual(rule.faults, []);
+  return rule.entries.filter(({ severity }) => severity === 'debug').map(({ message }) => message);
 }

@@ -9,6 +9,7 @@ import type { Database } from '../../platform/sqlite/index.ts';
 import type { RuleAnswer, RuleDevice, RuleRequest, RuleMethods } from '../../protocol/rule-sandbox.ts';
 import { roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
 import type { EpochMs } from '../../lib/time.ts';
+import { storageKeyLength } from '../../protocol/storage-key.ts';
 import { ALERTS_KEY, exactJson, type JsonValue, parseWritableJson } from '../../protocol/telemetry.ts';
 import { type Commands, executeWithin } from '../commands/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
@@ -219,7 +220,7 @@ async function storage(
   return null;
 
   function writeValue(target: string, value: string): void {
-    if (Buffer.byteLength(key) > limits.storageKeyBytes)
+    if (storageKeyLength(key) > limits.storageKeyBytes)
       throw new RpcError(`a key has at most ${limits.storageKeyBytes} bytes`);
     if (Buffer.byteLength(value) > limits.storageValueBytes)
       throw new RpcError(`a value has at most ${limits.storageValueBytes} bytes`);

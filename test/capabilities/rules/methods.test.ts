@@ -179,6 +179,12 @@ describe('a rule is refused', () => {
       site.request('storage_write', { store: 'rule', key, value });
     assert.deepEqual(await write('a', '"first"'), yes(null));
     assert.deepEqual(await write('é'.repeat(65), '1'), no('a key has at most 128 bytes'));
+    assert.deepEqual(await write(`\uffff${'ÿ'.repeat(129)}`, '1'), no('a key has at most 128 bytes'));
+    assert.deepEqual(
+      await write(`\uffff${'ÿ'.repeat(128)}`, '1'),
+      no('the store holds at most 100 bytes'),
+      'bytes that are no characters count as the script has them',
+    );
     assert.deepEqual(await write('a', `"${'x'.repeat(60)}"`), no('a value has at most 60 bytes'));
     assert.deepEqual(await write('b', `"${'x'.repeat(50)}"`), yes(null));
     assert.deepEqual(await write('c', `"${'x'.repeat(50)}"`), no('the store holds at most 100 bytes'));

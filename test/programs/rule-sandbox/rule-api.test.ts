@@ -2,17 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';
-import { answers, BATTERY, ok, refused, startRule } from '../../support/rule-run.ts';
+import { answers, BATTERY, ok, prints, refused, startRule } from '../../support/rule-run.ts';
 import { TestClock } from '../../support/test-clock.ts';
-
-/** Runs a script to its end and returns what it printed. */
-async function prints(code: string, options: Parameters<typeof startRule>[1] = {}): Promise<string[]> {
-  const rule = startRule(code, options);
-  await rule.idle();
-  assert.equal(rule.ended(), 'finished', rule.said().join('\n'));
-  assert.deepEqual(rule.faults, []);
-  return rule.entries.filter(({ severity }) => severity === 'debug').map(({ message }) => message);
-}
 
 describe('devices of a rule', () => {
   test('a device that is not there is nil and a text', async () => {
@@ -287,42 +278,6 @@ describe('questions of a rule', () => {
     const { requestBurst, requestsPerSecond } = LIMITS.rules;
     assert.ok(rule.asked.length <= requestBurst + 2 * requestsPerSecond + 2, String(rule.asked.length));
     assert.ok(rule.asked.length > requestBurst / 2, String(rule.asked.length));
-  });
-});
-
-describe('storage of a rule', () => {
-  test('refuses what cannot be kept, with a text', async () => {
-    const { storageKeyBytes, storageValueBytes } = LIMITS.rules;
-    assert.deepEqual(
-      await prints(
-        `print(storage.write(("k"):rep(${storageKeyBytes + 1}), 1))\n` +
-          `print(storage.write("k", ("x"):rep(${storageValueBytes})))\n` +
-          'print((storage.write("k", { print }):gsub("^.-: ", "")))\nprint(pcall(storage.write, 1, 2))',
-      ),
-      [
-        `the key is longer than ${storageKeyBytes} bytes`,
-        `the value is larger than ${storageValueBytes} bytes`,
-        'a function cannot be written as JSON',
-        "false\tbad argument #1 to 'write' (string expected, got number)",
-      ],
-    );
-  });
-
-  test('keeps strings, numbers, booleans and tables; its own and the shared store are apart', async () => {
-    assert.deepEqual(
-      await prints(
-        'print(storage.write("a", "x"), storage.shared.write("a", { n = 1.5, l = { 1, 2 } }))\n' +
-          'print(storage.read("a"), storage.namespaced:read("a"), storage.shared.read("a").l[2])\n' +
-          'storage.write("b", false) print(storage.read("b"), storage.read("none"))\n' +
-          'print(storage.remove("a"), storage.read("a"))',
-      ),
-      ['nil\tnil', 'x\tx\t2', 'false\tnil\tnil', 'nil\tnil\tnil'],
-    );
-  });
-
-  test('hands on what the gateway refuses', async () => {
-    const full = answers({ storage_write: () => refused('the store is full') });
-    assert.deepEqual(await prints('print(storage.write("a", 1))', { answers: full }), ['the store is full']);
   });
 });
 

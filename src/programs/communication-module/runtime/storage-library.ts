@@ -5,10 +5,10 @@ import {
   type HostResult,
   type Library,
   bytesArgument,
-  textArgument,
   waiting,
 } from '../../../lua/index.ts';
 import { isStorageKey } from '../../../protocol/module.ts';
+import { storageKeyOf } from '../../../protocol/storage-key.ts';
 import type { ChannelRequest } from '../control-channel.ts';
 import { failedResult, resultOf, type ScriptHost } from './script-host.ts';
 
@@ -73,18 +73,18 @@ export function storageFunctions(host: ScriptHost): Record<string, HostFunction>
   const { channelId } = host;
   return {
     storage_read: waiting(async ([name]) => {
-      const key = textArgument(name, 1, 'read');
+      const key = storageKeyOf(bytesArgument(name, 1, 'read'));
       return ask(key, { type: 'storage_read', channel_id: channelId, key });
     }),
     storage_write: waiting(async ([name, content]) => {
-      const key = textArgument(name, 1, 'write');
+      const key = storageKeyOf(bytesArgument(name, 1, 'write'));
       const value = bytesArgument(content, 2, 'write');
       if (value.length > storageValueBytes)
         return failedResult(`a value has at most ${storageValueBytes} bytes`, CODES.invalidArgument);
       return ask(key, { type: 'storage_write', channel_id: channelId, key, value });
     }),
     storage_remove: waiting(async ([name]) => {
-      const key = textArgument(name, 1, 'remove');
+      const key = storageKeyOf(bytesArgument(name, 1, 'remove'));
       return ask(key, { type: 'storage_remove', channel_id: channelId, key });
     }),
   };

@@ -4,6 +4,7 @@ import { parseDurationMs } from '../../../lib/duration.ts';
 import type { Limits } from '../../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../../lib/time.ts';
 import {
+  bytesArgument,
   type HostFunction,
   type HostResult,
   type Jobs,
@@ -25,6 +26,7 @@ import {
   type RuleRequest,
   type SandboxSite,
 } from '../../../protocol/rule-sandbox.ts';
+import { storageKeyOf } from '../../../protocol/storage-key.ts';
 import { type JsonValue, parseExactJson } from '../../../protocol/telemetry.ts';
 import type { GatewayRequests } from '../requests.ts';
 import { ReadAhead } from '../read-ahead.ts';
@@ -105,6 +107,7 @@ export function createRuleFunctions(options: RuleFunctionsOptions): Record<strin
     },
     duration: ([value]) => [durationMsOf(value)],
     zone_offset: () => [BigInt(Math.round(offsetS(clock.wallMs(), site().timeZone)))],
+    storage_key: ([key]) => [storageKeyOf(bytesArgument(key, 1, 'storage'))],
     storage_fault: ([key, text]) => [storageFault(key, text, limits)],
   };
 }

@@ -51,20 +51,20 @@ function storage.write(kind, key, value)
   if not ok then return text end
   local message = host.storage_fault(key, text)
   if message then return message end
-  local _, failure = ask('storage_write', { store = kind, key = key, value = text })
+  local _, failure = ask('storage_write', { store = kind, key = host.storage_key(key), value = text })
   return failure
 end
 
 function storage.read(kind, key)
   check(key, 'string', 1, 'read')
-  local text, message = ask('storage_read', { store = kind, key = key })
+  local text, message = ask('storage_read', { store = kind, key = host.storage_key(key) })
   if text == nil then return nil, message end
   return host.json_decode(text)
 end
 
 function storage.remove(kind, key)
   check(key, 'string', 1, 'remove')
-  local _, failure = ask('storage_remove', { store = kind, key = key })
+  local _, failure = ask('storage_remove', { store = kind, key = host.storage_key(key) })
   return failure
 end
 
