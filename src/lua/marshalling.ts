@@ -89,16 +89,13 @@ function pushTable(stack: LuaStack, state: Pointer, value: object, depth: number
   }
 }
 
-/** JSON writes whole numbers up to 21 digits as integers, of 2^53 and more the fewest digits that tell them apart. */
+/** A whole number is an integer as far as 64 bits hold it. */
 function pushNumber(stack: LuaStack, state: Pointer, value: number): void {
-  if (Number.isSafeInteger(value)) pushInteger(stack, state, BigInt(value));
-  else if (Number.isInteger(value) && Math.abs(value) < JSON_INTEGER_MAX)
-    pushInteger(stack, state, BigInt(String(value)));
+  if (Number.isInteger(value) && Math.abs(value) <= 2 ** (INTEGER_BITS - 1))
+    pushInteger(stack, state, BigInt(value));
   else if (Number.isFinite(value)) stack.exports.lua_pushnumber(state, value);
   else stack.exports.lua_pushnil(state);
 }
-
-const JSON_INTEGER_MAX = 1e21;
 
 function pushInteger(stack: LuaStack, state: Pointer, value: bigint): void {
   if (BigInt.asIntN(INTEGER_BITS, value) === value) stack.exports.lua_pushinteger(state, value);

@@ -70,6 +70,18 @@ describe('the border between Lua and its host', () => {
     await assertProperty(asyncProperty(jsonValue(), check), { numRuns: runs(100) });
   });
 
+  test('a whole number has all its digits, however it was written', async () => {
+    const { run, printed, border } = echoScript();
+    const numbers = [2 ** 60, -(2 ** 60), 2 ** 53 + 2, 2n ** 60n + 1n, 1e20];
+    border.given = [new LuaData(numbers), new LuaJson(exactJson(numbers))];
+    assert.equal(
+      await run('for _, t in ipairs({ give() }) do print(table.unpack(t)) print(t[1] == 2.0^60) end'),
+      undefined,
+    );
+    const digits = '1152921504606846976\t-1152921504606846976\t9007199254740994\t1152921504606846977\t1e+20';
+    assert.deepEqual(printed, [digits, 'true', digits, 'true']);
+  });
+
   test('gives up a value that is nested too deep', async () => {
     const { run, printed, border } = echoScript();
     let deep: unknown = 1;

@@ -24,6 +24,15 @@ test('an answer comes as it was given, its content as one text in between', () =
   );
 });
 
+test('a reading beyond 2^53 has all digits of the number that is stored', () => {
+  for (const value of [2 ** 60, 2n ** 60n]) {
+    const answer = { ok: true, result: { value, timestampMs: 1 } } as const;
+    const order = decodeToSandbox(encodeSandboxMessage({ type: 'answer', id: 7, ...answer }));
+    assert.ok(order.type === 'answer');
+    assert.deepEqual(decodeAnswer(order.content), { ok: true, result: { value: 2n ** 60n, timestampMs: 1 } });
+  }
+});
+
 test('a question handed on as text comes as one that was never taken apart', () => {
   const head = { type: 'request', id: 3, ruleId: 'r', run: 4 } as const;
   const request = {
