@@ -70,6 +70,8 @@ export const SCRIPT_LIMITS = {
     /** C docs/interface/lua-rules.md#logs. */
     logMessageBytes: 4_096,
     logsPerSecond: 50,
+    /** G: what is said about a rule beside what it writes itself: its errors, starts and ends. */
+    ownLogsPerSecond: 10,
     logEntries: 1_000,
     logPageItems: 50,
     /** C docs/interface/lua-rules.md#devices and docs/interface/lua-rules.md#commands. */

@@ -175,11 +175,9 @@ export class RuleLogs {
   #flowOf(ruleId: string): Flow {
     let flow = this.#flows.get(ruleId);
     if (!flow) {
-      const bucket = new TokenBucket(
-        this.#limits.logsPerSecond,
-        this.#limits.logsPerSecond,
-        this.#clock.monotonicMs(),
-      );
+      // The sandbox counts what a script writes; what it says itself comes beside.
+      const perSecond = this.#limits.logsPerSecond + 2 * this.#limits.ownLogsPerSecond;
+      const bucket = new TokenBucket(perSecond, perSecond, this.#clock.monotonicMs());
       this.#flows.set(ruleId, (flow = { bucket, droppedCount: 0, summary: undefined }));
     }
     return flow;

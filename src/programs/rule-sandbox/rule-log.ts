@@ -7,7 +7,7 @@ import type { LuaFailure, ScriptClock } from '../../lua/index.ts';
 import type { RuleLogEntry, RuleSeverity } from '../../protocol/rule-sandbox.ts';
 import { ToldTexts } from '../script-host/index.ts';
 
-const SEVERITIES: readonly string[] = ['debug', 'info', 'warning', 'error'];
+const SEVERITIES: readonly RuleSeverity[] = ['debug', 'info', 'warning', 'error'];
 const SECOND_MS = 1_000;
 const FLUSH_MS = 20;
 const PAUSES = 'takes too much processor time and pauses again and again';
@@ -27,13 +27,19 @@ export interface RuleLog {
 
 export function createRuleLog(options: {
   clock: ScriptClock;
-  limits: Pick<Limits['rules'], 'logMessageBytes' | 'logsPerSecond' | 'repeatedErrorMs' | 'errorsRemembered'>;
+  limits: Pick<
+    Limits['rules'],
+    'logMessageBytes' | 'logsPerSecond' | 'ownLogsPerSecond' | 'repeatedErrorMs' | 'errorsRemembered'
+  >;
   send: (entries: RuleLogEntry[]) => void;
   /** Sends each entry at once, instead of those of a short while together. */
   isImmediate?: boolean;
 }): RuleLog {
   const { clock, limits } = options;
-  const bucket = new TokenBucket(limits.logsPerSecond, limits.logsPerSecond, clock.monotonicMs());
+  const { logsPerSecond, ownLogsPerSecond } = limits;
+  const written = new TokenBucket(logsPerSecond, logsPerSecond, clock.monotonicMs());
+  /** A script that fills its log is still heard to fail. */
+  const own = new TokenBucket(ownLogsPerSecond, ownLogsPerSecond, clock.monotonicMs());
   const repeated = new ToldTexts({ intervalMs: limits.repeatedErrorMs, most: limits.errorsRemembered });
   let waiting: RuleLogEntry[] = [];
   let timer: { cancel(): void } | undefined;
@@ -60,38 +66,41 @@ export function createRuleLog(options: {
     droppedTimer?.cancel();
     droppedTimer = undefined;
     if (dropped > 0)
-      append('warning', `${dropped} log entries were dropped, more than ${limits.logsPerSecond} per second`);
+      append('warning', `${dropped} log entries were dropped, more than ${logsPerSecond} per second`);
     dropped = 0;
   }
 
-  function write(severity: string, message: string): void {
-    if (!bucket.take(clock.monotonicMs())) {
-      dropped++;
-      droppedTimer ??= clock.setTimer(SECOND_MS, tellDropped);
-      return;
-    }
-    append(SEVERITIES.includes(severity) ? (severity as RuleSeverity) : 'info', message);
+  function appendWithin(buckets: readonly TokenBucket[], severity: RuleSeverity, message: string): void {
+    if (buckets.some((bucket) => bucket.take(clock.monotonicMs()))) return append(severity, message);
+    dropped++;
+    droppedTimer ??= clock.setTimer(SECOND_MS, tellDropped);
   }
 
-  function writeFailure({ message, traceback }: LuaFailure): void {
-    const calls = traceback.map((line) => `\n\t${line}`).join('');
-    write('error', calls === '' ? message : `${message}\nstack traceback:${calls}`);
-  }
+  const say = (severity: RuleSeverity, text: string): void => appendWithin([own, written], severity, text);
 
   return {
-    write,
-    failure: writeFailure,
+    write: (severity, message) => appendWithin([written], severityOf(severity), message),
+    failure: (failure) => say('error', textOf(failure)),
     repeatedFailure: (failure) => {
       const text = cutToBytes(failure.message, limits.logMessageBytes);
-      if (repeated.isNews(text, clock.monotonicMs())) writeFailure(failure);
+      if (repeated.isNews(text, clock.monotonicMs())) say('error', textOf(failure));
     },
     pause: (durationMs) => {
       if (repeated.isNews(PAUSES, clock.monotonicMs()))
-        write('warning', `${PAUSES}, now for ${Math.round(durationMs)} ms`);
+        say('warning', `${PAUSES}, now for ${Math.round(durationMs)} ms`);
     },
     flush: () => {
       tellDropped();
       send();
     },
   };
+}
+
+function severityOf(word: string): RuleSeverity {
+  return SEVERITIES.find((known) => known === word) ?? 'info';
+}
+
+function textOf({ message, traceback }: LuaFailure): string {
+  const calls = traceback.map((line) => `\n\t${line}`).join('');
+  return calls === '' ? message : `${message}\nstack traceback:${calls}`;
 }
