@@ -9,6 +9,16 @@ export function numberArgument(value: LuaValue, position: number, name: string):
   return number;
 }
 
+/** The same, or `missing` where nothing is given. @throws LuaError */
+export function numberArgumentOr<Missing>(
+  value: LuaValue,
+  position: number,
+  name: string,
+  missing: Missing,
+): number | Missing {
+  return value === undefined ? missing : numberArgument(value, position, name);
+}
+
 /** Text of a string or number. @throws LuaError */
 export function textArgument(value: LuaValue, position: number, name: string): string {
   const text = textOf(value);
@@ -21,10 +31,15 @@ export function bytesArgument(value: LuaValue, position: number, name: string): 
   return Buffer.isBuffer(value) ? value : Buffer.from(textArgument(value, position, name));
 }
 
-/** What a table says. @throws LuaError */
-export function tableArgument(value: LuaValue, position: number, name: string): unknown {
+/** What a table says, as `read` reads JSON. @throws LuaError */
+export function tableArgument(
+  value: LuaValue,
+  position: number,
+  name: string,
+  read: (text: string) => unknown = JSON.parse,
+): unknown {
   if (!(value instanceof LuaJson)) throw badArgument(value, position, name, 'table');
-  return JSON.parse(value.text);
+  return read(value.text);
 }
 
 /** What older scripts keep in their storage is text: Lua takes it where a number is wanted. */

@@ -1,4 +1,11 @@
-export { bytesArgument, numberArgument, numberInText, tableArgument, textArgument } from './arguments.ts';
+export {
+  bytesArgument,
+  numberArgument,
+  numberArgumentOr,
+  numberInText,
+  tableArgument,
+  textArgument,
+} from './arguments.ts';
 export type { Library } from './library.ts';
 export { type ScriptClock } from './machine.ts';
 export { Scheduler, type Runnable } from './scheduler.ts';

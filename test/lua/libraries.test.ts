@@ -127,6 +127,25 @@ describe('os', () => {
     ]);
   });
 
+  test('a difference of what is no number names the argument and the line of the script', async () => {
+    assert.deepEqual(
+      await prints(
+        'print(os.difftime("7", 5), pcall(function()\nreturn (os.difftime(7, {})) end))\n' +
+          'print(pcall(os.difftime))',
+      ),
+      [
+        "2.0\tfalse\tmain.lua:2: bad argument #2 to 'difftime' (number expected, got table)",
+        "false\tbad argument #1 to 'difftime' (number expected, got nil)",
+      ],
+    );
+  });
+
+  test('a date keeps the bytes between its conversions', async () => {
+    assert.deepEqual(await prints('print(os.date("!%H\\176\\255ä%M", 60):byte(1, -1))'), [
+      [...Buffer.from('00'), 176, 255, ...Buffer.from('ä01')].join('\t'),
+    ]);
+  });
+
   test('refuses times that there are not', async () => {
     const lines = await prints(
       'print(pcall(os.date, "%E", 0))\nprint(pcall(os.date, "*t", 1 << 60))\nprint(pcall(os.date, "%c", 0.5))\n' +

@@ -1,11 +1,11 @@
 /** `os` with what of it is about time, in the zone of the site, and `system`. */
 import type { DurationMs } from '../../lib/time.ts';
-import { numberArgument } from '../arguments.ts';
+import { bytesArgument, numberArgument, numberArgumentOr } from '../arguments.ts';
 import { epochOf, formatTime, isSummerTime, zonedTime } from '../calendar.ts';
 import type { Library } from '../library.ts';
 import type { ScriptClock } from '../machine.ts';
 import { type HostFunction, waiting } from '../task.ts';
-import { LuaError, numberOf, textOf } from '../values.ts';
+import { LuaError, numberOf } from '../values.ts';
 
 /** Dates and their fields. */
 const DATES = String.raw`
@@ -77,9 +77,7 @@ end
 
 kit.later(os, 'dates', 'date')
 
-function os.difftime(later, earlier)
-  return (later - (earlier or 0)) * 1.0
-end
+os.difftime = host.difference
 
 os.clock = host.elapsed
 
@@ -106,6 +104,9 @@ export function timeFunctions(options: { clock: ScriptClock; timeZone: () => str
   const functions: Record<string, HostFunction> = {
     now: () => [BigInt(Math.floor(clock.wallMs() / 1_000))],
     elapsed: () => [(clock.monotonicMs() - startedMs) / 1_000],
+    difference: ([later, earlier]) => [
+      numberArgument(later, 1, 'difftime') - numberArgumentOr(earlier, 2, 'difftime', 0),
+    ],
     epoch: ([year, month, day, hour, minute, second, isSummer]) => {
       const [y = 0, mo = 0, d = 0, h = 0, mi = 0, s = 0] = [year, month, day, hour, minute, second].map(
         numberOf,
@@ -121,9 +122,12 @@ export function timeFunctions(options: { clock: ScriptClock; timeZone: () => str
       const integers = [year, month, day, hour, minute, second, (dayOfWeek % 7) + 1, dayOfYear].map(BigInt);
       return [...integers, isSummerTime(time)];
     },
-    date: ([format, epoch, isUtc]) => [
-      formatTime(textOf(format) ?? '', zonedTime(numberOf(epoch) ?? 0, zoneOf(isUtc))),
-    ],
+    date: ([format, epoch, isUtc]) => {
+      // One character for each byte: what stands between the conversions stays as it is.
+      const pattern = bytesArgument(format, 1, 'date').toString('latin1');
+      const text = formatTime(pattern, zonedTime(numberOf(epoch) ?? 0, zoneOf(isUtc)));
+      return [Buffer.from(text, 'latin1')];
+    },
     delay: waiting(([duration]) => {
       const durationMs = numberArgument(duration, 1, 'delay');
       if (Number.isNaN(durationMs)) throw new LuaError("bad argument #1 to 'delay' (number expected)");

@@ -1,5 +1,6 @@
 /** `http` of both generations (docs/interface/lua-devices.md#http). The network is in `http-exchange.ts`. */
 import { isUtf8 } from 'node:buffer';
+import { PLAIN_JSON, readJson } from '../../lib/json-reader.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { MonotonicMs } from '../../lib/time.ts';
 import {
@@ -9,9 +10,8 @@ import {
   LuaError,
   LuaJson,
   type LuaValue,
-  numberOf,
-  textOf,
   bytesArgument,
+  numberArgumentOr,
   tableArgument,
   textArgument,
   waiting,
@@ -34,7 +34,7 @@ local function parts_of(request)
 end
 
 function http.request(method, url, body)
-  local message = host.http_check(method, url)
+  local message = host.http_check('request', method, url)
   if message then return nil, message end
   local request = setmetatable({}, { __index = request_methods })
   requests[request] = { method = method, url = url, body = body, headers = {} }
@@ -95,8 +95,10 @@ end
 local function run(options, parts)
   -- Said by the request: scripts make their clients first and do not look whether there is one.
   if options.http2 then return nil, 'http2 is not supported by this module' end
+  local lines = {}
+  for index, header in next, parts.headers do lines[index] = { header[1], host.http_line(header[2]) } end
   local code, body, headers, cookies, jar = perform(
-    parts.method, parts.url, parts.headers, parts.body, options.timeout, options.insecure_tls, options.jar
+    parts.method, parts.url, lines, parts.body, options.timeout, options.insecure_tls, options.jar
   )
   if not code then return nil, body end
   if options.jar then options.jar = jar end
@@ -120,8 +122,10 @@ end
 
 function client_methods.do_request(client, request) return run(options_of(client), parts_of(request)) end
 
-local function simple(options, method, url, content_type, body)
-  local message = host.http_check(method, url)
+-- name: of the function that the script has called.
+local function simple(options, name, url, content_type, body)
+  local method = name == 'get' and 'GET' or 'POST'
+  local message = host.http_check(name, method, url)
   if message then return nil, message end
   local headers = content_type and { { 'Content-Type', content_type } } or {}
   return run(options, { method = method, url = url, headers = headers, body = body })
@@ -129,18 +133,18 @@ end
 
 local FORM = 'application/x-www-form-urlencoded'
 
-function client_methods.get(client, url) return simple(options_of(client), 'GET', url) end
+function client_methods.get(client, url) return simple(options_of(client), 'get', url) end
 function client_methods.post(client, url, content_type, body)
-  return simple(options_of(client), 'POST', url, content_type, body)
+  return simple(options_of(client), 'post', url, content_type, body)
 end
 function client_methods.post_form(client, url, form)
-  return simple(options_of(client), 'POST', url, FORM, host.http_form(form))
+  return simple(options_of(client), 'post_form', url, FORM, host.http_form(form))
 end
 
 local default = {}
-function http.get(url) return simple(default, 'GET', url) end
-function http.post(url, content_type, body) return simple(default, 'POST', url, content_type, body) end
-function http.post_form(url, form) return simple(default, 'POST', url, FORM, host.http_form(form)) end
+function http.get(url) return simple(default, 'get', url) end
+function http.post(url, content_type, body) return simple(default, 'post', url, content_type, body) end
+function http.post_form(url, form) return simple(default, 'post_form', url, FORM, host.http_form(form)) end
 return http
 `;
 
@@ -191,25 +195,46 @@ export function httpFunctions({ clock, limits }: HttpLibraryOptions): Record<str
   }
 
   return {
-    http_check: ([method, url]) => {
-      const word = textArgument(method, 1, 'request');
+    http_check: ([called, method, url]) => {
+      const name = textArgument(called, 1, 'request');
+      const word = textArgument(method, 1, name);
       if (!/^[A-Za-z]{1,20}$/.test(word)) return ['the method is not valid'];
-      return [urlProblem(textArgument(url, 2, 'request'))];
+      return [urlProblem(textArgument(url, name === 'request' ? 2 : 1, name))];
     },
-    http_basic_auth: ([user, password]) => [
-      `Basic ${Buffer.from(`${textOf(user)}:${textOf(password)}`).toString('base64')}`,
-    ],
-    http_form: ([form]) => {
-      const fields = tableArgument(form, 2, 'post_form') as Record<string, unknown>;
-      const entries = Object.entries(fields).map(([name, value]): [string, string] => [name, String(value)]);
-      return [new URLSearchParams(entries).toString()];
+    http_basic_auth: ([user, password]) => {
+      const name = 'set_basic_auth';
+      const parts = [bytesArgument(user, 1, name), Buffer.from(':'), bytesArgument(password, 2, name)];
+      return [`Basic ${Buffer.concat(parts).toString('base64')}`];
     },
+    // Node takes each character of a header for one byte.
+    http_line: ([text]) => [bytesArgument(text, 2, 'post').toString('latin1')],
+    http_form: ([form]) => [new URLSearchParams(fieldsOf(form)).toString()],
     http_perform: waiting(perform),
   };
 }
 
+type Field = string | number | bigint | boolean | object;
+
+/** Names and values; a list has its places for names. @throws LuaError */
+function fieldsOf(form: LuaValue): [string, string][] {
+  const fields = tableArgument(form, 2, 'post_form', exactly) as Field[] | Record<string, Field>;
+  const named = Array.isArray(fields)
+    ? fields.map((value, index) => [index + 1, value] as const)
+    : Object.entries(fields);
+  return named.map(([name, value]) => {
+    if (typeof value === 'object')
+      throw new LuaError(`bad argument #2 to 'post_form' (field "${name}" is a table)`);
+    return [String(name), String(value)];
+  });
+}
+
+/** With all digits of whole numbers. */
+function exactly(text: string): unknown {
+  return readJson(text, { ...PLAIN_JSON, exact: true });
+}
+
 function timeoutOf(timeout: LuaValue, limits: Limits['lua']): number {
-  const seconds = numberOf(timeout);
+  const seconds = numberArgumentOr(timeout, 1, 'client', undefined);
   if (seconds === undefined) return limits.httpTimeoutMs;
   if (!(seconds > 0)) throw new LuaError('the timeout must be a positive number of seconds');
   return Math.min(seconds * 1_000, limits.httpTimeoutMaxMs);
@@ -224,11 +249,7 @@ function listOf<Item>(value: LuaValue): Item[] {
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 function headersOf(value: LuaValue): [string, string][] {
-  const headers = listOf<[string, string]>(value).map(([name, text]): [string, string] => [
-    name,
-    // Node takes each character for one byte.
-    Buffer.from(text).toString('latin1'),
-  ]);
+  const headers = listOf<[string, string]>(value);
   for (const [name, content] of headers)
     if (!HEADER_NAME.test(name) || /[\r\n\0]/.test(content) || !/^[\t\x20-\xff]*$/.test(content))
       throw new LuaError(`the header ${JSON.stringify(name)} is not valid`);

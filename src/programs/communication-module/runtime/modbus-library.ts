@@ -15,6 +15,7 @@ import {
   numberOf,
   textOf,
   numberArgument,
+  numberArgumentOr,
   numberInText,
   tableArgument,
   textArgument,
@@ -194,7 +195,7 @@ export function modbusFunctions(host: ScriptHost): Record<string, HostFunction> 
           start: numberArgument(start, 2, name),
           count: numberArgument(count, 3, name),
         },
-        timeoutMs: numberOf(timeout),
+        timeoutMs: numberArgumentOr(timeout, 4, name, undefined),
       };
       return resultOf(await run(textArgument(uri, 1, name), query, deadlineMs));
     }),
@@ -204,7 +205,7 @@ export function modbusFunctions(host: ScriptHost): Record<string, HostFunction> 
       const query = {
         unitId: numberArgument(unit, 1, name),
         request: { kind: name, start: numberArgument(start, 2, name), values: valuesOf(list, name) },
-        timeoutMs: numberOf(timeout),
+        timeoutMs: numberArgumentOr(timeout, 4, name, undefined),
       };
       return resultOf(await run(textArgument(uri, 1, name), query, deadlineMs));
     }),

@@ -4,7 +4,7 @@ import {
   type HostFunction,
   type Library,
   LuaJson,
-  numberOf,
+  numberArgumentOr,
   textOf,
   textArgument,
   waiting,
@@ -44,7 +44,8 @@ const { argumentsBytes } = LIMITS.commands;
 export function peerFunctions(host: ScriptHost): Record<string, HostFunction> {
   return {
     peer_command: waiting(async ([target, targetChannel, name, args, timeout]) => {
-      const timeoutMs = Math.min(Math.max(numberOf(timeout) ?? peerMs, 1), peerMsMax);
+      const wantedMs = numberArgumentOr(timeout, 3, 'execute_command', peerMs);
+      const timeoutMs = Math.min(Math.max(wantedMs, 1), peerMsMax);
       const targetChannelId = textOf(targetChannel);
       if (args instanceof LuaJson && Buffer.byteLength(args.text) > argumentsBytes)
         return [undefined, undefined, `arguments have at most ${argumentsBytes} bytes`];

@@ -7,10 +7,10 @@ import {
   type HostResult,
   type Library,
   LuaError,
-  numberOf,
   textOf,
   bytesArgument,
   numberArgument,
+  numberArgumentOr,
   waiting,
 } from '../../../lua/index.ts';
 import { portNamed } from '../field/connection-uri.ts';
@@ -109,6 +109,9 @@ export function serialLibrary(isOld: boolean): Library {
   return { name: 'serial', source: isOld ? OLD_SOURCE : NEW_SOURCE };
 }
 
+/** Where the script gives none. */
+const TIMEOUT_MS = 1_000;
+
 export function serialFunctions(host: ScriptHost): Record<string, HostFunction> {
   const run = async (
     name: unknown,
@@ -122,11 +125,13 @@ export function serialFunctions(host: ScriptHost): Record<string, HostFunction> 
     serial_read: waiting(async ([name, count, timeout], deadlineMs) => {
       const countMax = numberArgument(count, 1, 'read');
       if (!(countMax >= 1)) throw new LuaError("bad argument #1 to 'read' (count must be positive)");
-      return run(textOf(name), { do: 'read', countMax, timeoutMs: numberOf(timeout) ?? 1_000 }, deadlineMs);
+      const timeoutMs = numberArgumentOr(timeout, 2, 'read', TIMEOUT_MS);
+      return run(textOf(name), { do: 'read', countMax, timeoutMs }, deadlineMs);
     }),
-    serial_receive: waiting(([name, timeout], deadlineMs) =>
-      run(textOf(name), { do: 'receive', timeoutMs: numberOf(timeout) ?? 1_000 }, deadlineMs),
-    ),
+    serial_receive: waiting(async ([name, timeout], deadlineMs) => {
+      const timeoutMs = numberArgumentOr(timeout, 1, 'receive', TIMEOUT_MS);
+      return run(textOf(name), { do: 'receive', timeoutMs }, deadlineMs);
+    }),
     serial_write: waiting(async ([name, bytes], deadlineMs) => {
       const exact = Uint8Array.from(bytesArgument(bytes, 1, 'write'));
       return run(textOf(name), { do: 'write', bytes: exact }, deadlineMs);

@@ -37,6 +37,7 @@ describe('modbus of the newer generation', () => {
       raised(client.read_holdings, client, 'one', 0, 2)
       raised(client.read_holdings, client, '', 0, 2)
       raised(client.write_multiple_holdings, client, 1, 0, { 'x' })
+      raised(client.read_holdings, client, 1, 0, 2, {})
       raised(client.read_holdings, 1, 0, 2)`,
       { answer: () => timeout },
     );
@@ -46,6 +47,7 @@ describe('modbus of the newer generation', () => {
       "bad argument #1 to 'read_holdings' (number expected, got string)",
       "bad argument #1 to 'read_holdings' (number expected, got string)",
       "bad argument #3 to 'write_multiple_holdings' (numbers expected)",
+      "bad argument #4 to 'read_holdings' (number expected, got table)",
       'the client is called with a dot, use a colon',
     ]);
   });
@@ -55,7 +57,7 @@ describe('modbus of the newer generation', () => {
       `local client = modbus.new('tcp://10.0.0.1:1502')
       local list = client:read_inputs(1, 10, 3, 250)
       say(#list, list[1], math.type(list[1]), list[3])
-      say(client:write_coil('1', ' 0x5 ', true))
+      say(client:write_coil('1', ' 0x5 ', true, '70'))
       say(client:write_multiple_coils(1, 5, { true, false, 1 }))
       say(client:write_holding(1, 6, -2))
       say(client:write_multiple_holdings(1, 6, { 1, 2.0, 65535 }))`,
@@ -71,6 +73,7 @@ describe('modbus of the newer generation', () => {
       250,
       { kind: 'read_inputs', start: 10, count: 3 },
     ]);
+    assert.equal(calls[1]?.kind === 'modbus' && calls[1].timeoutMs, 70);
     assert.deepEqual(
       calls
         .slice(1)

@@ -73,13 +73,13 @@ describe('serial ports', () => {
   });
 
   test('of the older generation send, receive and give codes', async () => {
-    const [said] = await saidBy("say(rs485.send('ab')) say(rs485.receive(50)) say(rs232.send('x'))", {
+    const [said] = await saidBy("say(rs485.send('ab')) say(rs485.receive('50')) say(rs232.send('x'))", {
       ...OLD,
       ...PORTS,
       answer: (call: ThreadCall) => {
         if (call.kind !== 'serial') return timeout;
         if (call.port === 'rs232') return { kind: 'fault', fault: { text: 'not available', number: 5 } };
-        return call.operation.do === 'receive'
+        return call.operation.do === 'receive' && call.operation.timeoutMs === 50
           ? { kind: 'bytes', bytes: Buffer.from('cd') }
           : { kind: 'done' };
       },
@@ -139,6 +139,9 @@ describe('storage', () => {
         answer: { type: 'answer', id: 'q', ...(value ? { value: Buffer.from(value) } : {}) },
       };
     };
+    const keys = `storage.write('\\255', 'one') storage.write('\\254', 'two') storage.write('\\239\\191\\189', 'three')
+      say(storage.read('\\255'), storage.read('\\254'), storage.read('\\239\\191\\189'))`;
+    assert.deepEqual((await saidBy(keys, { answer }))[0], ['one two three nil']);
     const source = `say(storage.write('k', '\\0\\255')) local v = storage.read('k') say(#v, v:byte(2)) say(storage.read('x'))
       say(storage.write('n', 12.5)) say(storage.read('n')) say(storage.remove('k'))`;
     const [newer] = await saidBy(source, { answer });
@@ -178,6 +181,7 @@ describe('commands of other devices', () => {
       `local peer = ucm.new('H2', 'rl6')
       say(peer:execute_command('close', { ch = 1 }, { timeout = 200 }))
       say(ucm.new('slug'):execute_command('open'))
+      say(ucm.new('text'):execute_command('open', {}, { timeout = '300' }))
       raised(ucm.new, 5)`,
       {
         answer: (call: ThreadCall) => {
@@ -195,11 +199,13 @@ describe('commands of other devices', () => {
     assert.deepEqual(said, [
       'completed {"ok":true}',
       'nil nil timeout',
+      'nil nil timeout',
       "bad argument #1 to 'new' (string expected)",
     ]);
     assert.deepEqual(asked, [
       ['H2', 'rl6', 200],
       ['slug', undefined, 1_000],
+      ['text', undefined, 300],
     ]);
   });
 });
