@@ -1,6 +1,7 @@
 /** Alerts over HTTP. Denials first. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { zipOf } from '../capabilities/blueprints/support.ts';
 import type { MockDevice } from '../support/mock-device.ts';
 import { refusal, useTestGateway } from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';
@@ -90,4 +91,32 @@ test('everything that is raised is acknowledged at once, and told as it happens'
     });
   await until(() => heard().length >= 3);
   assert.deepEqual(heard(), ['ACKNOWLEDGED grid_lost', 'CLEARED grid_lost', 'RAISED another']);
+});
+
+test('raised_alert_names leaves out those of telemetry above the role, in one and in a list', async () => {
+  const manifest =
+    'blueprint_spec: device/3.0\ndisplay_name: G\nruntime: {type: embedded}\n' +
+    'telemetry:\n  service: {display_name: Service, type: alerts, access_level: installer}\n';
+  const zip = await zipOf({ 'manifest.yml': manifest });
+  const { id } = await gateway().ok('OWNER', 'POST', '/v3/blueprints/upload', zip);
+  const guarded = await gateway().provision('Guarded', String(id));
+  await guarded.connect();
+  await guarded.telemetry({ alerts: ['low'], service: ['worn'] });
+  for (const [role, names] of [
+    ['INSTALLER', ['low', 'worn']],
+    ['OWNER', ['low']],
+    ['READONLY', ['low']],
+  ] as const) {
+    const query = 'expand=raised_alert_names';
+    const one = (await gateway().ok(role, 'GET', `/v3/devices/guarded?${query}`))['device'] as {
+      raised_alert_names: string[];
+    };
+    const list = (await gateway().ok(role, 'GET', `/v3/devices?slug.in=guarded&${query}`))['devices'];
+    assert.deepEqual(
+      [one.raised_alert_names, (list as { raised_alert_names: string[] }[])[0]?.raised_alert_names],
+      [names, names],
+    );
+  }
+  await guarded.leave();
+  await gateway().ok('OWNER', 'DELETE', `/v3/devices/${guarded.id}`);
 });

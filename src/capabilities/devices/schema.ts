@@ -192,7 +192,7 @@ export function toWire(
   if (has('connectivity')) shown.connectivity = { status: devices.connectivity(device.id) };
   if (has('communication') || has('communication_info'))
     shown.communication = communicationToWire(device.communication);
-  if (has('raised_alert_names')) shown.raised_alert_names = devices.raisedAlertNames(device);
+  if (has('raised_alert_names')) shown.raised_alert_names = devices.raisedAlertNames(device, role);
   return shown;
 }
 

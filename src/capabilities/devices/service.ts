@@ -53,6 +53,8 @@ export interface DeviceFilter {
   nameContains?: string | undefined;
 }
 
+type RaisedAlertNames = (device: Device, role: Role) => string[];
+
 interface DevicesOptions extends Instruments {
   /** state.db */
   database: Database;
@@ -76,7 +78,7 @@ export class DeviceService {
   /** What modules offer, by their id. */
   readonly #offers = new Map<string, ReadonlySet<string>>();
   #beforeHandover: BeforeHandover = () => undefined;
-  #raisedAlertNames: (device: Device) => string[] = () => [];
+  #raisedAlertNames: RaisedAlertNames = () => [];
 
   constructor(options: DevicesOptions) {
     this.#options = options;
@@ -175,13 +177,13 @@ export class DeviceService {
     return this.#properties.take(message);
   }
 
-  /** Alerts that are raised now, [] when none or unknown. */
-  raisedAlertNames(device: Device): string[] {
-    return this.#raisedAlertNames(device);
+  /** Alerts that are raised now, as far as the role may see them; [] when none or unknown. */
+  raisedAlertNames(device: Device, role: Role): string[] {
+    return this.#raisedAlertNames(device, role);
   }
 
   /** The source of `raisedAlertNames`; telemetry registers it, because it knows the alerts. */
-  setRaisedAlerts(raisedAlertNames: (device: Device) => string[]): void {
+  setRaisedAlerts(raisedAlertNames: RaisedAlertNames): void {
     this.#raisedAlertNames = raisedAlertNames;
   }
 

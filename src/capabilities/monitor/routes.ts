@@ -6,7 +6,7 @@ import * as v from 'valibot';
 import { notFound } from '../../lib/errors.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { type Principal, query, stream, type Stream, type StreamSocket } from '../../platform/http/index.ts';
-import { roleIncludes, roleNeededFor } from '../../lib/role.ts';
+import { type Role, roleIncludes, roleNeededFor } from '../../lib/role.ts';
 import type { EpochMs, EpochS } from '../../lib/time.ts';
 import { writableJson } from '../../protocol/telemetry.ts';
 import { DEVICE_COLLECTION_PATHS, type Device, type Devices } from '../devices/index.ts';
@@ -41,7 +41,7 @@ export function monitorStreams(options: MonitorOptions): Stream[] {
         const wanted = wantedDevices(options.devices, call.query['id.in']);
         const attended = call.query['telemetry.of'];
         return (socket) => {
-          const choose = telemetryChoice(options.devices, attended);
+          const choose = telemetryChoice(options.devices, attended, call.principal.role);
           const ends = watch(options, call.principal, { wanted, choose }, socket);
           if (wanted) ends.push(endWithTheLast(options.devices, wanted, socket));
           return ends;
@@ -69,10 +69,14 @@ type Entries = Values extends ReadonlyMap<infer Name, infer Value> ? [Name, Valu
 /** What is sent of a message: all of it, or of a device that nobody attends to its alerts when they change. */
 type TelemetryChoice = (device: Device, values: Values) => Entries;
 
-function telemetryChoice(devices: Devices, attended: readonly string[] | undefined): TelemetryChoice {
+function telemetryChoice(
+  devices: Devices,
+  attended: readonly string[] | undefined,
+  role: Role,
+): TelemetryChoice {
   if (!attended) return (_device, values) => [...values];
   const ids = new Set(attended.flatMap((name) => devices.find(name)?.id ?? []));
-  const raisedOf = (device: Device): string => devices.raisedAlertNames(device).toSorted().join();
+  const raisedOf = (device: Device): string => devices.raisedAlertNames(device, role).join();
   const raised = new Map(devices.all().map((device) => [device.id, raisedOf(device)]));
   return (device, values) => {
     if (ids.has(device.id)) return [...values];

@@ -60,6 +60,16 @@ describe('raised alerts', () => {
     assert.deepEqual(devices.raisedAlerts(device), ['lost', 'low']);
   });
 
+  test('of an attribute above the role are left out, but for what another attribute says, too', async (t) => {
+    const { devices, send } = await startTelemetry(t);
+    const guarded = attribute('alerts', { access_level: 'installer' });
+    const device = devices.add('battery', { ...MANIFEST, telemetry: { ...MANIFEST.telemetry, guarded } });
+    await send(device, { alerts: ['low'], conn_alerts: ['lost'], guarded: ['pin_worn', 'low'] });
+    assert.deepEqual(devices.raisedAlerts(device, 'INSTALLER'), ['lost', 'low', 'pin_worn']);
+    for (const role of ['READONLY', 'USER', 'OWNER'] as const)
+      assert.deepEqual(devices.raisedAlerts(device, role), ['lost', 'low'], role);
+  });
+
   test('are those of all alert attributes together, each from its latest message', async (t) => {
     const started = await startTelemetry(t);
     const { devices, send } = started;

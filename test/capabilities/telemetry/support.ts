@@ -14,6 +14,7 @@ import {
 import { TimeSeriesQuery } from '../../../src/capabilities/telemetry/schema.ts';
 import type { JournalFiles } from '../../../src/platform/journal/index.ts';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
+import type { Role } from '../../../src/lib/role.ts';
 import { createMetrics, type Metrics } from '../../../src/platform/metrics/index.ts';
 import { programEntry } from '../../../src/platform/processes/index.ts';
 import { parse } from 'valibot';
@@ -53,7 +54,8 @@ export interface TestDevices extends Devices {
   add(slug: string, manifest: CompiledManifest, more?: Partial<Device>): Device;
   assign(device: Device, manifest: CompiledManifest): void;
   remove(device: Device): void;
-  raisedAlerts(device: Device): string[];
+  /** Default: those that an installer sees. */
+  raisedAlerts(device: Device, role?: Role): string[];
 }
 
 export const TEST_POLICY: RetentionPolicy = {
@@ -74,7 +76,7 @@ export function createTestDevices(): TestDevices {
   const all: Device[] = [];
   const manifests = new Map<string, CompiledManifest>();
   const deleted = new Set<string>();
-  let raised: (device: Device) => string[] = () => [];
+  let raised: (device: Device, role: Role) => string[] = () => [];
   const find = (idOrSlug: string): Device | undefined =>
     all.find((device) => device.id === idOrSlug || device.slug === idOrSlug);
   const refuse = (): never => {
@@ -94,9 +96,9 @@ export function createTestDevices(): TestDevices {
     setRaisedAlerts: (source) => {
       raised = source;
     },
-    raisedAlertNames: (device) => raised(device),
+    raisedAlertNames: (device, role) => raised(device, role),
     atHardware: () => [],
-    raisedAlerts: (device) => raised(device),
+    raisedAlerts: (device, role = 'INSTALLER') => raised(device, role),
     add: (slug, manifest, more = {}) => {
       const device: Device = {
         id: `00000000-0000-4000-8000-${String(all.length + 1).padStart(12, '0')}`,

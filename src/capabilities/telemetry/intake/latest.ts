@@ -94,9 +94,11 @@ export class LatestValues {
     return newestS === undefined ? undefined : { raised, timestampS: newestS };
   }
 
-  /** Names of the alerts that are raised now. */
-  raisedAlerts(device: Device): string[] {
-    return [...(this.alerts(device)?.raised.keys() ?? [])].sort();
+  /** Names of the alerts that are raised now, by attributes that the role may read. */
+  raisedAlerts(device: Device, role: Role): string[] {
+    const { alerts, manifest } = this.#plans.of(device);
+    const readable = alerts.filter(({ attribute }) => mayRead(manifest, attribute, role));
+    return [...new Set(readable.flatMap(({ state }) => (state?.latest?.value ?? []) as string[]))].sort();
   }
 
   /** Whether any value of the device is known. */
