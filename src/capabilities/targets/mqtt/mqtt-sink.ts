@@ -29,8 +29,14 @@ interface MqttSinkOptions {
   retained: RetainedTopics;
 }
 
-/** Topics that the broker keeps something of, by device id: they end with the device, or with the attribute. */
+/**
+ * Topics that the broker keeps something of, by device id: they end with the device, or with the attribute. That of the
+ * gateway itself ends with the name of the site.
+ */
 export type RetainedTopics = Map<string, string[]>;
+
+/** Stands in `RetainedTopics` where the ids of devices do. */
+const GATEWAY = 'gateway';
 
 /** Topic and payload with what the packet needs around them. */
 const HEADER_BYTES = 8;
@@ -115,8 +121,12 @@ export class MqttSink implements Sink {
     if (!isNew || !isHomeAssistant) return;
     this.#site = site().name;
     this.#told.clear();
-    const topic = gatewayAvailabilityTopic(settings, site().name);
-    await asFailure(client.publish({ topic, payload: 'online', isRetained: true }));
+    const topic = gatewayAvailabilityTopic(settings, this.#site);
+    // The will of the connection before stands under the name of before.
+    const ends = this.#endOfOthers(GATEWAY, [topic]);
+    for (const message of [{ topic, payload: 'online', isRetained: true }, ...ends])
+      await asFailure(client.publish(message));
+    this.#options.retained.set(GATEWAY, [topic]);
   }
 
   /** @param refused told of those that are never taken, while others are */
@@ -180,7 +190,7 @@ export class MqttSink implements Sink {
       if (this.#told.get(device.id) !== digest) messages.push(...all);
     }
     const isChosen = (device: Device | undefined): boolean => device !== undefined && includes(device);
-    const gone = [...retained.keys()].filter((id) => !isChosen(devices.get(id)));
+    const gone = [...retained.keys()].filter((id) => id !== GATEWAY && !isChosen(devices.get(id)));
     // They come first: another device may have the slug by now.
     const ends = [
       ...gone.flatMap((id) => this.#endOfOthers(id, [])),
@@ -216,11 +226,11 @@ export class MqttSink implements Sink {
   }
 
   /** A retained message without content takes away the one before. */
-  #endOfOthers(deviceId: string, topics: readonly string[]): MqttMessage[] {
+  #endOfOthers(key: string, topics: readonly string[]): MqttMessage[] {
     const { retained } = this.#options;
-    const others = (retained.get(deviceId) ?? []).filter((topic) => !topics.includes(topic));
+    const others = (retained.get(key) ?? []).filter((topic) => !topics.includes(topic));
     // Until the broker has it.
-    retained.set(deviceId, [...topics, ...others]);
+    retained.set(key, [...topics, ...others]);
     return others.map((topic) => ({ topic, payload: '', isRetained: true }));
   }
 }
