@@ -88,7 +88,7 @@ describe('the check of imports', () => {
       'src/capabilities/devices/service.ts',
       "// first\nimport { create } from '../telemetry/index.ts';",
       'src/capabilities/devices/service.ts:2 imports src/capabilities/telemetry/index.ts: ' +
-        'capabilities/devices may import lib, platform, capabilities/site, capabilities/blueprints',
+        'capabilities/devices may import lib, platform, protocol, capabilities/site, capabilities/blueprints',
     ],
     [
       'refuses a type of a capability above',

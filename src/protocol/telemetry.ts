@@ -147,17 +147,17 @@ function checkStrings(type: 'array_of_strings' | 'alerts', raw: unknown): readon
 
 function checkJson(raw: unknown): JsonValue | Rejection {
   if (raw === undefined) return wrongType('json', raw);
-  if (!isFinite(raw)) return NOT_FINITE;
+  if (!hasFiniteNumbers(raw)) return NOT_FINITE;
   return fits(exactJson(raw), LIMITS.telemetry.jsonBytes)
     ? (raw as JsonValue)
     : tooLarge(LIMITS.telemetry.jsonBytes);
 }
 
-/** JSON has no word for NaN and the infinities; they would be stored as null. */
-function isFinite(value: unknown): boolean {
+/** JSON has no word for NaN and the infinities, also within it; they would be stored as null. */
+export function hasFiniteNumbers(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value !== 'object' || value === null) return true;
-  return (Array.isArray(value) ? value : Object.values(value)).every(isFinite);
+  return (Array.isArray(value) ? value : Object.values(value)).every(hasFiniteNumbers);
 }
 
 function wrongType(type: TelemetryType, raw: unknown): Rejection {

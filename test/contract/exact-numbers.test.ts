@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { zipOf } from '../capabilities/blueprints/support.ts';
+import type { MockDevice } from '../support/mock-device.ts';
 import { refusal, useTestGateway } from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';
 
@@ -24,6 +25,9 @@ commands:
       number: {display_name: N, type: integer, min: 1}
       ratio: {display_name: R, type: float}
       plan: {display_name: P, type: json, json_schema: '{"type": "object", "properties": {"id": {"type": "integer"}}}'}
+properties:
+  serial: {display_name: S, type: integer}
+  yield: {display_name: Y, type: float}
 configuration:
   main:
     display_name: Main
@@ -36,6 +40,7 @@ const EXECUTE = '/v3/devices/counter/execute_command';
 const EXECUTIONS = '/v3/devices/counter/commands/executions';
 
 const requests: string[] = [];
+let device: MockDevice;
 
 const gateway = useTestGateway({}, async ({ ok, provision }) => {
   const { id } = await ok(
@@ -44,7 +49,7 @@ const gateway = useTestGateway({}, async ({ ok, provision }) => {
     '/v3/blueprints/upload',
     await zipOf({ 'manifest.yml': MANIFEST }),
   );
-  const device = await provision('Counter', String(id));
+  device = await provision('Counter', String(id));
   const { client } = await device.connect();
   const { hardwareId, channelId } = device.config;
   await device.subscribe(`v1/to/${hardwareId}/${channelId}/v1/configuration`);
@@ -119,4 +124,20 @@ test('they are kept as configuration, shown, and told to the device, also after 
     assert.equal(text, `{"configuration":${values}}`);
   const more = await gateway().call('USER', 'PATCH', CONFIGURATION, `{"set":{"number":${LARGEST}}}`);
   assert.equal(refusal(more), '422 invalid_configuration');
+});
+
+test('they are kept as properties, and shown, also after a restart', async () => {
+  const values = `{"serial":${LARGE},"yield":${LARGEST}}`;
+  await device.connect();
+  await device.publish(device.from('v1/register'), values);
+  for (const isRestarted of [false, true]) {
+    if (isRestarted) await gateway().restart();
+    for (const path of [
+      '/v3/devices/counter?expand=properties',
+      '/v3/devices?slug.in=counter&expand=properties',
+    ]) {
+      const text = await said('GET', path);
+      assert.ok(text.includes(`"properties":${values}`), text);
+    }
+  }
 });

@@ -84,7 +84,7 @@ export const TABLE: ImportTable = {
     { place: 'capabilities/blueprints', mayImport: ['platform', 'lua'] },
     {
       place: 'capabilities/devices',
-      mayImport: ['platform', 'capabilities/site', 'capabilities/blueprints'],
+      mayImport: ['platform', 'protocol', 'capabilities/site', 'capabilities/blueprints'],
     },
     {
       place: 'capabilities/provisioning',

@@ -10,7 +10,8 @@ import type { Metrics } from '../../platform/metrics/index.ts';
 import { type Role, roleIncludes, roleNeededFor } from '../../lib/role.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import type { GroupCommit } from '../../platform/sqlite/index.ts';
-import { checkDeviceValue, type CompiledManifest } from '../blueprints/index.ts';
+import { hasFiniteNumbers, writableJson } from '../../protocol/telemetry.ts';
+import { checkWritableValue, type CompiledManifest } from '../blueprints/index.ts';
 import type { Device } from './model.ts';
 import type { DeviceStore } from './store.ts';
 
@@ -27,6 +28,7 @@ export interface PropertyMessage {
 }
 
 interface Held {
+  /** For JSON.stringify, which writes integers beyond 2^53 with all their digits. */
   values: Record<string, unknown>;
   /** Of `values`; counting them for every new name of a message would take the square of their number. */
   count: number;
@@ -155,14 +157,17 @@ export class Properties {
     if (sent === null) return null;
     if (name.length > propertyNameLength)
       return this.#reject(device, name.slice(0, propertyNameLength), 'The name of a property is too long.');
-    const holder = { raw: sent };
-    const unkeepable = numberProblem(holder);
-    if (unkeepable !== undefined)
-      return this.#reject(device, name, `Property "${name}" ${unkeepable}; it was dropped.`);
+    if (!hasFiniteNumbers(sent))
+      return this.#reject(
+        device,
+        name,
+        `Property "${name}" has a number that is not finite; it was dropped.`,
+      );
+    const value = writableJson(sent);
     const { properties } = this.#options.manifest(device);
     // A device may name a property `constructor`, which every object inherits.
     const declaration = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    const checked = declaration ? checkDeviceValue(declaration, holder.raw) : { value: holder.raw };
+    const checked = declaration ? checkWritableValue(declaration, value, true) : { value };
     if (checked.problem !== undefined)
       return this.#reject(device, name, `Property "${name}" ${checked.problem}; it was dropped.`);
     if (Buffer.byteLength(JSON.stringify(checked.value)) > propertyBytes)
@@ -202,7 +207,7 @@ function visible(
     const held = name in values ? name : declaration.aliases.find((alias) => alias in values);
     if (held === undefined) continue;
     if (!roleIncludes(role, roleNeededFor(declaration.access_level))) continue;
-    const checked = checkDeviceValue(declaration, values[held]);
+    const checked = checkWritableValue(declaration, values[held], true);
     if (checked.problem === undefined) shown[name] = checked.value;
   }
   return shown;
@@ -222,25 +227,6 @@ function declaredNamesOf(properties: CompiledManifest['properties']): ReadonlyMa
   for (const name of Object.keys(properties)) names.set(name, name);
   declaredNames.set(properties, names);
   return names;
-}
-
-/**
- * Why what `holder` has cannot be kept as what the device means: JSON would round it, or has no word for it. Whole
- * numbers beyond 2^53 that JSON writes as they are become numbers.
- */
-function numberProblem(holder: Record<string, unknown>): string | undefined {
-  for (const [key, value] of Object.entries(holder)) {
-    let problem: string | undefined;
-    if (typeof value === 'bigint') {
-      if (value.toString() === String(Number(value))) holder[key] = Number(value);
-      else problem = 'has a whole number beyond 2^53, which would be rounded; send it as a string';
-    } else if (typeof value === 'number') {
-      if (!Number.isFinite(value)) problem = 'has a number that is not finite';
-    } else if (typeof value === 'object' && value !== null)
-      problem = numberProblem(value as Record<string, unknown>);
-    if (problem !== undefined) return problem;
-  }
-  return undefined;
 }
 
 /** What is held under an alias from here on counts as the declared one's, so that it goes when that goes. */

@@ -10,6 +10,7 @@ import {
   present,
   upsert,
 } from '../../platform/sqlite/index.ts';
+import { parseWritableJson } from '../../protocol/telemetry.ts';
 import type { Device } from './model.ts';
 import { device, deviceProperty } from './tables.ts';
 
@@ -43,7 +44,7 @@ export function createDeviceStore({ orm }: Database) {
     allProperties: (): StoredProperties[] =>
       selectProperties
         .all()
-        .map((row) => ({ ...row, values: JSON.parse(row.values) as Record<string, unknown> })),
+        .map((row) => ({ ...row, values: parseWritableJson(row.values) as Record<string, unknown> })),
     putProperties: (deviceId: string, valuesText: string, receivedAtMs: EpochMs): void =>
       void putProperties.run({ deviceId, values: valuesText, receivedAtMs }),
   };

@@ -32,8 +32,7 @@ describe('a property is not taken', () => {
     ['with a fraction where an integer is declared', { battery_nameplate_capacity: 1.5 }, /must be integer/],
     ['with too long a name', { ['x'.repeat(11)]: 1 }, /The name of a property is too long/],
     ['with too large a value', { model: 'x'.repeat(99) }, /has more than 100 bytes/],
-    ['that is rounded by JSON', '{"model":9007199254740993}', /beyond 2\^53, .*send it as a string/],
-    ['with such a number inside', '{"model":[{"a":-9007199254740993}]}', /beyond 2\^53/],
+    ['beyond 64 bits', '{"battery_nameplate_capacity":18446744073709551616}', /a number too large/],
     ['that is not finite', '{"model":NaN}', /has a number that is not finite/],
     ['too large to be finite', '{"model":1e999}', /has a number that is not finite/],
   ];

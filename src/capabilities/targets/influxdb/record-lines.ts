@@ -37,8 +37,13 @@ function addFields(fields: string[], prefix: string, body: object, known: Readon
 
 function fieldOf(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  return fieldText(typeof value === 'string' ? value : JSON.stringify(value));
+  if (typeof value === 'string') return fieldText(value);
+  const json = JSON.stringify(value);
+  // What stands for the digits of a whole number beyond 2^53 (`writableJson`).
+  return WHOLE_NUMBER.test(json) ? json : fieldText(json);
 }
+
+const WHOLE_NUMBER = /^-?\d+$/;
 
 const timestampNs = ({ atMs, number }: CarriedRecord): bigint =>
   BigInt(Math.max(0, Math.floor(atMs))) * NS_PER_MS + (BigInt(number) % NS_PER_MS);
