@@ -31,6 +31,8 @@ export const FIELD_LIMITS = {
   serialSilencePercent: 10,
   /** G: silence after an unanswered request on a serial line, in which its late answer is thrown away. */
   lateAnswerMs: 100,
+  /** G: for so long a device that hung up after its first answer gets a connection for each request. */
+  shortConnectionsMs: 3_600_000,
   /** G: so long after an unanswered read the answer to the next one may be its own; devices save for seconds. */
   doubtMs: 10_000,
   /** C Modbus over serial line 2.4.1: after a broadcast. */

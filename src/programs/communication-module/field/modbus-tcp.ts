@@ -43,6 +43,8 @@ export class ModbusTcp {
   readonly #limits: Limits['field'];
   readonly #pipeline: Pipeline<Request>;
   readonly #pause: RetryPause;
+  /** Until then the device is taken for one that hangs up after each answer. */
+  #shortUntilMs: MonotonicMs = Number.NEGATIVE_INFINITY;
   #connection: Connection | undefined;
   #connecting: AbortController | undefined;
   #lastFailure = '';
@@ -170,13 +172,18 @@ export class ModbusTcp {
       onFrame: (frame) => {
         this.#pause.succeeded();
         this.#settle(frame);
-        this.#send();
+        if (!this.#isShort) return this.#send();
+        this.#connection?.drop();
+        this.#connection = undefined;
+        if (this.#pipeline.isWaiting) this.#connect();
       },
       onBytes: () => (this.#silentRequests = 0),
-      onEnd: (fault, hadFrames) => {
+      onEnd: (fault, frames) => {
         this.#connection = undefined;
         if (fault.kind === 'connection_failed') this.#lastFailure = fault.reason;
-        if (hadFrames) return this.#reconnect(fault);
+        if (frames === 1 && this.#pipeline.isInFlight)
+          this.#shortUntilMs = this.#clock.monotonicMs() + this.#limits.shortConnectionsMs;
+        if (frames > 0) return this.#reconnect(fault);
         // A device that accepts and hangs up at once is not asked faster than one that refuses.
         this.#pause.failed(this.#clock.monotonicMs());
         this.#failAll(fault);
@@ -184,8 +191,13 @@ export class ModbusTcp {
     });
   }
 
+  get #isShort(): boolean {
+    return this.#clock.monotonicMs() < this.#shortUntilMs;
+  }
+
   #send(): void {
     if (this.#connection === undefined) return;
+    this.#pipeline.isSingle = this.#isShort;
     for (const entry of this.#pipeline.takeReady()) {
       const { transactionId = 0, unitId, request } = entry;
       this.#connection.write({ transactionId, unitId, pdu: encodeRequest(request) });
@@ -259,7 +271,8 @@ function openWithin(dial: Dial, signal: AbortSignal): Promise<Duplex> {
 interface ConnectionEvents {
   onFrame: (frame: TcpFrame) => void;
   onBytes: () => void;
-  onEnd: (fault: ModbusFault, hadFrames: boolean) => void;
+  /** `frames`: how many came. */
+  onEnd: (fault: ModbusFault, frames: number) => void;
 }
 
 class Connection {
@@ -267,7 +280,7 @@ class Connection {
   readonly #on: ConnectionEvents;
   readonly #reader = createTcpFrameReader();
   #isOver = false;
-  #hadFrames = false;
+  #frames = 0;
 
   constructor(stream: Duplex, on: ConnectionEvents) {
     this.#stream = stream;
@@ -279,7 +292,7 @@ class Connection {
       if (frames === undefined)
         return this.#end({ kind: 'invalid_response', reason: 'what arrived is not Modbus' });
       for (const frame of frames) {
-        this.#hadFrames = true;
+        this.#frames += 1;
         if (!this.#isOver) this.#on.onFrame(frame);
       }
     });
@@ -304,6 +317,6 @@ class Connection {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#stream.destroy();
-    this.#on.onEnd(fault, this.#hadFrames);
+    this.#on.onEnd(fault, this.#frames);
   }
 }

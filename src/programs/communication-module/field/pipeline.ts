@@ -31,6 +31,8 @@ export class Pipeline<Entry extends Waiting> {
   readonly #silent = new Set<number>();
   #queuedCount = 0;
   #nextId = 0;
+  /** One request at a time, whatever its unit. */
+  isSingle = false;
 
   constructor(limits: Pick<Limits['field'], 'queuedRequests' | 'requestsAtOnce' | 'requestsAtOncePerUnit'>) {
     this.#limits = limits;
@@ -99,6 +101,11 @@ export class Pipeline<Entry extends Waiting> {
     return this.#queuedCount > 0;
   }
 
+  /** True when some are sent and not answered. */
+  get isInFlight(): boolean {
+    return this.#inFlight.size > 0;
+  }
+
   /** True when nothing is in flight to a unit that answered when it was last asked. */
   get hopesForNothing(): boolean {
     return [...this.#inFlight.values()].every(({ entry }) => this.#silent.has(entry.unitId));
@@ -149,8 +156,8 @@ export class Pipeline<Entry extends Waiting> {
     const unitMax =
       this.#lossy.has(unitId) || this.#silent.has(unitId) ? 1 : this.#limits.requestsAtOncePerUnit;
     const mayTake = (): boolean =>
-      unit.inFlight.size === 0 ||
-      (unit.inFlight.size < unitMax && this.#inFlight.size < this.#limits.requestsAtOnce);
+      (unit.inFlight.size === 0 && !(this.isSingle && this.isInFlight)) ||
+      (!this.isSingle && unit.inFlight.size < unitMax && this.#inFlight.size < this.#limits.requestsAtOnce);
     const taken: Entry[] = [];
     while (mayTake()) {
       const entry = unit.queued.shift();

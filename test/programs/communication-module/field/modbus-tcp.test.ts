@@ -331,6 +331,30 @@ describe('Modbus TCP', () => {
     device.client.close();
   });
 
+  test('gives each request a connection of its own where the device hangs up after each answer, and tries again later', async () => {
+    const clock = new TestClock();
+    const device = fakeDevice(clock);
+    let doesHangUp = true;
+    device.onRequest = (request) => {
+      if (request.stream.writableEnded) return;
+      request.answer('03 02 0007');
+      if (doesHangUp) request.stream.end();
+    };
+    const round = async (): Promise<number> => {
+      const asked = [1, 2, 3, 3].map((unit) => device.client.request(unit, READ, 1_000));
+      for (let turn = 0; turn < 50; turn += 1) await clock.advance(0);
+      return (await Promise.all(asked)).filter(({ ok }) => ok).length;
+    };
+    assert.equal(await round(), 1);
+    for (let times = 0; times < 3; times += 1) assert.equal(await round(), 4);
+    doesHangUp = false;
+    await clock.advance(FIELD.shortConnectionsMs);
+    const dialsBefore = device.dials;
+    assert.equal(await round(), 4);
+    assert.equal(await round(), 4);
+    assert.equal(device.dials, dialsBefore + 1);
+  });
+
   test('survives any bytes: every request ends, and the next device is heard', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 8 }), async (chunks) => {
