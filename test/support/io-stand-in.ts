@@ -35,6 +35,7 @@ refuse_held() {
     echo "${'$'}{0##*/}: unable to request lines on chip $chip: Device or resource busy" >&2; exit 1
   fi
 }
+if [ -e "$D/stuck" ] && [ "${'$'}{0##*/}" != gpioget ]; then exec /usr/bin/sleep 600; fi
 if [ -e "$D/no-chip" ]; then
   echo "${'$'}{0##*/}: cannot find GPIO chip character device '$chip'" >&2; exit 1
 fi
@@ -122,12 +123,12 @@ export class IoStandIn {
     return Number(this.#lines(`holder-${line}`)[0]);
   }
 
-  /** `down`: the interface; `no-chip`: the chip is not there. */
-  fail(what: 'down' | 'no-chip'): void {
+  /** `down`: the interface; `no-chip`: the chip is not there; `stuck`: it does not answer whoever wants its lines. */
+  fail(what: 'down' | 'no-chip' | 'stuck'): void {
     writeFileSync(this.#file(what), '');
   }
 
-  mend(what: 'down' | 'no-chip'): void {
+  mend(what: 'down' | 'no-chip' | 'stuck'): void {
     rmSync(this.#file(what));
   }
 

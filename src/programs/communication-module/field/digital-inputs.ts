@@ -108,18 +108,23 @@ export class DigitalInputs {
 
   /** Resolves when the lines are watched. */
   #follow(): Promise<void> {
-    const { programs, wiring } = this.#options;
+    const { programs, wiring, clock, limits } = this.#options;
     const { chip, debounceMs } = wiring;
     return new Promise((resolve, reject) => {
       const debounce = debounceMs > 0 ? ['--debounce-period', `${debounceMs}ms`] : [];
       const args = ['--banner', '--format', '%o %e', ...biasOption(wiring), ...debounce, '--chip', chip];
       const watch = startProgram(programs, 'gpiomon', [...args, ...this.#names()], (said) => {
-        if (said.startsWith('Monitoring ')) return resolve();
+        if (said.startsWith('Monitoring ')) {
+          limit.cancel();
+          return resolve();
+        }
         const [line = '', edge = ''] = said.split(' ');
         this.#take(Number(line), edge);
       });
       this.#watch = watch;
+      const limit = clock.setTimer(limits.programMs, () => watch.stop());
       void watch.ended.then((reason) => {
+        limit.cancel();
         reject(new Error(reason));
         if (this.#watch !== watch) return;
         this.#watch = undefined;

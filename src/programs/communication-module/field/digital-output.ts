@@ -160,18 +160,22 @@ export class DigitalOutput {
     this.#again?.cancel();
     await this.#release();
     if (this.#isClosed) throw new PortFault('connection_failed', 'closed');
-    const { programs, line } = this.#options;
+    const { programs, line, clock, limits } = this.#options;
     const args = ['--banner', ...this.#place(), `${line}=${isOn ? 1 : 0}`];
     try {
       await new Promise<void>((resolve, reject) => {
         let isHeld = false;
         const program = startProgram(programs, 'gpioset', args, () => {
           isHeld = true;
+          limit.cancel();
           resolve();
         });
+        // A chip behind a bus may not answer, and everybody else waits for his turn.
+        const limit = clock.setTimer(limits.programMs, () => program.stop());
         const holder = { program, isOn };
         this.#holder = holder;
         void program.ended.then((reason) => {
+          limit.cancel();
           reject(new Error(reason));
           if (this.#holder !== holder) return;
           this.#holder = undefined;

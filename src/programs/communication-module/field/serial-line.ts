@@ -45,8 +45,18 @@ async function setUp(path: string, settings: SerialSettings): Promise<void> {
     await promisify(execFile)(STTY, ['-F', path, ...mode], { timeout: STTY_MS, env: {} });
   } catch (cause) {
     const said = cause instanceof Error && 'stderr' in cause ? String(cause.stderr).trim() : '';
-    throw new Error(said === '' ? reasonOf(cause) : said.replace(/^.*?stty: /, ''), { cause });
+    const [line = ''] = said.replace(/^.*?stty: /, '').split('\n');
+    throw new Error(line === '' ? reasonOf(cause) : remedied(line, settings), { cause });
   }
+}
+
+/** What the system says, and what somebody on the spot can do. */
+function remedied(said: string, { baudRate, dataBits, parity, stopBits }: SerialSettings): string {
+  if (/Permission denied/.test(said))
+    return `${said}: the group of the device file must be one of the service`;
+  if (/Inappropriate ioctl/.test(said)) return `${said}: this is no serial port`;
+  if (!/unable to perform|invalid argument/i.test(said)) return said;
+  return `${said}: the adapter does not take ${baudRate} baud, ${dataBits} data bits, parity ${parity}, stop bits ${stopBits}`;
 }
 
 function attach(

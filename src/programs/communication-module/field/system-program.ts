@@ -85,9 +85,22 @@ const PACKAGES: Readonly<Record<string, string>> = {
   gpioset: 'gpiod',
 };
 
+/** What they say where somebody on the spot can do something. */
+const REMEDIES: readonly (readonly [RegExp, string])[] = [
+  [/No buffer space/, 'nobody on the bus takes the frames; look at wiring, termination and bit rate'],
+  [/Network is down/, 'the system must set the interface up, with its bit rate'],
+  [/No such device$/, 'the system has no such interface'],
+  [/Address family not supported/, 'the service has no right to CAN, examples/can.conf gives it'],
+  [/Permission denied/, 'the group of the device file must be one of the service'],
+  [/resource busy/, 'another program, or a driver of the system, holds it'],
+];
+
 function reasonOf(name: string, said: string): string {
   const line = said.trim().split('\n').at(-1) ?? '';
   if (line.endsWith(`${name}: No such file or directory`) || line === 'No such file or directory')
     return `the program ${name} is not installed, the package ${PACKAGES[name] ?? name} brings it`;
-  return line === '' ? `${name} ended` : line.replace(new RegExp(`^${name}: `), '');
+  if (line === '') return `${name} ended`;
+  const [, remedy] = REMEDIES.find(([pattern]) => pattern.test(line)) ?? [];
+  const reason = line.replace(new RegExp(`^${name}: `), '');
+  return remedy === undefined ? reason : `${reason}: ${remedy}`;
 }

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test, type TestContext } from 'node:test';
-import { LIMITS } from '../../../../src/lib/limits.ts';
+import { LIMITS, type Limits } from '../../../../src/lib/limits.ts';
 import { type Clock, createSystemClock } from '../../../../src/platform/clock/index.ts';
 import { FieldBus, type IoPortMapping } from '../../../../src/programs/communication-module/field/index.ts';
 import { IoStandIn } from '../../../support/io-stand-in.ts';
@@ -22,7 +22,12 @@ const PORTS = {
   'rl-1': { kind: 'digital_output', path: CHIP, line: 4, isActiveLow: true },
 } as const satisfies Record<string, IoPortMapping>;
 
-function setUp(t: TestContext, ioPorts: Record<string, IoPortMapping> = PORTS, time: Clock = clock) {
+function setUp(
+  t: TestContext,
+  ioPorts: Record<string, IoPortMapping> = PORTS,
+  time: Clock = clock,
+  limits: Partial<Limits['field']> = {},
+) {
   const standIn = new IoStandIn(t);
   const failures: string[] = [];
   const bus = new FieldBus({
@@ -30,7 +35,7 @@ function setUp(t: TestContext, ioPorts: Record<string, IoPortMapping> = PORTS, t
     ports: {},
     ioPorts,
     programs: standIn,
-    limits: { ...LIMITS.field, reconnectFirstMs: 20, reconnectMaxMs: 20 },
+    limits: { ...LIMITS.field, reconnectFirstMs: 20, reconnectMaxMs: 20, ...limits },
     onPortFailed: ({ port, reason }) => failures.push(`${port}: ${reason}`),
   });
   t.after(() => bus.close());
@@ -49,10 +54,12 @@ describe('a port of the board fails', () => {
     const { standIn, bus, can, failures } = setUp(t);
     assert.ok(can);
     standIn.fail('down');
-    await assert.rejects(can.send(0x123, bytes('01')), /No buffer space available/);
+    await assert.rejects(can.send(0x123, bytes('01')), /No buffer space available: .*wiring, termination/);
     const frames: string[] = [];
     can.listen(({ id, data }) => frames.push(`${id.toString(16)} ${data.toString('hex')}`));
-    await until(() => failures.includes('can: read: Network is down'));
+    await until(() =>
+      failures.some((said) => said.startsWith('can: read: Network is down: the system must set')),
+    );
     assert.deepEqual(bus.portsFailed, ['can']);
     standIn.mend('down');
     standIn.frame('123#0102');
@@ -89,6 +96,17 @@ describe('a port of the board fails', () => {
     assert.deepEqual(bus.portsFailed, []);
     process.kill(standIn.holder(17), 'SIGKILL');
     await until(() => failures.includes('di-1: gpiomon ended'));
+  });
+
+  test('when the chip does not answer, within a time, and does not keep back what comes after', async (t) => {
+    const { standIn, first, relay } = setUp(t, PORTS, clock, { programMs: 200 });
+    standIn.fail('stuck');
+    await assert.rejects(async () => first?.isClosed(), /gpiomon ended/);
+    const both = [relay?.set(true), relay?.set(false)];
+    for (const set of both) await assert.rejects(async () => set, /gpioset ended/);
+    standIn.mend('stuck');
+    await relay?.set(true);
+    assert.equal(standIn.level(4), '0');
   });
 
   test('when the program is not installed, in words that name the package', async (t) => {
@@ -220,7 +238,8 @@ describe('contacts', () => {
     process.kill(former, 'SIGKILL');
     await until(() => failures.length > 0);
     await until(async () => {
-      await time.advance(LIMITS.field.reconnectMaxMs);
+      // The pause, and not the time that a program has for its start.
+      await time.advance(20);
       return standIn.holder(4) !== former;
     });
     assert.equal(await relay.isOn(), true);
