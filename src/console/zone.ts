@@ -8,10 +8,19 @@ export const zone = signal<string | undefined>(undefined);
 /** The zone of a person's own clock. */
 export const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** Whether a person's own clock shows other times than the console. */
-export function isOtherZone(): boolean {
-  return zone.value !== undefined && zone.value !== ownZone();
+/** G: days of a year on which clocks of different zones differ, if they do at all. */
+const LOOKED_AT = Array.from({ length: 12 }, (_, month) => Date.UTC(new Date().getUTCFullYear(), month, 1));
+
+/** Whether clocks there show what the person's own shows: a zone has more than one name, and neighbours the same time. */
+export function isOwnTime(timeZone: string): boolean {
+  const [there, here] = [timeZone, ownZone()].map((name) =>
+    timeFormat('en-GB', { timeZone: name, dateStyle: 'short', timeStyle: 'short' }),
+  );
+  return LOOKED_AT.every((atMs) => there?.format(atMs) === here?.format(atMs));
 }
+
+/** Whether a person's own clock shows other times than the console. */
+export const isOtherZone = (): boolean => zone.value !== undefined && !isOwnTime(zone.value);
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 

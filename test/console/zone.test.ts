@@ -5,7 +5,7 @@ import { sinceText } from '../../src/console/alerts/since.ts';
 import { periodText } from '../../src/console/alerts/words.ts';
 import { bodyOf, typedOf } from '../../src/console/box/target-typed.ts';
 import { clockText, momentText } from '../../src/console/format.ts';
-import { zone } from '../../src/console/zone.ts';
+import { isOtherZone, ownZone, zone } from '../../src/console/zone.ts';
 
 /** It is the next day in Auckland, and the day before in Honolulu. */
 const EVENING = '2026-11-22T22:30:00Z';
@@ -40,5 +40,26 @@ describe('times where the site is', () => {
     assert.equal(periodText(alert), '23 Nov 2026, 11:30:00 – 14:15:00');
     zone.value = 'UTC';
     assert.equal(periodText(alert), '22 Nov 2026, 22:30:00 – 23 Nov 2026, 01:15:00');
+  });
+
+  test('are another clock than that of a person only where it shows other times, however the zone is called', (t) => {
+    const own = process.env['TZ'];
+    t.after(() => {
+      if (own === undefined) delete process.env['TZ'];
+      else process.env['TZ'] = own;
+    });
+    const rows: [site: string, person: string, isOther: boolean][] = [
+      ['Asia/Kolkata', 'Asia/Calcutta', false],
+      ['Europe/Vienna', 'Europe/Berlin', false],
+      ['Europe/London', 'Europe/Lisbon', false],
+      // The same in winter only.
+      ['Africa/Algiers', 'Europe/Berlin', true],
+      ['Asia/Kathmandu', 'Asia/Kolkata', true],
+    ];
+    for (const [site, person, isOther] of rows) {
+      process.env['TZ'] = person;
+      zone.value = site;
+      assert.equal(isOtherZone(), isOther, `${site} seen from ${ownZone()}`);
+    }
   });
 });

@@ -8,7 +8,7 @@ import { loadSite, site } from '../site-name.ts';
 import { backupsKnown } from './backups-known.ts';
 import { Button, Card, useAnswer } from '../ui.tsx';
 import type { Site, User } from '../shapes.ts';
-import { ownZone } from '../zone.ts';
+import { isOwnTime, ownZone } from '../zone.ts';
 import { say } from '../words/index.ts';
 
 interface Step {
@@ -34,7 +34,7 @@ function stepsOf(stored: Site, hasBackup: boolean, users: number | undefined): S
       text: say.site.stepZone,
       hint: say.site.stepZoneHint(stored.timezone, ownZone()),
       href: '#/site',
-      isDone: stored.timezone === ownZone(),
+      isDone: isOwnTime(stored.timezone),
     },
     {
       text: say.site.stepPlace,
