@@ -127,6 +127,13 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     const rows = page.locator('.device-table tbody tr:not(.space)');
     assert.ok((await rows.count()) < MANY / 2, `${await rows.count()} rows`);
     assert.equal(await page.locator('[data-device=last-one]').count(), 0, 'it is online, so it comes last');
+    await page.setViewportSize({ width: 390, height: 844 });
+    const unusedPx = await page.evaluate(`(() => {
+      const table = document.querySelector('.device-table table');
+      return [...table.rows[0].cells].reduce((px, cell) => px - cell.offsetWidth, table.offsetWidth);
+    })()`);
+    assert.equal(unusedPx, 0, 'on a phone columns that are not shown take no room');
+    await page.setViewportSize({ width: 1_280, height: 900 });
     // Out of sight its values are not sent, but that it is in trouble is.
     await live.telemetry({ battery_soc: 61, alerts: ['battery_low'] });
     const troubled = page.locator('.device-table tbody tr:not(.space)').first();
