@@ -119,6 +119,30 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await card.getByText(/Decided for every minute by itself/).waitFor();
   });
 
+  test('says how far it is with a year, whose months the gateway is asked for one by one', async () => {
+    const asked: URLSearchParams[] = [];
+    const held = Promise.withResolvers<void>();
+    await page.route(/\/v3\/site\/energy\?granularity=month/, async (route) => {
+      asked.push(new URL(route.request().url()).searchParams);
+      if (asked.length === 3) await held.promise;
+      await route.continue();
+    });
+    await open('#/history/energy/2025');
+    await page.getByRole('status').getByText('Reading the history: 2 of 12 months…').waitFor();
+    assert.equal(asked.length, 3);
+    held.resolve();
+    await says('No energy is known of this time');
+    await page.unroute(/\/v3\/site\/energy\?granularity=month/);
+    const whole = asked[12];
+    assert.deepEqual(
+      asked.slice(0, 12).map((one) => one.get('from')),
+      [whole?.get('from'), ...asked.slice(0, 11).map((one) => one.get('to'))],
+    );
+    assert.equal(asked[11]?.get('to'), whole?.get('to'));
+    await open('#/');
+    await page.locator('[data-test=energy-books]').waitFor();
+  });
+
   test('shows the energy of any day, month and year with what was before, as bars, as a table and as a file', async () => {
     await page.getByRole('link', { name: 'Other days, weeks, months and years' }).click();
     const card = page.locator('[data-test=energy-history]');

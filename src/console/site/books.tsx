@@ -1,5 +1,5 @@
 /** Energy of a day, a week, a month or a year: what the sun gave, where consumption came from, and how it was before. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import { call } from '../api.ts';
 import { gatewayNowMs, slowNowS } from '../gateway-time.ts';
@@ -41,17 +41,35 @@ async function ask(granularity: 'hour' | 'day' | 'month', fromMs: EpochMs, toMs:
     .energy;
 }
 
+type Tell = (text: string) => void;
+/** Once for a year. */
+type Prepare = (period: string, untilMs: EpochMs, tell?: Tell) => Promise<void>;
+
+/**
+ * What the gateway has read of its history it keeps for a day, but a year takes a slow box a minute after a start: so it is
+ * asked for the months first, one by one.
+ */
+async function readMonths(year: string, untilMs: EpochMs, tell: Tell): Promise<void> {
+  const months = Array.from({ length: 12 }, (_, index) => periodLater(`${year}-01`, index));
+  const begun = months.map((month) => edgesOf(month, zone.value)).filter(([fromMs]) => fromMs <= untilMs);
+  for (const [read, [fromMs, toMs]] of begun.entries()) {
+    tell(say.site.monthsRead(read, begun.length));
+    await ask('month', fromMs, toMs);
+  }
+}
+
 async function load(period: string): Promise<Omit<Shown, 'before'>> {
-  if (zone.value === undefined) await loadSite();
   const [fromMs, toMs] = edgesOf(period, zone.value);
   return { period, energy: await ask(PARTS[unitOf(period) ?? 'day'], fromMs, toMs) };
 }
 
 /** Of a period that is not over only as much of the one before. */
-async function loadBefore(period: string): Promise<Omit<Shown, 'before'>> {
+async function loadBefore(period: string, prepare: Prepare): Promise<Omit<Shown, 'before'>> {
   const passedMs = Math.max(1, gatewayNowMs() - edgesOf(period, zone.value)[0]);
   const [fromMs, toMs] = edgesOf(periodLater(period, -1), zone.value);
-  const energy = await ask(PARTS[unitOf(period) ?? 'day'], fromMs, Math.min(toMs, fromMs + passedMs));
+  const endMs = Math.min(toMs, fromMs + passedMs);
+  await prepare(periodLater(period, -1), endMs);
+  const energy = await ask(PARTS[unitOf(period) ?? 'day'], fromMs, endMs);
   return { period, energy };
 }
 
@@ -62,8 +80,19 @@ async function loadBefore(period: string): Promise<Omit<Shown, 'before'>> {
 export function useBooks(
   period: string,
   beforeAfterMs: DurationMs = 0,
-): { shown: Shown | undefined; error: unknown } {
-  const present = useAnswer(() => load(period), [period]);
+): { shown: Shown | undefined; error: unknown; progress: string | undefined } {
+  const [progress, setProgress] = useState({ period, text: '' });
+  const prepared = useRef(new Set<string>());
+  const prepare: Prepare = async (one, untilMs, tell = () => undefined) => {
+    if (unitOf(one) !== 'year' || prepared.current.has(one)) return;
+    await readMonths(one, untilMs, tell);
+    prepared.current.add(one);
+  };
+  const present = useAnswer(async () => {
+    if (zone.value === undefined) await loadSite();
+    await prepare(period, gatewayNowMs(), (text) => setProgress({ period, text }));
+    return load(period);
+  }, [period]);
   const shown = present.answer?.period === period ? present.answer : undefined;
   const [isTimeFor, setTimeFor] = useState(beforeAfterMs === 0);
   useEffect(() => {
@@ -71,7 +100,7 @@ export function useBooks(
     return () => clearTimeout(timer);
   }, []);
   const before = useAnswer(
-    () => (shown && isTimeFor ? loadBefore(period) : Promise.resolve(undefined)),
+    () => (shown && isTimeFor ? loadBefore(period, prepare) : Promise.resolve(undefined)),
     [period, shown !== undefined && isTimeFor],
   );
   useRefresh(() => {
@@ -84,6 +113,7 @@ export function useBooks(
       before: before.answer?.period === period ? before.answer.energy : undefined,
     },
     error: present.error ?? before.error,
+    progress: progress.period === period && progress.text !== '' ? progress.text : undefined,
   };
 }
 
@@ -92,7 +122,7 @@ export function BooksCard() {
   const [span, setSpan] = useState<Span>(SPANS[0]);
   // A day ends while this is looked at.
   const period = periodLater(periodAt(span.unit, slowNowS.value * 1_000, zone.value), -span.ago);
-  const { shown, error } = useBooks(period, BEFORE_AFTER_MS);
+  const { shown, error, progress } = useBooks(period, BEFORE_AFTER_MS);
   return (
     <Card
       title={say.history.energy}
@@ -108,7 +138,7 @@ export function BooksCard() {
       }
     >
       <ErrorNotice error={error} />
-      {shown ? <Books shown={shown} /> : error === undefined && <Loading />}
+      {shown ? <Books shown={shown} /> : error === undefined && <Loading>{progress}</Loading>}
       <p>
         <a href="#/history/energy">{say.site.otherTimes}</a>
         {' · '}

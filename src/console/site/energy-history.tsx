@@ -24,7 +24,7 @@ export function EnergyHistory({ period: text }: { period: string | undefined }) 
   const unit = unitOf(text) ?? 'month';
   const present = periodAt(unit, gatewayNowMs(), zone.value);
   const period = unitOf(text) === undefined ? present : (text ?? present);
-  const { shown, error } = useBooks(period);
+  const { shown, error, progress } = useBooks(period);
   /** The finer one lies in the coarser, at now where that is in it. */
   const turn = (other: Unit): void => {
     const [fromMs] = edgesOf(period, zone.value);
@@ -80,7 +80,7 @@ export function EnergyHistory({ period: text }: { period: string | undefined }) 
             </div>
           </>
         ) : (
-          error === undefined && <Loading />
+          error === undefined && <Loading>{progress}</Loading>
         )}
       </Card>
     </>

@@ -196,10 +196,11 @@ export function Late({ isOther, children }: { isOther: boolean; children: Compon
   );
 }
 
-export function Loading() {
+/** @param props.children what is known of how far it is */
+export function Loading({ children = say.everywhere.loading }: { children?: ComponentChildren }) {
   return (
     <p class="loading" role="status">
-      {say.everywhere.loading}
+      {children}
     </p>
   );
 }

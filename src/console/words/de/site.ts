@@ -14,6 +14,7 @@ export const site: Words['site'] = {
   today: 'Heute',
   yesterday: 'Gestern',
   powerOfDay: 'Leistung und Ladezustand des letzten Tages',
+  monthsRead: (read, all) => `Der Verlauf wird gelesen: ${read} von ${all} Monaten …`,
   otherTimes: 'Andere Tage, Wochen, Monate und Jahre',
   fromSun: 'aus PV',
   fromGenerators: 'aus Generatoren',

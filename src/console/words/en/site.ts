@@ -14,6 +14,7 @@ export const site = {
   today: 'Today',
   yesterday: 'Yesterday',
   powerOfDay: 'Power and charge of the last day',
+  monthsRead: (read: number, all: number) => `Reading the history: ${read} of ${all} months…`,
   otherTimes: 'Other days, weeks, months and years',
   fromSun: 'from the sun',
   fromGenerators: 'from generators',
