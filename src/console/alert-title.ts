@@ -1,5 +1,6 @@
 /** What alerts are called. */
 import { type LiveDevice, liveDevice } from './live.ts';
+import { isOfBox } from './own-manifest.ts';
 import { say } from './words/index.ts';
 
 interface KeptAlert {
@@ -9,18 +10,13 @@ interface KeptAlert {
   device_id: string;
 }
 
-const isBox = (live: LiveDevice | undefined): boolean =>
-  live?.device.type === 'GATEWAY' || live?.device.type === 'VIRTUAL_UCM';
+export const alertTitle = ({ manifest }: LiveDevice, name: string): string =>
+  manifest?.alerts[name]?.display_name ?? name;
 
-/** Of a device, as its manifest has it; of the box and its module, in the language of the page. */
-export function alertTitle(live: LiveDevice, name: string): string {
-  const text = live.manifest?.alerts[name]?.display_name ?? name;
-  return isBox(live) ? say.alerts.ofBox(name, text) : text;
-}
-
-/** What the gateway says of a device, and of itself, in the language of the page; what devices say, as their manifests have it. */
+/** What the gateway says of a device, and of itself, in the language of the page; what devices say, as it was then. */
 export function titleOf({ source, name, display_name: text, device_id: id }: KeptAlert): string {
   const own: Readonly<Record<string, string>> = say.alerts.ofGateway;
   if (source === 'GATEWAY') return own[name] ?? text;
-  return isBox(liveDevice(id)) ? say.alerts.ofBox(name, text) : text;
+  const live = liveDevice(id);
+  return (live && isOfBox(live.device) && live.manifest?.alerts[name]?.display_name) || text;
 }

@@ -8,6 +8,7 @@ import { ApiError, call, noteLineBack, noteLineLost, path } from './api.ts';
 import { isAway, isConnected } from './connection.ts';
 import { noteGatewayTime } from './gateway-time.ts';
 import { lookForOtherConsole } from './other-console.ts';
+import { asSaid } from './own-manifest.ts';
 import { noteConnection, readDevice, readList } from './read-devices.ts';
 import { confirm } from './session.ts';
 import { ChangingStream } from './stream.ts';
@@ -185,7 +186,7 @@ async function note(device: Device): Promise<LiveDevice> {
   const isOther = before?.device.blueprint_id !== device.blueprint_id;
   live.device = { ...(isOther ? {} : before?.device), ...device };
   known.set(device.id, live);
-  if (isOther || !live.manifest) live.manifest = await manifestOf(device);
+  if (isOther || !live.manifest) live.manifest = asSaid(await manifestOf(device), device);
   changed.add(live);
   isStatusChanged = true;
   return live;

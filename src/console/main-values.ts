@@ -1,5 +1,6 @@
 /** Which values of a device say most, and how many values are put in order. */
 import type { Manifest } from './shapes.ts';
+import { say } from './words/index.ts';
 
 /** Names that devices of most kinds have, the most telling first. */
 const TELLING = [
@@ -67,6 +68,8 @@ export function groupValues(manifest: Manifest): ValueGroup[] {
 
 /** Short first words are abbreviations. */
 function titleOf(word: string): string {
+  const said = say.values.groups[word];
+  if (said !== undefined) return said;
   return word.length <= 3 ? word.toUpperCase() : word.charAt(0).toUpperCase() + word.slice(1);
 }
 

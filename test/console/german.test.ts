@@ -7,9 +7,24 @@ import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { PROJECT_ROOT } from '../support/workspace.ts';
 
-interface Manifest {
-  alerts: Record<string, unknown>;
+const PARTS = ['properties', 'telemetry', 'alerts', 'commands', 'command_groups'] as const;
+
+type Manifest = Partial<Record<(typeof PARTS)[number], Record<string, Described>>>;
+
+interface Described {
+  display_name: string;
+  description?: string;
+  troubleshooting?: string[];
+  confirmation?: { title: string };
 }
+
+/** What the console shows of it; of values that is their name. */
+const proseOf = (part: (typeof PARTS)[number], one?: Described): string[] => [
+  one?.display_name ?? '',
+  ...(part === 'alerts' || part === 'commands' ? [one?.description ?? ''] : []),
+  ...(one?.troubleshooting ?? []),
+  ...(one?.confirmation ? [one.confirmation.title] : []),
+];
 
 /** The words look once for the reader's language, when they are loaded: in a process of their own. */
 const LANGUAGE = `
@@ -60,17 +75,44 @@ test('numbers, dates and ages are written in the language of the reader', async 
   ]);
 });
 
-test('what the box and its module raise is called in the language of the reader', async () => {
+test('what the manifests of the box and its module say is said in the language of the reader, and nothing else', async () => {
   const blueprints = join(PROJECT_ROOT, 'src/capabilities/blueprints/built-in/blueprints');
-  const names = ['gateway', 'communication-module'].flatMap((name) => {
-    const { alerts } = parse(readFileSync(join(blueprints, name, 'manifest.yml'), 'utf8')) as Manifest;
-    return Object.keys(alerts);
-  });
+  const manifests = ['gateway', 'communication-module'].map(
+    (name) => parse(readFileSync(join(blueprints, name, 'manifest.yml'), 'utf8')) as Manifest,
+  );
   const script = `${LANGUAGE}
-    console.log(JSON.stringify(${JSON.stringify(names)}.filter((name) => say.alerts.ofBox(name, '') === '')));`;
+    const { asSaid } = await import('./own-manifest.ts');
+    const manifests = ${JSON.stringify(manifests)};
+    console.log(JSON.stringify({
+      said: manifests.map((manifest) => asSaid(manifest, { type: 'GATEWAY' })),
+      ofOthers: manifests.map((manifest) => asSaid(manifest, { type: 'LUA' })),
+      words: say.ofBox,
+    }));`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
     cwd: join(PROJECT_ROOT, 'src/console'),
   });
-  assert.ok(names.length > 15);
-  assert.deepEqual(JSON.parse(stdout), []);
+  const { said, ofOthers, words } = JSON.parse(stdout) as {
+    said: Manifest[];
+    ofOthers: Manifest[];
+    words: Record<(typeof PARTS)[number], object>;
+  };
+  assert.deepEqual(ofOthers, manifests);
+  const left = manifests.flatMap((manifest, index) =>
+    PARTS.flatMap((part) =>
+      Object.entries(manifest[part] ?? {}).flatMap(([name, own]) => {
+        const german = proseOf(part, said[index]?.[part]?.[name]);
+        return proseOf(part, own).flatMap((text, place) =>
+          text !== '' && german[place] === text ? `${part}.${name}: ${text}` : [],
+        );
+      }),
+    ),
+  );
+  assert.deepEqual(left, ['telemetry.status: Status', 'telemetry.status: Status']);
+  // Words for what neither has would never be read.
+  for (const part of PARTS)
+    for (const name of Object.keys(words[part]))
+      assert.ok(
+        manifests.some((manifest) => name in (manifest[part] ?? {})),
+        `${part}.${name}`,
+      );
 });

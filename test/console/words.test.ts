@@ -44,7 +44,6 @@ const SAME: readonly string[] = [
   'adding.lua',
   'adding.original',
   'alerts.byWebhook',
-  'alerts.ofBox',
   'alerts.ofGateway.offline',
   'alerts.port',
   'alerts.server',

@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { attributeTitle } from '../format.ts';
 import { deviceIds, type LiveDevice, liveDevice, loadDevices, statusVersion, watchValues } from '../live.ts';
 import { mainValues } from '../main-values.ts';
+import { isOfBox } from '../own-manifest.ts';
 import { AlertChips, StatusBadge, Value } from '../parts/value.tsx';
 import { may } from '../session.ts';
 import { Attention } from '../site/attention.tsx';
@@ -40,9 +41,7 @@ export function OverviewPage() {
     return () => clearInterval(timer);
   }, []);
   const devices = deviceIds.value?.map(liveDevice).filter((live) => live !== undefined);
-  const own = (devices ?? []).filter(
-    ({ device }) => device.type !== 'GATEWAY' && device.type !== 'VIRTUAL_UCM',
-  );
+  const own = (devices ?? []).filter(({ device }) => !isOfBox(device));
   return (
     <>
       <PageHead title={say.frame.overview}>

@@ -3,6 +3,7 @@ import { isConnected } from '../connection.ts';
 import { ageText, typeName } from '../format.ts';
 import { slowNowS } from '../gateway-time.ts';
 import { liveDevice, type LiveDevice } from '../live.ts';
+import { isOfBox } from '../own-manifest.ts';
 import { AlertChips, StatusBadge } from '../parts/value.tsx';
 import { usePart, useWholeDevice } from '../parts/whole-device.ts';
 import { may } from '../session.ts';
@@ -60,7 +61,7 @@ function Parts({ live, tab, onChanged }: { live: LiveDevice; tab: string; onChan
       <p class="kind">
         {typeName(device.type)}
         {manifest &&
-          manifest.display_name !== typeName(device.type) &&
+          !isOfBox(device) &&
           ` · ${isBlank(manifest) ? say.devices.withoutBlueprint : manifest.display_name}`}
       </p>
       <AlertChips live={live} />

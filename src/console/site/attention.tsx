@@ -2,6 +2,7 @@
 import { call, changeCount, NoAnswer } from '../api.ts';
 import { isConnected } from '../connection.ts';
 import { type LiveDevice, statusVersion } from '../live.ts';
+import { isOfBox } from '../own-manifest.ts';
 import { isAtFault } from '../rules/state.tsx';
 import { may } from '../session.ts';
 import { ErrorNotice, useAnswer, useRefresh } from '../ui.tsx';
@@ -165,7 +166,7 @@ const isOfGateway = ({ source, name }: Alert, wanted: string): boolean =>
 const isOfAbsence = (alert: Alert): boolean => isOfGateway(alert, 'offline');
 
 const isAway = ({ device }: LiveDevice): boolean =>
-  device.type !== 'GATEWAY' && device.type !== 'VIRTUAL_UCM' && device.connectivity?.status !== 'ONLINE';
+  !isOfBox(device) && device.connectivity?.status !== 'ONLINE';
 
 /** At once; after some minutes there is an alert, which says since when and whether somebody knows. */
 function absenceOf(live: LiveDevice, raised: readonly Alert[]): Item[] {

@@ -9,6 +9,7 @@ import { alerts } from './de/alerts.ts';
 import { rules } from './de/rules.ts';
 import { dryRun } from './de/dry-run.ts';
 import { box } from './de/box.ts';
+import { ofBox } from './de/of-box.ts';
 import { ports } from './de/ports.ts';
 import { targets } from './de/targets.ts';
 import { updates } from './de/updates.ts';
@@ -27,6 +28,7 @@ export const de: Words = {
   rules,
   dryRun,
   box,
+  ofBox,
   ports,
   targets,
   updates,

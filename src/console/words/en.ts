@@ -9,6 +9,7 @@ import { alerts } from './en/alerts.ts';
 import { rules } from './en/rules.ts';
 import { dryRun } from './en/dry-run.ts';
 import { box } from './en/box.ts';
+import { ofBox } from './en/of-box.ts';
 import { ports } from './en/ports.ts';
 import { targets } from './en/targets.ts';
 import { updates } from './en/updates.ts';
@@ -26,6 +27,7 @@ export const en = {
   rules,
   dryRun,
   box,
+  ofBox,
   ports,
   targets,
   updates,

@@ -44,8 +44,6 @@ export const alerts = {
   notifications: 'Notifications',
   acknowledgeAll: 'Acknowledge all',
   ofGateway: { offline: 'Offline', silent: 'Sends nothing any more' },
-  /** What the box and its module raise, by the words of their manifests. */
-  ofBox: (_name: string, own: string) => own,
   allDevices: 'All devices',
   all: 'All',
   noneYet: 'Nothing was raised yet',

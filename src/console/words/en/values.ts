@@ -14,6 +14,8 @@ export const values = {
   lua: 'Lua device',
   module: 'Communication module',
   hardwareModule: 'Hardware module',
+  /** Of groups of values, by the first word of their names; where nothing stands here, that word. */
+  groups: {} as Readonly<Record<string, string>>,
   inTheFuture: 'time in the future',
   ago: (age: string) => `${age} ago`,
   mustBeWhole: (name: string) => `${name} must be a whole number.`,
