@@ -52,6 +52,8 @@ export const STORAGE_LIMITS = {
     bridgeS: 6 * 3_600,
     /** G: what no single device of a site delivers; a counter that rises faster was set. */
     powerMaxW: 2_000_000,
+    /** G: more than any plant has; what says so measures nothing, and sums of it are no numbers any more. */
+    powerKnownMaxW: 1e12,
     /**
      * G: books of hours or whole days in memory, of 0.5 KB each: two years beside some months in hours. And how long they are
      * good: today, while late messages come, later, when only room for history makes others of them.

@@ -5,6 +5,7 @@ import { createPlant, DEFAULT_SETTINGS, NO_ENERGY } from '../../scripts/simulate
 import { telemetryOf } from '../../scripts/simulate/inverter-messages.ts';
 import { createRandom } from '../../scripts/support/random.ts';
 import { Telemetry } from '../../src/capabilities/telemetry/index.ts';
+import { until } from '../support/until.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 
 const STEP_S = 10;
@@ -224,6 +225,43 @@ test('an outage without counters is a gap: nothing is made up', async (t) => {
   const { total } = await energyOf(gateway, `from=${iso(fromS)}&to=${iso(fromS + 7_200)}&granularity=hour`);
   assert.equal(total.sources_wh['pv'], 180);
   assert.equal(total.gap_s['pv'], 7_200 - 180);
+});
+
+test('a power that no plant has is not known, and spoils no sum: neither of its day nor of now', async (t) => {
+  const { gateway } = await sunOnly(t);
+  const device = await gateway.provision('Now');
+  await device.connect();
+  const fromS = NOON_S - 12 * 3_600;
+  for (const [hour, extreme] of ['1e308', '-1.7e308', '2e12'].entries()) {
+    const rows = Array.from(
+      { length: 61 },
+      (_, index) => `${fromS + hour * 7_200 + index * 60},${index === 30 ? extreme : 1_000}`,
+    );
+    const body = `ts,telemetry=pv_total_power device=battery\n${rows.join('\n')}\n`;
+    await gateway.ok('OWNER', 'POST', '/v3/telemetry/import', body, { 'Content-Type': 'text/csv' });
+  }
+  const { total, buckets } = await energyOf(
+    gateway,
+    `from=${iso(fromS)}&to=${iso(fromS + 3 * 7_200)}&granularity=hour`,
+  );
+  assert.equal(buckets.length, 6);
+  for (const { sources_wh: sources, gap_s: gap } of [0, 2, 4].flatMap((hour) => buckets[hour] ?? []))
+    assert.deepEqual([sources['pv'], gap['pv']], [966.667, 120]);
+  assert.equal(total.sources_wh['pv'], 2_900);
+
+  await gateway.ok('OWNER', 'PATCH', '/v3/site/energy/sources', {
+    items: [{ role: 'pv', device_id: device.id, power: 'pv_total_power' }],
+  });
+  const now = async () => {
+    const { power } = await gateway.ok('READONLY', 'GET', '/v3/site/energy/now');
+    return power as { is_complete: boolean; roles: { power_w: number | null; reason: string | null }[] };
+  };
+  await device.telemetry({ pv_total_power: 5 });
+  await until(async () => (await now()).roles[0]?.power_w === 5);
+  await device.telemetry({ pv_total_power: 1e308 });
+  await until(async () => (await now()).roles[0]?.power_w === null);
+  const { is_complete: isComplete, roles } = await now();
+  assert.deepEqual([isComplete, roles[0]?.reason], [false, 'stale']);
 });
 
 test('days that are asked for together are those asked for one by one, across days on which nothing was measured', async (t) => {

@@ -49,6 +49,8 @@ interface Surroundings {
   atMs: EpochMs;
   /** An older value is not one of now. */
   gapAfterMs: DurationMs;
+  /** W; what is said to be more is no power. */
+  powerKnownMaxW: number;
   latest: (source: EnergySource, attribute: string) => { value: unknown; ageMs: DurationMs } | undefined;
   factor: (source: EnergySource, attribute: string) => number | undefined;
 }
@@ -82,13 +84,14 @@ function numberNow(
   source: EnergySource,
   attribute: string | null,
   factor: number,
-  { gapAfterMs, latest }: Surroundings,
+  { gapAfterMs, powerKnownMaxW, latest }: Surroundings,
 ): NumberNow {
   const found = attribute === null ? undefined : latest(source, attribute);
   const value = Number(found?.value) * factor;
-  if (!found || !Number.isFinite(value)) return { value: undefined, ageMs: undefined, reason: 'no_value' };
+  if (!found || Number.isNaN(value)) return { value: undefined, ageMs: undefined, reason: 'no_value' };
   const ageMs = Number.isFinite(found.ageMs) ? found.ageMs : undefined;
-  if (ageMs === undefined || ageMs > gapAfterMs) return { value: undefined, ageMs, reason: 'stale' };
+  const isOfNow = ageMs !== undefined && ageMs <= gapAfterMs;
+  if (!isOfNow || Math.abs(value) > powerKnownMaxW) return { value: undefined, ageMs, reason: 'stale' };
   // Adding zero turns a negative zero into a plain one.
   return { value: value + 0, ageMs, reason: undefined };
 }

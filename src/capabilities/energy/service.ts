@@ -81,6 +81,7 @@ export class Energy {
     return powerNow(this.sources.all(), {
       atMs: clock.wallMs(),
       gapAfterMs: this.sources.settings().gapAfterS * 1_000,
+      powerKnownMaxW: this.#limits.powerKnownMaxW,
       latest: ({ deviceId }, attribute) => {
         const device = devices.get(deviceId);
         return device && telemetry.latest(device, attribute);
@@ -261,7 +262,7 @@ export class Energy {
         device,
         attribute,
         kind: quantity === 'W' ? 'integral' : 'increase',
-        risePerSecondMax: this.#limits.powerMaxW / 3_600 / factor,
+        rateMax: (quantity === 'W' ? this.#limits.powerKnownMaxW : this.#limits.powerMaxW / 3_600) / factor,
       });
       return { column: columns.length - 1, factor };
     };

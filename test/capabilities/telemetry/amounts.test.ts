@@ -48,7 +48,7 @@ function rowsOf(
     toS,
     gapS: 300,
     bridgeS: 3_600,
-    amounts: [{ seriesId: 1, kind, risePerSecondMax: 1_000 }],
+    amounts: [{ seriesId: 1, kind, rateMax: kind === 'integral' ? 1e6 : 1_000 }],
   };
   return [...amountMinutes(plan, storeOf(points))].flatMap((piece) =>
     (piece?.startsS ?? []).map(
@@ -243,7 +243,7 @@ test('a sample that came late for a minute whose samples are gone adds nothing t
     nextData: (_id, fromS) => fromS,
   };
   const rows = (kind: 'integral' | 'increase') => {
-    const amounts = [{ seriesId: 1, kind, risePerSecondMax: 1_000 }];
+    const amounts = [{ seriesId: 1, kind, rateMax: kind === 'integral' ? 1e6 : 1_000 }];
     const plan = { fromS: 60, toS: 180, gapS: 300, bridgeS: 3_600, amounts };
     const pieces = [...amountMinutes(plan, { ...source, asOfNow: () => source })];
     return pieces.flatMap((piece) => [...(piece?.cells ?? [])]);

@@ -173,7 +173,7 @@ class AmountReader {
     const { seriesId } = column;
     const { fromS } = plan;
     const found = seriesId === undefined ? undefined : source.last(seriesId, fromS - this.#reachS, fromS);
-    if (found) this.#remember(found.timestampS, Number(found.value));
+    if (found) this.#take(found.timestampS, Number(found.value), undefined);
   }
 
   /** End of the stretch after `fromS` that surely amounts to nothing, `toS` at most. */
@@ -204,6 +204,7 @@ class AmountReader {
           }
           const mean = (cells.sums[cell] as number) / (cells.counts[cell] as number);
           this.#take(startS, mean, amounts);
+          if (!this.#isRate(mean)) continue;
           // What was above and below zero within a cell is known as their difference only.
           amounts.addEvenly(startS, startS + slotS, mean * slotS);
           this.#remember(startS + slotS, last);
@@ -222,6 +223,12 @@ class AmountReader {
     if (after) this.#take(after.timestampS, Number(after.value), undefined);
   }
 
+  /** False: nobody knows what it was then, neither before nor after. */
+  #isRate(value: number): boolean {
+    const { kind, rateMax } = this.#column;
+    return kind === 'increase' || Math.abs(value) <= rateMax;
+  }
+
   #remember(timeS: EpochS, value: number): void {
     this.#beforeS = timeS;
     this.#before = value;
@@ -232,12 +239,12 @@ class AmountReader {
     const before = this.#before;
     // A late sample of a cell, which accounts for all of its time.
     if (timeS < beforeS) return;
-    this.#remember(timeS, value);
-    if (timeS === beforeS || timeS - beforeS > this.#reachS) return;
-    const { kind, risePerSecondMax } = this.#column;
+    this.#remember(this.#isRate(value) ? timeS : Number.NEGATIVE_INFINITY, value);
+    if (timeS === beforeS || timeS - beforeS > this.#reachS || !this.#isRate(value)) return;
+    const { kind, rateMax } = this.#column;
     const rise = value - before;
     // A counter that fell began anew or ran over; one that jumped was set. How much there was in between nobody knows.
-    if (kind === 'increase' && (rise < 0 || rise > risePerSecondMax * (timeS - beforeS))) return;
+    if (kind === 'increase' && (rise < 0 || rise > rateMax * (timeS - beforeS))) return;
     const earlier = this.#earlier;
     for (const into of earlier && beforeS < earlier.toS ? [earlier, amounts] : [amounts])
       if (kind === 'integral') into?.addSlope(beforeS, before, timeS, value);

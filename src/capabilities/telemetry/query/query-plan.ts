@@ -76,8 +76,8 @@ export interface AmountColumn {
   seriesId: number | undefined;
   /** `integral`: of a rate over time, in its unit times seconds. `increase`: of a counter, in its unit. */
   kind: 'integral' | 'increase';
-  /** A counter that rose faster than this was set to another number. */
-  risePerSecondMax: number;
+  /** Each second, in the unit of the amount: a counter that rose faster was set to another number, a greater rate is no value. */
+  rateMax: number;
 }
 
 /** `auto` resolved: avg for numbers, last for everything else (docs/interface/http.md#time-series). */
