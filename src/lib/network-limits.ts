@@ -141,8 +141,9 @@ export const NETWORK_LIMITS = {
     connectBurst: 2_000,
     /** G: messages of one connection handed over and not yet acknowledged; then its socket is not read. */
     inFlightMessages: 1_000,
-    /** G: payload bytes of the same; a few of the largest messages, 2 000 sessions never reach it together. */
+    /** G: payload bytes of the same, a few of the largest messages, and of all; a message holds two to three times as much. */
     inFlightBytes: 1_048_576,
+    inFlightBytesInAll: 4 * 1_048_576,
     /** G: a message so soon after the acknowledgement of the last was waiting for it; so often in a row, it is no chance. */
     awaitedMs: 100,
     awaitedInRow: 2,

@@ -47,6 +47,7 @@ export interface PublicationsContext {
   readonly limits: MqttLimits;
   readonly metrics: BrokerMetrics;
   readonly rareSenders: RareSenders;
+  readonly registry: { readonly windowBytes: number };
   readonly hooks: Pick<MqttHooks, 'mayPublish' | 'onMessage' | 'onAwaited' | 'onTooFast' | 'onRefused'>;
 }
 
@@ -285,14 +286,14 @@ export class Publications {
   }
 
   #await(waiting: Waiting, taken: Promise<void>): void {
-    const { limits } = this.#context;
+    const { limits, registry } = this.#context;
     const { message } = waiting;
     if (message.qos === 1) waiting.awaited = this.#noteAwaited(waiting);
     this.#pendingMessages++;
     this.#pendingBytes += message.payload.length;
     if (
       !this.#isWindowHeld &&
-      (this.#pendingMessages >= limits.inFlightMessages || this.#pendingBytes >= limits.inFlightBytes)
+      (this.#pendingMessages >= limits.inFlightMessages || this.#pendingBytes >= registry.windowBytes)
     ) {
       this.#isWindowHeld = true;
       this.#port.holdWindow();
@@ -346,7 +347,7 @@ export class Publications {
   }
 
   #settle(sizeBytes: number): void {
-    const { limits } = this.#context;
+    const { limits, registry } = this.#context;
     this.#pendingMessages--;
     this.#acknowledgedMs = this.#context.clock.monotonicMs();
     this.#pendingBytes -= sizeBytes;
@@ -354,7 +355,7 @@ export class Publications {
     if (
       this.#isWindowHeld &&
       this.#pendingMessages <= limits.inFlightMessages / 2 &&
-      this.#pendingBytes <= limits.inFlightBytes / 2
+      this.#pendingBytes <= registry.windowBytes / 2
     ) {
       this.#isWindowHeld = false;
       this.#port.releaseWindow();

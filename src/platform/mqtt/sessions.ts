@@ -81,6 +81,12 @@ export class SessionRegistry<Owner extends SessionOwner> {
     return this.#owners.size;
   }
 
+  /** Payload bytes that each may have in flight: of many, its share of what all may have. */
+  get windowBytes(): number {
+    const { inFlightBytes, inFlightBytesInAll } = this.#limits;
+    return Math.min(inFlightBytes, inFlightBytesInAll / this.size);
+  }
+
   owners(identityKey?: string): Owner[] {
     if (identityKey === undefined) return [...this.#owners];
     return [...(this.#identities.get(identityKey)?.connected ?? [])];

@@ -49,3 +49,40 @@ describe('messages with one promise', () => {
     assert.equal(await metric(b, 'mqtt_messages_dropped_total{reason="not_taken"}'), '2');
   });
 });
+
+describe('many connections', () => {
+  test('share what all may have in flight, and whoever comes alone again has it all', async (t) => {
+    const commits = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+    let open = 0;
+    const taken: string[] = [];
+    const b = await startTestBroker(t, {
+      limits: { inFlightBytesInAll: 8_000 },
+      hook: {
+        onMessage: ({ session }) => {
+          taken.push(session.clientId);
+          return commits[open as 0 | 1].promise;
+        },
+      },
+    });
+    const names = ['a', 'b', 'c', 'd'];
+    const clients = await Promise.all(names.map(async (clientId) => (await login(b, { clientId })).client));
+    const large = (packetId: number): Buffer =>
+      publishBytes('from/a/x', 'y'.repeat(1_000), { qos: 1, packetId });
+    for (const client of clients)
+      for (let packetId = 1; packetId <= 6; packetId++) client.send(large(packetId));
+    await turns(100);
+    assert.deepEqual(
+      taken.toSorted(),
+      names.flatMap((name) => [name, name]),
+    );
+    for (const client of clients.slice(1)) client.stream.destroy();
+    await turns(100);
+    open = 1;
+    commits[0].resolve();
+    assert.equal(await clients[0]?.takeHex(8), '4002000140020002');
+    await turns(100);
+    assert.equal(taken.filter((name) => name === 'a').length, 6);
+    commits[1].resolve();
+    assert.equal(await clients[0]?.takeHex(16), '40020003400200044002000540020006');
+  });
+});

@@ -35,6 +35,7 @@ const REACHED_BY: Record<keyof typeof LIMITS.mqtt, readonly [file: string, title
   connectBurst: ['admission', 'from one address are refused until its rate is kept again'],
   inFlightMessages: ['publications', 'stops the reading at its number of messages'],
   inFlightBytes: ['publications', 'stops the reading at its number of bytes'],
+  inFlightBytesInAll: ['common-promise', 'share what all may have in flight'],
   awaitedMs: ['awaited', 'that sends on only after its acknowledgement is known to wait'],
   steadyMs: ['awaited', 'that speaks every second is not, however late it is acknowledged'],
   rareMs: ['awaited', 'that speaks seldom is waited for beside others that never pause'],
