@@ -167,6 +167,21 @@ async function control({ call }: Running, number: number): Promise<string[]> {
   return refused;
 }
 
+test(
+  'a local command without room says what a person can do',
+  { skip: !canMount && 'needs root' },
+  async (t) => {
+    const home = await homeOnDisk(t, 'size=64k');
+    const words = [home.entries.admin, 'create-token', '--role', 'OWNER'];
+    const { status, stderr } = spawnSync(process.execPath, words, {
+      env: home.environment,
+      encoding: 'utf8',
+    });
+    assert.equal(status, 1);
+    assert.match(stderr, /^The disk is full, so this cannot be stored now\. Make room on it\. \(.+\)\n$/);
+  },
+);
+
 describe('a full disk', { skip: !canMount && 'needs root and mount' }, () => {
   test('does not stop control, commands, logins and rules, not even after a kill and a start on it, and heals', async (t) => {
     const home = await homeOnDisk(t);
