@@ -197,6 +197,23 @@ export class Box {
     mkdirSync(join(this.#folder, 'state/failure.new'));
   }
 
+  /** The version on trial is ready and stays so; with every look at it the wall clock has moved by so much. */
+  watchReady(clockStepS: number): { status: number | null; output: string } {
+    const ready = join(this.#folder, 'state/current/scripts/energy-gateway');
+    mkdirSync(join(ready, '..'), { recursive: true });
+    writeFileSync(ready, '#!/bin/sh\n', { mode: 0o755 });
+    const clock = join(this.#folder, 'clock');
+    writeFileSync(clock, '1800000000\n');
+    writeFileSync(
+      join(this.#folder, 'bin/date'),
+      `#!/bin/sh\n[ "$1" = +%s ] || exec /bin/date "$@"\nread -r now <${clock}\n` +
+        `echo $((now + ${clockStepS})) | tee ${clock}\n`,
+      { mode: 0o755 },
+    );
+    this.saysLast('ActiveState=active\nNRestarts=0');
+    return this.guard(['watch'], undefined, { GUARD_CALM_S: '1', GUARD_POLL_S: '0.1', GUARD_TRIAL_S: '20' });
+  }
+
   blockUnits(): void {
     writeFileSync(join(this.#folder, 'units'), '');
   }

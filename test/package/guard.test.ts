@@ -148,6 +148,21 @@ describe('a disk without room for anything new', () => {
   });
 });
 
+describe('a version on trial that is ready', () => {
+  for (const [title, stepS] of [
+    ['ahead', 1e8],
+    ['back', -1e8],
+  ] as const)
+    test(`stays although the clock jumps ${title} meanwhile`, (t) => {
+      const box = announced(t);
+      box.guard(['start']);
+      const { status, output } = box.watchReady(stepS);
+      assert.equal(status, 0, output);
+      assert.match(output, /Version B runs; A and the state from before are kept/);
+      assert.deepEqual([box.runs, box.trial], ['B', undefined]);
+    });
+});
+
 describe('a version that failed', () => {
   test('goes with its state; history stays where its schema is the same', (t) => {
     const box = failed(t);
