@@ -79,7 +79,8 @@ export function backupName({ id, slug }: BackupOwner, wallMs: EpochMs): string {
 
 /**
  * Those of this gateway that are beyond the number to keep: `made`, the last one, stays whatever the clock called it, and
- * with it the newest of the others. `.part` of tries that were cut go too.
+ * with it the newest of the others. What bears a later time than the last one was named by a clock that was wrong, and goes
+ * first: else it would stay for ever, in place of all that follow. `.part` of tries that were cut go too.
  */
 export function namesToRemove(
   names: readonly string[],
@@ -88,7 +89,8 @@ export function namesToRemove(
   made: string,
 ): string[] {
   const others = ownOf(names, owner, '').filter((name) => name !== made);
-  const byTime = others.toSorted((a, b) => (stampOf(a) < stampOf(b) ? -1 : 1));
+  const ageOf = (name: string): string => `${stampOf(name) > stampOf(made) ? 0 : 1}${stampOf(name)}`;
+  const byTime = others.toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1));
   return [...byTime.slice(0, Math.max(0, others.length - keep + 1)), ...partsOf(names, owner)];
 }
 

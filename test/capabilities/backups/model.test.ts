@@ -125,6 +125,12 @@ describe('of the backups at a target', () => {
     assert.deepEqual(namesToRemove(there, DEPOT, 1, name('10')), [name('11'), name('12')]);
   });
 
+  test('those of a clock that was ahead go first, and keep nobody out', () => {
+    const there = [name('27'), name('09'), name('28'), name('10')];
+    assert.deepEqual(namesToRemove(there, DEPOT, 3, name('10')), [name('27')]);
+    assert.deepEqual(namesToRemove(there, DEPOT, 2, name('10')), [name('27'), name('28')]);
+  });
+
   test('what a cut of power left half written goes', () => {
     const there = [`${name('10')}.part`, name('11')];
     assert.deepEqual(namesToRemove(there, DEPOT, 2, name('11')), [`${name('10')}.part`]);
