@@ -158,7 +158,6 @@ function ownRoutes(auth: Auth): Route[] {
         const user = auth.users.require(maker.user.id);
         const change = { password, revokeTokens };
         await auth.signIn.changePassword(callerOf(call), user, current, change, maker.id);
-        return {};
       },
     }),
   ];
@@ -236,7 +235,6 @@ function userRoutes(auth: Auth): Route[] {
       handle: (call) => {
         call.note({ user_name: users.require(idOf(call)).name });
         users.remove(idOf(call));
-        return {};
       },
     }),
   ];
@@ -286,7 +284,6 @@ function tokenRoutes(auth: Auth): Route[] {
       handle: (call) => {
         const { name } = tokens.revokeFor(call.principal, call.params['token_id'] ?? '');
         call.note({ token_name: name });
-        return {};
       },
     }),
   ];

@@ -92,11 +92,10 @@ export class Backups {
     this.#opener = createBackupOpener({ ...options, limits: this.#limits });
     this.#log = options.log.child({ component: 'backups' });
     this.#runs = options.metrics.counter('backups_total', 'Backups by plan, by how they ended.', ['result']);
-    options.metrics.gauge(
+    options.metrics.measured(
       'backup_last_good_timestamp_seconds',
       'When the last backup was made that was opened and checked, in Unix time; 0: none yet.',
-      [],
-      (gauge) => gauge.set(Math.floor((this.#store.outcome()?.goodAtMs ?? 0) / 1_000)),
+      () => Math.floor((this.#store.outcome()?.goodAtMs ?? 0) / 1_000),
     );
   }
 

@@ -178,10 +178,7 @@ function profileRoutes(service: Blueprints): Route[] {
       DELETE: ['/v3/blueprints/device_profiles/{profile_id}'],
       role: 'OWNER',
       errors: ['404 profile_not_found', '409 profile_in_use', '422 profile_built_in'],
-      handle: (call) => {
-        service.profiles.remove(parameter(call, 'profile_id'));
-        return {};
-      },
+      handle: (call) => service.profiles.remove(parameter(call, 'profile_id')),
     }),
   ];
 }

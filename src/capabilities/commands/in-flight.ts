@@ -70,9 +70,7 @@ export class InFlight {
   constructor(options: InFlightOptions) {
     this.#options = options;
     this.events = new Emitter<CommandEvents>(options.log);
-    options.metrics.gauge('commands_in_flight', 'Executions without an end.', [], (gauge) =>
-      gauge.set(this.#entries.size),
-    );
+    options.metrics.measured('commands_in_flight', 'Executions without an end.', () => this.#entries.size);
     this.#queue = options.metrics.queue('device_commands', {
       limit: options.limits.inFlightPerDevice,
       depth: () => Math.max(0, ...this.#countsByDevice().values()),

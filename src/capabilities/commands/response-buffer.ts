@@ -41,8 +41,10 @@ export class ResponseBuffer {
       'command_responses_refused_total',
       'Responses not taken because the disk took no data.',
     );
-    metrics.gauge('command_responses_buffered_bytes', 'Responses waiting for a commit.', [], (gauge) =>
-      gauge.set(this.#sizeBytes),
+    metrics.measured(
+      'command_responses_buffered_bytes',
+      'Responses waiting for a commit.',
+      () => this.#sizeBytes,
     );
     this.#queue = metrics.queue('command_responses', {
       limit: options.bufferedBytes,

@@ -81,9 +81,7 @@ export class DeviceLogs {
     const base = { clock, metrics, limits: limits.deviceLogs };
     this.#retention = new LogRetention({ ...base, history, store: this.#store, devices, log, sizeMaxBytes });
     this.#storedCount = metrics.counter('device_logs_stored_total', 'Entries that reached the disk.');
-    metrics.gauge('device_logs_pending', 'Entries waiting for a commit.', [], (gauge) =>
-      gauge.set(this.#pending.length),
-    );
+    metrics.measured('device_logs_pending', 'Entries waiting for a commit.', () => this.#pending.length);
     commits.join({ write: () => this.#write(), committed: () => this.#committed() });
     this.#intake = new LogIntake({
       ...base,

@@ -103,7 +103,6 @@ function changingRoutes(options: RouteOptions): Route[] {
         const device = deviceOf(options, call);
         call.note({ device_name: device.name });
         devices.remove(device);
-        return {};
       },
     }),
     route({

@@ -67,10 +67,7 @@ function serialPortRoutes(ports: ModulePorts): Route[] {
       DELETE: [SERIAL_PORT],
       role: 'INSTALLER',
       errors: ['404 serial_port_not_found', '422 serial_port_of_option'],
-      handle: (call) => {
-        ports.removeSerial(nameOf(call));
-        return {};
-      },
+      handle: (call) => ports.removeSerial(nameOf(call)),
     }),
   ];
 }
@@ -117,10 +114,7 @@ function ioPortRoutes(ports: ModulePorts): Route[] {
       DELETE: [IO_PORT],
       role: 'INSTALLER',
       errors: ['404 io_port_not_found'],
-      handle: (call) => {
-        ports.removeIo(nameOf(call));
-        return {};
-      },
+      handle: (call) => ports.removeIo(nameOf(call)),
     }),
   ];
 }

@@ -90,7 +90,6 @@ function changingRoutes(notifications: Notifications): Route[] {
       handle: async (call) => {
         call.note({ channel_name: notifications.require(idOf(call.params)).name });
         await notifications.remove(idOf(call.params));
-        return {};
       },
     }),
     route({

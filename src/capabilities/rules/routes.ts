@@ -204,7 +204,6 @@ function switchingRoutes(options: RouteOptions): Route[] {
         const { id, slug } = ruleOf(options, call);
         call.note({ rule_slug: slug });
         rules.remove([id]);
-        return {};
       },
     }),
     ...(['disable', 'enable'] as const).map((verb) =>
@@ -260,7 +259,6 @@ function batchRoutes(options: RouteOptions): Route[] {
         const slugs = call.body.rule_ids.map((id) => rules.require(id).slug);
         call.note({ rule_slugs: slugs.join(' ') });
         rules.remove(call.body.rule_ids);
-        return {};
       },
     }),
   ];

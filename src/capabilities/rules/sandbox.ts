@@ -117,24 +117,18 @@ export class RuleSandbox {
 
   #measure(metrics: Metrics): void {
     const rules = (): Status['rules'] => this.#status?.rules ?? [];
-    metrics.gauge('rules_started', 'Rules whose script runs now.', [], (gauge) =>
-      gauge.set({}, [...this.#wanted.values()].filter(({ state }) => state === 'STARTED').length),
+    metrics.measured(
+      'rules_started',
+      'Rules whose script runs now.',
+      () => [...this.#wanted.values()].filter(({ state }) => state === 'STARTED').length,
     );
-    metrics.gauge(
-      'rule_memory_bytes',
-      'Memory of the scripts of all rules, a minute old at most.',
-      [],
-      (gauge) =>
-        gauge.set(
-          {},
-          rules().reduce((sum, { memoryBytes }) => sum + memoryBytes, 0),
-        ),
+    metrics.measured('rule_memory_bytes', 'Memory of the scripts of all rules, a minute old at most.', () =>
+      rules().reduce((sum, { memoryBytes }) => sum + memoryBytes, 0),
     );
-    metrics.gauge(
+    metrics.measured(
       'rule_threads_ended',
       'Threads ended because of a rule, since the sandbox started.',
-      [],
-      (gauge) => gauge.set({}, this.#status?.threadsEnded ?? 0),
+      () => this.#status?.threadsEnded ?? 0,
     );
   }
 

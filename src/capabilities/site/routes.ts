@@ -99,7 +99,6 @@ function archivingRoutes(site: Site): Route[] {
       errors: ['404 site_not_found'],
       handle: (call) => {
         if (isMeant(site, call, call.query.skip_check_existence)) site.setArchived(true);
-        return {};
       },
     }),
     route({
@@ -111,7 +110,6 @@ function archivingRoutes(site: Site): Route[] {
       errors: ['404 site_not_found'],
       handle: () => {
         site.setArchived(false);
-        return {};
       },
     }),
   ];

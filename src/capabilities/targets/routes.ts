@@ -87,10 +87,7 @@ function oneTargetRoutes(targets: Targets): Route[] {
       DELETE: [TARGET],
       role: 'OWNER',
       errors: ['404 target_not_found'],
-      handle: async ({ params }) => {
-        await targets.remove(idOf(params));
-        return {};
-      },
+      handle: ({ params }) => targets.remove(idOf(params)),
     }),
   ];
 }

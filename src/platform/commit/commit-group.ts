@@ -259,9 +259,7 @@ function createCounters(
   metrics
     .gauge(`${name}_commit_buffer_limit_bytes`, `Bound of ${name}_commit_buffered_bytes.`)
     .set(limitBytes);
-  metrics.gauge(`${name}_commit_buffered_bytes`, 'Bytes waiting for a commit.', [], (gauge) =>
-    gauge.set(bufferedBytes()),
-  );
+  metrics.measured(`${name}_commit_buffered_bytes`, 'Bytes waiting for a commit.', () => bufferedBytes());
   return {
     queue: metrics.queue(`${name}_commits`, { limit: limitBytes, depth: bufferedBytes }),
     commits: metrics.counter(`${name}_commits_total`, 'Group commits that reached the disk.'),

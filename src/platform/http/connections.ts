@@ -37,9 +37,7 @@ export class Connections {
       'http_connections_refused_total',
       'Connections beyond a limit of number or rate.',
     );
-    metrics.gauge('http_connections', 'Open connections to HTTP and HTTPS.', [], (gauge) =>
-      gauge.set(this.#admission.size),
-    );
+    metrics.measured('http_connections', 'Open connections to HTTP and HTTPS.', () => this.#admission.size);
   }
 
   /** Takes part in every connection of a listener from now on. */

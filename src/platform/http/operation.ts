@@ -118,7 +118,7 @@ export class Operation {
     if (result instanceof StreamedAnswer)
       return { status: 200, headers: { ...result.headers }, body: result.pieces, onFailed };
     if (result instanceof Response) return { ...answerOf(result), onFailed };
-    return jsonAnswer(result, context.req.header('accept-encoding'));
+    return jsonAnswer(result === undefined ? {} : result, context.req.header('accept-encoding'));
   }
 
   #handle(context: RequestContext): unknown {

@@ -68,9 +68,11 @@ type Wire<Value> = Value extends readonly (infer Item)[]
 /** Undefined: nobody described it yet. */
 type AnswerShape = GenericSchema | MediaAnswer | null | undefined;
 
-/** What a handler returns: the wire object of its shape, answered as JSON with status 200, or a complete `Response`. */
+/** What a handler returns: the wire object of its shape, answered as JSON with status 200 (`{}` for nothing), or a complete `Response`. */
 type Handled<Answer extends AnswerShape> = Answer extends GenericSchema
-  ? Wire<InferOutput<Answer>> | WrittenJson | Response
+  ? keyof InferOutput<Answer> extends never
+    ? void | Record<string, never> | Response
+    : Wire<InferOutput<Answer>> | WrittenJson | Response
   : Answer extends MediaAnswer
     ? Response | StreamedAnswer
     : Answer extends null

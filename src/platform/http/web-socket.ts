@@ -51,7 +51,7 @@ export class WebSockets {
       maxPayload: limits.inboundFrameBytes,
       handleProtocols: () => false,
     });
-    metrics.gauge('web_sockets', 'Open WebSockets.', [], (gauge) => gauge.set(this.#open.size));
+    metrics.measured('web_sockets', 'Open WebSockets.', () => this.#open.size);
     this.#gaveWay = metrics.counter(
       'web_sockets_gave_way_total',
       'WebSockets beyond a share that were closed for those of others.',

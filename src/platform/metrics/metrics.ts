@@ -44,6 +44,16 @@ export function createMetrics() {
           },
         }),
       }),
+    /** A gauge of one number, asked at each scrape. */
+    measured: (name: string, help: string, read: () => number) =>
+      new Gauge({
+        name: PREFIX + name,
+        help,
+        registers,
+        collect() {
+          this.set(read());
+        },
+      }),
     histogram: <Label extends string = never>(
       name: string,
       help: string,

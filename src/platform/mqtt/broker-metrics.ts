@@ -9,7 +9,7 @@ export function createBrokerMetrics(
   sessionCount: () => number,
   outbound: { limit: number; depth: () => number },
 ) {
-  metrics.gauge('mqtt_sessions', 'MQTT sessions now connected', [], (gauge) => gauge.set(sessionCount()));
+  metrics.measured('mqtt_sessions', 'MQTT sessions now connected', () => sessionCount());
   const messages = metrics.counter('mqtt_messages_total', 'MQTT messages by direction', ['direction']);
   const bytes = metrics.counter('mqtt_bytes_total', 'MQTT bytes by direction', ['direction']);
   return {

@@ -36,8 +36,10 @@ export class Processes {
     metrics.gauge('program_queued_bytes', 'Bytes on their way to a child program.', labels, (gauge) => {
       for (const [program, { queuedBytes }] of this.#programs) gauge.set({ program }, queuedBytes);
     });
-    metrics.gauge('program_queue_limit_bytes', 'Bound of program_queued_bytes.', [], (gauge) =>
-      gauge.set(this.#limits.queuedBytes),
+    metrics.measured(
+      'program_queue_limit_bytes',
+      'Bound of program_queued_bytes.',
+      () => this.#limits.queuedBytes,
     );
   }
 

@@ -75,11 +75,8 @@ export class StateUpkeep {
       'Tasks of tending state.db that failed.',
       ['task'],
     );
-    metrics.gauge(
-      'state_room_bytes',
-      'Room inside state.db that a full disk cannot take away.',
-      [],
-      (gauge) => gauge.set(this.#freeBytes()),
+    metrics.measured('state_room_bytes', 'Room inside state.db that a full disk cannot take away.', () =>
+      this.#freeBytes(),
     );
     // What was committed is: whoever did it is not told of what fails here.
     database.onCommitted(() => this.#attempt('checkpoint', () => this.#afterCommit()));
