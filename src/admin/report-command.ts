@@ -1,6 +1,7 @@
 /** The local command that gathers what somebody far away needs to find a fault. */
 import { spawnSync } from 'node:child_process';
 import { messageOf } from '../lib/errors.ts';
+import { mapped } from '../lib/members.ts';
 import { withoutSecrets } from '../lib/redaction.ts';
 import { askGateway, type Command, type Local, openFile } from './command.ts';
 
@@ -28,9 +29,7 @@ export const REPORT_COMMANDS: Record<string, Command> = {
     takes: ['file'],
     prepare: async (_values, [path = '']) => {
       const file = await openFile(path, 'wx');
-      const system = Object.fromEntries(
-        Object.entries(ASKED).map(([name, [program = '', ...words]]) => [name, answerOf(program, words)]),
-      );
+      const system = mapped(ASKED, ([program = '', ...words]) => answerOf(program, words));
       return async (local) => {
         const gateway = await reportOf(local);
         await file.writeFile(`${JSON.stringify({ gateway, system }, null, 2)}\n`);

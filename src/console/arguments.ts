@@ -1,5 +1,6 @@
 /** Between what a person types and the values of arguments and parameters that a manifest declares. */
 import { Faults } from './faults.ts';
+import { mapped } from '../lib/members.ts';
 import type { Argument } from './shapes.ts';
 import { typedNumber } from './typed-number.ts';
 import { say } from './words/index.ts';
@@ -30,12 +31,7 @@ export function textOf(argument: Argument, value: unknown): string {
 
 /** What stands in the controls at first: the given values, else the defaults. */
 export function initialTexts(declared: Declared, values: Readonly<Record<string, unknown>> = {}): Texts {
-  return Object.fromEntries(
-    Object.entries(declared).map(([name, argument]) => [
-      name,
-      textOf(argument, values[name] ?? argument.default),
-    ]),
-  );
+  return mapped(declared, (argument, name) => textOf(argument, values[name] ?? argument.default));
 }
 
 interface Typed {

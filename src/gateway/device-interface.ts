@@ -1,5 +1,6 @@
 /** The side of the devices, MQTT, as AsyncAPI 3: from the topics and payloads that the gateway speaks. */
 import { LIMITS } from '../lib/limits.ts';
+import { mapped } from '../lib/members.ts';
 import { createJsonSchemas, type JsonSchema } from '../platform/http-description/index.ts';
 import {
   COMMAND_REQUEST,
@@ -74,18 +75,13 @@ export function describeDeviceInterface(version: string): JsonSchema {
       ]),
     ),
     components: {
-      messages: Object.fromEntries(
-        Object.entries(payloads).map(([name, { about, schema, examples }]) => [
-          name,
-          {
-            summary: about,
-            contentType: 'application/json',
-            payload: schemas.of(schema),
-            ...(examples.length > 0 && { examples: examples.map((payload) => ({ payload })) }),
-            'x-limit-bytes': LIMITS.mqtt.payloadBytes,
-          },
-        ]),
-      ),
+      messages: mapped(payloads, ({ about, schema, examples }) => ({
+        summary: about,
+        contentType: 'application/json',
+        payload: schemas.of(schema),
+        ...(examples.length > 0 && { examples: examples.map((payload) => ({ payload })) }),
+        'x-limit-bytes': LIMITS.mqtt.payloadBytes,
+      })),
       parameters: PARAMETERS,
       securitySchemes: {
         password: {

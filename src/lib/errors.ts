@@ -80,8 +80,8 @@ export function errorOfProblems(kind: ErrorKind, problems: readonly Problem[]): 
   return first === undefined ? undefined : new GatewayError(kind, [first, ...rest]);
 }
 
-export function invalidBody(field: string, message: string): GatewayError {
-  return gatewayError('invalid_argument', 'invalid_body', message, { field });
+export function invalidBody(field: string, message: string, cause?: unknown): GatewayError {
+  return gatewayError('invalid_argument', 'invalid_body', message, { field }, cause);
 }
 
 export function invalidQuery(parameter: string, message: string): GatewayError {

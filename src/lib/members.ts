@@ -17,6 +17,14 @@ export function withoutNull<Value extends object, Nullable extends keyof Value &
   return Object.fromEntries(Object.entries(value).filter(isGiven)) as never;
 }
 
+/** The same names with other values. */
+export function mapped<Member, Result>(
+  value: Readonly<Record<string, Member>>,
+  map: (member: Member, name: string) => Result,
+): Record<string, Result> {
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, map(member, name)]));
+}
+
 /** `is_on_change` → `isOnChange` */
 export type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<Camel<Tail>>}`

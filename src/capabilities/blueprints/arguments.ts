@@ -4,6 +4,7 @@
  */
 import type { Problem } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import { mapped } from '../../lib/members.ts';
 import type { CompiledCommand } from './manifest.ts';
 import { checkWritableValue } from './values.ts';
 
@@ -50,11 +51,8 @@ export function maskSensitive(
   values: Record<string, unknown>,
 ): Record<string, unknown> {
   const declared = command.arguments ?? {};
-  return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [
-      name,
-      Object.hasOwn(declared, name) && declared[name]?.sensitive ? MASK : value,
-    ]),
+  return mapped(values, (value, name) =>
+    Object.hasOwn(declared, name) && declared[name]?.sensitive ? MASK : value,
   );
 }
 

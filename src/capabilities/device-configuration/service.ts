@@ -9,6 +9,7 @@ import {
   type Problem,
 } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import { mapped } from '../../lib/members.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import { type Role, roleIncludes, roleNeededFor } from '../../lib/role.ts';
 import type { Log } from '../../platform/log/index.ts';
@@ -72,9 +73,7 @@ export class DeviceConfiguration {
   /** All groups as the device gets them: defaults applied, sensitive values in clear, unset ones absent. */
   valuesForDevice(device: Device): Record<string, ConfigurationValues> {
     const { configuration } = this.#options.devices.manifest(device);
-    return Object.fromEntries(
-      Object.entries(configuration).map(([name, group]) => [name, this.#values(device, name, group)]),
-    );
+    return mapped(configuration, (group, name) => this.#values(device, name, group));
   }
 
   /**

@@ -1,5 +1,6 @@
 /** What modules fetch in chunks: scripts and facts of blueprints, by their SHA-256. */
 import { hash } from 'node:crypto';
+import { mapped } from '../../lib/members.ts';
 import type { Blueprints, CompiledManifest } from '../blueprints/index.ts';
 import { type BlueprintFacts, encodeFacts } from '../../protocol/module.ts';
 
@@ -54,16 +55,13 @@ export function createContents(blueprints: Blueprints) {
 
 function factsOf(manifest: CompiledManifest): BlueprintFacts {
   const types = (declared: Record<string, { type: string }>): Record<string, string> =>
-    Object.fromEntries(Object.entries(declared).map(([name, { type }]) => [name, type]));
+    mapped(declared, ({ type }) => type);
   return {
     api: manifest.blueprint_spec === 'device_compiled/3.0' ? 'v3' : 'v1',
     telemetry: types(manifest.telemetry),
     properties: types(manifest.properties),
-    configuration: Object.fromEntries(
-      Object.entries(manifest.configuration).map(([group, { parameters }]) => [
-        group,
-        Object.keys(parameters).filter((name) => parameters[name]?.required === true),
-      ]),
+    configuration: mapped(manifest.configuration, ({ parameters }) =>
+      Object.keys(parameters).filter((name) => parameters[name]?.required === true),
     ),
   };
 }

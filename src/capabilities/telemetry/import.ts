@@ -3,7 +3,7 @@
  * journal as what devices send, without events. Importing twice changes nothing, because of one instant the later value
  * wins and it is the same one.
  */
-import { gatewayError, invalidBody } from '../../lib/errors.ts';
+import { invalidBody } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { EpochS } from '../../lib/time.ts';
 import { nextTurn } from '../../platform/clock/index.ts';
@@ -145,13 +145,7 @@ function decoded(decoder: TextDecoder, chunk?: Uint8Array): string {
   try {
     return decoder.decode(chunk, { stream: chunk !== undefined });
   } catch (error) {
-    throw gatewayError(
-      'invalid_argument',
-      'invalid_body',
-      'The CSV text is not UTF-8.',
-      { field: '' },
-      error,
-    );
+    throw invalidBody('', 'The CSV text is not UTF-8.', error);
   }
 }
 

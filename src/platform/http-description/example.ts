@@ -1,5 +1,6 @@
 /** One value that fits a JSON Schema of ours: the examples it carries, else what its words allow at least. */
 import type { JsonSchema } from './json-schema.ts';
+import { mapped } from '../../lib/members.ts';
 
 const DEFINITION = /^#\/components\/schemas\//;
 
@@ -31,9 +32,7 @@ function exampleOfType(schema: JsonSchema, named: Readonly<Record<string, JsonSc
   };
   switch (type) {
     case 'object':
-      return Object.fromEntries(
-        Object.entries(properties).map(([name, member]) => [name, exampleOf(member, named)]),
-      );
+      return mapped(properties, (member) => exampleOf(member, named));
     case 'array':
       return items === undefined ? [] : [exampleOf(items, named)];
     case 'integer':

@@ -1,5 +1,6 @@
 /** valibot schemas as JSON Schema (draft 2020-12), as they stand on the wire: always their input side. */
 import { toJsonSchema } from '@valibot/to-json-schema';
+import { mapped } from '../../lib/members.ts';
 import type { GenericSchema } from 'valibot';
 import type { shape } from '../http/index.ts';
 
@@ -59,12 +60,10 @@ export function createJsonSchemas(schemas: readonly GenericSchema[], reference: 
   return {
     of,
     /** The named schemas, by name. */
-    named: Object.fromEntries(
-      Object.entries(named).map(([name, schema]) => {
-        const { title: _title, ...own } = clean(convert(schema, name));
-        return [name, own] as const;
-      }),
-    ),
+    named: mapped(named, (schema, name) => {
+      const { title: _title, ...own } = clean(convert(schema, name));
+      return own;
+    }),
   };
 }
 

@@ -3,6 +3,7 @@
  * not in a route cannot be in the description, and the other way round.
  */
 import type { GenericSchema } from 'valibot';
+import { mapped } from '../../lib/members.ts';
 import { exampleOf } from './example.ts';
 import { createJsonSchemas, type JsonSchema, type JsonSchemas } from './json-schema.ts';
 import { createRefusals, type Refusals } from './openapi-refusals.ts';
@@ -244,12 +245,7 @@ function answerOf(parts: Parts, answer: GenericSchema | MediaAnswer | undefined)
   const { mediaType, about, example, headers = {} } = answer;
   return {
     description: about,
-    headers: Object.fromEntries(
-      Object.entries(headers).map(([name, description]) => [
-        name,
-        { description, schema: { type: 'string' } },
-      ]),
-    ),
+    headers: mapped(headers, (description) => ({ description, schema: { type: 'string' } })),
     content: { [mediaType]: { ...(example !== undefined && { example }) } },
   };
 }

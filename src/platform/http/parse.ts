@@ -92,7 +92,7 @@ export async function readText(request: Request, maximumBytes: number): Promise<
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
-    throw gatewayError('invalid_argument', 'invalid_body', 'The body is not UTF-8.', { field: '' }, error);
+    throw invalidBody('', 'The body is not UTF-8.', error);
   }
 }
 
@@ -131,13 +131,7 @@ export function boundedBody(request: Request, maximumBytes: number): ReadableStr
 
 /** The caller went away or sent something that is no body. */
 function refuseBrokenBody(error: unknown): never {
-  throw gatewayError(
-    'invalid_argument',
-    'invalid_body',
-    'The body ends before its end.',
-    { field: '' },
-    error,
-  );
+  throw invalidBody('', 'The body ends before its end.', error);
 }
 
 function tooLarge(limit: number): GatewayError {

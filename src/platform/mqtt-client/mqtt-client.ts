@@ -6,6 +6,7 @@
 import type { MqttClient as Library } from 'mqtt';
 import { connectionFailure } from '../../lib/connection-failure.ts';
 import { messageOf } from '../../lib/errors.ts';
+import { defined } from '../../lib/members.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 import type { LineOptions, openLine } from './line.ts';
@@ -373,11 +374,7 @@ function clientOptions(options: MqttClientOptions, version: Version): LineOption
     reconnectPeriod: 0,
     connectTimeout: timeoutMs,
     queueQoSZero: false,
-    ...(username !== undefined && { username }),
-    ...(password !== undefined && { password }),
-    ...(caPem !== undefined && { ca: caPem }),
-    ...(certificatePem !== undefined && { cert: certificatePem }),
-    ...(privateKeyPem !== undefined && { key: privateKeyPem }),
+    ...defined({ username, password, ca: caPem, cert: certificatePem, key: privateKeyPem }),
     ...(testament && {
       will: {
         topic: testament.topic,

@@ -1,5 +1,6 @@
 /** A communication module: its parts wired together. The main thread owns all wires, other threads run scripts. */
 import { LIMITS, type Limits } from '../../lib/limits.ts';
+import { mapped } from '../../lib/members.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import { MODULE_CHANNEL, moduleOffers } from '../../protocol/module.ts';
@@ -157,7 +158,7 @@ export class CommunicationModule {
       limits: this.#limits,
       calls,
       surroundings: AT_START,
-      ports: Object.fromEntries(Object.entries(configuration.ports).map(([name, { path }]) => [name, path])),
+      ports: mapped(configuration.ports, ({ path }) => path),
       ioPorts: kindsOf(configuration.ioPorts),
       onFault: (error) => this.#log.error('call of a script failed', { error }),
     });
@@ -281,7 +282,7 @@ export class CommunicationModule {
 }
 
 function kindsOf(ioPorts: ModuleConfiguration['ioPorts']): Record<string, IoKind> {
-  return Object.fromEntries(Object.entries(ioPorts).map(([name, { kind }]) => [name, kind]));
+  return mapped(ioPorts, ({ kind }) => kind);
 }
 
 function createBus({ clock, configuration }: ModuleOptions, limits: Limits, log: Log): FieldBus {

@@ -7,7 +7,7 @@
  *                                       answer, until the broker has it ◀── outcome, on disk ◀───────────┘
  */
 import {
-  gatewayError,
+  invalidBody,
   GatewayError,
   notFound,
   type Problem,
@@ -16,6 +16,7 @@ import {
   unprocessable,
 } from '../../../lib/errors.ts';
 import type { Limits } from '../../../lib/limits.ts';
+import { defined } from '../../../lib/members.ts';
 import { formatTimestamp } from '../../../lib/timestamp.ts';
 import { TokenBucket } from '../../../lib/token-bucket.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
@@ -164,12 +165,7 @@ export class CommandRequests {
         { expires_at: formatTimestamp(expiresAtMs) },
       );
     if (expiresAtMs > nowMs + deadlineMs)
-      throw gatewayError(
-        'invalid_argument',
-        'invalid_body',
-        `Field "expires_at" must be within ${DAY_H} hours from now.`,
-        { field: 'expires_at' },
-      );
+      throw invalidBody('expires_at', `Field "expires_at" must be within ${DAY_H} hours from now.`);
   }
 
   /** @throws GatewayError device_not_found (404), for one that was not named too: nothing is told of it */
@@ -283,11 +279,7 @@ export class CommandRequests {
     audit.recordAction({
       origin: { kind: 'target', id: record.id, name: record.name },
       operation: 'execute_command',
-      target: {
-        ...(id !== undefined && { request_id: id }),
-        ...(device !== undefined && { device_id: device }),
-        ...(name !== undefined && { command: name }),
-      },
+      target: defined({ request_id: id, device_id: device, command: name }),
       status: error instanceof GatewayError ? statusOf(error.kind) : 500,
     });
     const errors = this.#problemsOf(error);

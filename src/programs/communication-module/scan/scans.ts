@@ -4,6 +4,7 @@
  * alone after each question for as long as the question took.
  */
 import type { Limits } from '../../../lib/limits.ts';
+import { defined } from '../../../lib/members.ts';
 import type { DurationMs } from '../../../lib/time.ts';
 import { type Clock, within } from '../../../platform/clock/index.ts';
 import type { FromModule, ToModule } from '../../../protocol/module.ts';
@@ -152,10 +153,5 @@ export class Scans {
 
 function settingsOf(order: Order): Partial<SerialSettings> {
   const { baud_rate: baudRate, data_bits: dataBits, parity, stop_bits: stopBits } = order;
-  return {
-    ...(baudRate !== undefined && { baudRate }),
-    ...(dataBits !== undefined && { dataBits }),
-    ...(parity !== undefined && { parity }),
-    ...(stopBits !== undefined && { stopBits }),
-  };
+  return defined({ baudRate, dataBits, parity, stopBits });
 }
