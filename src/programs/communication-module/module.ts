@@ -1,6 +1,7 @@
 /** A communication module: its parts wired together. The main thread owns all wires, other threads run scripts. */
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { mapped } from '../../lib/members.ts';
+import type { MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import { MODULE_CHANNEL, moduleOffers } from '../../protocol/module.ts';
@@ -39,6 +40,7 @@ const AT_START: Surroundings = {
 /** Runs from its making on. */
 export class CommunicationModule {
   readonly #log: Log;
+  readonly #clock: Clock;
   readonly #limits: Limits;
   readonly #bus: FieldBus;
   readonly #library: ContentLibrary;
@@ -50,15 +52,16 @@ export class CommunicationModule {
   readonly #publisher: Publisher;
   readonly #gatewayTime: GatewayTime;
   #surroundings = AT_START;
-  /** The gateway has told it what to run, and no other module with its credentials. */
-  #isAccepted = false;
-  /** Commands that came before. */
-  #early: (() => void)[] = [];
+  /** Whether the gateway has it run something, or another module with its credentials; open on a new connection. */
+  #standing: 'open' | 'accepted' | 'refused' = 'open';
+  /** Commands that came while that was open. */
+  #early: { sinceMs: MonotonicMs; carryOut: () => void }[] = [];
 
   constructor(options: ModuleOptions) {
     const { clock, limits = LIMITS } = options;
     const log = options.log.child({ component: 'module' });
     this.#log = log;
+    this.#clock = clock;
     this.#limits = limits;
     this.#gatewayTime = new GatewayTime(clock, limits.module.clockMs);
     this.#bus = createBus(options, limits, log);
@@ -178,6 +181,7 @@ export class CommunicationModule {
       limits: this.#limits.module,
       onConnected: () => {
         log.info('connected to the gateway');
+        this.#standing = 'open';
         this.#surround({ isConnected: true, hasRoom: true });
         this.#channel.connected();
         this.#library.askAgain();
@@ -188,16 +192,17 @@ export class CommunicationModule {
         const { sameErrorMs } = this.#limits.module;
         // By its reason: what is told a minute later is what an installer waits for.
         log.warnLimited(`lost:${reason}`, sameErrorMs, 'no connection to the gateway', { reason });
+        this.#early = [];
         this.#channel.lost();
         this.#scans.stopAll();
         this.#surround({ isConnected: false, hasRoom: false });
       },
       onModuleMessage: (payload) => this.#channel.receive(payload),
       onCommand: (channelId, payload) => {
-        if (this.#isAccepted) return command(channelId, payload);
+        const carryOut = (): void => command(channelId, payload);
+        if (this.#standing === 'accepted') return carryOut();
         // Another module with the same credentials may be the one that carries it out.
-        if (this.#early.length < this.#limits.module.commandsWaiting)
-          this.#early.push(() => command(channelId, payload));
+        if (this.#standing === 'open') this.#early.push({ sinceMs: clock.monotonicMs(), carryOut });
       },
     });
   }
@@ -244,13 +249,15 @@ export class CommunicationModule {
     });
     this.#registry.assign(devices);
     this.#log.info('assignments', { devices: devices.length, revision });
-    this.#isAccepted = true;
-    for (const carryOut of this.#early.splice(0)) carryOut();
+    this.#standing = 'accepted';
+    const nowMs = this.#clock.monotonicMs();
+    for (const { sinceMs, carryOut } of this.#early.splice(0))
+      if (nowMs - sinceMs <= this.#limits.module.answerMs) carryOut();
   }
 
   /** Until the gateway takes it: it is asked again and again. */
   #rest(reason: string): void {
-    this.#isAccepted = false;
+    this.#standing = 'refused';
     this.#early = [];
     this.#registry.assign([]);
     this.#log.warnLimited('refused', this.#limits.module.sameErrorMs, 'this module runs nothing', { reason });

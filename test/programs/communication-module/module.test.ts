@@ -211,6 +211,25 @@ describe('a communication module', () => {
     gateway.assign([{ channelId: 'twice', script: TICKING }]);
     await isIn(gateway, 'twice', 'running');
     await until(() => counts(gateway, 'twice').length > countBefore);
+    assert.ok(!responses().includes('e1') && !responses().includes('e2'));
+  });
+
+  test('carries out no command before the gateway has said that it is the one, and none that has waited for that', async () => {
+    const mute = await startStandInGateway();
+    mute.isMute = true;
+    const other = start(mute, { answerMs: 300 });
+    await until(() => mute.said.length > 0);
+    const answered = (): unknown[] => mute.bodies('ucm', 'v1/command/responses').map(({ id }) => id);
+    mute.command('ucm', 'old', 'explode');
+    await clock.sleep(400);
+    mute.command('ucm', 'new', 'explode');
+    await clock.sleep(50);
+    assert.deepEqual(answered(), []);
+    mute.assign([]);
+    await until(() => answered().length > 0);
+    assert.deepEqual(answered(), ['new']);
+    await other.stop();
+    await mute.stop();
   });
 
   test('sends no time of a clock that is wrong, and says so', async () => {

@@ -54,6 +54,8 @@ export interface StandInGateway {
   readonly sessions: number;
   /** By how much its clock is ahead; undefined: it says nothing about that. */
   aheadMs: number | undefined;
+  /** It does not answer to hello. */
+  isMute: boolean;
   /** What to do with content before it is sent; for damage. */
   tamper: ((chunk: ToModule & { type: 'content' }) => void) | undefined;
   /** The broker goes away, and comes back at the same port. */
@@ -105,7 +107,7 @@ export async function startStandInGateway(): Promise<StandInGateway> {
   function answer(message: FromModule): void {
     switch (message.type) {
       case 'hello':
-        return sayAssignments();
+        return gateway.isMute ? undefined : sayAssignments();
       case 'get': {
         const whole = contents.get(message.hash);
         const chunk = whole && contentChunk(message.hash, whole, message.offset);
@@ -209,6 +211,7 @@ export async function startStandInGateway(): Promise<StandInGateway> {
       return sessions;
     },
     aheadMs: undefined,
+    isMute: false,
     tamper: undefined,
     interrupt: () => broker.stop(),
     resume: async () => {

@@ -267,8 +267,8 @@ describe('Modbus RTU', () => {
     const { ask, device, clock } = line();
     device.onWrite = (bytes) => {
       const answer = encodeRtuFrame(1, Buffer.of(3, 2, 0, bytes[3] ?? 0));
-      device.say(answer);
-      clock.setTimer(20, () => device.say(answer));
+      // The second one comes while the next request is worked on.
+      for (const afterMs of [30, 50]) clock.setTimer(afterMs, () => device.say(answer));
     };
     const read = (start: number) => ask(1, { kind: 'read_holdings', start, count: 1 });
     assert.deepEqual(await read(1), { ok: true, values: [1] });
