@@ -47,6 +47,13 @@ function systemFaultOf(error: unknown): string | undefined {
   return FAULTS.find(([pattern]) => pattern.test(code))?.[1] ?? systemFaultOf(error.cause);
 }
 
+const STAYS_REFUSED = /^(EACCES|EPERM|EEXIST|ENOTDIR|EISDIR|ENOENT|ELOOP|ENAMETOOLONG|EINVAL)$/;
+
+/** Whether a path is refused until a person acts; whatever else is said of it, as of a drive that is away, may pass. */
+export function staysRefused(error: unknown): boolean {
+  return !(error instanceof Error && 'code' in error) || STAYS_REFUSED.test(String(error.code));
+}
+
 /** Whether the error, or one that it was caused by, says that there is no room: on the disk, or below the file's limit. */
 export function isFull(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

@@ -9,6 +9,7 @@ import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import { messageOf, UnrecoverableError } from '../../lib/errors.ts';
+import { staysRefused } from '../../lib/system-fault.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import type { Clock } from '../clock/index.ts';
@@ -119,8 +120,7 @@ function requireUsableFolder(dataDir: string): void {
       `The data folder ${path} cannot be used by user ${user} (${messageOf(cause)}). ` +
       'Make it a folder that this user may write to, or name another one with GATEWAY_DATA_DIR.';
     // A file system that a fault made read-only, or that the system still checks, takes writes again one day.
-    if (cause instanceof Error && 'code' in cause && cause.code === 'EROFS')
-      throw new Error(sentence, { cause });
+    if (!staysRefused(cause)) throw new Error(sentence, { cause });
     throw new UnrecoverableError(sentence, { cause });
   }
 }

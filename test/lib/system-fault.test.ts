@@ -1,0 +1,37 @@
+/** What disk and system refuse: in words for a person, and whether it may pass by itself. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { gatewayError } from '../../src/lib/errors.ts';
+import { inWords, staysRefused } from '../../src/lib/system-fault.ts';
+
+const refusal = (code: string): Error => Object.assign(new Error(`${code}: refused`), { code });
+
+for (const [code, words] of [
+  ['ENOSPC', /disk is full.*Make room/],
+  ['SQLITE_FULL', /disk is full.*Make room/],
+  ['EROFS', /read-only.*Check it/],
+  ['EIO', /disk fails.*Check it/],
+  ['EMFILE', /as many files and connections open as it may.*Close/],
+  ['SQLITE_CANTOPEN', /cannot be opened.*Close/],
+  ['EAGAIN', /starts nothing more.*End what nobody needs/],
+  ['ENOMEM', /starts nothing more.*End what nobody needs/],
+] as const)
+  test(`${code} says what a person can do, also as the cause of another error`, () => {
+    assert.match(inWords(refusal(code)), words);
+    assert.match(inWords(new Error('the work failed', { cause: refusal(code) })), words);
+    const own = gatewayError('unprocessable', 'refused', 'Own words.', undefined, refusal(code));
+    assert.equal(inWords(own), 'Own words.');
+  });
+
+test('other errors say what they said', () => {
+  assert.equal(inWords(refusal('ENOENT')), 'ENOENT: refused');
+  assert.equal(inWords('text'), 'text');
+});
+
+test('what a person has to mend stays; a drive that is away, or slow, may come back', () => {
+  for (const code of ['EACCES', 'EPERM', 'ENOTDIR', 'ELOOP', 'ENOENT'])
+    assert.equal(staysRefused(refusal(code)), true, code);
+  for (const code of ['EROFS', 'ESTALE', 'ENOTCONN', 'ETIMEDOUT', 'EHOSTDOWN', 'EIO', 'ENOMEM', 'EINTR'])
+    assert.equal(staysRefused(refusal(code)), false, code);
+  assert.equal(staysRefused(new Error('no folder')), true);
+});
