@@ -17,11 +17,13 @@ export interface LineOptions extends IClientOptions {
 /** @throws Error for certificates that cannot be read */
 export function openLine(options: LineOptions): MqttClient {
   const { protocol, host, port } = options;
-  const client = new mqtt.MqttClient((self) => {
+  const open = (self: MqttClient): Socket => {
     const line = protocol === 'mqtts' ? overTls(options, self) : connectTcp({ host, port });
     // What follows an acknowledgement, as the answer to a command, would else wait for that to be acknowledged by TCP: 40 ms.
     return line.setNoDelay();
-  }, options);
+  };
+  // Otherwise the library makes a buffer for each number of two bytes with the first packet: 65 536 of them, 8 MB.
+  const client = new mqtt.MqttClient(open, { ...options, writeCache: false });
   // Who listens is told; without anybody the library would throw.
   client.on('error', () => undefined);
   return client;

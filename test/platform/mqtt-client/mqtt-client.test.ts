@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { generate, type Packet, parser } from 'mqtt-packet';
+import { generate, type Packet, parser, writeToStream } from 'mqtt-packet';
 import { createSystemClock, nextTurn } from '../../../src/platform/clock/index.ts';
 import { MqttClient, MqttFailure, MqttRefusal } from '../../../src/platform/mqtt-client/index.ts';
 
@@ -55,6 +55,15 @@ const accepted = (properties = {}): Packet => ({
   reasonCode: 0,
   sessionPresent: false,
   properties,
+});
+
+test('no client makes a buffer for each number that a packet may hold', async (t) => {
+  writeToStream.cacheNumbers = true;
+  const client = await clientOf(t, (packet, { send }) => {
+    if (packet.cmd === 'connect') send(accepted());
+  });
+  await client.connect();
+  assert.equal(writeToStream.cacheNumbers, false);
 });
 
 const older: [string, (line: Line) => void, number[]][] = [
