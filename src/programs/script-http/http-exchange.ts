@@ -4,7 +4,7 @@
  */
 import type { Agent, IncomingMessage, request as Request } from 'node:http';
 import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
 import { messageOf } from '../../lib/errors.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
@@ -242,9 +242,14 @@ async function receive(response: IncomingMessage, bytesMax: number): Promise<Buf
 }
 
 async function decoded(raw: Buffer, encoding: string | undefined, bytesMax: number): Promise<Buffer> {
-  const decode = { gzip: gunzip, 'x-gzip': gunzip, deflate: inflate, br: brotliDecompress }[
-    encoding?.trim().toLowerCase() ?? ''
-  ];
+  // Some leave the envelope out, whose first byte names the method 8.
+  const isBare = ((raw[0] ?? 0) & 0x0f) !== 8;
+  const decode = {
+    gzip: gunzip,
+    'x-gzip': gunzip,
+    deflate: isBare ? inflateRaw : inflate,
+    br: brotliDecompress,
+  }[encoding?.trim().toLowerCase() ?? ''];
   if (decode === undefined || raw.length === 0) return raw;
   try {
     return await promisify<Buffer, { maxOutputLength: number }, Buffer>(decode)(raw, {

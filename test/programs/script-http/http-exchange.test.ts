@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import net, { type AddressInfo } from 'node:net';
 import { describe, test, type TestContext } from 'node:test';
+import { deflateRawSync, deflateSync } from 'node:zlib';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { exchangeHttp } from '../../../src/programs/script-http/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
@@ -86,6 +87,16 @@ describe('an answer of a device that is careless', () => {
       const url = await serve(t, (socket) => socket.end(bytes));
       assert.equal(await ask('GET', url), 'ok');
     });
+
+  test('is decompressed with the envelope of its method and without', async (t) => {
+    for (const deflated of [deflateSync('ok'), deflateRawSync('ok')]) {
+      const url = await serve(t, (socket) => {
+        socket.write('HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\n');
+        socket.end(deflated);
+      });
+      assert.equal(await ask('GET', url), 'ok');
+    }
+  });
 
   test('ends the request also when it is none: another protocol, and nothing', async (t) => {
     const switching = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n';
