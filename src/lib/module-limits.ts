@@ -84,6 +84,8 @@ export const MODULE_LIMITS = {
   assignAgainMs: 3_600_000,
   /** G: how far the clock of a module's board may be from the gateway's; a message may be under way for seconds. */
   clockMs: 30_000,
+  /** G: before somebody is told of that; the gateway is asked meanwhile, whose clock may have been set too. */
+  clockDoubtMs: 10_000,
   /** C docs/interface/lua-devices.md#configuration: how long a script may think about a configuration. */
   verdictMs: 5_000,
   /** G: the same with the way to the module and back; then values go through. */

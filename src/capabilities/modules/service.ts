@@ -145,6 +145,7 @@ export class Modules {
       site.events.on('site_updated', owner, ({ site: changed, previous }) => {
         if (changed.timezone !== previous.timezone) this.#assignAll();
       }),
+      options.clock.onStepped(() => this.#assignAll()),
     ];
   }
 

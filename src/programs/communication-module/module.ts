@@ -2,7 +2,7 @@
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { mapped } from '../../lib/members.ts';
 import type { MonotonicMs } from '../../lib/time.ts';
-import type { Clock } from '../../platform/clock/index.ts';
+import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import { MODULE_CHANNEL, moduleOffers } from '../../protocol/module.ts';
 import { Calls } from './calls.ts';
@@ -52,6 +52,9 @@ export class CommunicationModule {
   readonly #publisher: Publisher;
   readonly #gatewayTime: GatewayTime;
   #surroundings = AT_START;
+  /** What was told of the clock last, and what may be told soon. */
+  #isClockTold = true;
+  #doubt: Timer | undefined;
   /** Whether the gateway has it run something, or another module with its credentials; open on a new connection. */
   #standing: 'open' | 'accepted' | 'refused' = 'open';
   /** Commands that came while that was open. */
@@ -111,6 +114,7 @@ export class CommunicationModule {
 
   /** Resolves when threads, wires and the connection are closed. */
   async stop(): Promise<void> {
+    this.#doubt?.cancel();
     this.#publisher.stop();
     this.#registry.stop();
     this.#library.stop();
@@ -264,9 +268,19 @@ export class CommunicationModule {
   }
 
   #judgeClock(): void {
-    const { isBelieved, aheadMs } = this.#gatewayTime;
+    const { isBelieved } = this.#gatewayTime;
     if (isBelieved === this.#surroundings.isClockBelieved) return;
     this.#surround({ isClockBelieved: isBelieved });
+    // What it said may be old: it sends its time with the assignments.
+    if (!isBelieved && this.#surroundings.isConnected) this.#channel.connected();
+    this.#doubt?.cancel();
+    this.#doubt = this.#clock.setTimer(this.#limits.module.clockDoubtMs, () => this.#tellClock());
+  }
+
+  #tellClock(): void {
+    const { isBelieved, aheadMs } = this.#gatewayTime;
+    if (isBelieved === this.#isClockTold) return;
+    this.#isClockTold = isBelieved;
     const way = aheadMs > 0 ? 'ahead of' : 'behind';
     const message = isBelieved
       ? 'The clock of the board of this module is right again.'

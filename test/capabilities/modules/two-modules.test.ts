@@ -1,9 +1,11 @@
 /** Two boards with the connection configuration of one module, over real MQTT. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { LIMITS } from '../../../src/lib/limits.ts';
 import type { FromModule } from '../../../src/protocol/module.ts';
 import { MockDevice } from '../../support/mock-device.ts';
 import { startTestGateway } from '../../support/test-gateway.ts';
+import { TestClock } from '../../support/test-clock.ts';
 import { until } from '../../support/until.ts';
 import { PlayedModule, provisionModule } from './played-module.ts';
 
@@ -54,4 +56,26 @@ test('of two modules with one configuration the one that is there goes on, and t
     await closed;
     return false;
   });
+});
+
+test('a module is told the time again once an hour, and as soon as the clock of the gateway is set', async (t) => {
+  const clock = new TestClock();
+  const gateway = await startTestGateway(t, { clock });
+  const { settled } = gateway;
+  const body = { name: 'Board', hardware_id: 'V00000000000000000000000000000003' };
+  const made = await gateway.ok('OWNER', 'POST', '/v3/provisioning/vucm', body);
+  const module = new PlayedModule(new MockDevice(made, { settled, port: () => gateway.ports.mqttPort }));
+  await module.connect();
+  await module.say(hello('r1'));
+  const toldMs = async (): Promise<number> => (await settled(module.next('assignments'))).now_ms ?? 0;
+  const isNow = (ms: number): boolean => Math.abs(clock.wallMs() - ms) < 60_000;
+  assert.ok(isNow(await toldMs()));
+  clock.step(7_200_000);
+  assert.ok(isNow(await toldMs()));
+  for (let passedMs = 0; passedMs < LIMITS.module.assignAgainMs; passedMs += 60_000) {
+    await clock.advance(60_000);
+    // It stays connected.
+    await module.device.telemetry({});
+  }
+  assert.ok(isNow(await toldMs()));
 });
