@@ -62,6 +62,26 @@ test('a device that goes away is unavailable, and so is one that is there again 
   );
 });
 
+test('a value that does not change is there under another slug, and once the broker forgot it', async (t) => {
+  const all = await site(t);
+  if (!all) return;
+  const { gateway, broker, device, seen, last } = all;
+  await device.telemetry({ timestamp: NOW_S, battery_power: 7.5 });
+  await until(() => last(`energy-gateway/Depot/${device.slug}/battery_power`) === '7.5');
+  await gateway.ok('OWNER', 'PATCH', `/v3/devices/${device.id}`, { slug: 'other' });
+  const state = 'energy-gateway/Depot/other/battery_power';
+  await until(() => last(state) === '7.5');
+  await broker.kill();
+  seen.length = 0;
+  await broker.start();
+  await until(() => last(state) === '7.5');
+  // What comes later counts, what was measured before does not.
+  await device.telemetry({ timestamp: NOW_S - 1, battery_power: 1 });
+  await device.telemetry({ timestamp: NOW_S + 1, battery_power: 2 });
+  await until(() => last(state) === '2');
+  assert.ok(!seen.some(({ topic, payload }) => topic === state && payload === '1'));
+});
+
 test('only the attributes that are sent are told', async (t) => {
   const all = await site(t);
   if (!all) return;

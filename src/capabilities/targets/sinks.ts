@@ -108,6 +108,7 @@ function mqttSink(
     client,
     site,
     devices,
+    telemetry: parts.telemetry,
     includes,
     currentToS: () => Math.floor((clock.wallMs() + futureToleranceMs) / 1_000),
     inFlightMax: limits.messagesInFlight,

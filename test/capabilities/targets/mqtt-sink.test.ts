@@ -54,6 +54,7 @@ test('a broker that ends while a message waits for its turn is a failure, and no
       connectivity: refusesAll,
       events: { on: refusesAll } as never,
     },
+    telemetry: { latest: refusesAll },
     includes: () => true,
     currentToS: () => 60,
     inFlightMax: 10,

@@ -4,9 +4,11 @@
  * Source: the MQTT integration of Home Assistant, "MQTT discovery".
  */
 import type { EpochS } from '../../../lib/time.ts';
+import { exactJson } from '../../../protocol/telemetry.ts';
 import type { MqttMessage } from '../../../platform/mqtt-client/index.ts';
 import type { CompiledAttribute, CompiledManifest } from '../../blueprints/index.ts';
 import type { Device } from '../../devices/index.ts';
+import type { Latest } from '../../telemetry/index.ts';
 import type { LabelledSamples, MqttSettings } from '../model.ts';
 import type { SampleMessage } from './plain-messages.ts';
 import { jsonValue, topicLevel } from './templates.ts';
@@ -107,6 +109,30 @@ function sensorConfig({ type, unit }: CompiledAttribute): object {
     // Counters of energy may start anew with a new meter.
     state_class: known?.deviceClass === 'energy' ? 'total_increasing' : 'measurement',
   };
+}
+
+/** What is known of a device, for a broker that may have nothing of it. */
+export function* latestStates(
+  settings: MqttSettings,
+  {
+    site,
+    device,
+    values,
+  }: {
+    site: string;
+    device: Pick<Device, 'id' | 'slug'>;
+    values: readonly { attribute: string; timestampS: EpochS; value: Latest['value'] }[];
+  },
+  newestS: Map<string, EpochS>,
+): Generator<MqttMessage> {
+  for (const { attribute, timestampS, value } of values) {
+    newestS.set(`${device.id} ${attribute}`, timestampS);
+    yield {
+      topic: `${baseTopic(settings, site, device.slug)}/${topicLevel(attribute)}`,
+      payload: exactJson(value),
+      isRetained: true,
+    };
+  }
 }
 
 /**

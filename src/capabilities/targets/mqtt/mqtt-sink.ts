@@ -3,11 +3,13 @@ import { createHash } from 'node:crypto';
 import type { EpochS } from '../../../lib/time.ts';
 import { type MqttClient, type MqttMessage, MqttRefusal } from '../../../platform/mqtt-client/index.ts';
 import type { Device, Devices } from '../../devices/index.ts';
+import type { Telemetry } from '../../telemetry/index.ts';
 import type { LabelledRecord, LabelledSamples, MqttSettings, Pace, Sent, Sink } from '../model.ts';
 import {
   availabilityMessage,
   discoveryMessages,
   gatewayAvailabilityTopic,
+  latestStates,
   stateMessages,
 } from './home-assistant.ts';
 import { recordMessages } from './record-messages.ts';
@@ -19,6 +21,7 @@ interface MqttSinkOptions {
   client: MqttClient;
   site: () => { name: string };
   devices: Pick<Devices, 'get' | 'all' | 'manifest' | 'connectivity' | 'events'>;
+  telemetry: Pick<Telemetry, 'latest'>;
   /** True when a device, or an attribute of it, goes to the target. */
   includes: (device: Device, attribute?: string) => boolean;
   /** What was measured later is of a clock that was wrong. */
@@ -186,8 +189,12 @@ export class MqttSink implements Sink {
       if ((this.#told.has(device.id) && !this.#changed.has(device.id)) || !includes(device)) continue;
       const { all, topics } = this.#messagesOf(device);
       const digest = createHash('sha256').update(JSON.stringify(all)).digest('base64');
+      const known = retained.get(device.id) ?? [];
+      // A broker that has nothing of them must not wait for values that may not change for days.
+      const isNew = !this.#told.has(device.id) || topics.some((topic) => !known.includes(topic));
       told.set(device.id, { digest, topics });
       if (this.#told.get(device.id) !== digest) messages.push(...all);
+      if (isNew) messages.push(...this.#statesOf(device));
     }
     const isChosen = (device: Device | undefined): boolean => device !== undefined && includes(device);
     const gone = [...retained.keys()].filter((id) => id !== GATEWAY && !isChosen(devices.get(id)));
@@ -223,6 +230,16 @@ export class MqttSink implements Sink {
         availability.topic,
       ],
     };
+  }
+
+  #statesOf(device: Device): MqttMessage[] {
+    const { settings, devices, site, includes, telemetry } = this.#options;
+    const chosen = Object.keys(devices.manifest(device).telemetry).filter((name) => includes(device, name));
+    const values = chosen.flatMap((attribute) => {
+      const latest = telemetry.latest(device, attribute);
+      return latest ? [{ attribute, ...latest }] : [];
+    });
+    return [...latestStates(settings, { site: site().name, device, values }, this.#newestS)];
   }
 
   /** A retained message without content takes away the one before. */
