@@ -25,12 +25,10 @@ const secret = v.pipe(v.string(), v.maxLength(passwordLengthMax, 'is too long'))
 const lifetimeMs = v.pipe(
   v.string(),
   shape.wire({ ...shape.WIRE.duration, examples: ['30d'] }),
-  v.rawTransform<string, number>(({ dataset, addIssue, NEVER }) => {
-    const durationMs = Math.round(parseDurationMs(dataset.value) ?? 0);
-    if (durationMs > 0 && durationMs <= tokenLifetimeMaxMs) return durationMs;
-    addIssue({ message: 'must be a duration such as 12h or 30d, and at most 100y' });
-    return NEVER;
-  }),
+  shape.parsed((text: string) => {
+    const durationMs = Math.round(parseDurationMs(text) ?? 0);
+    return durationMs > 0 && durationMs <= tokenLifetimeMaxMs ? durationMs : undefined;
+  }, 'a duration such as 12h or 30d, and at most 100y'),
 );
 
 /** Wire shapes of answers, for the API description. */

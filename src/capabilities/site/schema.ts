@@ -11,12 +11,7 @@ const name = shape.name();
 const timezone = v.pipe(
   v.string(),
   shape.wire({ type: 'string', description: 'IANA name, in any case.', examples: ['Europe/Berlin'] }),
-  v.rawTransform<string, string>(({ dataset, addIssue, NEVER }) => {
-    const zone = canonicalTimeZone(dataset.value);
-    if (zone !== undefined) return zone;
-    addIssue({ message: 'must be an IANA time zone such as Europe/Berlin' });
-    return NEVER;
-  }),
+  shape.parsed(canonicalTimeZone, 'an IANA time zone such as Europe/Berlin'),
 );
 
 /** A number, or its decimal text as an earlier revision of the interface has it. */

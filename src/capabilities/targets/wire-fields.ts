@@ -19,10 +19,8 @@ export const pem = v.pipe(
 export const timestampMs = v.pipe(
   v.string(),
   shape.wire(shape.WIRE.timestamp),
-  v.rawTransform<string, number>(({ dataset, addIssue, NEVER }) => {
-    const atMs = parseTimestampMs(dataset.value);
-    if (atMs !== undefined && atMs >= 0) return atMs;
-    addIssue({ message: 'must be an RFC 3339 timestamp such as 2026-03-01T08:00:00Z' });
-    return NEVER;
-  }),
+  shape.parsed((text: string) => {
+    const atMs = parseTimestampMs(text) ?? -1;
+    return atMs >= 0 ? atMs : undefined;
+  }, 'an RFC 3339 timestamp such as 2026-03-01T08:00:00Z'),
 );

@@ -229,12 +229,10 @@ export const instantS = v.pipe(
     description: 'Unix seconds, or RFC 3339; without an offset it is UTC.',
     examples: ['2026-03-01T08:00:00Z'],
   }),
-  v.rawTransform<string | number, number>(({ dataset, addIssue, NEVER }) => {
-    const seconds = parseInstantS(dataset.value);
-    if (seconds !== undefined && seconds >= 0 && seconds <= telemetry.timeEndS) return seconds;
-    addIssue({ message: 'must be Unix seconds or an RFC 3339 timestamp, from 1970 to 2100' });
-    return NEVER;
-  }),
+  shape.parsed((given: string | number) => {
+    const seconds = parseInstantS(given) ?? -1;
+    return seconds >= 0 && seconds <= telemetry.timeEndS ? seconds : undefined;
+  }, 'Unix seconds or an RFC 3339 timestamp, from 1970 to 2100'),
 );
 
 function parseInstantS(value: string | number): EpochS | undefined {
@@ -247,12 +245,7 @@ function parseInstantS(value: string | number): EpochS | undefined {
 const durationMs = v.pipe(
   v.string(),
   shape.wire(shape.WIRE.duration),
-  v.rawTransform<string, number>(({ dataset, addIssue, NEVER }) => {
-    const duration = parseDurationMs(dataset.value);
-    if (duration !== undefined) return duration;
-    addIssue({ message: 'must be a duration such as 30s, 1.5m or 2h45m' });
-    return NEVER;
-  }),
+  shape.parsed(parseDurationMs, 'a duration such as 30s, 1.5m or 2h45m'),
 );
 
 const wordOf = <const Word extends string>(words: readonly Word[]) =>

@@ -79,6 +79,16 @@ export function noList<Schema extends v.GenericSchema>(schema: Schema) {
   );
 }
 
+/** Reads what was given; undefined: it is not what is expected. */
+export function parsed<Input, Output>(parse: (value: Input) => Output | undefined, expectation: string) {
+  return v.rawTransform<Input, Output>(({ dataset, addIssue, NEVER }) => {
+    const value = parse(dataset.value);
+    if (value !== undefined) return value;
+    addIssue({ message: `must be ${expectation}` });
+    return NEVER;
+  });
+}
+
 /** null is the same as absent: clients send it for what they leave as it is. */
 export function unlessNull<Schema extends v.GenericSchema>(schema: Schema) {
   return v.pipe(
