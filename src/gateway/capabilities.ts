@@ -341,6 +341,7 @@ function buildAppliance(
       isDiskFull: space.isFull,
       isStateRecovered: (lastRecovery(config.dataDir, log)?.recoveredAtMs ?? -Infinity) > shownFromMs,
       stateRowsQuarantined: quarantinedSince(state, shownFromMs),
+      stateCopyFault: infrastructure.stateUpkeep.copyFault,
       isTlsOff: (config.https || config.mqtts) && infrastructure.tls === undefined,
       brokerSessions: listening.broker?.sessionCount() ?? 0,
       devicesOnline: devices.all().filter(({ id }) => devices.connectivity(id) === 'ONLINE').length,

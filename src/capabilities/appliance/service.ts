@@ -39,6 +39,8 @@ export interface PartsStatus {
   stateRowsQuarantined: readonly { table: string; count: number }[];
   /** Nothing is served over TLS although it should be: the keys cannot be used. */
   isTlsOff: boolean;
+  /** Why no copy of state.db could be made; undefined: it could. */
+  stateCopyFault: string | undefined;
   brokerSessions: number;
   devicesOnline: number;
   /** Telemetry values taken in since the start. */
@@ -236,6 +238,7 @@ export class Appliance {
       ['disk_almost_full', diskFreeShare < DISK_ALMOST_FULL_SHARE],
       ['disk_full', status.isDiskFull],
       ['state_recovered', status.isStateRecovered],
+      ['state_copies_failing', status.stateCopyFault !== undefined, status.stateCopyFault],
       ['state_rows_quarantined', quarantined.length > 0, listed('Rows by table: ', quarantined)],
       ['history_degraded', status.historyDegraded !== undefined, status.historyDegraded],
       ['history_damaged', isHistoryDamaged || damaged.length > 0, listed('Set aside: ', damaged)],

@@ -6,6 +6,7 @@ import { existsSync, rmSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Limits } from '../../lib/limits.ts';
+import { inWords } from '../../lib/system-fault.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Timer } from '../clock/index.ts';
 import type { DiskSpace } from '../host/index.ts';
@@ -43,6 +44,7 @@ export class StateUpkeep {
   #hasRoomInLog = false;
   #copiedAtMonotonicMs: MonotonicMs | undefined;
   #copiedChanges = -1;
+  #copyFault: string | undefined;
   readonly #scarceListeners = new Set<() => void>();
 
   constructor(options: StateUpkeepOptions) {
@@ -108,6 +110,11 @@ export class StateUpkeep {
   /** Bytes of room for state on a full disk that are left, as a share of what should be there. */
   roomShare(): number {
     return Math.min(1, this.#freeBytes() / this.#options.limits.freeBytes);
+  }
+
+  /** Why the last copy that was due could not be made; undefined: it was. */
+  get copyFault(): string | undefined {
+    return this.#copyFault;
   }
 
   async stop(): Promise<void> {
@@ -177,7 +184,7 @@ export class StateUpkeep {
     }
     this.#copiedAtMonotonicMs = nowMs;
     this.#copiedChanges = this.#changes();
-    const isMade = await this.#run({
+    const fault = await this.#run({
       kind: 'copy',
       path: database.path,
       folder,
@@ -186,7 +193,8 @@ export class StateUpkeep {
       keep: { hourly: limits.copiesHourly, daily: limits.copiesDaily },
     });
     // Whether or not something changes until then.
-    if (!isMade) this.#copiedChanges = -1;
+    if (fault !== undefined) this.#copiedChanges = -1;
+    this.#copyFault = fault && `${folder}: ${fault}`;
   }
 
   /** A large database is copied less often, for the sake of a flash card. */
@@ -196,15 +204,15 @@ export class StateUpkeep {
     return Math.min(copyIntervalMaxMs, Math.max(copyIntervalMs, affordedMs));
   }
 
-  /** False: it failed, which is told. */
-  async #run(task: UpkeepTask): Promise<boolean> {
+  /** Resolves with why it failed, which is told in the log. */
+  async #run(task: UpkeepTask): Promise<string | undefined> {
     try {
       const { damage } = await this.#worker.run(task);
       if (damage !== undefined) this.#options.onDamage(damage);
-      return damage === undefined;
+      return damage;
     } catch (error) {
       if (this.#timer !== undefined) this.#failed(task.kind, error);
-      return false;
+      return inWords(error);
     }
   }
 

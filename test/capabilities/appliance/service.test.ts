@@ -35,6 +35,7 @@ const STATUS: PartsStatus = {
   isStateRecovered: false,
   stateRowsQuarantined: [],
   isTlsOff: false,
+  stateCopyFault: undefined,
   brokerSessions: 3,
   devicesOnline: 2,
   telemetryValues: 0,
@@ -195,9 +196,12 @@ describe('the gateway as a device', () => {
     box.status = { ...STATUS, historyDamagedParts: 1 };
     assert.deepEqual(await alertsAfter(10_000), ['history_damaged']);
     assert.deepEqual(await alertsAfter(LIMITS.history.damageShownMs), []);
-    box.status = { ...STATUS, historyMissing: ['history.db'], isTlsOff: true };
-    assert.deepEqual(await alertsAfter(10_000), ['history_missing', 'tls_off']);
-    assert.deepEqual(told.at(-1)?.['alert_details'], { history_missing: 'Begun anew: history.db.' });
+    box.status = { ...STATUS, historyMissing: ['history.db'], isTlsOff: true, stateCopyFault: 'backups: no' };
+    assert.deepEqual(await alertsAfter(10_000), ['state_copies_failing', 'history_missing', 'tls_off']);
+    assert.deepEqual(told.at(-1)?.['alert_details'], {
+      history_missing: 'Begun anew: history.db.',
+      state_copies_failing: 'backups: no',
+    });
     box.status = { ...STATUS, updateFailure: 'Version 2 went away: it hung' };
     assert.deepEqual(await alertsAfter(10_000), ['update_failed']);
     assert.deepEqual(told.at(-1)?.['alert_details'], { update_failed: 'Version 2 went away: it hung' });

@@ -50,6 +50,7 @@ function tended(t: TestContext, sizeBytes: number, folder = temporaryFolder(t)) 
     copies,
     database,
     lines,
+    upkeep,
     wait: (durationMs: number) => clock.advance(durationMs),
     /** Something changes, and so much time passes. */
     change: async (durationMs: number): Promise<void> => {
@@ -96,11 +97,13 @@ test('a state.db that cannot be looked at ends nothing', async (t) => {
 test('a copy that failed is tried again after the hour, although nothing changed', async (t) => {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, 'backups'), '');
-  const { copies, lines, wait } = tended(t, MIB, folder);
+  const { copies, lines, upkeep, wait } = tended(t, MIB, folder);
   await until(() => lines.some(({ message }) => message === 'state.db could not be tended'));
+  await until(() => upkeep.copyFault !== undefined);
+  assert.match(upkeep.copyFault ?? '', /\/backups: ./, 'told, as nothing would mend damage');
   rmSync(join(folder, 'backups'));
   await wait(HOUR_MS);
-  await until(() => copies() === 1);
+  await until(() => copies() === 1 && upkeep.copyFault === undefined);
 });
 
 test('a large one is copied as often as its bytes allow, so that copies do not wear the card out', async (t) => {

@@ -90,13 +90,22 @@ export const ofBox: Words['ofBox'] = {
         2: 'Den Datenträger ersetzen, wenn es wieder vorkommt.',
       },
     },
+    state_copies_failing: {
+      display_name: 'Kopien des Zustands misslingen',
+      description:
+        'Das Gateway kann die stündliche Kopie seiner Datenbank mit Geräten, Regeln und Benutzern nicht anlegen, mit der es Schäden von selbst behebt. Alles arbeitet.',
+      troubleshooting: {
+        0: 'Den Ordner „backups“ im Datenordner so einrichten, dass der Benutzer des Gateways hineinschreiben darf.',
+        1: 'Das Protokoll des Dienstes lesen: Es nennt den Grund.',
+      },
+    },
     tls_off: {
       display_name: 'TLS ist aus',
       description:
         'Die Schlüssel dieses Gateways sind nicht zu gebrauchen; über HTTPS und MQTT mit TLS ist nichts zu erreichen. Alles andere arbeitet.',
       troubleshooting: {
         0: 'Das Protokoll des Dienstes lesen: Es nennt die Datei.',
-        1: 'Eine Sicherung zurückspielen oder die Datei in Ordnung bringen und das Gateway neu starten.',
+        1: 'Eine Sicherung zurückspielen oder die Datei in Ordnung bringen; das Gateway startet dann binnen fünf Minuten von selbst neu.',
         2: 'Den Datenträger ersetzen, wenn es wieder vorkommt.',
       },
     },
