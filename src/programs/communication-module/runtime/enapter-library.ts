@@ -15,7 +15,7 @@ runtime_version = is_old and 'v1' or 'v3'
 
 local function send(subject, name, data)
   if type(data) ~= 'table' then
-    error(format("bad argument #1 to '%s' (table expected, got %s)", name, type(data)), 3)
+    error(format("bad argument #1 to '%s' (table expected, got %s)", name, type(data)), 2)
   end
   host.message_begin()
   for key, value in next, data do

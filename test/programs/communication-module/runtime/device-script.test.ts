@@ -104,6 +104,21 @@ describe('a device script', () => {
     assert.deepEqual(newer.telemetry(), []);
   });
 
+  test('what is no table is not sent, and the error names the line of the script', async () => {
+    const bench = scriptBench(`for _, send in ipairs({ 'send_telemetry', 'send_properties' }) do
+      enapter.log(select(2, pcall(function()
+        enapter[send](5)
+      end)))
+    end`);
+    await bench.started();
+    assert.deepEqual(
+      bench.logs(),
+      ['send_telemetry', 'send_properties'].map(
+        (name) => `info: main.lua:3: bad argument #1 to '${name}' (table expected, got number)`,
+      ),
+    );
+  });
+
   test('may not send more than its share, and cannot flood the log', async () => {
     const bench = scriptBench(
       `local refused
