@@ -2,9 +2,11 @@
  * Answers: JSON with the exact content type of the contract, the one error envelope, and the only mapping
  * from error kind to status (docs/interface/http.md#answers and docs/interface/http.md#errors).
  */
+import { STATUS_CODES } from 'node:http';
 import { WrittenJson } from './written-json.ts';
 import { type ErrorKind, GatewayError, gatewayError, type Problem } from '../../lib/errors.ts';
 import { asSystemFault } from '../../lib/system-fault.ts';
+import type { EpochMs } from '../../lib/time.ts';
 
 const STATUS: Record<ErrorKind, number> = {
   invalid_argument: 400,
@@ -124,6 +126,24 @@ export function responseOf({ status, headers, body }: Answer, isHeadOnly = false
   );
   const given = isGenerator(body) ? ReadableStream.from(body) : body;
   return new Response(isHeadOnly ? null : given, { status, headers: lines });
+}
+
+/** As bytes of HTTP/1.1, for a socket that ends with it and on which Node answers nothing itself. */
+export function httpText({ status, headers, body }: Answer, wallMs: EpochMs): string {
+  const text = typeof body === 'string' ? body : '';
+  const all = {
+    ...headers,
+    date: httpDate(wallMs),
+    connection: 'close',
+    'content-length': Buffer.byteLength(text),
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, '', text].join('\r\n');
+}
+
+/** RFC 9110 section 5.6.7; devices set their clocks by it. */
+export function httpDate(wallMs: EpochMs): string {
+  return new Date(wallMs).toUTCString();
 }
 
 export function isGenerator(body: Answer['body']): body is AsyncGenerator<Uint8Array> {

@@ -75,10 +75,10 @@ export class Answering {
   async judge(
     request: Request,
     connection: Partial<Exchange>,
-  ): Promise<NonNullable<Exchange['verdict']> | Answer> {
+  ): Promise<(NonNullable<Exchange['verdict']> & Pick<Exchange, 'requestId'>) | Answer> {
     const exchange: Exchange = { ...connection, requestId: '' };
     const refusal = await this.#answer(this.#streams, request, exchange);
-    return exchange.verdict ?? refusal;
+    return exchange.verdict ? { ...exchange.verdict, requestId: exchange.requestId } : refusal;
   }
 
   #answer(app: App, request: Request, exchange: Exchange): Answer | Promise<Answer> {

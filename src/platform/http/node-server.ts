@@ -16,7 +16,15 @@ import { after } from '../../lib/after.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { type Clock, setDeadline, type Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
-import { type Answer, commonHeaders, envelope, errorAnswer, JSON_HEADERS, responseOf } from './answer.ts';
+import {
+  type Answer,
+  commonHeaders,
+  envelope,
+  errorAnswer,
+  httpText,
+  JSON_HEADERS,
+  responseOf,
+} from './answer.ts';
 import { bytesToCome, continueWhenRead, isAheadOfRequest, send } from './departure.ts';
 
 interface NodeServerOptions {
@@ -165,10 +173,11 @@ export class NodeServer {
 
   /** Node's own refusal. Bytes in the middle of an answer would become part of it. */
   #refuse(code: string | undefined, socket: Socket): void {
-    const { limits, newId } = this.#options;
+    const { clock, limits, newId } = this.#options;
     const isInAnswer = this.#turns.get(socket)?.answering?.headersSent === true;
     if (!isAnswerable(code) || !socket.writable || isInAnswer) socket.destroy();
-    else socket.end(clientErrorAnswer(code, limits, newId()), () => socket.destroy());
+    else
+      socket.end(httpText(clientErrorAnswer(code, limits, newId()), clock.wallMs()), () => socket.destroy());
   }
 }
 
@@ -221,8 +230,9 @@ function nodeOptions(limits: Limits['http']): ServerOptions {
     requireHostHeader: false,
     // Most requests have no body, whose stream would be opened, emptied and closed all the same.
     optimizeEmptyRequests: true,
-    // Whoever offers another protocol (h2c) gets an ordinary answer (RFC 9110 section 7.8).
-    shouldUpgradeCallback: ({ headers }) => headers.upgrade?.trim().toLowerCase() === 'websocket',
+    // Whoever offers another protocol (h2c), or WebSocket with another method, gets an ordinary answer (RFC 9110 section 7.8).
+    shouldUpgradeCallback: ({ method, headers }) =>
+      method === 'GET' && headers.upgrade?.trim().toLowerCase() === 'websocket',
   };
 }
 
@@ -241,11 +251,11 @@ function isAnswerable(code: string | undefined): boolean {
 }
 
 /** Node refuses such a request before any handler; the answer is our envelope all the same. */
-function clientErrorAnswer(code: string | undefined, limits: Limits['http'], requestId: string): string {
-  const [status, problem]: [string, Problem] =
+function clientErrorAnswer(code: string | undefined, limits: Limits['http'], requestId: string): Answer {
+  const [status, problem]: [number, Problem] =
     code === 'HPE_HEADER_OVERFLOW'
       ? [
-          '431 Request Header Fields Too Large',
+          431,
           {
             code: 'payload_too_large',
             message: `The headers are larger than ${limits.headerBytes} bytes.`,
@@ -253,18 +263,7 @@ function clientErrorAnswer(code: string | undefined, limits: Limits['http'], req
           },
         ]
       : code === LATE
-        ? [
-            '408 Request Timeout',
-            { code: 'request_timeout', message: 'The request took too long to arrive.' },
-          ]
-        : ['400 Bad Request', { code: 'invalid_path', message: 'The request is not HTTP/1.1.' }];
-  const body = envelope([problem]);
-  const headers = {
-    ...JSON_HEADERS,
-    ...commonHeaders(requestId),
-    Connection: 'close',
-    'Content-Length': Buffer.byteLength(body),
-  };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  return [`HTTP/1.1 ${status}`, ...lines, '', body].join('\r\n');
+        ? [408, { code: 'request_timeout', message: 'The request took too long to arrive.' }]
+        : [400, { code: 'invalid_path', message: 'The request is not HTTP/1.1.' }];
+  return { status, headers: { ...JSON_HEADERS, ...commonHeaders(requestId) }, body: envelope([problem]) };
 }

@@ -2,14 +2,14 @@
  * The WebSocket side: upgrade after the same checks as a request, refusal as a plain HTTP answer with the
  * error envelope, pings, a bounded queue towards slow readers (docs/interface/http.md#streams).
  */
-import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocket, WebSocketServer } from 'ws';
 import { addressKey } from '../../lib/address.ts';
 import { gatewayError, tooManyRequests } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Instruments } from '../metrics/index.ts';
-import { type Answer, commonHeaders, errorAnswer } from './answer.ts';
+import { type Answer, commonHeaders, errorAnswer, httpDate, httpText } from './answer.ts';
 import { rateKeyOf } from './pipeline.ts';
 import type { Principal } from './principal.ts';
 import type { RunStream, StreamSocket } from './route.ts';
@@ -18,6 +18,7 @@ import type { RunStream, StreamSocket } from './route.ts';
 interface Admitted {
   open: RunStream;
   principal: Principal;
+  requestId: string;
 }
 
 interface Caller {
@@ -27,6 +28,9 @@ interface Caller {
 }
 
 const RETRY_AFTER_FULL_S = 10;
+/** RFC 6455 sections 4.2.1 and 4.4. */
+const KEY = /^[+/0-9A-Za-z]{22}==$/;
+const VERSION = { 'sec-websocket-version': '13' };
 
 interface WebSocketsOptions extends Instruments {
   limits: Limits['webSocket'];
@@ -67,12 +71,20 @@ export class WebSockets {
         queue.dropped();
       },
     };
-    // Headers of the handshake that are not as RFC 6455 wants them.
-    this.#server.on('wsClientError', (error: Error, socket: Duplex) => {
-      const fault = gatewayError('invalid_argument', 'invalid_header', `${error.message}.`, {
-        header: 'Sec-WebSocket-Key',
-      });
-      refuse(socket, errorAnswer(fault, commonHeaders(options.newId())));
+    this.#server.on('headers', (lines: string[], { headers }: IncomingMessage) => {
+      lines.push(
+        `X-Request-Id: ${String(headers['x-request-id'])}`,
+        `Date: ${httpDate(options.clock.wallMs())}`,
+      );
+    });
+    this.#server.on('wsClientError', (error: Error, socket: Duplex, { headers }: IncomingMessage) => {
+      const isKey = KEY.test(headers['sec-websocket-key'] ?? '');
+      const header = isKey ? 'Sec-WebSocket-Version' : 'Sec-WebSocket-Key';
+      const fault = gatewayError('invalid_argument', 'invalid_header', `${error.message}.`, { header });
+      this.#refuse(
+        socket,
+        errorAnswer(fault, { ...commonHeaders(String(headers['x-request-id'])), ...VERSION }),
+      );
     });
   }
 
@@ -96,20 +108,22 @@ export class WebSockets {
   }
 
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const { judge, log, newId } = this.#options;
+    const { judge, log } = this.#options;
     // Without a listener a reset during the checks would be an uncaught error.
     socket.on('error', (error) => log.debug('socket failed during upgrade', { error }));
     const verdict = await judge(request).catch((error: unknown) => this.#refusalOf(error));
     if (socket.destroyed) return;
-    if ('status' in verdict) return refuse(socket, verdict);
+    if ('status' in verdict) return this.#refuse(socket, verdict);
     const address = addressKey(request.socket.remoteAddress);
     const caller = { principal: verdict.principal, identity: rateKeyOf(verdict.principal, address), address };
     const tooMany = this.#fullFor(caller);
     if (tooMany !== undefined) {
       const full = tooManyRequests(tooMany);
-      const headers = { ...commonHeaders(newId()), 'retry-after': String(RETRY_AFTER_FULL_S) };
-      return refuse(socket, errorAnswer(full, headers));
+      const headers = { ...commonHeaders(verdict.requestId), 'retry-after': String(RETRY_AFTER_FULL_S) };
+      return this.#refuse(socket, errorAnswer(full, headers));
     }
+    // The one that the answer carries.
+    request.headers['x-request-id'] = verdict.requestId;
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
       this.#run(new OpenSocket(webSocket, caller, this.#options, this.#slowReaders), webSocket, verdict.open);
     });
@@ -128,6 +142,11 @@ export class WebSockets {
     this.#gaveWay.inc();
     newest.close(1013, 'others need the place');
     return undefined;
+  }
+
+  #refuse(socket: Duplex, answer: Answer): void {
+    // The peer may keep its side open for ever.
+    socket.end(httpText(answer, this.#options.clock.wallMs()), () => socket.destroy());
   }
 
   #refusalOf(error: unknown): Answer {
@@ -229,20 +248,4 @@ class OpenSocket implements StreamSocket {
     this.#missedPongs++;
     this.#webSocket.ping();
   }
-}
-
-/** Writes a complete HTTP answer on a socket that asked for an upgrade. */
-function refuse(socket: Duplex, { status, headers, body }: Answer): void {
-  const text = typeof body === 'string' ? body : '';
-  const lines = Object.entries({
-    ...headers,
-    connection: 'close',
-    'content-length': Buffer.byteLength(text),
-  });
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
-    ...lines.map(([name, value]) => `${name}: ${value}`),
-  ];
-  // The peer may keep its side open for ever.
-  socket.end([...head, '', text].join('\r\n'), () => socket.destroy());
 }

@@ -21,7 +21,7 @@ function consoleFolder(t: TestContext): string {
   return dir;
 }
 
-describe('every answer forbids guessing its type, framing, a referrer and loading anything', () => {
+describe('every answer has a date and an id, and forbids guessing its type, framing, a referrer and loading anything', () => {
   const kinds: [title: string, status: number, request: string][] = [
     ['an operation', 200, 'GET /v3/things/slug HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\n'],
     ['a table', 200, 'GET /v3/table HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\n'],
@@ -41,6 +41,8 @@ describe('every answer forbids guessing its type, framing, a referrer and loadin
       const { port } = await serve(t);
       const { headers, status: got } = await rawAnswer(t, port, `${head}Connection: close\r\n\r\n`);
       assert.equal(got, status);
+      assert.ok(Date.parse(headers.get('date') ?? '') > 0);
+      assert.ok(headers.get('x-request-id'));
       assert.equal(headers.get('x-content-type-options'), 'nosniff');
       assert.equal(headers.get('x-frame-options'), 'DENY');
       assert.equal(headers.get('referrer-policy'), 'no-referrer');

@@ -52,6 +52,7 @@ async function refusal(
   const headers: Record<string, string | undefined> = {
     Host: 'a',
     'X-Service-Auth-Token': 'owner',
+    'X-Request-Id': 'mine',
     ...HANDSHAKE,
     ...changes,
   };
@@ -90,7 +91,10 @@ describe('an upgrade is refused before it happens, with status and envelope', ()
       assert.equal(`${answer.status} ${answer.code}`, expected);
       assert.equal(answer.headers.get('content-type'), 'application/json');
       assert.equal(answer.headers.get('cache-control'), 'no-store');
+      // Of a line that cannot be read nothing is.
+      if (path.startsWith('/')) assert.equal(answer.headers.get('x-request-id'), 'mine');
       assert.ok(answer.headers.get('x-request-id'));
+      assert.equal(Date.parse(answer.headers.get('date') ?? ''), served.clock.wallMs());
       assert.equal(served.sockets.length, 0);
       assert.deepEqual(
         served.lines.filter(({ level }) => level === 'error'),
@@ -101,8 +105,15 @@ describe('an upgrade is refused before it happens, with status and envelope', ()
   test('by another method than GET', async (t) => {
     const served = await serve(t);
     const answer = await refusal(t, served, FEED, { 'Content-Length': '0' }, 'POST');
-    assert.equal(answer.status, 404);
+    assert.equal(`${answer.status} ${answer.code}`, '405 method_not_allowed');
+    assert.equal(answer.headers.get('allow'), 'GET, HEAD');
     assert.equal(served.sockets.length, 0);
+  });
+
+  test('of another version, saying which one is spoken', async (t) => {
+    const answer = await refusal(t, await serve(t), FEED, { 'Sec-WebSocket-Version': '12' });
+    assert.equal(answer.headers.get('sec-websocket-version'), '13');
+    assert.deepEqual(firstError(answer)?.details, { header: 'Sec-WebSocket-Version' });
   });
 
   test('when too many are open, with Retry-After, until one is closed', async (t) => {
@@ -164,8 +175,8 @@ describe('an open stream', () => {
     assert.match(await served.metrics.text(), /^gateway_web_sockets 4$/m);
   });
 
-  test('agrees to no subprotocol and no compression that is offered', async (t) => {
-    const { port } = await serve(t);
+  test('agrees to no subprotocol and no compression that is offered, and says whose answer it is and the time', async (t) => {
+    const { port, clock } = await serve(t);
     const { received, socket } = await raw(
       t,
       port,
@@ -173,6 +184,7 @@ describe('an open stream', () => {
         `GET ${FEED} HTTP/1.1`,
         'Host: a',
         'X-Service-Auth-Token: user',
+        'X-Request-Id: mine',
         ...Object.entries(HANDSHAKE).map(([name, value]) => `${name}: ${value}`),
         'Sec-WebSocket-Protocol: a, b',
         'Sec-WebSocket-Extensions: permessage-deflate',
@@ -183,6 +195,8 @@ describe('an open stream', () => {
     await until(() => received().includes('\r\n\r\n'));
     assert.match(received(), /^HTTP\/1\.1 101 /);
     assert.doesNotMatch(received(), /sec-websocket-(protocol|extensions)/i);
+    assert.match(received(), /\r\nX-Request-Id: mine\r\n/);
+    assert.ok(received().includes(`\r\nDate: ${new Date(clock.wallMs()).toUTCString()}\r\n`), received());
     socket.destroy();
   });
 
