@@ -184,7 +184,8 @@ export class CommunicationModule {
       clock,
       limits: this.#limits.module,
       onConnected: () => {
-        log.info('connected to the gateway');
+        // One that is refused comes back every few seconds, perhaps for years.
+        if (this.#standing !== 'refused') log.info('connected to the gateway');
         this.#standing = 'open';
         this.#surround({ isConnected: true, hasRoom: true });
         this.#channel.connected();

@@ -13,11 +13,15 @@ import { isIn, type StandInGateway, startStandInGateway } from './stand-in-gatew
 const clock = createSystemClock();
 after(() => clock.close());
 
-function start(gateway: StandInGateway, limits: Partial<Limits['module']> = {}): CommunicationModule {
+function start(
+  gateway: StandInGateway,
+  limits: Partial<Limits['module']> = {},
+  { log } = recordingLog(clock),
+): CommunicationModule {
   return new CommunicationModule({
     configuration: { connection: gateway.connection, ports: {}, ioPorts: {} },
     clock,
-    log: recordingLog(clock).log,
+    log,
     run: randomUUID(),
     limits: { ...LIMITS, module: { ...LIMITS.module, ...limits } },
   });
@@ -34,9 +38,10 @@ const counts = (gateway: StandInGateway, channelId: string): number[] =>
 describe('a communication module', () => {
   let gateway: StandInGateway;
   let module: CommunicationModule;
+  const recorded = recordingLog(clock);
   before(async () => {
     gateway = await startStandInGateway();
-    module = start(gateway, { clockDoubtMs: 50 });
+    module = start(gateway, { clockDoubtMs: 50 }, recorded);
   });
   after(async () => {
     await module.stop();
@@ -207,10 +212,16 @@ describe('a communication module', () => {
         ...gateway.bodies('ucm', 'v1/command/responses'),
       ].map(({ id }) => id);
     assert.ok(!responses().includes('e1') && !responses().includes('e2'));
+    // It asks again and again, and says no more about it.
+    const connects = (): number =>
+      recorded.lines.filter(({ message }) => message === 'connected to the gateway').length;
+    const connectsBefore = connects();
+    await gateway.interrupt();
     // The other one has gone.
-    gateway.assign([{ channelId: 'twice', script: TICKING }]);
+    await gateway.resume();
     await isIn(gateway, 'twice', 'running');
     await until(() => counts(gateway, 'twice').length > countBefore);
+    assert.equal(connects(), connectsBefore);
     assert.ok(!responses().includes('e1') && !responses().includes('e2'));
   });
 
