@@ -207,7 +207,10 @@ export class CommunicationModule {
         const carryOut = (): void => command(channelId, payload);
         if (this.#standing === 'accepted') return carryOut();
         // Another module with the same credentials may be the one that carries it out.
-        if (this.#standing === 'open') this.#early.push({ sinceMs: clock.monotonicMs(), carryOut });
+        if (this.#standing !== 'open') return;
+        this.#early.push({ sinceMs: clock.monotonicMs(), carryOut });
+        // A gateway that sends commands and never says who carries them out must not fill the memory; the oldest are too late first.
+        if (this.#early.length > this.#limits.module.commandsWaiting) this.#early.shift();
       },
     });
   }

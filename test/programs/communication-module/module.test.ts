@@ -243,6 +243,21 @@ describe('a communication module', () => {
     await mute.stop();
   });
 
+  test('keeps the newest of many commands that come before the gateway has said so', async () => {
+    const mute = await startStandInGateway();
+    mute.isMute = true;
+    const other = start(mute, { commandsWaiting: 2 });
+    await until(() => mute.said.length > 0);
+    for (const id of ['1', '2', '3']) mute.command('ucm', id, 'explode');
+    await clock.sleep(50);
+    mute.assign([]);
+    const answered = (): unknown[] => mute.bodies('ucm', 'v1/command/responses').map(({ id }) => id);
+    await until(() => answered().length === 2);
+    assert.deepEqual(answered(), ['2', '3']);
+    await other.stop();
+    await mute.stop();
+  });
+
   test('sends no time of a clock that is wrong, and says so', async () => {
     const hear = async (aheadMs: number | undefined, isStamped: boolean): Promise<void> => {
       gateway.aheadMs = aheadMs;
