@@ -299,4 +299,12 @@ test('after a day of attempts a message is given up', async (t) => {
   const attempts = server.posts.length;
   await pass(4 * retryFirstMs);
   assert.equal(server.posts.length, attempts);
+  // The next one is tried as often, from the shortest pause on.
+  await device.connect();
+  await device.telemetry({ alerts: ['made_up', 'another'] });
+  await pass(gatherMs);
+  await eventually(async () => (await deliveriesOf(id))[0]?.status === 'RETRYING');
+  server.status = 204;
+  await pass(retryFirstMs);
+  await eventually(() => server.posts.length === attempts + 2);
 });

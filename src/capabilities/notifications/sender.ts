@@ -115,6 +115,8 @@ export class Sender {
       const words = error instanceof DeliveryError ? error.message : 'The gateway failed to send it.';
       if (!(error instanceof DeliveryError)) log.error('a notification could not be sent', { error });
       const hasEnded = delivery.attempts + 1 >= limits.attempts;
+      // The next message begins with a short pause again.
+      if (hasEnded) this.#pause.reset();
       this.#finish({ ...delivery, status: hasEnded ? 'FAILED' : 'RETRYING', error: words });
       return hasEnded;
     }
