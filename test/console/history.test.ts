@@ -1,7 +1,7 @@
 /** What a chart shows: its stretch of time, and which points belong together. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { connected, linesOf, withLinesBefore } from '../../src/console/history/series.ts';
+import { aggregationsOf, connected, linesOf, withLinesBefore } from '../../src/console/history/series.ts';
 import {
   RANGES,
   shifted,
@@ -15,6 +15,12 @@ import {
 import { edgesOf, periodAt, periodLater, periodText, unitOf } from '../../src/console/period.ts';
 
 const NOW_S = 1_772_400_000;
+
+test('what is least and most is asked for where it can be seen: of numbers, and of few lines', () => {
+  assert.deepEqual(aggregationsOf(6, true), ['auto', 'min', 'max']);
+  assert.deepEqual(aggregationsOf(7, true), ['auto']);
+  assert.deepEqual(aggregationsOf(1, false), ['auto']);
+});
 
 describe('the stretch of time', () => {
   test('of a range ends now and is live; a stretch of its own stays', () => {

@@ -19,7 +19,14 @@ export interface Lines {
   most: Cell[][];
 }
 
-export const AGGREGATIONS = ['auto', 'min', 'max'] as const;
+const AGGREGATIONS = ['auto', 'min', 'max'] as const;
+
+/** G: bands of more lines than these cover each other. */
+const BANDS_MAX = 6;
+
+/** What is asked for of each of so many series. */
+export const aggregationsOf = (series: number, isNumber: boolean): readonly (typeof AGGREGATIONS)[number][] =>
+  isNumber && series <= BANDS_MAX ? AGGREGATIONS : ['auto'];
 
 export function linesOf(
   text: string,

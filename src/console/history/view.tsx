@@ -22,7 +22,7 @@ import {
 } from '../ui.tsx';
 import { download } from '../ui/page-pieces.tsx';
 import type { ChartCanvas as Drawn, LineLabel } from './chart-canvas.tsx';
-import { AGGREGATIONS, type Lines, linesOf, type Wanted, withLinesBefore } from './series.ts';
+import { aggregationsOf, type Lines, linesOf, type Wanted, withLinesBefore } from './series.ts';
 import { stepOf, stretchOf, textOfWindow, type Window, windowOf, withBefore } from './window.ts';
 import { WindowControls } from './window-controls.tsx';
 import { say } from '../words/index.ts';
@@ -77,7 +77,7 @@ export async function readLines(
       to: toS,
       granularity: `${stepS}s`,
       telemetry: chosen.flatMap((one) =>
-        AGGREGATIONS.filter((aggregation) => aggregation === 'auto' || isNumber(one)).map((aggregation) => ({
+        aggregationsOf(chosen.length, isNumber(one)).map((aggregation) => ({
           device: one.live.device.id,
           attribute: one.attribute,
           aggregation,
