@@ -47,30 +47,40 @@ interface ValueGroup {
   names: string[];
 }
 
+/** More are told apart by one word more, if there is one. */
+const GROUP_MAX = 30;
+
 /** Attributes by the first word of their names, those alone with theirs first of all. */
 export function groupValues(manifest: Manifest): ValueGroup[] {
   const names = Object.keys(manifest.telemetry).filter((name) => {
     const type = manifest.telemetry[name]?.type;
     return type !== 'alerts' && name !== 'alert_details';
   });
-  const byWord = new Map<string, string[]>();
-  for (const name of names) {
-    const word = name.split('_')[0] ?? name;
-    byWord.set(word, [...(byWord.get(word) ?? []), name]);
-  }
-  const general = names.filter((name) => (byWord.get(name.split('_')[0] ?? name)?.length ?? 0) < 2);
-  const groups = [...byWord].filter(([, members]) => members.length > 1);
+  return groupsOf(names, '', 1);
+}
+
+/** @param start what they have in common */
+function groupsOf(names: readonly string[], start: string, words: number): ValueGroup[] {
+  const byStart = Map.groupBy(names, (name) => name.split('_').slice(0, words).join('_'));
+  const groups = [...byStart].filter(([, members]) => members.length > 1);
+  const alone = [...byStart].flatMap(([, members]) => (members.length > 1 ? [] : members));
   return [
-    ...(general.length > 0 ? [{ title: '', names: general }] : []),
-    ...groups.map(([word, members]) => ({ title: titleOf(word), names: members })),
+    ...(alone.length > 0 ? [{ title: titleOf(start), names: alone }] : []),
+    ...groups.flatMap(([common, members]) =>
+      members.length > GROUP_MAX
+        ? groupsOf(members, common, words + 1)
+        : [{ title: titleOf(common), names: members }],
+    ),
   ];
 }
 
 /** Short first words are abbreviations. */
-function titleOf(word: string): string {
+function titleOf(start: string): string {
+  const [word = '', ...others] = start.split('_');
   const said = say.values.groups[word];
-  if (said !== undefined) return said;
-  return word.length <= 3 ? word.toUpperCase() : word.charAt(0).toUpperCase() + word.slice(1);
+  const isShort = word.length <= 3;
+  const first = isShort ? word.toUpperCase() : word.charAt(0).toUpperCase() + word.slice(1);
+  return [said ?? first, ...others].join(' ');
 }
 
 /** Attributes that a chart can show. */

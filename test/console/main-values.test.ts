@@ -60,6 +60,19 @@ describe('groups of values', () => {
     ]);
   });
 
+  test('are made by more words where one makes a group without end', () => {
+    const cells = (of: string, count: number): string[] =>
+      Array.from({ length: count }, (_, cell) => `${of}_cell_${cell}`);
+    const names = ['string_count', ...cells('string_1', 20), ...cells('string_2', 20), ...cells('pack', 31)];
+    const groups = groupValues(manifest(Object.fromEntries(names.map((name) => [name, 'float']))));
+    assert.deepEqual(groups, [
+      { title: 'String', names: ['string_count'] },
+      { title: 'String 1', names: cells('string_1', 20) },
+      { title: 'String 2', names: cells('string_2', 20) },
+      { title: 'Pack cell', names: cells('pack', 31) },
+    ]);
+  });
+
   test('are none in a blueprint that says nothing', () => {
     assert.ok(isBlank(manifest({ alerts: 'alerts', alert_details: 'object' })));
     assert.ok(!isBlank(manifest({ soc: 'float' })));

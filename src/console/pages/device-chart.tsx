@@ -1,9 +1,10 @@
 /** Values of a device over time. */
 import { useState } from 'preact/hooks';
-import { words } from '../format.ts';
+import { attributeTitle } from '../format.ts';
 import { HistoryView } from '../history/view.tsx';
 import type { LiveDevice } from '../live.ts';
 import { drawable, mainValues } from '../main-values.ts';
+import { FindValue, isFound } from '../parts/find-value.tsx';
 import { say } from '../words/index.ts';
 
 const CHOSEN_FIRST = 2;
@@ -12,15 +13,20 @@ export function ChartTab({ live }: { live: LiveDevice }) {
   const names = live.manifest ? drawable(live.manifest) : [];
   const [chosen, setChosen] = useState<readonly string[]>(() => firstChoice(live));
   const [window, setWindow] = useState('hour');
+  const [text, setText] = useState('');
+  const titleOf = (name: string): string => attributeTitle(name, live.manifest?.telemetry[name]);
+  // What is drawn can be taken away at any time.
+  const shown = names.filter((name) => chosen.includes(name) || isFound(titleOf(name), text));
   return (
     <HistoryView
       chosen={chosen.map((attribute) => ({ live, attribute }))}
       window={window}
       onWindow={setWindow}
     >
+      <FindValue count={names.length} text={text} onText={setText} />
       <fieldset class="choices">
         <legend>{say.everywhere.values}</legend>
-        {names.map((name) => (
+        {shown.map((name) => (
           <label key={name}>
             <input
               type="checkbox"
@@ -29,7 +35,7 @@ export function ChartTab({ live }: { live: LiveDevice }) {
                 setChosen(chosen.includes(name) ? chosen.filter((one) => one !== name) : [...chosen, name])
               }
             />
-            {live.manifest?.telemetry[name]?.display_name ?? words(name)}
+            {titleOf(name)}
           </label>
         ))}
       </fieldset>

@@ -1,8 +1,10 @@
 /** What a device measures and is, and what it complains about. */
+import { useState } from 'preact/hooks';
 import { alertTitle } from '../alert-title.ts';
 import { attributeTitle, showValue } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
 import { groupValues } from '../main-values.ts';
+import { FindValue, isFound } from '../parts/find-value.tsx';
 import { Sparkline, WithSparklines } from '../parts/sparkline.tsx';
 import { UNDECLARED, Value } from '../parts/value.tsx';
 import { usePart } from '../parts/whole-device.ts';
@@ -15,12 +17,17 @@ export function ValuesTab({ live }: { live: LiveDevice }) {
   const device = usePart(live, ({ device: present }) => present);
   const isSilent = usePart(live, ({ values }) => values.size === 0);
   const manifest = usePart(live, (one) => one.manifest);
-  const groups = manifest ? groupValues(manifest) : [];
+  const all = manifest ? groupValues(manifest) : [];
+  const [text, setText] = useState('');
+  const groups = all.flatMap(({ title, names }) => {
+    const found = names.filter((name) => isFound(attributeTitle(name, manifest?.telemetry[name]), text));
+    return found.length > 0 ? [{ title, names: found }] : [];
+  });
   const base = `#/devices/${encodeURIComponent(device.slug)}`;
   return (
     <>
       <Alerts live={live} />
-      {groups.length === 0 && (
+      {all.length === 0 && (
         <Empty title={say.devices.noValues}>
           <p>{say.devices.noValuesText}</p>
           {may('OWNER') && device.type !== 'GATEWAY' && (
@@ -30,9 +37,11 @@ export function ValuesTab({ live }: { live: LiveDevice }) {
           )}
         </Empty>
       )}
-      {groups.length > 0 && isSilent && <NothingYet live={live} base={base} />}
+      {all.length > 0 && isSilent && <NothingYet live={live} base={base} />}
       {!isSilent && (
         <WithSparklines live={live}>
+          <FindValue count={all.flatMap(({ names }) => names).length} text={text} onText={setText} />
+          {groups.length === 0 && all.length > 0 && <Empty title={say.devices.noValueFits} />}
           <div class="columns">
             {groups.map(({ title, names }) => (
               <Card title={title === '' ? say.everywhere.values : title} key={title}>

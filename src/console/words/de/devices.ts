@@ -11,6 +11,8 @@ export const devices: Words['devices'] = {
   countOf: (count) => `${count} Geräte`,
   countOfAll: (count, all) => `${count} von ${all} Geräten`,
   noneFits: 'Kein Gerät passt',
+  findValue: 'Wert suchen',
+  noValueFits: 'Kein Wert passt',
   find: 'Gerät suchen',
   anyStatus: 'Jeder Status',
   troubled: 'Offline oder mit Meldungen',

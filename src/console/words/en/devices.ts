@@ -10,6 +10,8 @@ export const devices = {
   countOf: (count: number) => `${count} devices`,
   countOfAll: (count: number, all: number) => `${count} of ${all} devices`,
   noneFits: 'No device fits',
+  findValue: 'Find a value',
+  noValueFits: 'No value fits',
   find: 'Find a device',
   anyStatus: 'Any status',
   troubled: 'Offline or with alerts',
