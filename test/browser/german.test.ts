@@ -101,8 +101,18 @@ describe('the console in German', { skip: findBrowser() === undefined && NO_BROW
       for (const word of await brokenWords(page)) left.push(`${hash} breaks ${word}`);
       await picture(page, `german${hash.replaceAll(/\W+/g, '-')}`);
     }
+    await visit(page, '#/devices/battery/values');
+    // Room for both, but not beside what stands before them.
+    const parted = await page.evaluate(`[...document.querySelectorAll('dd .value > small')].filter((unit) => {
+      const place = unit.closest('dd');
+      place.style.cssText = 'flex: none; width: ' + (unit.parentElement.getBoundingClientRect().width + 4) + 'px';
+      place.prepend('i ');
+      const number = [...unit.previousElementSibling.getClientRects()].at(-1);
+      return unit.getClientRects()[0].top >= number.bottom;
+    }).map((unit) => unit.parentElement.textContent)`);
     await device.leave();
     assert.deepEqual(left, []);
+    assert.deepEqual(parted, [], 'a unit stays beside its number');
   });
 
   test('writes numbers and dates as they are written in German', async () => {

@@ -284,6 +284,13 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     ]);
     assert.match(readFileSync(await file.path(), 'utf8'), /^ts,telemetry=/);
     await gateway.ok('OWNER', 'DELETE', `/v3/devices/${other.id}`);
+    await page.emulateMedia({ media: 'print' });
+    assert.equal(
+      await page.locator('main :is(button, input, select):visible').count(),
+      0,
+      'nothing to press on paper',
+    );
+    await page.emulateMedia({ media: 'screen' });
   });
 
   test('a rule of any name can be opened, `new` too', async () => {
