@@ -49,12 +49,13 @@ type Prepare = (period: string, untilMs: EpochMs, tell?: Tell) => Promise<void>;
  * What the gateway has read of its history it keeps for a day, but a year takes a slow box a minute after a start: so it is
  * asked for the months first, one by one.
  */
-async function readMonths(year: string, untilMs: EpochMs, tell: Tell): Promise<void> {
+async function readMonths(year: string, untilMs: EpochMs, tell: Tell, left: AbortSignal): Promise<void> {
   const months = Array.from({ length: 12 }, (_, index) => periodLater(`${year}-01`, index));
   const begun = months.map((month) => edgesOf(month, zone.value)).filter(([fromMs]) => fromMs <= untilMs);
   for (const [read, [fromMs, toMs]] of begun.entries()) {
     tell(say.site.monthsRead(read, begun.length));
     await ask('month', fromMs, toMs);
+    left.throwIfAborted();
   }
 }
 
@@ -82,10 +83,17 @@ export function useBooks(
   beforeAfterMs: DurationMs = 0,
 ): { shown: Shown | undefined; error: unknown; progress: string | undefined } {
   const [progress, setProgress] = useState({ period, text: '' });
+  const left = useRef(new AbortController());
+  // For whoever has gone on to something else nothing more is asked.
+  useEffect(() => {
+    const leaving = new AbortController();
+    left.current = leaving;
+    return () => leaving.abort();
+  }, [period]);
   const prepared = useRef(new Set<string>());
   const prepare: Prepare = async (one, untilMs, tell = () => undefined) => {
     if (unitOf(one) !== 'year' || prepared.current.has(one)) return;
-    await readMonths(one, untilMs, tell);
+    await readMonths(one, untilMs, tell, left.current.signal);
     prepared.current.add(one);
   };
   const present = useAnswer(async () => {
