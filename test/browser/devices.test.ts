@@ -158,36 +158,6 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await live.leave();
   });
 
-  test('of very many values one is found by what was typed, beside what is drawn', async () => {
-    const { page, open, gateway } = opened();
-    const names = Array.from({ length: 70 }, (_, cell) => `string_${cell % 3}_cell_${cell}_voltage`);
-    const manifest = {
-      blueprint_spec: 'device/3.0',
-      display_name: 'Cells',
-      runtime: { type: 'embedded' },
-      telemetry: Object.fromEntries(
-        names.map((name) => [name, { display_name: name.replaceAll('_', ' '), type: 'float' }]),
-      ),
-    };
-    const zip = await zipOf({ 'manifest.yml': JSON.stringify(manifest) });
-    const { id } = await gateway.ok('OWNER', 'POST', '/v3/blueprints/upload', zip);
-    const cells = await gateway.provision('Cells');
-    await gateway.ok('OWNER', 'POST', '/v3/devices/cells/assign_blueprint', { blueprint_id: id });
-    await cells.connect();
-    await cells.telemetry(Object.fromEntries(names.map((name, cell) => [name, cell])));
-    await open('#/devices/cells/values');
-    await page.getByRole('heading', { name: 'String 2' }).waitFor();
-    await page.getByLabel('Find a value').fill('cell 42');
-    await until(async () => (await page.locator('.fact').count()) === 1);
-    await page.getByText('string 0 cell 42 voltage').waitFor();
-    await page.getByLabel('Find a value').fill('cell 4711');
-    await page.getByText('No value fits').waitFor();
-    await open('#/devices/cells/chart');
-    await page.getByLabel('Find a value').fill('cell 42');
-    await until(async () => (await page.locator('.choices label').count()) === 3);
-    await cells.leave();
-  });
-
   test('coming back, a page is scrolled as it was', async () => {
     const { page, open } = opened();
     await open('#/');

@@ -1,6 +1,7 @@
 /** Forms: what others change meanwhile stays, what is typed is not lost without a word, and what a control is called. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { zipOf } from '../capabilities/blueprints/support.ts';
 import { until } from '../support/until.ts';
 import { findBrowser, NO_BROWSER } from './browser.ts';
 import { visit } from './pages.ts';
@@ -251,6 +252,36 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.getByRole('heading', { name: 'Access' }).waitFor();
     await page.goBack();
     await page.getByRole('heading', { name: 'Site', exact: true }).waitFor();
+  });
+
+  test('of very many values one is found by what was typed, beside what is drawn', async () => {
+    const { page, gateway } = opened();
+    const names = Array.from({ length: 70 }, (_, cell) => `string_${cell % 3}_cell_${cell}_voltage`);
+    const manifest = {
+      blueprint_spec: 'device/3.0',
+      display_name: 'Cells',
+      runtime: { type: 'embedded' },
+      telemetry: Object.fromEntries(
+        names.map((name) => [name, { display_name: name.replaceAll('_', ' '), type: 'float' }]),
+      ),
+    };
+    const zip = await zipOf({ 'manifest.yml': JSON.stringify(manifest) });
+    const { id } = await gateway.ok('OWNER', 'POST', '/v3/blueprints/upload', zip);
+    const cells = await gateway.provision('Cells');
+    await gateway.ok('OWNER', 'POST', '/v3/devices/cells/assign_blueprint', { blueprint_id: id });
+    await cells.connect();
+    await cells.telemetry(Object.fromEntries(names.map((name, cell) => [name, cell])));
+    await visit(page, '#/devices/cells/values');
+    await page.getByRole('heading', { name: 'String 2' }).waitFor();
+    await page.getByLabel('Find a value').fill('cell 42');
+    await until(async () => (await page.locator('.fact').count()) === 1);
+    await page.getByText('string 0 cell 42 voltage').waitFor();
+    await page.getByLabel('Find a value').fill('cell 4711');
+    await page.getByText('No value fits').waitFor();
+    await visit(page, '#/devices/cells/chart');
+    await page.getByLabel('Find a value').fill('cell 42');
+    await until(async () => (await page.locator('.choices label').count()) === 3);
+    await cells.leave();
   });
 
   test('the browser had nothing to complain about', () => {
