@@ -240,7 +240,7 @@ export const ofBox: Words['ofBox'] = {
         'Ein Anschluss, den ein Skript braucht, lässt sich nicht öffnen, oder sein Adapter wurde abgezogen.',
       troubleshooting: {
         0: 'Nachsehen, ob der Adapter steckt und seine Gerätedatei da ist.',
-        1: 'Den Anschluss unter Box, Anschlüsse testen und das Protokoll des Dienstes lesen.',
+        1: 'In der Konfiguration eines Geräts an diesem Anschluss die Verbindung prüfen, und das Protokoll des Dienstes lesen.',
       },
     },
   },
