@@ -31,7 +31,8 @@ export const FIELD_LIMITS = {
   serialSilencePercent: 10,
   /** G: silence after an unanswered request on a serial line, in which its late answer is thrown away. */
   lateAnswerMs: 100,
-  /** G: for so long a device that hung up after its first answer gets a connection for each request. */
+  /** G: a device that hung up after its first answer so often in a row gets a connection for each request, for so long. */
+  shortConnectionsInRow: 2,
   shortConnectionsMs: 3_600_000,
   /** G: so long after an unanswered read the answer to the next one may be its own; devices save for seconds. */
   doubtMs: 10_000,

@@ -45,6 +45,8 @@ export class ModbusTcp {
   readonly #pause: RetryPause;
   /** Until then the device is taken for one that hangs up after each answer. */
   #shortUntilMs: MonotonicMs = Number.NEGATIVE_INFINITY;
+  /** Connections in a row that ended after one answer, with others under way. */
+  #shortInRow = 0;
   #connection: Connection | undefined;
   #connecting: AbortController | undefined;
   #lastFailure = '';
@@ -181,14 +183,21 @@ export class ModbusTcp {
       onEnd: (fault, frames) => {
         this.#connection = undefined;
         if (fault.kind === 'connection_failed') this.#lastFailure = fault.reason;
-        if (frames === 1 && this.#pipeline.isInFlight)
-          this.#shortUntilMs = this.#clock.monotonicMs() + this.#limits.shortConnectionsMs;
+        this.#noteEnd(frames === 1 && this.#pipeline.isInFlight);
         if (frames > 0) return this.#reconnect(fault);
         // A device that accepts and hangs up at once is not asked faster than one that refuses.
         this.#pause.failed(this.#clock.monotonicMs());
         this.#failAll(fault);
       },
     });
+  }
+
+  /** One connection may have ended so by chance, as with a device that starts again. */
+  #noteEnd(wasShort: boolean): void {
+    this.#shortInRow = wasShort ? this.#shortInRow + 1 : 0;
+    if (this.#shortInRow < this.#limits.shortConnectionsInRow) return;
+    this.#shortInRow = 0;
+    this.#shortUntilMs = this.#clock.monotonicMs() + this.#limits.shortConnectionsMs;
   }
 
   get #isShort(): boolean {

@@ -345,7 +345,7 @@ describe('Modbus TCP', () => {
       for (let turn = 0; turn < 50; turn += 1) await clock.advance(0);
       return (await Promise.all(asked)).filter(({ ok }) => ok).length;
     };
-    assert.equal(await round(), 1);
+    for (let times = 0; times < FIELD.shortConnectionsInRow; times += 1) assert.equal(await round(), 1);
     for (let times = 0; times < 3; times += 1) assert.equal(await round(), 4);
     doesHangUp = false;
     await clock.advance(FIELD.shortConnectionsMs);
