@@ -25,9 +25,9 @@ const powerAt = (...timesS: number[]): LabelledSamples => ({
 });
 
 test('a state of Home Assistant follows the values of now when a clock that was a day ahead is put back', () => {
-  const newestS = new Map<string, number>();
+  const before = { newestS: new Map<string, number>(), justNowS: new Map() };
   const told = (samples: LabelledSamples, nowS: number): string[] =>
-    [...stateMessages(SETTINGS, [samples], newestS, nowS + 60)].map(({ payload }) => String(payload));
+    [...stateMessages(SETTINGS, [samples], before, nowS + 60)].map(({ payload }) => String(payload));
   assert.deepEqual(told(powerAt(NOW_S + DAY_S), NOW_S + DAY_S), [String(DAY_S)]);
   // The clock is right again; what was stored before it was comes late.
   assert.deepEqual(told(powerAt(NOW_S, NOW_S + DAY_S + 1), NOW_S), ['0']);

@@ -111,7 +111,17 @@ function sensorConfig({ type, unit }: CompiledAttribute): object {
   };
 }
 
-/** What is known of a device, for a broker that may have nothing of it. */
+/** Times of states, by device and attribute: what is older comes too late. */
+interface ToldStates {
+  newestS: Map<string, EpochS>;
+  /** Those of them that went out a moment ago, with the device. */
+  justNowS: ReadonlyMap<string, EpochS>;
+}
+
+/**
+ * What is known of a device, for a broker that may have nothing of it.
+ * @param toldS gets their times
+ */
 export function* latestStates(
   settings: MqttSettings,
   {
@@ -123,10 +133,10 @@ export function* latestStates(
     device: Pick<Device, 'id' | 'slug'>;
     values: readonly { attribute: string; timestampS: EpochS; value: Latest['value'] }[];
   },
-  newestS: Map<string, EpochS>,
+  toldS: Map<string, EpochS>,
 ): Generator<MqttMessage> {
   for (const { attribute, timestampS, value } of values) {
-    newestS.set(`${device.id} ${attribute}`, timestampS);
+    toldS.set(`${device.id} ${attribute}`, timestampS);
     yield {
       topic: `${baseTopic(settings, site, device.slug)}/${topicLevel(attribute)}`,
       payload: exactJson(value),
@@ -137,13 +147,12 @@ export function* latestStates(
 
 /**
  * The newest value of each attribute: a state has no history there.
- * @param newestS of what was told before, by device and attribute: what is older comes too late
  * @param currentToS what is later is of a clock that was wrong: it is no state, and makes nothing else late
  */
 export function* stateMessages(
   settings: MqttSettings,
   series: readonly LabelledSamples[],
-  newestS: Map<string, EpochS>,
+  { newestS, justNowS }: ToldStates,
   currentToS: EpochS,
 ): Generator<SampleMessage> {
   const newest = new Map<string, { samples: LabelledSamples; index: number; timestampS: EpochS }>();
@@ -161,6 +170,7 @@ export function* stateMessages(
     const toldS = newestS.get(key) ?? 0;
     if (timestampS < toldS && toldS <= currentToS) continue;
     newestS.set(key, timestampS);
+    if (timestampS === justNowS.get(key)) continue;
     yield {
       topic: `${baseTopic(settings, labels.site, labels.device)}/${topicLevel(attribute)}`,
       payload: jsonValue(samples, index),

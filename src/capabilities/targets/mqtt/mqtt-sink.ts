@@ -67,14 +67,11 @@ export class MqttSink implements Sink {
 
   async send(samples: readonly LabelledSamples[], pace: Pace): Promise<Sent> {
     const { settings, currentToS } = this.#options;
-    const isHomeAssistant = settings.form === 'HOME_ASSISTANT';
-    const messages = isHomeAssistant
-      ? stateMessages(settings, samples, this.#newestS, currentToS())
-      : plainMessages(settings, samples);
     await this.#connected();
-    if (isHomeAssistant) await this.#tellDevices();
-    const sent = await this.#deliver(messages, pace);
-    return isHomeAssistant ? { ...sent, samples: countOf(samples) - sent.refusedSamples } : sent;
+    if (settings.form !== 'HOME_ASSISTANT') return this.#deliver(plainMessages(settings, samples), pace);
+    const told = { newestS: this.#newestS, justNowS: await this.#tellDevices() };
+    const sent = await this.#deliver(stateMessages(settings, samples, told, currentToS()), pace);
+    return { ...sent, samples: countOf(samples) - sent.refusedSamples };
   }
 
   /** A device may go, and the broker forget, while nothing is measured. */
@@ -180,11 +177,15 @@ export class MqttSink implements Sink {
     );
   }
 
-  /** Configurations and availability of devices that are new or changed, and the end of what is no more. */
-  async #tellDevices(): Promise<void> {
+  /**
+   * Configurations and availability of devices that are new or changed, with their states where the broker may have none, and
+   * the end of what is no more. Resolves with the times of these states.
+   */
+  async #tellDevices(): Promise<ReadonlyMap<string, EpochS>> {
     const { devices, includes, retained } = this.#options;
     const messages: MqttMessage[] = [];
     const told = new Map<string, { digest: string; topics: string[] }>();
+    const statesS = new Map<string, EpochS>();
     for (const device of devices.all()) {
       if ((this.#told.has(device.id) && !this.#changed.has(device.id)) || !includes(device)) continue;
       const { all, topics } = this.#messagesOf(device);
@@ -194,7 +195,7 @@ export class MqttSink implements Sink {
       const isNew = !this.#told.has(device.id) || topics.some((topic) => !known.includes(topic));
       told.set(device.id, { digest, topics });
       if (this.#told.get(device.id) !== digest) messages.push(...all);
-      if (isNew) messages.push(...this.#statesOf(device));
+      if (isNew) messages.push(...this.#statesOf(device, statesS));
     }
     const isChosen = (device: Device | undefined): boolean => device !== undefined && includes(device);
     const gone = [...retained.keys()].filter((id) => id !== GATEWAY && !isChosen(devices.get(id)));
@@ -213,6 +214,8 @@ export class MqttSink implements Sink {
       this.#told.set(id, digest);
       retained.set(id, topics);
     }
+    for (const [key, timestampS] of statesS) this.#newestS.set(key, timestampS);
+    return statesS;
   }
 
   #messagesOf(device: Device): { all: MqttMessage[]; topics: string[] } {
@@ -232,14 +235,14 @@ export class MqttSink implements Sink {
     };
   }
 
-  #statesOf(device: Device): MqttMessage[] {
+  #statesOf(device: Device, toldS: Map<string, EpochS>): MqttMessage[] {
     const { settings, devices, site, includes, telemetry } = this.#options;
     const chosen = Object.keys(devices.manifest(device).telemetry).filter((name) => includes(device, name));
     const values = chosen.flatMap((attribute) => {
       const latest = telemetry.latest(device, attribute);
       return latest ? [{ attribute, ...latest }] : [];
     });
-    return [...latestStates(settings, { site: site().name, device, values }, this.#newestS)];
+    return [...latestStates(settings, { site: site().name, device, values }, toldS)];
   }
 
   /** A retained message without content takes away the one before. */
