@@ -105,7 +105,10 @@ export async function sealed(entries: readonly [name: string, content: Uint8Arra
   for (const [name, content] of entries)
     zip.addBuffer(content, name, { mtime: new Date(0), mode: 0o600, compress: true });
   zip.end();
-  const bytes = (await buffer(zip.outputStream)).toString('latin1').replaceAll('__', '..');
+  let bytes = (await buffer(zip.outputStream)).toString('latin1');
+  // Whole names alone: two such bytes may stand next to each other in packed content, too.
+  for (const [name] of entries)
+    if (name.includes('__')) bytes = bytes.replaceAll(name, name.replaceAll('__', '..'));
   return sealedWith(PASSWORD, Buffer.from(bytes, 'latin1'));
 }
 
