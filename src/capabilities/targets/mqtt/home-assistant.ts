@@ -111,16 +111,22 @@ function sensorConfig({ type, unit }: CompiledAttribute): object {
   };
 }
 
-/** Times of states, by device and attribute: what is older comes too late. */
+export interface State {
+  timestampS: EpochS;
+  payload: string;
+}
+
+/** What was told, by device and attribute. */
 interface ToldStates {
+  /** What is older comes too late. */
   newestS: Map<string, EpochS>;
-  /** Those of them that went out a moment ago, with the device. */
-  justNowS: ReadonlyMap<string, EpochS>;
+  /** What the broker took with the device: the sample itself, which comes after it, says nothing more. */
+  withDevice: ReadonlyMap<string, State>;
 }
 
 /**
  * What is known of a device, for a broker that may have nothing of it.
- * @param toldS gets their times
+ * @param told gets it
  */
 export function* latestStates(
   settings: MqttSettings,
@@ -133,15 +139,13 @@ export function* latestStates(
     device: Pick<Device, 'id' | 'slug'>;
     values: readonly { attribute: string; timestampS: EpochS; value: Latest['value'] }[];
   },
-  toldS: Map<string, EpochS>,
+  told: Map<string, State>,
 ): Generator<MqttMessage> {
   for (const { attribute, timestampS, value } of values) {
-    toldS.set(`${device.id} ${attribute}`, timestampS);
-    yield {
-      topic: `${baseTopic(settings, site, device.slug)}/${topicLevel(attribute)}`,
-      payload: exactJson(value),
-      isRetained: true,
-    };
+    const payload = exactJson(value);
+    told.set(`${device.id} ${attribute}`, { timestampS, payload });
+    const topic = `${baseTopic(settings, site, device.slug)}/${topicLevel(attribute)}`;
+    yield { topic, payload, isRetained: true };
   }
 }
 
@@ -152,7 +156,7 @@ export function* latestStates(
 export function* stateMessages(
   settings: MqttSettings,
   series: readonly LabelledSamples[],
-  { newestS, justNowS }: ToldStates,
+  { newestS, withDevice }: ToldStates,
   currentToS: EpochS,
 ): Generator<SampleMessage> {
   const newest = new Map<string, { samples: LabelledSamples; index: number; timestampS: EpochS }>();
@@ -170,10 +174,12 @@ export function* stateMessages(
     const toldS = newestS.get(key) ?? 0;
     if (timestampS < toldS && toldS <= currentToS) continue;
     newestS.set(key, timestampS);
-    if (timestampS === justNowS.get(key)) continue;
+    const payload = jsonValue(samples, index);
+    const known = withDevice.get(key);
+    if (known?.timestampS === timestampS && known.payload === payload) continue;
     yield {
       topic: `${baseTopic(settings, labels.site, labels.device)}/${topicLevel(attribute)}`,
-      payload: jsonValue(samples, index),
+      payload,
       isRetained: true,
       samples: counts.get(key) ?? 0,
     };

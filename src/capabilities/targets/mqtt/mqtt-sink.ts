@@ -10,6 +10,7 @@ import {
   discoveryMessages,
   gatewayAvailabilityTopic,
   latestStates,
+  type State,
   stateMessages,
 } from './home-assistant.ts';
 import { recordMessages } from './record-messages.ts';
@@ -53,6 +54,8 @@ export class MqttSink implements Sink {
   readonly #changed = new Set<string>();
   /** Of the states that it was told, by device and attribute. */
   readonly #newestS = new Map<string, number>();
+  /** Those of them that were told with a device. */
+  readonly #withDevice = new Map<string, State>();
   /** Name of the site with which it connected. */
   #site: string | undefined;
 
@@ -69,7 +72,8 @@ export class MqttSink implements Sink {
     const { settings, currentToS } = this.#options;
     await this.#connected();
     if (settings.form !== 'HOME_ASSISTANT') return this.#deliver(plainMessages(settings, samples), pace);
-    const told = { newestS: this.#newestS, justNowS: await this.#tellDevices() };
+    await this.#tellDevices();
+    const told = { newestS: this.#newestS, withDevice: this.#withDevice };
     const sent = await this.#deliver(stateMessages(settings, samples, told, currentToS()), pace);
     return { ...sent, samples: countOf(samples) - sent.refusedSamples };
   }
@@ -179,13 +183,13 @@ export class MqttSink implements Sink {
 
   /**
    * Configurations and availability of devices that are new or changed, with their states where the broker may have none, and
-   * the end of what is no more. Resolves with the times of these states.
+   * the end of what is no more.
    */
-  async #tellDevices(): Promise<ReadonlyMap<string, EpochS>> {
+  async #tellDevices(): Promise<void> {
     const { devices, includes, retained } = this.#options;
     const messages: MqttMessage[] = [];
     const told = new Map<string, { digest: string; topics: string[] }>();
-    const statesS = new Map<string, EpochS>();
+    const states = new Map<string, State>();
     for (const device of devices.all()) {
       if ((this.#told.has(device.id) && !this.#changed.has(device.id)) || !includes(device)) continue;
       const { all, topics } = this.#messagesOf(device);
@@ -195,7 +199,7 @@ export class MqttSink implements Sink {
       const isNew = !this.#told.has(device.id) || topics.some((topic) => !known.includes(topic));
       told.set(device.id, { digest, topics });
       if (this.#told.get(device.id) !== digest) messages.push(...all);
-      if (isNew) messages.push(...this.#statesOf(device, statesS));
+      if (isNew) messages.push(...this.#statesOf(device, states));
     }
     const isChosen = (device: Device | undefined): boolean => device !== undefined && includes(device);
     const gone = [...retained.keys()].filter((id) => id !== GATEWAY && !isChosen(devices.get(id)));
@@ -214,8 +218,10 @@ export class MqttSink implements Sink {
       this.#told.set(id, digest);
       retained.set(id, topics);
     }
-    for (const [key, timestampS] of statesS) this.#newestS.set(key, timestampS);
-    return statesS;
+    for (const [key, state] of states) {
+      this.#newestS.set(key, state.timestampS);
+      this.#withDevice.set(key, state);
+    }
   }
 
   #messagesOf(device: Device): { all: MqttMessage[]; topics: string[] } {
@@ -235,14 +241,14 @@ export class MqttSink implements Sink {
     };
   }
 
-  #statesOf(device: Device, toldS: Map<string, EpochS>): MqttMessage[] {
+  #statesOf(device: Device, told: Map<string, State>): MqttMessage[] {
     const { settings, devices, site, includes, telemetry } = this.#options;
     const chosen = Object.keys(devices.manifest(device).telemetry).filter((name) => includes(device, name));
     const values = chosen.flatMap((attribute) => {
       const latest = telemetry.latest(device, attribute);
       return latest ? [{ attribute, ...latest }] : [];
     });
-    return [...latestStates(settings, { site: site().name, device, values }, toldS)];
+    return [...latestStates(settings, { site: site().name, device, values }, told)];
   }
 
   /** A retained message without content takes away the one before. */
