@@ -1,7 +1,7 @@
 /** A gateway with its console in a real browser, claimed and logged in. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before } from 'node:test';
+import { after, afterEach, before, type TestContext } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 import { PROJECT_ROOT } from '../support/workspace.ts';
@@ -66,10 +66,18 @@ export function useNewConsole(environment: Options = {}): () => OpenConsole {
     };
     opened = { gateway, browser, page, complaints, open, says };
   });
+  afterEach((t) => tellPage(t as TestContext, opened.page));
   after(async () => {
     for (const end of ends.toReversed()) await end();
   });
   return () => opened;
+}
+
+/** What the page shows after a test that failed: what was waited for says little about why it did not come. */
+async function tellPage(t: TestContext, page: Page): Promise<void> {
+  if (t.passed) return;
+  const shown = await page.evaluate('document.body.innerText');
+  t.diagnostic(`at ${page.url()} stands: ${String(shown).replaceAll(/\s+/g, ' ')}`);
 }
 
 interface Visitor {
