@@ -1,5 +1,5 @@
 /** The thread that opens backups beside the event loop: a password alone costs it a second. */
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { GatewayError } from '../../lib/errors.ts';
 import { asSystemFault } from '../../lib/system-fault.ts';
 import { serveTasks } from '../workers/index.ts';
@@ -8,7 +8,9 @@ import type { OpenTask, Opened } from './opening.ts';
 import { checkBackup, isPlainCopy, prepareCopyRestore, prepareRestore } from './restore.ts';
 
 serveTasks(async (task: OpenTask): Promise<Opened> => {
-  const file = await open(task.path);
+  const file = await openIfThere(task.path);
+  // Another caller took it over, or began to upload another one.
+  if (!file) return { info: undefined, refusal: 'The backup is not there any more.' };
   const options = { ...task, file, clock: { wallMs: () => task.nowMs } };
   try {
     if (task.kind === 'check') return { info: await checkBackup(options) };
@@ -23,3 +25,12 @@ serveTasks(async (task: OpenTask): Promise<Opened> => {
     await file.close();
   }
 });
+
+async function openIfThere(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
