@@ -193,15 +193,38 @@ export function filled<Entries extends v.ObjectEntries, Value extends object>(
   >;
 } {
   const given = record as Readonly<Record<string, unknown>>;
-  const members = Object.entries(entries).flatMap(([name, { type }]) => {
-    const inside = camel(name);
-    const atMs = given[`${inside}Ms`] as number | null | undefined;
+  const members: [name: string, value: unknown][] = [];
+  for (const { name, inside, isInside, insideMs, isNullable } of namesOf(entries)) {
+    const atMs = given[insideMs] as number | null | undefined;
     const value =
       given[inside] ??
-      given[`is${inside.charAt(0).toUpperCase()}${inside.slice(1)}`] ??
+      given[isInside] ??
       (atMs === undefined || atMs === null ? undefined : formatTimestamp(atMs));
-    if (value !== undefined) return [[name, value]];
-    return type === 'nullable' ? [[name, null]] : [];
-  });
+    if (value !== undefined) members.push([name, value]);
+    else if (isNullable) members.push([name, null]);
+  }
   return Object.fromEntries(members) as never;
+}
+
+/** Where the members of a shape stand in records, found once for each shape. */
+const namesOf = remembered((entries: v.ObjectEntries) =>
+  Object.entries(entries).map(([name, { type }]) => {
+    const inside = camel(name);
+    return {
+      name,
+      inside,
+      isInside: `is${inside.charAt(0).toUpperCase()}${inside.slice(1)}`,
+      insideMs: `${inside}Ms`,
+      isNullable: type === 'nullable',
+    };
+  }),
+);
+
+function remembered<Key extends object, Value>(find: (key: Key) => Value): (key: Key) => Value {
+  const found = new WeakMap<Key, Value>();
+  return (key) => {
+    const known = found.get(key) ?? find(key);
+    found.set(key, known);
+    return known;
+  };
 }
