@@ -51,6 +51,8 @@ addEventListener('hashchange', () => {
   const isBack = history.state !== null;
   if (!isLet && isHeld()) return stay(before || location.pathname, location.hash, isBack);
   isLet = false;
+  // Whoever was asked has gone another way.
+  wayOut.value = undefined;
   positions.set(before, scrollY);
   history.replaceState('seen', '');
   hash.value = location.hash;

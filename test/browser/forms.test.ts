@@ -254,6 +254,28 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.getByRole('heading', { name: 'Site', exact: true }).waitFor();
   });
 
+  test('are not asked about in the moment after they were stored', async () => {
+    const { page, gateway } = opened();
+    await gateway.ok('OWNER', 'POST', '/v3/notification_channels', {
+      name: 'Pager',
+      type: 'NTFY',
+      ntfy: { topic: 'depot-9' },
+    });
+    await visit(page, '#/alerts/notifications');
+    await page.getByRole('button', { name: 'Change Pager' }).click();
+    await page.getByRole('dialog').locator('[name=topic]').fill('depot-10');
+    await page.evaluate(`new MutationObserver((_, observer) => {
+      if (document.querySelector('dialog')) return;
+      observer.disconnect();
+      location.hash = '#/access';
+      // At once, not when the browser comes to it.
+      dispatchEvent(new Event('hashchange'));
+    }).observe(document.body, { childList: true, subtree: true })`);
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: 'Access' }).waitFor();
+    assert.equal(await page.getByRole('dialog').count(), 0);
+  });
+
   test('of very many values one is found by what was typed, beside what is drawn', async () => {
     const { page, gateway } = opened();
     const names = Array.from({ length: 70 }, (_, cell) => `string_${cell % 3}_cell_${cell}_voltage`);

@@ -41,7 +41,8 @@ export function Form({
   children: ComponentChildren;
 }) {
   const element = useRef<HTMLFormElement>(null);
-  useEffect(() => {
+  // The library puts off the ends of other effects until a frame is painted, and the next page may be asked for before.
+  useLayoutEffect(() => {
     const { current } = element;
     return () => void (current && typedInto.delete(current));
   }, []);
