@@ -340,7 +340,8 @@ function buildAppliance(
       stateSizeBytes: state.sizeBytes(),
       isDiskFull: space.isFull,
       isStateRecovered: (lastRecovery(config.dataDir, log)?.recoveredAtMs ?? -Infinity) > shownFromMs,
-      stateRowsQuarantined: quarantinedSince(state, shownFromMs),
+      stateRowsQuarantined: state.readOr([], () => quarantinedSince(state, shownFromMs)),
+      stateDegraded: state.failure?.message,
       stateCopyFault: infrastructure.stateUpkeep.copyFault,
       isTlsOff: (config.https || config.mqtts) && infrastructure.tls === undefined,
       brokerSessions: listening.broker?.sessionCount() ?? 0,
@@ -351,7 +352,7 @@ function buildAppliance(
       siteFileFault: provisioningFault(config),
       updateFailure: updates.trialFailure(),
       missingPrograms: listening.missingPrograms(),
-      backup: { ...backups.lastOutcome(), isOverdue: backups.isOverdue() },
+      backup: state.readOr({ isOverdue: false }, () => backups.standing()),
     }),
     settings: {
       telemetry_sample_days: config.telemetrySampleDays,

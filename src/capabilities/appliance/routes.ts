@@ -61,7 +61,13 @@ export function applianceRoutes(options: {
         'Whether everything works: servers, databases, history, child programs; after an upgrade, and before ' +
         'traffic is sent here. `errors` names each thing that does not.',
       answer: readyShape,
-      errors: ['503 starting', '503 history_degraded', '503 disk_full', '503 program_not_running'],
+      errors: [
+        '503 starting',
+        '503 state_degraded',
+        '503 history_degraded',
+        '503 disk_full',
+        '503 program_not_running',
+      ],
       GET: ['/readyz'],
       role: null,
       beforeClaim: true,

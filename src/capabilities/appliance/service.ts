@@ -39,6 +39,8 @@ export interface PartsStatus {
   stateRowsQuarantined: readonly { table: string; count: number }[];
   /** Nothing is served over TLS although it should be: the keys cannot be used. */
   isTlsOff: boolean;
+  /** Why state takes no changes, so that commands are refused; undefined: it does. */
+  stateDegraded: string | undefined;
   /** Why no copy of state.db could be made; undefined: it could. */
   stateCopyFault: string | undefined;
   brokerSessions: number;
@@ -180,7 +182,7 @@ export class Appliance {
     const raised = this.#raisedBy(status, load.diskFreeBytes / load.diskTotalBytes);
     const alerts = raised.map(({ name }) => name);
     tellTelemetry({
-      status: alerts.includes('history_degraded') || alerts.includes('clock_not_set') ? 'degraded' : 'ok',
+      status: DEGRADING.some((name) => alerts.includes(name)) ? 'degraded' : 'ok',
       uptime_s: Math.round((nowMs - this.#startedMs) / 1_000),
       cpu_load_percent: rounded(load.cpuLoadPercent),
       memory_used_percent: rounded((load.memoryUsedBytes / load.memoryTotalBytes) * 100),
@@ -238,6 +240,7 @@ export class Appliance {
       ['disk_almost_full', diskFreeShare < DISK_ALMOST_FULL_SHARE],
       ['disk_full', status.isDiskFull],
       ['state_recovered', status.isStateRecovered],
+      ['state_degraded', status.stateDegraded !== undefined, status.stateDegraded],
       ['state_copies_failing', status.stateCopyFault !== undefined, status.stateCopyFault],
       ['state_rows_quarantined', quarantined.length > 0, listed('Rows by table: ', quarantined)],
       ['history_degraded', status.historyDegraded !== undefined, status.historyDegraded],
@@ -281,10 +284,16 @@ class Rise {
   }
 }
 
+/** Alerts while which the gateway does not do its whole work. */
+const DEGRADING = ['state_degraded', 'history_degraded', 'clock_not_set'];
+
 const STARTING: Problem = { code: 'starting', message: 'The gateway is starting or stopping.' };
 
-function faultsOf({ historyDegraded, isDiskFull, missingPrograms }: PartsStatus): Problem[] {
+function faultsOf({ stateDegraded, historyDegraded, isDiskFull, missingPrograms }: PartsStatus): Problem[] {
   return [
+    ...(stateDegraded === undefined
+      ? []
+      : [{ code: 'state_degraded', message: `Commands and changes are refused: ${stateDegraded}` }]),
     ...(historyDegraded === undefined
       ? []
       : [{ code: 'history_degraded', message: `History takes no data: ${historyDegraded}` }]),

@@ -155,8 +155,9 @@ export class Backups {
     return [password, targetPassword].filter((secret) => secret !== null);
   }
 
-  lastOutcome(): BackupOutcome | undefined {
-    return this.#store.outcome();
+  /** How the last one ended, and whether there was no good one for too long. */
+  standing(): Partial<BackupOutcome> & { isOverdue: boolean } {
+    return { ...this.#store.outcome(), isOverdue: this.isOverdue() };
   }
 
   /** @throws GatewayError invalid_body (400) for a target that is none, and a schedule that lacks target or password */

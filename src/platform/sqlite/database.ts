@@ -126,6 +126,7 @@ export class Database {
       this.#trust.note(error);
       throw asSystemFault(error);
     }
+    if (!this.#log) this.#trust.noteStored();
     const after = this.#pending;
     this.#pending = [];
     runAll(after);
@@ -141,6 +142,21 @@ export class Database {
   afterCommit(fn: () => void): void {
     if (this.#handle.inTransaction) this.#pending.push(fn);
     else fn();
+  }
+
+  /** What disk or system refused last; undefined since something was stored. */
+  get failure(): Error | undefined {
+    return this.#trust.failure;
+  }
+
+  /** What `read` finds; `unknown` while the disk gives nothing, for who is told of that by `failure`. */
+  readOr<Result>(unknown: Result, read: () => Result): Result {
+    try {
+      return read();
+    } catch (error) {
+      if (this.failure === undefined) throw error;
+      return unknown;
+    }
   }
 
   get inTransaction(): boolean {

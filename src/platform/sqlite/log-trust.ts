@@ -19,6 +19,7 @@ const TRIES_AT_START = 2;
 export class LogTrust {
   readonly #handle: BetterSqlite3.Database;
   #isDoubtful = false;
+  #failure: Error | undefined;
 
   constructor(handle: BetterSqlite3.Database) {
     this.#handle = handle;
@@ -26,6 +27,11 @@ export class LogTrust {
 
   get isDoubtful(): boolean {
     return this.#isDoubtful;
+  }
+
+  /** What disk or system refused last; undefined since something was stored. */
+  get failure(): Error | undefined {
+    return this.#failure;
   }
 
   /**
@@ -50,9 +56,17 @@ export class LogTrust {
     this.#isDoubtful = true;
   }
 
-  /** Takes note of what a statement or a commit failed with. */
+  /** Takes note of what a statement, a commit or a sync failed with. */
   note(error: unknown): void {
+    const fault = asSystemFault(error);
+    // One that is of the gateway already was noted where it came from, or is none of the disk.
+    if (fault !== error) this.#failure = fault as Error;
     if (isFailure(error)) this.doubt();
+  }
+
+  /** Something was stored, and is on the disk. */
+  noteStored(): void {
+    this.#failure = undefined;
   }
 
   /** After it everything that was committed so far is on the disk. @throws GatewayError unavailable */
@@ -63,7 +77,8 @@ export class LogTrust {
     try {
       this.#beginAnew();
     } catch (error) {
-      throw asSystemFault(error);
+      this.#failure = asSystemFault(error) as Error;
+      throw this.#failure;
     } finally {
       this.#handle.pragma(`busy_timeout = ${patienceMs}`);
     }

@@ -152,11 +152,19 @@ export class StateUpkeep {
   }
 
   async #tend(): Promise<void> {
-    const { space, limits, dataDir } = this.#options;
+    const { database, space, limits, dataDir } = this.#options;
+    if (database.failure) await this.#tryToStore();
     if (space.isLow) return;
     await this.#makeRoom();
     await keepStartReserve(dataDir, limits.startReserveBytes, (error) => this.#failed('reserve', error));
     await this.#copy();
+  }
+
+  /** Who is refused may not ask again: that the disk takes data is found out without anybody. */
+  async #tryToStore(): Promise<void> {
+    const { database } = this.#options;
+    database.transaction(() => storeAndDelete(database, 1));
+    await database.durable();
   }
 
   async #makeRoom(): Promise<void> {

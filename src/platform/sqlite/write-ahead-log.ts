@@ -71,10 +71,12 @@ export class WriteAheadLog {
       if (this.#trust.isDoubtful) this.#trust.restore();
       else await this.#sync(this.#open());
     } catch (error) {
+      this.#trust.note(error);
       this.#trust.doubt();
       throw asSystemFault(error);
     }
     this.#syncedChanges = covered;
+    this.#trust.noteStored();
   }
 
   #open(): number {

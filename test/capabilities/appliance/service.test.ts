@@ -35,6 +35,7 @@ const STATUS: PartsStatus = {
   isStateRecovered: false,
   stateRowsQuarantined: [],
   isTlsOff: false,
+  stateDegraded: undefined,
   stateCopyFault: undefined,
   brokerSessions: 3,
   devicesOnline: 2,
@@ -108,6 +109,8 @@ describe('the gateway as a device', () => {
     assert.deepEqual(codes(), ['starting']);
     appliance.start();
     assert.deepEqual(codes(), []);
+    box.status = { ...STATUS, stateDegraded: 'The disk is read-only now.' };
+    assert.deepEqual(codes(), ['state_degraded']);
     box.status = {
       ...STATUS,
       historyDegraded: 'database disk image is malformed',
@@ -192,6 +195,9 @@ describe('the gateway as a device', () => {
     box.load = LOAD;
     box.status = { ...STATUS, historyDegraded: 'disk full' };
     assert.deepEqual(await alertsAfter(10_000), ['history_degraded']);
+    assert.equal(told.at(-1)?.['status'], 'degraded');
+    box.status = { ...STATUS, stateDegraded: 'The disk is read-only now.' };
+    assert.deepEqual(await alertsAfter(10_000), ['state_degraded']);
     assert.equal(told.at(-1)?.['status'], 'degraded');
     box.status = { ...STATUS, historyDamagedParts: 1 };
     assert.deepEqual(await alertsAfter(10_000), ['history_damaged']);

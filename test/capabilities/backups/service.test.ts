@@ -77,7 +77,7 @@ test('a history that turns out to be damaged is told to who mends it', async (t)
   backups.run();
   await until(() => saying('backup failed').length === 1);
   assert.match(String(damages), /not a database/);
-  assert.match(backups.lastOutcome()?.fault ?? '', /^Part of the history is damaged\. It is mended now/);
+  assert.match(backups.standing().fault ?? '', /^Part of the history is damaged\. It is mended now/);
 });
 
 for (const [title, code, fault] of [
@@ -89,7 +89,7 @@ for (const [title, code, fault] of [
     database.copyTo = () => Promise.reject(Object.assign(new Error('refused'), { code }));
     backups.run();
     await until(() => saying('backup failed').length === 1);
-    assert.match(backups.lastOutcome()?.fault ?? '', fault);
+    assert.match(backups.standing().fault ?? '', fault);
   });
 
 test('an upload that nobody takes over is forgotten after a day', async (t) => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { messageOf } from '../../../src/lib/errors.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import { programEntry } from '../../../src/platform/processes/index.ts';
@@ -11,6 +12,7 @@ import {
   openDatabase,
   releaseStartReserve,
   StateUpkeep,
+  type SyncFile,
 } from '../../../src/platform/sqlite/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { until } from '../../support/until.ts';
@@ -20,13 +22,14 @@ const HOUR_MS = 3_600_000;
 const MIB = 1_048_576;
 
 /** A database of about this size, tended; it changes before each hour. */
-function tended(t: TestContext, sizeBytes: number, folder = temporaryFolder(t)) {
+function tended(t: TestContext, sizeBytes: number, folder = temporaryFolder(t), sync?: SyncFile) {
   const migrationsDir = join(folder, 'migrations');
   mkdirSync(migrationsDir);
   writeFileSync(join(migrationsDir, '0001_first.sql'), 'CREATE TABLE entry (value BLOB NOT NULL) STRICT;');
   const clock = new TestClock();
   const { log, lines } = recordingLog(clock);
-  const database = openDatabase({ path: join(folder, 'state.db'), migrationsDir, clock, log });
+  const path = join(folder, 'state.db');
+  const database = openDatabase({ path, migrationsDir, clock, log, ...(sync && { sync }) });
   t.after(() => database.close());
   const insert = database.prepare<[number]>('INSERT INTO entry VALUES (zeroblob(?))');
   insert.run(sizeBytes);
@@ -59,6 +62,36 @@ function tended(t: TestContext, sizeBytes: number, folder = temporaryFolder(t)) 
     },
   };
 }
+
+test('a disk that refuses is told of, and asked again without anybody until it takes data', async (t) => {
+  let fault: Error | undefined;
+  const { database, change, wait } = tended(t, MIB, temporaryFolder(t), async () => {
+    if (fault) throw fault;
+  });
+  await database.durable();
+  assert.equal(database.failure, undefined);
+  fault = Object.assign(new Error('EROFS: read-only file system, fdatasync'), { code: 'EROFS' });
+  await change(0);
+  await assert.rejects(database.durable(), /read-only/);
+  const told = (): string => messageOf(database.failure);
+  assert.match(told(), /The disk is read-only now, so nothing can be stored/);
+  assert.equal(
+    database.readOr('unknown', () => 'known'),
+    'known',
+  );
+  assert.equal(
+    database.readOr('unknown', () => {
+      throw new Error('not given');
+    }),
+    'unknown',
+  );
+  fault = undefined;
+  // A copy that is being made keeps it busy for a moment.
+  await until(async () => {
+    await wait(LIMITS.state.upkeepIntervalMs);
+    return database.failure === undefined;
+  });
+});
 
 test('a reserve that can neither be written nor removed ends nothing, and copies are made', async (t) => {
   const folder = temporaryFolder(t);

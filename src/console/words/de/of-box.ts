@@ -90,6 +90,15 @@ export const ofBox: Words['ofBox'] = {
         2: 'Den Datenträger ersetzen, wenn es wieder vorkommt.',
       },
     },
+    state_degraded: {
+      display_name: 'Zustand wird nicht gespeichert',
+      description:
+        'Der Datenträger nimmt nicht an, was vor jeder Handlung gespeichert werden muss: Befehle, auch die von Regeln, und Änderungen werden abgelehnt. Was Geräte messen, ist weiter zu sehen.',
+      troubleshooting: {
+        0: 'Den Datenträger prüfen; die Einzelheiten der Meldung sagen, was er antwortet. Alles geht von selbst weiter, sobald er wieder Daten annimmt.',
+        1: 'Den Datenträger ersetzen, wenn es wieder vorkommt, und die letzte Sicherung zurückspielen.',
+      },
+    },
     state_copies_failing: {
       display_name: 'Kopien des Zustands misslingen',
       description:
