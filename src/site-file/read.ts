@@ -168,7 +168,8 @@ function requireEnd(document: unknown): void {
 }
 
 function readBounded(path: string, bytesMax: number): Buffer {
-  const { size: sizeBytes } = statSync(path);
+  const sizeBytes = statSync(path, { throwIfNoEntry: false })?.size;
+  if (sizeBytes === undefined) throw new Error(`there is no ${path}`);
   if (sizeBytes > bytesMax) throw new Error(`${path} has ${sizeBytes} bytes, at most ${bytesMax} are taken`);
   return readPlainFile(path);
 }

@@ -12,7 +12,10 @@ import { issueText, shape } from '../platform/http/index.ts';
 const { entries } = LIMITS.siteFile;
 
 const listOf = <Schema extends v.GenericSchema>(schema: Schema) =>
-  v.nullish(v.pipe(v.array(schema), v.maxLength(entries, `must have at most ${entries} entries`)), []);
+  v.nullish(
+    v.pipe(v.array(shape.noList(schema)), v.maxLength(entries, `must have at most ${entries} entries`)),
+    [],
+  );
 
 const text = v.pipe(v.string(), v.minLength(1, 'must not be empty'));
 
@@ -50,7 +53,7 @@ const rule = v.object({
 const fileShape = shape.noList(
   v.object(
     {
-      site: v.nullish(newSiteBody),
+      site: v.nullish(shape.noList(newSiteBody)),
       users: listOf(newUserBody),
       blueprints: listOf(blueprint),
       targets: listOf(newTargetBody),

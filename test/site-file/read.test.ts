@@ -20,6 +20,12 @@ describe('a site file is refused', () => {
     ],
     ['with a list that is none', 'users: anna', 'users: must be Array, got "anna"'],
     [
+      'with lists where members have names',
+      'site: [Depot]\nusers: [[anna, OWNER]]',
+      'site: must be an object',
+      'users[0]: must be an object',
+    ],
+    [
       'with values of other types, all of them at once',
       'site: {name: 5, timezone: Nowhere/Else}\ndevices: [{slug: "a b", name: A, type: METER}]',
       'site.name: must be string, got 5',
@@ -78,7 +84,7 @@ describe('a site file is refused', () => {
     const path = siteFile(t, 'blueprints: [{name: meter, file: meter.zip}]\nrules: [{slug: a, file: a.lua}]');
     assert.throws(
       () => readSiteFile(path, {}),
-      /blueprints\[0\]\.file: ENOENT.*\n.*rules\[0\]\.file: ENOENT/,
+      /blueprints\[0\]\.file: there is no .*meter\.zip\n.*rules\[0\]\.file: there is no .*a\.lua/,
     );
   });
 
@@ -116,7 +122,7 @@ describe('a site file is refused', () => {
   });
 
   test('when there is none', () => {
-    assert.throws(() => readSiteFile('/nowhere/site.yml', {}), /\/nowhere\/site\.yml: ENOENT/);
+    assert.throws(() => readSiteFile('/nowhere/site.yml', {}), /\/nowhere\/site\.yml: there is no /);
   });
 });
 
