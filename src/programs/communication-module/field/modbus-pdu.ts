@@ -134,43 +134,33 @@ function packRegisters(values: readonly number[]): Buffer {
 
 /** Reads the answer to `request`: everything that does not fit it exactly is an invalid response. */
 export function decodeAnswer(request: ModbusRequest, pdu: Buffer): ModbusAnswer {
+  const problem = answerProblem(request, pdu);
+  if (problem !== undefined) return failed({ kind: 'invalid_response', reason: problem });
+  const [functionCode = 0, second = 0] = pdu;
+  if ((functionCode & EXCEPTION_FLAG) !== 0) return failed({ kind: 'exception', exceptionCode: second });
+  if (request.kind === 'read_identification') return { ok: true, values: [...pdu.subarray(2)] };
+  return { ok: true, values: isRead(request) ? decodeValues(request, pdu) : [] };
+}
+
+/** Why it is no answer to `request`, neither values nor an exception; undefined when it is one. */
+export function answerProblem(request: ModbusRequest, pdu: Buffer): string | undefined {
   const functionCode = functionCodeOf(request);
-  if (pdu[0] === (functionCode | EXCEPTION_FLAG)) return decodeException(pdu);
-  if (pdu[0] !== functionCode) return invalid(`function code ${pdu[0]} answers ${functionCode}`);
-  if (request.kind === 'read_identification') return decodeIdentification(pdu);
-  return isRead(request) ? decodeValues(request, pdu) : decodeConfirmation(request, pdu);
+  if (pdu[0] === (functionCode | EXCEPTION_FLAG))
+    return pdu.length === 2 && pdu[1] !== 0 ? undefined : 'an exception without a code';
+  if (pdu[0] !== functionCode) return `function code ${pdu[0]} answers ${functionCode}`;
+  if (request.kind === 'read_identification')
+    return pdu[1] === READ_DEVICE_IDENTIFICATION ? undefined : 'no identification';
+  // A write is confirmed by the head of its request.
+  if (!isRead(request))
+    return pdu.equals(encodeRequest(request).subarray(0, 5)) ? undefined : 'another write is confirmed';
+  const sizeBytes = isBits(request.kind) ? Math.ceil(request.count / 8) : request.count * 2;
+  const isWhole = pdu[1] === sizeBytes && pdu.length === sizeBytes + 2;
+  return isWhole ? undefined : `${pdu.length - 2} bytes of data instead of ${sizeBytes}`;
 }
 
-function decodeException(pdu: Buffer): ModbusAnswer {
-  const exceptionCode = pdu[1];
-  if (pdu.length !== 2 || exceptionCode === undefined || exceptionCode === 0)
-    return invalid('an exception without a code');
-  return failed({ kind: 'exception', exceptionCode });
-}
-
-function decodeIdentification(pdu: Buffer): ModbusAnswer {
-  if (pdu[1] !== READ_DEVICE_IDENTIFICATION) return invalid('no identification');
-  return { ok: true, values: [...pdu.subarray(2)] };
-}
-
-function decodeValues(request: RegisterRequest & { kind: ReadKind }, pdu: Buffer): ModbusAnswer {
-  const { count } = request;
-  const isOfBits = isBits(request.kind);
-  const sizeBytes = isOfBits ? Math.ceil(count / 8) : count * 2;
-  if (pdu[1] !== sizeBytes || pdu.length !== sizeBytes + 2)
-    return invalid(`${pdu.length - 2} bytes of data instead of ${sizeBytes}`);
-  const values = Array.from({ length: count }, (_, index) =>
+function decodeValues({ kind, count }: RegisterRequest & { kind: ReadKind }, pdu: Buffer): number[] {
+  const isOfBits = isBits(kind);
+  return Array.from({ length: count }, (_, index) =>
     isOfBits ? ((pdu[2 + (index >> 3)] ?? 0) >> (index & 7)) & 1 : pdu.readUInt16BE(2 + index * 2),
   );
-  return { ok: true, values };
-}
-
-/** A write is confirmed by the head of its request. */
-function decodeConfirmation(request: RegisterRequest, pdu: Buffer): ModbusAnswer {
-  if (!pdu.equals(encodeRequest(request).subarray(0, 5))) return invalid('another write is confirmed');
-  return { ok: true, values: [] };
-}
-
-function invalid(reason: string): ModbusAnswer {
-  return failed({ kind: 'invalid_response', reason });
 }

@@ -11,8 +11,9 @@ import type { Duplex } from 'node:stream';
 import type { Limits } from '../../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../../lib/time.ts';
 import type { Clock, Timer } from '../../../platform/clock/index.ts';
+import { AnswerCheck } from './answer-check.ts';
 import { failed, type ModbusAnswer, type ModbusFault, reasonOf } from './modbus-fault.ts';
-import { decodeAnswer, encodeRequest, type ModbusRequest, requestProblem } from './modbus-pdu.ts';
+import { decodeAnswer, encodeRequest, isWrite, type ModbusRequest, requestProblem } from './modbus-pdu.ts';
 import { createTcpFrameReader, encodeTcpFrame, type TcpFrame } from './modbus-tcp-frame.ts';
 import { Pipeline, type Waiting } from './pipeline.ts';
 import { RetryPause } from './retry-pause.ts';
@@ -47,7 +48,10 @@ export class ModbusTcp {
   #shortUntilMs: MonotonicMs = Number.NEGATIVE_INFINITY;
   /** Connections in a row that ended after one answer, with others under way. */
   #shortInRow = 0;
+  /** The device has shown that an answer does not always bear the id of its request: it gets one at a time, for good. */
+  #mixesIds = false;
   #connection: Connection | undefined;
+  #check: AnswerCheck<Request>;
   #connecting: AbortController | undefined;
   #lastFailure = '';
   /** Unanswered requests since the last byte. */
@@ -63,12 +67,13 @@ export class ModbusTcp {
     this.#limits = options.limits;
     this.#pipeline = new Pipeline<Request>(this.#limits);
     this.#pause = new RetryPause(this.#limits);
+    this.#check = new AnswerCheck(this.#limits.doubtMs);
   }
 
   /**
    * Sends a request; never rejects and never takes longer than its limit by much: on TCP `timeoutMs` counts
-   * from the call, on a serial line from the moment the line is free. Nothing is sent twice, and nothing that is not
-   * wanted any more when its turn comes.
+   * from the call, on a serial line from the moment the line is free. No write is sent twice, a read only when its answer may
+   * be that of another, and nothing that is not wanted any more when its turn comes.
    */
   request(
     unitId: number,
@@ -139,8 +144,7 @@ export class ModbusTcp {
     this.#idleTimer?.cancel();
     this.#connecting?.abort(new Error('closed'));
     this.#connecting = undefined;
-    this.#connection?.drop();
-    this.#connection = undefined;
+    this.#letGo();
     this.#pause.succeeded();
     this.#failAll({ kind: 'connection_failed', reason: 'closed' });
   }
@@ -170,13 +174,13 @@ export class ModbusTcp {
   }
 
   #attach(stream: Duplex): Connection {
+    this.#check = new AnswerCheck(this.#limits.doubtMs);
     return new Connection(stream, {
       onFrame: (frame) => {
         this.#pause.succeeded();
         this.#settle(frame);
         if (!this.#isShort) return this.#send();
-        this.#connection?.drop();
-        this.#connection = undefined;
+        this.#letGo();
         if (this.#pipeline.isWaiting) this.#connect();
       },
       onBytes: () => (this.#silentRequests = 0),
@@ -206,7 +210,7 @@ export class ModbusTcp {
 
   #send(): void {
     if (this.#connection === undefined) return;
-    this.#pipeline.isSingle = this.#isShort;
+    this.#pipeline.isSingle = this.#isShort || this.#mixesIds;
     for (const entry of this.#pipeline.takeReady()) {
       const { transactionId = 0, unitId, request } = entry;
       this.#connection.write({ transactionId, unitId, pdu: encodeRequest(request) });
@@ -214,11 +218,31 @@ export class ModbusTcp {
   }
 
   #settle(frame: TcpFrame): void {
-    // Nobody waits for an answer that comes after its time limit.
-    const entry = this.#pipeline.answered(frame.transactionId);
-    if (entry === undefined) return;
-    if (frame.unitId === entry.unitId) entry.finish(decodeAnswer(entry.request, frame.pdu));
+    const judged = this.#check.judge(frame, this.#pipeline.inFlight, this.#clock.monotonicMs());
+    if (judged.kind === 'nobodys') return;
+    if (judged.kind === 'mixed_up') return this.#startOver(judged.unitId);
+    const { entry } = judged;
+    this.#pipeline.answered(frame.transactionId);
+    if (judged.kind === 'doubtful') this.#pipeline.addAgain([entry]);
+    else if (frame.unitId === entry.unitId) entry.finish(decodeAnswer(entry.request, frame.pdu));
     else entry.finish(failed({ kind: 'invalid_response', reason: `unit ${frame.unitId} answers` }));
+  }
+
+  /** What is under way cannot be told apart any more: it ends with its connection, and reads are asked again on the next. */
+  #startOver(unitId: number | undefined): void {
+    if (unitId === undefined) this.#mixesIds = true;
+    else this.#pipeline.sendSingly(unitId);
+    this.#letGo();
+    const sent = this.#pipeline.takeSent();
+    this.#pipeline.addAgain(sent.filter(({ request }) => !isWrite(request)));
+    for (const { request, finish } of sent)
+      if (isWrite(request)) finish(failed({ kind: 'invalid_response', reason: 'answers are mixed up' }));
+    if (this.#pipeline.isWaiting) this.#connect();
+  }
+
+  #letGo(): void {
+    this.#connection?.drop();
+    this.#connection = undefined;
   }
 
   /** What was sent is lost with its connection and not sent again; what still waits gets a new one. */
@@ -241,24 +265,25 @@ export class ModbusTcp {
   }
 
   #expire(entry: Request): void {
+    const { transactionId = 0 } = entry;
     const wasSent = this.#pipeline.expired(entry);
     entry.finish(failed({ kind: 'timeout' }));
     if (!wasSent) return;
+    this.#check.noteExpired(transactionId, entry, this.#clock.monotonicMs());
     if (!entry.isVisitors) this.#silentRequests += 1;
-    if (this.#silentRequests >= this.#limits.silentRequests && this.#pipeline.hopesForNothing) {
-      // Perhaps half-open: the other end was restarted and does not know this connection any more.
-      this.#connection?.drop();
-      this.#connection = undefined;
-      this.#reconnect({ kind: 'connection_failed', reason: 'the device does not answer' });
-    } else this.#send();
+    // Perhaps half-open: the other end was restarted and does not know this connection any more.
+    const isDead = this.#silentRequests >= this.#limits.silentRequests && this.#pipeline.hopesForNothing;
+    // Where ids say nothing, only the end of the connection keeps a late answer from passing for the next one's.
+    if (!isDead && !this.#mixesIds) return this.#send();
+    this.#letGo();
+    this.#reconnect({ kind: 'connection_failed', reason: 'the device does not answer' });
   }
 
   #restartIdleTimer(): void {
     this.#idleTimer?.cancel();
     this.#idleTimer = this.#clock.setTimer(this.#limits.idleMs, () => {
       this.#idleTimer = undefined;
-      this.#connection?.drop();
-      this.#connection = undefined;
+      this.#letGo();
       this.#options.onIdle?.();
     });
   }

@@ -46,6 +46,17 @@ export class Pipeline<Entry extends Waiting> {
     return true;
   }
 
+  /** Asks them again before anything that waits. */
+  addAgain(entries: readonly Entry[]): void {
+    this.#queuedCount += entries.length;
+    for (const entry of entries.toReversed()) this.#unitOf(entry.unitId).queued.unshift(entry);
+  }
+
+  /** From now on one request of that unit is under way at a time. */
+  sendSingly(unitId: number): void {
+    this.#lossy.add(unitId);
+  }
+
   /** Takes those that may be sent now and gives them their ids. */
   takeReady(): Entry[] {
     const ready: Entry[] = [];
@@ -106,14 +117,19 @@ export class Pipeline<Entry extends Waiting> {
     return this.#inFlight.size > 0;
   }
 
+  /** What is sent and not answered, in the order of sending. */
+  get inFlight(): Entry[] {
+    return [...this.#inFlight.values()].map(({ entry }) => entry);
+  }
+
   /** True when nothing is in flight to a unit that answered when it was last asked. */
   get hopesForNothing(): boolean {
-    return [...this.#inFlight.values()].every(({ entry }) => this.#silent.has(entry.unitId));
+    return this.inFlight.every((entry) => this.#silent.has(entry.unitId));
   }
 
   /** Takes out those that were sent: their connection is gone. */
   takeSent(): Entry[] {
-    const sent = [...this.#inFlight.values()].map(({ entry }) => entry);
+    const sent = this.inFlight;
     this.#inFlight.clear();
     for (const entry of sent) {
       this.#unitOf(entry.unitId).inFlight.delete(entry);

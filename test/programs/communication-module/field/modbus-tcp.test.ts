@@ -172,10 +172,10 @@ describe('Modbus TCP', () => {
     device.client.close();
   });
 
-  test('matches answers by transaction id, in any order', async () => {
+  test('matches answers of units by transaction id, in any order', async () => {
     const device = fakeDevice(new TestClock());
     const answers = [7, 8, 9].map((start) =>
-      device.client.request(1, { kind: 'read_holdings', start, count: 1 }),
+      device.client.request(start, { kind: 'read_holdings', start, count: 1 }),
     );
     await arrived(device, 3);
     for (const request of device.seen.toReversed())
