@@ -1,5 +1,5 @@
 /** What targets find of the records that they carry besides telemetry, and what is told of them. */
-import { type Alerts, alertToWire } from '../capabilities/alerts/index.ts';
+import { type Alerts, alertToWire, maySee } from '../capabilities/alerts/index.ts';
 import { type Audit, auditToWire } from '../capabilities/audit/index.ts';
 import { type Commands, executionToWire } from '../capabilities/commands/index.ts';
 import { type DeviceLogs, deviceLogToWire } from '../capabilities/device-logs/index.ts';
@@ -68,6 +68,7 @@ function notedRows({ devices, alerts, audit, commands }: Parts): Omit<RecordSour
     ALERTS: (number) => {
       const alert = alerts.ofNumber(Number(number));
       if (!alert) return undefined;
+      if (!maySee(alert, ROLE)) return null;
       const { deviceId, name, severity, raisedAtMs, clearedAtMs } = alert;
       const body = alertToWire(alert, devices.get(deviceId), true);
       return { deviceId, atMs: clearedAtMs ?? raisedAtMs, tags: { name, severity }, body };

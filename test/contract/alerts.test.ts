@@ -1,9 +1,9 @@
 /** Alerts over HTTP. Denials first. */
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { zipOf } from '../capabilities/blueprints/support.ts';
 import type { MockDevice } from '../support/mock-device.ts';
-import { refusal, useTestGateway } from '../support/test-gateway.ts';
+import { type Caller, refusal, useTestGateway } from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';
 
 const ALERTS = '/v3/alerts';
@@ -119,4 +119,98 @@ test('raised_alert_names leaves out those of telemetry above the role, in one an
   }
   await guarded.leave();
   await gateway().ok('OWNER', 'DELETE', `/v3/devices/${guarded.id}`);
+});
+
+describe('an alert of an attribute above the role', () => {
+  let guarded: MockDevice;
+  const manifest =
+    'blueprint_spec: device/3.0\ndisplay_name: G\nruntime: {type: embedded}\n' +
+    'telemetry:\n  service: {display_name: Service, type: alerts, access_level: installer}\n';
+
+  before(async () => {
+    const zip = await zipOf({ 'manifest.yml': manifest });
+    const { id } = await gateway().ok('OWNER', 'POST', '/v3/blueprints/upload', zip);
+    guarded = await gateway().provision('Guarded', String(id));
+    await guarded.connect();
+    await guarded.telemetry({ alerts: ['low'], service: ['worn', 'low'] });
+  });
+
+  after(async () => {
+    await guarded.leave();
+    await gateway().ok('OWNER', 'DELETE', `/v3/devices/${guarded.id}`);
+  });
+
+  const listed = async (role: Caller, query = '') => {
+    const answer = await gateway().ok(role, 'GET', `${ALERTS}?device_id.in=guarded${query}`);
+    const alerts = answer['alerts'] as { id: string; name: string; acknowledged_by: string | null }[];
+    assert.equal(answer['total_count'], alerts.length);
+    return alerts.toSorted((a, b) => a.name.localeCompare(b.name));
+  };
+  const namesFor = async (role: Caller, query = ''): Promise<string[]> =>
+    (await listed(role, query)).map(({ name }) => name);
+  const BELOW = ['READONLY', 'USER', 'OWNER'] as const;
+
+  test('is neither listed nor counted below it', async () => {
+    for (const role of BELOW) assert.deepEqual(await namesFor(role), ['low'], role);
+    assert.deepEqual(await namesFor('INSTALLER'), ['low', 'worn']);
+    const { total_count: count } = await gateway().ok('OWNER', 'GET', `${ALERTS}?state=RAISED&limit=0`);
+    const { total_count: all } = await gateway().ok('INSTALLER', 'GET', `${ALERTS}?state=RAISED&limit=0`);
+    assert.equal(Number(all) - Number(count), 1);
+  });
+
+  test('is acknowledged by nobody below it, neither by its id nor with all others', async () => {
+    const worn = (await listed('INSTALLER')).find(({ name }) => name === 'worn') ?? assert.fail();
+    for (const role of ['USER', 'OWNER'] as const) {
+      const refused = await gateway().call(role, 'POST', `${ALERTS}/${worn.id}/acknowledge`);
+      assert.equal(refusal(refused), '404 alert_not_found', role);
+      const { alerts } = await gateway().ok(role, 'POST', `${ALERTS}/acknowledge`);
+      assert.ok(!(alerts as { name: string }[]).some(({ name }) => name === 'worn'), role);
+    }
+    const [, still] = await listed('INSTALLER');
+    assert.equal(still?.acknowledged_by, null);
+    const { alerts } = await gateway().ok('INSTALLER', 'POST', `${ALERTS}/acknowledge`);
+    assert.deepEqual(
+      (alerts as { name: string }[]).map(({ name }) => name),
+      ['worn'],
+    );
+  });
+
+  test('is told below it only once all may read who tells it, and its end to everybody then', async (t) => {
+    const owner = await gateway().watch('OWNER', ALERTS);
+    const installer = await gateway().watch('INSTALLER', ALERTS);
+    t.after(() => (owner.close(), installer.close()));
+    const said = ({ messages }: typeof owner): string[] =>
+      messages.map((message) => {
+        const { change, alert } = message as { change: string; alert: { name: string } };
+        return `${change} ${alert.name}`;
+      });
+    await guarded.telemetry({ service: ['worn', 'low', 'leak'] });
+    await guarded.telemetry({ service: ['leak'], alerts: ['low'] });
+    await guarded.telemetry({ service: ['leak'], alerts: ['low', 'leak'] });
+    assert.deepEqual(await namesFor('OWNER', '&state=RAISED'), ['leak', 'low']);
+    // It stays theirs until it is over.
+    await guarded.telemetry({ service: ['leak'], alerts: ['low'] });
+    await guarded.telemetry({ service: [], alerts: ['low'] });
+    const heard = ['RAISED leak', 'CLEARED leak'];
+    await until(() => said(owner).length >= heard.length && said(installer).length >= 3);
+    assert.deepEqual(said(owner), heard);
+    assert.deepEqual(said(installer), ['RAISED leak', 'CLEARED worn', 'CLEARED leak']);
+    assert.deepEqual(await namesFor('OWNER'), ['leak', 'low']);
+  });
+
+  test('that comes back within a moment, told by what all may read, is theirs with its beginning', async () => {
+    await guarded.telemetry({ alerts: ['low', 'worn'] });
+    assert.deepEqual(await namesFor('OWNER'), ['leak', 'low', 'worn']);
+    await guarded.telemetry({ alerts: ['low'], service: ['pin'] });
+    await guarded.telemetry({ alerts: ['low'], service: [] });
+  });
+
+  test('stays theirs alone under a blueprint without the attribute, and when it is over', async () => {
+    const zip = await zipOf({ 'manifest.yml': manifest.slice(0, manifest.indexOf('telemetry:')) });
+    const { id } = await gateway().ok('OWNER', 'POST', '/v3/blueprints/upload', zip);
+    const path = '/v3/devices/guarded/assign_blueprint';
+    await gateway().ok('OWNER', 'POST', path, { blueprint_id: id });
+    assert.deepEqual(await namesFor('OWNER'), ['leak', 'low', 'worn']);
+    assert.deepEqual(await namesFor('INSTALLER'), ['leak', 'low', 'pin', 'worn']);
+  });
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import BetterSqlite3 from 'better-sqlite3';
 import { LIMITS } from '../../src/lib/limits.ts';
+import { zipOf } from '../capabilities/blueprints/support.ts';
 import { type PostServer, startMailServer, startPostServer } from '../support/receivers.ts';
 import { type TestGateway, useTestGateway } from '../support/test-gateway.ts';
 import { settle, TestClock } from '../support/test-clock.ts';
@@ -307,4 +308,55 @@ test('after a day of attempts a message is given up', async (t) => {
   server.status = 204;
   await pass(retryFirstMs);
   await eventually(() => server.posts.length === attempts + 2);
+});
+
+test('what only an installer may see goes to nobody outside, until an owner may see it', async (t) => {
+  const gateway = gatewayOf();
+  const manifest =
+    'blueprint_spec: device/3.0\ndisplay_name: G\nruntime: {type: embedded}\n' +
+    'telemetry:\n  service: {display_name: Service, type: alerts, access_level: installer}\n';
+  const zip = await zipOf({ 'manifest.yml': manifest });
+  const { id: blueprintId } = await gateway.ok('OWNER', 'POST', '/v3/blueprints/upload', zip);
+  const device = await gateway.provision('Guarded', String(blueprintId));
+  await device.connect();
+  const { id, server } = await addWebhook(t, { device_ids: [device.id] });
+  await device.telemetry({ service: ['worn', 'leak'] });
+  await device.telemetry({ service: ['leak'], alerts: ['low'] });
+  await pass(gatherMs);
+  await eventually(() => server.posts.length === 1);
+  const namesOf = (index: number) =>
+    sent(server)[index]?.alerts.map(({ change, name }) => `${change} ${name}`);
+  assert.deepEqual(namesOf(0), ['RAISED low']);
+  await device.telemetry({ service: ['leak'], alerts: ['low', 'leak'] });
+  await pass(gatherMs);
+  await eventually(() => server.posts.length === 2);
+  assert.deepEqual(namesOf(1), ['RAISED leak']);
+  assert.equal((await deliveriesOf(id)).length, 2);
+});
+
+test('what was raised before an upgrade that keeps who may see it is told to nobody again', async (t) => {
+  const gateway = gatewayOf();
+  const device = await addDevice(gateway);
+  const { server } = await addWebhook(t, { device_ids: [device.id] });
+  await device.telemetry({ alerts: ['made_up'] });
+  await pass(gatherMs);
+  await eventually(() => server.posts.length === 1);
+  const handle = new BetterSqlite3(join(gateway.dataDir, 'state.db'));
+  handle.exec('UPDATE alert SET read_role = NULL');
+  handle.close();
+  await gateway.restart();
+  await pass(gatherMs);
+  const { alerts } = await gateway.ok('READONLY', 'GET', `/v3/alerts?device_id.in=${device.id}&state=RAISED`);
+  assert.deepEqual(
+    (alerts as { name: string }[]).map(({ name }) => name),
+    ['made_up'],
+  );
+  await device.connect();
+  await device.telemetry({ alerts: ['made_up', 'other'] });
+  await pass(gatherMs);
+  await eventually(() => server.posts.length === 2);
+  assert.deepEqual(
+    sent(server)[1]?.alerts.map(({ name }) => name),
+    ['other'],
+  );
 });

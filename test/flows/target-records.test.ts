@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { parseCsv } from '../../src/lib/csv.ts';
+import { zipOf } from '../capabilities/blueprints/support.ts';
 import { startLineEngine } from '../support/line-engines.ts';
 import { BROKER_USER, startMosquitto } from '../support/mosquitto-broker.ts';
 import { refusal, startTestGateway, type TestGateway } from '../support/test-gateway.ts';
@@ -173,4 +174,34 @@ test('a folder has them as files by day beside the telemetry, and what retention
   await gateway.ok('OWNER', 'DELETE', `/v3/devices/${device.id}`);
   await gateway.ok('OWNER', 'PATCH', path, { enabled: true });
   await until(async () => (await statusOf(gateway))['lost_records'] === 1);
+});
+
+test('alerts that only an installer may see are not carried', async (t) => {
+  const stick = join(temporaryFolder(t), 'stick');
+  mkdirSync(stick);
+  const gateway = await startTestGateway(t);
+  const manifest =
+    'blueprint_spec: device/3.0\ndisplay_name: G\nruntime: {type: embedded}\n' +
+    'telemetry:\n  service: {display_name: Service, type: alerts, access_level: installer}\n';
+  const zip = await zipOf({ 'manifest.yml': manifest });
+  const { id } = await gateway.ok('OWNER', 'POST', '/v3/blueprints/upload', zip);
+  const device = await gateway.provision('Guarded', String(id));
+  await gateway.ok('OWNER', 'POST', '/v3/targets', {
+    name: 'stick',
+    kind: 'FOLDER',
+    folder: { path: stick },
+    selection: { contents: ['ALERTS'] },
+  });
+  await device.connect();
+  await device.telemetry({ service: ['worn'] });
+  await device.telemetry({ service: ['leak'], alerts: ['low'] });
+  const gathered = (): string =>
+    readdirSync(stick, { recursive: true, encoding: 'utf8' })
+      .filter((name) => basename(name).startsWith('alerts-'))
+      .map((name) => readFileSync(join(stick, name), 'utf8'))
+      .join('');
+  await until(() => gathered().includes('low'));
+  await device.telemetry({ service: ['leak'], alerts: ['leak'] });
+  await until(() => gathered().includes('leak'));
+  assert.doesNotMatch(gathered(), /worn/);
 });

@@ -21,7 +21,7 @@ export const STATE_ROWS_SQL = `
   INSERT INTO rule VALUES (1, 'rule', 'night', 1, 'V3', 1000, 1, 1, 'return true');
   INSERT INTO energy_source SELECT 1, 'battery', id, 'power', 0, NULL, NULL, NULL FROM device WHERE slug = 'battery';
   INSERT INTO energy_setting VALUES (1, 60);
-  INSERT INTO alert SELECT 7, 'seven', id, 'DEVICE', 'low', 'warning', 'Low', 'so', 1, 1, 1, 2, 3, 'Ida'
+  INSERT INTO alert SELECT 7, 'seven', id, 'DEVICE', 'low', 'warning', 'Low', 'so', 1, 1, 1, 2, 3, 'Ida', 'OWNER'
     FROM device WHERE slug = 'battery';
   INSERT INTO device_rhythm SELECT id, '[60000,61000]' FROM device WHERE slug = 'battery';
   INSERT INTO notification_channel VALUES ('hook', 'Hook', 'WEBHOOK', 1, 'info', '[]', 1,

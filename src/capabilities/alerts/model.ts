@@ -1,4 +1,5 @@
 /** Alerts of the site: what was raised, since when, until when, and who has seen it. */
+import { type Role, roleIncludes } from '../../lib/role.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import type { Present } from '../../platform/sqlite/index.ts';
 import type { alert } from './tables.ts';
@@ -19,10 +20,31 @@ export interface AlertChange {
   readonly kind: 'RAISED' | 'LASTING' | 'CLEARED' | 'ACKNOWLEDGED';
   /** As it is now. */
   readonly alert: Alert;
+  /** Roles from this one on know it already: it is raised for the others only, who may see it since now. */
+  readonly knownTo?: Role;
 }
+
+/** Of which nobody knows who may see it. */
+export const UNKNOWN_READ_ROLE = 'INSTALLER';
+
+/** Whether the role reaches one of the attributes that told it. */
+export const maySee = ({ readRole = UNKNOWN_READ_ROLE }: Pick<Alert, 'readRole'>, role: Role): boolean =>
+  roleIncludes(role, readRole);
+
+/** Whether whoever may read what tells it is known to see it. */
+export const isShown = (
+  { readRole }: Pick<Alert, 'readRole'>,
+  told: { readRole: Role } | undefined,
+): boolean => readRole !== undefined && told !== undefined && roleIncludes(told.readRole, readRole);
+
+/** Whether somebody of this role is to hear of the change. */
+export const isNewsFor = ({ alert, knownTo }: AlertChange, role: Role): boolean =>
+  maySee(alert, role) && !(knownTo && roleIncludes(role, knownTo));
 
 /** An absent filter does not restrict. */
 export interface AlertFilter {
+  /** Only what may be seen with it. */
+  role?: Role | undefined;
   isActive?: boolean | undefined;
   isAcknowledged?: boolean | undefined;
   deviceIds?: readonly string[] | undefined;

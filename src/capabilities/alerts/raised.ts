@@ -3,6 +3,7 @@
  * the wall clock is kept here, so that its corrections change nothing.
  */
 import type { Limits } from '../../lib/limits.ts';
+import type { Role } from '../../lib/role.ts';
 import type { EpochMs, MonotonicMs } from '../../lib/time.ts';
 import type { Alert, AlertSeverity, AlertSource } from './model.ts';
 
@@ -12,6 +13,7 @@ interface RaisedAlert {
   readonly name: string;
   readonly source: AlertSource;
   readonly severity: AlertSeverity;
+  readRole: Role | undefined;
   isLasting: boolean;
   /** Monotonic; in an earlier run: the start of this one. */
   readonly sinceMs: MonotonicMs;
@@ -61,12 +63,18 @@ export class RaisedAlerts {
   }
 
   add(alert: Alert, sinceMs: MonotonicMs): void {
-    const { deviceId, number, name, source, severity, isLasting } = alert;
+    const { deviceId, number, name, source, severity, readRole, isLasting } = alert;
     let ofDevice = this.#ofDevice.get(deviceId);
     if (!ofDevice) this.#ofDevice.set(deviceId, (ofDevice = new Map()));
     this.#count += ofDevice.has(keyOf(alert)) ? 0 : 1;
-    ofDevice.set(keyOf(alert), { number, name, source, severity, isLasting, sinceMs });
+    ofDevice.set(keyOf(alert), { number, name, source, severity, readRole, isLasting, sinceMs });
     this.#cleared.delete(`${deviceId} ${keyOf(alert)}`);
+  }
+
+  /** Others may see it, too. */
+  show(alert: Alert): void {
+    const known = this.#ofDevice.get(alert.deviceId)?.get(keyOf(alert));
+    if (known) known.readRole = alert.readRole;
   }
 
   clear(alert: Alert): void {

@@ -2,7 +2,7 @@
 import { roleIncludes } from '../../lib/role.ts';
 import { type Call, route, type Route, stream, type Stream } from '../../platform/http/index.ts';
 import type { Devices } from '../devices/index.ts';
-import type { Alert } from './model.ts';
+import { type Alert, isNewsFor } from './model.ts';
 import { alertShapes, alertToWire, filterOf, listQuery } from './schema.ts';
 import type { Alerts } from './service.ts';
 
@@ -19,26 +19,29 @@ export function alertRoutes({ alerts, devices }: RouteOptions): Route[] {
   return [
     route({
       operation: 'list_alerts',
-      about: 'Alerts of all devices, what is raised and what was, the one that was raised last first.',
+      about:
+        'Alerts that the caller may see, what is raised and what was, the one that was raised last first.',
       answer: alertShapes.list,
       GET: [ALERTS],
       role: 'READONLY',
       query: listQuery,
       errors: ['404 device_not_found'],
       handle: (call) => {
-        const filter = filterOf(call.query, (idOrSlug) => devices.require(idOrSlug).id);
+        const wanted = filterOf(call.query, (idOrSlug) => devices.require(idOrSlug).id);
+        const filter = { ...wanted, role: call.principal.role };
         const found = alerts.list(filter, call.query.limit, call.query.offset);
         return { alerts: found.alerts.map((alert) => toWire(alert, call)), total_count: found.totalCount };
       },
     }),
     route({
       operation: 'acknowledge_alerts',
-      about: 'Says of everything that is raised now that somebody has seen it; answers what nobody had seen.',
+      about:
+        'Says of everything that is raised now, as far as the caller may see it, that somebody has seen it; answers what nobody had seen.',
       answer: alertShapes.list,
       POST: [`${ALERTS}/acknowledge`],
       role: 'USER',
       handle: (call) => {
-        const seen = alerts.acknowledgeRaised(call.principal.origin.name);
+        const seen = alerts.acknowledgeRaised(call.principal);
         call.note({ count: String(seen.length) });
         return { alerts: seen.map((alert) => toWire(alert, call)), total_count: seen.length };
       },
@@ -51,7 +54,7 @@ export function alertRoutes({ alerts, devices }: RouteOptions): Route[] {
       role: 'USER',
       errors: ['404 alert_not_found'],
       handle: (call) => {
-        const alert = alerts.acknowledge(call.params['alert_id'] ?? '', call.principal.origin.name);
+        const alert = alerts.acknowledge(call.params['alert_id'] ?? '', call.principal);
         call.note({ device_id: alert.deviceId, alert: alert.name });
         return { alert: toWire(alert, call) };
       },
@@ -70,12 +73,14 @@ export function alertStreams({ alerts, devices }: RouteOptions): Stream[] {
       open: ({ principal }) => {
         const showsPeople = roleIncludes(principal.role, 'USER');
         return (socket) => [
-          alerts.events.on('alert_changed', 'alert stream', ({ kind, alert }) =>
+          alerts.events.on('alert_changed', 'alert stream', (change) => {
+            const { kind, alert } = change;
+            if (!isNewsFor(change, principal.role)) return;
             socket.send({
               change: kind,
               alert: alertToWire(alert, devices.get(alert.deviceId), showsPeople),
-            }),
-          ),
+            });
+          }),
         ];
       },
     }),

@@ -7,13 +7,15 @@ import { Emitter } from '../../lib/emitter.ts';
 import { notFound } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { Rates } from '../../lib/rates.ts';
+import type { Role } from '../../lib/role.ts';
 import type { EpochMs } from '../../lib/time.ts';
+import type { Principal } from '../../platform/http/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
 import { RetentionLoop, type ScarceRoom } from '../../platform/retention/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
-import type { Telemetry } from '../telemetry/index.ts';
+import type { Telemetry, ToldAlerts } from '../telemetry/index.ts';
 import { Absences } from './absences.ts';
 import { describeAlert, detailsOf, graceMs } from './description.ts';
 import {
@@ -21,6 +23,8 @@ import {
   type AlertChange,
   type AlertFilter,
   type AlertSource,
+  isShown,
+  maySee,
   OFFLINE,
   SILENT,
 } from './model.ts';
@@ -46,11 +50,13 @@ interface AlertsOptions extends Instruments {
 }
 
 /** What is to change of a device, before it is stored. */
-interface Turn {
-  readonly kind: 'RAISED' | 'CLEARED';
-  readonly name: string;
-  readonly source: AlertSource;
-  readonly atMs: EpochMs;
+type Turn = Readonly<{ name: string; source: AlertSource; atMs: EpochMs }> &
+  Readonly<{ kind: 'CLEARED' } | RaisingTurn>;
+
+interface RaisingTurn {
+  /** SHOWN: it is raised, and more people may see it. */
+  kind: 'RAISED' | 'SHOWN';
+  readRole: Role;
 }
 
 export class Alerts {
@@ -162,23 +168,25 @@ export class Alerts {
   }
 
   /** Notes who has seen it; who was first stays. @throws GatewayError alert_not_found (404) */
-  acknowledge(id: string, by: string): Alert {
+  acknowledge(id: string, caller: Principal): Alert {
     const known = this.#store.byId(id);
-    if (!known) throw notFound('alert_not_found', `There is no alert "${id.slice(0, 64)}".`);
-    return this.#acknowledge([known], by)[0] ?? known;
+    if (!known || !maySee(known, caller.role))
+      throw notFound('alert_not_found', `There is no alert "${id.slice(0, 64)}".`);
+    return this.#acknowledge([known], caller)[0] ?? known;
   }
 
-  /** Those that are raised now and that nobody has acknowledged. */
-  acknowledgeRaised(by: string): Alert[] {
-    const open = this.#store.raised().filter(({ acknowledgedAtMs }) => acknowledgedAtMs === undefined);
-    return this.#acknowledge(open, by);
+  /** Those that are raised now, that the caller may see and that nobody has acknowledged. */
+  acknowledgeRaised(caller: Principal): Alert[] {
+    const seen = this.#store.raised().filter((alert) => maySee(alert, caller.role));
+    const open = seen.filter(({ acknowledgedAtMs }) => acknowledgedAtMs === undefined);
+    return this.#acknowledge(open, caller);
   }
 
-  #acknowledge(alerts: readonly Alert[], by: string): Alert[] {
+  #acknowledge(alerts: readonly Alert[], { origin }: Principal): Alert[] {
     const { clock, database } = this.#options;
     const atMs = Math.floor(clock.wallMs());
     const acknowledged = database.transaction(() =>
-      alerts.flatMap(({ number }) => this.#store.acknowledge(number, atMs, by) ?? []),
+      alerts.flatMap(({ number }) => this.#store.acknowledge(number, atMs, origin.name) ?? []),
     );
     for (const alert of acknowledged) this.events.emit('alert_changed', { kind: 'ACKNOWLEDGED', alert });
     return acknowledged;
@@ -216,16 +224,21 @@ export class Alerts {
     // Nothing is known of what it says: it may still be so.
     if (!told && !isBlank) return false;
     const known = this.#raised.of(device.id, 'DEVICE');
-    const raised = told?.raised ?? new Map<string, number>();
-    if (known.length === raised.size && known.every(({ name }) => raised.has(name))) return false;
+    const raised: ToldAlerts['raised'] = told?.raised ?? new Map();
+    if (known.length === raised.size && known.every((alert) => isShown(alert, raised.get(alert.name))))
+      return false;
     const clearedAtMs = told === undefined ? this.#options.clock.wallMs() : told.timestampS * 1_000;
+    const source = 'DEVICE';
     const cleared = known
       .filter(({ name }) => !raised.has(name))
-      .map(({ name }): Turn => ({ kind: 'CLEARED', source: 'DEVICE', name, atMs: clearedAtMs }));
+      .map(({ name }): Turn => ({ kind: 'CLEARED', source, name, atMs: clearedAtMs }));
     const added = [...raised]
       .filter(([name]) => Buffer.byteLength(name) <= this.#limits.nameBytes)
-      .filter(([name]) => !this.#raised.has(device.id, { source: 'DEVICE', name }))
-      .map(([name, atS]): Turn => ({ kind: 'RAISED', source: 'DEVICE', name, atMs: atS * 1_000 }));
+      .flatMap(([name, { sinceS, readRole }]): Turn[] => {
+        const before = known.find((alert) => alert.name === name);
+        if (before && isShown(before, { readRole })) return [];
+        return [{ kind: before ? 'SHOWN' : 'RAISED', source, name, atMs: sinceS * 1_000, readRole }];
+      });
     return this.#turn(device, [...cleared, ...added]);
   }
 
@@ -299,9 +312,8 @@ export class Alerts {
         const made = turns.flatMap((turn): AlertChange[] => {
           // Those that are over come first, and make room.
           if (turn.kind === 'CLEARED') room++;
-          else if (room-- <= 0) return [];
-          const alert = turn.kind === 'RAISED' ? this.#raise(device, turn) : this.#clear(device, turn);
-          return alert ? [{ kind: turn.kind, alert }] : [];
+          else if (turn.kind === 'RAISED' && room-- <= 0) return [];
+          return this.#take(device, turn);
         });
         this.#alsoStore(made);
         return made;
@@ -312,8 +324,9 @@ export class Alerts {
       return false;
     }
     if (room < 0) this.#dropped.inc({ reason: 'room' }, -room);
-    for (const { kind, alert } of changes)
-      if (kind === 'RAISED') this.#raised.add(alert, clock.monotonicMs());
+    for (const { kind, alert, knownTo } of changes)
+      if (knownTo) this.#raised.show(alert);
+      else if (kind === 'RAISED') this.#raised.add(alert, clock.monotonicMs());
       else this.#raised.clear(alert);
     for (const change of changes) this.events.emit('alert_changed', change);
     return true;
@@ -333,11 +346,12 @@ export class Alerts {
   }
 
   /** Within a transaction. */
-  #raise(device: Device, { source, name, atMs }: Turn): Alert | undefined {
+  #raise(device: Device, { source, name, atMs, readRole }: Turn & RaisingTurn): Alert {
     const { devices, telemetry, newId = randomUUID } = this.#options;
     const again = this.#raised.comesBack(device.id, { source, name }, atMs);
     const before = again === undefined ? undefined : this.#store.raiseAgain(again);
-    if (before) return before;
+    if (before)
+      return isShown(before, { readRole }) ? before : (this.#store.show(before.number, readRole) ?? before);
     const manifest = devices.manifest(device);
     const details =
       source === 'DEVICE'
@@ -351,6 +365,7 @@ export class Alerts {
       name,
       ...describeAlert(manifest, source, name),
       ...details,
+      readRole,
       isLasting: graceMs(manifest, source, name) === 0,
       timesRaised: 1,
       raisedAtMs: Math.round(atMs),
@@ -360,12 +375,21 @@ export class Alerts {
   }
 
   /** Within a transaction. */
-  #clear(device: Device, { source, name, atMs }: Turn): Alert | undefined {
-    const known = this.#raised.of(device.id, source).find((alert) => alert.name === name);
-    return known && this.#store.clear(known.number, Math.round(atMs));
+  #take(device: Device, turn: Turn): AlertChange[] {
+    if (turn.kind === 'RAISED') return [{ kind: 'RAISED', alert: this.#raise(device, turn) }];
+    const known = this.#raised.of(device.id, turn.source).find(({ name }) => name === turn.name);
+    if (!known) return [];
+    const { number, readRole: knownTo = 'READONLY' } = known;
+    if (turn.kind === 'CLEARED') {
+      const cleared = this.#store.clear(number, Math.round(turn.atMs));
+      return cleared ? [{ kind: 'CLEARED', alert: cleared }] : [];
+    }
+    // One of an earlier version was told to everybody.
+    const shown = this.#store.show(number, turn.readRole);
+    return shown ? [{ kind: 'RAISED', alert: shown, knownTo }] : [];
   }
 }
 
 const ALERT_DETAILS = 'alert_details';
-const IS_OFFLINE = { source: 'GATEWAY', name: OFFLINE } as const;
-const IS_SILENT = { source: 'GATEWAY', name: SILENT } as const;
+const IS_OFFLINE = { source: 'GATEWAY', name: OFFLINE, readRole: 'READONLY' } as const;
+const IS_SILENT = { source: 'GATEWAY', name: SILENT, readRole: 'READONLY' } as const;

@@ -1,5 +1,6 @@
 /** Rows of alerts, and of how often devices send. */
 import { and, asc, count, desc, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
+import { type Role, roleIncludes, ROLES } from '../../lib/role.ts';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
 import {
@@ -11,10 +12,10 @@ import {
   restampOf,
   upsert,
 } from '../../platform/sqlite/index.ts';
-import type { Alert, AlertFilter } from './model.ts';
+import { type Alert, type AlertFilter, UNKNOWN_READ_ROLE } from './model.ts';
 import { alert, deviceRhythm } from './tables.ts';
 
-const { number, id, deviceId, severity, raisedAtMs, clearedAtMs, acknowledgedAtMs } = alert;
+const { number, id, deviceId, severity, readRole, raisedAtMs, clearedAtMs, acknowledgedAtMs } = alert;
 
 const ofNumber = given(number);
 
@@ -70,6 +71,12 @@ function createWriter(orm: Orm) {
     .where(ofNumber)
     .returning()
     .prepare();
+  const show = orm
+    .update(alert)
+    .set(placeholders(alert, ['readRole']))
+    .where(ofNumber)
+    .returning()
+    .prepare();
   const setLasting = orm.update(alert).set({ isLasting: true }).where(ofNumber).returning().prepare();
   const acknowledge = orm
     .update(alert)
@@ -85,11 +92,13 @@ function createWriter(orm: Orm) {
         clearedAtMs: null,
         acknowledgedAtMs: null,
         acknowledgedBy: null,
+        readRole: null,
         ...added,
       }),
     /** These return the alert as it is then; undefined when there is none, or nothing to change. */
     clear: (of: number, atMs: EpochMs): Alert | undefined => changed(clear.all({ number: of, atMs })),
     raiseAgain: (of: number): Alert | undefined => changed(raiseAgain.all({ number: of })),
+    show: (of: number, role: Role): Alert | undefined => changed(show.all({ number: of, readRole: role })),
     setLasting: (of: number): Alert | undefined => changed(setLasting.all({ number: of })),
     acknowledge: (of: number, atMs: EpochMs, by: string): Alert | undefined =>
       changed(acknowledge.all({ number: of, atMs, by })),
@@ -164,12 +173,13 @@ function matching(): SQL | undefined {
     ),
     isIn('deviceIds', sql`${deviceId}`),
     isIn('severities', sql`${severity}`),
+    isIn('readRoles', sql`coalesce(${readRole}, ${UNKNOWN_READ_ROLE})`),
     unlessNull('from', sql`coalesce(${clearedAtMs} >= ${sql.placeholder('from')}, 1)`),
     unlessNull('before', sql`${raisedAtMs} < ${sql.placeholder('before')}`),
   );
 }
 
-function parametersOf(filter: AlertFilter): Record<string, unknown> {
+function parametersOf({ role, ...filter }: AlertFilter): Record<string, unknown> {
   const flag = (value: boolean | undefined): number | null => (value === undefined ? null : Number(value));
   const list = (values: readonly string[] | undefined): string | null =>
     values === undefined ? null : JSON.stringify(values);
@@ -178,6 +188,7 @@ function parametersOf(filter: AlertFilter): Record<string, unknown> {
     isAcknowledged: flag(filter.isAcknowledged),
     deviceIds: list(filter.deviceIds),
     severities: list(filter.severities),
+    readRoles: list(role && ROLES.filter((needed) => roleIncludes(role, needed))),
     from: filter.fromMs ?? null,
     before: filter.beforeMs ?? null,
   };

@@ -1,6 +1,7 @@
 /** Tables of state.db with the alerts of devices, and with how often they send. */
 import { sql } from 'drizzle-orm';
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { ROLES } from '../../lib/role.ts';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import { rowRules } from '../../platform/sqlite/index.ts';
 
@@ -22,6 +23,8 @@ export const alert = sqliteTable('alert', {
   displayName: text('display_name').notNull(),
   /** What the device said beside it in `alert_details`. */
   details: text('details'),
+  /** Role that may see it: the least that any attribute asked that told it, as the blueprint said then; NULL: not known. */
+  readRole: text('read_role', { enum: ROLES }),
   /** It was raised for longer than the grace period of the manifest. */
   isLasting: integer('is_lasting', { mode: 'boolean' }).notNull(),
   /** 1, and one more for each time that it came back within a moment. */
@@ -44,7 +47,11 @@ export const alertRows = [
   rowRules({
     table: alert,
     // Rather told once more than never.
-    repairs: { severity: { severity: sql`'error'` }, isLasting: { isLasting: sql`0` } },
+    repairs: {
+      severity: { severity: sql`'error'` },
+      isLasting: { isLasting: sql`0` },
+      readRole: { readRole: sql`NULL` },
+    },
   }),
   rowRules({
     table: deviceRhythm,

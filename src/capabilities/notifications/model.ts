@@ -2,6 +2,9 @@
 import type { EpochMs } from '../../lib/time.ts';
 import type { AlertSeverity } from '../alerts/index.ts';
 
+/** Who makes channels; they tell what this role may see. */
+export const CHANNEL_ROLE = 'OWNER';
+
 export const CHANNEL_TYPES = ['EMAIL', 'WEBHOOK', 'NTFY'] as const;
 export type ChannelType = (typeof CHANNEL_TYPES)[number];
 

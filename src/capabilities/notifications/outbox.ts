@@ -5,8 +5,8 @@
 import type { Limits } from '../../lib/limits.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
-import { ALERT_SEVERITIES, type AlertChange } from '../alerts/index.ts';
-import type { Channel } from './model.ts';
+import { ALERT_SEVERITIES, type AlertChange, isNewsFor } from '../alerts/index.ts';
+import { type Channel, CHANNEL_ROLE } from './model.ts';
 import type { NotificationStore } from './store.ts';
 import type { Delivery, Pending } from './tables.ts';
 
@@ -30,11 +30,12 @@ export class Outbox {
   /** Within a transaction. Ids of the channels that have something to tell now. */
   add(channels: readonly Channel[], changes: readonly AlertChange[]): string[] {
     const told = new Set<string>();
-    for (const { kind, alert } of changes) {
+    for (const change of changes) {
+      const { kind, alert } = change;
       const what = toldAs(kind, alert);
-      if (!what) continue;
+      if (!what || !isNewsFor(change, CHANNEL_ROLE)) continue;
       for (const channel of channels) {
-        if (!isWanted(channel, { kind, alert }, what)) continue;
+        if (!isWanted(channel, change, what)) continue;
         // It was about to be told as over, and is not.
         if (what === 'RAISED' && this.#store.takeBackCleared(channel.id, alert.number)) continue;
         this.#put({ channelId: channel.id, alertNumber: alert.number, kind: what });

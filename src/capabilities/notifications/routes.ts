@@ -1,5 +1,6 @@
 /** Notification channels: an extension of the interface. */
 import { route, type Route, shape } from '../../platform/http/index.ts';
+import { CHANNEL_ROLE } from './model.ts';
 import {
   channelToWire,
   deliveryQuery,
@@ -13,7 +14,6 @@ import type { Notifications } from './service.ts';
 const CHANNELS = '/v3/notification_channels';
 const CHANNEL = `${CHANNELS}/{notification_channel_id}` as const;
 const NOT_FOUND = '404 notification_channel_not_found';
-const ROLE = 'OWNER';
 
 const idOf = (params: Record<string, string>): string => params['notification_channel_id'] ?? '';
 
@@ -28,7 +28,7 @@ function readingRoutes(notifications: Notifications): Route[] {
       about: 'Who is told of alerts, and how.',
       answer: notificationShapes.list,
       GET: [CHANNELS],
-      role: ROLE,
+      role: CHANNEL_ROLE,
       handle: () => {
         const all = notifications.list();
         return { notification_channels: all.map(channelToWire), total_count: all.length };
@@ -39,7 +39,7 @@ function readingRoutes(notifications: Notifications): Route[] {
       about: 'What was sent, newest first, and why something did not arrive.',
       answer: notificationShapes.deliveries,
       GET: ['/v3/notification_deliveries'],
-      role: ROLE,
+      role: CHANNEL_ROLE,
       query: deliveryQuery,
       errors: [NOT_FOUND],
       handle: ({ query }) => {
@@ -57,7 +57,7 @@ function changingRoutes(notifications: Notifications): Route[] {
       about: 'Has alerts sent by mail (SMTP), to a webhook or by ntfy. Secrets are never shown again.',
       answer: notificationShapes.one,
       POST: [CHANNELS],
-      role: ROLE,
+      role: CHANNEL_ROLE,
       body: newChannelBody,
       errors: ['400 invalid_body', '404 device_not_found', '422 notification_channel_limit_reached'],
       handle: (call) => {
@@ -71,7 +71,7 @@ function changingRoutes(notifications: Notifications): Route[] {
       about: 'Changes what is given. Another server or login asks for the secret once more.',
       answer: notificationShapes.one,
       PATCH: [CHANNEL],
-      role: ROLE,
+      role: CHANNEL_ROLE,
       body: updateBody,
       errors: ['400 invalid_body', '404 device_not_found', NOT_FOUND],
       handle: (call) => {
@@ -85,7 +85,7 @@ function changingRoutes(notifications: Notifications): Route[] {
       about: 'Forgets the channel, its secrets and its log.',
       answer: shape.nothing(),
       DELETE: [CHANNEL],
-      role: ROLE,
+      role: CHANNEL_ROLE,
       errors: [NOT_FOUND],
       handle: async (call) => {
         call.note({ channel_name: notifications.require(idOf(call.params)).name });
@@ -97,7 +97,7 @@ function changingRoutes(notifications: Notifications): Route[] {
       about: 'Sends a message to try the channel, and answers what became of it.',
       answer: notificationShapes.delivery,
       POST: [`${CHANNEL}/test`],
-      role: ROLE,
+      role: CHANNEL_ROLE,
       errors: [NOT_FOUND, '429 too_many_requests'],
       handle: async ({ params }) => ({
         delivery: deliveryToWire(await notifications.test(idOf(params))),

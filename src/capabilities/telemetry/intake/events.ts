@@ -1,12 +1,13 @@
 /** What telemetry tells the rest of the gateway. */
+import type { Role } from '../../../lib/role.ts';
 import type { EpochMs, EpochS } from '../../../lib/time.ts';
 import type { Device } from '../../devices/index.ts';
 import type { Rejection, TelemetryValue } from '../../../protocol/telemetry.ts';
 
 /** What the newest values of a device say of its alerts. */
 export interface ToldAlerts {
-  /** By name: time of the measurement that says so, Unix seconds. */
-  raised: ReadonlyMap<string, number>;
+  /** By name: time of the measurement that says so, and the least role that may read it. */
+  raised: ReadonlyMap<string, { readonly sinceS: EpochS; readonly readRole: Role }>;
   /** Of the newest value that says anything of alerts. */
   timestampS: EpochS;
 }

@@ -17,10 +17,12 @@ const DEVICE_UNKNOWN = 'Device is not found.';
 
 /** False when the manifest's access level of the attribute is above the role. */
 export function mayRead(manifest: CompiledManifest, attribute: string, role: Role): boolean {
+  return roleIncludes(role, neededRole(manifest, attribute));
+}
+
+function neededRole(manifest: CompiledManifest, attribute: string): Role {
   const definition = Object.hasOwn(manifest.telemetry, attribute) ? manifest.telemetry[attribute] : undefined;
-  if (!definition) return true;
-  const needed = roleOfAccessLevel(definition.access_level);
-  return needed === undefined || roleIncludes(role, needed);
+  return (definition && roleOfAccessLevel(definition.access_level)) ?? 'READONLY';
 }
 
 export class LatestValues {
@@ -82,14 +84,21 @@ export class LatestValues {
 
   /** Of `alerts` and every attribute of type alerts together; undefined when none of them has a value. */
   alerts(device: Device): ToldAlerts | undefined {
-    const raised = new Map<string, number>();
+    const raised = new Map<string, { sinceS: EpochS; readRole: Role }>();
     let newestS: EpochS | undefined;
-    for (const { state } of this.#plans.of(device).alerts) {
+    const { alerts, manifest } = this.#plans.of(device);
+    for (const { attribute, state } of alerts) {
       if (!state?.latest) continue;
       const { timestampS, value } = state.latest;
       newestS = Math.max(newestS ?? timestampS, timestampS);
-      for (const name of value as string[])
-        raised.set(name, Math.min(raised.get(name) ?? timestampS, timestampS));
+      const readRole = neededRole(manifest, attribute);
+      for (const name of value as string[]) {
+        const before = raised.get(name) ?? { sinceS: timestampS, readRole };
+        raised.set(name, {
+          sinceS: Math.min(before.sinceS, timestampS),
+          readRole: roleIncludes(readRole, before.readRole) ? before.readRole : readRole,
+        });
+      }
     }
     return newestS === undefined ? undefined : { raised, timestampS: newestS };
   }
