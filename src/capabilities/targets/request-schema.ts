@@ -1,20 +1,20 @@
 /** What callers say of targets. */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
+import { camelMembers, withoutNull } from '../../lib/members.ts';
 import { folderPathProblem } from '../../platform/files/index.ts';
 import { shape } from '../../platform/http/index.ts';
 import type { NewTarget, SettingsChange, TargetChange } from './changes.ts';
 import {
   BACKLOG_ORDERS,
   CONTENTS,
-  type FolderSettings,
-  type InfluxdbSettings,
   type Selection,
   TARGET_KINDS,
+  type TargetSettings,
   TOKEN_SCHEMES,
 } from './model.ts';
-import { type MqttBody, mqttBody, mqttChange, mqttChangeBody, newMqtt } from './mqtt/mqtt-schema.ts';
-import { type Optional, pem, timestampMs } from './wire-fields.ts';
+import { mqttBody, type MqttChangeBody, mqttChange, mqttChangeBody, newMqtt } from './mqtt/mqtt-schema.ts';
+import { pem, timestampMs } from './wire-fields.ts';
 
 const { targets: limits } = LIMITS;
 const { nameLength } = LIMITS.http;
@@ -120,7 +120,17 @@ export const EXAMPLE_BODY = {
 };
 
 const influxdbBody = v.object({ url, ...influxdbFields });
+const influxdbChangeBody = v.object({ url: v.nullish(url), ...influxdbFields });
 const folderBody = v.object({ path: folderPath, ...folderFields });
+const folderChangeBody = v.object({ path: v.nullish(folderPath), ...folderFields });
+
+interface SettingsBodies {
+  influxdb?: v.InferOutput<typeof influxdbChangeBody> | null | undefined;
+  mqtt?: MqttChangeBody | null | undefined;
+  folder?: v.InferOutput<typeof folderChangeBody> | null | undefined;
+}
+
+const MEMBERS = { INFLUXDB: 'influxdb', MQTT: 'mqtt', FOLDER: 'folder' } as const;
 
 /** A target as a caller names it, with its secrets. */
 export const newTargetBody = v.pipe(
@@ -137,83 +147,52 @@ export const newTargetBody = v.pipe(
   }),
   shape.example(EXAMPLE_BODY),
   v.check(
-    (body) => newSettings(body) !== undefined,
-    ({ input }) => `must have ${input.kind.toLowerCase()}`,
+    (body) => Boolean(body[MEMBERS[body.kind]]),
+    ({ input }) => `must have ${MEMBERS[input.kind]}`,
   ),
-  v.transform((body): NewTarget => {
-    const settings = newSettings(body) as NewTarget['settings'];
-    return {
-      name: body.name,
-      isEnabled: body.enabled ?? true,
-      settings,
-      secrets: secretsOf(body),
-      selection: {
-        contents: body.selection?.contents ?? ['TELEMETRY'],
-        devices: body.selection?.devices ?? null,
-        attributes: body.selection?.attributes ?? null,
-        intervalS: body.selection?.interval_s ?? 0,
-        isOnChange: body.selection?.on_change ?? false,
-        bytesPerSecondMax: body.selection?.bytes_per_second_max ?? limits.bytesPerSecondDefault,
-        processorPercentMax: body.selection?.processor_percent_max ?? limits.processorPercentDefault,
-        fromMs: body.history_from ?? 0,
-        backlogOrder: body.selection?.backlog_order ?? 'OLDEST_FIRST',
-      },
-      withHistory: typeof body.history_from === 'number',
-    };
-  }),
+  v.transform((body): NewTarget => ({
+    name: body.name,
+    isEnabled: body.enabled ?? true,
+    settings: newSettings(settingsChange({ [MEMBERS[body.kind]]: body[MEMBERS[body.kind]] })),
+    secrets: secretsOf(body),
+    selection: {
+      contents: ['TELEMETRY'],
+      devices: null,
+      attributes: null,
+      intervalS: 0,
+      isOnChange: false,
+      bytesPerSecondMax: limits.bytesPerSecondDefault,
+      processorPercentMax: limits.processorPercentDefault,
+      backlogOrder: 'OLDEST_FIRST',
+      ...selectionChange(body.selection ?? {}),
+      fromMs: body.history_from ?? 0,
+    },
+    withHistory: typeof body.history_from === 'number',
+  })),
 );
 
-interface SettingsBodies {
-  influxdb?: v.InferOutput<typeof influxdbBody> | null | undefined;
-  mqtt?: MqttBody | null | undefined;
-  folder?: v.InferOutput<typeof folderBody> | null | undefined;
+/** What is not said has its default; the address is always said. */
+function newSettings(change: SettingsChange | undefined): TargetSettings {
+  if (change?.kind === 'MQTT') return newMqtt(change);
+  const defaults =
+    change?.kind === 'FOLDER'
+      ? { isMount: false, pieceMinutes: limits.pieceMinutesDefault, isCompressed: false }
+      : { measurement: 'telemetry', username: null, tokenScheme: 'Token', caPem: null, isCompressed: true };
+  return { ...defaults, ...change } as TargetSettings;
 }
 
-/** Undefined: what the kind needs is not there. */
-function newSettings({ kind, influxdb, mqtt, folder }: SettingsBodies & { kind: string }) {
-  if (kind === 'FOLDER') return folder ? newFolder(folder) : undefined;
-  if (kind === 'INFLUXDB') return influxdb ? newInfluxdb(influxdb) : undefined;
-  return mqtt ? newMqtt(mqtt) : undefined;
-}
-
-const newInfluxdb = (body: v.InferOutput<typeof influxdbBody>): InfluxdbSettings => ({
-  kind: 'INFLUXDB',
-  url: body.url,
-  measurement: body.measurement ?? 'telemetry',
-  username: body.username ?? null,
-  tokenScheme: body.token_scheme ?? 'Token',
-  caPem: body.ca_pem ?? null,
-  isCompressed: body.compressed ?? true,
-});
-
-const newFolder = (body: v.InferOutput<typeof folderBody>): FolderSettings => ({
-  kind: 'FOLDER',
-  path: body.path,
-  isMount: false,
-  pieceMinutes: body.piece_minutes ?? limits.pieceMinutesDefault,
-  isCompressed: body.compressed ?? false,
-});
-
-function secretsOf({
-  influxdb,
-  mqtt,
-}: Partial<
-  Record<
-    'influxdb' | 'mqtt',
-    { secret?: string | null | undefined; private_key_pem?: string | null | undefined } | null | undefined
-  >
->): TargetChange['secrets'] {
+function secretsOf({ influxdb, mqtt }: SettingsBodies): TargetChange['secrets'] {
   const given = influxdb ?? mqtt;
-  return given ? { secret: given.secret, privateKeyPem: given.private_key_pem } : undefined;
+  return given ? { secret: given.secret, privateKeyPem: mqtt?.private_key_pem } : undefined;
 }
 
 export const updateBody = v.pipe(
   v.object({
     ...common,
     name: v.nullish(shape.name()),
-    influxdb: v.nullish(shape.noList(v.object({ url: v.nullish(url), ...influxdbFields }))),
+    influxdb: v.nullish(shape.noList(influxdbChangeBody)),
     mqtt: v.nullish(shape.noList(mqttChangeBody)),
-    folder: v.nullish(shape.noList(v.object({ path: v.nullish(folderPath), ...folderFields }))),
+    folder: v.nullish(shape.noList(folderChangeBody)),
   }),
   shape.example({ enabled: false }),
   v.transform(({ name, enabled, influxdb, mqtt, folder, selection }): TargetChange => ({
@@ -225,44 +204,23 @@ export const updateBody = v.pipe(
   })),
 );
 
-function settingsChange({
-  influxdb,
-  mqtt,
-  folder,
-}: {
-  influxdb?: Optional<v.InferOutput<typeof influxdbBody>> | null | undefined;
-  mqtt?: Optional<MqttBody> | null | undefined;
-  folder?: Optional<v.InferOutput<typeof folderBody>> | null | undefined;
-}): SettingsChange | undefined {
-  if (influxdb)
-    return {
-      kind: 'INFLUXDB',
-      url: influxdb.url ?? undefined,
-      measurement: influxdb.measurement ?? undefined,
-      username: influxdb.username,
-      tokenScheme: influxdb.token_scheme ?? undefined,
-      caPem: influxdb.ca_pem,
-      isCompressed: influxdb.compressed ?? undefined,
-    };
-  if (folder)
-    return {
-      kind: 'FOLDER',
-      path: folder.path ?? undefined,
-      pieceMinutes: folder.piece_minutes ?? undefined,
-      isCompressed: folder.compressed ?? undefined,
-    };
+/** Null means something where it takes away; elsewhere it is as good as absent. */
+function settingsChange({ influxdb, mqtt, folder }: SettingsBodies): SettingsChange | undefined {
+  if (influxdb) {
+    const { secret: _, compressed, ...members } = influxdb;
+    const change = { ...camelMembers(members), isCompressed: compressed };
+    return { kind: 'INFLUXDB', ...withoutNull(change, 'username', 'caPem') };
+  }
+  if (folder) {
+    const { compressed, ...members } = folder;
+    return { kind: 'FOLDER', ...withoutNull({ ...camelMembers(members), isCompressed: compressed }) };
+  }
   return mqtt ? mqttChange(mqtt) : undefined;
 }
 
-function selectionChange(selection: v.InferOutput<typeof selectionBody>): Partial<Selection> {
-  return {
-    contents: selection.contents ?? undefined,
-    devices: selection.devices,
-    attributes: selection.attributes,
-    intervalS: selection.interval_s ?? undefined,
-    isOnChange: selection.on_change ?? undefined,
-    bytesPerSecondMax: selection.bytes_per_second_max ?? undefined,
-    processorPercentMax: selection.processor_percent_max ?? undefined,
-    backlogOrder: selection.backlog_order ?? undefined,
-  };
+function selectionChange({
+  on_change: isOnChange,
+  ...members
+}: v.InferOutput<typeof selectionBody>): Partial<Selection> {
+  return withoutNull({ ...camelMembers(members), isOnChange }, 'devices', 'attributes');
 }

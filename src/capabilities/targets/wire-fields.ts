@@ -6,9 +6,6 @@ import { shape } from '../../platform/http/index.ts';
 
 const { targets: limits } = LIMITS;
 
-/** What a change says of a body: what is absent stays. */
-export type Optional<Body> = { [Name in keyof Body]?: Body[Name] | null | undefined };
-
 export const pem = v.pipe(
   v.string(),
   v.maxLength(limits.pemLength),

@@ -1,6 +1,7 @@
 /** What callers say of brokers. */
 import * as v from 'valibot';
 import { LIMITS } from '../../../lib/limits.ts';
+import { camelMembers, withoutNull } from '../../../lib/members.ts';
 import { shape } from '../../../platform/http/index.ts';
 import type { SettingsChange } from '../changes.ts';
 import {
@@ -10,13 +11,15 @@ import {
   MQTT_FORMS,
   type MqttSettings,
 } from '../model.ts';
-import { type Optional, pem } from '../wire-fields.ts';
+import { pem } from '../wire-fields.ts';
 import { RECORDS_TOPIC } from './record-messages.ts';
 import { RECORD_NAMES, SITE_NAMES, TEMPLATE_NAMES, unknownNames } from './templates.ts';
 
 const { targets: limits } = LIMITS;
 const { commands: commandLimits } = limits;
 const { nameLength } = LIMITS.http;
+
+type MqttChange = SettingsChange & { kind: 'MQTT' };
 
 /** Requests come and answers go below. */
 const COMMANDS_TOPIC = '{site}/commands';
@@ -44,25 +47,24 @@ const template = (lengthMax: number, known: readonly string[] = TEMPLATE_NAMES) 
     ),
   );
 
-const topic = v.pipe(
-  template(limits.topicLength),
-  v.check((text) => !/[+#\p{Cc}]/u.test(text), 'must not hold +, # or control characters'),
-  v.description(
-    'PLAIN: template of the topic. HOME_ASSISTANT: begin of the topics of states. SPARKPLUG_B: the group.',
-  ),
+const topicTemplate = (about: string, known?: readonly string[]) =>
+  v.pipe(
+    template(limits.topicLength, known),
+    v.check((text) => !/[+#\p{Cc}]/u.test(text), 'must not hold +, # or control characters'),
+    v.description(about),
+  );
+
+const topic = topicTemplate(
+  'PLAIN: template of the topic. HOME_ASSISTANT: begin of the topics of states. SPARKPLUG_B: the group.',
 );
 
 const commandsTopic = v.pipe(
-  template(limits.topicLength, SITE_NAMES),
-  v.check((text) => !/[+#\p{Cc}]/u.test(text), 'must not hold +, # or control characters'),
-  v.description('Requests come on `<topic>/requests`, answers go to `<topic>/responses`.'),
+  topicTemplate('Requests come on `<topic>/requests`, answers go to `<topic>/responses`.', SITE_NAMES),
   v.examples([COMMANDS_TOPIC]),
 );
 
 const recordsTopic = v.pipe(
-  template(limits.topicLength, RECORD_NAMES),
-  v.check((text) => !/[+#\p{Cc}]/u.test(text), 'must not hold +, # or control characters'),
-  v.description('PLAIN: template of the topic of what is carried besides telemetry.'),
+  topicTemplate('PLAIN: template of the topic of what is carried besides telemetry.', RECORD_NAMES),
   v.examples([RECORDS_TOPIC]),
 );
 
@@ -131,43 +133,32 @@ const mqttFields = {
 
 export const mqttBody = v.object({ url: mqttUrl, ...mqttFields });
 export const mqttChangeBody = v.object({ url: v.nullish(mqttUrl), ...mqttFields });
-export type MqttBody = v.InferOutput<typeof mqttBody>;
+export type MqttChangeBody = v.InferOutput<typeof mqttChangeBody>;
 
-export function newMqtt(body: MqttBody): MqttSettings {
-  const form = body.form ?? 'PLAIN';
-  return {
-    kind: 'MQTT',
-    url: body.url,
-    clientId: body.client_id ?? '',
-    username: body.username ?? null,
-    caPem: body.ca_pem ?? null,
-    certificatePem: body.certificate_pem ?? null,
+/** What is not said has its default; the address is always said. */
+export function newMqtt(change: MqttChange): MqttSettings {
+  const { form = 'PLAIN' } = change;
+  const defaults = {
+    clientId: '',
+    username: null,
+    caPem: null,
+    certificatePem: null,
     form,
-    recordsTopic: body.records_topic ?? RECORDS_TOPIC,
-    topic: body.topic ?? DEFAULT_TOPICS[form],
-    payload: body.payload ?? '{"timestamp":{timestamp},"values":{values}}',
-    isRetained: body.retain ?? false,
-    discoveryPrefix: body.discovery_prefix ?? 'homeassistant',
-    hostId: body.host_id ?? null,
-    commands: body.commands ?? null,
+    recordsTopic: RECORDS_TOPIC,
+    topic: DEFAULT_TOPICS[form],
+    payload: '{"timestamp":{timestamp},"values":{values}}',
+    isRetained: false,
+    discoveryPrefix: 'homeassistant',
+    hostId: null,
+    commands: null,
   };
+  return { ...defaults, ...change } as MqttSettings;
 }
 
-export function mqttChange(mqtt: Optional<MqttBody>): SettingsChange {
-  return {
-    kind: 'MQTT',
-    url: mqtt.url ?? undefined,
-    clientId: mqtt.client_id ?? undefined,
-    username: mqtt.username,
-    caPem: mqtt.ca_pem,
-    certificatePem: mqtt.certificate_pem,
-    form: mqtt.form ?? undefined,
-    topic: mqtt.topic ?? undefined,
-    recordsTopic: mqtt.records_topic ?? undefined,
-    payload: mqtt.payload ?? undefined,
-    isRetained: mqtt.retain ?? undefined,
-    discoveryPrefix: mqtt.discovery_prefix ?? undefined,
-    hostId: mqtt.host_id,
-    commands: mqtt.commands,
-  };
+/** Null means something where it takes away; elsewhere it is as good as absent. */
+export function mqttChange(body: MqttChangeBody): MqttChange {
+  const { secret: _secret, private_key_pem: _privateKeyPem, retain, ...members } = body;
+  const change = { ...camelMembers(members), isRetained: retain };
+  const nullable = ['username', 'caPem', 'certificatePem', 'hostId', 'commands'] as const;
+  return { kind: 'MQTT', ...withoutNull(change, ...nullable) };
 }
