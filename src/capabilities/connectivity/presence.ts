@@ -21,17 +21,13 @@ interface PresenceOptions {
 }
 
 export class Presence {
-  readonly #devices: Devices;
-  readonly #clock: Clock;
-  readonly #limits: Limits['connectivity'];
+  readonly #options: PresenceOptions;
   readonly #sessionCounts = new Map<string, number>();
   readonly #grace = new Map<string, Timer>();
   readonly #hearings = new Map<string, Hearing>();
 
   constructor(options: PresenceOptions) {
-    this.#devices = options.devices;
-    this.#clock = options.clock;
-    this.#limits = options.limits;
+    this.#options = options;
   }
 
   sessionOpened(hardwareId: string): void {
@@ -48,7 +44,7 @@ export class Presence {
       return;
     }
     this.#sessionCounts.delete(hardwareId);
-    const timer = setDeadline(this.#clock, this.#limits.graceMs, () => {
+    const timer = setDeadline(this.#options.clock, this.#options.limits.graceMs, () => {
       this.#grace.delete(hardwareId);
       this.#setHardware(hardwareId, 'OFFLINE');
     });
@@ -59,10 +55,10 @@ export class Presence {
   heard(device: Device): void {
     if (!isCarried(device) || !this.#isModuleOnline(device)) return;
     const hearing = this.#hearings.get(device.id);
-    const atMs = this.#clock.monotonicMs();
+    const atMs = this.#options.clock.monotonicMs();
     if (hearing) hearing.atMs = atMs;
-    else this.#hearings.set(device.id, { atMs, timer: this.#arm(device.id, this.#limits.silenceMs) });
-    this.#devices.setConnectivity(device.id, 'ONLINE');
+    else this.#hearings.set(device.id, { atMs, timer: this.#arm(device.id, this.#options.limits.silenceMs) });
+    this.#options.devices.setConnectivity(device.id, 'ONLINE');
   }
 
   /** A carried device that will not be heard: OFFLINE at once. */
@@ -86,13 +82,13 @@ export class Presence {
   #isModuleOnline({ communication }: Device): boolean {
     return (
       communication.upstreamId !== undefined &&
-      this.#devices.connectivity(communication.upstreamId) === 'ONLINE'
+      this.#options.devices.connectivity(communication.upstreamId) === 'ONLINE'
     );
   }
 
   #setHardware(hardwareId: string, status: 'ONLINE' | 'OFFLINE'): void {
-    for (const device of this.#devices.atHardware(hardwareId)) {
-      if (!isCarried(device)) this.#devices.setConnectivity(device.id, status);
+    for (const device of this.#options.devices.atHardware(hardwareId)) {
+      if (!isCarried(device)) this.#options.devices.setConnectivity(device.id, status);
       else if (status === 'OFFLINE') this.#silence(device.id);
     }
   }
@@ -100,14 +96,14 @@ export class Presence {
   #silence(deviceId: string): void {
     this.#hearings.get(deviceId)?.timer.cancel();
     this.#hearings.delete(deviceId);
-    this.#devices.setConnectivity(deviceId, 'OFFLINE');
+    this.#options.devices.setConnectivity(deviceId, 'OFFLINE');
   }
 
   #arm(deviceId: string, durationMs: DurationMs): Timer {
-    return setDeadline(this.#clock, durationMs, () => {
+    return setDeadline(this.#options.clock, durationMs, () => {
       const hearing = this.#hearings.get(deviceId);
       if (!hearing) return;
-      const remainingMs = hearing.atMs + this.#limits.silenceMs - this.#clock.monotonicMs();
+      const remainingMs = hearing.atMs + this.#options.limits.silenceMs - this.#options.clock.monotonicMs();
       if (remainingMs > 0) hearing.timer = this.#arm(deviceId, remainingMs);
       else this.#silence(deviceId);
     });

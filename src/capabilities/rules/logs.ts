@@ -3,8 +3,7 @@ import type { Emitter } from '../../lib/emitter.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { cutToBytes } from '../../lib/text.ts';
 import { TokenBucket } from '../../lib/token-bucket.ts';
-import type { Clock, Timer } from '../../platform/clock/index.ts';
-import type { Log } from '../../platform/log/index.ts';
+import type { Timer } from '../../platform/clock/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
 import type { SqlDatabase, GroupCommit } from '../../platform/sqlite/index.ts';
 import type { LogSeverity } from '../../protocol/device-log.ts';
@@ -34,10 +33,6 @@ interface RuleLogsOptions extends Instruments {
 
 export class RuleLogs {
   readonly #options: RuleLogsOptions;
-  readonly #commits: GroupCommit;
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #limits: Limits['rules'];
   readonly #store: ReturnType<typeof createRuleLogStore>;
   readonly #flows = new Map<string, Flow>();
   readonly #stored = new Map<string, number>();
@@ -50,22 +45,18 @@ export class RuleLogs {
 
   constructor(options: RuleLogsOptions) {
     this.#options = options;
-    this.#commits = options.commits;
-    this.#clock = options.clock;
-    this.#log = options.log;
-    this.#limits = options.limits;
     this.#store = createRuleLogStore(options.history);
     this.#dropped = options.metrics.counter('rule_logs_dropped_total', 'Log entries of rules not stored.', [
       'reason',
     ]);
-    this.#commits.join({
+    options.commits.join({
       write: () => {
         this.#writtenCount = this.#pending.length;
         this.#writtenNumber = this.newestNumber();
         for (const entry of this.#pending) this.#store.insert(entry, ++this.#writtenNumber);
         for (const ruleId of new Set(this.#pending.map((entry) => entry.ruleId)))
           if ((this.#stored.get(ruleId) ?? TRIM_EVERY) >= TRIM_EVERY)
-            this.#store.trim(ruleId, this.#limits.logEntries);
+            this.#store.trim(ruleId, this.#options.limits.logEntries);
         if (this.#pending.length > 0) this.#makeRoom();
       },
       committed: () => {
@@ -90,17 +81,17 @@ export class RuleLogs {
       this.#newestNumber = this.newestNumber();
       this.#options.history.transaction(() => this.#store.removeRule(ruleId));
     } catch (error) {
-      this.#log.warn('logs of a deleted rule stay until the next start', { rule_id: ruleId, error });
+      this.#options.log.warn('logs of a deleted rule stay until the next start', { rule_id: ruleId, error });
     }
   }
 
   /** Adds an entry, stamped now. Does not wait for the disk and does not fail. */
   append(ruleId: string, severity: LogSeverity, message: string): void {
     const flow = this.#flowOf(ruleId);
-    if (flow.bucket.take(this.#clock.monotonicMs())) return this.#add(ruleId, severity, message);
+    if (flow.bucket.take(this.#options.clock.monotonicMs())) return this.#add(ruleId, severity, message);
     this.#dropped.inc({ reason: 'rate' });
     flow.droppedCount++;
-    flow.summary ??= this.#clock.setTimer(SUMMARY_AFTER_MS, () => this.#summarize(ruleId, flow));
+    flow.summary ??= this.#options.clock.setTimer(SUMMARY_AFTER_MS, () => this.#summarize(ruleId, flow));
   }
 
   /** The newest entries, oldest of them first. */
@@ -144,7 +135,7 @@ export class RuleLogs {
     try {
       for (const ruleId of this.#store.ruleIds()) if (!ruleIds.has(ruleId)) this.forget(ruleId);
     } catch (error) {
-      this.#log.warn('logs of rules that are gone stay until the next start', { error });
+      this.#options.log.warn('logs of rules that are gone stay until the next start', { error });
     }
   }
 
@@ -155,9 +146,9 @@ export class RuleLogs {
         this.#summarize(ruleId, flow);
       }
     try {
-      await this.#commits.flush();
+      await this.#options.commits.flush();
     } catch (error) {
-      this.#log.warn('the last log entries of rules could not be stored', { error });
+      this.#options.log.warn('the last log entries of rules could not be stored', { error });
     }
   }
 
@@ -176,8 +167,8 @@ export class RuleLogs {
     let flow = this.#flows.get(ruleId);
     if (!flow) {
       // The sandbox counts what a script writes; what it says itself comes beside.
-      const perSecond = this.#limits.logsPerSecond + 2 * this.#limits.ownLogsPerSecond;
-      const bucket = new TokenBucket(perSecond, perSecond, this.#clock.monotonicMs());
+      const perSecond = this.#options.limits.logsPerSecond + 2 * this.#options.limits.ownLogsPerSecond;
+      const bucket = new TokenBucket(perSecond, perSecond, this.#options.clock.monotonicMs());
       this.#flows.set(ruleId, (flow = { bucket, droppedCount: 0, summary: undefined }));
     }
     return flow;
@@ -186,17 +177,19 @@ export class RuleLogs {
   #add(ruleId: string, severity: LogSeverity, message: string): void {
     const entry = {
       ruleId,
-      receivedAtMs: this.#clock.wallMs(),
+      receivedAtMs: this.#options.clock.wallMs(),
       severity,
-      message: cutToBytes(message.toWellFormed(), this.#limits.logMessageBytes),
+      message: cutToBytes(message.toWellFormed(), this.#options.limits.logMessageBytes),
     };
     const sizeBytes = Buffer.byteLength(entry.message);
-    if (this.#commits.isFull(sizeBytes)) this.#dropped.inc({ reason: 'disk' });
+    if (this.#options.commits.isFull(sizeBytes)) this.#dropped.inc({ reason: 'disk' });
     else this.#pending.push(entry);
-    this.#commits.request(sizeBytes).catch((error: unknown) => {
-      this.#log.warnLimited('rule-log', 60_000, 'log entries of rules could not be stored', { error });
+    this.#options.commits.request(sizeBytes).catch((error: unknown) => {
+      this.#options.log.warnLimited('rule-log', 60_000, 'log entries of rules could not be stored', {
+        error,
+      });
     });
-    this.#log.debug('rule log', { rule_id: ruleId, severity, text: entry.message });
+    this.#options.log.debug('rule log', { rule_id: ruleId, severity, text: entry.message });
   }
 
   #summarize(ruleId: string, flow: Flow): void {
@@ -206,7 +199,7 @@ export class RuleLogs {
     this.#add(
       ruleId,
       'warning',
-      `${count} log entries were dropped: a rule may write ${this.#limits.logsPerSecond} per second.`,
+      `${count} log entries were dropped: a rule may write ${this.#options.limits.logsPerSecond} per second.`,
     );
   }
 }

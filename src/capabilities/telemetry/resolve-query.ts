@@ -51,18 +51,10 @@ interface FoundAttribute {
 }
 
 export class QueryResolver {
-  readonly #devices: QueryResolverOptions['devices'];
-  readonly #plans: QueryResolverOptions['plans'];
-  readonly #registry: QueryResolverOptions['registry'];
-  readonly #limits: Limits['telemetry'];
-  readonly #site: QueryResolverOptions['site'];
+  readonly #options: QueryResolverOptions;
 
   constructor(options: QueryResolverOptions) {
-    this.#devices = options.devices;
-    this.#plans = options.plans;
-    this.#registry = options.registry;
-    this.#limits = options.limits;
-    this.#site = options.site;
+    this.#options = options;
   }
 
   /** @throws GatewayError invalid_body, aggregation_not_supported, query_too_large, NO_TELEMETRY_ATTRIBUTES_FOUND */
@@ -72,12 +64,12 @@ export class QueryResolver {
     const heads: string[] = [];
     const problems: Problem[] = [];
     const granularity = formatDurationMs(range.granularityS * 1_000);
-    const compare = boundedBy(this.#limits.queryComparisons);
+    const compare = boundedBy(this.#options.limits.queryComparisons);
     for (const item of this.#siteMatches(query.site) ? query.telemetry : [])
       for (const device of this.#devicesOf(item, compare))
         for (const attribute of this.#attributesOf(item, device, role, compare)) {
-          if (columns.length >= this.#limits.queryColumns)
-            throw tooLarge(`more than ${this.#limits.queryColumns} columns`);
+          if (columns.length >= this.#options.limits.queryColumns)
+            throw tooLarge(`more than ${this.#options.limits.queryColumns} columns`);
           const aggregation = item.aggregation ?? query.aggregation ?? 'auto';
           const problem = aggregationProblem(attribute, aggregation);
           // Of many devices with the attribute it is the same.
@@ -97,7 +89,8 @@ export class QueryResolver {
         'No telemetry attributes were found.',
       );
     this.#checkCost(range, columns.length);
-    const bucketEdgesS = query.timezone === 'site' ? localDayEdges(this.#site().timezone, range) : undefined;
+    const bucketEdgesS =
+      query.timezone === 'site' ? localDayEdges(this.#options.site().timezone, range) : undefined;
     return {
       plan: { ...range, ...(bucketEdgesS && { bucketEdgesS }), columns },
       header: `${['ts', ...heads].join(',')}\n`,
@@ -107,23 +100,23 @@ export class QueryResolver {
 
   #siteMatches(site: TimeSeriesQuery['site']): boolean {
     if (site === null || site === undefined) return true;
-    const { id, name } = this.#site();
+    const { id, name } = this.#options.site();
     if (typeof site === 'string') return site === id;
     return matches(site, (key) => [key === 'id' ? id : name]);
   }
 
   #devicesOf(item: TelemetryItem, compare: () => void): Device[] {
-    if (!item.device) return [...this.#devices.all()];
+    if (!item.device) return [...this.#options.devices.all()];
     const found = new Set<Device>();
     for (const wanted of item.device) {
       if (typeof wanted === 'string') {
-        const device = this.#devices.find(wanted);
+        const device = this.#options.devices.find(wanted);
         if (device) found.add(device);
         continue;
       }
-      for (const device of this.#devices.all()) {
+      for (const device of this.#options.devices.all()) {
         compare();
-        if (matches(wanted, (key) => deviceLabel(device, this.#devices.manifest(device), key)))
+        if (matches(wanted, (key) => deviceLabel(device, this.#options.devices.manifest(device), key)))
           found.add(device);
       }
     }
@@ -131,7 +124,7 @@ export class QueryResolver {
   }
 
   #attributesOf(item: TelemetryItem, device: Device, role: Role, compare: () => void): FoundAttribute[] {
-    const plan = this.#plans.of(device);
+    const plan = this.#options.plans.of(device);
     const { manifest } = plan;
     const names = new Map<string, string>();
     for (const wanted of item.attribute) {
@@ -162,7 +155,7 @@ export class QueryResolver {
     // Only numbers can be interpolated; the others are carried forward.
     const gapMethod = gap.method === 'interpolation' && kind !== 'number' ? 'locf' : gap.method;
     return {
-      seriesId: this.#registry.find(device.id, name, type)?.series.id,
+      seriesId: this.#options.registry.find(device.id, name, type)?.series.id,
       kind,
       aggregation,
       gapMethod,
@@ -175,7 +168,7 @@ export class QueryResolver {
     // Those that the range touches, aligned to the epoch.
     const bucketOf = (seconds: number): number => Math.floor(seconds / range.granularityS);
     const buckets = bucketOf(Math.max(range.toS - 1, range.fromS)) - bucketOf(range.fromS) + 1;
-    const { queryBuckets, queryCells } = this.#limits;
+    const { queryBuckets, queryCells } = this.#options.limits;
     if (buckets > queryBuckets) throw tooLarge(`${buckets} buckets, more than ${queryBuckets}`);
     if (buckets * columns > queryCells) throw tooLarge(`${buckets * columns} cells, more than ${queryCells}`);
   }

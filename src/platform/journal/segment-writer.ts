@@ -18,12 +18,20 @@ interface Segment {
   isDamaged: boolean;
 }
 
+interface SegmentWriterOptions {
+  folder: string;
+  files: JournalFiles;
+  limits: Limits['journal'];
+  log: Log;
+  neededFrom: number;
+  /** False: no further file is made. */
+  mayGrow: () => boolean;
+  /** At least this one is next. */
+  nextSequence: number;
+}
+
 export class SegmentWriter {
-  readonly #folder: string;
-  readonly #files: JournalFiles;
-  readonly #limits: Limits['journal'];
-  readonly #log: Log;
-  readonly #mayGrow: () => boolean;
+  readonly #options: SegmentWriterOptions;
   readonly #segments: Segment[] = [];
   #nextSequence: number;
   #current: Segment | undefined;
@@ -31,29 +39,15 @@ export class SegmentWriter {
   #offset = 0;
 
   /** Reads the folder and writes nothing; a folder that is not there is made with the first record. */
-  constructor(options: {
-    folder: string;
-    files: JournalFiles;
-    limits: Limits['journal'];
-    log: Log;
-    neededFrom: number;
-    /** False: no further file is made. */
-    mayGrow: () => boolean;
-    /** At least this one is next. */
-    nextSequence: number;
-  }) {
-    this.#folder = options.folder;
-    this.#files = options.files;
-    this.#limits = options.limits;
-    this.#log = options.log;
-    this.#mayGrow = options.mayGrow;
+  constructor(options: SegmentWriterOptions) {
+    this.#options = options;
     this.#nextSequence = options.nextSequence;
     this.#takeInventory(options.neededFrom);
   }
 
   #takeInventory(neededFrom: number): void {
-    const { segments, unused, unreadable } = listSegments(this.#folder);
-    const { segmentBytes } = this.#limits;
+    const { segments, unused, unreadable } = listSegments(this.#options.folder);
+    const { segmentBytes } = this.#options.limits;
     for (const name of unused)
       this.#segments.push({ name, firstSequence: undefined, sizeBytes: segmentBytes, isDamaged: false });
     for (const { name, sizeBytes } of unreadable)
@@ -72,7 +66,7 @@ export class SegmentWriter {
       this.#nextSequence = end.nextSequence;
       if (end.hasTornEnd)
         // It cannot be told from damage, so it is not written over.
-        this.#log.warn(
+        this.#options.log.warn(
           'the last record of the journal is incomplete: it was not acknowledged, or is damaged',
           {
             segment: name,
@@ -92,12 +86,20 @@ export class SegmentWriter {
       if (!segment.isDamaged || segment.name.endsWith(DAMAGED_SUFFIX)) continue;
       const name = segment.name + DAMAGED_SUFFIX;
       try {
-        await this.#files.rename(join(this.#folder, segment.name), join(this.#folder, name));
-        this.#files.syncFolder(this.#folder);
-        this.#log.error('damaged segment of the journal set aside', { aside: join(this.#folder, name) });
+        await this.#options.files.rename(
+          join(this.#options.folder, segment.name),
+          join(this.#options.folder, name),
+        );
+        this.#options.files.syncFolder(this.#options.folder);
+        this.#options.log.error('damaged segment of the journal set aside', {
+          aside: join(this.#options.folder, name),
+        });
         segment.name = name;
       } catch (error) {
-        this.#log.error('damaged segment of the journal is left as it is', { segment: segment.name, error });
+        this.#options.log.error('damaged segment of the journal is left as it is', {
+          segment: segment.name,
+          error,
+        });
       }
     }
   }
@@ -108,7 +110,7 @@ export class SegmentWriter {
     if (!this.#current || placeFrom(this.#offset, needed) + needed + 4 > this.#current.sizeBytes)
       await this.#nextSegment(needed);
     const current = this.#current as unknown as Segment;
-    this.#file ??= await this.#files.open(join(this.#folder, current.name), false);
+    this.#file ??= await this.#options.files.open(join(this.#options.folder, current.name), false);
     const isFirst = this.#offset === 0;
     const start = isFirst ? SEGMENT.headerBytes : 0;
     const bytes = Buffer.allocUnsafe(start + needed);
@@ -124,11 +126,12 @@ export class SegmentWriter {
   }
 
   async #nextSegment(needed: number): Promise<void> {
-    const wantedBytes = Math.max(this.#limits.segmentBytes, SEGMENT.headerBytes + needed + 4);
+    const wantedBytes = Math.max(this.#options.limits.segmentBytes, SEGMENT.headerBytes + needed + 4);
     await this.close();
     let segment = this.#free().find(({ sizeBytes }) => sizeBytes >= wantedBytes);
     if (!segment) {
-      if (!this.#mayGrow()) throw unavailable('The disk is almost full; what is left is for control.');
+      if (!this.#options.mayGrow())
+        throw unavailable('The disk is almost full; what is left is for control.');
       segment = {
         name: this.#freeName(),
         firstSequence: undefined,
@@ -144,19 +147,19 @@ export class SegmentWriter {
 
   /** Zeros in small pieces: large ones make the page cache dirty whole large pages at each later record. */
   async #createFile({ name, sizeBytes }: Segment): Promise<JournalFile> {
-    await this.#files.makeFolder(this.#folder);
-    const path = join(this.#folder, name);
-    const created = await this.#files.open(path, true);
+    await this.#options.files.makeFolder(this.#options.folder);
+    const path = join(this.#options.folder, name);
+    const created = await this.#options.files.open(path, true);
     try {
       const zeros = new Uint8Array(4_096);
       for (let position = 0; position < sizeBytes; position += zeros.length)
         await created.write(zeros.subarray(0, Math.min(zeros.length, sizeBytes - position)), position);
       await created.sync();
-      this.#files.syncFolder(this.#folder);
+      this.#options.files.syncFolder(this.#options.folder);
     } catch (error) {
       await created.close();
       // Half of a segment is of no use, and somebody else needs the room.
-      await this.#files.remove(path);
+      await this.#options.files.remove(path);
       throw error;
     }
     return created;
@@ -180,32 +183,32 @@ export class SegmentWriter {
     }
     const surplus = this.#free().filter(
       ({ sizeBytes }, index) =>
-        index >= this.#limits.spareSegments || sizeBytes !== this.#limits.segmentBytes,
+        index >= this.#options.limits.spareSegments || sizeBytes !== this.#options.limits.segmentBytes,
     );
     // Of those that tell nothing any more nobody knows better: they go first.
     const setAside = this.#segments
       .filter(({ isDamaged, firstSequence }) => isDamaged && (firstSequence ?? 0) <= throughSequence)
       .sort((a, b) => (a.firstSequence ?? 0) - (b.firstSequence ?? 0));
-    surplus.push(...setAside.slice(0, -this.#limits.damagedSegments));
+    surplus.push(...setAside.slice(0, -this.#options.limits.damagedSegments));
     for (const segment of surplus) {
       this.#segments.splice(this.#segments.indexOf(segment), 1);
-      await this.#files.remove(join(this.#folder, segment.name));
+      await this.#options.files.remove(join(this.#options.folder, segment.name));
     }
   }
 
   /** Replaces the companion; after a power cut it is the old or the new one. */
   async writeCompanion(content: Uint8Array): Promise<void> {
-    await this.#files.makeFolder(this.#folder);
-    const path = join(this.#folder, COMPANION);
-    const file = await this.#files.open(`${path}.new`, true);
+    await this.#options.files.makeFolder(this.#options.folder);
+    const path = join(this.#options.folder, COMPANION);
+    const file = await this.#options.files.open(`${path}.new`, true);
     try {
       await file.write(sealCompanion(content), 0);
       await file.sync();
     } finally {
       await file.close();
     }
-    await this.#files.rename(`${path}.new`, path);
-    this.#files.syncFolder(this.#folder);
+    await this.#options.files.rename(`${path}.new`, path);
+    this.#options.files.syncFolder(this.#options.folder);
   }
 
   get lastSequence(): number {
@@ -219,7 +222,7 @@ export class SegmentWriter {
   /** Those that nobody has removed. */
   damagedSegments(): string[] {
     return this.#segments
-      .filter(({ isDamaged, name }) => isDamaged && existsSync(join(this.#folder, name)))
+      .filter(({ isDamaged, name }) => isDamaged && existsSync(join(this.#options.folder, name)))
       .map(({ name }) => name);
   }
 

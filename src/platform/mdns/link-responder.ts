@@ -54,10 +54,6 @@ const MDNS_PORT = 5_353;
 
 export class LinkResponder {
   readonly #options: LinkResponderOptions;
-  readonly #link: MulticastLink;
-  readonly #records: HostRecords;
-  readonly #clock: Clock;
-  readonly #limits: Limits['mdns'];
   readonly #bucket: TokenBucket;
   readonly #sentAtMs = new Map<DnsRecord, number>();
   readonly #timers = new Set<Timer>();
@@ -65,35 +61,28 @@ export class LinkResponder {
 
   constructor(options: LinkResponderOptions) {
     this.#options = options;
-    this.#link = options.link;
-    this.#records = options.records;
-    this.#clock = options.clock;
-    this.#limits = options.limits;
-    this.#bucket = new TokenBucket(
-      this.#limits.packetsPerSecond,
-      this.#limits.packetBurst,
-      this.#clock.monotonicMs(),
-    );
-    this.#link.onPacket((bytes, from) => this.#receive(bytes, from));
+    const { link, clock, limits } = options;
+    this.#bucket = new TokenBucket(limits.packetsPerSecond, limits.packetBurst, clock.monotonicMs());
+    link.onPacket((bytes, from) => this.#receive(bytes, from));
     this.#begin(options.pauseMs);
   }
 
   /** Says goodbye and closes the link. */
   stop(): void {
     if (this.#state === 'announced')
-      this.#link.send(
+      this.#options.link.send(
         encodeMessage({
           isResponse: true,
-          answers: this.#records.all.map((record) => ({ ...record, ttlS: 0 })),
+          answers: this.#options.records.all.map((record) => ({ ...record, ttlS: 0 })),
         }),
       );
     this.#state = 'stopped';
     this.#forgetTimers();
-    this.#link.close();
+    this.#options.link.close();
   }
 
   #later(durationMs: DurationMs, run: () => void): void {
-    const timer = this.#clock.setTimer(durationMs, () => {
+    const timer = this.#options.clock.setTimer(durationMs, () => {
       this.#timers.delete(timer);
       run();
     });
@@ -113,8 +102,12 @@ export class LinkResponder {
 
   #probe(count: number): void {
     if (count === PROBES) return this.#announce(0);
-    const questions = this.#records.names.map((name) => ({ name, type: TYPE.ANY, isUnicast: count === 0 }));
-    this.#link.send(encodeMessage({ questions, authorities: this.#records.unique }));
+    const questions = this.#options.records.names.map((name) => ({
+      name,
+      type: TYPE.ANY,
+      isUnicast: count === 0,
+    }));
+    this.#options.link.send(encodeMessage({ questions, authorities: this.#options.records.unique }));
     this.#later(PROBE_MS, () => this.#probe(count + 1));
   }
 
@@ -123,13 +116,13 @@ export class LinkResponder {
       this.#state = 'announced';
       this.#options.onAnnounced();
     }
-    this.#link.send(encodeMessage({ isResponse: true, answers: this.#records.all }));
+    this.#options.link.send(encodeMessage({ isResponse: true, answers: this.#options.records.all }));
     if (count + 1 < ANNOUNCEMENTS) this.#later(ANNOUNCE_MS, () => this.#announce(count + 1));
   }
 
   #receive(bytes: Buffer, from: Sender): void {
-    if (this.#state === 'stopped' || bytes.length > this.#limits.packetBytes) return;
-    if (!this.#bucket.take(this.#clock.monotonicMs())) return;
+    if (this.#state === 'stopped' || bytes.length > this.#options.limits.packetBytes) return;
+    if (!this.#bucket.take(this.#options.clock.monotonicMs())) return;
     const message = decodeMessage(bytes);
     if (message === undefined) return;
     if (message.isResponse) return this.#hear(message);
@@ -139,8 +132,8 @@ export class LinkResponder {
 
   /** Does this record say something else about a name of ours? */
   #contradicts(record: DnsRecord): boolean {
-    if (!this.#records.names.some((name) => isSameName(name, record.name))) return false;
-    const mine = this.#records.unique.filter(({ type }) => type === record.type);
+    if (!this.#options.records.names.some((name) => isSameName(name, record.name))) return false;
+    const mine = this.#options.records.unique.filter(({ type }) => type === record.type);
     // A goodbye is nobody's claim; of types that we do not have nobody needs to hear anything.
     if (record.ttlS === 0 || mine.length === 0) return false;
     if (mine.some((own) => isSameRecord(own, record))) return false;
@@ -157,11 +150,12 @@ export class LinkResponder {
 
   /** Two that ask for one name at the same time: who has the lesser data waits (RFC 6762 section 8.2). */
   #compare({ questions, authorities }: Message): void {
-    const isMine = (name: string): boolean => this.#records.names.some((own) => isSameName(own, name));
+    const isMine = (name: string): boolean =>
+      this.#options.records.names.some((own) => isSameName(own, name));
     if (!questions.some(({ name, type }) => type === TYPE.ANY && isMine(name))) return;
     const theirs = authorities.filter((record) => this.#contradicts(record));
     const isLesser = theirs.some((record) =>
-      this.#records.unique.some(
+      this.#options.records.unique.some(
         (own) =>
           own.type === record.type && isSameName(own.name, record.name) && own.data.compare(record.data) < 0,
       ),
@@ -170,11 +164,11 @@ export class LinkResponder {
   }
 
   #answer(query: Message, from: Sender): void {
-    const { answers, additionals } = this.#records.answers(query.questions, query.answers);
+    const { answers, additionals } = this.#options.records.answers(query.questions, query.answers);
     if (answers.length === 0) return;
     if (from.port !== MDNS_PORT) return this.#answerLegacy(query, answers, from);
     if (query.questions.every(({ isUnicast }) => isUnicast))
-      return this.#link.send(encodeMessage({ isResponse: true, answers, additionals }), from);
+      return this.#options.link.send(encodeMessage({ isResponse: true, answers, additionals }), from);
     const isProbe = query.authorities.length > 0;
     const speak = (): void => this.#multicast(answers, additionals, isProbe ? DEFENCE_MS : REPEAT_MS);
     // Others may have the same to say, and somebody may be quicker.
@@ -189,17 +183,17 @@ export class LinkResponder {
       isUnique: false,
       ttlS: Math.min(record.ttlS, LEGACY_TTL_S),
     }));
-    this.#link.send(encodeMessage({ id, isResponse: true, questions, answers: plain }), from);
+    this.#options.link.send(encodeMessage({ id, isResponse: true, questions, answers: plain }), from);
   }
 
   /** What everybody heard just now is not said again. */
   #multicast(answers: readonly DnsRecord[], additionals: readonly DnsRecord[], pauseMs: DurationMs): void {
-    const nowMs = this.#clock.monotonicMs();
+    const nowMs = this.#options.clock.monotonicMs();
     const isDue = (record: DnsRecord): boolean =>
       nowMs - (this.#sentAtMs.get(record) ?? Number.NEGATIVE_INFINITY) >= pauseMs;
     const due = answers.filter(isDue);
     if (due.length === 0) return;
     for (const record of due) this.#sentAtMs.set(record, nowMs);
-    this.#link.send(encodeMessage({ isResponse: true, answers: due, additionals }));
+    this.#options.link.send(encodeMessage({ isResponse: true, answers: due, additionals }));
   }
 }

@@ -53,9 +53,6 @@ const DRAIN_MS = 1_000;
 
 export class GatewayLink {
   readonly #options: GatewayLinkOptions;
-  readonly #connection: ConnectionConfiguration;
-  readonly #clock: Clock;
-  readonly #limits: Limits['module'];
   readonly #moduleMessages: string;
   readonly #commandFilter: string;
   readonly #kept = new Set<Kept>();
@@ -72,22 +69,17 @@ export class GatewayLink {
 
   constructor(options: GatewayLinkOptions) {
     this.#options = options;
-    this.#connection = options.connection;
-    this.#clock = options.clock;
-    this.#limits = options.limits;
     const { hardwareId } = options.connection;
     this.#moduleMessages = moduleTopic(hardwareId);
     this.#commandFilter = deviceTopic({ hardwareId, channelId: '+' }, 'v1/command/requests');
-    this.#pause = new DoublingPause({
-      firstMs: this.#limits.reconnectFirstMs,
-      maxMs: this.#limits.reconnectMaxMs,
-    });
+    const { reconnectFirstMs: firstMs, reconnectMaxMs: maxMs } = options.limits;
+    this.#pause = new DoublingPause({ firstMs, maxMs });
     this.#open();
   }
 
   /** Connected, and the broker keeps up. */
   get isReady(): boolean {
-    return this.#connectedAtMs !== undefined && this.#unacknowledged < this.#limits.unacknowledged;
+    return this.#connectedAtMs !== undefined && this.#unacknowledged < this.#options.limits.unacknowledged;
   }
 
   /**
@@ -103,7 +95,7 @@ export class GatewayLink {
   /** Is sent until it is acknowledged. False: too much waits already; responses have as much room again. */
   keep(channelId: string, subject: 'log' | 'commandResponse', text: string): boolean {
     const isResponse = subject === 'commandResponse';
-    if (this.#keptBytes + text.length > this.#limits.keptBytes * (isResponse ? 2 : 1)) return false;
+    if (this.#keptBytes + text.length > this.#options.limits.keptBytes * (isResponse ? 2 : 1)) return false;
     const message: Kept = { topic: this.#topicOf(channelId, subject), text, isResponse, isSent: false };
     this.#kept.add(message);
     this.#keptBytes += text.length;
@@ -121,13 +113,13 @@ export class GatewayLink {
     this.#drain?.cancel();
     const last = this.#client;
     this.#client = undefined;
-    if (last) await endWithin(last, this.#limits.goodbyeMs, this.#clock);
+    if (last) await endWithin(last, this.#options.limits.goodbyeMs, this.#options.clock);
   }
 
   #lose(reason: string): void {
     if (this.#isClosed) return;
     const lost = this.#client;
-    const nowMs = this.#clock.monotonicMs();
+    const nowMs = this.#options.clock.monotonicMs();
     const connectedMs = nowMs - (this.#connectedAtMs ?? nowMs);
     this.#client = undefined;
     this.#connectedAtMs = undefined;
@@ -137,19 +129,22 @@ export class GatewayLink {
     for (const message of this.#kept) message.isSent = false;
     lost?.end(true);
     // One that is thrown out at once must not come back again and again.
-    const pauseMs = this.#pause.nextAfter(connectedMs, this.#limits.reconnectMaxMs);
-    this.#retry = this.#clock.setTimer(pauseMs, () => this.#open());
+    const pauseMs = this.#pause.nextAfter(connectedMs, this.#options.limits.reconnectMaxMs);
+    this.#retry = this.#options.clock.setTimer(pauseMs, () => this.#open());
     this.#options.onLost(reason);
   }
 
   /** The address may be another one at each attempt: boxes get theirs from a router. */
   #open(): void {
     Promise.all([
-      addressOf(this.#connection.mqttHost, { clock: this.#clock, limits: this.#limits }),
+      addressOf(this.#options.connection.mqttHost, {
+        clock: this.#options.clock,
+        limits: this.#options.limits,
+      }),
       loadLine(),
     ]).then(
       ([host, { openLine }]) => {
-        if (!this.#isClosed) this.#connect(openLine(clientOptions(this.#connection, host)));
+        if (!this.#isClosed) this.#connect(openLine(clientOptions(this.#options.connection, host)));
       },
       (error: unknown) => this.#lose(messageOf(error)),
     );
@@ -174,7 +169,7 @@ export class GatewayLink {
         if (this.#client !== opening) return;
         const isRefused = granted?.some((grant) => grant.qos === 128);
         if (error || isRefused) return this.#lose(error ? messageOf(error) : 'the subscription is refused');
-        this.#connectedAtMs = this.#clock.monotonicMs();
+        this.#connectedAtMs = this.#options.clock.monotonicMs();
         this.#options.onConnected();
         this.#sendWaiting();
       });
@@ -206,11 +201,11 @@ export class GatewayLink {
       if (message.isSent) continue;
       const count = (counts.get(message.topic) ?? 0) + 1;
       counts.set(message.topic, count);
-      if (message.isResponse || (count <= this.#limits.keptLogsPerSecond && this.isReady))
+      if (message.isResponse || (count <= this.#options.limits.keptLogsPerSecond && this.isReady))
         this.#sendKept(message);
       else isWaiting = true;
     }
-    if (isWaiting) this.#drain = this.#clock.setTimer(DRAIN_MS, () => this.#sendWaiting());
+    if (isWaiting) this.#drain = this.#options.clock.setTimer(DRAIN_MS, () => this.#sendWaiting());
   }
 
   #sendKept(message: Kept): void {
@@ -221,7 +216,7 @@ export class GatewayLink {
   }
 
   #topicOf(channelId: string, subject: Subject): string {
-    return fromTopic({ hardwareId: this.#connection.hardwareId, channelId }, SUBJECTS[subject]);
+    return fromTopic({ hardwareId: this.#options.connection.hardwareId, channelId }, SUBJECTS[subject]);
   }
 }
 
