@@ -82,7 +82,7 @@ export async function openBenchStore(folder: string): Promise<BenchStore> {
     readJournal: () => [],
     onSealed: (fromSequence, nextSeriesId) => {
       writer.settledBefore(nextSeriesId);
-      pendingReleases.push(journal.release(fromSequence - 1));
+      pendingReleases.push(journal.segments.release(fromSequence - 1));
     },
     provenMs: () => clock.wallMs(),
     isDiskLow: () => false,
@@ -222,8 +222,8 @@ async function replay(parts: {
       values += given.length;
     }
     if (second % parts.syncEveryS !== 0 && second !== parts.seconds) continue;
-    const synced = journal.request(writer.sizeBytes);
-    await journal.flush();
+    const synced = journal.commits.request(writer.sizeBytes);
+    await journal.commits.flush();
     await synced;
     if (second % 60 !== 0) continue;
     turns.begin();

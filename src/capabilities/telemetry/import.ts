@@ -63,14 +63,14 @@ export async function importCsv(
       if (pendingBytes < BYTES_PER_REQUEST) return;
       // One group is on its way while the next one is read.
       await stored;
-      stored = journal.request(pendingBytes);
+      stored = journal.commits.request(pendingBytes);
       // How it ends is asked before the next one.
       stored.catch(() => undefined);
       pendingBytes = 0;
     },
   });
   await stored;
-  if (pendingBytes > 0) await journal.request(pendingBytes);
+  if (pendingBytes > 0) await journal.commits.request(pendingBytes);
   return report;
 }
 

@@ -119,7 +119,7 @@ export class Telemetry {
 
   /** Somebody waits for what was handed over last: it is stored soon. */
   expedite(): void {
-    this.#intake.parts.journal?.expedite();
+    this.#intake.parts.journal?.commits.expedite();
   }
 
   /** Values of the gateway's own device, or of any other the gateway measures itself; not waited for. */
@@ -250,14 +250,14 @@ export class Telemetry {
     return {
       ...status,
       degraded: this.failure(),
-      journalBytes: journal?.sizeBytes() ?? 0,
+      journalBytes: journal?.segments.sizeBytes() ?? 0,
       valueCount: ingest.valueCount,
     };
   }
 
   /** Segments of the journal that were set aside because not everything in them could be read. */
   damagedSegments(): string[] {
-    return this.#intake.parts.journal?.damagedSegments() ?? [];
+    return this.#intake.parts.journal?.segments.damagedSegments() ?? [];
   }
 
   /** Devices that are not known and whose history is kept, in case that they come back. */
@@ -273,7 +273,7 @@ export class Telemetry {
 
   /** Brings everything into history.db, so that a copy of that file has it all. @throws when the disk refuses */
   async seal(): Promise<void> {
-    await this.#intake.writable.journal.flush();
+    await this.#intake.writable.journal.commits.flush();
     await this.#options.history.seal();
   }
 

@@ -22,26 +22,6 @@ import type { Timer } from '../clock/index.ts';
 import type { Instruments } from '../metrics/index.ts';
 import { SyncBudget } from './sync-budget.ts';
 
-/** Makes what many write durable together. */
-export interface CommitGroup {
-  /**
-   * Says that `bytes` more are buffered; resolves after the sync of the commit that holds them. The
-   * promise is shared by the group. Rejects with `unavailable` when the buffers are over their limit. What nobody waits
-   * for goes along with what comes next, or alone at the end of the longest window.
-   */
-  request: (bytes: number, isAwaited?: boolean) => Promise<void>;
-  /** True while `bytes` more would be refused; ask before buffering. */
-  isFull: (bytes: number) => boolean;
-  /** Somebody waits for what is buffered now before going on: it is committed soon, as far as the budget allows. */
-  expedite: () => void;
-  /** Commits what is buffered now. Rejects when the disk refuses. */
-  flush: () => Promise<void>;
-  /** The last failure, while the disk does not take data. */
-  readonly failure: Error | undefined;
-  /** One last commit; callers still waiting after it are refused. */
-  stop: () => Promise<void>;
-}
-
 interface Batch {
   promise: Promise<void>;
   resolve: () => void;
@@ -69,11 +49,8 @@ interface CommitGroupOptions extends Instruments {
   commit: () => Promise<void> | void;
 }
 
-export function createCommitGroup(options: CommitGroupOptions): CommitGroup {
-  return new BatchedCommits(options);
-}
-
-class BatchedCommits implements CommitGroup {
+/** Makes what many write durable together. */
+export class CommitGroup {
   readonly #options: CommitGroupOptions;
   readonly #limits: Limits['commits'];
   readonly #budget: SyncBudget;
@@ -94,14 +71,22 @@ class BatchedCommits implements CommitGroup {
     this.#counters = createCounters(options, this.#limits.bufferedBytes, () => this.#bufferedBytes);
   }
 
+  /** The last failure, while the disk does not take data. */
   get failure(): Error | undefined {
     return this.#failure;
   }
 
-  readonly isFull = (bytes: number): boolean =>
-    this.#isStopped || this.#bufferedBytes + bytes > this.#limits.bufferedBytes;
+  /** True while `bytes` more would be refused; ask before buffering. */
+  isFull(bytes: number): boolean {
+    return this.#isStopped || this.#bufferedBytes + bytes > this.#limits.bufferedBytes;
+  }
 
-  readonly request = (bytes: number, isAwaited = true): Promise<void> => {
+  /**
+   * Says that `bytes` more are buffered; resolves after the sync of the commit that holds them. The
+   * promise is shared by the group. Rejects with `unavailable` when the buffers are over their limit. What nobody waits
+   * for goes along with what comes next, or alone at the end of the longest window.
+   */
+  request(bytes: number, isAwaited = true): Promise<void> {
     if (this.isFull(bytes)) {
       this.#counters.refused.inc();
       this.#counters.queue.dropped();
@@ -119,24 +104,27 @@ class BatchedCommits implements CommitGroup {
       else if (!wasBusy) this.#schedule(this.#limits.quietMs);
     }
     return batch.promise;
-  };
+  }
 
-  readonly expedite = (): void => {
+  /** Somebody waits for what is buffered now before going on: it is committed soon, as far as the budget allows. */
+  expedite(): void {
     const batch = this.#open;
     if (!batch?.isAwaited || batch.isExpedited) return;
     batch.isExpedited = true;
     if (!this.#failure && !this.#running && !this.#isBusy(batch) && this.#budget.hasQuick())
       this.#schedule(this.#limits.quickWindowMs);
-  };
+  }
 
-  readonly flush = async (): Promise<void> => {
+  /** Commits what is buffered now. Rejects when the disk refuses. */
+  async flush(): Promise<void> {
     if (this.#running) await this.#running;
     if (this.#waiting.length === 0) return;
     await this.#run();
     if (this.#failure) throw this.#failure;
-  };
+  }
 
-  readonly stop = async (): Promise<void> => {
+  /** One last commit; callers still waiting after it are refused. */
+  async stop(): Promise<void> {
     this.#isStopped = true;
     if (this.#running) await this.#running;
     await this.#run();
@@ -144,7 +132,7 @@ class BatchedCommits implements CommitGroup {
     for (const batch of this.#waiting) batch.reject(this.#failure ?? new Error('stopped'));
     this.#waiting = [];
     this.#open = undefined;
-  };
+  }
 
   #openBatch(): Batch {
     const { promise, resolve, reject } = Promise.withResolvers<void>();

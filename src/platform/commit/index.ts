@@ -1,1 +1,1 @@
-export { createCommitGroup, type CommitGroup } from './commit-group.ts';
+export { CommitGroup } from './commit-group.ts';

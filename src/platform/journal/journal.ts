@@ -8,7 +8,7 @@
  * renamed to `NNNNNN.journal.damaged` and stays until a person removes it.
  */
 import { LIMITS, type Limits } from '../../lib/limits.ts';
-import { type CommitGroup, createCommitGroup } from '../commit/index.ts';
+import { CommitGroup } from '../commit/index.ts';
 import type { Instruments } from '../metrics/index.ts';
 import { type JournalFiles, nodeFiles } from './files.ts';
 import { SegmentWriter } from './segment-writer.ts';
@@ -35,14 +35,20 @@ interface JournalOptions extends Instruments {
   files?: JournalFiles;
 }
 
-export class Journal implements CommitGroup {
-  readonly #group: CommitGroup;
+export class Journal {
+  /** Whoever has buffered something for the next record says so here. */
+  readonly commits: CommitGroup;
+  readonly segments: Pick<
+    SegmentWriter,
+    'release' | 'writeCompanion' | 'lastSequence' | 'sizeBytes' | 'damagedSegments'
+  >;
   readonly #writer: SegmentWriter;
   #pending: Uint8Array | undefined;
 
   private constructor(options: JournalOptions, writer: SegmentWriter) {
     this.#writer = writer;
-    this.#group = createCommitGroup({
+    this.segments = writer;
+    this.commits = new CommitGroup({
       name: options.name,
       target: options.folder,
       clock: options.clock,
@@ -80,53 +86,8 @@ export class Journal implements CommitGroup {
     }
   }
 
-  request(bytes: number, isAwaited?: boolean): Promise<void> {
-    return this.#group.request(bytes, isAwaited);
-  }
-
-  isFull(bytes: number): boolean {
-    return this.#group.isFull(bytes);
-  }
-
-  expedite(): void {
-    this.#group.expedite();
-  }
-
-  flush(): Promise<void> {
-    return this.#group.flush();
-  }
-
-  get failure(): Error | undefined {
-    return this.#group.failure;
-  }
-
-  /** Everything up to this sequence is stored elsewhere: its segments are free. */
-  release(throughSequence: number): Promise<void> {
-    return this.#writer.release(throughSequence);
-  }
-
-  /** Stores what a reader of the records cannot do without, in place of what was stored before. */
-  writeCompanion(content: Uint8Array): Promise<void> {
-    return this.#writer.writeCompanion(content);
-  }
-
-  /** Sequence of the last record on disk. */
-  get lastSequence(): number {
-    return this.#writer.lastSequence;
-  }
-
-  /** Bytes of all segment files. */
-  sizeBytes(): number {
-    return this.#writer.sizeBytes();
-  }
-
-  /** Names of the segments that were set aside because not everything in them could be read. */
-  damagedSegments(): string[] {
-    return this.#writer.damagedSegments();
-  }
-
   async stop(): Promise<void> {
-    await this.#group.stop();
+    await this.commits.stop();
     await this.#writer.close();
   }
 }

@@ -196,7 +196,10 @@ export class SegmentWriter {
     }
   }
 
-  /** Replaces the companion; after a power cut it is the old or the new one. */
+  /**
+   * Stores what a reader of the records cannot do without, in place of what was stored before; after a power cut it is the old
+   * or the new one.
+   */
   async writeCompanion(content: Uint8Array): Promise<void> {
     await this.#options.files.makeFolder(this.#options.folder);
     const path = join(this.#options.folder, COMPANION);
@@ -211,15 +214,17 @@ export class SegmentWriter {
     this.#options.files.syncFolder(this.#options.folder);
   }
 
+  /** Sequence of the last record on disk. */
   get lastSequence(): number {
     return this.#nextSequence - 1;
   }
 
+  /** Bytes of all segment files. */
   sizeBytes(): number {
     return this.#segments.reduce((sum, segment) => sum + segment.sizeBytes, 0);
   }
 
-  /** Those that nobody has removed. */
+  /** Names of the segments that were set aside because not everything in them could be read, and that nobody has removed. */
   damagedSegments(): string[] {
     return this.#segments
       .filter(({ isDamaged, name }) => isDamaged && existsSync(join(this.#options.folder, name)))

@@ -3,7 +3,7 @@
  * windows and retries are those of `platform/commit`.
  */
 import type { Limits } from '../../lib/limits.ts';
-import { type CommitGroup, createCommitGroup } from '../commit/index.ts';
+import { CommitGroup } from '../commit/index.ts';
 import type { Instruments } from '../metrics/index.ts';
 import { isDamage } from './damage.ts';
 import type { Database } from './database.ts';
@@ -16,10 +16,10 @@ interface Participant {
 }
 
 /** One transaction for what many participants wrote meanwhile. */
-export interface GroupCommit extends CommitGroup {
+export type GroupCommit = CommitGroup & {
   /** Registers a participant; order of registration is order of writing. */
-  join(participant: Participant): void;
-}
+  join: (participant: Participant) => void;
+};
 
 export function createGroupCommit(
   options: Instruments & {
@@ -32,7 +32,7 @@ export function createGroupCommit(
 ): GroupCommit {
   const { database, onDamage, ...rest } = options;
   const participants: Participant[] = [];
-  const group = createCommitGroup({
+  const group = new CommitGroup({
     ...rest,
     target: database.path,
     commit: async () => {
@@ -49,15 +49,7 @@ export function createGroupCommit(
       await database.durable();
     },
   });
-  return {
-    join: (participant) => void participants.push(participant),
-    request: group.request,
-    isFull: group.isFull,
-    expedite: group.expedite,
-    flush: group.flush,
-    get failure() {
-      return group.failure;
-    },
-    stop: group.stop,
-  };
+  return Object.assign(group, {
+    join: (participant: Participant): void => void participants.push(participant),
+  });
 }

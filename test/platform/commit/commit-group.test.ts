@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
-import { createCommitGroup, type CommitGroup } from '../../../src/platform/commit/index.ts';
+import { CommitGroup } from '../../../src/platform/commit/index.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import { settle, TestClock } from '../../support/test-clock.ts';
 import { recordingLog } from '../../support/workspace.ts';
@@ -10,7 +10,7 @@ function createGroup(commit: () => Promise<void> | void = () => undefined, limit
   const clock = new TestClock();
   const { log, lines } = recordingLog(clock);
   const commits: number[] = [];
-  const group = createCommitGroup({
+  const group = new CommitGroup({
     name: 'test',
     target: 'nowhere',
     clock,

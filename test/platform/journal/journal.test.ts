@@ -58,8 +58,8 @@ async function open(
     synced,
     write: async (text) => {
       pending.push(text);
-      const done = journal.request(text.length);
-      await journal.flush();
+      const done = journal.commits.request(text.length);
+      await journal.commits.flush();
       await done;
     },
   };
@@ -95,7 +95,7 @@ describe('a journal', () => {
     const folder = await filled(t, 10);
     assert.ok(readdirSync(folder).length >= 3);
     const again = await open(folder);
-    assert.equal(again.journal.lastSequence, 10);
+    assert.equal(again.journal.segments.lastSequence, 10);
     await again.write('more');
     await again.journal.stop();
     const { texts, damages } = read(folder);
@@ -124,7 +124,7 @@ describe('a journal', () => {
     for (let run = 1; run <= 4; run++) {
       const { journal, write } = await open(folder, files, 0, 8 * PAGE_BYTES);
       for (const size of sizes) await write(`run${run} `.padEnd(size, '.'));
-      if (run === 2) await journal.release(journal.lastSequence - 1);
+      if (run === 2) await journal.segments.release(journal.segments.lastSequence - 1);
       await journal.stop();
     }
     assert.equal(writes.length, 4 * sizes.length);
@@ -154,7 +154,7 @@ describe('a journal', () => {
     const { write, journal } = await open(folder);
     for (let index = 1; index <= 40; index++) {
       await write(`record${index} `.padEnd(900, '.'));
-      if (index % 4 === 0) await journal.release(index - 1);
+      if (index % 4 === 0) await journal.segments.release(index - 1);
     }
     assert.ok(readdirSync(folder).length <= 4, String(readdirSync(folder)));
     await journal.stop();
@@ -177,7 +177,7 @@ describe('a journal', () => {
     writeFileSync(path, bytes);
     assert.deepEqual(read(folder), { texts: ['1:record1 '], damages: [] });
     const again = await open(folder);
-    assert.equal(again.journal.lastSequence, 1);
+    assert.equal(again.journal.segments.lastSequence, 1);
     await again.write('instead');
     await again.journal.stop();
     assert.deepEqual(read(folder).texts, ['1:record1 ', '2:instead']);
@@ -212,12 +212,12 @@ describe('a journal', () => {
       const missing = damages[0]?.recordCount ?? 0;
       assert.equal(texts.length, 10 - missing);
       const again = await open(folder);
-      assert.deepEqual(again.journal.damagedSegments(), ['000002.journal.damaged']);
+      assert.deepEqual(again.journal.segments.damagedSegments(), ['000002.journal.damaged']);
       await again.write('more');
-      await again.journal.release(11);
+      await again.journal.segments.release(11);
       await again.journal.stop();
       assert.deepEqual(readFileSync(`${path}.damaged`), bytes);
-      assert.equal(again.journal.lastSequence, 11);
+      assert.equal(again.journal.segments.lastSequence, 11);
     });
 
   test('behind a damaged stretch of the newest segment records are found, and new ones go elsewhere', async (t) => {
@@ -256,7 +256,10 @@ describe('a journal', () => {
       ['000002.journal', '000004.journal'],
     );
     const { journal } = await open(folder);
-    assert.deepEqual(journal.damagedSegments(), ['000002.journal.damaged', '000004.journal.damaged']);
+    assert.deepEqual(journal.segments.damagedSegments(), [
+      '000002.journal.damaged',
+      '000004.journal.damaged',
+    ]);
     await journal.stop();
     assert.deepEqual(read(folder).damages, []);
   });
@@ -267,9 +270,12 @@ describe('a journal', () => {
       writeFileSync(join(folder, `00000${number}.journal`), 'no journal. '.repeat(100));
     const { journal, write } = await open(folder);
     await write('one');
-    assert.equal(journal.damagedSegments().length, 5);
-    await journal.release(1);
-    assert.deepEqual(journal.damagedSegments(), ['000004.journal.damaged', '000005.journal.damaged']);
+    assert.equal(journal.segments.damagedSegments().length, 5);
+    await journal.segments.release(1);
+    assert.deepEqual(journal.segments.damagedSegments(), [
+      '000004.journal.damaged',
+      '000005.journal.damaged',
+    ]);
     await journal.stop();
   });
 
@@ -351,7 +357,7 @@ describe('a journal', () => {
     await assert.rejects(write('x'.repeat(SEGMENT_BYTES)), /ENOSPC/);
     assert.deepEqual(read(folder).texts, ['1:one']);
     isFull = false;
-    await journal.flush();
+    await journal.commits.flush();
     assert.deepEqual(read(folder).texts, ['1:one', '2:two', '3:xxxxxxxx']);
     await journal.stop();
   });

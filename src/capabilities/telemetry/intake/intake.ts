@@ -123,7 +123,7 @@ export class Intake {
   /** Why samples cannot be stored or read now; undefined when all is well. */
   failure(): string | undefined {
     const { history } = this.#options;
-    const failure = this.#parts?.journal?.failure ?? this.#journalFailure;
+    const failure = this.#parts?.journal?.commits.failure ?? this.#journalFailure;
     return failure ? inWords(failure) : (history.failure ?? history.status()?.degraded);
   }
 
@@ -132,8 +132,8 @@ export class Intake {
     const { ingest, journal } = this.parts;
     const sizeBytes = ingest.take(message, isRepeated);
     if (!journal) return this.#hold(message);
-    return sizeBytes > 0 || journal.isFull(0)
-      ? journal.request(sizeBytes, message.isOwn !== true)
+    return sizeBytes > 0 || journal.commits.isFull(0)
+      ? journal.commits.request(sizeBytes, message.isOwn !== true)
       : undefined;
   }
 
@@ -175,7 +175,7 @@ export class Intake {
     });
     const registry = new SeriesRegistry({ known, nextId: content.nextSeriesId, batch });
     const plans = new IngestPlans(devices, registry);
-    const canStore = (): boolean => parts.journal?.isFull(0) === false;
+    const canStore = (): boolean => parts.journal?.commits.isFull(0) === false;
     const ingest = new Ingest({
       plans,
       registry,
@@ -243,14 +243,14 @@ export class Intake {
       // The copy stands beside the journal.
       if (this.#copiedVersion !== registry.version) {
         const { version } = registry;
-        await journal.writeCompanion(writeSeriesCopy(registry.all()));
+        await journal.segments.writeCompanion(writeSeriesCopy(registry.all()));
         this.#copiedVersion = version;
       }
     } catch (error) {
       this.#warn('telemetry-companion', 'the copy of the list of series could not be written', error);
     }
     try {
-      await journal.release(fromSequence - 1);
+      await journal.segments.release(fromSequence - 1);
     } catch (error) {
       this.#warn('telemetry-release', 'journal segments could not be removed', error);
     }
@@ -259,7 +259,7 @@ export class Intake {
   /** Stores something nobody waits for; a full buffer is counted by the journal. */
   #request(sizeBytes: number): void {
     if (sizeBytes === 0) return;
-    this.#parts?.journal?.request(sizeBytes).catch((error: unknown) => {
+    this.#parts?.journal?.commits.request(sizeBytes).catch((error: unknown) => {
       this.#warn('telemetry-request', 'telemetry could not be stored', error);
     });
   }
