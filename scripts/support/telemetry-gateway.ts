@@ -91,7 +91,6 @@ function createDevices(): { devices: Devices; byHardwareId: Map<string, Device> 
     connectivity: () => 'ONLINE',
     setConnectivity: refuse,
     properties: () => ({}),
-    setRaisedAlerts: () => undefined,
     raisedAlertNames: () => [],
     atHardware: () => [],
   };

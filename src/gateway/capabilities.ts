@@ -239,9 +239,9 @@ function buildRecords(
   started('connectivity', () => connectivity.stop());
   connectivity.handle('properties', (message) => devices.takeProperties(message));
   const deviceConfiguration = new DeviceConfiguration({ ...base, devices });
-  devices.setBeforeHandover((handed, role) => {
+  devices.beforeHandover = (handed, role) => {
     for (const device of handed) deviceConfiguration.dropSecretsAbove(role, device);
-  });
+  };
   started(
     'device-configuration',
     connectConfiguration({ configuration: deviceConfiguration, connectivity, devices, log: base.log }),

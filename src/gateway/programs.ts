@@ -66,7 +66,7 @@ async function startModule(
       }),
   });
   modulePorts.events.on('ports_changed', 'built-in module', () => module.portsChanged());
-  modules.useBuiltIn(module);
+  modules.builtIn = module;
   module.start();
   return module;
 }

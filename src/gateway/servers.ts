@@ -44,7 +44,7 @@ export async function buildServers(infrastructure: Infrastructure, parts: Capabi
         : undefined,
     limits: { messagesPerSecond: config.mqttMessagesPerSecond, messageBurst: config.mqttMessageBurst },
   });
-  parts.connectivity.attach(broker);
+  parts.connectivity.broker = broker;
   const groups = routeGroups(parts, options, metrics, tls);
   const routes = groups.flatMap((group) => group.routes);
   const streams = groups.flatMap((group) => group.streams ?? []);

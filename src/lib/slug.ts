@@ -4,10 +4,6 @@ const SLUG = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const BASE_LENGTH_MAX = 56;
 
-export function isUuid(text: string): boolean {
-  return UUID.test(text);
-}
-
 /** A slug never has the form of an id, so that one path segment can take either. */
 export function isSlug(text: string): boolean {
   return SLUG.test(text) && !UUID.test(text.toLowerCase());

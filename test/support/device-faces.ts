@@ -98,7 +98,6 @@ export function createDeviceFaces(options: { state: Database; clock: Clock }): D
     connectivity: (id) => statuses.get(id) ?? 'OFFLINE',
     setConnectivity: (id, status) => void statuses.set(id, status),
     properties: () => ({}),
-    setRaisedAlerts: () => undefined,
     raisedAlertNames: () => [],
     atHardware: () => [],
     mayForget: (id) => deleted.has(id),

@@ -61,6 +61,8 @@ interface RaisingTurn {
 
 export class Alerts {
   readonly events: Emitter<AlertEvents>;
+  /** Has more stored with each change, in its transaction; what it throws undoes the change. */
+  alsoStore: (changes: readonly AlertChange[]) => void = () => undefined;
   readonly #options: AlertsOptions;
   readonly #log: Log;
   readonly #limits: Limits['alerts'];
@@ -72,7 +74,6 @@ export class Alerts {
   readonly #retention: RetentionLoop;
   readonly #dropped: { inc: (labels: { reason: string }, count?: number) => void };
   readonly #ends: (() => void)[] = [];
-  #alsoStore: (changes: readonly AlertChange[]) => void = () => undefined;
   #newestNumber = 0;
 
   constructor(options: AlertsOptions) {
@@ -151,11 +152,6 @@ export class Alerts {
   stop(): void {
     for (const end of this.#ends.splice(0)) end();
     this.#retention.stop();
-  }
-
-  /** Has more stored with each change, in its transaction; what it throws undoes the change. */
-  setAlsoStore(alsoStore: (changes: readonly AlertChange[]) => void): void {
-    this.#alsoStore = alsoStore;
   }
 
   /** The one that was raised last first, and how many match in all. */
@@ -292,7 +288,7 @@ export class Alerts {
         const changes = database.transaction(() => {
           const stored = this.#store.setLasting(number);
           const made: AlertChange[] = stored ? [{ kind: 'LASTING', alert: stored }] : [];
-          this.#alsoStore(made);
+          this.alsoStore(made);
           return made;
         });
         alert.isLasting = true;
@@ -315,7 +311,7 @@ export class Alerts {
           else if (turn.kind === 'RAISED' && room-- <= 0) return [];
           return this.#take(device, turn);
         });
-        this.#alsoStore(made);
+        this.alsoStore(made);
         return made;
       });
     } catch (error) {

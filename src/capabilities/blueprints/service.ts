@@ -68,11 +68,6 @@ export class Blueprints {
     this.profiles = new ProfileLibrary({ ...options, store: this.#store });
   }
 
-  /** The record; undefined when there is none of this id. */
-  get(id: string): Blueprint | undefined {
-    return this.#store.get(id);
-  }
-
   /** @throws GatewayError blueprint_not_found (404) */
   require(id: string): Blueprint {
     const blueprint = this.#store.get(id);

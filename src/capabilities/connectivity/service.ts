@@ -87,6 +87,8 @@ export class Connectivity {
   readonly #log: Log;
   readonly #limits: Limits;
   readonly events: Emitter<ConnectivityEvents>;
+  /** Carries requests to devices; whoever has started it says it here. */
+  broker: MqttBroker | undefined;
   readonly #owed: Owed;
   readonly #presence: Presence;
   readonly #handlers = new Map<DeviceMessageKind, DeviceMessageHandler>();
@@ -97,7 +99,6 @@ export class Connectivity {
   readonly #scripts = new Map<string, boolean>();
   /** Devices that the gateway itself speaks for. */
   readonly #spokesmen = new Map<string, (request: CommandRequest) => void>();
-  #broker: MqttBroker | undefined;
   readonly #messages;
   readonly #dropped;
   readonly #messageLimits: JsonLimits;
@@ -157,7 +158,7 @@ export class Connectivity {
     this.#messageLimits = jsonLimitsOf(this.#limits);
     this.#unsubscribe = [
       this.#provisioning.events.on('credentials_revoked', 'connectivity', ({ hardwareId }) =>
-        this.#broker?.closeSessions(hardwareId),
+        this.broker?.closeSessions(hardwareId),
       ),
       this.#devices.events.on('device_deleted', 'connectivity', ({ device }) => {
         this.#presence.forget(device);
@@ -202,11 +203,6 @@ export class Connectivity {
     };
   }
 
-  /** Gives the broker that carries requests to devices. */
-  attach(attached: MqttBroker): void {
-    this.#broker = attached;
-  }
-
   /** Registers the one handler of a kind. */
   handle(kind: DeviceMessageKind, handler: DeviceMessageHandler): void {
     if (this.#handlers.has(kind)) throw new Error(`messages of kind ${kind} have a handler already`);
@@ -225,14 +221,14 @@ export class Connectivity {
   canReceiveCommands(device: Device): boolean {
     const topic = requestTopicOf(device);
     if (this.#spokesmen.has(device.id)) return true;
-    if (!this.#broker || topic === undefined) return false;
+    if (!this.broker || topic === undefined) return false;
     // A module listens for all it carries, also for what it does not run.
     if (
       isCarried(device) &&
       !(this.#scripts.get(device.id) ?? this.#devices.connectivity(device.id) === 'ONLINE')
     )
       return false;
-    return this.#broker.subscribers(topic) > 0;
+    return this.broker.subscribers(topic) > 0;
   }
 
   /**
@@ -248,11 +244,11 @@ export class Connectivity {
     onCommand?.(request);
     if (onCommand) return 1;
     const topic = requestTopicOf(device);
-    if (!this.#broker || topic === undefined) return 0;
+    if (!this.broker || topic === undefined) return 0;
     await this.#options.durable?.();
     // The disk may take longer than the caller waits.
     if (isWanted?.() === false) return 0;
-    return this.#broker.publish(topic, JSON.stringify(request), isWanted);
+    return this.broker.publish(topic, JSON.stringify(request), isWanted);
   }
 
   /**
@@ -265,9 +261,9 @@ export class Connectivity {
     payload: string,
     isWanted?: () => boolean,
   ): Promise<number> {
-    if (!this.#broker || hardwareId === undefined || channelId === undefined) return 0;
+    if (!this.broker || hardwareId === undefined || channelId === undefined) return 0;
     await this.#options.durable?.();
-    return this.#broker.publish(deviceTopic({ hardwareId, channelId }, subject), payload, isWanted);
+    return this.broker.publish(deviceTopic({ hardwareId, channelId }, subject), payload, isWanted);
   }
 
   /**
@@ -296,13 +292,13 @@ export class Connectivity {
 
   /** How long nothing was heard on a session; undefined: it has ended. */
   silentMs(session: MqttSession): DurationMs | undefined {
-    return this.#broker?.silentMs(session);
+    return this.broker?.silentMs(session);
   }
 
   /** Ends one session of a device; why stands in the device's log, at most once a minute. */
   turnAway(device: Device, session: MqttSession, message: string): void {
     this.#tell(device, 'turned away', REJECTION_INTERVAL_MS, { message, severity: 'error' });
-    this.#broker?.closeSession(session);
+    this.broker?.closeSession(session);
   }
 
   stop(): void {

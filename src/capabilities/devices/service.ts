@@ -53,8 +53,6 @@ export interface DeviceFilter {
   nameContains?: string | undefined;
 }
 
-type RaisedAlertNames = (device: Device, role: Role) => string[];
-
 interface DevicesOptions extends Instruments {
   /** state.db */
   database: Database;
@@ -68,6 +66,10 @@ interface DevicesOptions extends Instruments {
 /** Every device, all of them in memory: reading never touches the disk. Made after the blueprints are known. */
 export class DeviceService {
   readonly events: Emitter<DeviceEvents>;
+  /** Whoever keeps settings of devices decides what a handover leaves of them. What it throws prevents it. */
+  beforeHandover: BeforeHandover = () => undefined;
+  /** Alerts that are raised now, as far as the role may see them; told by telemetry, which knows them. */
+  raisedAlertNames: (device: Device, role: Role) => string[] = () => [];
   readonly #options: DevicesOptions;
   readonly #limits: Limits['devices'];
   readonly #store: DeviceStore;
@@ -77,8 +79,6 @@ export class DeviceService {
   readonly #statuses = new Map<string, ConnectivityStatus>();
   /** What modules offer, by their id. */
   readonly #offers = new Map<string, ReadonlySet<string>>();
-  #beforeHandover: BeforeHandover = () => undefined;
-  #raisedAlertNames: RaisedAlertNames = () => [];
 
   constructor(options: DevicesOptions) {
     this.#options = options;
@@ -177,21 +177,6 @@ export class DeviceService {
     return this.#properties.take(message);
   }
 
-  /** Alerts that are raised now, as far as the role may see them; [] when none or unknown. */
-  raisedAlertNames(device: Device, role: Role): string[] {
-    return this.#raisedAlertNames(device, role);
-  }
-
-  /** The source of `raisedAlertNames`; telemetry registers it, because it knows the alerts. */
-  setRaisedAlerts(raisedAlertNames: RaisedAlertNames): void {
-    this.#raisedAlertNames = raisedAlertNames;
-  }
-
-  /** Whoever keeps settings of devices decides what a handover leaves of them. What it throws prevents it. */
-  setBeforeHandover(work: BeforeHandover): void {
-    this.#beforeHandover = work;
-  }
-
   /** What a module said that it offers, for as long as the gateway runs; before that, what every one does. */
   setOffers(runtimeId: string, offers: ReadonlySet<string>): void {
     this.#offers.set(runtimeId, offers);
@@ -241,7 +226,7 @@ export class DeviceService {
   setCommunicationType(device: Device, type: CommunicationType, alsoStore?: () => void, role?: Role): Device {
     const updated = { ...device, communication: { ...device.communication, type } };
     this.#options.database.transaction(() => {
-      if (role !== undefined) this.#beforeHandover([device, ...this.#dependentsOf(device)], role);
+      if (role !== undefined) this.beforeHandover([device, ...this.#dependentsOf(device)], role);
       this.#store.update(updated);
       alsoStore?.();
     });
@@ -269,7 +254,7 @@ export class DeviceService {
       return again;
     }
     const assigned = this.#replace(device, { ...device, blueprintId, assignmentCount }, () => {
-      if (role !== undefined) this.#beforeHandover([device], role);
+      if (role !== undefined) this.beforeHandover([device], role);
     });
     this.events.emit('blueprint_assigned', { device: assigned, previousBlueprintId: device.blueprintId });
     return assigned;
@@ -361,7 +346,6 @@ export type Devices = Pick<
   | 'setConnectivity'
   | 'properties'
   | 'raisedAlertNames'
-  | 'setRaisedAlerts'
 >;
 
 function registerMetrics(

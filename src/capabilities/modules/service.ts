@@ -65,6 +65,8 @@ const GREETING_INTERVAL_MS = 10_000;
 type Of<Type extends FromModule['type']> = FromModule & { type: Type };
 
 export class Modules {
+  /** The module of the gateway itself, which rests while nobody needs it; whoever starts it says it here. */
+  builtIn: Pick<BuiltInModule, 'borrow'> | undefined;
   readonly #options: ModulesOptions;
   readonly #log: Log;
   readonly #limits: Limits['module'];
@@ -73,7 +75,6 @@ export class Modules {
   readonly #statuses = new Map<string, ScriptStatus>();
   readonly #requests: ModuleRequests;
   readonly #scans: ModuleScans;
-  #builtIn: Pick<BuiltInModule, 'borrow'> | undefined;
   readonly #unsubscribe: (() => void)[];
   readonly #runs: ModuleRuns;
   /** Tells modules the time, and once more what they shall run. */
@@ -99,7 +100,7 @@ export class Modules {
       clock: options.clock,
       ...(options.limits && { limits: options.limits }),
       send: (module, message) => this.#send(module, message),
-      wake: (module) => (isBuiltIn(module) ? this.#builtIn?.borrow() : undefined),
+      wake: (module) => (isBuiltIn(module) ? this.builtIn?.borrow() : undefined),
     });
     this.#runs = new ModuleRuns({
       ...options,
@@ -152,11 +153,6 @@ export class Modules {
   stop(): void {
     this.#again.cancel();
     for (const end of this.#unsubscribe) end();
-  }
-
-  /** The module of the gateway itself, which rests while nobody needs it. */
-  useBuiltIn(builtIn: Pick<BuiltInModule, 'borrow'>): void {
-    this.#builtIn = builtIn;
   }
 
   /**

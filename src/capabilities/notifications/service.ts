@@ -63,12 +63,12 @@ export class Notifications {
       this.#channels.set(channel.id, channel);
       this.#senderOf(channel.id).wake();
     }
-    alerts.setAlsoStore((changes) => {
+    alerts.alsoStore = (changes) => {
       const told = this.#outbox.add([...this.#channels.values()], changes);
       database.afterCommit(() => {
         for (const channelId of told) this.#senderOf(channelId).wake();
       });
-    });
+    };
   }
 
   async stop(): Promise<void> {

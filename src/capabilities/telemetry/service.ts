@@ -92,7 +92,7 @@ export class Telemetry {
       () => hourly.cancel(),
       devices.events.on('device_deleted', 'telemetry', ({ device }) => this.#intake.dropDevice(device.id)),
     );
-    devices.setRaisedAlerts((device, role) => this.#intake.parts.latest.raisedAlerts(device, role));
+    devices.raisedAlertNames = (device, role) => this.#intake.parts.latest.raisedAlerts(device, role);
     connectivity.handle('telemetry', (message: DeviceMessage) => this.handle(message));
   }
 

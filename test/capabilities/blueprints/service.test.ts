@@ -242,8 +242,8 @@ describe('unused blueprints', () => {
     setup.blueprints.start();
     await setup.clock.advance(100 * DAY_MS);
     assert.equal(setup.blueprints.removeUnused(), 0);
-    assert.ok(setup.blueprints.get(id));
-    assert.ok(setup.blueprints.get(BUILT_IN_IDS.empty));
+    assert.ok(setup.blueprints.require(id));
+    assert.ok(setup.blueprints.require(BUILT_IN_IDS.empty));
   });
 
   test('go thirty days after the last device gave them up, not before', async (t) => {
@@ -255,9 +255,9 @@ describe('unused blueprints', () => {
     await setup.clock.advance(2 * DAY_MS);
     setup.database.prepare('DELETE FROM device').run();
     await setup.clock.advance((LIMITS.blueprints.unusedDays - 1) * DAY_MS);
-    assert.ok(setup.blueprints.get(id));
+    assert.ok(setup.blueprints.require(id));
     await setup.clock.advance(2 * DAY_MS);
-    assert.equal(setup.blueprints.get(id), undefined);
+    assert.throws(() => setup.blueprints.require(id), { code: 'blueprint_not_found' });
     assert.throws(() => setup.blueprints.manifest(id), GatewayError);
     await setup.blueprints.stop();
     assert.equal(setup.clock.waiting, 0);
@@ -269,7 +269,7 @@ describe('unused blueprints', () => {
     setup.blueprints.start();
     setup.clock.step(10 * 365 * DAY_MS);
     await setup.clock.advance(2 * DAY_MS);
-    assert.ok(setup.blueprints.get(id));
+    assert.ok(setup.blueprints.require(id));
     await setup.blueprints.stop();
   });
 
@@ -291,7 +291,7 @@ describe('unused blueprints', () => {
     for (let index = 0; index <= LIMITS.blueprints.unused; index++) {
       ids.push(await upload(setup));
     }
-    assert.equal(setup.blueprints.get(ids[0] ?? ''), undefined);
-    assert.ok(setup.blueprints.get(ids[1] ?? ''));
+    assert.throws(() => setup.blueprints.require(ids[0] ?? ''), { code: 'blueprint_not_found' });
+    assert.ok(setup.blueprints.require(ids[1] ?? ''));
   });
 });

@@ -76,7 +76,6 @@ export function createTestDevices(): TestDevices {
   const all: Device[] = [];
   const manifests = new Map<string, CompiledManifest>();
   const deleted = new Set<string>();
-  let raised: (device: Device, role: Role) => string[] = () => [];
   const find = (idOrSlug: string): Device | undefined =>
     all.find((device) => device.id === idOrSlug || device.slug === idOrSlug);
   const refuse = (): never => {
@@ -93,12 +92,11 @@ export function createTestDevices(): TestDevices {
     connectivity: refuse,
     setConnectivity: refuse,
     properties: refuse,
-    setRaisedAlerts: (source) => {
-      raised = source;
-    },
-    raisedAlertNames: (device, role) => raised(device, role),
+    raisedAlertNames: () => [],
     atHardware: () => [],
-    raisedAlerts: (device, role = 'INSTALLER') => raised(device, role),
+    raisedAlerts(device, role = 'INSTALLER') {
+      return this.raisedAlertNames(device, role);
+    },
     add: (slug, manifest, more = {}) => {
       const device: Device = {
         id: `00000000-0000-4000-8000-${String(all.length + 1).padStart(12, '0')}`,

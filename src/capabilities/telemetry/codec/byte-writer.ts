@@ -142,12 +142,6 @@ export class ByteReader {
     return value;
   }
 
-  uint32(): number {
-    const value = this.bytes.readUInt32LE(this.offset);
-    this.offset += 4;
-    return value;
-  }
-
   text(): string {
     return this.raw(this.unsigned()).toString('utf8');
   }
