@@ -34,7 +34,7 @@ export class IoCalls {
 
   /** Never rejects but with our own faults. */
   async can(run: number, port: string, operation: CanOperation): Promise<CallResult> {
-    const bus = this.#io.can(port);
+    const bus = this.#io.buses.get(port);
     if (bus === undefined) return absent(port);
     return told(() => this.#operate(run, bus, operation));
   }
@@ -48,7 +48,7 @@ export class IoCalls {
         return told(() => this.#read(port, operation));
       case 'measure':
         return told(async () => {
-          const channel = this.#io.analog(port);
+          const channel = this.#io.channels.get(port);
           return channel ? results(await channel.measure(operation.quantity)) : absent(port);
         });
       default:
@@ -98,7 +98,7 @@ export class IoCalls {
     port: string,
     operation: IoOperation & { do: 'is_closed' | 'read_counter' | 'set_counter' },
   ): Promise<CallResult> {
-    const contact = this.#io.input(port);
+    const contact = this.#io.contacts.get(port);
     if (contact === undefined) return absent(port);
     if (operation.do === 'is_closed') return results(await contact.isClosed());
     if (operation.do === 'set_counter') {
@@ -114,7 +114,7 @@ export class IoCalls {
     operation: IoOperation & { do: 'is_on' | 'set' | 'impulse' },
     isWanted: () => boolean,
   ): Promise<CallResult> {
-    const output = this.#io.output(port);
+    const output = this.#io.outputs.get(port);
     if (output === undefined) return absent(port);
     if (operation.do === 'is_on') return results(await output.isOn());
     await (operation.do === 'set'

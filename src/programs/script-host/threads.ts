@@ -34,16 +34,6 @@ interface RunEvents<Types extends ScriptTypes> {
   onThreadLost(loss: ThreadLoss): void;
 }
 
-/** One life of one script. */
-export interface ScriptRun<Types extends ScriptTypes> {
-  readonly number: number;
-  /** As of the last `askUsage`. */
-  readonly usage: Omit<Usage, 'run'> | undefined;
-  tell(order: Types['order']): void;
-  /** Ends it; no further events but late ones. False: it was over already. */
-  stop(): boolean;
-}
-
 interface ScriptThreadsOptions<Types extends ScriptTypes> {
   clock: Clock;
   /** Of the module that calls `hostScripts`. */
@@ -87,7 +77,7 @@ export class ScriptThreads<Types extends ScriptTypes> {
   /** `isSolitary`: it took its thread along before, and gets one where no other kind of script is. */
   start(script: Types['script'], events: RunEvents<Types>, isSolitary = false): ScriptRun<Types> {
     const thread = this.#place(isSolitary);
-    const run = new Run(++this.#lastRun, thread, events);
+    const run = new ScriptRun(++this.#lastRun, thread, events);
     thread.runs.set(run.number, run);
     thread.post({ type: 'start', run: run.number, script });
     return run;
@@ -196,9 +186,11 @@ export class ScriptThreads<Types extends ScriptTypes> {
   }
 }
 
-class Run<Types extends ScriptTypes> implements ScriptRun<Types> {
+/** One life of one script. */
+export class ScriptRun<Types extends ScriptTypes> {
   readonly number: number;
   readonly events: RunEvents<Types>;
+  /** As of the last `askUsage`. */
   usage: Omit<Usage, 'run'> | undefined;
   isStopped = false;
   readonly #thread: HostThread<Types>;
@@ -213,6 +205,7 @@ class Run<Types extends ScriptTypes> implements ScriptRun<Types> {
     if (!this.isStopped) this.#thread.post({ type: 'order', run: this.number, order });
   }
 
+  /** Ends it; no further events but late ones. False: it was over already. */
   stop(): boolean {
     if (this.isStopped) return false;
     this.isStopped = true;
@@ -224,7 +217,7 @@ class Run<Types extends ScriptTypes> implements ScriptRun<Types> {
 /** A thread with the runs in it. */
 class HostThread<Types extends ScriptTypes> {
   readonly isSolitary: boolean;
-  readonly runs = new Map<number, Run<Types>>();
+  readonly runs = new Map<number, ScriptRun<Types>>();
   readonly #words = new Int32Array(
     new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT * Object.keys(WATCH_WORDS).length),
   );

@@ -29,16 +29,6 @@ export type IoPortMapping =
 /** What a port of the board is. */
 export type IoKind = IoPortMapping['kind'];
 
-/** An input as scripts know it: closed or open, with a counter that counts closings. */
-interface Contact {
-  /** @throws PortFault */
-  isClosed(): Promise<boolean>;
-  /** Closings, and for how long they have been counted. @throws PortFault */
-  readCounter(): Promise<{ count: number; seconds: number }>;
-  /** For everybody who asks. @throws PortFault */
-  setCounter(count: number): Promise<void>;
-}
-
 interface IoPortsOptions {
   clock: Clock;
   limits: Limits['field'];
@@ -51,10 +41,10 @@ interface IoPortsOptions {
 }
 
 export class IoPorts {
-  readonly #buses = new Map<string, CanBus>();
-  readonly #contacts = new Map<string, Contact>();
-  readonly #outputs = new Map<string, DigitalOutput>();
-  readonly #channels = new Map<string, AnalogInput>();
+  readonly buses = new Map<string, CanBus>();
+  readonly contacts = new Map<string, Contact>();
+  readonly outputs = new Map<string, DigitalOutput>();
+  readonly channels = new Map<string, AnalogInput>();
   readonly #closers: { close: () => void | Promise<void> }[] = [];
 
   constructor(options: IoPortsOptions) {
@@ -63,13 +53,13 @@ export class IoPorts {
       const common = commonOf(options, name, port.path);
       switch (port.kind) {
         case 'can':
-          this.#buses.set(name, this.#closing(new CanBus({ ...common, interfaceName: port.path })));
+          this.buses.set(name, this.#closing(new CanBus({ ...common, interfaceName: port.path })));
           break;
         case 'digital_output':
-          this.#outputs.set(name, this.#closing(new DigitalOutput({ ...common, ...port, chip: port.path })));
+          this.outputs.set(name, this.#closing(new DigitalOutput({ ...common, ...port, chip: port.path })));
           break;
         case 'analog_input':
-          this.#channels.set(name, new AnalogInput({ ...common, path: port.path }));
+          this.channels.set(name, new AnalogInput({ ...common, path: port.path }));
           break;
         case 'digital_input': {
           const key = `${port.path} ${port.bias} ${port.debounceMs}`;
@@ -87,24 +77,8 @@ export class IoPorts {
       });
       this.#closing(inputs);
       for (const [member, wired] of members)
-        this.#contacts.set(member, new CountedContact(inputs, wired, options.clock));
+        this.contacts.set(member, new Contact(inputs, wired, options.clock));
     }
-  }
-
-  can(name: string): CanBus | undefined {
-    return this.#buses.get(name);
-  }
-
-  input(name: string): Contact | undefined {
-    return this.#contacts.get(name);
-  }
-
-  output(name: string): DigitalOutput | undefined {
-    return this.#outputs.get(name);
-  }
-
-  analog(name: string): AnalogInput | undefined {
-    return this.#channels.get(name);
   }
 
   async close(): Promise<void> {
@@ -126,7 +100,8 @@ interface InputGroup {
   members: [name: string, port: InputPort][];
 }
 
-class CountedContact implements Contact {
+/** An input as scripts know it: closed or open, with a counter that counts closings. */
+class Contact {
   readonly #inputs: DigitalInputs;
   readonly #port: InputPort;
   readonly #clock: Clock;
@@ -141,16 +116,19 @@ class CountedContact implements Contact {
     this.#countedFromMs = clock.monotonicMs();
   }
 
+  /** @throws PortFault */
   async isClosed(): Promise<boolean> {
     const { isHigh } = await this.#inputs.read(this.#port.line);
     return isHigh !== this.#port.isActiveLow;
   }
 
+  /** Closings, and for how long they have been counted. @throws PortFault */
   async readCounter(): Promise<{ count: number; seconds: number }> {
     const seconds = Math.floor((this.#clock.monotonicMs() - this.#countedFromMs) / 1_000);
     return { count: (await this.#closings()) + this.#offset, seconds };
   }
 
+  /** For everybody who asks. @throws PortFault */
   async setCounter(count: number): Promise<void> {
     this.#offset = count - (await this.#closings());
     this.#countedFromMs = this.#clock.monotonicMs();

@@ -43,7 +43,12 @@ function setUp(
 }
 
 function partsOf({ io }: FieldBus) {
-  const [can, first, second, relay] = [io.can('can'), io.input('di-1'), io.input('di-2'), io.output('rl-1')];
+  const [can, first, second, relay] = [
+    io.buses.get('can'),
+    io.contacts.get('di-1'),
+    io.contacts.get('di-2'),
+    io.outputs.get('rl-1'),
+  ];
   return { can, first, second, relay };
 }
 
@@ -298,11 +303,14 @@ describe('an analogue channel', () => {
 
   test('refuses another quantity, a file without a number, and a channel that is not there', async (t) => {
     const bus = channel(t, { in_voltage0_raw: 'x\n' });
-    await assert.rejects(async () => bus.io.analog('ai-1')?.measure('current'), /does not measure a current/);
-    await assert.rejects(async () => bus.io.analog('ai-1')?.measure('voltage'), /holds no number/);
+    await assert.rejects(
+      async () => bus.io.channels.get('ai-1')?.measure('current'),
+      /does not measure a current/,
+    );
+    await assert.rejects(async () => bus.io.channels.get('ai-1')?.measure('voltage'), /holds no number/);
     assert.deepEqual(bus.portsFailed, ['ai-1']);
     const none = channel(t, {});
-    await assert.rejects(async () => none.io.analog('ai-1')?.measure('voltage'), /no such channel/);
+    await assert.rejects(async () => none.io.channels.get('ai-1')?.measure('voltage'), /no such channel/);
   });
 
   for (const [what, files, name, quantity, expected] of [
@@ -324,6 +332,6 @@ describe('an analogue channel', () => {
   ] as const)
     test(`measures by ${what}`, async (t) => {
       const { io } = channel(t, files, name);
-      assert.equal(await io.analog('ai-1')?.measure(quantity), expected);
+      assert.equal(await io.channels.get('ai-1')?.measure(quantity), expected);
     });
 });
