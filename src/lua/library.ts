@@ -3,6 +3,7 @@
  * functions of the host, and `kit`, what libraries share and scripts never see:
  *
  *   kit.wait(name)     a function that calls host function `name`, which waits, and returns its results
+ *   kit.objects(what)  how objects that scripts get are made, and what each stands for
  *   kit.entries        what the host can start as a task, by name
  *   kit.inspect        readable text of a value
  *

@@ -217,6 +217,21 @@ function kit.wait(name)
   return function(...) return outcome(start(...)) end
 end
 
+-- Objects of a library: how one is made of its methods and what it stands for, and how that is found, out of reach of scripts.
+function kit.objects(what)
+  local states = setmetatable({}, { __mode = 'k' })
+  local function make(methods, state)
+    local object = setmetatable({}, { __index = methods })
+    states[object] = state
+    return object
+  end
+  return make, function(object)
+    local state = states[object]
+    if not state then error(what .. ' is called with a dot, use a colon', 3) end
+    return state
+  end
+end
+
 -- What the host starts: take() gives the entry's name and its arguments.
 
 kit.entries = {}

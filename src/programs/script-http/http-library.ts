@@ -25,20 +25,13 @@ local http, perform = {}, kit.wait('http_perform')
 
 -- Requests keep their parts out of reach, so that what a script writes into them changes nothing.
 
-local requests, request_methods = setmetatable({}, { __mode = 'k' }), {}
-
-local function parts_of(request)
-  local parts = requests[request]
-  if not parts then error('the request is called with a dot, use a colon', 3) end
-  return parts
-end
+local new_request, parts_of = kit.objects('the request')
+local request_methods = {}
 
 function http.request(method, url, body)
   local message = host.http_check('request', method, url)
   if message then return nil, message end
-  local request = setmetatable({}, { __index = request_methods })
-  requests[request] = { method = method, url = url, body = body, headers = {} }
-  return request
+  return new_request(request_methods, { method = method, url = url, body = body, headers = {} })
 end
 
 local function set_header(parts, name, value)
@@ -84,13 +77,8 @@ local header_metatable = { __index = header_methods }
 
 -- Clients.
 
-local clients, client_methods = setmetatable({}, { __mode = 'k' }), {}
-
-local function options_of(client)
-  local options = clients[client]
-  if not options then error('the client is called with a dot, use a colon', 3) end
-  return options
-end
+local new_client, options_of = kit.objects('the client')
+local client_methods = {}
 
 local function run(options, parts)
   -- Said by the request: scripts make their clients first and do not look whether there is one.
@@ -110,14 +98,12 @@ function http.client(options)
   if type(options) ~= 'table' then
     error(format("bad argument #1 to 'client' (table expected, got %s)", type(options)), 2)
   end
-  local client = setmetatable({}, { __index = client_methods })
-  clients[client] = {
+  return new_client(client_methods, {
     timeout = options.timeout,
     insecure_tls = options.insecure_tls and true or false,
     http2 = options.http2 and true or false,
     jar = options.enable_cookie_jar and {} or nil,
-  }
-  return client
+  })
 end
 
 function client_methods.do_request(client, request) return run(options_of(client), parts_of(request)) end

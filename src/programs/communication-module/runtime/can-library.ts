@@ -27,25 +27,13 @@ end
 `;
 
 const NEW_SOURCE = `${FRAMES}${String.raw`
-local error, ipairs, setmetatable = error, ipairs, setmetatable
+local ipairs = ipairs
 local DROP_OLDEST, DROP_NEWEST = 0, 1
 
 can = { DROP_OLDEST = DROP_OLDEST, DROP_NEWEST = DROP_NEWEST }
 kit.loaded.can = can
-local hidden = setmetatable({}, { __mode = 'k' })
+local object, state_of = kit.objects('it')
 local client_methods, monitor_methods, queue_methods = {}, {}, {}
-
-local function object(methods, state)
-  local made = setmetatable({}, { __index = methods })
-  hidden[made] = state
-  return made
-end
-
-local function state_of(made)
-  local state = hidden[made]
-  if not state then error('it is called with a dot, use a colon', 3) end
-  return state
-end
 
 function can.new(uri)
   local name, message = host.can_port(uri)

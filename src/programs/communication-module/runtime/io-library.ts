@@ -15,32 +15,24 @@ import { failedResult, portResult, resultOf, type ScriptHost } from './script-ho
 
 const HOST = String.raw`
 local host, kit = ...
-local error, ipairs, setmetatable, tostring, type = error, ipairs, setmetatable, tostring, type
+local tostring, type = tostring, type
 local is_closed, is_on, switch = kit.wait('io_is_closed'), kit.wait('io_is_on'), kit.wait('io_set')
 local impulse, measure = kit.wait('io_impulse'), kit.wait('io_measure')
 local read_counter, set_counter = kit.wait('io_read_counter'), kit.wait('io_set_counter')
 `;
 
 const NEW_SOURCE = `${HOST}${String.raw`
-local names = setmetatable({}, { __mode = 'k' })
+local new_object, port_of = kit.objects('the port')
 
 local function library(name, kind, methods, constants)
   local made = constants or {}
   function made.new(uri)
     local port, message = host.io_port(uri, kind)
     if not port then return nil, message end
-    local client = setmetatable({}, { __index = methods })
-    names[client] = port
-    return client
+    return new_object(methods, port)
   end
   _G[name] = made
   kit.loaded[name] = made
-end
-
-local function port_of(client)
-  local name = names[client]
-  if not name then error('the port is called with a dot, use a colon', 3) end
-  return name
 end
 
 local LOW, HIGH = 0, 1

@@ -27,16 +27,9 @@ import { failedResult, resultOf, type ScriptHost } from './script-host.ts';
 /** Methods of a client over `call(client, name, …)`, shared by all kinds of clients. */
 const METHODS = String.raw`
 local read, write = kit.wait('modbus_read'), kit.wait('modbus_write')
-local error, setmetatable, type = error, setmetatable, type
 local READS = { 'read_coils', 'read_discrete_inputs', 'read_holdings', 'read_inputs' }
 local WRITES = { 'write_coil', 'write_holding', 'write_multiple_coils', 'write_multiple_holdings' }
-local uris = setmetatable({}, { __mode = 'k' })
-
-local function uri_of(client)
-  local uri = uris[client]
-  if not uri then error('the client is called with a dot, use a colon', 3) end
-  return uri
-end
+local new_object, uri_of = kit.objects('the client')
 
 local function values_of(values, message, code)
   if is_old then return values, code or 0 end
@@ -60,11 +53,7 @@ for _, kind in ipairs(WRITES) do
   end
 end
 
-local function new_client(uri)
-  local client = setmetatable({}, { __index = methods })
-  uris[client] = uri
-  return client
-end
+local function new_client(uri) return new_object(methods, uri) end
 `;
 
 const NEW_SOURCE = String.raw`

@@ -16,23 +16,21 @@ export const PEER_LIBRARY: Library = {
   name: 'ucm',
   source: String.raw`
 local host, kit = ...
-local error, setmetatable, type = error, setmetatable, type
+local error, type = error, type
 local execute = kit.wait('peer_command')
 
 ucm = {}
 kit.loaded.ucm = ucm
-local peers, methods = setmetatable({}, { __mode = 'k' }), {}
+local new_object, address_of = kit.objects('the peer')
+local methods = {}
 
 function ucm.new(hardware_id, channel)
   if type(hardware_id) ~= 'string' then error("bad argument #1 to 'new' (string expected)", 2) end
-  local peer = setmetatable({}, { __index = methods })
-  peers[peer] = { hardware_id, channel }
-  return peer
+  return new_object(methods, { hardware_id, channel })
 end
 
 function methods.execute_command(peer, name, args, options)
-  local address = peers[peer]
-  if not address then error('the peer is called with a dot, use a colon', 2) end
+  local address = address_of(peer)
   return execute(address[1], address[2], name, args or {}, type(options) == 'table' and options.timeout or nil)
 end
 `,

@@ -20,26 +20,19 @@ import { failedResult, portResult, resultOf, type ScriptHost } from './script-ho
 
 const NEW_SOURCE = String.raw`
 local host, kit = ...
-local error, format, pcall, select, setmetatable, type = error, string.format, pcall, select, setmetatable, type
+local error, format, pcall, type = error, string.format, pcall, type
 local read, write, flush = kit.wait('serial_read'), kit.wait('serial_write'), kit.wait('serial_flush')
 local acquire, release = kit.wait('serial_acquire'), kit.wait('serial_release')
 
 serial = {}
 kit.loaded.serial = serial
-local names, methods = setmetatable({}, { __mode = 'k' }), {}
+local new_object, name_of = kit.objects('the port')
+local methods = {}
 
 function serial.new(uri)
   local name, message = host.serial_port(uri)
   if not name then return nil, message end
-  local port = setmetatable({}, { __index = methods })
-  names[port] = name
-  return port
-end
-
-local function name_of(port)
-  local name = names[port]
-  if not name then error('the port is called with a dot, use a colon', 3) end
-  return name
+  return new_object(methods, name)
 end
 
 function methods.read(port, count, timeout)
