@@ -3,20 +3,16 @@
  * checking; it changes the schema it is given, so it works on a copy.
  */
 import { Validator } from '@cfworker/json-schema';
+import { remembered } from '../../lib/remembered.ts';
 
-const validators = new WeakMap<object, Validator>();
+const validatorOf = remembered((schema: object) => new Validator(structuredClone(schema), '7'));
 
 /** The first fault of `value` against the schema; `undefined` when it conforms. */
 export function schemaProblem(schema: unknown, value: unknown): string | undefined {
   if (typeof schema === 'boolean') return schema ? undefined : 'no value is allowed';
   if (typeof schema !== 'object' || schema === null) return undefined;
   try {
-    let validator = validators.get(schema);
-    if (validator === undefined) {
-      validator = new Validator(structuredClone(schema), '7');
-      validators.set(schema, validator);
-    }
-    const result = validator.validate(value);
+    const result = validatorOf(schema).validate(value);
     if (result.valid) return undefined;
     const cause = result.errors.at(-1);
     return cause === undefined

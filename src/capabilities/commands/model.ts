@@ -9,6 +9,7 @@
  *      ▼                    │ STARTED, IN_PROGRESS
  *   (removed)               └───────────────▶ TIMEOUT     silence, end of the gateway
  */
+import { remembered } from '../../lib/remembered.ts';
 import type { CompiledCommand, CompiledManifest } from '../blueprints/index.ts';
 import type { Principal } from '../../platform/http/index.ts';
 import type { Role } from '../../lib/role.ts';
@@ -179,21 +180,12 @@ export function readAccessLevel(command: CompiledCommand): string {
   return typeof command.read_access_level === 'string' ? command.read_access_level : 'readonly';
 }
 
-const guarded = new WeakMap<CompiledManifest, readonly (readonly [name: string, accessLevel: string])[]>();
-
-/** Commands whose executions not everybody may see; kept per manifest, because most have none. */
-export function guardedCommands(
-  manifest: CompiledManifest,
-): readonly (readonly [name: string, accessLevel: string])[] {
-  let commands = guarded.get(manifest);
-  if (!commands) {
-    commands = Object.entries(manifest.commands)
-      .map(([name, command]) => [name, readAccessLevel(command)] as const)
-      .filter(([, accessLevel]) => accessLevel !== 'readonly');
-    guarded.set(manifest, commands);
-  }
-  return commands;
-}
+/** Commands whose executions not everybody may see, with the access level that may. */
+export const guardedCommands = remembered(({ commands }: CompiledManifest) =>
+  Object.entries(commands)
+    .map(([name, command]) => [name, readAccessLevel(command)] as const)
+    .filter(([, accessLevel]) => accessLevel !== 'readonly'),
+);
 
 export const RETENTIONS = ['PERSISTENT', 'EPHEMERAL', 'ALL'] as const;
 export type Retention = (typeof RETENTIONS)[number];

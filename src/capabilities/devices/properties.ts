@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ReportThrottle } from '../../lib/report-throttle.ts';
 import type { Limits } from '../../lib/limits.ts';
+import { remembered } from '../../lib/remembered.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import { type Role, roleIncludes, roleNeededFor } from '../../lib/role.ts';
@@ -213,21 +214,18 @@ function visible(
   return shown;
 }
 
-const declaredNames = new WeakMap<CompiledManifest['properties'], ReadonlyMap<string, string>>();
-
 /** Declared names by themselves and by their aliases; a name that is neither stays as it is. */
-function declaredNamesOf(properties: CompiledManifest['properties']): ReadonlyMap<string, string> {
-  const known = declaredNames.get(properties);
-  if (known) return known;
-  const names = new Map(
-    Object.entries(properties)
-      .toReversed()
-      .flatMap(([name, { aliases }]) => aliases.map((alias): [string, string] => [alias, name])),
-  );
-  for (const name of Object.keys(properties)) names.set(name, name);
-  declaredNames.set(properties, names);
-  return names;
-}
+const declaredNamesOf = remembered(
+  (properties: CompiledManifest['properties']): ReadonlyMap<string, string> => {
+    const names = new Map(
+      Object.entries(properties)
+        .toReversed()
+        .flatMap(([name, { aliases }]) => aliases.map((alias): [string, string] => [alias, name])),
+    );
+    for (const name of Object.keys(properties)) names.set(name, name);
+    return names;
+  },
+);
 
 /** What is held under an alias from here on counts as the declared one's, so that it goes when that goes. */
 function adopt(state: Held, name: string, aliases: readonly string[]): void {

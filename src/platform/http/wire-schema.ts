@@ -6,6 +6,7 @@
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { type Camel, camel } from '../../lib/members.ts';
+import { remembered } from '../../lib/remembered.ts';
 import { nameProblem, normalizedName } from '../../lib/text.ts';
 import { ROLES } from '../../lib/role.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
@@ -219,12 +220,3 @@ const namesOf = remembered((entries: v.ObjectEntries) =>
     };
   }),
 );
-
-function remembered<Key extends object, Value>(find: (key: Key) => Value): (key: Key) => Value {
-  const found = new WeakMap<Key, Value>();
-  return (key) => {
-    const known = found.get(key) ?? find(key);
-    found.set(key, known);
-    return known;
-  };
-}

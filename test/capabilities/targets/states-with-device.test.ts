@@ -23,10 +23,9 @@ const sample = (timestampS: number, number: number): LabelledSamples => ({
 });
 
 test('a state that went out with its device follows once, what another sample of its second says does', () => {
-  const newestS = new Map<string, number>();
-  const withDevice = new Map<string, State>();
+  const states = new Map<string, State>();
   const payloads = (timestampS: number, number: number): unknown[] =>
-    [...stateMessages(SETTINGS, [sample(timestampS, number)], { newestS, withDevice }, NOW_S + 60)].map(
+    [...stateMessages(SETTINGS, [sample(timestampS, number)], states, NOW_S + 60)].map(
       ({ payload }) => payload,
     );
   const known = {
@@ -34,11 +33,13 @@ test('a state that went out with its device follows once, what another sample of
     device: { id: 'id', slug: 'meter' },
     values: [{ attribute: 'power', timestampS: NOW_S, value: 7.5 }],
   };
-  const told = [...latestStates(SETTINGS, known, withDevice)].map(({ payload }) => payload);
+  const told = [...latestStates(SETTINGS, known, states)].map(({ payload }) => payload);
   assert.deepEqual(told, ['7.5']);
   assert.deepEqual(payloads(NOW_S, 7.5), []);
   assert.deepEqual(payloads(NOW_S, 8), ['8']);
   assert.deepEqual(payloads(NOW_S + 1, 7.5), ['7.5']);
+  // What came between is at the broker now.
+  assert.deepEqual(payloads(NOW_S, 7.5), []);
   // Without an acknowledgement it is sent again.
   assert.deepEqual(payloads(NOW_S + 1, 7.5), ['7.5']);
 });

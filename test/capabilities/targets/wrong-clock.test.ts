@@ -25,7 +25,7 @@ const powerAt = (...timesS: number[]): LabelledSamples => ({
 });
 
 test('a state of Home Assistant follows the values of now when a clock that was a day ahead is put back', () => {
-  const before = { newestS: new Map<string, number>(), withDevice: new Map() };
+  const before = new Map();
   const told = (samples: LabelledSamples, nowS: number): string[] =>
     [...stateMessages(SETTINGS, [samples], before, nowS + 60)].map(({ payload }) => String(payload));
   assert.deepEqual(told(powerAt(NOW_S + DAY_S), NOW_S + DAY_S), [String(DAY_S)]);

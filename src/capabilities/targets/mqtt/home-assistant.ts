@@ -111,17 +111,12 @@ function sensorConfig({ type, unit }: CompiledAttribute): object {
   };
 }
 
+/** What was told last of an attribute. */
 export interface State {
-  timestampS: EpochS;
-  payload: string;
-}
-
-/** What was told, by device and attribute. */
-interface ToldStates {
   /** What is older comes too late. */
-  newestS: Map<string, EpochS>;
+  timestampS: EpochS;
   /** What the broker took with the device: the sample itself, which comes after it, says nothing more. */
-  withDevice: ReadonlyMap<string, State>;
+  payload?: string;
 }
 
 /**
@@ -151,12 +146,13 @@ export function* latestStates(
 
 /**
  * The newest value of each attribute: a state has no history there.
+ * @param told by device and attribute
  * @param currentToS what is later is of a clock that was wrong: it is no state, and makes nothing else late
  */
 export function* stateMessages(
   settings: MqttSettings,
   series: readonly LabelledSamples[],
-  { newestS, withDevice }: ToldStates,
+  told: Map<string, State>,
   currentToS: EpochS,
 ): Generator<SampleMessage> {
   const newest = new Map<string, { samples: LabelledSamples; index: number; timestampS: EpochS }>();
@@ -171,12 +167,12 @@ export function* stateMessages(
   }
   for (const [key, { samples, index, timestampS }] of newest) {
     const { labels, attribute } = samples;
-    const toldS = newestS.get(key) ?? 0;
+    const known = told.get(key);
+    const toldS = known?.timestampS ?? 0;
     if (timestampS < toldS && toldS <= currentToS) continue;
-    newestS.set(key, timestampS);
     const payload = jsonValue(samples, index);
-    const known = withDevice.get(key);
     if (known?.timestampS === timestampS && known.payload === payload) continue;
+    told.set(key, { timestampS });
     yield {
       topic: `${baseTopic(settings, labels.site, labels.device)}/${topicLevel(attribute)}`,
       payload,

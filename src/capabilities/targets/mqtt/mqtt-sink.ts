@@ -52,10 +52,8 @@ export class MqttSink implements Sink {
   readonly #told = new Map<string, string>();
   /** Devices that it should be told of again. */
   readonly #changed = new Set<string>();
-  /** Of the states that it was told, by device and attribute. */
-  readonly #newestS = new Map<string, number>();
-  /** Those of them that were told with a device. */
-  readonly #withDevice = new Map<string, State>();
+  /** States that it was told, by device and attribute. */
+  readonly #states = new Map<string, State>();
   /** Name of the site with which it connected. */
   #site: string | undefined;
 
@@ -73,8 +71,7 @@ export class MqttSink implements Sink {
     await this.#connected();
     if (settings.form !== 'HOME_ASSISTANT') return this.#deliver(plainMessages(settings, samples), pace);
     await this.#tellDevices();
-    const told = { newestS: this.#newestS, withDevice: this.#withDevice };
-    const sent = await this.#deliver(stateMessages(settings, samples, told, currentToS()), pace);
+    const sent = await this.#deliver(stateMessages(settings, samples, this.#states, currentToS()), pace);
     return { ...sent, samples: countOf(samples) - sent.refusedSamples };
   }
 
@@ -218,10 +215,7 @@ export class MqttSink implements Sink {
       this.#told.set(id, digest);
       retained.set(id, topics);
     }
-    for (const [key, state] of states) {
-      this.#newestS.set(key, state.timestampS);
-      this.#withDevice.set(key, state);
-    }
+    for (const [key, state] of states) this.#states.set(key, state);
   }
 
   #messagesOf(device: Device): { all: MqttMessage[]; topics: string[] } {
