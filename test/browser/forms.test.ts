@@ -5,7 +5,7 @@ import { zipOf } from '../capabilities/blueprints/support.ts';
 import { until } from '../support/until.ts';
 import { findBrowser, NO_BROWSER } from './browser.ts';
 import { visit } from './pages.ts';
-import { useConsole } from './support.ts';
+import { openAnother, useConsole } from './support.ts';
 
 describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole();
@@ -273,6 +273,25 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     }).observe(document.body, { childList: true, subtree: true })`);
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
     await page.getByRole('heading', { name: 'Access' }).waitFor();
+    assert.equal(await page.getByRole('dialog').count(), 0);
+  });
+
+  test('are asked about no more on another page', async (t) => {
+    const page = await openAnother(t, opened());
+    await visit(page, '#/site');
+    let store = (): void => undefined;
+    const stored = new Promise<void>((resolve) => (store = resolve));
+    await page.route('**/v3/site', async (route) => {
+      if (route.request().method() === 'PATCH') await stored;
+      await route.continue();
+    });
+    await page.fill('[name=place]', 'On the roof');
+    await page.press('[name=place]', 'Enter');
+    await page.getByRole('link', { name: 'Access' }).click();
+    await page.getByRole('dialog').getByText('What you have typed and not saved is lost.').waitFor();
+    store();
+    await page.getByText('Saved.').waitFor();
+    await visit(page, '#/alerts');
     assert.equal(await page.getByRole('dialog').count(), 0);
   });
 

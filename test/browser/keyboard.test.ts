@@ -141,6 +141,8 @@ describe('the keyboard alone', { skip: findBrowser() === undefined && NO_BROWSER
       await gateway.ok('OWNER', 'POST', '/v3/targets', {
         name: 'Nobody',
         kind: 'INFLUXDB',
+        // What it could not take would come up beside whatever is looked at.
+        enabled: false,
         influxdb: { url: 'http://127.0.0.1:9/write' },
       });
       await gateway.ok('OWNER', 'POST', '/v3/notification_channels', {
@@ -196,6 +198,28 @@ describe('the keyboard alone', { skip: findBrowser() === undefined && NO_BROWSER
     }
     assert.deepEqual(wrong, []);
     assert.ok(count > 10, `${count} dialogs`);
+  });
+
+  test('a dialog has the keyboard with the picture in which it appears, and gives it back with the one without it', async (t) => {
+    const page = await furnished(t);
+    await visit(page, '#/access');
+    const opener = page.getByRole('button', { name: 'Add user' });
+    await opener.focus();
+    // Whatever is pressed comes after what was drawn.
+    await page.evaluate(`globalThis.places = [];
+      globalThis.opener = document.activeElement;
+      new MutationObserver(() => {
+        const dialog = document.querySelector('dialog');
+        const now = document.activeElement;
+        const place = dialog?.contains(now) ? 'dialog' : now === opener ? 'opener' : 'elsewhere';
+        if (dialog !== null || places.length > 0) places.push(place);
+      }).observe(document.body, { childList: true, subtree: true })`);
+    await page.keyboard.press('Enter');
+    await page.locator('dialog[open]').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    await page.locator('dialog').waitFor({ state: 'detached' });
+    const places = (await page.evaluate('places')) as string[];
+    assert.deepEqual([places.at(0), places.at(-1)], ['dialog', 'opener']);
   });
 
   test('the first stop of a page leads past the menu', async (t) => {

@@ -1,4 +1,5 @@
 /** All pages of the console, and how to come to one. */
+import assert from 'node:assert/strict';
 import type { Page, Request } from 'playwright-core';
 import { until } from '../support/until.ts';
 
@@ -50,6 +51,8 @@ export async function visit(page: Page, hash: string): Promise<void> {
       return quiet === QUIET_LOOKS;
     });
     await page.locator('h1').first().waitFor();
+    // Something typed on the page before may have held it.
+    assert.equal(await page.evaluate('location.hash'), hash);
   } finally {
     page.off('request', note).off('requestfinished', answered).off('requestfailed', answered);
   }

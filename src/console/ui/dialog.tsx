@@ -1,6 +1,6 @@
 /** Windows above the page, and questions before what cannot be taken back. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useAction } from './asking.ts';
 import { Button, ErrorNotice, focusOn, wayOnFrom } from './pieces.tsx';
 import { say } from '../words/index.ts';
@@ -17,15 +17,16 @@ export function Dialog({
 }) {
   const element = useRef<HTMLDialogElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
+  // With what is drawn, not after it: a key that is pressed meanwhile would be lost, or press what lies below.
+  useLayoutEffect(() => {
+    const { current } = element;
     const before = document.activeElement;
-    if (!(before instanceof HTMLElement)) return element.current?.showModal();
-    const goOn = wayOnFrom(before);
-    element.current?.showModal();
-    // The keyboard goes on where it was, if that is still there.
+    const goOn = before instanceof HTMLElement ? wayOnFrom(before) : undefined;
+    current?.showModal();
     return () => {
-      before.focus();
-      goOn();
+      // The keyboard goes on where it was, if that is still there.
+      current?.close();
+      setTimeout(() => goOn?.());
     };
   }, []);
   useEffect(() => {
@@ -34,7 +35,13 @@ export function Dialog({
     if (isLost && !element.current?.querySelector('button:disabled')) focusOn(heading.current);
   });
   return (
-    <dialog ref={element} onClose={onClose} aria-label={title} onClickCapture={once}>
+    <dialog
+      ref={element}
+      // Not when it is closed because it goes away.
+      onClose={({ currentTarget }) => currentTarget.isConnected && onClose()}
+      aria-label={title}
+      onClickCapture={once}
+    >
       <h2 ref={heading}>{title}</h2>
       {children}
     </dialog>
