@@ -1,11 +1,11 @@
 /** Many devices in a table: sorted, filtered, and only the rows that are in sight. */
-import { Input } from '../ui/form.tsx';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { attributeTitle } from '../format.ts';
 import { deviceIds, type LiveDevice, statusVersion, watchAll, watchValues } from '../live.ts';
 import { mainValues } from '../main-values.ts';
 import { AlertChips, StatusBadge, Value } from '../parts/value.tsx';
 import { Empty, ErrorNotice, Select, useAnswer } from '../ui.tsx';
+import { Search } from '../ui/search.tsx';
 import { choicesOf, kindOf, type ListView, listView, shownDevices, type SortKey } from './list.ts';
 import { useWindow } from './use-window.ts';
 import { say } from '../words/index.ts';
@@ -55,13 +55,7 @@ function Filters({ devices }: { devices: readonly LiveDevice[] }) {
   ];
   return (
     <div class="filter">
-      <Input
-        type="search"
-        value={text}
-        placeholder={say.devices.find}
-        aria-label={say.devices.find}
-        onValue={(value) => change({ text: value })}
-      />
+      <Search label={say.devices.find} text={text} onText={(typed) => change({ text: typed })} />
       <Select
         aria-label={say.everywhere.status}
         value={status}

@@ -4,7 +4,8 @@ import { attributeTitle } from '../format.ts';
 import { HistoryView } from '../history/view.tsx';
 import type { LiveDevice } from '../live.ts';
 import { drawable, mainValues } from '../main-values.ts';
-import { FindValue, isFound } from '../parts/find-value.tsx';
+import { isFound } from '../found.ts';
+import { FindValue } from '../parts/find-value.tsx';
 import { say } from '../words/index.ts';
 
 const CHOSEN_FIRST = 2;

@@ -1,5 +1,5 @@
 /** A field by which one of many values is found. */
-import { Input } from '../ui/form.tsx';
+import { Search } from '../ui/search.tsx';
 import { say } from '../words/index.ts';
 
 /** Fewer are in sight, or nearly. */
@@ -16,20 +16,7 @@ export function FindValue({ count, text, onText }: Props) {
   if (count < FIND_FROM) return null;
   return (
     <div class="filter">
-      <Input
-        type="search"
-        value={text}
-        placeholder={say.devices.findValue}
-        aria-label={say.devices.findValue}
-        onValue={onText}
-      />
+      <Search label={say.devices.findValue} text={text} onText={onText} />
     </div>
   );
 }
-
-/** Each word of what was typed is in it. */
-export const isFound = (title: string, text: string): boolean =>
-  text
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => title.toLowerCase().includes(word));

@@ -1,10 +1,11 @@
 /** What a device or a rule says about itself, as it says it. */
-import { Input } from '../ui/form.tsx';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { momentText } from '../format.ts';
+import { isFound } from '../found.ts';
 import { isAway, isConnected } from '../connection.ts';
 import { Button, Card, Empty, ErrorNotice, Loading, Select, useAction, useAnswer } from '../ui.tsx';
 import { download } from '../ui/page-pieces.tsx';
+import { Search } from '../ui/search.tsx';
 import type { LogEntry } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
@@ -114,20 +115,14 @@ export function LogView({ source, nothing }: { source: LogSource; nothing: strin
   const [least, setLeast] = useState('debug');
   const [text, setText] = useState('');
   const { shown, isRead, isPaused, pause, isEnd, older, error } = useLog(source, least);
-  const found = shown.filter(({ message }) => message.toLowerCase().includes(text.toLowerCase()));
+  const found = shown.filter(({ message }) => isFound(message, text));
   return (
     <Card
       title={say.devices.logs}
       data-test="logs"
       actions={
         <>
-          <Input
-            type="search"
-            value={text}
-            placeholder={say.devices.findInThese}
-            aria-label={say.devices.findInLog}
-            onValue={setText}
-          />
+          <Search label={say.devices.findInThese} text={text} onText={setText} />
           <Select value={least} onValue={setLeast} choices={CHOICES} aria-label={say.everywhere.severity} />
           <Button onClick={pause}>{isPaused ? say.devices.goOn : say.devices.pause}</Button>
         </>

@@ -1,9 +1,10 @@
 /** The first step: what the device is. */
-import { Input } from '../ui/form.tsx';
 import { useState } from 'preact/hooks';
+import { isFound } from '../found.ts';
 import { listBlueprints } from '../parts/blueprint-choice.tsx';
 import { DropArea } from '../parts/drop-area.tsx';
 import { ErrorNotice, Loading, Notice, useAction, useAnswer } from '../ui.tsx';
+import { Search } from '../ui/search.tsx';
 import type { Blueprint } from '../shapes.ts';
 import { SimulatedDevice, uploadBlueprint } from './simulated-device.tsx';
 import { blueprintFolders, type Folder } from './zip-folders.ts';
@@ -18,19 +19,12 @@ export function ChooseBlueprint({ onChosen }: { onChosen: (blueprint: Blueprint 
   const { answer, error } = useAnswer(listBlueprints, []);
   const [text, setText] = useState('');
   const fitting = (answer ?? []).filter(
-    ({ name, display_name: title }) =>
-      !NOT_CHOSEN.has(name ?? '') && title.toLowerCase().includes(text.trim().toLowerCase()),
+    ({ name, display_name: title }) => !NOT_CHOSEN.has(name ?? '') && isFound(title, text),
   );
   return (
     <>
       <p class="hint">{say.adding.blueprintHint}</p>
-      <Input
-        type="search"
-        value={text}
-        placeholder={say.adding.findBlueprint}
-        aria-label={say.adding.findBlueprint}
-        onValue={setText}
-      />
+      <Search label={say.adding.findBlueprint} text={text} onText={setText} />
       <ErrorNotice error={error} />
       {!answer && error === undefined && <Loading />}
       <ul class="ways">
@@ -113,17 +107,11 @@ function ChooseFolder({
   onChosen: (folder: Folder) => void;
 }) {
   const [text, setText] = useState('');
-  const fitting = folders.filter(({ path }) => path.toLowerCase().includes(text.trim().toLowerCase()));
+  const fitting = folders.filter(({ path }) => isFound(path, text));
   return (
     <section aria-label={say.adding.blueprintsInZip}>
       <p class="hint">{say.adding.whichOne(folders.length)}</p>
-      <Input
-        type="search"
-        value={text}
-        placeholder={say.adding.findOne}
-        aria-label={say.adding.findOne}
-        onValue={setText}
-      />
+      <Search label={say.adding.findOne} text={text} onText={setText} />
       <ul class="ways">
         {fitting.slice(0, SHOWN_MAX).map((folder) => (
           <li key={folder.path}>

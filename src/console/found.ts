@@ -1,0 +1,8 @@
+/** What is found by what somebody typed. Pure. */
+
+/** Each word of what was typed is in it. */
+export const isFound = (title: string, text: string): boolean =>
+  text
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => title.toLowerCase().includes(word));

@@ -1,0 +1,10 @@
+/** What is found by what somebody typed. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isFound } from '../../src/console/found.ts';
+
+test('finds what has each word, in any order and any case, while the next word begins', () => {
+  for (const text of ['', ' ', 'hall', 'HALL 2 ', '2 hall', 'att in'])
+    assert.ok(isFound('Battery in hall 2', text), text);
+  for (const text of ['hall 3', 'halls', 'batteryin']) assert.ok(!isFound('Battery in hall 2', text), text);
+});
