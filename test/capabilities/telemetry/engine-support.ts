@@ -45,6 +45,8 @@ export interface TestEngine {
   journal: { sequence: number; record: Uint8Array }[];
   /** The disk is as full as somebody else made it. */
   isDiskLow: boolean;
+  /** Called wherever other work has its turn. */
+  atPause: () => void;
   addSeries(type: TelemetryType, attribute?: string, deviceId?: string): TestSeries;
   drop(series: TestSeries): void;
   write(samples: readonly [TestSeries, number, StoredValue][]): void;
@@ -89,6 +91,7 @@ export function startEngine(options: {
     series,
     journal: [],
     isDiskLow: false,
+    atPause: () => undefined,
     engine: undefined as never,
     store: undefined as never,
     database: undefined as never,
@@ -166,6 +169,7 @@ export function startEngine(options: {
       limits: { ...LIMITS.telemetry, ...options.limits },
       pause: async () => {
         if (pausesLeft-- <= 0) throw new Killed('killed');
+        self.atPause();
       },
     });
     self.content = self.engine.load();

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { StoredValue } from '../../../src/capabilities/telemetry/codec/series.ts';
 import { temporaryFolder } from '../../support/workspace.ts';
 import {
   countRows,
   DAY_S,
   maintain,
+  modelRows,
   rowsOf,
   startEngine,
   type TestEngine,
@@ -101,6 +103,46 @@ describe('an answer', () => {
       assert.ok(at > 4, 'there were pauses');
       assert.deepEqual(rowsOf(seen), [`${TODAY_S},0,text 0,0`, `${TODAY_S + 1},1,text 1,1`]);
     });
+
+  test('is whole while a sealing is at work, after one that was broken off, and after it', async (t) => {
+    const engine = startEngine({ folder: temporaryFolder(t) });
+    t.after(() => engine.close());
+    const types = ['float', 'integer', 'boolean', 'string'] as const;
+    const series = types.map((type) => engine.addSeries(type));
+    let at = 0;
+    const message = (offsetS: number): void => {
+      const values = [at / 4, 2n ** 60n + BigInt(at), at % 3 === 0, `text ${at % 5}`];
+      engine.write(series.map((each, index) => [each, TODAY_S + offsetS, values[index] as StoredValue]));
+      at++;
+    };
+    const wishes = series.map((of) => ({ of, aggregation: 'last' as const }));
+    const range = { fromS: TODAY_S - DAY_S, toS: TODAY_S + 4_000, granularityS: 1 };
+    const isWhole = (): void => {
+      const rows = modelRows(range, wishes).map((row) => row.map(String));
+      assert.deepEqual(
+        engine.rows(range, wishes).map((row) => row.split(',')),
+        rows,
+      );
+    };
+    // Of two days, some of it late and some of it twice.
+    for (let index = -1_000; index < 1_000; index++) message(index % 7 === 0 ? index - 20 : index);
+    let pauses = 0;
+    engine.atPause = () => {
+      pauses++;
+      isWhole();
+      message(1_500 + pauses);
+      isWhole();
+      if (pauses === 1) throw new Error('the disk is full');
+    };
+    await assert.rejects(engine.engine.seal(), /the disk is full/);
+    isWhole();
+    await engine.engine.seal();
+    engine.atPause = () => undefined;
+    assert.ok(pauses > 1);
+    isWhole();
+    engine.restart();
+    isWhole();
+  });
 
   test('has nothing of a device that is deleted while it is read', async (t) => {
     const engine = startEngine({ folder: temporaryFolder(t) });

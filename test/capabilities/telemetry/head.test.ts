@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Head } from '../../../src/capabilities/telemetry/engine/head.ts';
-import type { Slab } from '../../../src/capabilities/telemetry/engine/open-pages.ts';
+import { OpenPages } from '../../../src/capabilities/telemetry/engine/open-pages.ts';
+import { encodeBlock } from '../../../src/capabilities/telemetry/codec/block.ts';
 import { Samples } from '../../../src/capabilities/telemetry/codec/samples.ts';
 import {
   kindOf,
@@ -17,7 +18,7 @@ const CHUNK_SAMPLES = 70;
 const START_S = 1_700_000_000;
 
 /** Ids from 0 on; the type of a series follows from its id. */
-function openHead(chunkSamples: number, spare?: Slab[]): Head {
+function openHead(chunkSamples: number, pages = new OpenPages()): Head {
   const typeOf = (id: number): TelemetryType => TYPES[id % TYPES.length] as TelemetryType;
   const options = {
     lookUp: (id: number) => ({ id, deviceId: 'device', attribute: `a${id}`, type: typeOf(id) }),
@@ -25,7 +26,18 @@ function openHead(chunkSamples: number, spare?: Slab[]): Head {
     onDrop: () => undefined,
     chunkSamples,
   };
-  return new Head(options, spare);
+  return new Head(options, { pages, chunkSamples, scratch: new Samples('number', chunkSamples) });
+}
+
+/** As a sealing does it: what a series holds is in blocks from then on. */
+function seal(head: Head): void {
+  for (const [id, series] of head.series) {
+    const samples = new Samples(series.kind);
+    series.readInto(samples, 0, Number.POSITIVE_INFINITY);
+    samples.normalize();
+    const { firstS, lastS, count } = samples;
+    series.replaceBy([{ bytes: encodeBlock(id, samples, 0, count), firstS, lastS }]);
+  }
 }
 
 function put(head: Head, id: number, timestampS: number, number: number): StoredValue {
@@ -69,7 +81,7 @@ const step = fc.record({
   id: fc.nat(7),
   samples: fc.integer({ min: 1, max: 90 }),
   jumpS: fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, fc.integer({ min: -200, max: 200 })),
-  after: fc.constantFrom('', '', '', '', 'supersede', 'retire'),
+  after: fc.constantFrom('', '', '', '', 'supersede', 'seal'),
 });
 
 test('samples of all kinds come back, in any order, while pages go from series to series and head to head', () => {
@@ -95,13 +107,19 @@ test('samples of all kinds come back, in any order, while pages go from series t
           const first = models.get(known)?.content()[0]?.timestampS;
           assert.ok((series?.nextFrom(0) ?? 0) <= (first ?? 0));
         }
-        if (after !== 'retire') continue;
+        if (after !== 'seal') continue;
         const next = head.successor();
         // What comes while the old one is sealed has pages of its own.
         const early = new Model();
         early.put(nowS, put(next, id, nowS, number++));
         assert.deepEqual(contentOf(head, id), model.content());
-        head.retire();
+        seal(head);
+        for (const [known, { latest }] of models) {
+          assert.deepEqual(contentOf(head, known), models.get(known)?.content());
+          assert.deepEqual(head.series.get(known)?.latestAfter(undefined), latest);
+        }
+        assert.deepEqual(contentOf(next, id), early.content());
+        next.trim();
         head = next;
         models = new Map([[id, early]]);
       }
@@ -116,7 +134,7 @@ test('what is frozen stays, whatever becomes of its pages', () => {
   const before = contentOf(head, 0);
   const frozen = head.series.get(0)?.frozen();
   const next = head.successor();
-  head.retire();
+  seal(head);
   for (let at = 0; at < 1_000; at++) next.number(4, START_S + at, -at);
   const into = new Samples('number');
   frozen?.readInto(into, 0, Number.POSITIVE_INFINITY);
@@ -126,33 +144,58 @@ test('what is frozen stays, whatever becomes of its pages', () => {
   );
 });
 
+const SERIES = 2_000;
+const SAMPLES = 200;
+
+/** Numbers of thousands of series, second by second. */
+function fill(head: Head, samples = SAMPLES): void {
+  for (let at = 0; at < samples; at++)
+    for (let id = 0; id < SERIES; id++) head.number(id * TYPES.length, START_S + at, at);
+}
+
 test('thousands of series take little more than their samples, and after a sealing the same memory', () => {
-  const SERIES = 2_000;
-  const SAMPLES = 200;
-  const spare: Slab[] = [];
-  const fill = (head: Head, samples: number): void => {
-    for (let at = 0; at < samples; at++)
-      for (let id = 0; id < SERIES; id++) head.number(id * TYPES.length, START_S + at, at);
-  };
-  let head = openHead(256, spare);
-  fill(head, SAMPLES);
-  head.retire();
-  const known = new Set(spare);
-  const bytes = spare.reduce(
-    (sum, { numbers, previous }) => sum + numbers.byteLength + previous.byteLength,
-    0,
-  );
-  assert.ok(bytes > 0 && bytes < SERIES * SAMPLES * 12 * 1.2, `${bytes} bytes`);
+  const pages = new OpenPages();
+  let head = openHead(256, pages);
+  fill(head);
+  const { sizeBytes } = pages;
+  assert.ok(sizeBytes > 0 && sizeBytes < SERIES * SAMPLES * 12 * 1.2, `${sizeBytes} bytes`);
   for (let round = 0; round < 3; round++) {
-    head = openHead(256, spare);
-    fill(head, SAMPLES);
-    assert.equal(spare.length, 0);
-    head.retire();
-    assert.ok(spare.every((slab) => known.has(slab)));
+    seal(head);
+    head = head.successor();
+    head.trim();
+    fill(head);
+    assert.equal(pages.sizeBytes, sizeBytes);
   }
-  // What a short while did not need is given up.
+  seal(head);
   head = head.successor();
+  head.trim();
   fill(head, 1);
-  head.retire();
-  assert.ok(spare.length <= 2);
+  seal(head);
+  // What was not needed between two sealings is given up.
+  head.trim();
+  assert.ok(pages.sizeBytes < sizeBytes / 4, `${pages.sizeBytes} bytes`);
+});
+
+test('what comes while a head is sealed has the memory of what is sealed already', () => {
+  const pages = new OpenPages();
+  const head = openHead(256, pages);
+  fill(head);
+  const { sizeBytes } = pages;
+  const next = head.successor();
+  seal(head);
+  fill(next);
+  assert.equal(pages.sizeBytes, sizeBytes);
+  assert.equal(contentOf(head, 0).length, SAMPLES);
+});
+
+test('a series that is dropped gives its memory back', () => {
+  const pages = new OpenPages();
+  const head = openHead(256, pages);
+  fill(head);
+  const { sizeBytes } = pages;
+  for (let round = 0; round < 3; round++) {
+    for (const id of head.series.keys()) head.drop(id);
+    fill(head);
+  }
+  assert.equal(pages.sizeBytes, sizeBytes);
 });

@@ -89,6 +89,7 @@ function seriesStatements(database: Database) {
   const all = database.prepare<[], { id: number; device_id: string; attribute: string; type: string }>(
     'SELECT id, device_id, attribute, type FROM telemetry_series ORDER BY id',
   );
+  const ids = database.prepare<[], number>('SELECT id FROM telemetry_series').pluck();
   const add = database.prepare<[number, string, string, string]>(
     'INSERT OR REPLACE INTO telemetry_series (id, device_id, attribute, type) VALUES (?, ?, ?, ?)',
   );
@@ -101,6 +102,7 @@ function seriesStatements(database: Database) {
         attribute: row.attribute,
         type: row.type as TelemetryType,
       })),
+    seriesIds: () => ids.all(),
     addSeries: ({ id, deviceId, attribute, type }: Series) => void add.run(id, deviceId, attribute, type),
     removeSeries: (seriesId: number) => void remove.run(seriesId),
   };

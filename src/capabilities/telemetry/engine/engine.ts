@@ -231,8 +231,8 @@ export class Engine {
       this.changes.writeSealed(upTo.sequence, upTo.sinceS, stretches),
     );
     this.changes.sealed(upTo.fromSequence);
-    state.sealing.retire();
     state.sealing = undefined;
+    state.head.trim();
     this.#work.ends();
     this.#options.onSealed(upTo.fromSequence, upTo.nextSeriesId);
   }

@@ -7,7 +7,7 @@ import type { EpochS } from '../../../lib/time.ts';
 import type { BatchSink } from '../codec/batch.ts';
 import { decodeBlock, encodeBlock } from '../codec/block.ts';
 import { Samples } from '../codec/samples.ts';
-import { OpenPages, type Slab } from './open-pages.ts';
+import { OpenPages } from './open-pages.ts';
 import {
   type StoredSample,
   kindOf,
@@ -21,11 +21,12 @@ interface ChunkRange {
   readonly lastS: EpochS;
 }
 
-interface Chunk extends ChunkRange {
+/** Packed samples, in order of time. */
+export interface Chunk extends ChunkRange {
   readonly bytes: Buffer;
 }
 
-/** What all series of a head share. */
+/** What all series share, those of one head and of its successors. */
 interface HeadMemory {
   readonly pages: OpenPages;
   /** Samples of one of the small blocks. */
@@ -34,12 +35,15 @@ interface HeadMemory {
   readonly scratch: Samples;
 }
 
+/** No series has this id. */
+const GONE = -1;
+
 /** Open samples of one series, in order of arrival. */
 export class HeadSeries {
-  readonly id: number;
+  id: number;
   readonly kind: SeriesKind;
   readonly #memory: HeadMemory;
-  readonly #chunks: Chunk[] = [];
+  #chunks: Chunk[] = [];
   /** The newest samples: so many on pages, of which this is the last, or all in columns, where they are no plain numbers. */
   #count = 0;
   #page = 0;
@@ -129,6 +133,19 @@ export class HeadSeries {
     this.#chunks.push({ bytes: encodeBlock(this.id, tail, 0, count), firstS, lastS });
     this.#columns?.reset(this.kind);
     this.#leavePages();
+  }
+
+  /** Holds these samples instead of its own, which they are in the form of parts: a tenth of the memory. */
+  replaceBy(chunks: Chunk[]): void {
+    this.#chunks = chunks;
+    this.#columns?.reset(this.kind);
+    this.#leavePages();
+  }
+
+  /** It was dropped: whoever expects it next finds it no more. */
+  end(): void {
+    this.replaceBy([]);
+    this.id = GONE;
   }
 
   #leavePages(): void {
@@ -229,30 +246,29 @@ export class Head implements BatchSink {
   readonly #options: HeadOptions;
   readonly #series = new Map<number, HeadSeries>();
   readonly #memory: HeadMemory;
-  readonly #spareSlabs: Slab[];
   #sampleCount = 0;
   /** Whose sample came last. */
   #last: HeadSeries | undefined;
 
-  constructor(options: HeadOptions, spareSlabs: Slab[] = []) {
+  /** Memory: of the head whose successor it is. */
+  constructor(options: HeadOptions, memory?: HeadMemory) {
     const { chunkSamples } = options;
     this.#options = options;
-    this.#spareSlabs = spareSlabs;
-    this.#memory = {
-      pages: new OpenPages(spareSlabs),
+    this.#memory = memory ?? {
+      pages: new OpenPages(),
       chunkSamples,
       scratch: new Samples('number', chunkSamples),
     };
   }
 
-  /** An empty one that has the memory of this one once it retires. */
+  /** An empty one, with the memory of this one as far as it is given back. */
   successor(): Head {
-    return new Head(this.#options, this.#spareSlabs);
+    return new Head(this.#options, this.#memory);
   }
 
-  /** Its samples are read no more. */
-  retire(): void {
-    this.#memory.pages.retire();
+  /** The one before it has given back all its memory. */
+  trim(): void {
+    this.#memory.pages.trim();
   }
 
   get series(): ReadonlyMap<number, HeadSeries> {
@@ -269,6 +285,7 @@ export class Head implements BatchSink {
   }
 
   drop(seriesId: number): void {
+    this.#series.get(seriesId)?.end();
     this.#series.delete(seriesId);
     this.#options.onDrop(seriesId);
   }

@@ -15,24 +15,39 @@ const SLAB_SHIFT = 10;
 const SLAB_PAGES = 1 << SLAB_SHIFT;
 
 /** Some pages in one piece. */
-export class Slab {
+class Slab {
   readonly numbers = new Float64Array(SLAB_PAGES * PAGE_DOUBLES);
   readonly times = new Uint32Array(this.numbers.buffer);
-  /** Of each page, the one before it. */
-  readonly previous = new Int32Array(SLAB_PAGES);
+  /** Of each page, the one before it; of a free one the next that is free. */
+  readonly previous: Int32Array;
+  /** The first free page. */
+  free: number;
+  /** Pages that are not free. */
+  used = 0;
+
+  constructor(firstPage: number) {
+    this.previous = Int32Array.from({ length: SLAB_PAGES }, (_, place) => firstPage + place + 1);
+    this.previous[SLAB_PAGES - 1] = 0;
+    // The very first page has the number of none.
+    this.free = Math.max(1, firstPage);
+  }
 }
 
 /** A page is known by its number; 0 is none. */
 export class OpenPages {
   readonly #slabs: Slab[] = [];
-  readonly #spare: Slab[];
-  #nextPage = 1;
-  /** The first of those that were given back. */
-  #free = 0;
+  /** Where the last page was found. */
+  #at = 0;
+  #used = 0;
+  /** At once, since the last `trim`. */
+  #mostUsed = 0;
 
-  /** @param spare slabs that are used before new ones are made */
-  constructor(spare: Slab[]) {
-    this.#spare = spare;
+  /** Bytes of all pages, used or free. */
+  get sizeBytes(): number {
+    return this.#slabs.reduce(
+      (sum, { numbers, previous }) => sum + numbers.byteLength + previous.byteLength,
+      0,
+    );
   }
 
   /** Appends the sample with this number to those that end on the page `last`; returns the page where it stands. */
@@ -47,29 +62,43 @@ export class OpenPages {
   }
 
   #take(previous: number): number {
-    let page = this.#free;
-    if (page !== 0) this.#free = this.#previousOf(page);
-    else {
-      page = this.#nextPage++;
-      if (page >>> SLAB_SHIFT === this.#slabs.length) this.#slabs.push(this.#spare.pop() ?? new Slab());
-    }
-    this.#link(page, previous);
+    const slab = this.#slabWithRoom();
+    const page = slab.free;
+    slab.free = slab.previous[page % SLAB_PAGES] as number;
+    slab.used++;
+    slab.previous[page % SLAB_PAGES] = previous;
+    if (++this.#used > this.#mostUsed) this.#mostUsed = this.#used;
     return page;
+  }
+
+  /** One of the first, so that the last ones become empty. */
+  #slabWithRoom(): Slab {
+    const found = this.#slabs[this.#at];
+    if (found && found.free !== 0) return found;
+    this.#at = this.#slabs.findIndex(({ free }) => free !== 0);
+    if (this.#at < 0) this.#at = this.#slabs.push(new Slab(this.#slabs.length * SLAB_PAGES)) - 1;
+    return this.#slabs[this.#at] as Slab;
   }
 
   /** A page and all before it are free again. */
   giveBack(last: number): void {
     for (let page = last; page !== 0;) {
-      const previous = this.#previousOf(page);
-      this.#link(page, this.#free);
-      this.#free = page;
+      const slab = this.#slabOf(page);
+      const place = page % SLAB_PAGES;
+      const previous = slab.previous[place] as number;
+      slab.previous[place] = slab.free;
+      slab.free = page;
+      slab.used--;
+      this.#used--;
       page = previous;
     }
   }
 
-  /** Nothing of it is read any more: others may have its slabs. What was spare until now was too much. */
-  retire(): void {
-    this.#spare.splice(0, this.#spare.length, ...this.#slabs.splice(0));
+  /** What was not needed since the last time is too much. */
+  trim(): void {
+    const needed = Math.ceil((this.#mostUsed + 1) / SLAB_PAGES);
+    while (this.#slabs.length > needed && this.#slabs.at(-1)?.used === 0) this.#slabs.pop();
+    this.#mostUsed = this.#used;
   }
 
   /** Value of the sample with this number, which stands on `page`. */
@@ -82,7 +111,8 @@ export class OpenPages {
   readInto(into: Samples, last: number, count: number): void {
     into.reserve(count);
     const pages: number[] = [];
-    for (let page = last; page !== 0; page = this.#previousOf(page)) pages.push(page);
+    for (let page = last; page !== 0; page = this.#slabOf(page).previous[page % SLAB_PAGES] as number)
+      pages.push(page);
     let left = count;
     for (const page of pages.reverse()) {
       const { numbers, times } = this.#slabOf(page);
@@ -99,13 +129,5 @@ export class OpenPages {
 
   #slabOf(page: number): Slab {
     return this.#slabs[page >>> SLAB_SHIFT] as Slab;
-  }
-
-  #previousOf(page: number): number {
-    return this.#slabOf(page).previous[page % SLAB_PAGES] as number;
-  }
-
-  #link(page: number, previous: number): void {
-    this.#slabOf(page).previous[page % SLAB_PAGES] = previous;
   }
 }

@@ -3,13 +3,14 @@
  * that do not wait for the disk; the last one does, makes them visible and frees the journal. Interrupted at
  * any point, the journal still holds everything.
  */
+import { Buffer } from 'node:buffer';
 import type { EpochS } from '../../../lib/time.ts';
 import { encodeBlock } from '../codec/block.ts';
 import type { ChangedStretch } from '../codec/change-directory.ts';
 import { dayOf, type EngineState } from './state.ts';
 import { encodeLatest } from '../codec/latest-blob.ts';
 import { encodeDirectory, type PartRef } from './part-directory.ts';
-import type { HeadSeries } from './head.ts';
+import type { Chunk, HeadSeries } from './head.ts';
 import { Samples } from '../codec/samples.ts';
 
 const DAY_S = 86_400;
@@ -58,23 +59,23 @@ export async function sealSamples(
     column.reset(series.kind);
     series.readInto(column, 0, Number.POSITIVE_INFINITY);
     column.normalize();
+    const chunks: Chunk[] = [];
     for (let from = 0; from < column.count;) {
       const day = dayOf(column.times[from] as number);
       const to = column.indexFrom((day + 1) * DAY_S);
       const id = nextId++;
-      pending.push({ id, data: encodeBlock(seriesId, column, from, to) });
-      refs.push({
-        id,
-        seriesId,
-        day,
-        firstS: column.times[from] as number,
-        lastS: column.times[to - 1] as number,
-        count: to - from,
-      });
+      const bytes = encodeBlock(seriesId, column, from, to);
+      const range = { firstS: column.times[from] as number, lastS: column.times[to - 1] as number };
+      // Of thousands a piece of memory for each would cost more than what is in it.
+      chunks.push({ bytes: Buffer.from(bytes), ...range });
+      pending.push({ id, data: bytes });
+      refs.push({ id, seriesId, day, ...range, count: to - from });
       pendingSamples += to - from;
       from = to;
       if (pendingSamples >= SAMPLES_PER_TURN) await flush();
     }
+    // Another try reads them there, and whoever asks until this one ends; what comes meanwhile has the memory.
+    series.replaceBy(chunks);
   }
   await flush();
   finish(state, open, { refs, nextId, upTo, onSealed });
@@ -99,7 +100,7 @@ function finish(
   }
   const directory = encodeDirectory(refs);
   store.transaction(true, () => {
-    const stored = new Set(store.allSeries().map((series) => series.id));
+    const stored = new Set(store.seriesIds());
     for (const series of state.definitions.values()) if (!stored.has(series.id)) store.addSeries(series);
     for (const id of stored) if (!state.definitions.has(id)) store.removeSeries(id);
     if (refs.length > 0) store.addGeneration(nextId - 1, directory);
