@@ -2,7 +2,6 @@
 import type { EpochS } from '../../../lib/time.ts';
 import type { Database } from '../../../platform/sqlite/index.ts';
 import type { Series } from '../codec/series.ts';
-import type { TelemetryType } from '../../../protocol/telemetry.ts';
 
 /** Seconds of one cell: samples, or roll-ups. */
 export type Resolution = 1 | 60 | 900;
@@ -86,8 +85,8 @@ function stateStatements(database: Database) {
 }
 
 function seriesStatements(database: Database) {
-  const all = database.prepare<[], { id: number; device_id: string; attribute: string; type: string }>(
-    'SELECT id, device_id, attribute, type FROM telemetry_series ORDER BY id',
+  const all = database.prepare<[], Series>(
+    'SELECT id, device_id AS deviceId, attribute, type FROM telemetry_series ORDER BY id',
   );
   const ids = database.prepare<[], number>('SELECT id FROM telemetry_series').pluck();
   const add = database.prepare<[number, string, string, string]>(
@@ -95,13 +94,7 @@ function seriesStatements(database: Database) {
   );
   const remove = database.prepare<[number]>('DELETE FROM telemetry_series WHERE id = ?');
   return {
-    allSeries: () =>
-      all.all().map((row) => ({
-        id: row.id,
-        deviceId: row.device_id,
-        attribute: row.attribute,
-        type: row.type as TelemetryType,
-      })),
+    allSeries: () => all.all(),
     seriesIds: () => ids.all(),
     addSeries: ({ id, deviceId, attribute, type }: Series) => void add.run(id, deviceId, attribute, type),
     removeSeries: (seriesId: number) => void remove.run(seriesId),

@@ -15,8 +15,7 @@ const SERIES_PER_REMOVAL = 100;
 const PARTS_PER_TURN = 512;
 
 /**
- * Compacts every closed day before `beforeDay`; resolves with the number of series and days done. Parts are
- * removed for many series together and in the order in which they lie in the file, because those of one
+ * Compacts every closed day before `beforeDay`. Parts are removed for many series together and in the order in which they lie in the file, because those of one
  * series share their pages with those of its neighbours; the pages are then free for the next blocks. Parts
  * that a power cut leaves behind are compacted again, with the same result.
  */
@@ -25,8 +24,7 @@ export async function compactDays(
   source: BlockSource,
   beforeDay: number,
   mayCompact: (day: number) => boolean,
-): Promise<number> {
-  let done = 0;
+): Promise<void> {
   const days = [...state.parts.daysBefore(beforeDay)].sort(([a], [b]) => a - b);
   for (const [day, seriesIds] of days) {
     if (!mayCompact(day)) continue;
@@ -47,9 +45,7 @@ export async function compactDays(
       await removeParts(state, compacted);
       compacted = [];
     }
-    done += seriesIds.size;
   }
-  return done;
 }
 
 /** What replaces the parts of one series and day. */

@@ -26,8 +26,8 @@ import { DueTimes, MaintenanceLog } from './maintenance.ts';
 import { MinuteCells } from './minute-cells.ts';
 import { SampleCount } from './recent-records.ts';
 import { expire, makeRoom, removeDropped, type RetentionPolicy, shrink } from './retention.ts';
-import { type SealedUpTo, sealSamples } from './sealing.ts';
-import { createEngineState, dayOf, type EngineState, reportDamage, type Work } from './state.ts';
+import { sealSamples } from './sealing.ts';
+import { createEngineState, dayOf, type EngineState, reportDamage, type Sealing } from './state.ts';
 import { type EngineRoom, StoreRoom, wholeRoom } from './store-room.ts';
 
 interface EngineOptions {
@@ -101,14 +101,13 @@ export class Engine {
   /** Key record of the epoch that the last record belongs to. */
   #keySequence = 1;
   #nextSeriesId = 1;
-  #sealingUpTo: SealedUpTo = { sequence: 0, fromSequence: 1, nextSeriesId: 1, sinceS: 0 };
   #degraded: string | undefined;
   #damagedTold = 0;
   /** Of samples in day blocks, infinite without any; undefined: blocks changed since it was looked for. */
   #firstDay: number | undefined;
 
   constructor(options: EngineOptions) {
-    const { clock, limits, policy, log } = options;
+    const { clock, limits, policy, log, pause } = options;
     const sizes = new DeviceSizes(options.store);
     const minutes = new MinuteCells(limits.minuteCells);
     const forecast = { changed: () => void (this.#firstDay = undefined) };
@@ -116,8 +115,8 @@ export class Engine {
     this.#options = options;
     this.#store = store;
     this.#work = new MaintenanceLog(log);
-    const working = (work: Work): void => this.#work.begins(work);
-    this.#state = createEngineState({ store, sizes, log, working, pause: options.pause }, this.#newHead());
+    const working: EngineState['working'] = (work) => this.#work.begins(work);
+    this.#state = createEngineState({ store, sizes, log, working, pause }, this.#newHead());
     this.source = new BlockSource(this.#state, minutes);
     this.changes = new ChangeLog({
       state: this.#state,
@@ -171,10 +170,7 @@ export class Engine {
   /** True when `maintain` should not wait for its time. */
   get isSealDue(): boolean {
     const { sealing, head } = this.#state;
-    return (
-      sealing === undefined &&
-      (head.sampleCount >= this.#options.limits.openSamples || this.#room.isJournalLarge)
-    );
+    return !sealing && (this.#due.seal(head.sampleCount) || this.#room.isJournalLarge);
   }
 
   /** True when it should get no further records for now. */
@@ -214,27 +210,15 @@ export class Engine {
   /** Seals everything that is open. @throws when the disk refuses */
   async seal(): Promise<void> {
     const state = this.#state;
-    if (!state.sealing) {
-      state.sealing = state.head;
-      this.#sealingUpTo = {
-        sequence: this.#lastSequence,
-        fromSequence: this.#keySequence,
-        nextSeriesId: this.#nextSeriesId,
-        sinceS: this.changes.takeOpenSince() ?? this.#nowS(),
-      };
-      state.head = state.head.successor();
-      this.#room.sealed();
-      this.#due.sealed();
-    }
-    const upTo = this.#sealingUpTo;
-    await sealSamples(state, state.sealing.series, upTo, (stretches) =>
-      this.changes.writeSealed(upTo.sequence, upTo.sinceS, stretches),
+    const sealing = (state.sealing ??= this.#beginSealing());
+    await sealSamples(state, sealing, (stretches) =>
+      this.changes.writeSealed(sealing.sequence, sealing.sinceS, stretches),
     );
-    this.changes.sealed(upTo.fromSequence);
+    this.changes.sealed(sealing.fromSequence);
     state.sealing = undefined;
     state.head.trim();
     this.#work.ends();
-    this.#options.onSealed(upTo.fromSequence, upTo.nextSeriesId);
+    this.#options.onSealed(sealing.fromSequence, sealing.nextSeriesId);
   }
 
   status(): EngineStatus {
@@ -261,6 +245,20 @@ export class Engine {
     const hasChanged = this.#work.takeDone() || damaged !== this.#damagedTold;
     this.#damagedTold = damaged;
     return hasChanged;
+  }
+
+  #beginSealing(): Sealing {
+    const { head } = this.#state;
+    this.#state.head = head.successor();
+    this.#room.sealed();
+    this.#due.sealed();
+    return {
+      series: head.series,
+      sequence: this.#lastSequence,
+      fromSequence: this.#keySequence,
+      nextSeriesId: this.#nextSeriesId,
+      sinceS: this.changes.takeOpenSince() ?? this.#nowS(),
+    };
   }
 
   #newHead(): Head {
@@ -362,8 +360,7 @@ export class Engine {
     const { clock, policy, provenMs } = this.#options;
     const state = this.#state;
     this.#room.limitFile();
-    if (state.sealing || this.#due.seal(state.head.sampleCount) || this.#room.isJournalLarge)
-      await this.seal();
+    if (state.sealing || this.isSealDue) await this.seal();
     const nowMs = clock.wallMs();
     const closed = dayOf((nowMs - DAY_SETTLE_MS) / 1_000);
     await compactDays(state, this.source, closed, (day) => {

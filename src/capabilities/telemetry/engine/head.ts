@@ -184,7 +184,7 @@ export class HeadSeries {
   /** What it holds now; samples that come later are not in it. */
   frozen(): HeadSeries {
     const copy = new HeadSeries(this.id, this.kind, this.#memory);
-    copy.#chunks.push(...this.#chunks);
+    copy.#chunks = [...this.#chunks];
     copy.#columns = new Samples(this.kind);
     copy.#columns.append(this.#tail());
     return copy;

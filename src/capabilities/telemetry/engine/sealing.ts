@@ -4,39 +4,23 @@
  * any point, the journal still holds everything.
  */
 import { Buffer } from 'node:buffer';
-import type { EpochS } from '../../../lib/time.ts';
 import { encodeBlock } from '../codec/block.ts';
 import type { ChangedStretch } from '../codec/change-directory.ts';
-import { dayOf, type EngineState } from './state.ts';
+import { dayOf, type EngineState, type Sealing } from './state.ts';
 import { encodeLatest } from '../codec/latest-blob.ts';
 import { encodeDirectory, type PartRef } from './part-directory.ts';
-import type { Chunk, HeadSeries } from './head.ts';
+import type { Chunk } from './head.ts';
 import { Samples } from '../codec/samples.ts';
 
 const DAY_S = 86_400;
 /** M: about 5 ms of work between two pauses, 20 ms on a small board. */
 const SAMPLES_PER_TURN = 131_072;
 
-export interface SealedUpTo {
-  /** Last journal record whose samples are in parts now. */
-  sequence: number;
-  /** First journal record that a reader of the later ones needs. */
-  fromSequence: number;
-  nextSeriesId: number;
-  /** When the first of it came. */
-  sinceS: EpochS;
-}
-
 /** Told in the transaction that ends a sealing. */
 type OnSealed = (stretches: readonly ChangedStretch[]) => void;
 
-/** Seals `open`, a snapshot that does not grow any more. Resolves with the number of parts. */
-export async function sealSamples(
-  state: EngineState,
-  open: ReadonlyMap<number, HeadSeries>,
-  upTo: SealedUpTo,
-  onSealed: OnSealed,
-): Promise<number> {
+/** Another try begins from the start. @throws when the disk refuses */
+export async function sealSamples(state: EngineState, sealing: Sealing, onSealed: OnSealed): Promise<void> {
   state.working('sealing');
   const refs: (PartRef & ChangedStretch)[] = [];
   const column = new Samples('number', 4_096);
@@ -55,7 +39,7 @@ export async function sealSamples(
     });
     await state.pause();
   };
-  for (const [seriesId, series] of [...open].sort(([a], [b]) => a - b)) {
+  for (const [seriesId, series] of [...sealing.series].sort(([a], [b]) => a - b)) {
     column.reset(series.kind);
     series.readInto(column, 0, Number.POSITIVE_INFINITY);
     column.normalize();
@@ -78,23 +62,17 @@ export async function sealSamples(
     series.replaceBy(chunks);
   }
   await flush();
-  finish(state, open, { refs, nextId, upTo, onSealed });
-  return refs.length;
+  finish(state, sealing, { refs, nextId, onSealed });
 }
 
 function finish(
   state: EngineState,
-  open: ReadonlyMap<number, HeadSeries>,
-  sealed: {
-    refs: readonly (PartRef & ChangedStretch)[];
-    nextId: number;
-    upTo: SealedUpTo;
-    onSealed: OnSealed;
-  },
+  sealing: Sealing,
+  parts: { refs: readonly (PartRef & ChangedStretch)[]; nextId: number; onSealed: OnSealed },
 ): void {
   const { store } = state;
-  const { refs, nextId, upTo } = sealed;
-  for (const [seriesId, series] of open) {
+  const { refs, nextId } = parts;
+  for (const [seriesId, series] of sealing.series) {
     const latest = state.definitions.has(seriesId) && series.latestAfter(state.latest.get(seriesId));
     if (latest) state.latest.set(seriesId, latest);
   }
@@ -105,11 +83,11 @@ function finish(
     for (const id of stored) if (!state.definitions.has(id)) store.removeSeries(id);
     if (refs.length > 0) store.addGeneration(nextId - 1, directory);
     store.setNumber('next_part_id', nextId);
-    store.setNumber('next_series_id', upTo.nextSeriesId);
-    store.setNumber('journal_sequence', upTo.sequence);
-    store.setNumber('journal_from', upTo.fromSequence);
+    store.setNumber('next_series_id', sealing.nextSeriesId);
+    store.setNumber('journal_sequence', sealing.sequence);
+    store.setNumber('journal_from', sealing.fromSequence);
     store.setLatest(encodeLatest(state.latest));
-    sealed.onSealed(refs);
+    parts.onSealed(refs);
   });
   // A series dropped while it was sealed has parts that nobody knows; maintenance removes them.
   if (refs.length > 0) state.parts.add(directory);

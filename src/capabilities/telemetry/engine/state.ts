@@ -3,12 +3,24 @@ import type { EpochS } from '../../../lib/time.ts';
 import type { Log } from '../../../platform/log/index.ts';
 import type { BlockStore } from './block-store.ts';
 import type { DeviceSizes } from './device-sizes.ts';
-import type { Head } from './head.ts';
+import type { Head, HeadSeries } from './head.ts';
 import { PartDirectory } from './part-directory.ts';
 import { type StoredSample, kindOf, type Series, type SeriesKind } from '../codec/series.ts';
 
 /** What maintenance consists of. */
 export type Work = 'sealing' | 'roll-up' | 'retention';
+
+/** What is being sealed: it does not grow any more. */
+export interface Sealing {
+  readonly series: ReadonlyMap<number, HeadSeries>;
+  /** Last journal record in it. */
+  readonly sequence: number;
+  /** First journal record that a reader of the later ones needs. */
+  readonly fromSequence: number;
+  readonly nextSeriesId: number;
+  /** When the first of it came. */
+  readonly sinceS: EpochS;
+}
 
 export interface EngineState {
   readonly store: BlockStore;
@@ -23,7 +35,7 @@ export interface EngineState {
   /** In the journal only, growing. */
   head: Head;
   /** In the journal only, being sealed now. */
-  sealing: Head | undefined;
+  sealing: Sealing | undefined;
   /** Blocks and records that could not be read since the start. */
   damaged: number;
   /** Blocks and parts removed since the start before they were old enough, to make room. */
