@@ -28,7 +28,7 @@ import { exactJson, type JsonValue, parseExactJson } from './telemetry.ts';
 /** How the gateway starts the sandbox: fields of `ProgramOptions`. */
 export const RULE_SANDBOX_PROGRAM = {
   /** Told in the hello of the child; another version is refused. */
-  protocolVersion: 2,
+  protocolVersion: 3,
   /**
    * Every Lua state has a memory of its own, for which 8 GiB of addresses would be reserved each; a small board
    * has 512 GiB in all. With the first option it is what the memory may grow to, for a fifth of the speed. The

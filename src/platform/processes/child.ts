@@ -54,7 +54,7 @@ export function connectToParent(options: {
     const message = readMessage<ToChild>(raw, ['settings', 'ping', 'stop', 'data']);
     if (message?.kind === 'ping') post({ kind: 'pong', id: message.id });
     else if (message?.kind === 'stop') stop.resolve();
-    else if (message?.kind === 'data') options.onPayload(message.payload);
+    else if (message?.kind === 'data') for (const payload of message.payloads) options.onPayload(payload);
     else if (message?.kind === 'settings') {
       // The parent compares; a child of another version is ended there with the reason in the log.
       post({ kind: 'hello', version: protocolVersion });

@@ -1,4 +1,5 @@
 /** The sending end of a channel between two processes, the same on both sides, with a bound in bytes. */
+import { Gatherer } from '../../lib/gatherer.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Payload } from './wire.ts';
 
@@ -6,7 +7,7 @@ export type Outbox = ReturnType<typeof createOutbox>;
 
 export function createOutbox(options: {
   /** Writes to the channel; `done` is called when the message has left this process. */
-  post: (message: { kind: 'data'; payload: Payload }, done: () => void) => void;
+  post: (message: { kind: 'data'; payloads: Payload[] }, done: () => void) => void;
   limits: Pick<Limits['processes'], 'messageBytes' | 'queuedBytes'>;
   onDropped: () => void;
 }) {
@@ -15,6 +16,14 @@ export function createOutbox(options: {
   let closed = false;
   let waiting: (() => void)[] = [];
 
+  const gathered = new Gatherer<Payload>((payloads) => {
+    const sizeBytes = payloads.reduce((sum, payload) => sum + sizeOf(payload), 0);
+    options.post({ kind: 'data', payloads }, () => {
+      if (closed) return;
+      queuedBytes -= sizeBytes;
+      wake();
+    });
+  });
   const isDrained = (): boolean => closed || queuedBytes <= limits.queuedBytes / 2;
   function wake(): void {
     if (!isDrained()) return;
@@ -25,23 +34,21 @@ export function createOutbox(options: {
 
   return {
     /**
-     * Hands a payload to the channel. False: it was dropped, because it is larger than a message may be or the
-     * other side does not read fast enough; the drop is counted.
+     * Hands a payload to the channel, with those of the same turn. False: it was dropped, because it is larger than a
+     * message may be or the other side does not read fast enough; the drop is counted.
      */
     send: (payload: Payload) => {
-      const sizeBytes = typeof payload === 'string' ? Buffer.byteLength(payload) : payload.byteLength;
+      const sizeBytes = sizeOf(payload);
       if (closed || sizeBytes > limits.messageBytes || queuedBytes + sizeBytes > limits.queuedBytes) {
         options.onDropped();
         return false;
       }
       queuedBytes += sizeBytes;
-      options.post({ kind: 'data', payload }, () => {
-        if (closed) return;
-        queuedBytes -= sizeBytes;
-        wake();
-      });
+      gathered.add(payload);
       return true;
     },
+    /** Hands over now what was sent: what is posted past the outbox comes behind it. */
+    flush: () => gathered.flush(),
     /** Resolves when half of the bound is free again, or when the channel is gone. */
     drained: () => (isDrained() ? Promise.resolve() : new Promise<void>((resolve) => waiting.push(resolve))),
     /** Bytes that the other side has not taken yet. */
@@ -52,11 +59,16 @@ export function createOutbox(options: {
     get isClosed() {
       return closed;
     },
-    /** The channel is gone: nothing is queued any more, nobody waits. */
+    /** The channel ends: nothing is queued any more, nobody waits. */
     close: () => {
+      gathered.flush();
       closed = true;
       queuedBytes = 0;
       wake();
     },
   };
+}
+
+function sizeOf(payload: Payload): number {
+  return typeof payload === 'string' ? Buffer.byteLength(payload) : payload.byteLength;
 }

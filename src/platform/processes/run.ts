@@ -86,6 +86,7 @@ export class ProgramRun {
     if (!this.#isStopping) {
       this.#isStopping = true;
       this.#verdict ??= 'stopped';
+      this.outbox.flush();
       this.#post({ kind: 'stop' });
       this.#setTimer(stopMs, () => {
         this.#child?.kill('SIGTERM');
@@ -131,7 +132,7 @@ export class ProgramRun {
       onHello();
     } else if (this.#helloAtMs === undefined) this.#end('sent data before its hello');
     else if (message.kind === 'pong') this.#heartbeat.answered(message.id);
-    else onPayload(message.payload);
+    else for (const payload of message.payloads) onPayload(payload);
   }
 
   #post(message: ToChild, done: () => void = () => undefined): void {

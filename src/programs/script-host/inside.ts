@@ -3,6 +3,7 @@
  * thread can end it when a script is stuck inside the C library.
  */
 import { randomBytes } from 'node:crypto';
+import { Gatherer } from '../../lib/gatherer.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import { Scheduler, Scripts, type Runnable } from '../../lua/index.ts';
@@ -30,7 +31,7 @@ export interface HostedScript<Types extends ScriptTypes> {
 /** What a run is given to work with. */
 export interface RunPort<Types extends ScriptTypes> {
   /** Slices of what is made here are of this run. */
-  readonly scripts: Pick<Scripts, 'create'>;
+  readonly scripts: Pick<Scripts, 'create' | 'timers'>;
   readonly clock: Clock;
   readonly limits: Pick<Limits, 'lua' | 'rules'>;
   shared: () => Types['shared'];
@@ -50,7 +51,7 @@ type Start<Types extends ScriptTypes> = (
 
 /** Called once by the entry of a thread. @throws Error on the main thread */
 export function hostScripts<Types extends ScriptTypes>(start: Start<Types>): void {
-  const host = new Host(connectThread<ThreadSetup<Types>, ToThread<Types>, FromThread<Types>>(), start);
+  const host = new Host(connectThread<ThreadSetup<Types>, ToThread<Types>[], FromThread<Types>[]>(), start);
   host.listen();
 }
 
@@ -59,8 +60,11 @@ interface Call<Types extends ScriptTypes> {
   answer: (answer: Types['answer']) => void;
 }
 
+type Port<Types extends ScriptTypes> = ThreadPort<ThreadSetup<Types>, ToThread<Types>[], FromThread<Types>[]>;
+
 class Host<Types extends ScriptTypes> {
-  readonly #port: ThreadPort<ThreadSetup<Types>, ToThread<Types>, FromThread<Types>>;
+  readonly #port: Port<Types>;
+  readonly #outgoing: Gatherer<FromThread<Types>>;
   readonly #start: Start<Types>;
   readonly #clock = createSystemClock();
   readonly #watch: Int32Array;
@@ -72,9 +76,10 @@ class Host<Types extends ScriptTypes> {
   #lastCall = 0;
   #isReleasing = false;
 
-  constructor(port: ThreadPort<ThreadSetup<Types>, ToThread<Types>, FromThread<Types>>, start: Start<Types>) {
+  constructor(port: Port<Types>, start: Start<Types>) {
     const { lua } = port.data.limits;
     this.#port = port;
+    this.#outgoing = new Gatherer((messages) => port.post(messages));
     this.#start = start;
     this.#shared = port.data.shared;
     this.#watch = new Int32Array(port.data.watch);
@@ -96,7 +101,9 @@ class Host<Types extends ScriptTypes> {
   }
 
   listen(): void {
-    this.#port.onMessage((message) => this.#receive(message));
+    this.#port.onMessage((messages) => {
+      for (const message of messages) this.#receive(message);
+    });
   }
 
   /** A slice of a run begins, or, with 0, it ended. */
@@ -130,7 +137,7 @@ class Host<Types extends ScriptTypes> {
         break;
       }
       case 'usage':
-        this.#port.post({ type: 'usage', usage: this.#usage() });
+        this.#outgoing.add({ type: 'usage', usage: this.#usage() });
     }
   }
 
@@ -140,6 +147,7 @@ class Host<Types extends ScriptTypes> {
       limits: this.#port.data.limits,
       shared: () => this.#shared,
       scripts: {
+        timers: this.#scripts.timers,
         create: (options) => {
           const script = this.#scripts.create(options);
           this.#runOf.set(script.runnable, run);
@@ -148,12 +156,16 @@ class Host<Types extends ScriptTypes> {
           return script;
         },
       },
-      tell: (event) => this.#port.post({ type: 'event', run, event }),
+      tell: (event) => {
+        this.#outgoing.add({ type: 'event', run, event });
+        // A script that is stuck right behind it takes along what has not gone.
+        this.#outgoing.flush();
+      },
       request: (request) =>
         new Promise((answer) => {
           const call = ++this.#lastCall;
           this.#calls.set(call, { run, answer });
-          this.#port.post({ type: 'request', run, call, request });
+          this.#outgoing.add({ type: 'request', run, call, request });
         }),
       tellSlice: (isRunning) => this.#tellSlice(isRunning ? run : 0),
       over: () => this.#over(run),
@@ -164,7 +176,7 @@ class Host<Types extends ScriptTypes> {
     this.#releaseSoon();
     for (const [call, { run: of }] of this.#calls) if (of === run) this.#calls.delete(call);
     this.#runs.delete(run);
-    this.#port.post({ type: 'over', run });
+    this.#outgoing.add({ type: 'over', run });
   }
 
   /** A state that is gone holds up to its bound until it is collected, and V8 sees little reason to. */

@@ -1,4 +1,7 @@
-/** Between the main thread of a program and the threads that hold its Lua states. Copied, not parsed. */
+/**
+ * Between the main thread of a program and the threads that hold its Lua states, those of one turn together. Copied, not
+ * parsed.
+ */
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs } from '../../lib/time.ts';
 

@@ -2,6 +2,7 @@
  * The threads that hold the Lua states of a program: started when needed, watched, ended when they have no script
  * left or when one is stuck where no hook is called, inside of C. Those beside it lose their thread, too, and are told.
  */
+import { Gatherer } from '../../lib/gatherer.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
@@ -120,7 +121,9 @@ export class ScriptThreads<Types extends ScriptTypes> {
         data: { shared: this.#shared, watch, limits } satisfies ThreadSetup<Types>,
         heapMaxMib,
         youngHeapMaxMib,
-        onMessage: (message) => this.#receive(host, message as FromThread<Types>),
+        onMessage: (messages) => {
+          for (const message of messages as FromThread<Types>[]) this.#receive(host, message);
+        },
         onExit: (error) => this.#ended(host, error),
       }),
     );
@@ -222,6 +225,7 @@ class HostThread<Types extends ScriptTypes> {
     new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT * Object.keys(WATCH_WORDS).length),
   );
   readonly #thread: Thread;
+  readonly #outgoing = new Gatherer<ToThread<Types>>((messages) => this.#thread.post(messages));
   #seenSlices = 0;
   /** How long the slice that was seen last has been seen. */
   #lastedMs: DurationMs = 0;
@@ -242,11 +246,12 @@ class HostThread<Types extends ScriptTypes> {
   }
 
   post(message: ToThread<Types>): void {
-    this.#thread.post(message);
+    this.#outgoing.add(message);
   }
 
   end(): Promise<void> {
     this.isEnding = true;
+    this.#outgoing.flush();
     return this.#thread.end();
   }
 

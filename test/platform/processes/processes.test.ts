@@ -241,6 +241,15 @@ describe('the channel to a child program', () => {
     assert.deepEqual(Buffer.from(received[1] ?? ''), Buffer.from(bytes));
   });
 
+  test('has what was sent before it was told to stop', async (t) => {
+    const { program, received, runs } = world(t);
+    program.start();
+    await runs();
+    program.send('echo last words');
+    await program.stop();
+    assert.deepEqual(received, ['last words']);
+  });
+
   test('survives an owner that throws', async (t) => {
     let calls = 0;
     const onPayload = (): void => {

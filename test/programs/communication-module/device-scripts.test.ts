@@ -69,7 +69,7 @@ function setUp(scriptsPerThread = 2, canStart = (): boolean => true) {
         data: setup,
         posted: [],
         isTerminated: false,
-        say: onMessage,
+        say: (message) => onMessage([message]),
         end: (error) => onExit(error),
         slice: (run) => {
           Atomics.store(words, WATCH_WORDS.run, run);
@@ -82,7 +82,11 @@ function setUp(scriptsPerThread = 2, canStart = (): boolean => true) {
         thread.isTerminated = true;
         return Promise.resolve();
       };
-      return { post: (message) => thread.posted.push(message as ToThread<DeviceTypes>), end, terminate: end };
+      return {
+        post: (messages) => thread.posted.push(...(messages as ToThread<DeviceTypes>[])),
+        end,
+        terminate: end,
+      };
     },
   });
   return { scripts, clock, threads, released, carriedOut, faults };
@@ -106,7 +110,7 @@ const log = (run: number): Said => ({
 });
 
 describe('the threads of a module', () => {
-  test('hear nothing of a script that has been stopped, and what it still says is nobody’s', () => {
+  test('hear nothing of a script that has been stopped, and what it still says is nobody’s', async () => {
     const { scripts, threads, released } = setUp();
     const events = recorder();
     const run = scripts.start(SCRIPT, events, false);
@@ -115,6 +119,7 @@ describe('the threads of a module', () => {
     run.tell({ kind: 'command', id: 'x', name: 'y', argumentsText: '{}' });
     threads[0]?.say(log(1));
     assert.deepEqual(events.messages, []);
+    await settle();
     assert.deepEqual(
       threads[0]?.posted.map(({ type }) => type),
       ['start', 'stop'],
@@ -175,11 +180,12 @@ describe('the threads of a module', () => {
     assert.equal(threads.length, 1);
   });
 
-  test('give a script that was stuck before a thread of its own, which no other script enters', () => {
+  test('give a script that was stuck before a thread of its own, which no other script enters', async () => {
     const { scripts, threads } = setUp(5);
     const alone = scripts.start(SCRIPT, recorder(), true);
     scripts.start(SCRIPT, recorder(), false);
     scripts.start(SCRIPT, recorder(), false);
+    await settle();
     assert.deepEqual(
       threads.map(({ posted }) => posted.length),
       [1, 2],
@@ -249,6 +255,7 @@ describe('the threads of a module', () => {
       commandMs: 60_000,
     };
     scripts.surround(surroundings);
+    await settle();
     assert.deepEqual(threads[0]?.posted.at(-1), { type: 'shared', shared: surroundings });
     scripts.start(SCRIPT, recorder(), false);
     assert.deepEqual(threads[1]?.data.shared, surroundings);
@@ -266,6 +273,7 @@ describe('the threads of a module', () => {
     assert.deepEqual(events.lost, [['unknown', 'its thread ended: no room']]);
     hasRoom = true;
     scripts.start(SCRIPT, events, false);
+    await settle();
     assert.equal(threads[0]?.posted.length, 1);
   });
 });
