@@ -32,6 +32,8 @@ export const SCRIPT_LIMITS = {
     /** C docs/interface/lua-devices.md#scheduler. */
     jobs: 100,
     jobPeriodMs: 50,
+    /** G: so much of its period a job may be late, 20 ms at most, to run together with others. */
+    timerSlackPermille: 20,
     /**
      * C docs/interface/lua-devices.md#scheduler and docs/interface/lua-rules.md#runtime-v3: wall time of one call,
      * waiting included.

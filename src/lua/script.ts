@@ -8,6 +8,7 @@ import type { Library } from './library.ts';
 import { LuaMachine, type ScriptClock } from './machine.ts';
 import type { Scheduler, ScheduledTask, Runnable } from './scheduler.ts';
 import { compileLibraries, type Prelude } from './prelude.ts';
+import { PeriodicTimers } from './periodic-timers.ts';
 import { type Image, LuaState } from './state.ts';
 import { type HostFunction, LuaFailure } from './task.ts';
 import { luaSource } from './syntax.ts';
@@ -60,17 +61,21 @@ interface ScriptsOptions {
 
 /** Makes the scripts of one thread. */
 export class Scripts {
+  /** Of functions that run again and again. */
+  readonly timers: PeriodicTimers;
   readonly #options: ScriptsOptions;
   readonly #kinds = new Map<string, { prelude: Prelude; image?: Image }>();
 
   constructor(options: ScriptsOptions) {
     this.#options = options;
+    this.timers = new PeriodicTimers(options.clock, options.limits.timerSlackPermille);
   }
 
   create(options: ScriptOptions): Script {
     const { clock, limits, monotonicMs, processorMs, scheduler, seed } = this.#options;
     const jobs = new Jobs({
       clock,
+      timers: this.timers,
       limits: { ...limits, callMs: options.callMs ?? limits.callMs },
       machine: () => script.machine,
       onFailure: options.onJobFailure,

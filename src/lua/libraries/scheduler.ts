@@ -8,6 +8,7 @@ import { numberArgument } from '../arguments.ts';
 import type { Library } from '../library.ts';
 import type { LuaFailure } from '../task.ts';
 import type { LuaMachine, ScriptClock } from '../machine.ts';
+import type { PeriodicTimers } from '../periodic-timers.ts';
 import type { HostFunction, HostResult } from '../task.ts';
 import { LuaError } from '../values.ts';
 
@@ -63,6 +64,7 @@ interface Job {
 
 interface JobsOptions {
   clock: ScriptClock;
+  timers: PeriodicTimers;
   limits: Pick<Limits['lua'], 'jobs' | 'jobPeriodMs' | 'callMs'>;
   machine: () => LuaMachine | undefined;
   /** One call of a job ended badly; the job stays. */
@@ -93,16 +95,16 @@ export class Jobs {
   };
 
   /**
-   * Every `periodMs` from now on; a run that is not over when the next is due makes that one be left out, and
+   * Every `periodMs` from now on, within the slack of `timers`; a run that is not over when the next is due makes that one be left out, and
    * nothing is made up for. @throws LuaError
    */
   every(periodMs: DurationMs): bigint {
     if (!(periodMs > 0)) throw new LuaError("bad argument #1 to 'add' (period must be positive)");
-    const { clock, limits } = this.#options;
+    const { clock, limits, timers } = this.#options;
     const stepMs = Math.max(periodMs, limits.jobPeriodMs);
     let dueMs = clock.monotonicMs() + stepMs;
     const id = this.open();
-    const arm = (): void => this.setTimer(id, clock.setTimer(dueMs - clock.monotonicMs(), fire));
+    const arm = (): void => this.setTimer(id, timers.set(dueMs, stepMs, fire));
     const fire = (): void => {
       const lateMs = clock.monotonicMs() - dueMs;
       dueMs += stepMs * (1 + Math.max(0, Math.floor(lateMs / stepMs)));

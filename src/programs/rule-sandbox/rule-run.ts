@@ -19,7 +19,7 @@ import type { RunEnd } from './thread-messages.ts';
 
 interface RunOptions {
   rule: RuleScript;
-  scripts: Pick<Scripts, 'create'>;
+  scripts: Pick<Scripts, 'create' | 'timers'>;
   clock: Clock;
   site: () => SandboxSite;
   limits: Pick<Limits, 'lua' | 'rules'>;
@@ -194,11 +194,11 @@ class RepeatedRun implements Run {
   }
 
   #tick(): void {
-    const { clock, rule, limits } = this.#options;
+    const { clock, rule, limits, scripts } = this.#options;
     const intervalMs = Math.max(rule.execIntervalMs, limits.rules.execIntervalMinMs);
     const lateMs = Math.max(0, clock.monotonicMs() - this.#dueMs);
     this.#dueMs += intervalMs * (1 + Math.floor(lateMs / intervalMs));
-    this.#timer = clock.setTimer(this.#dueMs - clock.monotonicMs(), () => this.#tick());
+    this.#timer = scripts.timers.set(this.#dueMs, intervalMs, () => this.#tick());
     // A run that is not over makes this one be left out.
     if (!this.#isRunning) void this.#runOnce();
   }
