@@ -98,8 +98,9 @@ export class LuaInstance {
   }
 
   #refresh(): void {
+    // Memory that grows leaves views of its former place without length; to ask it for its buffer takes longer than reading.
+    if (this.#words.length > 0) return;
     const { buffer } = this.exports.memory;
-    if (this.#bytes.buffer === buffer) return;
     this.#bytes = Buffer.from(buffer);
     this.#words = new Uint32Array(buffer);
   }
