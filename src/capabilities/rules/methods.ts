@@ -6,7 +6,13 @@ import { GatewayError, messageOf } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
-import type { RuleAnswer, RuleDevice, RuleRequest, RuleMethods } from '../../protocol/rule-sandbox.ts';
+import type {
+  ReadRequest,
+  RuleAnswer,
+  RuleDevice,
+  RuleMethods,
+  RuleRequest,
+} from '../../protocol/rule-sandbox.ts';
 import { roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import { storageKeyLength } from '../../protocol/storage-key.ts';
@@ -51,37 +57,26 @@ export async function answering(work: () => Promise<JsonValue>): Promise<RuleAns
   try {
     return { ok: true, result: await work() };
   } catch (error) {
-    if (error instanceof RpcError) return { ok: false, error: error.message };
-    if (error instanceof GatewayError)
-      return { ok: false, error: error.code === 'device_offline' ? 'device is offline' : error.message };
-    throw error;
+    return refusalOf(error);
   }
 }
 
-async function answer(
-  options: MethodsOptions,
-  rule: CallingRule,
-  { method, parameters }: RuleRequest,
-): Promise<JsonValue> {
+/** @throws the error itself when it is none for scripts */
+function refusalOf(error: unknown): RuleAnswer {
+  if (error instanceof RpcError) return { ok: false, error: error.message };
+  if (error instanceof GatewayError)
+    return { ok: false, error: error.code === 'device_offline' ? 'device is offline' : error.message };
+  throw error;
+}
+
+async function answer(options: MethodsOptions, rule: CallingRule, request: RuleRequest): Promise<JsonValue> {
   const { devices } = options;
+  const { method, parameters } = request;
   switch (method) {
-    case 'find_device': {
-      const device = devices.find(parameters.idOrSlug);
-      if (!device) throw new RpcError(`device "${parameters.idOrSlug}" not found`);
-      return toRule(device);
-    }
     case 'list_devices':
       return devices.all().map(toRule);
-    case 'device_online':
-      return devices.connectivity(deviceOf(options, parameters).id) === 'ONLINE';
-    case 'device_profiles':
-      return devices.manifest(deviceOf(options, parameters)).implements;
-    case 'property':
-      return propertyOf(options, parameters);
     case 'properties':
       return devices.properties(deviceOf(options, parameters), RULE_ROLE) as Record<string, JsonValue>;
-    case 'latest':
-      return latestOf(options, parameters);
     case 'aggregate':
       return aggregateOf(options, parameters);
     case 'execute':
@@ -91,12 +86,40 @@ async function answer(
     case 'storage_remove':
       return storage(options, rule, { method, parameters } as RuleRequest);
     case 'several':
-      return (await Promise.all(
-        parameters.requests.map((request) => answering(() => answer(options, rule, request))),
-      )) satisfies RuleAnswer[];
+      return parameters.requests.map((each) => readAnswer(options, each));
     case 'watch':
     case 'unwatch':
       throw new Error('watches are kept by the runner');
+    default:
+      return read(options, request);
+  }
+}
+
+function readAnswer(options: MethodsOptions, request: ReadRequest): RuleAnswer {
+  try {
+    return { ok: true, result: read(options, request) };
+  } catch (error) {
+    return refusalOf(error);
+  }
+}
+
+/** What is answered from memory. @throws RpcError */
+function read(options: MethodsOptions, { method, parameters }: ReadRequest): JsonValue {
+  const { devices } = options;
+  switch (method) {
+    case 'find_device': {
+      const device = devices.find(parameters.idOrSlug);
+      if (!device) throw new RpcError(`device "${parameters.idOrSlug}" not found`);
+      return toRule(device);
+    }
+    case 'device_online':
+      return devices.connectivity(deviceOf(options, parameters).id) === 'ONLINE';
+    case 'device_profiles':
+      return devices.manifest(deviceOf(options, parameters)).implements;
+    case 'property':
+      return propertyOf(options, parameters);
+    case 'latest':
+      return latestOf(options, parameters);
   }
 }
 
