@@ -21,8 +21,8 @@ export const SCRIPT_LIMITS = {
     stackSlots: 200_000,
     /** G: a slice of this length is stuck inside the C library; only the end of its thread ends it. */
     stuckMs: 850,
-    /** G: how often the owner of the threads looks. */
-    watchIntervalMs: 25,
+    /** G: how often the owner of the threads looks: each time wakes a program that has nothing else to do. */
+    watchIntervalMs: 50,
     /** M: the hook costs about 2 % at this count of instructions. */
     hookInstructions: 1_000,
     /** M: allocations in one slice for which there was no memory; each costs a collection of all garbage. */
