@@ -1,5 +1,6 @@
 /** Command requests that reach a module: for its devices, and for itself. */
 import { MODULE_CHANNEL, moduleAnswer } from '../../protocol/module.ts';
+import type { DurationMs } from '../../lib/time.ts';
 import { exactJson, parseExactJson } from '../../protocol/telemetry.ts';
 import type { DeviceRegistry } from './device-registry.ts';
 
@@ -10,16 +11,18 @@ interface CommandOptions {
   onUnreadable: (channelId: string) => void;
 }
 
-/** Takes one request. Whatever it asks for, it is answered, unless it has no id. */
-export function createCommands(options: CommandOptions): (channelId: string, payload: Buffer) => void {
+/** Takes one request, which may have waited for `waitedMs`. Whatever it asks for, it is answered, unless it has no id. */
+export function createCommands(
+  options: CommandOptions,
+): (channelId: string, payload: Buffer, waitedMs: DurationMs) => void {
   const { registry } = options;
 
-  return (channelId, payload) => {
+  return (channelId, payload, waitedMs) => {
     const request = readRequest(payload);
     if (request === undefined) return options.onUnreadable(channelId);
     const { id, name, argumentsText } = request;
     const lifecycle = registry.get(channelId);
-    if (lifecycle) return lifecycle.command(id, name, argumentsText);
+    if (lifecycle) return lifecycle.command({ id, name, argumentsText, waitedMs });
     const isOwn = channelId === MODULE_CHANNEL;
     if (isOwn && name === 'reboot') registry.restart(undefined);
     const answer = isOwn

@@ -1,10 +1,10 @@
 /** A communication module: its parts wired together. The main thread owns all wires, other threads run scripts. */
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { mapped } from '../../lib/members.ts';
-import type { MonotonicMs } from '../../lib/time.ts';
+import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
-import { MODULE_CHANNEL, moduleOffers } from '../../protocol/module.ts';
+import { MODULE_CHANNEL, MODULE_INTERVALS, moduleOffers } from '../../protocol/module.ts';
 import { Calls } from './calls.ts';
 import { createCommands } from './commands.ts';
 import { ContentLibrary } from './content-library.ts';
@@ -19,6 +19,7 @@ import { DeviceScripts } from './device-scripts.ts';
 import { Scans } from './scan/scans.ts';
 import type { Surroundings } from './thread-messages.ts';
 import { createPublisher, type Publisher } from './publisher.ts';
+import { Standstill } from './standstill.ts';
 
 interface ModuleOptions {
   configuration: ModuleConfiguration;
@@ -58,7 +59,8 @@ export class CommunicationModule {
   /** Whether the gateway has it run something, or another module with its credentials; open on a new connection. */
   #standing: 'open' | 'accepted' | 'refused' = 'open';
   /** Commands that came while that was open. */
-  #early: { sinceMs: MonotonicMs; carryOut: () => void }[] = [];
+  #early: { sinceMs: MonotonicMs; carryOut: (heldMs: DurationMs) => void }[] = [];
+  readonly #standstill: Standstill;
 
   constructor(options: ModuleOptions) {
     const { clock, limits = LIMITS } = options;
@@ -67,6 +69,7 @@ export class CommunicationModule {
     this.#clock = clock;
     this.#limits = limits;
     this.#gatewayTime = new GatewayTime(clock, limits.module.clockMs);
+    this.#standstill = new Standstill(clock, MODULE_INTERVALS.telemetryMs);
     this.#bus = createBus(options, limits, log);
     this.#library = new ContentLibrary({
       clock,
@@ -98,6 +101,7 @@ export class CommunicationModule {
       }),
       isClockBelieved: () => this.#surroundings.isClockBelieved,
       onPulse: () => {
+        this.#standstill.beat();
         this.#surround({ hasRoom: this.#link.isReady });
         this.#judgeClock();
       },
@@ -204,8 +208,9 @@ export class CommunicationModule {
       },
       onModuleMessage: (payload) => this.#channel.receive(payload),
       onCommand: (channelId, payload) => {
-        const carryOut = (): void => command(channelId, payload);
-        if (this.#standing === 'accepted') return carryOut();
+        const { waitedMs } = this.#standstill;
+        const carryOut = (heldMs: DurationMs): void => command(channelId, payload, waitedMs + heldMs);
+        if (this.#standing === 'accepted') return carryOut(0);
         // Another module with the same credentials may be the one that carries it out.
         if (this.#standing !== 'open') return;
         this.#early.push({ sinceMs: clock.monotonicMs(), carryOut });
@@ -260,7 +265,7 @@ export class CommunicationModule {
     this.#standing = 'accepted';
     const nowMs = this.#clock.monotonicMs();
     for (const { sinceMs, carryOut } of this.#early.splice(0))
-      if (nowMs - sinceMs <= this.#limits.module.answerMs) carryOut();
+      if (nowMs - sinceMs <= this.#limits.module.answerMs) carryOut(nowMs - sinceMs);
   }
 
   /** Until the gateway takes it: it is asked again and again. */

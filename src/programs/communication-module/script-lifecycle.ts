@@ -17,7 +17,13 @@ import { canonicalValues } from './configuration-values.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { ContentLibrary } from './content-library.ts';
 import type { Publisher } from './publisher.ts';
-import type { ConfigurationGroups, DeviceLogEntry, FailureReason, ScriptEvent } from './thread-messages.ts';
+import type {
+  ConfigurationGroups,
+  DeviceLogEntry,
+  FailureReason,
+  GivenCommand,
+  ScriptEvent,
+} from './thread-messages.ts';
 import type { DeviceScripts, ScriptEvents } from './device-scripts.ts';
 
 interface ScriptLifecycleOptions {
@@ -125,10 +131,11 @@ export class ScriptLifecycle {
   }
 
   /** Executions that nobody can carry out are answered at once. */
-  command(id: string, name: string, argumentsText: string): void {
+  command(given: GivenCommand): void {
+    const { id } = given;
     if (this.#run === undefined) return this.#refuse(id, 'script is not running');
     this.#commands.add(id);
-    this.#run.tell({ kind: 'command', id, name, argumentsText });
+    this.#run.tell({ kind: 'command', ...given });
   }
 
   check(id: string, group: string, values: Record<string, unknown>): void {

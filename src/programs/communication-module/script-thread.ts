@@ -22,7 +22,7 @@ hostScripts<DeviceTypes>((start, port) => {
     order: (order) => {
       switch (order.kind) {
         case 'command':
-          return script.command(order.id, order.name, order.argumentsText);
+          return script.command(order);
         case 'configuration':
           return script.configure(order.groups, order.changed);
         case 'check':

@@ -27,8 +27,16 @@ export interface DeviceTypes {
   answer: CallResult;
 }
 
+export interface GivenCommand {
+  id: string;
+  name: string;
+  argumentsText: string;
+  /** Before it was given; at most, where that is not known. */
+  waitedMs: DurationMs;
+}
+
 type ScriptOrder =
-  | { kind: 'command'; id: string; name: string; argumentsText: string }
+  | ({ kind: 'command' } & GivenCommand)
   /** `changed`: groups whose callbacks run. */
   | { kind: 'configuration'; groups: ConfigurationGroups; changed: readonly string[] }
   | { kind: 'check'; id: string; group: string; values: Record<string, unknown> }

@@ -116,7 +116,7 @@ describe('the threads of a module', () => {
     const run = scripts.start(SCRIPT, events, false);
     run.stop();
     run.stop();
-    run.tell({ kind: 'command', id: 'x', name: 'y', argumentsText: '{}' });
+    run.tell({ kind: 'command', id: 'x', name: 'y', argumentsText: '{}', waitedMs: 0 });
     threads[0]?.say(log(1));
     assert.deepEqual(events.messages, []);
     await settle();

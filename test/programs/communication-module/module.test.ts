@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { STUCK_BOMB } from '../../../scripts/support/script-zoo.ts';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
-import { createSystemClock } from '../../../src/platform/clock/index.ts';
+import { type Clock, createSystemClock } from '../../../src/platform/clock/index.ts';
 import { CommunicationModule } from '../../../src/programs/communication-module/module.ts';
 import { until } from '../../support/until.ts';
 import { recordingLog } from '../../support/workspace.ts';
@@ -17,10 +17,11 @@ function start(
   gateway: StandInGateway,
   limits: Partial<Limits['module']> = {},
   { log } = recordingLog(clock),
+  ownClock: Clock = clock,
 ): CommunicationModule {
   return new CommunicationModule({
     configuration: { connection: gateway.connection, ports: {}, ioPorts: {} },
-    clock,
+    clock: ownClock,
     log,
     run: randomUUID(),
     limits: { ...LIMITS, module: { ...LIMITS.module, ...limits } },
@@ -259,6 +260,27 @@ describe('a communication module', () => {
     assert.deepEqual(answered(), ['2', '3']);
     await other.stop();
     await mute.stop();
+  });
+
+  test('begins no command that may have waited too long while the module stood still', async () => {
+    const patient = await startStandInGateway();
+    let stoodMs = 0;
+    const standing = { ...clock, monotonicMs: () => clock.monotonicMs() + stoodMs };
+    const other = start(patient, {}, undefined, standing);
+    patient.assign([
+      { channelId: 'doer', script: "enapter.register_command_handler('do', function() return {} end)" },
+    ]);
+    await isIn(patient, 'doer', 'running');
+    const answers = (): unknown[] =>
+      patient.bodies('doer', 'v1/command/responses').map(({ id, state }) => `${String(id)} ${String(state)}`);
+    patient.command('doer', 'before', 'do');
+    await until(() => answers().length === 1);
+    stoodMs += LIMITS.commands.timeoutMs;
+    patient.command('doer', 'meanwhile', 'do');
+    await until(() => answers().length === 2);
+    assert.deepEqual(answers(), ['before completed', 'meanwhile error']);
+    await other.stop();
+    await patient.stop();
   });
 
   test('sends no time of a clock that is wrong, and says so', async () => {

@@ -4,7 +4,10 @@ import { describe, test } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { ScriptLifecycle } from '../../../src/programs/communication-module/script-lifecycle.ts';
 import type { ScriptEvents } from '../../../src/programs/communication-module/device-scripts.ts';
-import type { ConfigurationGroups } from '../../../src/programs/communication-module/thread-messages.ts';
+import type {
+  ConfigurationGroups,
+  GivenCommand,
+} from '../../../src/programs/communication-module/thread-messages.ts';
 import { encodeFacts } from '../../../src/protocol/module.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { recordingLog } from '../../support/workspace.ts';
@@ -99,6 +102,10 @@ function setUp() {
   };
 }
 
+function startCommand(id: string): GivenCommand {
+  return { id, name: 'start', argumentsText: '{}', waitedMs: 0 };
+}
+
 describe('a device on a module', () => {
   test('does not start without its content or its configuration', () => {
     const { lifecycle, starts, contents } = setUp();
@@ -123,7 +130,7 @@ describe('a device on a module', () => {
 
   test('refuses commands and lets configurations pass while its script does not run', () => {
     const { lifecycle, responses, verdicts, read, starts } = setUp();
-    lifecycle.command('x', 'start', '{}');
+    lifecycle.command(startCommand('x'));
     assert.deepEqual(responses, ['{"id":"x","state":"error","payload":{"message":"script is not running"}}']);
     lifecycle.configure({}, []);
     lifecycle.check('q', 'group', {});
@@ -139,14 +146,14 @@ describe('a device on a module', () => {
       `{"id":"${id}","state":"error","payload":{"message":"the script ended before the command did"}}`;
     lifecycle.configure({}, []);
     const say = starts[0]?.events.onEvent ?? assert.fail();
-    for (const id of ['a', 'b', 'c']) lifecycle.command(id, 'start', '{}');
+    for (const id of ['a', 'b', 'c']) lifecycle.command(startCommand(id));
     say({ kind: 'response', id: 'a', isLast: true, text: 'a is done' });
     say({ kind: 'response', id: 'b', isLast: false, text: 'b goes on' });
     lifecycle.restart();
     assert.deepEqual(responses.splice(0), ['a is done', 'b goes on', left('b'), left('c')]);
-    lifecycle.command('d', 'start', '{}');
+    lifecycle.command(startCommand('d'));
     starts[1]?.events.onThreadLost('neighbour', 'a script beside it was stuck');
-    lifecycle.command('e', 'start', '{}');
+    lifecycle.command(startCommand('e'));
     fails();
     assert.deepEqual(responses.splice(0), [left('d'), left('e')]);
     lifecycle.stop();

@@ -9,7 +9,7 @@ import {
   type Script,
   type ScriptClock,
 } from '../../../lua/index.ts';
-import type { CommandResponse } from '../thread-messages.ts';
+import type { CommandResponse, GivenCommand } from '../thread-messages.ts';
 
 export type CommandQueue = ReturnType<typeof createCommandQueue>;
 
@@ -31,7 +31,7 @@ interface CommandQueueOptions {
 }
 
 export function createCommandQueue(options: CommandQueueOptions) {
-  const waiting: { id: string; name: string; argumentsText: string; sinceMs: MonotonicMs }[] = [];
+  const waiting: (GivenCommand & { sinceMs: MonotonicMs })[] = [];
   /** `isAnswered`: to its end, while it still runs. */
   let running: { id: string; isAnswered: boolean } | undefined;
   let life: 'begins' | 'open' | 'closed' = 'begins';
@@ -76,11 +76,12 @@ export function createCommandQueue(options: CommandQueueOptions) {
       void next();
     },
     /** Runs it when those before it have ended. */
-    add: (id: string, name: string, argumentsText: string) => {
+    add: (command: GivenCommand) => {
+      const { id, waitedMs } = command;
       if (life === 'closed') return send(id, 'error', NOT_RUNNING);
       if (waiting.length >= options.waitingMax)
         return send(id, 'error', JSON.stringify({ message: 'too many commands are waiting' }));
-      waiting.push({ id, name, argumentsText, sinceMs: options.clock.monotonicMs() });
+      waiting.push({ ...command, sinceMs: options.clock.monotonicMs() - waitedMs });
       void next();
     },
     /** An answer that the script gives while the command runs; after `error`, or its end, no further one is sent. */

@@ -18,6 +18,7 @@ import type {
   CallResult,
   ConfigurationGroups,
   FailureReason,
+  GivenCommand,
   ScriptEvent,
   ScriptStart,
   Surroundings,
@@ -113,8 +114,8 @@ export class DeviceScript {
     this.#commands.close();
   }
 
-  command(id: string, name: string, argumentsText: string): void {
-    this.#commands.add(id, name, argumentsText);
+  command(given: GivenCommand): void {
+    this.#commands.add(given);
   }
 
   configure(next: ConfigurationGroups, changed: readonly string[]): void {

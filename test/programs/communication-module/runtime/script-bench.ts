@@ -115,7 +115,7 @@ export function scriptBench(
       ),
     command: async (name, args = {}) => {
       const id = `x${++commandCount}`;
-      bench.device.command(id, name, JSON.stringify(args));
+      bench.device.command({ id, name, argumentsText: JSON.stringify(args), waitedMs: 0 });
       await until(() => responses(id).some(({ state }) => state !== 'log'));
       return responses(id);
     },
