@@ -13,11 +13,14 @@ export function createOutbox(options: {
 }) {
   const { limits } = options;
   let queuedBytes = 0;
+  /** Those of them that are not posted yet. */
+  let gatheredBytes = 0;
   let closed = false;
   let waiting: (() => void)[] = [];
 
   const gathered = new Gatherer<Payload>((payloads) => {
-    const sizeBytes = payloads.reduce((sum, payload) => sum + sizeOf(payload), 0);
+    const sizeBytes = gatheredBytes;
+    gatheredBytes = 0;
     options.post({ kind: 'data', payloads }, () => {
       if (closed) return;
       queuedBytes -= sizeBytes;
@@ -38,12 +41,13 @@ export function createOutbox(options: {
      * message may be or the other side does not read fast enough; the drop is counted.
      */
     send: (payload: Payload) => {
-      const sizeBytes = sizeOf(payload);
+      const sizeBytes = typeof payload === 'string' ? Buffer.byteLength(payload) : payload.byteLength;
       if (closed || sizeBytes > limits.messageBytes || queuedBytes + sizeBytes > limits.queuedBytes) {
         options.onDropped();
         return false;
       }
       queuedBytes += sizeBytes;
+      gatheredBytes += sizeBytes;
       gathered.add(payload);
       return true;
     },
@@ -67,8 +71,4 @@ export function createOutbox(options: {
       wake();
     },
   };
-}
-
-function sizeOf(payload: Payload): number {
-  return typeof payload === 'string' ? Buffer.byteLength(payload) : payload.byteLength;
 }
