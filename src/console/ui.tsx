@@ -15,5 +15,5 @@ export {
   SelectField,
 } from './ui/form.tsx';
 export { lazy } from './ui/lazy.tsx';
-export { Button, Card, Empty, ErrorNotice, Late, Loading, Notice, PageHead } from './ui/pieces.tsx';
+export { Awaited, Button, Card, Empty, ErrorNotice, Late, Loading, Notice, PageHead } from './ui/pieces.tsx';
 export { PictureTable } from './ui/table.tsx';

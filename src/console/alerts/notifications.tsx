@@ -4,7 +4,7 @@ import { momentText } from '../format.ts';
 import { deviceIds } from '../live.ts';
 import { namesOf } from '../parts/device-choice.tsx';
 import { AddButton, ManagedRow, type Tried } from '../parts/managed-row.tsx';
-import { Card, Empty, ErrorNotice, Loading, useAnswer, useRefresh } from '../ui.tsx';
+import { Awaited, Card, Empty, useAnswer, useRefresh } from '../ui.tsx';
 import { ChannelForm } from './channel-form.tsx';
 import type { Channel, Delivery } from './shapes.ts';
 import { contentText, statusText } from './words.ts';
@@ -31,8 +31,7 @@ export function NotificationsPage() {
           />
         }
       >
-        <ErrorNotice error={error} />
-        {!channels && error === undefined && <Loading />}
+        <Awaited answer={channels} error={error} />
         {channels?.length === 0 && (
           <Empty title={say.alerts.nobodyIsTold}>{say.alerts.nobodyIsToldText}</Empty>
         )}
@@ -93,8 +92,7 @@ function DeliveryLog({ channels }: { channels: readonly Channel[] }) {
   const nameOf = (id: string): string => channels.find((channel) => channel.id === id)?.name ?? '–';
   return (
     <Card title={say.alerts.whatWasSent}>
-      <ErrorNotice error={error} />
-      {!answer && error === undefined && <Loading />}
+      <Awaited answer={answer} error={error} />
       {answer?.deliveries.length === 0 && <p class="hint">{say.alerts.nothingYet}</p>}
       <ul class="rows" data-test="deliveries">
         {answer?.deliveries.map((delivery) => (

@@ -12,12 +12,12 @@ import { momentText } from '../format.ts';
 import { may } from '../session.ts';
 import { openStream } from '../stream.ts';
 import {
+  Awaited,
   Button,
   Empty,
   ErrorNotice,
   Field,
   Late,
-  Loading,
   PageHead,
   Select,
   useAction,
@@ -124,8 +124,7 @@ function AlertList({ isHistory }: { isHistory: boolean }) {
           />
         </Field>
       </div>
-      <ErrorNotice error={error} />
-      {!answer && error === undefined && <Loading />}
+      <Awaited answer={answer} error={error} />
       {answer && (
         <Late isOther={isOther}>
           {answer.items.length === 0 ? (

@@ -6,13 +6,13 @@ import { differs, NewPassword, NOTHING_TYPED } from '../parts/new-password.tsx';
 import { may } from '../session.ts';
 import type { BackupPlan } from '../shapes.ts';
 import {
+  Awaited,
   Button,
   Card,
   Check,
   ErrorNotice,
   Form,
   InputField,
-  Loading,
   Notice,
   SecretField,
   SelectField,
@@ -45,14 +45,12 @@ export function BackupPlanCard() {
       data-test="backup-plan"
       actions={answer && may('INSTALLER') && <RunNow plan={answer} />}
     >
-      <ErrorNotice error={error} />
-      {answer ? (
+      <Awaited answer={answer} error={error} />
+      {answer && (
         <>
           <Outcome plan={answer} />
           <PlanForm plan={answer} />
         </>
-      ) : (
-        error === undefined && <Loading />
       )}
     </Card>
   );

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { call, changeCount, path } from '../api.ts';
 import { AddButton, ManagedRow, type Tried } from '../parts/managed-row.tsx';
 import { may } from '../session.ts';
-import { Card, ErrorNotice, Loading, useAnswer } from '../ui.tsx';
+import { Awaited, Card, useAnswer } from '../ui.tsx';
 import { say } from '../words/index.ts';
 
 /** Of the control for the name of a new port. */
@@ -42,8 +42,7 @@ export function PortsCard<Port extends { name: string }>({
       data-test={address.slice('/v3/'.length)}
       actions={may('INSTALLER') && <AddButton {...add} />}
     >
-      <ErrorNotice error={error} />
-      {!answer && error === undefined && <Loading />}
+      <Awaited answer={answer} error={error} />
       {answer?.length === 0 && <p class="hint">{none}</p>}
       <ul class="rows">
         {answer?.map((port) => (

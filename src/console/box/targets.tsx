@@ -5,7 +5,7 @@ import { deviceIds } from '../live.ts';
 import { namesOf } from '../parts/device-choice.tsx';
 import { AddButton, ManagedRow, type Tried } from '../parts/managed-row.tsx';
 import type { Target } from '../shapes.ts';
-import { Card, Empty, ErrorNotice, Loading, useAnswer, useRefresh } from '../ui.tsx';
+import { Awaited, Card, Empty, useAnswer, useRefresh } from '../ui.tsx';
 import { TargetForm } from './target-form.tsx';
 import { say } from '../words/index.ts';
 
@@ -36,8 +36,7 @@ export function TargetsCard() {
         />
       }
     >
-      <ErrorNotice error={error} />
-      {!answer && error === undefined && <Loading />}
+      <Awaited answer={answer} error={error} />
       {answer?.targets.length === 0 && (
         <Empty title={say.targets.staysHere}>{say.targets.staysHereText}</Empty>
       )}

@@ -8,10 +8,10 @@ import { may } from '../session.ts';
 import type { Update } from '../shapes.ts';
 import {
   AskButton,
+  Awaited,
   Button,
   Card,
   ErrorNotice,
-  Loading,
   Notice,
   useAction,
   useAnswer,
@@ -38,7 +38,7 @@ export function UpdatesTab() {
     [changeCount.value],
   );
   useRefresh(refresh, answer?.installing === true ? WAITING_REFRESH_MS : REFRESH_MS);
-  if (!answer) return error === undefined ? <Loading /> : <ErrorNotice error={error} />;
+  if (!answer) return <Awaited answer={answer} error={error} />;
   // While the gateway starts again nobody answers, which is as it should be.
   const isStarting = answer.installing && error instanceof NoAnswer;
   return (

@@ -9,15 +9,14 @@ import { TokenCards } from '../parts/tokens.tsx';
 import { may, me } from '../session.ts';
 import {
   AskButton,
+  Awaited,
   Button,
   Card,
   Check,
   type Choice,
   Dialog,
-  ErrorNotice,
   Form,
   InputField,
-  Loading,
   PageHead,
   SelectField,
   useAction,
@@ -97,8 +96,7 @@ function UsersCard() {
       title={say.access.users}
       actions={<Button onClick={() => setOpen('new')}>{say.access.addUserAsking}</Button>}
     >
-      <ErrorNotice error={error} />
-      {!answer && error === undefined && <Loading />}
+      <Awaited answer={answer} error={error} />
       <ul class="rows">
         {answer?.users.map((user) => (
           <li key={user.id}>

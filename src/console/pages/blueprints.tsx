@@ -6,7 +6,7 @@ import { momentText } from '../format.ts';
 import { listBlueprints } from '../parts/blueprint-choice.tsx';
 import { DropArea } from '../parts/drop-area.tsx';
 import { may } from '../session.ts';
-import { Button, Card, Empty, ErrorNotice, Loading, Notice, PageHead, useAction, useAnswer } from '../ui.tsx';
+import { Awaited, Button, Card, Empty, ErrorNotice, Notice, PageHead, useAction, useAnswer } from '../ui.tsx';
 import type { Blueprint } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
@@ -23,8 +23,7 @@ export function BlueprintsPage() {
         </a>
       </PageHead>
       {may('OWNER') && <UploadCard onUploaded={again} />}
-      <ErrorNotice error={error} />
-      {!answer && error === undefined && <Loading />}
+      <Awaited answer={answer} error={error} />
       {answer && (
         <div class="columns">
           <Card title={say.adding.uploaded}>

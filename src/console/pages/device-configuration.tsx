@@ -7,7 +7,7 @@ import { fieldSettings } from '../field-place.ts';
 import { ArgumentFields } from '../parts/argument-form.tsx';
 import { ConnectionTools } from '../parts/field-scan.tsx';
 import { may } from '../session.ts';
-import { AskButton, Card, Empty, ErrorNotice, Form, Loading, useAction, useAnswer } from '../ui.tsx';
+import { AskButton, Awaited, Card, Empty, Form, useAction, useAnswer } from '../ui.tsx';
 import { useTyped } from '../ui/typed.ts';
 import type { ConfigurationGroup } from '../shapes.ts';
 import { say } from '../words/index.ts';
@@ -39,16 +39,14 @@ function Group({ live, name, group }: { live: LiveDevice; name: string; group: C
   return (
     <Card title={group.display_name}>
       {group.description !== undefined && <p class="hint">{group.description}</p>}
-      <ErrorNotice error={error} />
-      {answer ? (
+      <Awaited answer={answer} error={error} />
+      {answer && (
         <GroupForm
           address={address}
           group={group}
           stored={answer.configuration}
           runtimeId={live.device.communication?.upstream_id}
         />
-      ) : (
-        error === undefined && <Loading />
       )}
     </Card>
   );

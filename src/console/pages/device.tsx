@@ -7,7 +7,7 @@ import { isOfBox } from '../own-manifest.ts';
 import { AlertChips, StatusBadge } from '../parts/value.tsx';
 import { usePart, useWholeDevice } from '../parts/whole-device.ts';
 import { may } from '../session.ts';
-import { ErrorNotice, Loading, Notice, PageHead } from '../ui.tsx';
+import { Awaited, Notice, PageHead } from '../ui.tsx';
 import { Tabs } from '../ui/page-pieces.tsx';
 import { drawable, isBlank } from '../main-values.ts';
 import { ChartTab } from './device-chart.tsx';
@@ -42,7 +42,7 @@ export function DevicePage({ name, tab }: { name: string; tab: string }) {
     return (
       <>
         <PageHead title={name} back={{ href: '#/', text: say.everywhere.devices }} />
-        {error === undefined ? <Loading /> : <ErrorNotice error={error} />}
+        <Awaited answer={live} error={error} />
       </>
     );
   return <Parts live={live} tab={tab} onChanged={again} />;

@@ -4,17 +4,7 @@ import { changesOf } from '../changes.ts';
 import { may } from '../session.ts';
 import { loadSite, takeSite } from '../site-name.ts';
 import { SourcesCard } from '../site/sources.tsx';
-import {
-  Button,
-  Card,
-  ErrorNotice,
-  Form,
-  InputField,
-  Loading,
-  PageHead,
-  useAction,
-  useAnswer,
-} from '../ui.tsx';
+import { Awaited, Button, Card, Form, InputField, PageHead, useAction, useAnswer } from '../ui.tsx';
 import { useTyped } from '../ui/typed.ts';
 import type { Site } from '../shapes.ts';
 import { DECIMAL, typedNumber } from '../typed-number.ts';
@@ -60,8 +50,8 @@ export function SitePage() {
   return (
     <>
       <PageHead title={say.frame.site} />
-      <ErrorNotice error={error} />
-      {answer ? <SiteForm stored={answer} /> : error === undefined && <Loading />}
+      <Awaited answer={answer} error={error} />
+      {answer && <SiteForm stored={answer} />}
       <SourcesCard />
     </>
   );

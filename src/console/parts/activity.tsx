@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { callForList, changeCount } from '../api.ts';
 import { momentText, words } from '../format.ts';
 import { liveDevice } from '../live.ts';
-import { Button, Card, ErrorNotice, Loading, useAnswer } from '../ui.tsx';
+import { Awaited, Button, Card, useAnswer } from '../ui.tsx';
 import type { AuditEntry } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
@@ -26,8 +26,7 @@ export function ActivityCard() {
         </a>
       }
     >
-      <ErrorNotice error={error} />
-      {!answer && error === undefined && <Loading />}
+      <Awaited answer={answer} error={error} />
       <ul class="rows">
         {answer?.items.map((entry) => (
           <Entry entry={entry} key={entry.number} />

@@ -8,7 +8,7 @@ import { type Chosen, labelOf, readLines, useCanvas } from '../history/view.tsx'
 import { stepOf, textOfWindow } from '../history/window.ts';
 import { liveDevice } from '../live.ts';
 import { drawable } from '../main-values.ts';
-import { Button, ErrorNotice, Loading, PictureTable, useAnswer } from '../ui.tsx';
+import { Awaited, Button, ErrorNotice, Loading, PictureTable, useAnswer } from '../ui.tsx';
 import type { DryRunEntry, DryRunReport } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
@@ -138,7 +138,7 @@ function Chart({
   onZoom: (stretch: Stretch) => void;
 }) {
   const { Canvas, error } = useCanvas();
-  if (!Canvas) return error === undefined ? <Loading /> : <ErrorNotice error={error} />;
+  if (!Canvas) return <Awaited answer={Canvas} error={error} />;
   return (
     <Canvas
       lines={lines}

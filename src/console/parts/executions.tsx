@@ -4,7 +4,7 @@ import { callForList, path } from '../api.ts';
 import { clockText, momentText } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
-import { Button, Card, ErrorNotice, Loading, Notice, useAnswer, useRefresh } from '../ui.tsx';
+import { Awaited, Button, Card, Notice, useAnswer, useRefresh } from '../ui.tsx';
 import type { Execution } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
@@ -54,8 +54,7 @@ export function Executions({ live, round }: { live: LiveDevice; round: number })
       actions={<Button onClick={again}>{say.devices.refresh}</Button>}
       data-test="executions"
     >
-      <ErrorNotice error={error} />
-      {!answer && error === undefined && <Loading />}
+      <Awaited answer={answer} error={error} />
       {answer?.items.length === 0 && <p class="hint">{say.devices.noExecution}</p>}
       {answer?.items.map((execution) => (
         <details class="execution-item" key={execution.id}>

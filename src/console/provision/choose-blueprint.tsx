@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { isFound } from '../found.ts';
 import { listBlueprints } from '../parts/blueprint-choice.tsx';
 import { DropArea } from '../parts/drop-area.tsx';
-import { ErrorNotice, Loading, Notice, useAction, useAnswer } from '../ui.tsx';
+import { Awaited, ErrorNotice, Notice, useAction, useAnswer } from '../ui.tsx';
 import { Search } from '../ui/search.tsx';
 import type { Blueprint } from '../shapes.ts';
 import { SimulatedDevice, uploadBlueprint } from './simulated-device.tsx';
@@ -25,8 +25,7 @@ export function ChooseBlueprint({ onChosen }: { onChosen: (blueprint: Blueprint 
     <>
       <p class="hint">{say.adding.blueprintHint}</p>
       <Search label={say.adding.findBlueprint} text={text} onText={setText} />
-      <ErrorNotice error={error} />
-      {!answer && error === undefined && <Loading />}
+      <Awaited answer={answer} error={error} />
       <ul class="ways">
         {fitting.slice(0, SHOWN_MAX).map((blueprint) => (
           <li key={blueprint.id}>

@@ -4,13 +4,13 @@ import { type LiveDevice, loadDevice } from '../live.ts';
 import { LogsTab } from '../pages/device-logs.tsx';
 import { ConfigurationTab } from '../pages/device-configuration.tsx';
 import { AlertChips, StatusBadge } from '../parts/value.tsx';
-import { Card, ErrorNotice, Loading, Notice, useAnswer } from '../ui.tsx';
+import { Awaited, Card, Notice, useAnswer } from '../ui.tsx';
 import { say } from '../words/index.ts';
 
 /** @param hasScript it is talked to by the gateway, and its settings are asked here */
 export function Waiting({ id, hasScript }: { id: string; hasScript: boolean }) {
   const { answer: live, error } = useAnswer(() => loadDevice(id), [id]);
-  if (!live) return error === undefined ? <Loading /> : <ErrorNotice error={error} />;
+  if (!live) return <Awaited answer={live} error={error} />;
   const isConfigurable = Object.keys(live.manifest?.configuration ?? {}).length > 0;
   return (
     <>

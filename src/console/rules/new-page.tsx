@@ -7,11 +7,11 @@ import { go } from '../route.ts';
 import { may } from '../session.ts';
 import {
   AskButton,
+  Awaited,
   Card,
   Empty,
   ErrorNotice,
   Form,
-  Loading,
   Notice,
   PageHead,
   useAction,
@@ -127,7 +127,7 @@ function Way({ href, title, about }: { href: string; title: string; about: strin
 /** A template never takes the place of what was typed. */
 function FromTemplate({ name }: { name: string }) {
   const { answer, error } = useAnswer(readSamples, []);
-  if (!answer) return error === undefined ? <Loading /> : <ErrorNotice error={error} />;
+  if (!answer) return <Awaited answer={answer} error={error} />;
   const code = answer[name];
   if (code === undefined) return <Empty title={say.rules.noTemplate} />;
   return <NewScript template={{ ...EMPTY, slug: name, code }} />;

@@ -8,11 +8,10 @@ import { may } from '../session.ts';
 import { openStream } from '../stream.ts';
 import {
   AskButton,
+  Awaited,
   Button,
   Card,
-  ErrorNotice,
   Form,
-  Loading,
   Notice,
   PageHead,
   useAction,
@@ -55,8 +54,7 @@ export function RulePage({ name }: { name: string }) {
       <PageHead title={name} back={{ href: '#/rules', text: say.frame.rules }}>
         {rule && <RuleBadge rule={rule} isSuspended={answer.isSuspended} />}
       </PageHead>
-      <ErrorNotice error={error} />
-      {!rule && error === undefined && <Loading />}
+      <Awaited answer={rule} error={error} />
       {rule && (
         <div class="beside">
           <RuleForm

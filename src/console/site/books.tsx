@@ -4,7 +4,7 @@ import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import { call } from '../api.ts';
 import { gatewayNowMs, slowNowS } from '../gateway-time.ts';
 import { loadSite } from '../site-name.ts';
-import { Card, ErrorNotice, Loading, useAnswer, useRefresh } from '../ui.tsx';
+import { Awaited, Card, useAnswer, useRefresh } from '../ui.tsx';
 import { timesAs, zone } from '../zone.ts';
 import { EnergyBars } from './energy-bars.tsx';
 import { edgesOf, periodAt, periodLater, periodText, unitOf } from '../period.ts';
@@ -145,8 +145,10 @@ export function BooksCard() {
         </div>
       }
     >
-      <ErrorNotice error={error} />
-      {shown ? <Books shown={shown} /> : error === undefined && <Loading>{progress}</Loading>}
+      <Awaited answer={shown} error={error}>
+        {progress}
+      </Awaited>
+      {shown && <Books shown={shown} />}
       <p>
         <a href="#/history/energy">{say.site.otherTimes}</a>
         {' · '}

@@ -5,7 +5,7 @@ import { Books, useBooks } from './books.tsx';
 import type { Energy } from './energy.ts';
 import { csvOfBooks, sheetOfBooks } from './energy-files.ts';
 import { edgesOf, periodAt, periodLater, periodText, type Unit, unitOf, UNITS } from '../period.ts';
-import { Button, Card, Empty, ErrorNotice, Loading } from '../ui.tsx';
+import { Awaited, Button, Card, Empty } from '../ui.tsx';
 import { download } from '../ui/page-pieces.tsx';
 import { zone } from '../zone.ts';
 import { ENERGY, HistoryHead } from '../history/head.tsx';
@@ -58,8 +58,10 @@ export function EnergyHistory({ period: text }: { period: string | undefined }) 
           </>
         }
       >
-        <ErrorNotice error={error} />
-        {shown ? (
+        <Awaited answer={shown} error={error}>
+          {progress}
+        </Awaited>
+        {shown && (
           <>
             {isEmpty(shown.energy) ? <Empty title={say.site.noEnergy} /> : <Books shown={shown} />}
             <div class="actions">
@@ -79,8 +81,6 @@ export function EnergyHistory({ period: text }: { period: string | undefined }) 
               </Button>
             </div>
           </>
-        ) : (
-          error === undefined && <Loading>{progress}</Loading>
         )}
       </Card>
     </>

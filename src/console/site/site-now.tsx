@@ -5,7 +5,7 @@ import { call, NoAnswer } from '../api.ts';
 import { isConnected } from '../connection.ts';
 import { nowS } from '../gateway-time.ts';
 import { may } from '../session.ts';
-import { Card, ErrorNotice, Loading, useAnswer, useRefresh } from '../ui.tsx';
+import { Awaited, Card, ErrorNotice, useAnswer, useRefresh } from '../ui.tsx';
 import { BooksCard } from './books.tsx';
 import type { PowerNow } from './energy.ts';
 import { FlowPicture } from './flow-picture.tsx';
@@ -26,7 +26,7 @@ export function SiteNow() {
     () => computed(() => at !== undefined && nowS.value - Date.parse(at) / 1_000 > OLD_AFTER_S),
     [at],
   );
-  if (!answer) return error === undefined ? <Loading /> : <ErrorNotice error={error} />;
+  if (!answer) return <Awaited answer={answer} error={error} />;
   const { power } = answer;
   if (power.sources.length === 0)
     return may('OWNER') ? (

@@ -4,7 +4,7 @@ import { call } from '../api.ts';
 import { attributeTitle } from '../format.ts';
 import { deviceIds, type LiveDevice, liveDevice } from '../live.ts';
 import { may } from '../session.ts';
-import { Button, Card, ErrorNotice, Field, Form, Loading, Select, useAction, useAnswer } from '../ui.tsx';
+import { Awaited, Button, Card, Field, Form, Select, useAction, useAnswer } from '../ui.tsx';
 import { useTyped } from '../ui/typed.ts';
 import { ENERGY_ROLES, type Role, type Source } from './energy.ts';
 import { say } from '../words/index.ts';
@@ -41,8 +41,8 @@ export function SourcesCard() {
   return (
     <Card title={say.site.energyOfSite} data-test="energy-sources">
       <p class="hint">{say.site.sourcesHint}</p>
-      <ErrorNotice error={error} />
-      {answer ? <SourcesForm answer={answer} onChanged={again} /> : error === undefined && <Loading />}
+      <Awaited answer={answer} error={error} />
+      {answer && <SourcesForm answer={answer} onChanged={again} />}
     </Card>
   );
 }

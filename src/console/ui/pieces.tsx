@@ -204,3 +204,18 @@ export function Loading({ children = say.everywhere.loading }: { children?: Comp
     </p>
   );
 }
+
+/** In the place of an answer that is not there yet: that it is on its way. Above one that is: what went wrong since. */
+export function Awaited({
+  answer,
+  error,
+  children,
+}: {
+  answer: unknown;
+  error: unknown;
+  /** What is known of how far it is. */
+  children?: ComponentChildren;
+}) {
+  if (error !== undefined) return <ErrorNotice error={error} />;
+  return answer === undefined ? <Loading>{children}</Loading> : null;
+}
