@@ -1,6 +1,6 @@
 /** Alerts of the site: an extension of the interface. */
 import { roleIncludes } from '../../lib/role.ts';
-import { type Call, route, type Route, stream, type Stream } from '../../platform/http/index.ts';
+import { type Call, listed, route, type Route, stream, type Stream } from '../../platform/http/index.ts';
 import type { Devices } from '../devices/index.ts';
 import { type Alert, isNewsFor } from './model.ts';
 import { alertShapes, alertToWire, filterOf, listQuery } from './schema.ts';
@@ -43,7 +43,7 @@ export function alertRoutes({ alerts, devices }: RouteOptions): Route[] {
       handle: (call) => {
         const seen = alerts.acknowledgeRaised(call.principal);
         call.note({ count: String(seen.length) });
-        return { alerts: seen.map((alert) => toWire(alert, call)), total_count: seen.length };
+        return listed('alerts', seen, (alert) => toWire(alert, call));
       },
     }),
     route({

@@ -4,12 +4,13 @@ import { gatewayError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import {
   type Call,
+  endedSessionCookies,
   JSON_HEADERS,
+  listed,
   type Principal,
+  refuseForeignForm,
   route,
   type Route,
-  endedSessionCookies,
-  refuseForeignForm,
   sessionCookies,
   sessionTokensOf,
   shape,
@@ -23,7 +24,6 @@ import {
   listUsersQuery,
   loginBody,
   newUserBody,
-  pageOf,
   passwordBody,
   sessionToWire,
   tokenToWire,
@@ -185,10 +185,7 @@ function userRoutes(auth: Auth): Route[] {
       GET: ['/v3/auth/users'],
       role: 'INSTALLER',
       query: listUsersQuery,
-      handle: ({ query }) => {
-        const all = users.all();
-        return { users: pageOf(all, query).map(userToWire), total_count: all.length };
-      },
+      handle: ({ query }) => listed('users', users.all(), userToWire, query),
     }),
     route({
       operation: 'create_user',
@@ -255,7 +252,7 @@ function tokenRoutes(auth: Auth): Route[] {
         const found = tokens
           .visibleTo(principal)
           .filter(({ kind }) => query.kind === 'ALL' || kind === query.kind);
-        return { access_tokens: pageOf(found, query).map(toWire), total_count: found.length };
+        return listed('access_tokens', found, toWire, query);
       },
     }),
     route({

@@ -149,10 +149,6 @@ export const listTokensQuery = v.object({
   kind: query.choice([...TOKEN_KINDS, 'ALL'], 'TOKEN', 'Access tokens, sessions of logins, or both.'),
 });
 
-export function pageOf<Item>(items: readonly Item[], { limit, offset }: { limit: number; offset: number }) {
-  return items.slice(offset, offset + limit);
-}
-
 export const userToWire = (user: User) => shape.filled(userShape, user);
 
 export function tokenToWire({ user, ...token }: TokenRecord, isExpired: boolean) {

@@ -1,7 +1,7 @@
 /** Operations on blueprints and device profiles (docs/interface/http.md#blueprints-and-profiles). */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
-import { query, route, shape, type Call, type Route } from '../../platform/http/index.ts';
+import { type Call, listed, query, route, type Route, shape } from '../../platform/http/index.ts';
 import { readUpload } from '../../platform/upload/index.ts';
 import {
   blueprintShapes,
@@ -136,14 +136,7 @@ function profileRoutes(service: Blueprints): Route[] {
       GET: ['/v3/blueprints/device_profiles'],
       role: 'READONLY',
       query: v.object(query.page()),
-      handle: (call) => {
-        const { limit, offset } = call.query;
-        const profiles = service.profiles.list();
-        return {
-          profiles: profiles.slice(offset, offset + limit).map(profileToWire),
-          total_count: profiles.length,
-        };
-      },
+      handle: ({ query: page }) => listed('profiles', service.profiles.list(), profileToWire, page),
     }),
     route({
       operation: 'download_device_profiles',

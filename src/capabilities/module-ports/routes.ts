@@ -1,5 +1,5 @@
 /** Operations on the ports of the built-in module: an extension of the interface. */
-import { type Call, route, type Route, shape } from '../../platform/http/index.ts';
+import { type Call, listed, route, type Route, shape } from '../../platform/http/index.ts';
 import {
   addIoBody,
   addSerialBody,
@@ -35,10 +35,7 @@ function serialPortRoutes(ports: ModulePorts): Route[] {
       answer: serialPortShapes.list,
       GET: [SERIAL_PORTS],
       role: 'READONLY',
-      handle: () => {
-        const all = ports.serial();
-        return { serial_ports: all.map(serialPortToWire), total_count: all.length };
-      },
+      handle: () => listed('serial_ports', ports.serial(), serialPortToWire),
     }),
     route({
       operation: 'add_serial_port',
@@ -81,10 +78,7 @@ function ioPortRoutes(ports: ModulePorts): Route[] {
       answer: ioPortShapes.list,
       GET: [IO_PORTS],
       role: 'READONLY',
-      handle: () => {
-        const all = ports.io();
-        return { io_ports: all.map(ioPortToWire), total_count: all.length };
-      },
+      handle: () => listed('io_ports', ports.io(), ioPortToWire),
     }),
     route({
       operation: 'add_io_port',

@@ -1,5 +1,5 @@
 /** Notification channels: an extension of the interface. */
-import { route, type Route, shape } from '../../platform/http/index.ts';
+import { listed, route, type Route, shape } from '../../platform/http/index.ts';
 import { CHANNEL_ROLE } from './model.ts';
 import {
   channelToWire,
@@ -29,10 +29,7 @@ function readingRoutes(notifications: Notifications): Route[] {
       answer: notificationShapes.list,
       GET: [CHANNELS],
       role: CHANNEL_ROLE,
-      handle: () => {
-        const all = notifications.list();
-        return { notification_channels: all.map(channelToWire), total_count: all.length };
-      },
+      handle: () => listed('notification_channels', notifications.list(), channelToWire),
     }),
     route({
       operation: 'list_notification_deliveries',

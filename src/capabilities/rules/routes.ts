@@ -1,5 +1,13 @@
 /** Operations of the rule engine (docs/interface/http.md#rules) and the stream of rule logs. */
-import { type Call, route, type Route, shape, stream, type Stream } from '../../platform/http/index.ts';
+import {
+  type Call,
+  listed,
+  route,
+  type Route,
+  shape,
+  stream,
+  type Stream,
+} from '../../platform/http/index.ts';
 import { type Site, sitePaths } from '../site/index.ts';
 import { dryRunBody, dryRunShape, dryRunToWire } from './dry-run-schema.ts';
 import type { Rule } from './model.ts';
@@ -108,13 +116,7 @@ function readingRoutes(options: RouteOptions): Route[] {
       GET: enginePaths('/rules'),
       role: 'READONLY',
       query: listQuery,
-      handle: ({ query: { limit, offset } }) => {
-        const all = rules.all();
-        return {
-          rules: all.slice(offset, offset + limit).map((rule) => wire(options, rule)),
-          total_count: all.length,
-        };
-      },
+      handle: ({ query }) => listed('rules', rules.all(), (rule) => wire(options, rule), query),
     }),
     route({
       operation: 'get_rule',

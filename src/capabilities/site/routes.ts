@@ -1,6 +1,6 @@
 /** Operations on sites (docs/interface/http.md#sites and docs/interface/http.md#cloud-operations). */
 import { notFound } from '../../lib/errors.ts';
-import { type Call, route, type Route, shape } from '../../platform/http/index.ts';
+import { type Call, listed, route, type Route, shape } from '../../platform/http/index.ts';
 import { cloudRoutes, notAvailable } from './cloud-routes.ts';
 import { sitePaths } from './paths.ts';
 import {
@@ -38,8 +38,7 @@ function readingRoutes(site: Site): Route[] {
       query: listQuery,
       handle: ({ principal, query }) => {
         const found = [site.get()].filter((one) => isListed(one, query));
-        const page = found.slice(query.offset, query.offset + query.limit);
-        return { sites: page.map((one) => siteToWire(one, principal.role)), total_count: found.length };
+        return listed('sites', found, (one) => siteToWire(one, principal.role), query);
       },
     }),
   ];

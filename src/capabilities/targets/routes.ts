@@ -1,5 +1,5 @@
 /** Operations on the targets: an extension of the interface. */
-import { route, shape, type Route } from '../../platform/http/index.ts';
+import { listed, route, type Route, shape } from '../../platform/http/index.ts';
 import { newTargetBody, updateBody } from './request-schema.ts';
 import { targetShapes, targetToWire } from './schema.ts';
 import type { Targets } from './service.ts';
@@ -21,10 +21,7 @@ function listRoutes(targets: Targets): Route[] {
       answer: targetShapes.list,
       GET: [TARGETS],
       role: 'OWNER',
-      handle: () => {
-        const all = targets.list();
-        return { targets: all.map(targetToWire), total_count: all.length };
-      },
+      handle: () => listed('targets', targets.list(), targetToWire),
     }),
     route({
       operation: 'create_target',

@@ -163,3 +163,14 @@ function internalError(cause: unknown): GatewayError {
     cause,
   );
 }
+
+/** The answer of a list that is short enough to be had as a whole: what of it is asked for, and how many there are. */
+export function listed<const Name extends string, Item, OnWire>(
+  name: Name,
+  all: readonly Item[],
+  toWire: (item: Item) => OnWire,
+  { limit, offset }: { limit: number; offset: number } = { limit: Infinity, offset: 0 },
+) {
+  const items = all.slice(offset, offset + limit).map((item) => toWire(item));
+  return { [name]: items, total_count: all.length } as Record<Name, OnWire[]> & { total_count: number };
+}

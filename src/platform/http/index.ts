@@ -1,5 +1,5 @@
 export type { Answered } from './operation.ts';
-export { acceptsGzip, attachment, JSON_HEADERS, statusOf } from './answer.ts';
+export { acceptsGzip, attachment, JSON_HEADERS, listed, statusOf } from './answer.ts';
 export type { RouteGroup } from './route.ts';
 export { issueText, parseBody } from './parse.ts';
 export * as query from './query.ts';
