@@ -151,7 +151,13 @@ function PlanForm({ plan }: { plan: BackupPlan }) {
     >
       <div class="pair">
         <SelectField label={say.box.when} {...bound('schedule')} choices={SCHEDULES} />
-        <InputField label={say.box.at} hint={say.box.timeOfSite} type="time" {...bound('at')} required />
+        <InputField
+          label={say.everywhere.at}
+          hint={say.box.timeOfSite}
+          type="time"
+          {...bound('at')}
+          required
+        />
       </div>
       <Whereto plan={plan} controls={controls} />
       <Sealing plan={plan} controls={controls} />

@@ -99,7 +99,7 @@ function AddIo({ onDone }: { onDone: () => void }) {
     <Form action={action} submit={say.everywhere.add}>
       <p class="hint">{say.ports.scriptsRestart}</p>
       <SelectField
-        label={say.site.whatItIs}
+        label={say.everywhere.whatItIs}
         {...bound('port_kind')}
         onValue={(value) => setTyped(typedOf(value))}
         choices={KIND_CHOICES}

@@ -58,7 +58,7 @@ export function TargetForm({ target, onDone }: { target?: Target; onDone: () => 
   });
   return (
     <Form action={action} submit={target ? say.everywhere.save : say.everywhere.add}>
-      {!target && <SelectField label={say.site.whatItIs} {...bound('kind')} choices={KINDS} />}
+      {!target && <SelectField label={say.everywhere.whatItIs} {...bound('kind')} choices={KINDS} />}
       <InputField
         label={say.everywhere.name}
         isMarked
@@ -183,7 +183,7 @@ function MoreFields({ controls, target }: PartProps) {
   const isMqtt = typed.kind === 'MQTT';
   return (
     <details class="more">
-      <summary>{say.targets.more}</summary>
+      <summary>{say.frame.more}</summary>
       {isMqtt ? (
         <MessageFields controls={controls} target={target} />
       ) : (

@@ -125,7 +125,7 @@ function Rows({ shown }: { shown: readonly LiveDevice[] }) {
             ))}
             <th scope="col" aria-sort={sort === 'trouble' ? 'ascending' : 'none'}>
               <button type="button" onClick={() => change({ sort: 'trouble', isDown: false })}>
-                {say.devices.alerts} {sort === 'trouble' && '▴'}
+                {say.frame.alerts} {sort === 'trouble' && '▴'}
               </button>
             </th>
             <th scope="col" class="wide">

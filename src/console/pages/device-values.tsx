@@ -124,7 +124,7 @@ function Alerts({ live }: { live: LiveDevice }) {
   const names = live.device.raised_alert_names ?? [];
   if (names.length === 0) return null;
   return (
-    <Card title={names.length === 1 ? say.devices.alert : say.devices.alerts}>
+    <Card title={names.length === 1 ? say.devices.alert : say.frame.alerts}>
       <ul class="alerts">
         {names.map((name) => (
           <AlertItem live={live} name={name} key={name} />

@@ -231,10 +231,10 @@ function Table({
   });
   return (
     <details>
-      <summary>{say.dryRun.asTable}</summary>
+      <summary>{say.history.asTable}</summary>
       <PictureTable
         name={say.dryRun.whatItDid}
-        head={[say.dryRun.time, say.dryRun.whatItDid, ...titles]}
+        head={[say.history.time, say.dryRun.whatItDid, ...titles]}
         rows={entries.map((entry, index) => ({
           key: index,
           title: momentText(entry.timestamp),

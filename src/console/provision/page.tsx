@@ -11,7 +11,7 @@ import { forget, type, typed } from './typed.ts';
 import { Waiting } from './waiting.tsx';
 import { say } from '../words/index.ts';
 
-const STEPS = [say.adding.whatItIs, say.adding.nameAndPlace, say.everywhere.connection];
+const STEPS = [say.everywhere.whatItIs, say.adding.nameAndPlace, say.everywhere.connection];
 
 export function AddDevicePage({ kind }: { kind: string | undefined }) {
   const [made, setMade] = useState<Made | undefined>(undefined);

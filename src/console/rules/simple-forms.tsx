@@ -242,7 +242,7 @@ function TimeForm() {
     <Written script={action && clock ? timeScript({ clock, days, action }) : undefined} suggested="daily">
       <div class="pair">
         <InputField
-          label={say.rules.at}
+          label={say.everywhere.at}
           hint={say.rules.zoneOfSite}
           type="time"
           value={clock}

@@ -125,7 +125,7 @@ function SourceFields({
     onChange({ [part]: name === '' ? null : name });
   return (
     <div class="energy-source">
-      <Field label={say.site.whatItIs}>
+      <Field label={say.everywhere.whatItIs}>
         <Select
           name="role"
           value={source.role}

@@ -7,7 +7,6 @@ export const access: Words['access'] = {
   owner: 'Eigentümer: ändert Geräte und Anlage',
   installer: 'Installateur: alles',
   yourPassword: 'Ihr Passwort',
-  change: 'Ändern',
   passwordChanged: 'Das Passwort ist geändert.',
   presentPassword: 'Bisheriges Passwort',
   otherLoginsEnd: 'Ihre anderen Anmeldungen enden.',

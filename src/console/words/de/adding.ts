@@ -60,7 +60,6 @@ export const adding: Words['adding'] = {
   addModule: 'Modul hinzufügen',
   exampleModule: 'Modul im Keller',
   hardwareIdHint: '8 bis 64 Buchstaben oder Ziffern; die hier angegebene ist neu.',
-  whatItIs: 'Was es ist',
   nameAndPlace: 'Name und Ort',
   onlyOwners: 'Nur Eigentümer oder Installateure fügen Geräte hinzu',
   wasAdded: (name) => `${name} wurde hinzugefügt`,

@@ -14,7 +14,6 @@ export const box: Words['box'] = {
   eachIsCompared: 'Jede wird geöffnet, an ihrem Ort zurückgelesen und verglichen, bevor sie als gut zählt.',
   planSaved: 'Gespeichert. „Jetzt eine machen“ zeigt, ob es funktioniert.',
   when: 'Wann',
-  at: 'Um',
   timeOfSite: 'Ortszeit der Anlage.',
   backupsLeft: 'Dort verbleibende Sicherungen',
   oldestGo: 'Die ältesten werden gelöscht.',

@@ -73,7 +73,6 @@ export const devices: Words['devices'] = {
   connectionConfiguration: 'Verbindungskonfiguration',
   properties: 'Eigenschaften',
   alert: 'Meldung',
-  alerts: 'Meldungen',
   raisedWhen: (conditions) => `Entsteht, wenn: ${conditions}`,
   parts: (names) => `Teile: ${names}`,
   chart: 'Diagramm',

@@ -37,6 +37,4 @@ export const dryRun: Words['dryRun'] = {
   keys: 'Pfeiltasten gehen von einem zum nächsten; sein Ort ist im Diagramm markiert.',
   wholeTime: 'Ganze Zeit',
   inHistory: 'Im Verlauf öffnen',
-  asTable: 'Als Tabelle',
-  time: 'Zeit',
 };

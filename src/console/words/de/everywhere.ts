@@ -48,6 +48,8 @@ export const everywhere: Words['everywhere'] = {
   testName: (name) => `${name} testen`,
   testing: 'Wird getestet …',
   change: 'Ändern',
+  whatItIs: 'Was es ist',
+  at: 'Um',
   off: 'Ausschalten',
   on: 'Einschalten',
   switchOff: (name) => `${name} ausschalten`,

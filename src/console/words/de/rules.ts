@@ -64,7 +64,6 @@ export const rules: Words['rules'] = {
   everyDay: 'täglich',
   workdays: 'Montag bis Freitag',
   weekend: 'Samstag und Sonntag',
-  at: 'Um',
   zoneOfSite: 'In der Zeitzone der Anlage.',
   on: 'An',
   run: 'Ausführen, auf',

@@ -70,7 +70,6 @@ export const site: Words['site'] = {
   sourcesHint:
     'Welche Werte PV, Batterie, Netz und Verbrauch sind. Was Geräte durch ihre Profile sagen, ist bekannt; alles andere wird hier einmal angegeben.',
   addValue: 'Wert hinzufügen',
-  whatItIs: 'Was es ist',
   power: 'Leistung',
   positiveMeans: 'Eine positive Zahl bedeutet',
   oppositeOf: (doing) => `das Gegenteil von „${doing}“`,

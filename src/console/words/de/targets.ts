@@ -41,7 +41,6 @@ export const targets: Words['targets'] = {
   newestFirst: 'Das Neueste zuerst',
   storedSince: 'Gespeichertes seit',
   storedSinceHint: 'Wird auch gesendet; leer: nur, was ab jetzt kommt.',
-  more: 'Mehr',
   measurement: 'Measurement',
   tokenSentAs: 'Token wird gesendet als',
   atMostKb: 'Höchstens kB/s',

@@ -6,7 +6,6 @@ export const access = {
   owner: 'Owner: changes devices and site',
   installer: 'Installer: everything',
   yourPassword: 'Your password',
-  change: 'Change',
   passwordChanged: 'The password is changed.',
   presentPassword: 'Present password',
   otherLoginsEnd: 'Your other logins end.',

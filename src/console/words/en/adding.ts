@@ -59,7 +59,6 @@ export const adding = {
   addModule: 'Add module',
   exampleModule: 'Module in the cellar',
   hardwareIdHint: '8 to 64 letters or digits; the one given here is new.',
-  whatItIs: 'What it is',
   nameAndPlace: 'Name and place',
   onlyOwners: 'Only an owner or installer adds devices',
   wasAdded: (name: string) => `${name} was added`,

@@ -14,7 +14,6 @@ export const box = {
   eachIsCompared: 'Each is opened, read back at its place and compared before it counts as good.',
   planSaved: 'Saved. “Make one now” shows whether it works.',
   when: 'When',
-  at: 'At',
   timeOfSite: 'Time of the site.',
   backupsLeft: 'Backups left there',
   oldestGo: 'The oldest go.',

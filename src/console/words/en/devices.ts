@@ -71,7 +71,6 @@ export const devices = {
   connectionConfiguration: 'Connection configuration',
   properties: 'Properties',
   alert: 'Alert',
-  alerts: 'Alerts',
   raisedWhen: (conditions: string) => `Raised when: ${conditions}`,
   parts: (names: string) => `Parts: ${names}`,
   chart: 'Chart',

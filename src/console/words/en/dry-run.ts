@@ -37,6 +37,4 @@ export const dryRun = {
   keys: 'Arrow keys go from one to the next; its place is marked in the chart.',
   wholeTime: 'Whole time',
   inHistory: 'Open in History',
-  asTable: 'As a table',
-  time: 'Time',
 };

@@ -47,6 +47,8 @@ export const everywhere = {
   testName: (name: string) => `Test ${name}`,
   testing: 'Testing…',
   change: 'Change',
+  whatItIs: 'What it is',
+  at: 'At',
   off: 'Switch off',
   on: 'Switch on',
   switchOff: (name: string) => `Switch off ${name}`,

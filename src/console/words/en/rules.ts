@@ -62,7 +62,6 @@ export const rules = {
   everyDay: 'every day',
   workdays: 'Monday to Friday',
   weekend: 'Saturday and Sunday',
-  at: 'At',
   zoneOfSite: 'In the time zone of the site.',
   on: 'On',
   run: 'Run, on',

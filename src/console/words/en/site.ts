@@ -70,7 +70,6 @@ export const site = {
   sourcesHint:
     'Which values are sun, battery, grid and load. What devices say by their profiles is known; everything else is said here once.',
   addValue: 'Add a value',
-  whatItIs: 'What it is',
   power: 'Power',
   positiveMeans: 'A positive number means',
   oppositeOf: (doing: string) => `the opposite of ${doing}`,

@@ -40,7 +40,6 @@ export const targets = {
   newestFirst: 'The newest first',
   storedSince: 'What is stored since',
   storedSinceHint: 'Is sent too; empty: only what comes from now on.',
-  more: 'More',
   measurement: 'Measurement',
   tokenSentAs: 'Token is sent as',
   atMostKb: 'At most, kB/s',
