@@ -1,9 +1,5 @@
 import type { DurationMs, MonotonicMs } from './time.ts';
 
-/**
- * What is told of somebody's faults: each once in a while, and of one who makes ever new ones only so many, so
- * that faults cost neither memory nor disk without a bound. Pure; the caller hands in the time.
- */
 interface Round {
   readonly endsMs: MonotonicMs;
   readonly subjects: Set<string>;
@@ -21,6 +17,10 @@ interface ReportLimits {
 /** No owner has this name. */
 const EVERYBODY_ELSE = '';
 
+/**
+ * What is told of somebody's faults: each once in a while, and of one who makes ever new ones only so many, so
+ * that faults cost neither memory nor disk without a bound. Pure; the caller hands in the time.
+ */
 export class ReportThrottle {
   readonly #limits: ReportLimits;
   /** The one that ends first comes first. */

@@ -31,7 +31,7 @@ import type {
   DeviceMessageKind,
   Spokesman,
 } from './model.ts';
-import { Owed } from './owed.ts';
+import { DeferredNotices } from './deferred-notices.ts';
 import { Presence, isCarried } from './presence.ts';
 
 interface ConnectivityEvents {
@@ -89,7 +89,7 @@ export class Connectivity {
   readonly events: Emitter<ConnectivityEvents>;
   /** Carries requests to devices; whoever has started it says it here. */
   broker: MqttBroker | undefined;
-  readonly #owed: Owed;
+  readonly #deferred: DeferredNotices;
   readonly #presence: Presence;
   readonly #handlers = new Map<DeviceMessageKind, DeviceMessageHandler>();
   readonly #observers = new Map<DeviceMessageKind, ((device: Device) => void)[]>();
@@ -137,7 +137,7 @@ export class Connectivity {
     this.#log = options.log.child({ component: 'connectivity' });
     this.#limits = options.limits ?? LIMITS;
     this.events = new Emitter<ConnectivityEvents>(this.#log);
-    this.#owed = new Owed({
+    this.#deferred = new DeferredNotices({
       clock: this.#clock,
       log: this.#log,
       durable: options.durable ?? (async () => undefined),
@@ -271,12 +271,12 @@ export class Connectivity {
    * what is to be told under the same key until then goes with it.
    */
   async tell(key: string, tellAll: () => void, ...message: Parameters<Connectivity['send']>): Promise<void> {
-    if (this.#owed.has(key)) return;
+    if (this.#deferred.has(key)) return;
     try {
       await this.send(...message);
     } catch (error) {
       if (!(error instanceof GatewayError && error.kind === 'unavailable')) throw error;
-      this.#owed.add(key, tellAll);
+      this.#deferred.add(key, tellAll);
     }
   }
 
@@ -303,7 +303,7 @@ export class Connectivity {
 
   stop(): void {
     for (const end of this.#unsubscribe) end();
-    this.#owed.stop();
+    this.#deferred.stop();
     this.#presence.stop();
   }
 

@@ -37,7 +37,7 @@ import { ModuleScans, type Scan, type ScanOrder } from './scans.ts';
 import { ScriptStorage, type StorageRequest } from './script-storage.ts';
 import { deviceStorage } from './tables.ts';
 import { tableOf } from './values.ts';
-import { isBuiltIn, isModule, requireModule } from './which.ts';
+import { isBuiltIn, isModule, requireModule } from './module-device.ts';
 
 interface ScriptStatus {
   state: ScriptState;

@@ -5,7 +5,7 @@ export {
   type PackageProblem,
   whyNot,
 } from './deb-package.ts';
-export { type InstalledVersion, judgePackage, updateKeyFiles } from './judge.ts';
+export { type InstalledVersion, judgePackage, updateKeyFiles } from './package-check.ts';
 export { publicKeyOf, signPackage, verifyPackage } from './signature.ts';
 export {
   TRIAL_FAILURE_REASONS,

@@ -11,7 +11,7 @@ import {
 } from '../../protocol/rule-sandbox.ts';
 import { DryRunHost } from './dry-run-host.ts';
 import { Supervisor } from './supervisor.ts';
-import { createTeller } from './teller.ts';
+import { createReporter } from './reporter.ts';
 
 export function createSandbox(options: {
   link: Pick<ParentLink, 'send' | 'drained' | 'isClosed'>;
@@ -23,7 +23,11 @@ export function createSandbox(options: {
   onStart: () => void;
 }) {
   const { link } = options;
-  const supervisor = new Supervisor({ ...options, site: options.settings.site, send: createTeller(options) });
+  const supervisor = new Supervisor({
+    ...options,
+    site: options.settings.site,
+    send: createReporter(options),
+  });
   let { site } = options.settings;
   const dryRuns = new DryRunHost({
     ...options,

@@ -1,7 +1,7 @@
 /** What the sandbox tells a gateway that does not read fast enough. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createTeller } from '../../../src/programs/rule-sandbox/teller.ts';
+import { createReporter } from '../../../src/programs/rule-sandbox/reporter.ts';
 import {
   decodeFromSandbox,
   type FromSandbox,
@@ -35,7 +35,7 @@ function setUp() {
       await settle();
     },
   };
-  const tell = createTeller({ link, clock, log: recordingLog(clock).log });
+  const tell = createReporter({ link, clock, log: recordingLog(clock).log });
   return { tell, link, told };
 }
 

@@ -9,20 +9,20 @@ import type { Log } from '../../platform/log/index.ts';
 
 const RETRY_MS = LIMITS.commits.retryMs;
 
-interface OwedOptions {
+interface DeferredNoticesOptions {
   clock: Clock;
   log: Log;
   /** As that of `Connectivity`. */
   durable: () => Promise<void>;
 }
 
-export class Owed {
-  readonly #options: OwedOptions;
+export class DeferredNotices {
+  readonly #options: DeferredNoticesOptions;
   readonly #tell = new Map<string, () => void>();
   #timer: Timer | undefined;
   #isStopped = false;
 
-  constructor(options: OwedOptions) {
+  constructor(options: DeferredNoticesOptions) {
     this.#options = options;
   }
 
@@ -48,7 +48,7 @@ export class Owed {
     try {
       await durable();
     } catch (error) {
-      log.warnLimited('owed', 60_000, 'devices are told of changes later: the disk fails', {
+      log.warnLimited('deferred notices', 60_000, 'devices are told of changes later: the disk fails', {
         devices: this.#tell.size,
         error,
       });

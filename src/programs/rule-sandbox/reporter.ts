@@ -10,7 +10,7 @@ import { encodeSandboxMessage, type SandboxReport } from '../../protocol/rule-sa
 const WARN_MS = 60_000;
 
 /** False: the message was dropped, or waits. */
-export function createTeller(options: {
+export function createReporter(options: {
   link: Pick<ParentLink, 'send' | 'drained' | 'isClosed'>;
   clock: Pick<Clock, 'wallMs'>;
   log: Log;
