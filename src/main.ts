@@ -5,6 +5,7 @@ import { Gateway, type Started } from './gateway.ts';
 import { hostInUrl, isAnyAddress } from './lib/address.ts';
 import { messageOf, UnrecoverableError } from './lib/errors.ts';
 import { LIMITS } from './lib/limits.ts';
+import { expectMovingMemory } from './lib/moving-memory.ts';
 import { inWords } from './lib/system-fault.ts';
 import { createSystemClock } from './platform/clock/index.ts';
 import { type Config, ConfigError, loadConfig, readServiceManager } from './platform/config/index.ts';
@@ -75,6 +76,7 @@ function welcome(started: Started, config: Config): string {
 
 async function run(): Promise<void> {
   requireRuntime();
+  expectMovingMemory();
   const doubts: string[] = [];
   const config = readConfiguration((doubt) => doubts.push(doubt));
   const clock = createSystemClock();

@@ -1,5 +1,6 @@
 /** The inside of a worker thread that `startThread` started. */
 import { parentPort, workerData } from 'node:worker_threads';
+import { expectMovingMemory } from '../../lib/moving-memory.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import { END, LOADED } from './signals.ts';
 
@@ -29,6 +30,7 @@ export function connectThread<Data, ToThread, FromThread>(): ThreadPort<Data, To
   // Only a program that was started with the permission model has rights to give up.
   const { permission } = process as { permission?: { drop(right: string): void } };
   for (const right of MAIN_THREAD_ONLY) permission?.drop(right);
+  expectMovingMemory();
   const early: ToThread[] = [];
   let handler = (message: ToThread): void => void early.push(message);
   port.on('message', (message: ToThread | typeof END) => {
