@@ -101,7 +101,7 @@ async function readCsv(chunks: AsyncIterable<Uint8Array>, sink: ImportSink): Pro
   let line = 0;
   for await (const text of linesOf(chunks)) {
     line++;
-    const fields = fieldsOf(text);
+    const fields = fieldsOf(text, line);
     if (types === undefined) {
       columns = columnsOf(fields);
       types = sink.columns(columns);
@@ -149,15 +149,15 @@ function decoded(decoder: TextDecoder, chunk?: Uint8Array): string {
   }
 }
 
-/** Fields of one line; quoted ones have their quotes doubled inside (RFC 4180). */
-function fieldsOf(line: string): string[] {
+/** Fields of one line; quoted ones have their quotes doubled inside (RFC 4180), and end where they began: on this line. */
+function fieldsOf(line: string, number: number): string[] {
   const text = line.endsWith('\r') ? line.slice(0, -1) : line;
   if (!text.includes('"')) return text.split(',');
   const fields: string[] = [];
-  const field = /(?:"((?:[^"]|"")*)"|([^,]*))(?:,|$)/y;
+  const field = /(?:"((?:[^"]|"")*)"|([^",][^,]*)?)(?:,|$)/y;
   while (field.lastIndex <= text.length) {
     const match = field.exec(text);
-    if (!match) break;
+    if (!match) throw wrongLine(number, 'has a field with a quotation mark that does not end the field');
     fields.push(match[1] === undefined ? (match[2] ?? '') : match[1].replaceAll('""', '"'));
     if (!match[0].endsWith(',')) break;
   }

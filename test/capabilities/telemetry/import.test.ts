@@ -38,6 +38,12 @@ describe('an import', () => {
     ['with a column of no device', 'ts,telemetry=voltage\n', /without telemetry and device/],
     ['of an attribute that is not declared', 'ts,telemetry=x device=meter\n', /no telemetry "x"/],
     ['with a short row', 'ts,telemetry=voltage device=meter\n1\n', /Line 2 has 1 fields instead of 2/],
+    [
+      'with a line break inside quotation marks, of which nothing is stored',
+      'ts,telemetry=mode device=meter\n1,"a\nb"\n',
+      /Line 2 has a field with a quotation mark that does not end/,
+    ],
+    ['with text behind a quoted field', 'ts,telemetry=mode device=meter\n1,"a"b\n', /Line 2 has a field/],
     ['with a row of no time', 'ts,telemetry=voltage device=meter\nx,1\n', /Unix seconds/],
     [
       'with a row after 2100',
@@ -51,12 +57,13 @@ describe('an import', () => {
   for (const [title, csv, message] of refused)
     test(`is refused ${title}`, async (t) => {
       const started = await startTelemetry(t);
-      started.devices.add('meter', MANIFEST);
+      const meter = started.devices.add('meter', MANIFEST);
       await assert.rejects(imported(started, csv), (error: Error & { code?: string }) => {
         assert.equal(error.code, 'invalid_body');
         assert.match(error.message, message);
         return true;
       });
+      for (const name of ['voltage', 'mode']) assert.equal(started.telemetry.latest(meter, name), undefined);
     });
 
   test('gives another box exactly what was exported, twice the same', async (t) => {
