@@ -69,6 +69,8 @@ export class NodeServer {
       handle(incoming, outgoing);
     });
     this.server.on('error', (error) => options.log.error('HTTP listener failed', { error }));
+    // Node would cut the connection without a word.
+    this.server.on('connect', (_incoming, socket) => this.#refuse('HPE_INVALID_METHOD', socket as Socket));
     this.server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) =>
       this.#refuse(code, socket as Socket),
     );

@@ -81,6 +81,17 @@ describe('a body that is too large', () => {
   });
 });
 
+describe('a request line of no use', () => {
+  for (const line of ['CONNECT a:80 HTTP/1.1', 'SING /v3/things HTTP/1.1', 'GET /v3/things HTTP/3.0'])
+    test(`is 400 with the envelope, and the connection ends: ${line}`, async (t) => {
+      const { port } = await serve(t);
+      const { closed } = await raw(t, port, `${line}\r\nHost: a\r\n\r\n`);
+      const answer = parseAnswer(await closed);
+      assert.deepEqual([answer.status, answer.headers.get('connection')], [400, 'close']);
+      assert.equal(firstError(answer)?.['code'], 'invalid_path');
+    });
+});
+
 describe('nesting', () => {
   test('deeper than any reader of it can go is 400', async (t) => {
     const { ask } = await serve(t);
