@@ -37,6 +37,7 @@ describe('is refused', () => {
     ['one of nothing', 'USER', 'POST', `${ALERTS}/${id}/acknowledge`, '404 alert_not_found'],
     ['an unknown device', 'USER', 'GET', `${ALERTS}?device_id.in=nobody`, '404 device_not_found'],
     ['an unknown severity', 'USER', 'GET', `${ALERTS}?severity=fatal`, '400 invalid_query'],
+    ['a flag that is none', 'USER', 'GET', `${ALERTS}?acknowledged=maybe`, '400 invalid_query'],
     ['an unknown state', 'USER', 'GET', `${ALERTS}?state=OPEN`, '400 invalid_query'],
     ['a moment that is none', 'USER', 'GET', `${ALERTS}?from=yesterday`, '400 invalid_query'],
   ] as const)
@@ -47,6 +48,8 @@ test('the list is filtered by state, severity, device and time, and paged', asyn
   assert.deepEqual(await names(), ['battery_low', 'grid_lost', 'made_up']);
   assert.deepEqual(await names('&state=RAISED'), ['grid_lost', 'made_up']);
   assert.deepEqual(await names('&state=cleared'), ['battery_low']);
+  for (const none of ['0', 'FALSE']) assert.deepEqual((await names(`&acknowledged=${none}`)).length, 3);
+  assert.deepEqual(await names('&acknowledged=1'), []);
   assert.deepEqual(await names('&severity=error'), ['made_up']);
   assert.deepEqual(await names('&severity=error,warning'), ['grid_lost', 'made_up']);
   const ago = (minutes: number): string => new Date(Date.now() - minutes * 60_000).toISOString();

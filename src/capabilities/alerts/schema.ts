@@ -8,7 +8,7 @@ import { ALERT_SEVERITIES, ALERT_SOURCES } from './tables.ts';
 
 export const listQuery = v.object({
   state: query.optionalChoice(['RAISED', 'CLEARED'], { description: 'Absent: both.' }),
-  acknowledged: query.optionalChoice(['true', 'false'], {
+  acknowledged: query.optionalFlag({
     description: 'Only those that somebody has, or nobody has, acknowledged.',
   }),
   'device_id.in': query.optionalList('Of these devices, by id or slug.'),
@@ -26,7 +26,7 @@ export function filterOf(
   const { state, acknowledged, severity } = input;
   return {
     isActive: state === undefined ? undefined : state === 'RAISED',
-    isAcknowledged: acknowledged === undefined ? undefined : acknowledged === 'true',
+    isAcknowledged: acknowledged,
     deviceIds: input['device_id.in']?.map(idOf),
     severities: severity,
     fromMs: input.from,

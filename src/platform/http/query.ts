@@ -156,14 +156,11 @@ const FLAGS = new Map([
 ]);
 
 export const flag = (fallback: boolean, about = '') =>
-  withDefault(
-    parsed(
-      (value) => FLAGS.get(value.toLowerCase()),
-      'true or false',
-      told(about, { type: 'boolean', default: fallback }),
-    ),
-    fallback,
-  );
+  withDefault(optionalFlag(told(about, { default: fallback })), fallback);
+
+/** `more`: what the description says besides. */
+export const optionalFlag = (more: WireSchema = {}) =>
+  parsed((value) => FLAGS.get(value.toLowerCase()), 'true or false', { type: 'boolean', ...more });
 
 /** RFC 3339 → milliseconds since 1970. */
 export const instant = (about = '') =>
