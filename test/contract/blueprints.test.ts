@@ -138,6 +138,8 @@ describe('an upload', () => {
       );
       assert.equal(answer.headers.get('content-type'), 'application/zip');
       assert.match(answer.headers.get('content-disposition') ?? '', /^attachment; filename="[\w.-]+\.zip"$/);
+      // What profiles there are, and what a blueprint holds, is for who has a token.
+      assert.equal(answer.headers.get('cache-control'), 'no-store');
       return Buffer.from(await answer.arrayBuffer());
     };
     const compiled = await zip('');

@@ -1,7 +1,7 @@
 /** Operations on blueprints and device profiles (docs/interface/http.md#blueprints-and-profiles). */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
-import { type Call, listed, query, route, type Route, shape } from '../../platform/http/index.ts';
+import { attachment, type Call, listed, query, route, type Route, shape } from '../../platform/http/index.ts';
 import { readUpload } from '../../platform/upload/index.ts';
 import {
   blueprintShapes,
@@ -10,6 +10,7 @@ import {
   toWire,
   UPLOAD_MEDIA,
   uploadedFileToWire,
+  ZIP,
 } from './schema.ts';
 import type { Blueprints } from './service.ts';
 
@@ -78,7 +79,7 @@ function readRoutes(service: Blueprints): Route[] {
       handle: async (call) => {
         const id = parameter(call, 'blueprint_id');
         const zip = await service.zip(id, call.query.view);
-        return zipAnswer(zip, `blueprint-${id}-${call.query.view.toLowerCase()}.zip`);
+        return attachment(zip, ZIP, `blueprint-${id}-${call.query.view.toLowerCase()}.zip`);
       },
     }),
   ];
@@ -144,7 +145,7 @@ function profileRoutes(service: Blueprints): Route[] {
       answer: blueprintShapes.profilesZip,
       GET: ['/v3/blueprints/device_profiles/download', '/v3/blueprints/download_device_profiles'],
       role: 'READONLY',
-      handle: async () => zipAnswer(await service.profiles.zip(), 'device-profiles.zip'),
+      handle: async () => attachment(await service.profiles.zip(), ZIP, 'device-profiles.zip'),
     }),
     route({
       operation: 'upload_device_profiles',
@@ -178,14 +179,4 @@ function profileRoutes(service: Blueprints): Route[] {
 
 function parameter(call: Pick<Call, 'params'>, name: string): string {
   return call.params[name] ?? '';
-}
-
-function zipAnswer(zip: Uint8Array, fileName: string): Response {
-  return new Response(Buffer.from(zip), {
-    headers: {
-      'Content-Type': 'application/zip',
-      'Content-Disposition': `attachment; filename="${fileName}"`,
-      'Content-Length': String(zip.length),
-    },
-  });
 }

@@ -55,8 +55,10 @@ const uploadedFileShape = v.object({
   ),
 });
 
+export const ZIP = 'application/zip';
+
 const zip = (about: string): MediaAnswer => ({
-  mediaType: 'application/zip',
+  mediaType: ZIP,
   about,
   headers: { 'Content-Disposition': 'The name of the file.' },
 });
@@ -101,7 +103,7 @@ export const blueprintShapes = {
   profilesZip: zip('All device profiles, each at the path that its name is.'),
 };
 
-export const UPLOAD_MEDIA = ['application/zip', 'application/octet-stream', 'multipart/form-data'] as const;
+export const UPLOAD_MEDIA = [ZIP, 'application/octet-stream', 'multipart/form-data'] as const;
 
 export function toWire(blueprint: Blueprint) {
   return { id: blueprint.id, created_at: formatTimestamp(blueprint.createdAtMs) };

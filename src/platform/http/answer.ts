@@ -106,15 +106,16 @@ export function answerOf({ status, headers, body }: Response): Answer {
 
 /** A file that a browser saves under this name, and nobody keeps on the way. */
 export function attachment(
-  body: string | ReadableStream<Uint8Array>,
+  body: string | Uint8Array | ReadableStream<Uint8Array>,
   mediaType: string,
   fileName: string,
 ): Response {
-  return new Response(body, {
+  return new Response(body instanceof Uint8Array ? Buffer.from(body) : body, {
     headers: {
       'Content-Type': mediaType,
       'Content-Disposition': `attachment; filename="${fileName}"`,
       'Cache-Control': 'no-store',
+      ...(body instanceof Uint8Array && { 'Content-Length': String(body.length) }),
     },
   });
 }
