@@ -67,7 +67,8 @@ export class LuaState {
   readonly #instance: LuaInstance;
   readonly #stack: LuaStack;
   readonly #traceback: Traceback;
-  readonly #functions: readonly (readonly [name: string, HostFunction])[];
+  readonly #names: readonly string[];
+  readonly #functions: readonly HostFunction[];
   readonly #hook: number;
   readonly #main: Pointer;
   readonly #references: References;
@@ -92,19 +93,16 @@ export class LuaState {
   constructor(options: StateOptions) {
     this.#options = options;
     this.#stackSlotsMax = options.limits.stackSlots;
-    const take: HostFunction = () => this.#takeInbox();
-    this.#functions = Object.entries({ ...options.functions, take, part: PART });
-    this.#instance = new LuaInstance({
-      memoryBytes: options.memoryBytes,
-      onRefused: () => this.#memoryRefused(),
-    });
+    const functions = { ...options.functions, take: () => this.#takeInbox(), part: PART };
+    this.#names = Object.keys(functions);
+    this.#functions = Object.values(functions);
+    const { memoryBytes } = options;
+    this.#instance = new LuaInstance({ memoryBytes, onRefused: () => this.#memoryRefused() });
     const { exports } = this.#instance;
     const entries = addFunctions(this.#instance, {
       call: (state) => this.#call(state),
-      hook: (state, debug) => {
-        if (this.#instance.word(debug) === EVENT_RETURN) this.#returned(state);
-        else this.#interrupt(state);
-      },
+      hook: (state, debug) =>
+        this.#instance.word(debug) === EVENT_RETURN ? this.#returned(state) : this.#interrupt(state),
       meter: (state, mayRaise) => this.#meter(state, mayRaise !== 0),
     });
     this.#hook = entries.hook;
@@ -123,7 +121,7 @@ export class LuaState {
       exports.luaL_openlibs(this.#main);
       this.#references = loadLibraries(this.#stack, this.#main, {
         callEntry: entries.call,
-        functions: this.#functions.map(([name]) => name),
+        functions: this.#names,
         prelude: options.prelude,
       });
     }
@@ -227,7 +225,8 @@ export class LuaState {
   #call(state: Pointer): number {
     const { exports } = this.#instance;
     const index = Number(exports.lua_tointegerx(state, FIRST_UPVALUE, 0));
-    const [name, target] = this.#functions[index] ?? [];
+    const name = this.#names[index];
+    const target = this.#functions[index];
     if (name === undefined || target === undefined) throw new LuaAbort('unknown host function');
     if (this.#task && !this.#preempted && this.#isTurnOver(state)) this.#expire(state);
     try {

@@ -28,6 +28,49 @@ export const LONGJMP: unknown = Number.POSITIVE_INFINITY;
 const SYSTEM_PAGE_BYTES = 4_096;
 const ZEROS = Buffer.alloc(SYSTEM_PAGE_BYTES);
 
+const refuse = (code: number) => (): number => code;
+const nothing = (): void => undefined;
+
+/** What needs no instance is there once for all of them. */
+const ENVIRONMENT: WebAssembly.ModuleImports = {
+  abort: () => {
+    throw new LuaAbort('internal fault');
+  },
+  exit: (code: number) => {
+    throw new LuaAbort(`exit ${code}`);
+  },
+  _emscripten_throw_longjmp: () => {
+    // The C library's way to leave frames is this very value, not an error.
+    // oxlint-disable-next-line typescript/only-throw-error
+    throw LONGJMP;
+  },
+  // No program of ours asks the C library for the time; scripts get an `os` table of their host.
+  emscripten_date_now: () => 0,
+  _emscripten_get_now_is_monotonic: () => 1,
+  strftime: refuse(0),
+  system: refuse(0),
+  _mktime_js: () => 0n,
+  _localtime_js: nothing,
+  _gmtime_js: nothing,
+  _tzset_js: nothing,
+  __syscall_openat: refuse(ENOENT),
+  __syscall_unlinkat: refuse(ENOENT),
+  __syscall_rmdir: refuse(ENOENT),
+  __syscall_renameat: refuse(ENOENT),
+  __syscall_readlinkat: refuse(ENOENT),
+  __syscall_fcntl64: refuse(ENOSYS),
+  __syscall_ioctl: refuse(ENOSYS),
+  __syscall_dup3: refuse(ENOSYS),
+};
+
+const WASI: WebAssembly.ModuleImports = {
+  fd_write: refuse(BAD_DESCRIPTOR),
+  fd_read: refuse(BAD_DESCRIPTOR),
+  fd_seek: refuse(BAD_DESCRIPTOR),
+  fd_close: refuse(0),
+  environ_get: refuse(0),
+};
+
 /** One instance with its own memory, which never grows beyond `memoryBytes`. */
 export class LuaInstance {
   readonly exports: LuaExports;
@@ -106,50 +149,16 @@ export class LuaInstance {
   }
 
   #environment(): WebAssembly.ModuleImports {
-    const refuse = (code: number) => (): number => code;
-    const nothing = (): void => undefined;
     return {
-      abort: () => {
-        throw new LuaAbort('internal fault');
-      },
-      exit: (code: number) => {
-        throw new LuaAbort(`exit ${code}`);
-      },
+      ...ENVIRONMENT,
       invoke_vii: (index: number, a: number, b: number) => this.#invoke(index, a, b),
-      _emscripten_throw_longjmp: () => {
-        // The C library's way to leave frames is this very value, not an error.
-        // oxlint-disable-next-line typescript/only-throw-error
-        throw LONGJMP;
-      },
       emscripten_resize_heap: (sizeBytes: number) => this.#resize(sizeBytes >>> 0),
-      // No program of ours asks the C library for the time; scripts get an `os` table of their host.
-      emscripten_date_now: () => 0,
-      _emscripten_get_now_is_monotonic: () => 1,
-      strftime: refuse(0),
-      system: refuse(0),
-      _mktime_js: () => 0n,
-      _localtime_js: nothing,
-      _gmtime_js: nothing,
-      _tzset_js: nothing,
-      __syscall_openat: refuse(ENOENT),
-      __syscall_unlinkat: refuse(ENOENT),
-      __syscall_rmdir: refuse(ENOENT),
-      __syscall_renameat: refuse(ENOENT),
-      __syscall_readlinkat: refuse(ENOENT),
-      __syscall_fcntl64: refuse(ENOSYS),
-      __syscall_ioctl: refuse(ENOSYS),
-      __syscall_dup3: refuse(ENOSYS),
     };
   }
 
   #wasi(): WebAssembly.ModuleImports {
-    const refuse = (): number => BAD_DESCRIPTOR;
     return {
-      fd_write: refuse,
-      fd_read: refuse,
-      fd_seek: refuse,
-      fd_close: () => 0,
-      environ_get: () => 0,
+      ...WASI,
       environ_sizes_get: (count: Pointer, sizeBytes: Pointer) => {
         this.#refresh();
         this.#words[count >> 2] = 0;
