@@ -40,6 +40,42 @@ async function slowToOpen(t: TestContext, origin: string, path: string): Promise
 describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole();
 
+  test('shows what it has read though more changes meanwhile, and reads that after', async (t) => {
+    const { gateway } = opened();
+    const device = await gateway.provision('Storm');
+    t.after(() => device.leave());
+    await device.connect();
+    await device.telemetry({ alerts: ['first'] });
+    const page = await openAnother(t, opened(), { prepare: (one) => one.clock.install() });
+    const answers: (() => void)[] = [];
+    await page.route('**/v3/alerts?state=RAISED&limit=50&*', async (route) => {
+      const answer = await route.fetch();
+      await new Promise<void>((resolve) => answers.push(resolve));
+      await route.fulfill({ response: answer });
+    });
+    const heard: string[] = [];
+    page.on('websocket', (socket) => {
+      if (socket.url().endsWith('/v3/alerts')) socket.on('framereceived', () => heard.push('alert'));
+    });
+    const stream = page.waitForEvent('websocket', (socket) => socket.url().endsWith('/v3/alerts'));
+    await page.evaluate(`location.hash = '#/alerts'`);
+    await stream;
+    await until(() => answers.length > 0);
+    await device.telemetry({ alerts: ['first', 'second'] });
+    await until(() => heard.length > 0);
+    // All that waits for a pause in the changes.
+    await page.clock.runFor(2_000);
+    const rows = page.locator('[data-test=alerts] > li');
+    answers[0]?.();
+    await rows.filter({ hasText: 'first' }).waitFor();
+    assert.equal(await rows.filter({ hasText: 'second' }).count(), 0);
+    await until(() => answers.length > 1);
+    answers[1]?.();
+    await rows.filter({ hasText: 'second' }).waitFor();
+    for (const answer of answers) answer();
+    await gateway.ok('OWNER', 'DELETE', `/v3/devices/${device.id}`);
+  });
+
   test('shows what is raised and needs attention, and who has seen it', async () => {
     const { gateway, page, open } = opened();
     const device = await gateway.provision('Battery');

@@ -92,11 +92,11 @@ function AlertList({ isHistory }: { isHistory: boolean }) {
   const question = new URLSearchParams({ state: isHistory ? 'CLEARED' : 'RAISED' });
   if (device !== '') question.set('device_id.in', device);
   if (severity !== '') question.set('severity', severity);
-  const { answer, isOther, error, again } = useAnswer(
+  const { answer, isOther, error, again, follow } = useAnswer(
     () => callForList<Alert>(`/v3/alerts?${question}`, 'alerts', limit),
     [String(question), limit],
   );
-  useAlertChanges(again);
+  useAlertChanges(follow);
   const devices = (deviceIds.value ?? []).flatMap((id) => liveDevice(id)?.device ?? []);
   return (
     <>

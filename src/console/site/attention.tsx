@@ -1,4 +1,5 @@
 /** What a person should look at, the worst first. */
+import { useEffect, useRef } from 'preact/hooks';
 import { call, changeCount, NoAnswer } from '../api.ts';
 import { isConnected } from '../connection.ts';
 import { type LiveDevice, statusVersion } from '../live.ts';
@@ -73,7 +74,13 @@ export function Attention({ devices }: { devices: readonly LiveDevice[] }) {
   const alarmed = devices.filter(({ device }) => (device.raised_alert_names ?? []).length > 0);
   const names = alarmed.map(({ device }) => [device.id, device.raised_alert_names]);
   const away = devices.filter(isAway).map(({ device }) => device.id);
-  const alerts = useAnswer(loadAlerts, [JSON.stringify([names, away]), changeCount.value, isConnected.value]);
+  const alerts = useAnswer(loadAlerts, [changeCount.value, isConnected.value]);
+  const known = JSON.stringify([names, away]);
+  const read = useRef(known);
+  useEffect(() => {
+    if (read.current !== known) alerts.follow();
+    read.current = known;
+  }, [known]);
   useRefresh(() => {
     rest.refresh();
     alerts.refresh();

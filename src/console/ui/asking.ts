@@ -64,6 +64,8 @@ interface Answered<Answer> {
   again: () => void;
   /** Asks again unless an answer is on its way: one that is slower than the refreshes would never be drawn. */
   refresh: () => void;
+  /** What it is about has changed: asks again, but not before an answer on its way is there, for the same reason. */
+  follow: () => void;
 }
 
 /** What the gateway answers; asked again when `keys` change or `again` is called. */
@@ -76,14 +78,17 @@ export function useAnswer<Answer>(ask: () => Promise<Answer>, keys: readonly unk
   const askedAtMs = useRef<number | undefined>(undefined);
   // Known before what it means is drawn.
   const hasFailed = useRef(false);
+  const isOutdated = useRef(false);
+  const again = (): void => setRound((count) => count + 1);
   useEffect(() => {
     let isCurrent = true;
     let retry: ReturnType<typeof setInterval> | undefined;
     // While the gateway is away there is nothing to ask; when it is back, it is asked at once.
     const askAgain = (): void => {
-      if (document.visibilityState === 'visible' && !isAway.value) setRound((count) => count + 1);
+      if (document.visibilityState === 'visible' && !isAway.value) again();
     };
     askedAtMs.current = performance.now();
+    isOutdated.current = false;
     ask().then(
       (found) => {
         if (!isCurrent) return;
@@ -91,6 +96,7 @@ export function useAnswer<Answer>(ask: () => Promise<Answer>, keys: readonly unk
         hasFailed.current = false;
         setAnswered({ answer: found, keys });
         setError(undefined);
+        if (isOutdated.current) again();
       },
       (failure: unknown) => {
         if (!isCurrent) return;
@@ -111,16 +117,19 @@ export function useAnswer<Answer>(ask: () => Promise<Answer>, keys: readonly unk
   useEffect(() => {
     if (!isBack) return;
     // What could not be read while the gateway was away is read when it is back, and what was asked of it meanwhile.
-    if (hasFailed.current || (wasAway.current && askedAtMs.current !== undefined))
-      setRound((count) => count + 1);
+    if (hasFailed.current || (wasAway.current && askedAtMs.current !== undefined)) again();
     wasAway.current = false;
   }, [isBack]);
-  const again = (): void => setRound((count) => count + 1);
+  const isAwaited = (): boolean => performance.now() - (askedAtMs.current ?? -Infinity) <= ANSWER_MAX_MS;
   const refresh = (): void => {
-    if (performance.now() - (askedAtMs.current ?? -Infinity) > ANSWER_MAX_MS) again();
+    if (!isAwaited()) again();
+  };
+  const follow = (): void => {
+    if (isAwaited()) isOutdated.current = true;
+    else again();
   };
   const isOther = answered !== undefined && keys.some((key, index) => key !== answered.keys[index]);
-  return { answer: answered?.answer, isOther, error, again, refresh };
+  return { answer: answered?.answer, isOther, error, again, refresh, follow };
 }
 
 /** Does it again and again while somebody looks, and at once for who comes back after a while. */
