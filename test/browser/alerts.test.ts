@@ -76,6 +76,31 @@ describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSE
     await gateway.ok('OWNER', 'DELETE', `/v3/devices/${device.id}`);
   });
 
+  test('tells of very many how many more there are, and of one device the worst first', async (t) => {
+    const { gateway, page, open } = opened();
+    const device = await gateway.provision('Many');
+    t.after(() => device.leave());
+    await device.connect();
+    const names = Array.from({ length: 250 }, (_, place) => `made_up_${place}`);
+    await device.telemetry({ alerts: ['battery_low', ...names] });
+    await open('#/');
+    const chips = page.locator('[data-device=many] .chip');
+    await chips.filter({ hasText: 'and 245 more' }).waitFor();
+    assert.equal(await chips.count(), 7);
+    assert.equal(await chips.filter({ hasText: 'Battery Low' }).count(), 0);
+    const { total_count: total } = await gateway.ok(
+      'OWNER',
+      'GET',
+      '/v3/alerts?state=RAISED&acknowledged=false&limit=1',
+    );
+    // That there is no backup is told, too; eight are told in words.
+    await page
+      .locator('[data-test=attention]')
+      .getByText(`and ${Number(total) + 1 - 8} more`)
+      .waitFor();
+    await gateway.ok('OWNER', 'DELETE', `/v3/devices/${device.id}`);
+  });
+
   test('shows what is raised and needs attention, and who has seen it', async () => {
     const { gateway, page, open } = opened();
     const device = await gateway.provision('Battery');

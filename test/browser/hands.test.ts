@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { MockDevice } from '../support/mock-device.ts';
+import { zipOf } from '../capabilities/blueprints/support.ts';
 import { until } from '../support/until.ts';
 import { findBrowser, keyboardOf, NO_BROWSER } from './browser.ts';
 import { visit } from './pages.ts';
@@ -239,6 +240,17 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     const name = 'Wärmepumpe'.repeat(NAME_LETTERS).slice(0, NAME_LETTERS);
     await gateway.ok('OWNER', 'PATCH', '/v3/devices/battery', { name });
     await gateway.ok('OWNER', 'PATCH', '/v3/site', { name });
+    const manifest = {
+      blueprint_spec: 'device/3.0',
+      display_name: name,
+      runtime: { type: 'embedded' },
+      telemetry: { power: { type: 'float', display_name: name, unit: 'kW' } },
+    };
+    const zip = await zipOf({ 'manifest.yml': JSON.stringify(manifest) });
+    const { id } = await gateway.ok('OWNER', 'POST', '/v3/blueprints/upload', zip);
+    const endless = await gateway.provision('Endless', id as string);
+    await endless.connect();
+    await endless.telemetry({ power: 4 });
     await page.setViewportSize({ width: 390, height: 844 });
     await page.reload();
     const wide: string[] = [];
@@ -247,6 +259,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
       '#/devices/battery/values',
       '#/devices/battery/settings',
       `#/history/hour/${device.id}.pv_total_power`,
+      '#/devices/endless/chart',
       '#/alerts',
       '#/site',
       '#/system/targets',
@@ -258,6 +271,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
       await page.setViewportSize({ width: 390, height: 844 });
     }
     assert.deepEqual(wide, []);
+    await endless.leave();
     await device.leave();
   });
 

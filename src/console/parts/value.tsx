@@ -61,22 +61,26 @@ const SIGN = { error: '✕', warning: '!', info: 'i' } as const;
 /** Of an alert that the manifest does not declare, as the gateway has it. */
 export const UNDECLARED = 'error';
 
-/** Raised alerts by the words of the manifest. */
+/** More of one device are told as a number: the list of devices is to be seen, too. */
+const CHIPS_MAX = 6;
+const WORST_FIRST = Object.keys(SIGN);
+
+/** Raised alerts by the words of the manifest, the worst first. */
 export function AlertChips({ live }: { live: LiveDevice }) {
   void live.version.value;
-  const names = live.device.raised_alert_names ?? [];
+  const severityOf = (name: string) => live.manifest?.alerts[name]?.severity ?? UNDECLARED;
+  const rankOf = (name: string): number => WORST_FIRST.indexOf(severityOf(name));
+  const names = (live.device.raised_alert_names ?? []).toSorted((a, b) => rankOf(a) - rankOf(b));
   if (names.length === 0) return null;
   return (
     <ul class="chips">
-      {names.map((name) => {
-        const alert = live.manifest?.alerts[name];
-        return (
-          <li class={`chip ${alert?.severity ?? UNDECLARED}`} key={name}>
-            <span aria-hidden="true">{SIGN[alert?.severity ?? UNDECLARED]} </span>
-            {alertTitle(live, name)}
-          </li>
-        );
-      })}
+      {names.slice(0, CHIPS_MAX).map((name) => (
+        <li class={`chip ${severityOf(name)}`} key={name}>
+          <span aria-hidden="true">{SIGN[severityOf(name)]} </span>
+          {alertTitle(live, name)}
+        </li>
+      ))}
+      {names.length > CHIPS_MAX && <li class="chip">{say.site.andMore(names.length - CHIPS_MAX)}</li>}
     </ul>
   );
 }

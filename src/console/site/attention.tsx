@@ -1,6 +1,6 @@
 /** What a person should look at, the worst first. */
 import { useEffect, useRef } from 'preact/hooks';
-import { call, changeCount, NoAnswer } from '../api.ts';
+import { call, callForList, changeCount, NoAnswer } from '../api.ts';
 import { isConnected } from '../connection.ts';
 import { type LiveDevice, statusVersion } from '../live.ts';
 import { isOfBox } from '../own-manifest.ts';
@@ -59,9 +59,12 @@ async function aboutBackups(): Promise<Item[]> {
   return isMade ? [] : [{ key: 'backup', severity: 'info', text: say.site.noBackup, href }];
 }
 
-async function loadAlerts(): Promise<Alert[]> {
-  const { alerts } = await call<{ alerts: Alert[] }>('GET', `/v3/alerts?state=RAISED&limit=${ALERTS_READ}`);
-  return alerts;
+/** What was seen hides nothing that was not. */
+async function loadAlerts(): Promise<{ raised: Alert[]; unread: number }> {
+  const ask = (isSeen: boolean) =>
+    callForList<Alert>(`/v3/alerts?state=RAISED&acknowledged=${isSeen}`, 'alerts', ALERTS_READ);
+  const [unseen, seen] = await Promise.all([ask(false), ask(true)]);
+  return { raised: [...unseen.items, ...seen.items], unread: unseen.total - unseen.items.length };
 }
 
 async function load(): Promise<Item[]> {
@@ -85,7 +88,7 @@ export function Attention({ devices }: { devices: readonly LiveDevice[] }) {
     rest.refresh();
     alerts.refresh();
   }, REFRESH_MS);
-  const { answer: raised = [] } = alerts;
+  const { raised, unread } = alerts.answer ?? { raised: [], unread: 0 };
   const items = [
     ...alertItems(raised),
     ...together(devices.flatMap((live) => absenceOf(live, raised))),
@@ -98,7 +101,7 @@ export function Attention({ devices }: { devices: readonly LiveDevice[] }) {
       {/* That the gateway is away stands above all pages. */}
       {!(error instanceof NoAnswer) && <ErrorNotice error={error} />}
       {items.length > 0 ? (
-        <Items items={items} />
+        <Items items={items} unread={unread} />
       ) : (
         // What is not known is not said to be well.
         isRead && isConnected.value && <AllWell />
@@ -118,7 +121,8 @@ function AllWell() {
   );
 }
 
-function Items({ items }: { items: readonly Item[] }) {
+function Items({ items, unread }: { items: readonly Item[]; unread: number }) {
+  const more = Math.max(0, items.length - SHOWN_MAX) + unread;
   return (
     <section class="attention" aria-labelledby="attention-title" data-test="attention">
       <h2 id="attention-title">{say.site.needsAttention}</h2>
@@ -136,7 +140,7 @@ function Items({ items }: { items: readonly Item[] }) {
           </li>
         ))}
       </ul>
-      {items.length > SHOWN_MAX && <p class="hint">{say.site.andMore(items.length - SHOWN_MAX)}</p>}
+      {more > 0 && <p class="hint">{say.site.andMore(more)}</p>}
     </section>
   );
 }
