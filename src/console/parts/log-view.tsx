@@ -122,7 +122,7 @@ export function LogView({ source, nothing }: { source: LogSource; nothing: strin
       data-test="logs"
       actions={
         <>
-          <Search label={say.devices.findInThese} text={text} onText={setText} />
+          <Search label={say.devices.findEntry} text={text} onText={setText} />
           <Select value={least} onValue={setLeast} choices={CHOICES} aria-label={say.everywhere.severity} />
           <Button onClick={pause}>{isPaused ? say.devices.goOn : say.devices.pause}</Button>
         </>

@@ -118,7 +118,7 @@ export const devices: Words['devices'] = {
   useAs: (title) => `Als ${title} verwenden`,
   errorsOnly: 'Nur Fehler',
   everything: 'Alles',
-  findInThese: 'In diesen Einträgen suchen',
+  findEntry: 'Eintrag suchen',
   goOn: 'Fortsetzen',
   pause: 'Anhalten',
   noEntryHasIt: 'Kein Eintrag enthält diesen Text',

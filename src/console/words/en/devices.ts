@@ -116,7 +116,7 @@ export const devices = {
   useAs: (title: string) => `Use as ${title}`,
   errorsOnly: 'Errors only',
   everything: 'Everything',
-  findInThese: 'Find in these entries',
+  findEntry: 'Find an entry',
   goOn: 'Go on',
   pause: 'Pause',
   noEntryHasIt: 'No entry has this text',
