@@ -145,20 +145,18 @@ function reportParts(
 
 function buildBackups(infrastructure: Infrastructure, { site, audit }: Records): Backups {
   const { options, metrics, state: database, history, historyRoom, space } = infrastructure;
-  const { clock, log, version, config } = options;
   return new Backups({
-    clock,
-    log,
+    ...options,
     metrics,
-    version,
     database,
     site,
-    dataDir: config.dataDir,
+    dataDir: options.config.dataDir,
     history: { path: history.path, usedBytes: () => historyRoom.usedBytes() },
     onHistoryDamage: (damage) => history.report(damage),
     lastTakenMs: () => audit.lastDoneMs('create_backup'),
     freeBytes: () => space.room.freeBytes,
     requestRestart: (reason) => options.requestRestart?.(reason),
+    limits: options.backupLimits ?? LIMITS.backup,
   });
 }
 

@@ -8,7 +8,7 @@ import { type Clock, keepProvenTime } from '../platform/clock/index.ts';
 import type { Config } from '../platform/config/index.ts';
 import { packagePath } from '../platform/files/index.ts';
 import { createHost, DiskSpace, type Host } from '../platform/host/index.ts';
-import { LIMITS } from '../lib/limits.ts';
+import { LIMITS, type Limits } from '../lib/limits.ts';
 import { programEntry } from '../platform/processes/index.ts';
 import type { Log } from '../platform/log/index.ts';
 import type { Mdns } from '../platform/mdns/index.ts';
@@ -44,6 +44,7 @@ export interface GatewayOptions {
   environment?: Readonly<Record<string, string | undefined>>;
   /** Folder of the built console. Default: where `npm run build` puts it. */
   consoleDir?: string;
+  backupLimits?: Limits['backup'];
 }
 
 /** Registers what has been started, so that it is stopped, the last one first, whatever fails later. */

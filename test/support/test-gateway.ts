@@ -6,19 +6,20 @@ import { mkdtempSync, rmSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext } from 'node:test';
-import { Auth, ISSUABLE_ROLES, type IssuableRole } from '../../src/capabilities/auth/index.ts';
+import type { IssuableRole } from '../../src/capabilities/auth/index.ts';
 import { Gateway, type Started } from '../../src/gateway.ts';
+import { LIMITS } from '../../src/lib/limits.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 import { type Config, loadConfig } from '../../src/platform/config/index.ts';
-import { createMetrics } from '../../src/platform/metrics/index.ts';
-import { openDatabase, type SyncFile } from '../../src/platform/sqlite/index.ts';
-import { withBuiltIn } from '../capabilities/blueprints/support.ts';
+import type { SyncFile } from '../../src/platform/sqlite/index.ts';
+import { fillBuiltIn, TEST_VERSION } from '../capabilities/blueprints/support.ts';
 import { databaseImage } from './databases.ts';
 import { MockDevice } from './mock-device.ts';
 import { type Watched, watch } from './serve.ts';
 import { trace } from './trace.ts';
-import { settle, type TestClock } from './test-clock.ts';
-import { type LogLine, MIGRATIONS_DIR, recordingLog } from './workspace.ts';
+import { settle, TestClock } from './test-clock.ts';
+import { createTokens, type Tokens, tokensIn } from './tokens.ts';
+import { type LogLine, recordingLog } from './workspace.ts';
 
 /** Whose token a call carries: a role, an exact token text, or `null` for none. */
 export type Caller = IssuableRole | { token: string } | null;
@@ -96,6 +97,8 @@ export interface TestGateway {
 export type HeadersOf = Record<string, string>;
 
 const STEP_MS = 5;
+/** Programs and `test/platform/backup` take what the password of a backup costs on purpose. */
+const CHEAP_BACKUPS = { ...LIMITS.backup, workFactor: 2 };
 
 /** One gateway for all tests of a file, started and prepared before the first. */
 export function useTestGateway(
@@ -148,8 +151,9 @@ export async function startTestGateway(
       config,
       clock,
       log,
-      version: '0.0.0-test',
+      version: TEST_VERSION,
       environment: { ...options.environment },
+      backupLimits: CHEAP_BACKUPS,
       ...(options.consoleDir !== undefined && { consoleDir: options.consoleDir }),
       ...(options.syncFile && { syncFile: options.syncFile }),
       ...(options.recentLog && { recentLog: options.recentLog }),
@@ -169,7 +173,7 @@ export async function startTestGateway(
     // Not before the stop: a gateway that runs writes there.
     if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
   });
-  const tokens = createTokens(dataDir, clock);
+  const tokens = options.dataDir === undefined ? imageTokens : createTokens(dataDir, clock);
 
   const tokenHeader = (caller: Caller): HeadersOf => {
     if (caller === null) return {};
@@ -267,11 +271,19 @@ export async function startTestGateway(
 
 const withHistory = databaseImage('history');
 
-/** A folder with what a first start makes for all alike: the tables, and the built-in blueprints. */
+/** Of every new folder: gateways of tests have nothing to do with each other. */
+let imageTokens: Tokens;
+
+const withBuiltInAndTokens = databaseImage('state', (database) => {
+  fillBuiltIn(database);
+  imageTokens = tokensIn(database, new TestClock());
+});
+
+/** A folder with what a first start makes for all alike: the tables, the built-in blueprints, and a token of each role. */
 function newDataDir(nowMs: number): string {
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-test-'));
   for (const [name, image] of [
-    ['state.db', withBuiltIn],
+    ['state.db', withBuiltInAndTokens],
     ['history.db', withHistory],
   ] as const) {
     const path = join(dataDir, name);
@@ -308,23 +320,6 @@ function environmentOf(dataDir: string): Record<string, string> {
     GATEWAY_MQTT_MESSAGE_BURST: '100000',
     GATEWAY_SITE_NAME: 'Depot',
   };
-}
-
-/** As the local command makes them: another connection to the same state.db. */
-function createTokens(
-  dataDir: string,
-  clock: TestClock | ReturnType<typeof createSystemClock>,
-): Record<IssuableRole, string> {
-  const { log } = recordingLog(clock);
-  const path = join(dataDir, 'state.db');
-  const database = openDatabase({ path, migrationsDir: join(MIGRATIONS_DIR, 'state'), clock, log });
-  try {
-    const auth = new Auth({ database, clock, log, metrics: createMetrics(), dataDir });
-    const entries = ISSUABLE_ROLES.map((role) => [role, auth.tokens.create({ name: role, role }).text]);
-    return Object.fromEntries(entries) as Record<IssuableRole, string>;
-  } finally {
-    database.close();
-  }
 }
 
 function bodyOf(body: unknown): string | Uint8Array<ArrayBuffer> {

@@ -28,8 +28,14 @@ export interface BlueprintSetup {
   restart: () => Blueprints;
 }
 
-/** A new state.db that holds the built-in blueprints: to compile them takes longer than most tests. */
-export const withBuiltIn = databaseImage('state', (database) => createService(database).ensureBuiltIn());
+/** Of the program in tests: built-in blueprints that another one compiled are compiled again. */
+export const TEST_VERSION = '0.0.0-test';
+
+/** Compiles the built-in blueprints into a new state.db, which takes longer than most tests. */
+export const fillBuiltIn = (database: Database): void => createService(database).ensureBuiltIn();
+
+/** A new state.db that holds the built-in blueprints. */
+const withBuiltIn = databaseImage('state', fillBuiltIn);
 
 /** @param workMs what the thread says that every blueprint took */
 export function startBlueprints(
@@ -76,6 +82,7 @@ function createService(
     metrics: createMetrics(),
     newId: randomUUID,
     compiler,
+    version: TEST_VERSION,
     ...(checks && { checks }),
   });
 }
