@@ -5,6 +5,8 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { createGatewayHome } from '../../scripts/support/gateway-process.ts';
+import { localCopies } from '../../src/platform/sqlite/index.ts';
+import { until } from '../support/until.ts';
 import { runToEnd, startHealthy, temporaryHome } from './support.ts';
 
 /** Every file with its time of change, but for those that the running gateway writes by itself. */
@@ -27,6 +29,8 @@ describe('a second gateway on a data folder', () => {
     symlinkSync(dataDir, link);
     const other = await createGatewayHome('bundle');
     t.after(() => other.remove());
+    // Made beside the work of a gateway that is ready.
+    await until(() => localCopies(join(dataDir, 'backups')).length > 0);
     const before = filesOf(dataDir);
     // Each waits for a while, for the first one may be about to end.
     const ends = await Promise.all(
