@@ -42,6 +42,8 @@ const ROOT = join(import.meta.dirname, '..');
 
 /** Folders of tests that start programs, browsers or clients. */
 const LONG = /^test\/(?:flows|process|faults|package|systemd|scripts|browser|contract\/clients)\//;
+/** Those of them that ask nothing of a disk, of another user or of a package. */
+const IN_MEMORY = /^test\/(?:flows|browser|contract\/clients)\//;
 /** Folders and files of tests that run scripts, seal backups, wait for real time, or read the whole house. */
 const SLOW = [
   /^test\/(?:programs|gateway|site-file|platform\/(?:processes|backup|packages|threads))\//,
@@ -109,10 +111,19 @@ function runsOf(files: readonly string[], processes: number, memory: string): Te
   const quick = { timeoutMs: QUICK_TIMEOUT_MS, folder: memory };
   const long = { timeoutMs: LONG_TIMEOUT_MS, folder: tmpdir() };
   const shared = files.filter((file) => !isQuick(file) && !isAlone(file));
+  const dealt = (part: readonly string[], terms: Omit<TestRun, 'files'>): TestRun[] =>
+    shares(part, processes, costs).map((share) => ({ files: share, ...terms }));
   return [
     ...files.filter(isAlone).map((file) => ({ files: [file], ...long })),
-    ...shares(shared, processes, costs).map((share) => ({ files: share, ...long })),
-    ...shares(files.filter(isQuick), processes, costs).map((share) => ({ files: share, ...quick })),
+    ...dealt(
+      shared.filter((file) => !IN_MEMORY.test(file)),
+      long,
+    ),
+    ...dealt(
+      shared.filter((file) => IN_MEMORY.test(file)),
+      { ...long, folder: memory },
+    ),
+    ...dealt(files.filter(isQuick), quick),
   ];
 }
 
@@ -120,7 +131,7 @@ function runsOf(files: readonly string[], processes: number, memory: string): Te
 const MEMORY_FOLDER = '/dev/shm';
 const MEMORY_BYTES_LEAST = 2 * 1_024 ** 3;
 
-/** For quick tests; what is promised of a disk is asked by long ones, on disks that they make themselves. */
+/** For quick tests and those in memory; what is promised of a disk is asked by long ones, on disks that they make themselves. */
 function memoryOrDisk(): string {
   if (!existsSync(MEMORY_FOLDER)) return tmpdir();
   const { bavail, bsize } = statfsSync(MEMORY_FOLDER);
