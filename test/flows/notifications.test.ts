@@ -308,6 +308,14 @@ test('after a day of attempts a message is given up', async (t) => {
   server.status = 204;
   await pass(retryFirstMs);
   await eventually(() => server.posts.length === attempts + 2);
+  // What was given up and is still raised goes along.
+  assert.deepEqual(
+    sent(server)
+      .at(-1)
+      ?.alerts.map(({ name }) => name)
+      .toSorted(),
+    ['another', 'made_up'],
+  );
 });
 
 test('what only an installer may see goes to nobody outside, until an owner may see it', async (t) => {

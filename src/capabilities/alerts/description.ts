@@ -5,7 +5,7 @@ import { cutToBytes } from '../../lib/text.ts';
 import type { DurationMs, EpochS } from '../../lib/time.ts';
 import type { CompiledAlert, CompiledManifest } from '../blueprints/index.ts';
 import type { Latest } from '../telemetry/index.ts';
-import { type Alert, type AlertSource, OFFLINE, SILENT } from './model.ts';
+import { type Alert, type AlertSource, OFFLINE, type RaisingTurn, SILENT, type Turn } from './model.ts';
 
 type Description = Pick<Alert, 'severity' | 'displayName'>;
 
@@ -15,11 +15,29 @@ const OWN: Readonly<Record<string, Description>> = {
 };
 
 /** A name that the manifest does not declare counts as an error (docs/interface/mqtt-devices.md#telemetry). */
-export function describeAlert(manifest: CompiledManifest, source: AlertSource, name: string): Description {
+function describeAlert(manifest: CompiledManifest, source: AlertSource, name: string): Description {
   const own = source === 'GATEWAY' ? OWN[name] : undefined;
   if (own) return own;
   const declared = declarationOf(manifest, name);
   return { severity: declared?.severity ?? 'error', displayName: declared?.display_name ?? name };
+}
+
+/** What an alert is when it begins. @param about `latest`: what the device said beside it. */
+export function describeRaised(
+  { source, name, atMs, readRole }: Turn & RaisingTurn,
+  about: { manifest: CompiledManifest; latest: Latest | undefined; limits: Limits['alerts'] },
+): Omit<Alert, 'number' | 'id' | 'deviceId'> {
+  const { manifest, latest, limits } = about;
+  return {
+    source,
+    name,
+    ...describeAlert(manifest, source, name),
+    ...detailsOf(latest, name, atMs / 1_000, limits),
+    readRole,
+    isLasting: graceMs(manifest, source, name) === 0,
+    timesRaised: 1,
+    raisedAtMs: Math.round(atMs),
+  };
 }
 
 /** How long an alert is raised before it counts; 0 without such a period. */
@@ -29,7 +47,7 @@ export function graceMs(manifest: CompiledManifest, source: AlertSource, name: s
 }
 
 /** What stands in `alert_details` under the name, when it came with the alert. */
-export function detailsOf(
+function detailsOf(
   latest: Latest | undefined,
   name: string,
   timestampS: EpochS,

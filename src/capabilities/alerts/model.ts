@@ -54,3 +54,13 @@ export interface AlertFilter {
   /** Those that were raised before. */
   beforeMs?: EpochMs | undefined;
 }
+
+/** What is to change of a device, before it is stored. */
+export type Turn = Readonly<{ name: string; source: AlertSource; atMs: EpochMs }> &
+  Readonly<{ kind: 'CLEARED' } | RaisingTurn>;
+
+export interface RaisingTurn {
+  /** SHOWN: it is raised, and more people may see it. */
+  kind: 'RAISED' | 'SHOWN';
+  readRole: Role;
+}

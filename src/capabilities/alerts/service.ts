@@ -7,7 +7,6 @@ import { Emitter } from '../../lib/emitter.ts';
 import { notFound } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { Rates } from '../../lib/rates.ts';
-import type { Role } from '../../lib/role.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import type { Principal } from '../../platform/http/index.ts';
 import type { Log } from '../../platform/log/index.ts';
@@ -17,25 +16,29 @@ import type { Database } from '../../platform/sqlite/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import type { Telemetry, ToldAlerts } from '../telemetry/index.ts';
 import { Absences } from './absences.ts';
-import { describeAlert, detailsOf, graceMs } from './description.ts';
+import { describeRaised, graceMs } from './description.ts';
 import {
   type Alert,
   type AlertChange,
   type AlertFilter,
-  type AlertSource,
   isShown,
   maySee,
   OFFLINE,
+  type RaisingTurn,
   SILENT,
+  type Turn,
 } from './model.ts';
 import { RaisedAlerts } from './raised.ts';
 import { Rhythms } from './rhythms.ts';
 import { createAlertStore } from './store.ts';
 import { ALERT_SEVERITIES } from './tables.ts';
+import { keyOfAlert, UnstoredAlerts } from './unstored.ts';
 
 interface AlertEvents {
   /** After it was stored. */
   alert_changed: AlertChange;
+  /** The disk refuses it: it is in no list, and comes as `alert_changed` once it can be stored and is still so. */
+  alert_not_stored: AlertChange;
 }
 
 interface AlertsOptions extends Instruments {
@@ -49,16 +52,6 @@ interface AlertsOptions extends Instruments {
   newId?: () => string;
 }
 
-/** What is to change of a device, before it is stored. */
-type Turn = Readonly<{ name: string; source: AlertSource; atMs: EpochMs }> &
-  Readonly<{ kind: 'CLEARED' } | RaisingTurn>;
-
-interface RaisingTurn {
-  /** SHOWN: it is raised, and more people may see it. */
-  kind: 'RAISED' | 'SHOWN';
-  readRole: Role;
-}
-
 export class Alerts {
   readonly events: Emitter<AlertEvents>;
   /** Has more stored with each change, in its transaction; what it throws undoes the change. */
@@ -68,6 +61,7 @@ export class Alerts {
   readonly #limits: Limits['alerts'];
   readonly #store;
   readonly #raised: RaisedAlerts;
+  readonly #unstored: UnstoredAlerts;
   readonly #absences: Absences;
   readonly #rhythms: Rhythms;
   readonly #rates: Rates;
@@ -83,6 +77,7 @@ export class Alerts {
     this.#limits = limits;
     this.#store = createAlertStore(database);
     this.#raised = new RaisedAlerts(limits);
+    this.#unstored = new UnstoredAlerts(limits.raised);
     this.#absences = new Absences({ clock, devices, offlineAfterMs: limits.offlineAfterMs });
     this.#rhythms = new Rhythms(limits);
     this.#rates = new Rates({
@@ -141,6 +136,7 @@ export class Alerts {
       }),
       devices.events.on('device_deleted', owner, ({ device }) => {
         this.#raised.forgetDevice(device.id);
+        this.#unstored.forget(({ deviceId }) => deviceId === device.id);
         this.#absences.forget(device.id);
         this.#rhythms.forget(device.id);
       }),
@@ -202,6 +198,9 @@ export class Alerts {
         this.#followSilence(device, isOnline);
       }
       this.#raiseOffline();
+      // Whatever is still so was tried, and refused, again.
+      for (const change of this.#unstored.look(Math.round(clock.wallMs())))
+        this.events.emit('alert_not_stored', change);
       this.#passGrace();
       this.#keepRhythms();
     } catch (error) {
@@ -317,6 +316,7 @@ export class Alerts {
     } catch (error) {
       const told = { device_id: device.id, error };
       this.#log.warnLimited('store', 60_000, 'alerts could not be stored, will be tried again', told);
+      this.#tellUnstored(device, turns);
       return false;
     }
     if (room < 0) this.#dropped.inc({ reason: 'room' }, -room);
@@ -324,8 +324,23 @@ export class Alerts {
       if (knownTo) this.#raised.show(alert);
       else if (kind === 'RAISED') this.#raised.add(alert, clock.monotonicMs());
       else this.#raised.clear(alert);
+    const stored = new Set(changes.map(({ alert }) => keyOfAlert(alert)));
+    this.#unstored.forget((alert) => stored.has(keyOfAlert(alert)));
     for (const change of changes) this.events.emit('alert_changed', change);
     return true;
+  }
+
+  /** What begins is told without being stored; what ends, once that can be stored. */
+  #tellUnstored(device: Device, turns: readonly Turn[]): void {
+    const { clock, devices } = this.#options;
+    const manifest = devices.manifest(device);
+    for (const turn of turns) {
+      if (turn.kind !== 'RAISED') continue;
+      const periodMs = graceMs(manifest, turn.source, turn.name);
+      const alert = this.#alertOf(device, turn, 0);
+      const change = this.#unstored.refused(alert, periodMs, clock.monotonicMs());
+      if (change) this.events.emit('alert_not_stored', change);
+    }
   }
 
   /** Of alerts that are over those that are too old or too many. */
@@ -342,32 +357,23 @@ export class Alerts {
   }
 
   /** Within a transaction. */
-  #raise(device: Device, { source, name, atMs, readRole }: Turn & RaisingTurn): Alert {
-    const { devices, telemetry, newId = randomUUID } = this.#options;
-    const again = this.#raised.comesBack(device.id, { source, name }, atMs);
+  #raise(device: Device, turn: Turn & RaisingTurn): Alert {
+    const { readRole } = turn;
+    const again = this.#raised.comesBack(device.id, turn, turn.atMs);
     const before = again === undefined ? undefined : this.#store.raiseAgain(again);
     if (before)
       return isShown(before, { readRole }) ? before : (this.#store.show(before.number, readRole) ?? before);
-    const manifest = devices.manifest(device);
-    const details =
-      source === 'DEVICE'
-        ? detailsOf(telemetry.latest(device, ALERT_DETAILS), name, atMs / 1_000, this.#limits)
-        : {};
-    const alert: Alert = {
-      number: ++this.#newestNumber,
-      id: newId(),
-      deviceId: device.id,
-      source,
-      name,
-      ...describeAlert(manifest, source, name),
-      ...details,
-      readRole,
-      isLasting: graceMs(manifest, source, name) === 0,
-      timesRaised: 1,
-      raisedAtMs: Math.round(atMs),
-    };
+    const alert = this.#alertOf(device, turn, ++this.#newestNumber);
     this.#store.insert(alert);
     return alert;
+  }
+
+  #alertOf(device: Device, turn: Turn & RaisingTurn, number: number): Alert {
+    const { devices, telemetry, newId = randomUUID } = this.#options;
+    const latest = turn.source === 'DEVICE' ? telemetry.latest(device, ALERT_DETAILS) : undefined;
+    const manifest = devices.manifest(device);
+    const found = describeRaised(turn, { manifest, latest, limits: this.#limits });
+    return { number, id: newId(), deviceId: device.id, ...found };
   }
 
   /** Within a transaction. */

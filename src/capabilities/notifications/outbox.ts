@@ -5,30 +5,47 @@
 import type { Limits } from '../../lib/limits.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
+import type { Database } from '../../platform/sqlite/index.ts';
 import { ALERT_SEVERITIES, type AlertChange, isNewsFor } from '../alerts/index.ts';
 import { type Channel, CHANNEL_ROLE } from './model.ts';
+import type { Waiting } from './sender.ts';
 import type { NotificationStore } from './store.ts';
 import type { Delivery, Pending } from './tables.ts';
 
-export class Outbox {
-  readonly #store: NotificationStore;
-  readonly #limits: Limits['notifications'];
-  /** Of the channel that has most to tell. */
-  readonly #queue: { dropped: () => void };
-  /** By channel: what had no place since the last delivery. */
-  readonly #omitted = new Map<string, number>();
+interface OutboxOptions {
+  /** state.db */
+  database: Database;
+  store: NotificationStore;
+  limits: Limits['notifications'];
+  metrics: Metrics;
+  newDelivery: () => { id: string; createdAtMs: EpochMs };
+}
 
-  constructor(store: NotificationStore, limits: Limits['notifications'], metrics: Metrics) {
+export class Outbox {
+  readonly #options: OutboxOptions;
+  readonly #store: NotificationStore;
+  /** Of the channel that has most to tell. */
+  readonly #queue: { dropped: (count?: number) => void };
+
+  constructor(options: OutboxOptions) {
+    const { limits, metrics, store } = options;
+    this.#options = options;
     this.#store = store;
-    this.#limits = limits;
     this.#queue = metrics.queue('notifications', {
       limit: limits.pendingPerChannel,
       depth: () => Math.max(0, ...store.channels().map(({ id }) => store.countPending(id))),
     });
   }
 
-  /** Within a transaction. Ids of the channels that have something to tell now. */
-  add(channels: readonly Channel[], changes: readonly AlertChange[]): string[] {
+  /**
+   * Within a transaction. Ids of the channels that have something to tell now.
+   * @param knows Whether the channel was told of a change before it could be stored.
+   */
+  add(
+    channels: readonly Channel[],
+    changes: readonly AlertChange[],
+    knows: (channelId: string, change: AlertChange) => boolean,
+  ): string[] {
     const told = new Set<string>();
     for (const change of changes) {
       const { kind, alert } = change;
@@ -38,49 +55,87 @@ export class Outbox {
         if (!isWanted(channel, change, what)) continue;
         // It was about to be told as over, and is not.
         if (what === 'RAISED' && this.#store.takeBackCleared(channel.id, alert.number)) continue;
-        this.#put({ channelId: channel.id, alertNumber: alert.number, kind: what });
+        if (what === 'RAISED' && knows(channel.id, change)) continue;
+        this.#store.addPending({ channelId: channel.id, alertNumber: alert.number, kind: what });
         told.add(channel.id);
       }
     }
+    for (const channelId of told) this.#omitExcess(channelId);
     return [...told];
   }
 
-  /**
-   * Within a transaction: the delivery that was begun, or one of everything that waits. Undefined when there is nothing to
-   * tell.
-   */
-  next(channelId: string, newDelivery: { id: string; createdAtMs: EpochMs }): Delivery | undefined {
+  /** What a channel is to tell, kept over a restart. */
+  waitingOf(channelId: string): Waiting {
+    const { database } = this.#options;
+    return {
+      next: async () => {
+        const delivery = database.transaction(() => this.#next(channelId));
+        // What was begun is known after a fall. On a disk that fails it may be told twice, rather than never.
+        await database.durable().catch((error: unknown) => {
+          if (database.failure === undefined) throw error;
+        });
+        return delivery;
+      },
+      note: (delivery) => this.#note(delivery),
+      hasMore: () => this.#store.countPending(channelId) > 0,
+    };
+  }
+
+  /** Nothing of what waits is told any more. */
+  clear(channelId: string): void {
+    this.#options.database.transaction(() => {
+      this.#store.removePendingOfChannel(channelId);
+      this.#store.setOmitted(channelId, 0);
+    });
+  }
+
+  #next(channelId: string): Delivery | undefined {
     const open = this.#store.openDelivery(channelId);
     if (open) return open;
     if (this.#store.countPending(channelId) === 0) return undefined;
-    const delivery: Omit<Delivery, 'number'> = {
-      ...newDelivery,
+    const number = this.#store.addDelivery({
+      ...this.#options.newDelivery(),
       channelId,
       kind: 'ALERTS',
       status: 'SENDING',
       raisedCount: 0,
       clearedCount: 0,
-      omittedCount: this.#omitted.get(channelId) ?? 0,
+      omittedCount: this.#store.omitted(channelId),
       attempts: 0,
-    };
-    const number = this.#store.addDelivery(delivery);
+    });
     this.#store.assignPending(channelId, number);
-    this.#omitted.delete(channelId);
+    this.#store.setOmitted(channelId, 0);
     return this.#store.countDelivery(number);
   }
 
-  forget(channelId: string): void {
-    this.#omitted.delete(channelId);
+  #note(delivery: Delivery): void {
+    const { database, limits } = this.#options;
+    const { number, channelId, status } = delivery;
+    database.transaction(() => {
+      this.#store.updateDelivery(delivery);
+      if (status === 'FAILED') this.#store.releaseRaised(number);
+      if (status !== 'RETRYING') this.#store.removePendingOf(number);
+      this.#omitExcess(channelId);
+      this.#store.removeDeliveries(channelId, limits.deliveriesKept);
+    });
   }
 
-  #put(pending: Omit<Pending, 'number' | 'deliveryNumber'>): void {
-    const { channelId } = pending;
-    if (this.#store.countPending(channelId) < this.#limits.pendingPerChannel) this.#store.addPending(pending);
-    else {
-      this.#omitted.set(channelId, (this.#omitted.get(channelId) ?? 0) + 1);
-      this.#queue.dropped();
-    }
+  /** Beyond the limit goes what is over before what is still raised, and of these the oldest; it is counted. */
+  #omitExcess(channelId: string): void {
+    const excess = this.#store.countPending(channelId) - this.#options.limits.pendingPerChannel;
+    if (excess <= 0) return;
+    this.#store.removeLeast(channelId, excess);
+    this.#store.setOmitted(channelId, this.#store.omitted(channelId) + excess);
+    this.#queue.dropped(excess);
   }
+}
+
+/** Those that want to hear of the change. */
+export function channelsFor(channels: readonly Channel[], change: AlertChange): Channel[] {
+  const what = toldAs(change.kind, change.alert);
+  return what && isNewsFor(change, CHANNEL_ROLE)
+    ? channels.filter((channel) => isWanted(channel, change, what))
+    : [];
 }
 
 /** An alert counts once it has outlasted its grace period; what ends before is told to nobody. */

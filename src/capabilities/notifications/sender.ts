@@ -9,20 +9,23 @@ import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import { DeliveryError } from '../../platform/outbound/index.ts';
-import type { Database } from '../../platform/sqlite/index.ts';
-import type { Outbox } from './outbox.ts';
-import type { NotificationStore } from './store.ts';
 import type { Delivery } from './tables.ts';
 
+/** What a channel is to tell. */
+export interface Waiting {
+  /** The delivery that was begun, or one of everything that waits; undefined: there is nothing to tell. */
+  next(): Promise<Delivery | undefined>;
+  /** How an attempt at it ended: by its status it is over, or tried again. */
+  note(delivery: Delivery): void;
+  /** There is more than what was given out last. */
+  hasMore(): boolean;
+}
+
 interface SenderOptions {
-  channelId: string;
-  database: Database;
-  store: NotificationStore;
-  outbox: Outbox;
+  waiting: Waiting;
   clock: Clock;
   log: Log;
   limits: Limits['notifications'];
-  newId: () => string;
   /**
    * `remark`: who of several did not get it; undefined: there is nothing left to tell.
    * @throws DeliveryError; the signal's reason
@@ -40,6 +43,10 @@ export class Sender {
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
   #isFailing = false;
+  /** What comes new is told at once, although the timer is far off. */
+  #isResting = false;
+  /** How the last attempt ended, as long as it could not be stored: it is not made again. */
+  #unnoted: Delivery | undefined;
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -50,7 +57,7 @@ export class Sender {
 
   /** There is something to tell: it is sent together with what comes in a moment. */
   wake(): void {
-    if (!this.#timer && !this.#running) this.#schedule(this.#options.limits.gatherMs);
+    if (!this.#running && (!this.#timer || this.#isResting)) this.#schedule(this.#options.limits.gatherMs);
   }
 
   /** The channel was changed: what failed is tried with the new settings, soon. */
@@ -67,8 +74,9 @@ export class Sender {
     await this.#running;
   }
 
-  #schedule(durationMs: DurationMs): void {
+  #schedule(durationMs: DurationMs, isResting = false): void {
     this.#timer?.cancel();
+    this.#isResting = isResting;
     if (this.#stopping.signal.aborted) return;
     const { clock } = this.#options;
     const waitMs = this.#isFailing ? 0 : this.#bucket.waitMs(clock.monotonicMs());
@@ -81,35 +89,47 @@ export class Sender {
   }
 
   async #run(): Promise<void> {
-    const { clock, database, limits, log, newId, outbox, store, channelId } = this.#options;
+    const { limits, log, waiting } = this.#options;
     try {
-      const begun = { id: newId(), createdAtMs: Math.floor(clock.wallMs()) };
-      const delivery = database.transaction(() => outbox.next(channelId, begun));
+      this.#noteLast();
+      const delivery = await waiting.next();
       if (!delivery) return;
-      // What is told has happened, and what was begun is known after a fall.
-      await database.durable();
-      const isDone = await this.#attempt(delivery);
-      this.#isFailing = !isDone;
-      if (!isDone) this.#schedule(this.#pause.next());
-      else if (store.countPending(channelId) > 0) this.#schedule(limits.gatherMs);
+      const status = await this.#attempt(delivery);
+      this.#isFailing = status === 'RETRYING';
+      if (this.#isFailing) this.#schedule(this.#pause.next());
+      else if (!waiting.hasMore()) return;
+      // What is still raised after a day in vain is told again, by and by.
+      else if (status === 'FAILED') this.#schedule(limits.retryMaxMs, true);
+      else this.#schedule(limits.gatherMs);
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
       log.warnLimited('send', 60_000, 'notifications could not be sent, will be tried again', { error });
-      this.#schedule(limits.retryMaxMs);
+      this.#schedule(this.#pause.next(), true);
     }
   }
 
-  /** True when there is nothing more to try. */
-  async #attempt(delivery: Delivery): Promise<boolean> {
+  async #attempt(delivery: Delivery): Promise<Delivery['status']> {
+    const { clock } = this.#options;
+    const outcome = await this.#send(delivery);
+    const attempts = delivery.attempts + 1;
+    this.#unnoted = { ...delivery, ...outcome, attempts, attemptedAtMs: Math.floor(clock.wallMs()) };
+    this.#noteLast();
+    return outcome.status;
+  }
+
+  #noteLast(): void {
+    if (this.#unnoted) this.#options.waiting.note(this.#unnoted);
+    this.#unnoted = undefined;
+  }
+
+  async #send(delivery: Delivery): Promise<Pick<Delivery, 'status' | 'error'>> {
     const { clock, limits, log, send } = this.#options;
     const { signal } = this.#stopping;
     try {
       const sent = await send(delivery, signal);
       this.#bucket.borrow(clock.monotonicMs());
       this.#pause.reset();
-      if (sent) this.#finish({ ...delivery, status: 'DELIVERED', error: sent.remark });
-      else this.#finish({ ...delivery, status: 'FAILED', error: NOTHING_LEFT });
-      return true;
+      return sent ? { status: 'DELIVERED', error: sent.remark } : { status: 'FAILED', error: NOTHING_LEFT };
     } catch (error) {
       signal.throwIfAborted();
       const words = error instanceof DeliveryError ? error.message : 'The gateway failed to send it.';
@@ -117,22 +137,7 @@ export class Sender {
       const hasEnded = delivery.attempts + 1 >= limits.attempts;
       // The next message begins with a short pause again.
       if (hasEnded) this.#pause.reset();
-      this.#finish({ ...delivery, status: hasEnded ? 'FAILED' : 'RETRYING', error: words });
-      return hasEnded;
+      return { status: hasEnded ? 'FAILED' : 'RETRYING', error: words };
     }
-  }
-
-  #finish(delivery: Delivery): void {
-    const { clock, database, limits, store } = this.#options;
-    const { number, channelId, status, attempts } = delivery;
-    database.transaction(() => {
-      store.updateDelivery({
-        ...delivery,
-        attempts: attempts + 1,
-        attemptedAtMs: Math.floor(clock.wallMs()),
-      });
-      if (status !== 'RETRYING') store.removePendingOf(number);
-      store.removeDeliveries(channelId, limits.deliveriesKept);
-    });
   }
 }

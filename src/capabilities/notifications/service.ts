@@ -3,22 +3,24 @@ import { randomUUID } from 'node:crypto';
 import { invalidBody, limitReached, notFound, tooManyRequests } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { Rates } from '../../lib/rates.ts';
+import type { EpochMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import { DeliveryError } from '../../platform/outbound/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
-import type { Alerts } from '../alerts/index.ts';
+import { type Alert, type Alerts, keyOfAlert } from '../alerts/index.ts';
 import type { Devices } from '../devices/index.ts';
 import type { Site } from '../site/index.ts';
 import { type ChannelChange, changedChannel, newChannel } from './changes.ts';
 import { composeAlerts, composeTest, type ToldAlert } from './compose.ts';
 import type { Channel } from './model.ts';
-import { Outbox } from './outbox.ts';
+import { channelsFor, Outbox } from './outbox.ts';
 import { Sender } from './sender.ts';
 import { createNotificationStore, type NotificationStore } from './store.ts';
 import type { Delivery } from './tables.ts';
 import { send } from './transports.ts';
+import { UnstoredNews } from './unstored.ts';
 
 interface NotificationsOptions {
   /** state.db */
@@ -41,8 +43,10 @@ export class Notifications {
   readonly #store: NotificationStore;
   readonly #outbox: Outbox;
   readonly #channels = new Map<string, Channel>();
-  readonly #senders = new Map<string, Sender>();
+  readonly #senders = new Map<string, Telling>();
+  readonly #newDelivery: () => { id: string; createdAtMs: EpochMs };
   readonly #testRates: Rates;
+  #stopFollowing: () => void = () => undefined;
   readonly #stopping = new AbortController();
 
   constructor(options: NotificationsOptions) {
@@ -52,7 +56,9 @@ export class Notifications {
     this.#limits = limits;
     this.#newId = newId;
     this.#store = createNotificationStore(database);
-    this.#outbox = new Outbox(this.#store, limits, options.metrics);
+    const newDelivery = () => ({ id: newId(), createdAtMs: Math.floor(options.clock.wallMs()) });
+    this.#newDelivery = newDelivery;
+    this.#outbox = new Outbox({ ...options, store: this.#store, limits, newDelivery });
     this.#testRates = new Rates({ perSecond: limits.testsPerMinute / 60, burst: limits.testBurst });
   }
 
@@ -61,19 +67,31 @@ export class Notifications {
     const { alerts, database } = this.#options;
     for (const channel of this.#store.channels()) {
       this.#channels.set(channel.id, channel);
-      this.#senderOf(channel.id).wake();
+      this.#tellingOf(channel.id).stored.wake();
     }
     alerts.alsoStore = (changes) => {
-      const told = this.#outbox.add([...this.#channels.values()], changes);
+      const channels = [...this.#channels.values()];
+      const told = this.#outbox.add(channels, changes, (id, change) =>
+        this.#tellingOf(id).news.knows(change),
+      );
       database.afterCommit(() => {
-        for (const channelId of told) this.#senderOf(channelId).wake();
+        for (const { news } of this.#senders.values()) for (const change of changes) news.forget(change);
+        for (const channelId of told) this.#tellingOf(channelId).stored.wake();
       });
     };
+    this.#stopFollowing = alerts.events.on('alert_not_stored', 'notifications', (change) => {
+      for (const channel of channelsFor([...this.#channels.values()], change)) {
+        const { news, unstored } = this.#tellingOf(channel.id);
+        news.add(change);
+        unstored.wake();
+      }
+    });
   }
 
   async stop(): Promise<void> {
+    this.#stopFollowing();
     this.#stopping.abort(new Error('the gateway stops'));
-    await Promise.all([...this.#senders.values()].map((sender) => sender.stop()));
+    await Promise.all([...this.#senders.values()].map(stopTelling));
   }
 
   /** In the order in which they were made. */
@@ -103,8 +121,9 @@ export class Notifications {
     const changed = changedChannel(this.require(id), this.#withDeviceIds(change));
     this.#put(changed);
     // Whoever switches it on again does not want to hear of last week.
-    if (!changed.isEnabled) this.#store.removePendingOfChannel(id);
-    else this.#senderOf(id).retrySoon();
+    const { stored, unstored } = this.#tellingOf(id);
+    if (!changed.isEnabled) this.#outbox.clear(id);
+    else for (const sender of [stored, unstored]) sender.retrySoon();
     return changed;
   }
 
@@ -113,10 +132,9 @@ export class Notifications {
     this.require(id);
     this.#store.removeChannel(id);
     this.#channels.delete(id);
-    this.#outbox.forget(id);
-    const sender = this.#senders.get(id);
+    const telling = this.#senders.get(id);
     this.#senders.delete(id);
-    await sender?.stop();
+    if (telling) await stopTelling(telling);
   }
 
   /** @throws GatewayError notification_channel_not_found (404) */
@@ -204,32 +222,56 @@ export class Notifications {
     return { ...change, deviceIds: change.deviceIds.map((name) => this.#options.devices.require(name).id) };
   }
 
-  #senderOf(channelId: string): Sender {
-    let sender = this.#senders.get(channelId);
-    if (!sender) {
-      sender = new Sender({
+  #tellingOf(channelId: string): Telling {
+    let telling = this.#senders.get(channelId);
+    if (!telling) {
+      const news = new UnstoredNews({ channelId, limits: this.#limits, newDelivery: this.#newDelivery });
+      const common = {
         ...this.#options,
-        channelId,
-        store: this.#store,
-        outbox: this.#outbox,
         log: this.#log.child({ channel_id: channelId }),
         limits: this.#limits,
-        newId: this.#newId,
-        send: (delivery, signal) => this.#send(delivery, signal),
-      });
-      this.#senders.set(channelId, sender);
+      };
+      telling = {
+        news,
+        stored: new Sender({
+          ...common,
+          waiting: this.#outbox.waitingOf(channelId),
+          send: (delivery, signal) => this.#send(delivery, this.#toldBy(delivery), signal),
+        }),
+        unstored: new Sender({
+          ...common,
+          waiting: news,
+          send: (delivery, signal) => this.#send(delivery, this.#toldOf(news), signal),
+        }),
+      };
+      this.#senders.set(channelId, telling);
     }
-    return sender;
+    return telling;
   }
 
-  async #send(delivery: Delivery, signal: AbortSignal): Promise<{ remark: string | undefined } | undefined> {
+  async #send(
+    delivery: Delivery,
+    told: readonly ToldAlert[],
+    signal: AbortSignal,
+  ): Promise<{ remark: string | undefined } | undefined> {
     const { clock, site } = this.#options;
     const channel = this.require(delivery.channelId);
-    const told = this.#toldBy(delivery);
-    if (told.length === 0) return undefined;
+    if (told.length === 0 || !channel.isEnabled) return undefined;
     const around = { site: site.get(), nowMs: clock.wallMs(), namedMax: this.#limits.namedAlerts };
     const message = composeAlerts(delivery, told, around);
     return { remark: await send(channel, message, { clock, limits: this.#limits, signal }) };
+  }
+
+  #toldOf({ changes }: UnstoredNews): ToldAlert[] {
+    const byAlert = new Map<string, { alert: Alert; kinds: Set<'RAISED' | 'CLEARED'> }>();
+    for (const { kind, alert } of changes) {
+      const kinds = byAlert.get(keyOfAlert(alert))?.kinds ?? new Set();
+      byAlert.set(keyOfAlert(alert), { alert, kinds: kinds.add(kind === 'CLEARED' ? kind : 'RAISED') });
+    }
+    return [...byAlert.values()].map((one) => ({
+      ...one,
+      device: this.#options.devices.get(one.alert.deviceId),
+    }));
   }
 
   #toldBy(delivery: Delivery): ToldAlert[] {
@@ -243,3 +285,13 @@ export class Notifications {
     });
   }
 }
+
+/** How one channel tells what was stored, and what cannot be. */
+interface Telling {
+  news: UnstoredNews;
+  stored: Sender;
+  unstored: Sender;
+}
+
+const stopTelling = ({ stored, unstored }: Telling): Promise<unknown> =>
+  Promise.all([stored.stop(), unstored.stop()]);

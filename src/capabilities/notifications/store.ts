@@ -9,6 +9,7 @@ import {
   presentRow,
   upsert,
 } from '../../platform/sqlite/index.ts';
+import { alert } from '../alerts/index.ts';
 import type { Channel } from './model.ts';
 import {
   type Delivery,
@@ -34,12 +35,26 @@ type Orm = Database['orm'];
 function channelStatements(orm: Orm) {
   const { id, createdAtMs } = notificationChannel;
   const all = orm.select().from(notificationChannel).orderBy(createdAtMs, id).prepare();
-  const put = upsert({ orm }, notificationChannel, 'type', 'createdAtMs');
+  const put = upsert({ orm }, notificationChannel, 'type', 'createdAtMs', 'omittedCount');
   const remove = orm.delete(notificationChannel).where(given(id)).prepare();
+  const omitted = orm
+    .select({ omittedCount: notificationChannel.omittedCount })
+    .from(notificationChannel)
+    .where(given(id))
+    .prepare();
+  const setOmitted = orm
+    .update(notificationChannel)
+    .set(placeholders(notificationChannel, ['omittedCount']))
+    .where(given(id))
+    .prepare();
   return {
     // The check of rows has looked whether settings fit their type.
     channels: (): Channel[] => all.all() as Channel[],
-    putChannel: (channel: Channel): void => void put.run({ ...channel }),
+    /** How many changes there are that nobody can be told of one by one stays as it was. */
+    putChannel: (channel: Channel): void => void put.run({ ...channel, omittedCount: 0 }),
+    omitted: (channelId: string): number => omitted.get({ id: channelId })?.omittedCount ?? 0,
+    setOmitted: (channelId: string, count: number): void =>
+      void setOmitted.run({ id: channelId, omittedCount: count }),
     removeChannel: (channelId: string): void => void remove.run({ id: channelId }),
   };
 }
@@ -72,6 +87,27 @@ function pendingStatements(orm: Orm) {
     .delete(notificationPending)
     .where(eq(deliveryNumber, sql.placeholder('delivery')))
     .prepare();
+  const isStanding = sql`EXISTS (SELECT 1 FROM ${alert} WHERE ${alert.number} = ${alertNumber}
+    AND ${alert.clearedAtMs} IS NULL AND ${alert.acknowledgedAtMs} IS NULL)`;
+  const releaseRaised = orm
+    .update(notificationPending)
+    .set({ deliveryNumber: null })
+    .where(and(eq(deliveryNumber, sql.placeholder('delivery')), eq(kind, 'RAISED'), isStanding))
+    .prepare();
+  const removeLeast = orm
+    .delete(notificationPending)
+    .where(
+      inArray(
+        number,
+        orm
+          .select({ number })
+          .from(notificationPending)
+          .where(isFree)
+          .orderBy(isStanding, asc(number))
+          .limit(sql.placeholder('count')),
+      ),
+    )
+    .prepare();
   const removeOfChannel = orm.delete(notificationPending).where(ofChannel).prepare();
   return {
     addPending: (pending: Omit<Pending, 'number' | 'deliveryNumber'>): void =>
@@ -85,6 +121,10 @@ function pendingStatements(orm: Orm) {
     assignPending: (of: string, delivery: number): void => void assign.run({ channelId: of, delivery }),
     pendingOf: (delivery: number): Pending[] => ofDelivery.all({ delivery }).map(present),
     removePendingOf: (delivery: number): void => void removeOfDelivery.run({ delivery }),
+    /** What the delivery did not tell and is still raised, unseen, waits again. */
+    releaseRaised: (delivery: number): void => void releaseRaised.run({ delivery }),
+    /** So many of those that wait: what is over or seen first, then the oldest. */
+    removeLeast: (of: string, count: number): void => void removeLeast.run({ channelId: of, count }),
     removePendingOfChannel: (of: string): void => void removeOfChannel.run({ channelId: of }),
   };
 }

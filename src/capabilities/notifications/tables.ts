@@ -17,6 +17,8 @@ export const notificationChannel = sqliteTable('notification_channel', {
   settings: text('settings', { mode: 'json' }).$type<Settings>().notNull(),
   secrets: text('secrets', { mode: 'json' }).$type<Secrets>().notNull(),
   createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
+  /** Changes beyond those that wait, for the next message to count. */
+  omittedCount: integer('omitted_count').notNull(),
 });
 
 export const DELIVERY_STATUSES = ['SENDING', 'RETRYING', 'DELIVERED', 'FAILED'] as const;
@@ -79,6 +81,7 @@ export const notificationRows = [
       deviceIds: { deviceIds: sql`'[]'` },
       minimumSeverity: { minimumSeverity: sql`'info'` },
       notifiesCleared: { notifiesCleared: sql`1` },
+      omittedCount: { omittedCount: sql`0` },
       secrets: { secrets: sql`'{}'` },
     },
   }),

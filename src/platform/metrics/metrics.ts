@@ -87,10 +87,10 @@ function createQueues(registers: Registry[]) {
     labelNames: ['queue'],
     registers,
   });
-  return (queue: string, state: Queue): { dropped: () => void } => {
+  return (queue: string, state: Queue): { dropped: (count?: number) => void } => {
     queues.set(queue, state);
     const counter = dropped.labels(queue);
     counter.inc(0);
-    return { dropped: () => counter.inc() };
+    return { dropped: (count = 1) => counter.inc(count) };
   };
 }

@@ -1,0 +1,61 @@
+/**
+ * What is raised and cannot be stored, because the disk refuses. It is kept here as long as it is raised, so that people
+ * are told all the same; what a dying disk says of itself would else be heard by nobody. Nothing of it outlives a restart.
+ */
+import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
+import type { Alert, AlertChange } from './model.ts';
+
+interface Unstored {
+  alert: Alert;
+  readonly sinceMs: MonotonicMs;
+  isTold: boolean;
+  /** Refused since the last look. */
+  isSeen: boolean;
+}
+
+type Identity = Pick<Alert, 'deviceId' | 'source' | 'name'>;
+
+/** The same for an alert of a device whether or not it was stored. */
+export const keyOfAlert = ({ deviceId, source, name }: Identity): string => `${deviceId} ${source} ${name}`;
+
+export class UnstoredAlerts {
+  readonly #limit: number;
+  readonly #byKey = new Map<string, Unstored>();
+
+  /** @param limit More at once are not kept. */
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Its change, the first time that it was raised for longer than its grace period. */
+  refused(alert: Alert, graceMs: DurationMs, nowMs: MonotonicMs): AlertChange | undefined {
+    const key = keyOfAlert(alert);
+    const known = this.#byKey.get(key);
+    if (!known && this.#byKey.size >= this.#limit) return undefined;
+    const one = known ?? { alert, sinceMs: nowMs, isTold: false, isSeen: true };
+    this.#byKey.set(key, one);
+    one.isSeen = true;
+    if (one.isTold || nowMs - one.sinceMs < graceMs) return undefined;
+    one.isTold = true;
+    one.alert = { ...one.alert, isLasting: true };
+    return { kind: 'RAISED', alert: one.alert };
+  }
+
+  /** It is stored now, or its device is gone. */
+  forget(isOver: (alert: Identity) => boolean): void {
+    for (const [key, { alert }] of this.#byKey) if (isOver(alert)) this.#byKey.delete(key);
+  }
+
+  /** Changes of what was told and was not refused again since the last look: it is over. */
+  look(clearedAtMs: number): AlertChange[] {
+    const over: AlertChange[] = [];
+    for (const [key, one] of this.#byKey) {
+      if (!one.isSeen) {
+        this.#byKey.delete(key);
+        if (one.isTold) over.push({ kind: 'CLEARED', alert: { ...one.alert, clearedAtMs } });
+      }
+      one.isSeen = false;
+    }
+    return over;
+  }
+}

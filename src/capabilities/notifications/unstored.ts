@@ -1,0 +1,93 @@
+/**
+ * What a channel is told of from memory, because the disk takes nothing: that the disk fails, above all. Bounded, and gone
+ * with a restart; what can be stored in time goes the usual way.
+ */
+import type { Limits } from '../../lib/limits.ts';
+import type { EpochMs } from '../../lib/time.ts';
+import { type AlertChange, keyOfAlert } from '../alerts/index.ts';
+import type { Waiting } from './sender.ts';
+import type { Delivery } from './tables.ts';
+
+interface UnstoredOptions {
+  channelId: string;
+  limits: Limits['notifications'];
+  newDelivery: () => { id: string; createdAtMs: EpochMs };
+}
+
+export class UnstoredNews implements Waiting {
+  readonly #options: UnstoredOptions;
+  #waiting: AlertChange[] = [];
+  #omittedCount = 0;
+  #open: { delivery: Delivery; changes: readonly AlertChange[] } | undefined;
+  /** Alerts that the channel was told of as raised, and that may still be stored. */
+  readonly #told = new Set<string>();
+
+  constructor(options: UnstoredOptions) {
+    this.#options = options;
+  }
+
+  add(change: AlertChange): void {
+    this.#waiting.push(change);
+    if (change.kind === 'CLEARED') this.#told.delete(keyOfAlert(change.alert));
+    const excess = this.#waiting.length - this.#options.limits.pendingPerChannel;
+    if (excess <= 0) return;
+    this.#waiting.splice(0, excess);
+    this.#omittedCount += excess;
+  }
+
+  /** Whether the channel knows of an alert that is stored only now, or is about to be told. */
+  knows({ alert }: AlertChange): boolean {
+    const key = keyOfAlert(alert);
+    const isOnTheWay = this.#open?.changes.some((change) => keyOfAlert(change.alert) === key) ?? false;
+    return isOnTheWay || this.#told.has(key);
+  }
+
+  /** It is stored from now on: what waits here of it is told from there. */
+  forget({ alert }: AlertChange): void {
+    const key = keyOfAlert(alert);
+    this.#told.delete(key);
+    this.#waiting = this.#waiting.filter((change) => keyOfAlert(change.alert) !== key);
+  }
+
+  /** What the delivery tells. */
+  get changes(): readonly AlertChange[] {
+    return this.#open?.changes ?? [];
+  }
+
+  async next(): Promise<Delivery | undefined> {
+    if (!this.#open && this.#waiting.length > 0) {
+      const changes = this.#waiting;
+      const raisedCount = changes.filter(({ kind }) => kind === 'RAISED').length;
+      const delivery: Delivery = {
+        ...this.#options.newDelivery(),
+        number: 0,
+        channelId: this.#options.channelId,
+        kind: 'ALERTS',
+        status: 'SENDING',
+        raisedCount,
+        clearedCount: changes.length - raisedCount,
+        omittedCount: this.#omittedCount,
+        attempts: 0,
+      };
+      this.#open = { delivery, changes };
+      this.#waiting = [];
+      this.#omittedCount = 0;
+    }
+    return this.#open?.delivery;
+  }
+
+  note(delivery: Delivery): void {
+    if (!this.#open) return;
+    this.#open = { ...this.#open, delivery };
+    if (delivery.status === 'RETRYING') return;
+    if (delivery.status === 'DELIVERED')
+      for (const { kind, alert } of this.changes)
+        if (kind === 'RAISED') this.#told.add(keyOfAlert(alert));
+        else this.#told.delete(keyOfAlert(alert));
+    this.#open = undefined;
+  }
+
+  hasMore(): boolean {
+    return this.#waiting.length > 0;
+  }
+}

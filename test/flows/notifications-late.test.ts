@@ -1,0 +1,126 @@
+/** What people outside are told of after a receiver was away for long. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import BetterSqlite3 from 'better-sqlite3';
+import { LIMITS } from '../../src/lib/limits.ts';
+import { type PostServer, startPostServer } from '../support/receivers.ts';
+import { type TestGateway, useTestGateway } from '../support/test-gateway.ts';
+import { settle, TestClock } from '../support/test-clock.ts';
+import { until } from '../support/until.ts';
+
+const CHANNELS = '/v3/notification_channels';
+const KEY = 'a key of twenty letters';
+const { gatherMs, namedAlerts, retryFirstMs } = LIMITS.notifications;
+
+const clock = new TestClock();
+const gatewayOf = useTestGateway({ clock });
+
+interface Sent {
+  id: string;
+  type: string;
+  title: string;
+  raised_count: number;
+  cleared_count: number;
+  omitted_count: number;
+  alerts: { change: string; name: string; device_name: string }[];
+}
+
+const sent = (server: PostServer): Sent[] => server.posts.map(({ body }) => JSON.parse(body) as Sent);
+
+async function addChannel(t: TestContext, body: object): Promise<string> {
+  const { ok } = gatewayOf();
+  const { notification_channel: channel } = await ok('OWNER', 'POST', CHANNELS, body);
+  const { id } = channel as { id: string };
+  t.after(() => ok('OWNER', 'DELETE', `${CHANNELS}/${id}`));
+  return id;
+}
+
+async function addWebhook(t: TestContext, more: object = {}): Promise<{ id: string; server: PostServer }> {
+  const server = await startPostServer(t);
+  const webhook = { url: server.url, signing_secret: KEY };
+  return { id: await addChannel(t, { name: 'Hook', type: 'WEBHOOK', webhook, ...more }), server };
+}
+
+async function addDevice(gateway: TestGateway) {
+  const device = await gateway.provision('Battery');
+  await device.connect();
+  return device;
+}
+
+/** Time goes on while sockets have their turns. */
+async function pass(durationMs: number): Promise<void> {
+  await clock.advance(durationMs);
+  for (let turn = 0; turn < 20; turn++) await settle();
+}
+
+async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
+  await until(async () => {
+    await clock.advance(5);
+    return condition();
+  });
+}
+
+async function deliveriesOf(
+  id: string,
+): Promise<{ status: string; attempts: number; error: string | null }[]> {
+  const { deliveries } = await gatewayOf().ok('OWNER', 'GET', `/v3/notification_deliveries?channel_id=${id}`);
+  return deliveries as { status: string; attempts: number; error: string | null }[];
+}
+
+test('what is still raised an hour after it was given up is told again, without another change', async (t) => {
+  const gateway = gatewayOf();
+  const device = await addDevice(gateway);
+  const { id, server } = await addWebhook(t, { device_ids: [device.id] });
+  server.status = 503;
+  await device.telemetry({ alerts: ['stays', 'ends'] });
+  await pass(gatherMs);
+  await eventually(async () => (await deliveriesOf(id))[0]?.status === 'RETRYING');
+  await device.telemetry({ alerts: ['stays'] });
+  const handle = new BetterSqlite3(join(gateway.dataDir, 'state.db'));
+  handle
+    .prepare('UPDATE notification_delivery SET attempts = ? WHERE channel_id = ?')
+    .run(LIMITS.notifications.attempts - 1, id);
+  // Nothing else waits that would wake the channel.
+  handle.prepare("DELETE FROM notification_pending WHERE channel_id = ? AND kind = 'CLEARED'").run(id);
+  handle.close();
+  await pass(retryFirstMs);
+  await eventually(async () => (await deliveriesOf(id))[0]?.status === 'FAILED');
+  server.status = 204;
+  const attempts = server.posts.length;
+  await pass(LIMITS.notifications.retryMaxMs);
+  await eventually(() => server.posts.length === attempts + 1);
+  const told = sent(server)
+    .at(-1)
+    ?.alerts.map(({ name }) => name);
+  // Nobody keeps the connection alive meanwhile.
+  assert.deepEqual(
+    told?.filter((name) => name !== 'offline'),
+    ['stays'],
+  );
+});
+
+test('what had no place while nothing got through is counted after a restart, and what is over gives way first', async (t) => {
+  const gateway = gatewayOf();
+  const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `made_up_${index}`);
+  const devices = await Promise.all(Array.from({ length: 5 }, () => addDevice(gateway)));
+  const { id, server } = await addWebhook(t, { device_ids: devices.map((device) => device.id) });
+  server.status = 503;
+  const [first, ...others] = devices as [(typeof devices)[0], ...typeof devices];
+  await first.telemetry({ alerts: ['begun'] });
+  await pass(gatherMs);
+  await eventually(async () => (await deliveriesOf(id))[0]?.status === 'RETRYING');
+  await first.telemetry({ alerts: ['begun', ...names(200)] });
+  await first.telemetry({ alerts: ['begun'] });
+  for (const device of others) await device.telemetry({ alerts: names(250) });
+  await gateway.restart();
+  const attempts = server.posts.length;
+  server.status = 204;
+  await pass(gatherMs);
+  await eventually(() => server.posts.length === attempts + 1);
+  await settle();
+  await pass(2 * gatherMs);
+  await eventually(() => sent(server).at(-1)?.title === 'Alerts: 1000 raised, 400 more');
+  assert.equal(sent(server).at(-1)?.omitted_count, 1_000 - namedAlerts + 400);
+  for (const device of devices) await gateway.ok('OWNER', 'DELETE', `/v3/devices/${device.id}`);
+});
