@@ -166,10 +166,16 @@ export class InFlight {
     return step;
   }
 
+  /** Ends those that have no end yet. */
+  end(lives: readonly Live[], input: Input): void {
+    const open = lives.filter((live) => this.#entries.get(live.execution.id) === live);
+    for (const live of open) this.apply(live, input);
+    if (open.length > 0) this.#options.buffer.storeSoon();
+  }
+
   /** A request of one run is never sent again by another, and its answer can only be late. */
   endAll(): void {
-    for (const live of this.#entries.values()) this.apply(live, 'restart');
-    if (this.#entries.size > 0) this.#options.buffer.storeSoon();
+    this.end([...this.#entries.values()], 'restart');
   }
 
   /** Ends every wait with the state so far; nothing is decided any more. */

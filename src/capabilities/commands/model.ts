@@ -71,6 +71,8 @@ export type Input =
   | 'silence'
   /** The gateway stops, or starts and finds the execution unfinished. */
   | 'restart'
+  /** The program that ran the script of the device was started again without an answer. */
+  | 'module_restarted'
   | 'device_deleted';
 
 /**
@@ -100,6 +102,7 @@ const FROM_NEW: Record<Input, Step> = {
   ERROR: step('ERROR', 'started', 'given'),
   silence: step('TIMEOUT', 'failure'),
   restart: step('TIMEOUT', 'failure'),
+  module_restarted: step('ERROR', 'failure'),
   device_deleted: step('ERROR', 'failure'),
 };
 
@@ -114,6 +117,7 @@ const FROM_IN_PROGRESS: Record<Input, Step> = {
   ERROR: step('ERROR', 'given'),
   silence: step('TIMEOUT', 'failure'),
   restart: step('TIMEOUT', 'failure'),
+  module_restarted: step('ERROR', 'failure'),
   device_deleted: step('ERROR', 'failure'),
 };
 
@@ -132,6 +136,7 @@ function fromEnd(state: OwnState): Record<Input, Step> {
     ERROR: late,
     silence: stay,
     restart: stay,
+    module_restarted: stay,
     device_deleted: stay,
   };
 }
@@ -155,6 +160,8 @@ export function failureMessage(input: Input, timeoutMs: DurationMs): string {
       return `The device did not answer within ${timeoutMs / 1_000} s.`;
     case 'restart':
       return 'The gateway was stopped before the device answered.';
+    case 'module_restarted':
+      return 'The communication module was started again before the command ended.';
     case 'device_deleted':
       return 'The device was deleted.';
     case 'not_sent':

@@ -125,11 +125,9 @@ export function createCommands(given: CommandsOptions) {
   const responses = new ResponseHandler({ inFlight, buffer, store, log, metrics, limits });
   connectivity.handle('command_responses', (message) => responses.handle(message));
   connectivity.observe('logs', (device) => inFlight.loggedBy(device.id));
-  const stopListening = devices.events.on('device_deleted', 'commands', ({ device }) => {
-    const affected = inFlight.ofDevice(device.id);
-    for (const live of affected) inFlight.apply(live, 'device_deleted');
-    if (affected.length > 0) buffer.storeSoon();
-  });
+  const stopListening = devices.events.on('device_deleted', 'commands', ({ device }) =>
+    inFlight.end(inFlight.ofDevice(device.id), 'device_deleted'),
+  );
 
   return {
     events: inFlight.events,
@@ -164,6 +162,10 @@ export function createCommands(given: CommandsOptions) {
         totalCount: store.count(filter),
       };
     },
+    /** What is under way on a device. */
+    underWay: (deviceId: string) => inFlight.ofDevice(deviceId),
+    /** Ends what a module left behind that was started again: nobody carries it out any more. */
+    leftBehind: (lives: readonly Live[]) => inFlight.end(lives, 'module_restarted'),
     /** Ends what an earlier run left unfinished, and begins to delete what is too old. */
     start: async () => {
       settleEarlier(parts);

@@ -37,6 +37,8 @@ import { Presence, isCarried } from './presence.ts';
 interface ConnectivityEvents {
   /** A message of the device was not usable; at most once a minute and device, of a channel of nobody once an hour. */
   message_rejected: { device: Device; message: string; severity: 'warning' | 'error' };
+  /** What was sent to it until then is not sent again. */
+  module_session_closed: { module: Device };
 }
 
 interface ConnectivityOptions extends Instruments {
@@ -126,7 +128,11 @@ export class Connectivity {
       if (device) this.#tell(device, 'rate', REJECTION_INTERVAL_MS, { message, severity: 'warning' });
     },
     onSessionOpened: ({ identity }) => this.#presence.sessionOpened(identity.key),
-    onSessionClosed: ({ identity }) => this.#presence.sessionClosed(identity.key),
+    onSessionClosed: ({ identity }) => {
+      this.#presence.sessionClosed(identity.key);
+      const module = this.#ownerOf(identity.key);
+      if (module && MODULES.has(module.type)) this.events.emit('module_session_closed', { module });
+    },
   };
 
   constructor(options: ConnectivityOptions) {

@@ -4,6 +4,7 @@
  */
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
+import type { Commands } from '../commands/index.ts';
 import type { Connectivity, DeviceMessage } from '../connectivity/index.ts';
 import type { Device } from '../devices/index.ts';
 
@@ -17,6 +18,7 @@ interface Present {
 
 interface ModuleRunsOptions {
   connectivity: Pick<Connectivity, 'silentMs' | 'turnAway'>;
+  commands: Pick<Commands, 'underWay' | 'leftBehind'>;
   clock: Pick<Clock, 'monotonicMs'>;
   /** A module says something each second; one that was silent for so long is gone. */
   silentMsMax: DurationMs;
@@ -29,6 +31,9 @@ export class ModuleRuns {
   readonly #present = new Map<string, Present>();
   /** Of each module the last that was told. */
   readonly #told = new Map<string, { run: string; atMs: MonotonicMs }>();
+
+  /** Module → what was under way on its devices when its last session ended. */
+  readonly #open = new Map<string, ReturnType<Commands['underWay']>>();
 
   constructor(options: ModuleRunsOptions) {
     this.#options = options;
@@ -44,8 +49,18 @@ export class ModuleRuns {
         this.#options.connectivity.turnAway(module, present.session, takenOver(session.remoteAddress));
       }
     }
+    // What came since is carried out by this start.
+    if (present?.run !== run) this.#options.commands.leftBehind(this.#open.get(module.id) ?? []);
     this.#present.set(module.id, { run, session });
     return undefined;
+  }
+
+  /** A session of it has ended: another start does not end what it had begun. */
+  sessionClosed(module: Device, carried: readonly Device[]): void {
+    this.#open.set(
+      module.id,
+      carried.flatMap(({ id }) => this.#options.commands.underWay(id)),
+    );
   }
 
   /** The run that speaks for it; undefined: none has said hello. */
@@ -72,6 +87,7 @@ export class ModuleRuns {
   forget(module: Device): void {
     this.#present.delete(module.id);
     this.#told.delete(module.id);
+    this.#open.delete(module.id);
   }
 }
 

@@ -140,6 +140,7 @@ export class Modules {
         this.#requests.giveUp(device);
         this.#scans.gone(device);
       }),
+      options.connectivity.events.on('module_session_closed', owner, ({ module }) => this.#leave(module)),
       deviceConfiguration.events.on('configuration_changed', owner, ({ device, group }) =>
         this.#sendConfiguration(device, [group]),
       ),
@@ -201,6 +202,10 @@ export class Modules {
 
   #carriedBy(module: Device): Device[] {
     return this.#options.devices.all().filter(({ communication }) => communication.upstreamId === module.id);
+  }
+
+  #leave(module: Device): void {
+    this.#runs.sessionClosed(module, this.#carriedBy(module));
   }
 
   #moduleOf(device: Device): Device | undefined {
@@ -332,8 +337,7 @@ export class Modules {
     const device = this.#deviceAt(module, channelId);
     if (!device) return;
     this.#statuses.set(device.id, { state, reason, reads });
-    const isRunning = state === 'starting' ? undefined : state === 'running';
-    this.#options.connectivity.noteScript(device, isRunning);
+    this.#options.connectivity.noteScript(device, state === 'starting' ? undefined : state === 'running');
   }
 
   /** What a running script says about values before they are stored; one that does not run says nothing. */

@@ -22,6 +22,7 @@ const NO_RESPONSE: Input[] = [
   'send_failed',
   'silence',
   'restart',
+  'module_restarted',
   'device_deleted',
 ];
 const RESPONSES: Input[] = ['STARTED', 'IN_PROGRESS', 'SUCCEEDED', 'ERROR'];
@@ -37,6 +38,7 @@ const ROWS: Row[] = [
   ['NEW', 'ERROR', 'ERROR', ['started', 'given']],
   ['NEW', 'silence', 'TIMEOUT', ['failure']],
   ['NEW', 'restart', 'TIMEOUT', ['failure']],
+  ['NEW', 'module_restarted', 'ERROR', ['failure']],
   ['NEW', 'device_deleted', 'ERROR', ['failure']],
   ['IN_PROGRESS', 'unreached', 'IN_PROGRESS', []],
   ['IN_PROGRESS', 'not_sent', 'IN_PROGRESS', []],
@@ -48,6 +50,7 @@ const ROWS: Row[] = [
   ['IN_PROGRESS', 'ERROR', 'ERROR', ['given']],
   ['IN_PROGRESS', 'silence', 'TIMEOUT', ['failure']],
   ['IN_PROGRESS', 'restart', 'TIMEOUT', ['failure']],
+  ['IN_PROGRESS', 'module_restarted', 'ERROR', ['failure']],
   ['IN_PROGRESS', 'device_deleted', 'ERROR', ['failure']],
   ...ENDS.flatMap((end) => NO_RESPONSE.map((input): Row => [end, input, end, []])),
   ...ENDS.flatMap((end) => RESPONSES.map((input): Row => [end, input, end, ['late']])),
@@ -76,7 +79,14 @@ describe('state machine of an execution', () => {
   });
 
   test('each failure of the gateway has its own sentence', () => {
-    const inputs: Input[] = ['silence', 'restart', 'device_deleted', 'send_failed', 'not_sent'];
+    const inputs: Input[] = [
+      'silence',
+      'restart',
+      'module_restarted',
+      'device_deleted',
+      'send_failed',
+      'not_sent',
+    ];
     const sentences = inputs.map((input) => failureMessage(input, 60_000));
     assert.equal(new Set(sentences).size, sentences.length);
     assert.equal(sentences[0], 'The device did not answer within 60 s.');
