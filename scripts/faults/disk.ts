@@ -132,7 +132,8 @@ export function createDataDisk(base: string, folder: string): DataDisk {
     },
     cutPower: (random) => cutPower(folder, image, join(base, 'cut'), random),
     remove: () => {
-      run('umount', '--lazy', folder);
+      // A fault that ended halfway has perhaps left it unmounted, and is what is to be told.
+      if (isMounted(folder)) run('umount', '--lazy', folder);
       run('umount', '--lazy', memory);
     },
   };
@@ -148,6 +149,9 @@ function mountImage(image: string, folder: string): void {
   const [device = ''] = loopsOf(image).split(':');
   writeFileSync(`/sys/block/${basename(device)}/queue/max_sectors_kb`, String(PAGE_BYTES / 1_024));
 }
+
+const isMounted = (folder: string): boolean =>
+  readFileSync('/proc/self/mounts', 'utf8').includes(` ${folder} `);
 
 const loopsOf = (image: string): string =>
   execFileSync('losetup', ['--associated', image], { encoding: 'utf8' }).trim();
