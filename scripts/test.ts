@@ -44,6 +44,8 @@ const ROOT = join(import.meta.dirname, '..');
 const LONG = /^test\/(?:flows|process|faults|package|systemd|scripts|browser|contract\/clients)\//;
 /** Those of them that ask nothing of a disk, of another user or of a package. */
 const IN_MEMORY = /^test\/(?:flows|browser|contract\/clients)\//;
+/** Those of them that mount disks: a program with mounts of its own, as one that is installed, holds those of others. */
+const MOUNTING = /^test\/(?:faults|package)\/|^test\/process\/full-disk\./;
 /** Folders and files of tests that run scripts, seal backups, wait for real time, or read the whole house. */
 const SLOW = [
   /^test\/(?:programs|gateway|site-file|platform\/(?:processes|backup|packages|threads))\//,
@@ -106,24 +108,21 @@ function shares(files: readonly string[], count: number, costs: ReadonlyMap<stri
 
 function runsOf(files: readonly string[], processes: number, memory: string): TestRun[] {
   const costs = lastCosts();
-  const isQuick = (file: string): boolean => !LONG.test(file);
-  const isAlone = (file: string): boolean => ALONE.test(file);
-  const quick = { timeoutMs: QUICK_TIMEOUT_MS, folder: memory };
+  const left = new Set(files);
+  const taken = (which: RegExp): string[] => {
+    const found = [...left].filter((file) => which.test(file));
+    for (const file of found) left.delete(file);
+    return found;
+  };
+  const dealt = (part: readonly string[], terms: Omit<TestRun, 'files'>, count = processes): TestRun[] =>
+    shares(part, count, costs).map((share) => ({ files: share, ...terms }));
   const long = { timeoutMs: LONG_TIMEOUT_MS, folder: tmpdir() };
-  const shared = files.filter((file) => !isQuick(file) && !isAlone(file));
-  const dealt = (part: readonly string[], terms: Omit<TestRun, 'files'>): TestRun[] =>
-    shares(part, processes, costs).map((share) => ({ files: share, ...terms }));
   return [
-    ...files.filter(isAlone).map((file) => ({ files: [file], ...long })),
-    ...dealt(
-      shared.filter((file) => !IN_MEMORY.test(file)),
-      long,
-    ),
-    ...dealt(
-      shared.filter((file) => IN_MEMORY.test(file)),
-      { ...long, folder: memory },
-    ),
-    ...dealt(files.filter(isQuick), quick),
+    ...dealt(taken(ALONE), long, 1),
+    ...dealt(taken(MOUNTING), long, 1),
+    ...dealt(taken(IN_MEMORY), { ...long, folder: memory }),
+    ...dealt(taken(LONG), long),
+    ...dealt([...left], { timeoutMs: QUICK_TIMEOUT_MS, folder: memory }),
   ];
 }
 
