@@ -21,3 +21,30 @@ export class Gatherer<Item> {
     this.#handOver(items);
   }
 }
+
+/**
+ * Takes in what came as one, each once the promises that the one before settled have run: what an answer is waited for by goes
+ * on before what was said behind that answer is looked at, as if each had come alone.
+ */
+export class Turns<Item> {
+  readonly #take: (item: Item) => void;
+  readonly #waiting: Item[] = [];
+  #isGoing = false;
+
+  constructor(take: (item: Item) => void) {
+    this.#take = take;
+  }
+
+  add(items: readonly Item[]): void {
+    this.#waiting.push(...items);
+    if (!this.#isGoing) this.#next();
+  }
+
+  #next(): void {
+    this.#isGoing = this.#waiting.length > 0;
+    if (!this.#isGoing) return;
+    // A tick that is asked for by a promise comes when no promise is left to run.
+    queueMicrotask(() => process.nextTick(() => this.#next()));
+    this.#take(this.#waiting.shift() as Item);
+  }
+}

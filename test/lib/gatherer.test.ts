@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Gatherer } from '../../src/lib/gatherer.ts';
+import { setImmediate as turn } from 'node:timers/promises';
+import { Gatherer, Turns } from '../../src/lib/gatherer.ts';
 
 describe('a gatherer', () => {
   test('hands over what came in one turn of work together and in order', async () => {
@@ -35,5 +36,27 @@ describe('a gatherer', () => {
     gatherer.flush();
     await Promise.resolve();
     assert.deepEqual(handed, [[1], [2]]);
+  });
+});
+
+describe('what came as one', () => {
+  const after = async (hops: number, what: () => void): Promise<void> => {
+    for (let hop = 0; hop < hops; hop++) await Promise.resolve();
+    what();
+  };
+
+  test('is taken one after the other, each when what the one before it led to has run', async () => {
+    const seen: string[] = [];
+    const turns = new Turns<number>((item) => {
+      seen.push(`${item}`);
+      void after(5, () => seen.push(`${item} is over`));
+    });
+    turns.add([1, 2]);
+    turns.add([3]);
+    assert.deepEqual(seen, ['1'], 'the first one at once');
+    await turn();
+    assert.deepEqual(seen, ['1', '1 is over', '2', '2 is over', '3', '3 is over']);
+    turns.add([4]);
+    assert.deepEqual(seen.at(-1), '4');
   });
 });

@@ -3,6 +3,7 @@
  * `stopRequested` resolves: the parent said so, by message or SIGTERM, or is gone. Heartbeats are answered here; while the event loop is
  * stuck they are not, and the parent acts.
  */
+import { Turns } from '../../lib/gatherer.ts';
 import { type Limits, LIMITS } from '../../lib/limits.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { type Payload, readMessage, type ToChild, type ToParent } from './wire.ts';
@@ -50,11 +51,12 @@ export function connectToParent(options: {
     onDropped: () => droppedMessages++,
   });
 
+  const payloads = new Turns<Payload>((payload) => options.onPayload(payload));
   function receive(raw: unknown): void {
     const message = readMessage<ToChild>(raw, ['settings', 'ping', 'stop', 'data']);
     if (message?.kind === 'ping') post({ kind: 'pong', id: message.id });
     else if (message?.kind === 'stop') stop.resolve();
-    else if (message?.kind === 'data') for (const payload of message.payloads) options.onPayload(payload);
+    else if (message?.kind === 'data') payloads.add(message.payloads);
     else if (message?.kind === 'settings') {
       // The parent compares; a child of another version is ended there with the reason in the log.
       post({ kind: 'hello', version: protocolVersion });

@@ -1,6 +1,7 @@
 /** One run of a child program, from its start to its end. */
 import type { ChildProcess } from 'node:child_process';
 import { messageOf } from '../../lib/errors.ts';
+import { Turns } from '../../lib/gatherer.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../clock/index.ts';
@@ -40,6 +41,7 @@ export class ProgramRun {
   readonly #options: RunOptions;
   readonly #child: ChildProcess | undefined;
   readonly #heartbeat: Heartbeat;
+  readonly #payloads: Turns<Payload>;
   readonly #finish: (exit: Exit) => void;
   readonly #timers = new Set<Timer>();
   #helloTimer: Timer | undefined;
@@ -51,6 +53,7 @@ export class ProgramRun {
 
   constructor(options: RunOptions) {
     this.#options = options;
+    this.#payloads = new Turns(options.onPayload);
     ({ promise: this.ended, resolve: this.#finish } = Promise.withResolvers<Exit>());
     this.outbox = createOutbox({
       post: (message, done) => this.#post(message, done),
@@ -117,7 +120,7 @@ export class ProgramRun {
   }
 
   #receive(raw: unknown): void {
-    const { protocolVersion, onPayload, onHello, clock } = this.#options;
+    const { protocolVersion, onHello, clock } = this.#options;
     const message = readMessage<ToParent>(raw, ['hello', 'pong', 'data']);
     const isSecondHello = message?.kind === 'hello' && this.#helloAtMs !== undefined;
     if (message === undefined || isSecondHello) this.#end('sent something that is no message');
@@ -132,7 +135,7 @@ export class ProgramRun {
       onHello();
     } else if (this.#helloAtMs === undefined) this.#end('sent data before its hello');
     else if (message.kind === 'pong') this.#heartbeat.answered(message.id);
-    else for (const payload of message.payloads) onPayload(payload);
+    else this.#payloads.add(message.payloads);
   }
 
   #post(message: ToChild, done: () => void = () => undefined): void {

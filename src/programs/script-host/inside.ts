@@ -3,7 +3,7 @@
  * thread can end it when a script is stuck inside the C library.
  */
 import { randomBytes } from 'node:crypto';
-import { Gatherer } from '../../lib/gatherer.ts';
+import { Gatherer, Turns } from '../../lib/gatherer.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import { Scheduler, Scripts, type Runnable } from '../../lua/index.ts';
@@ -101,9 +101,8 @@ class Host<Types extends ScriptTypes> {
   }
 
   listen(): void {
-    this.#port.onMessage((messages) => {
-      for (const message of messages) this.#receive(message);
-    });
+    const turns = new Turns<ToThread<Types>>((message) => this.#receive(message));
+    this.#port.onMessage((messages) => turns.add(messages));
   }
 
   /** A slice of a run begins, or, with 0, it ended. */

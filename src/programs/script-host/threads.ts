@@ -2,7 +2,7 @@
  * The threads that hold the Lua states of a program: started when needed, watched, ended when they have no script
  * left or when one is stuck where no hook is called, inside of C. Those beside it lose their thread, too, and are told.
  */
-import { Gatherer } from '../../lib/gatherer.ts';
+import { Gatherer, Turns } from '../../lib/gatherer.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
@@ -115,15 +115,14 @@ export class ScriptThreads<Types extends ScriptTypes> {
 
   #startThread(isSolitary: boolean): HostThread<Types> {
     const { clock, entry, limits, heapMaxMib, youngHeapMaxMib, start = startThread } = this.#options;
+    const turns = new Turns<FromThread<Types>>((message) => this.#receive(host, message));
     const host = new HostThread<Types>(isSolitary, (watch) =>
       start({
         entry,
         data: { shared: this.#shared, watch, limits } satisfies ThreadSetup<Types>,
         heapMaxMib,
         youngHeapMaxMib,
-        onMessage: (messages) => {
-          for (const message of messages as FromThread<Types>[]) this.#receive(host, message);
-        },
+        onMessage: (messages) => turns.add(messages as FromThread<Types>[]),
         onExit: (error) => this.#ended(host, error),
       }),
     );

@@ -17,6 +17,7 @@ import { recordingLog } from '../../support/workspace.ts';
 
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;
+const RULES = 8;
 
 function residentBytes(processId: number | undefined): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${processId}/status`, 'utf8'))?.[1]) * 1_024;
@@ -87,4 +88,54 @@ test('the sandbox runs rules in a process of its own, gives memory back, is star
     clock.close();
   }
   assert.equal(program.lastExit?.reason, 'stopped');
+});
+
+test('a value that is told right behind the answer of its watch reaches the function', async () => {
+  const clock = createSystemClock();
+  const commands: unknown[] = [];
+  const say = (message: Parameters<typeof encodeSandboxMessage>[0]): void =>
+    void program.send(encodeSandboxMessage(message));
+  const program = new Processes({
+    clock,
+    log: recordingLog(clock).log,
+    metrics: createMetrics(),
+  }).program({
+    name: 'rule-sandbox',
+    entry: programEntry('programs/rule-sandbox/main'),
+    ...RULE_SANDBOX_PROGRAM,
+    settings: (): SandboxSettings => ({ site: { timeZone: 'UTC' }, log: { level: 'error', format: 'json' } }),
+    onRunning: () => {
+      for (let number = 0; number < RULES; number++) {
+        const code = `local meter = enapter.device("meter")
+          meter.telemetry.on_update("power", function(value) meter.execute_command("set", { value = value }) end)`;
+        const rule = {
+          id: `r-${number}`,
+          slug: `r-${number}`,
+          runtimeVersion: 'V3',
+          code,
+          execIntervalMs: 0,
+        } as const;
+        say({ type: 'start', generation: 1, rule });
+      }
+    },
+    onPayload: (payload) => {
+      const message = decodeFromSandbox(payload);
+      if (message.type !== 'request') return;
+      const { id, run, method, parameters } = message;
+      const result =
+        method === 'find_device' ? { id: 'd', slug: 'meter', name: 'Meter', type: 'LUA' as const } : null;
+      say({ type: 'answer', id, ok: true, result });
+      if (method === 'watch')
+        say({ type: 'changed', run, watchId: parameters.watchId, value: 7, timestampMs: 0 });
+      if (method === 'execute') commands.push(parameters.arguments);
+    },
+  });
+  try {
+    program.start();
+    await until(() => commands.length === RULES);
+    for (const given of commands) assert.deepEqual(given, { value: 7 });
+  } finally {
+    await program.stop();
+    clock.close();
+  }
 });
