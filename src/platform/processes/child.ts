@@ -51,12 +51,14 @@ export function connectToParent(options: {
     onDropped: () => droppedMessages++,
   });
 
-  const payloads = new Turns<Payload>((payload) => options.onPayload(payload));
+  const turns = new Turns<() => void>((take) => take());
   function receive(raw: unknown): void {
     const message = readMessage<ToChild>(raw, ['settings', 'ping', 'stop', 'data']);
     if (message?.kind === 'ping') post({ kind: 'pong', id: message.id });
-    else if (message?.kind === 'stop') stop.resolve();
-    else if (message?.kind === 'data') payloads.add(message.payloads);
+    // Behind what was sent before it.
+    else if (message?.kind === 'stop') turns.add([() => stop.resolve()]);
+    else if (message?.kind === 'data')
+      turns.add(message.payloads.map((payload) => () => options.onPayload(payload)));
     else if (message?.kind === 'settings') {
       // The parent compares; a child of another version is ended there with the reason in the log.
       post({ kind: 'hello', version: protocolVersion });

@@ -62,7 +62,11 @@ export class ProgramRun {
     });
     this.#heartbeat = new Heartbeat(
       options,
-      (message) => this.#post(message),
+      (message) => {
+        // Who answers has come through all that was sent before.
+        this.outbox.flush();
+        this.#post(message);
+      },
       () => this.#end('heartbeat missed'),
     );
     try {

@@ -245,9 +245,10 @@ describe('the channel to a child program', () => {
     const { program, received, runs } = world(t);
     program.start();
     await runs();
-    program.send('echo last words');
+    const words = Array.from({ length: 20 }, (_, index) => `word ${index}`);
+    for (const word of words) program.send(`echo ${word}`);
     await program.stop();
-    assert.deepEqual(received, ['last words']);
+    assert.deepEqual(received, words);
   });
 
   test('survives an owner that throws', async (t) => {
