@@ -53,7 +53,9 @@ export class AnswerCheck<Entry extends Sent> {
       const late = this.#unanswered.get(transactionId)?.entry;
       const isLate = late?.unitId === unitId && isOf(late);
       if (isLate) this.#unanswered.delete(transactionId);
-      return !isLate && isOfOther ? { kind: 'mixed_up', unitId: undefined } : { kind: 'nobodys' };
+      // Under the id of one that it cannot answer, or for one that still waits.
+      const isMixedUp = !isLate && (late !== undefined || isOfOther);
+      return isMixedUp ? { kind: 'mixed_up', unitId: undefined } : { kind: 'nobodys' };
     }
     if (unitId !== entry.unitId || !isOf(entry)) {
       const isOfLate = [...this.#unanswered.values()].some((late) => isOf(late.entry));

@@ -165,6 +165,26 @@ describe('Modbus TCP never believes a wrong value of a device that', () => {
 });
 
 describe('Modbus TCP, of a device that mixes up its ids', () => {
+  test('believes nothing after an answer under the id of one that was given up and has another form', async () => {
+    const clock = new TestClock();
+    const device = fakeDevice(clock);
+    const label = LOSSY_LABELS['the id of the request after, when there is one'];
+    assert.ok(label);
+    behave(device, clock, { label, workMs: [450, 1, 1] });
+    const asked = (start: number, count: number, pauseMs: number): Poll => ({
+      unitId: 1,
+      start,
+      count,
+      pauseMs,
+    });
+    const polls = [asked(0, 2, 0), asked(0, 1, 200), asked(0, 1, 0), asked(1, 1, 0)];
+    const { wrong } = await poll(device, clock, [
+      ...polls,
+      ...Array.from({ length: 16 }, () => asked(0, 1, 0)),
+    ]);
+    assert.equal(wrong, 0);
+  });
+
   const READS = [3, 4, 5].map((start) => ({ kind: 'read_holdings', start, count: 1 }) as const);
 
   test('asks what was under way again, one at a time, over another connection', async () => {
