@@ -104,7 +104,8 @@ describe('an upgrade is refused before it happens, with status and envelope', ()
 
   test('by another method than GET', async (t) => {
     const served = await serve(t);
-    const answer = await refusal(t, served, FEED, { 'Content-Length': '0' }, 'POST');
+    const changes = { Connection: 'Upgrade, close', 'Content-Length': '0' };
+    const answer = await refusal(t, served, FEED, changes, 'POST');
     assert.equal(`${answer.status} ${answer.code}`, '405 method_not_allowed');
     assert.equal(answer.headers.get('allow'), 'GET, HEAD');
     assert.equal(served.sockets.length, 0);
