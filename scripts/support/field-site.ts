@@ -40,29 +40,35 @@ export async function startFieldSite(
     await gateway.healthy();
     const tokens = await createTokens(home, 'OWNER', 2);
     const client = createGatewayClient({ baseUrl: home.baseUrl, tokens, clock });
-    const blueprintId = await uploadBlueprint(home.baseUrl, tokens[0] ?? '', await sampleArchive());
-    const runtimeId = await idOfGatewayDevice(client);
-    const deviceIds = await inParallel(addresses, PROVISIONED_AT_ONCE, async (address, index) => {
-      const body = { runtime_id: runtimeId, blueprint_id: blueprintId, name: `Inverter ${index}` };
-      const { device_id: id } = await client.json({
-        method: 'POST',
-        path: '/provisioning/lua_device',
-        body,
-      });
-      const set = {
-        address: address.address,
-        unit_id: address.inverterUnit,
-        meter_unit_id: address.meterUnit,
-      };
-      const path = `/devices/${String(id)}/configuration/connection`;
-      await client.json({ method: 'PATCH', path, body: { set } });
-      return String(id);
-    });
+    const deviceIds = await addFieldDevices(client, home, tokens[0] ?? '', addresses);
     return { client, modulePid: modulePidOf(gateway), deviceIds, stop };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+/** A Lua device of the sample blueprint for each address, on the module that the gateway runs; resolves with their ids. */
+export async function addFieldDevices(
+  client: GatewayClient,
+  home: GatewayHome,
+  token: string,
+  addresses: readonly FieldAddress[],
+): Promise<string[]> {
+  const blueprintId = await uploadBlueprint(home.baseUrl, token, await sampleArchive());
+  const runtimeId = await idOfGatewayDevice(client);
+  return inParallel(addresses, PROVISIONED_AT_ONCE, async (address, index) => {
+    const body = { runtime_id: runtimeId, blueprint_id: blueprintId, name: `Inverter ${index}` };
+    const { device_id: id } = await client.json({ method: 'POST', path: '/provisioning/lua_device', body });
+    const set = {
+      address: address.address,
+      unit_id: address.inverterUnit,
+      meter_unit_id: address.meterUnit,
+    };
+    const path = `/devices/${String(id)}/configuration/connection`;
+    await client.json({ method: 'PATCH', path, body: { set } });
+    return String(id);
+  });
 }
 
 async function sampleArchive(): Promise<Uint8Array<ArrayBuffer>> {
