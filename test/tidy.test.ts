@@ -180,8 +180,11 @@ describe('the check of the house', () => {
     ]);
     const said = '/** One. */\nexport const used = 1;\n/** Two. */\nexport type Seen = 1;';
     assert.deepEqual(undocumented([parseSource('src/lib/a.ts', said), ...planted.slice(1)]), []);
-    const oneLeft = said.replace('/** Two. */\n', '');
-    assert.deepEqual(undocumented([parseSource('src/lib/a.ts', oneLeft), ...planted.slice(1)]), []);
+    const head = '/** A file. */\n\n';
+    const oneLeft = head + said.replace('/** Two. */\n', '');
+    assert.deepEqual(undocumented([parseSource('src/lib/a.ts', oneLeft), ...planted.slice(1)]), [
+      'src/lib/a.ts: Seen has no docstring, an index.ts offers it',
+    ]);
   });
 
   test('compares error codes and kinds both ways', () => {

@@ -1,7 +1,3 @@
-/**
- * Shares a thread among machines: each that has work gets a slice in turn, and between rounds the event loop
- * goes on. A machine that takes more than its share of the processor in the long run is made to pause.
- */
 import type { Limits } from '../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../lib/time.ts';
 import type { ScriptClock } from './machine.ts';
@@ -43,6 +39,10 @@ interface Entry extends ScheduledTask {
   onPaused: (durationMs: DurationMs) => void;
 }
 
+/**
+ * Shares a thread among machines: each that has work gets a slice in turn, and between rounds the event loop
+ * goes on. A machine that takes more than its share of the processor in the long run is made to pause.
+ */
 export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #queue: Entry[] = [];

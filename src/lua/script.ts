@@ -1,4 +1,3 @@
-/** A script with the libraries that all runtimes share, ready to take those of its runtime. */
 import type { Limits } from '../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../lib/time.ts';
 import { JSON_FUNCTIONS, JSON_LIBRARY } from './libraries/json.ts';
@@ -148,6 +147,7 @@ interface ScriptParts {
   stopWaits: () => void;
 }
 
+/** A script with the libraries that all runtimes share, ready to take those of its runtime. */
 export class Script {
   readonly jobs: Jobs;
   /** What the scheduler gives slices to. */

@@ -48,31 +48,24 @@ export function deadExports(files: readonly SourceFile[], kept: readonly string[
     .map(({ path, name }) => `${path}: nobody imports ${name}, do not export it`);
 }
 
-/** Names that say by the custom of the house what they are, and options, whose members have docstrings. */
-const SPOKEN = /(?:Routes|Streams|Rows|Options)$/;
-
 /**
- * What an `index.ts` offers without a docstring, as sentences. One name of a file may go without: its head speaks of
- * that. `ReturnType` of a create function is documented by that function.
+ * What an `index.ts` offers without a docstring right before it, as sentences. `ReturnType` of a create function is
+ * documented by that function.
  */
 export function undocumented(files: readonly SourceFile[]): string[] {
   const byPath = new Map(files.map((file) => [file.path, file]));
-  const missing = new Map<string, Set<string>>();
+  const missing = new Set<string>();
   const look = (path: string, name: string): void => {
     const file = byPath.get(path);
     const further = file && passagesOf(file).find(({ shown }) => shown === name);
     if (further) return look(further.from, further.name);
     const found = [...(file?.code.matchAll(DECLARED) ?? [])].find((match) => match[1] === name);
-    if (!file || !found || SPOKEN.test(name) || found[0].includes('=')) return;
+    if (!file || !found || found[0].includes('=')) return;
     if (!file.text.slice(0, found.index).endsWith('*/\n'))
-      missing.set(path, (missing.get(path) ?? new Set()).add(name));
+      missing.add(`${path}: ${name} has no docstring, an index.ts offers it`);
   };
   for (const file of files)
     if (file.path.startsWith('src/') && file.path.endsWith('/index.ts'))
       for (const { from, name, shown } of passagesOf(file)) if (shown !== undefined) look(from, name);
-  return [...missing].flatMap(([path, names]) =>
-    names.size === 1 && byPath.get(path)?.text.startsWith('/**')
-      ? []
-      : [...names].map((name) => `${path}: ${name} has no docstring, an index.ts offers it`),
-  );
+  return [...missing];
 }

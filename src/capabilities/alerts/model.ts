@@ -11,6 +11,7 @@ export const SILENT = 'silent';
 
 /** One alert; what is NULL in its row is absent. */
 export type Alert = Readonly<Present<typeof alert.$inferSelect>>;
+/** How grave an alert is, as manifests name it. */
 export type AlertSeverity = Alert['severity'];
 export type AlertSource = Alert['source'];
 

@@ -13,6 +13,7 @@ interface RouteOptions {
 
 const ALERTS = '/v3/alerts';
 
+/** HTTP operations on alerts. */
 export function alertRoutes({ alerts, devices }: RouteOptions): Route[] {
   const toWire = (alert: Alert, { principal }: Pick<Call, 'principal'>) =>
     alertToWire(alert, devices.get(alert.deviceId), roleIncludes(principal.role, 'USER'));
@@ -62,6 +63,7 @@ export function alertRoutes({ alerts, devices }: RouteOptions): Route[] {
   ];
 }
 
+/** The WebSocket stream of alert changes. */
 export function alertStreams({ alerts, devices }: RouteOptions): Stream[] {
   return [
     stream({

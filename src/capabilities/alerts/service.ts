@@ -1,7 +1,3 @@
-/**
- * Follows what devices say of their alerts, and keeps each from when it was raised to when it was cleared. What devices
- * say is known from telemetry, so that nothing is lost by a restart: what is raised then is compared with what was.
- */
 import { randomUUID } from 'node:crypto';
 import { Emitter } from '../../lib/emitter.ts';
 import { notFound } from '../../lib/errors.ts';
@@ -52,6 +48,10 @@ interface AlertsOptions extends Instruments {
   newId?: () => string;
 }
 
+/**
+ * Follows what devices say of their alerts, and keeps each from when it was raised to when it was cleared. What devices
+ * say is known from telemetry, so that nothing is lost by a restart: what is raised then is compared with what was.
+ */
 export class Alerts {
   readonly events: Emitter<AlertEvents>;
   /** Has more stored with each change, in its transaction; what it throws undoes the change. */

@@ -43,6 +43,7 @@ export const deviceRhythm = sqliteTable('device_rhythm', {
   longestPausesMs: text('longest_pauses_ms', { mode: 'json' }).$type<readonly DurationMs[]>().notNull(),
 });
 
+/** What makes a row of these tables sound; the start moves away or repairs those that are not. */
 export const alertRows = [
   rowRules({
     table: alert,

@@ -7,6 +7,7 @@ import type { Host } from '../../platform/host/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { Appliance } from './service.ts';
 
+/** What a problem report is assembled from. */
 export interface ReportOptions {
   appliance: Appliance;
   clock: Clock;

@@ -1,4 +1,3 @@
-/** Health and metrics, for service managers and monitoring. */
 import * as v from 'valibot';
 import { errorOfProblems, unavailable } from '../../lib/errors.ts';
 import { attachment, type MediaAnswer, route, type Route } from '../../platform/http/index.ts';
@@ -34,6 +33,7 @@ const METRICS: MediaAnswer = {
   about: 'Metrics in the text format of Prometheus.',
 };
 
+/** Health and metrics, for service managers and monitoring. */
 export function applianceRoutes(options: {
   appliance: Appliance;
   metrics: Metrics;

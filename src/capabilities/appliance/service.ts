@@ -1,7 +1,3 @@
-/**
- * The gateway as a device: its own properties, telemetry and alerts, and whether it is healthy. The other
- * capabilities are asked through what `gateway.ts` hands in.
- */
 import { LIMITS } from '../../lib/limits.ts';
 import type { Problem } from '../../lib/errors.ts';
 import type { DurationMs, DurationS, EpochMs, MonotonicMs } from '../../lib/time.ts';
@@ -93,6 +89,10 @@ const DISK_ALMOST_FULL_SHARE = 0.1;
 /** How long a restart of a part stays visible. */
 const RESTART_SHOWN_MS = 3_600_000;
 
+/**
+ * The gateway as a device: its own properties, telemetry and alerts, and whether it is healthy. The other
+ * capabilities are asked through what `gateway.ts` hands in.
+ */
 export class Appliance {
   readonly #options: ApplianceOptions;
   readonly #log: Log;

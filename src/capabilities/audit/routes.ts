@@ -1,10 +1,10 @@
-/** The audit trail: an extension of the interface. */
 import { nextTurn } from '../../platform/clock/index.ts';
 import { attachment, route, type Route } from '../../platform/http/index.ts';
 import type { AuditFilter } from './model.ts';
 import { auditShapes, CSV_HEAD, exportQuery, filterOf, listQuery, toCsv, toWire } from './schema.ts';
 import type { Audit } from './service.ts';
 
+/** The audit trail: an extension of the interface. */
 export function auditRoutes(audit: Audit): Route[] {
   return [
     route({

@@ -48,6 +48,7 @@ const entryShape = shape.named(
 
 export type AuditEntryOnWire = v.InferOutput<typeof entryShape>;
 
+/** An entry of the audit trail as it stands on the wire. */
 export const toWire = (entry: StoredEntry) => shape.filled(entryShape, entry);
 
 /** Wire shapes of answers, for the API description. */

@@ -1,4 +1,3 @@
-/** Records what was changed or commanded, and by whom. */
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { cutToBytes } from '../../lib/text.ts';
 import type { EpochMs } from '../../lib/time.ts';
@@ -28,6 +27,7 @@ const LOCAL = { kind: 'local', id: 'local', name: 'local command' } as const;
 /** Of an entry, for the account of the group commit. */
 const ENTRY_BYTES = 300;
 
+/** Records what was changed or commanded, and by whom. */
 export class Audit {
   readonly #options: AuditOptions;
   readonly #limits: Limits['audit'];

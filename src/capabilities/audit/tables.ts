@@ -18,4 +18,5 @@ export const audit = sqliteTable('audit', {
   remoteAddress: text('remote_address'),
 });
 
+/** What makes a row of these tables sound; the start moves away or repairs those that are not. */
 export const auditRows = [rowRules({ table: audit })];

@@ -1,4 +1,3 @@
-/** Operations on access: an extension of the interface under `/v3/auth`. */
 import { addressKey } from '../../lib/address.ts';
 import { gatewayError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
@@ -33,6 +32,7 @@ import {
 import type { Auth } from './service.ts';
 import type { Caller, Session } from './sign-in.ts';
 
+/** Operations on access: an extension of the interface under `/v3/auth`. */
 export function authRoutes(auth: Auth): Route[] {
   return [...signInRoutes(auth), ...ownRoutes(auth), ...userRoutes(auth), ...tokenRoutes(auth)];
 }

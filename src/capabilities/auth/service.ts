@@ -1,4 +1,3 @@
-/** Who is this, and which role: users, sessions, access tokens, and the claim of the box. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Emitter } from '../../lib/emitter.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
@@ -25,6 +24,7 @@ interface AuthOptions extends Instruments {
   limits?: Limits['auth'];
 }
 
+/** Who is this, and which role: users, sessions, access tokens, and the claim of the box. */
 export class Auth {
   readonly events: Emitter<AuthEvents>;
   readonly tokens: Tokens;

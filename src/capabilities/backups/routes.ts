@@ -1,4 +1,3 @@
-/** Operations on backups: extensions of the interface. */
 import { LIMITS } from '../../lib/limits.ts';
 import { attachment, type MediaAnswer, route, type Route } from '../../platform/http/index.ts';
 import { backupBody, backupShapes, planBody, planFromWire, planToWire, restoreBody } from './schema.ts';
@@ -12,6 +11,7 @@ const BACKUP: MediaAnswer = {
   headers: { 'Content-Disposition': 'Name for the file: site and day.' },
 };
 
+/** Operations on backups: extensions of the interface. */
 export function backupRoutes(backups: Backups): Route[] {
   return [...fileRoutes(backups), ...planRoutes(backups)];
 }

@@ -1,4 +1,3 @@
-/** Backups: on demand, by plan, and back. One at a time, because each needs the size of state.db once more. */
 import { conflict, invalidBody, unprocessable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { slugFromName } from '../../lib/slug.ts';
@@ -69,6 +68,7 @@ export interface PlanStatus {
   sftpKey: string | undefined;
 }
 
+/** Backups: on demand, by plan, and back. One at a time, because each needs the size of state.db once more. */
 export class Backups {
   readonly #options: BackupsOptions;
   readonly #limits: Limits['backup'];

@@ -38,4 +38,5 @@ export const backupOutcome = sqliteTable('backup_outcome', {
   fault: text('fault'),
 });
 
+/** What makes a row of these tables sound; the start moves away or repairs those that are not. */
 export const backupRows = [rowRules({ table: backupPlan }), rowRules({ table: backupOutcome })];

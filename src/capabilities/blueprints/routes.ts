@@ -1,4 +1,3 @@
-/** Operations on blueprints and device profiles (docs/interface/http.md#blueprints-and-profiles). */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { attachment, type Call, listed, query, route, type Route, shape } from '../../platform/http/index.ts';
@@ -20,6 +19,7 @@ const FIELD = 'data';
 /** Callers without a token, on a box that belongs to nobody too: calls per minute and address. */
 const WITHOUT_TOKEN = { anonymousPerMinute: LIMITS.http.anonymousValidatePerMinute, beforeClaim: true };
 
+/** Operations on blueprints and device profiles (docs/interface/http.md#blueprints-and-profiles). */
 export function blueprintRoutes(service: Blueprints): Route[] {
   // Fixed paths first: `download_device_profiles` must not be taken for an id.
   return [...profileRoutes(service), ...uploadRoutes(service), ...readRoutes(service)];

@@ -1,4 +1,3 @@
-/** The use cases of blueprints and device profiles. */
 import { randomUUID } from 'node:crypto';
 import { errorOfProblems, invalidBody, notFound, type Problem, tooManyRequests } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
@@ -46,6 +45,7 @@ interface UploadedBlueprint extends Blueprint {
 
 type BlueprintView = 'COMPILED' | 'ORIGINAL';
 
+/** The use cases of blueprints and device profiles. */
 export class Blueprints {
   /** Ids of the built-in blueprints. */
   readonly builtIn = BUILT_IN_IDS;

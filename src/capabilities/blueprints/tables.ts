@@ -46,6 +46,7 @@ const repairedManifest = {
   fingerprint: sql`NULL`,
 };
 
+/** What makes a row of these tables sound; the start moves away or repairs those that are not. */
 export const blueprintRows = [
   rowRules({
     table: blueprint,

@@ -1,4 +1,3 @@
-/** Operations on commands (docs/interface/http.md#commands). */
 import type { Limits } from '../../lib/limits.ts';
 import { type Clock, within } from '../../platform/clock/index.ts';
 import { type Call, JSON_HEADERS, route, type Route } from '../../platform/http/index.ts';
@@ -26,6 +25,7 @@ interface RouteOptions {
   limits: Limits['commands'];
 }
 
+/** Operations on commands (docs/interface/http.md#commands). */
 export function commandRoutes(options: RouteOptions): Route[] {
   return [...sendingRoutes(options), ...readingRoutes(options)];
 }

@@ -1,10 +1,3 @@
-/**
- * Commands to devices: check, record, send, follow until the end. Source: docs/interface/http.md#commands,
- * docs/interface/mqtt-devices.md#commands.
- *
- * An execution is on disk as NEW before its request is published, and a request is published once: one that
- * was lost ends as TIMEOUT, because sending it again could do harm.
- */
 import { randomUUID } from 'node:crypto';
 import {
   errorOfProblems,
@@ -116,6 +109,13 @@ function createParts(options: CommandsOptions): Parts {
   return { options, store, buffer, inFlight, limits, newId: options.newId ?? randomUUID };
 }
 
+/**
+ * Commands to devices: check, record, send, follow until the end. Source: docs/interface/http.md#commands,
+ * docs/interface/mqtt-devices.md#commands.
+ *
+ * An execution is on disk as NEW before its request is published, and a request is published once: one that
+ * was lost ends as TIMEOUT, because sending it again could do harm.
+ */
 export function createCommands(given: CommandsOptions) {
   const options = { ...given, log: given.log.child({ component: 'commands' }) };
   const { metrics, devices, connectivity, log } = options;

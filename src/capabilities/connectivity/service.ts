@@ -1,7 +1,3 @@
-/**
- * The way between MQTT and devices: who may connect and say what, which device a message is from, which
- * capability takes it, and who is ONLINE. Source: docs/interface/mqtt-devices.md.
- */
 import { Emitter } from '../../lib/emitter.ts';
 import { GatewayError } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
@@ -81,6 +77,10 @@ const MAY_BE_EMPTY: ReadonlySet<DeviceMessageKind> = new Set([
 const REJECTION_INTERVAL_MS = 60_000;
 const UNKNOWN_CHANNEL_INTERVAL_MS = 3_600_000;
 
+/**
+ * The way between MQTT and devices: who may connect and say what, which device a message is from, which
+ * capability takes it, and who is ONLINE. Source: docs/interface/mqtt-devices.md.
+ */
 export class Connectivity {
   readonly #options: ConnectivityOptions;
   readonly #devices: Devices;

@@ -1,4 +1,3 @@
-/** Operations on the configuration of a device (docs/interface/http.md#configuration). */
 import { route, type Call, type Route } from '../../platform/http/index.ts';
 import { parseWritableJson } from '../../protocol/telemetry.ts';
 import { devicePaths, type Device, type Devices } from '../devices/index.ts';
@@ -11,6 +10,7 @@ const ROLE = 'READONLY';
 const GROUP = '/configuration/{group_name}';
 const ERRORS = ['403 insufficient_role', '404 device_not_found', '404 configuration_group_not_found'];
 
+/** Operations on the configuration of a device (docs/interface/http.md#configuration). */
 export function deviceConfigurationRoutes(service: DeviceConfiguration, devices: Devices): Route[] {
   const deviceSide = createDeviceSideConfiguration(service);
   const deviceOf = (call: Pick<Call, 'params'>): Device => devices.require(call.params['device_id'] ?? '');

@@ -1,4 +1,3 @@
-/** The use cases of device configuration. */
 import { Emitter } from '../../lib/emitter.ts';
 import {
   errorOfProblems,
@@ -50,6 +49,7 @@ export interface ConfigurationChange {
   reset: readonly string[];
 }
 
+/** The use cases of device configuration. */
 export class DeviceConfiguration {
   readonly events: Emitter<ConfigurationEvents>;
   /** Whoever reaches the devices gives them a say. */

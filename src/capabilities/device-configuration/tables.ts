@@ -19,6 +19,7 @@ export const deviceConfiguration = sqliteTable(
   (table) => [primaryKey({ columns: [table.deviceId, table.group, table.parameter] })],
 );
 
+/** What makes a row of these tables sound; the start moves away or repairs those that are not. */
 export const configurationRows = [
   rowRules({
     table: deviceConfiguration,

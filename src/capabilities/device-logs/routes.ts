@@ -23,6 +23,7 @@ function deviceOf(devices: Devices, { params }: Call): Device {
   return devices.require(params['device_id'] ?? '');
 }
 
+/** HTTP operations on device logs. */
 export function deviceLogRoutes({ deviceLogs, devices }: RouteOptions): Route[] {
   return [
     route({
@@ -41,6 +42,7 @@ export function deviceLogRoutes({ deviceLogs, devices }: RouteOptions): Route[] 
   ];
 }
 
+/** The WebSocket stream of device logs. */
 export function deviceLogStreams({ deviceLogs, devices }: RouteOptions): Stream[] {
   return [
     stream({

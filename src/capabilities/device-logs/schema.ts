@@ -68,6 +68,7 @@ export function showsTimestamp(userAgent: string | undefined): boolean {
   return userAgent !== undefined && userAgent !== '' && !userAgent.startsWith('Go-http-client/');
 }
 
+/** A log entry as it stands on the wire. */
 export function toWire(entry: LogEntry, withTimestamp: boolean) {
   return {
     device_id: entry.deviceId,

@@ -1,7 +1,3 @@
-/**
- * Logs of devices: taken in, stored by group commit, listed, streamed. Source: docs/interface/http.md#device-logs and
- * docs/interface/http.md#streams. What is listed or streamed is on disk.
- */
 import { Emitter } from '../../lib/emitter.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { cutToBytes } from '../../lib/text.ts';
@@ -50,6 +46,10 @@ interface DeviceLogsOptions extends Instruments {
 /** Columns and index entry beside the text. */
 const ROW_OVERHEAD_BYTES = 60;
 
+/**
+ * Logs of devices: taken in, stored by group commit, listed, streamed. Source: docs/interface/http.md#device-logs and
+ * docs/interface/http.md#streams. What is listed or streamed is on disk.
+ */
 export class DeviceLogs {
   readonly events: Emitter<DeviceLogEvents>;
   readonly #commits: GroupCommit;

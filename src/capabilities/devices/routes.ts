@@ -1,4 +1,3 @@
-/** Operations on devices (docs/interface/http.md#devices). */
 import { type Call, route, type Route, shape } from '../../platform/http/index.ts';
 import type { Site } from '../site/index.ts';
 import type { Device } from './model.ts';
@@ -28,6 +27,7 @@ export const DEVICE_COLLECTION_PATHS: [string, ...string[]] = [
   '/v3/site/devices',
 ];
 
+/** Operations on devices (docs/interface/http.md#devices). */
 export function deviceRoutes(options: RouteOptions): Route[] {
   return [...readingRoutes(options), ...changingRoutes(options)];
 }

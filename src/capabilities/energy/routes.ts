@@ -1,4 +1,3 @@
-/** HTTP operations of the energy of the site. */
 import { route, type Route } from '../../platform/http/index.ts';
 import { sitePaths } from '../site/index.ts';
 import {
@@ -11,6 +10,7 @@ import {
 } from './schema.ts';
 import type { Energy } from './service.ts';
 
+/** HTTP operations of the energy of the site. */
 export function energyRoutes(energy: Energy): Route[] {
   const sources = () => ({ energy_sources: sourcesToWire(energy.sources.all(), energy.sources.settings()) });
   return [

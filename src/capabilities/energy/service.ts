@@ -1,4 +1,3 @@
-/** The energy of the site: what flows now, and the books of hours, days and months. */
 import { invalidQuery, unavailable, unprocessable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { DurationS, EpochS, MonotonicMs } from '../../lib/time.ts';
@@ -61,6 +60,7 @@ interface Shelf {
   count: number;
 }
 
+/** The energy of the site: what flows now, and the books of hours, days and months. */
 export class Energy {
   readonly sources: EnergySources;
   readonly #options: EnergyOptions;

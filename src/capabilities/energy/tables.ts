@@ -29,4 +29,5 @@ export const energySetting = sqliteTable('energy_setting', {
   gapAfterS: integer('gap_after_s').$type<DurationS>().notNull(),
 });
 
+/** What makes a row of these tables sound; the start moves away or repairs those that are not. */
 export const energyRows = [rowRules({ table: energySource }), rowRules({ table: energySetting })];

@@ -1,4 +1,3 @@
-/** Operations on the ports of the built-in module: an extension of the interface. */
 import { type Call, listed, route, type Route, shape } from '../../platform/http/index.ts';
 import {
   addIoBody,
@@ -16,6 +15,7 @@ const SERIAL_PORT = `${SERIAL_PORTS}/{port_name}` as const;
 const IO_PORTS = '/v3/io_ports';
 const IO_PORT = `${IO_PORTS}/{port_name}` as const;
 
+/** Operations on the ports of the built-in module: an extension of the interface. */
 export function modulePortRoutes(ports: ModulePorts): Route[] {
   return [...serialPortRoutes(ports), ...ioPortRoutes(ports)];
 }

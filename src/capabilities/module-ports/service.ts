@@ -1,4 +1,3 @@
-/** Ports of the built-in module: serial lines of the option, and all those that people add while it runs. */
 import { eq } from 'drizzle-orm';
 import { Emitter } from '../../lib/emitter.ts';
 import { alreadyExists, limitReached, notFound, unprocessable } from '../../lib/errors.ts';
@@ -27,6 +26,7 @@ interface ModulePortsOptions {
   probeIo: (port: Pick<IoPortRecord, 'kind' | 'path'>) => Promise<string | undefined>;
 }
 
+/** Ports of the built-in module: serial lines of the option, and all those that people add while it runs. */
 export class ModulePorts {
   readonly events: Emitter<{ ports_changed: object }>;
   readonly #options: ModulePortsOptions;

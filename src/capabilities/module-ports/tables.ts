@@ -30,6 +30,7 @@ export const ioPort = sqliteTable('io_port', {
   debounceMs: integer('debounce_ms').$type<DurationMs>(),
 });
 
+/** What makes a row of these tables sound; the start moves away or repairs those that are not. */
 export const modulePortRows = [
   rowRules({
     table: serialPort,

@@ -1,10 +1,3 @@
-/**
- * The gateway's own communication module. Its process runs while it carries a device, and some time longer. While it
- * carries none, the process rests and the gateway says for the module what it would say itself: that it is there,
- * ready, and has no script. It starts before the first device is told anything.
- *
- *   resting ─first device, or a scan─▶ running ─last one is gone─▶ running, released ─idle─▶ resting
- */
 import type { EpochS } from '../../lib/time.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Exit, Program } from '../../platform/processes/index.ts';
@@ -34,6 +27,13 @@ interface BuiltInModuleOptions {
   onEnded: () => void;
 }
 
+/**
+ * The gateway's own communication module. Its process runs while it carries a device, and some time longer. While it
+ * carries none, the process rests and the gateway says for the module what it would say itself: that it is there,
+ * ready, and has no script. It starts before the first device is told anything.
+ *
+ *   resting ─first device, or a scan─▶ running ─last one is gone─▶ running, released ─idle─▶ resting
+ */
 export class BuiltInModule {
   readonly #options: BuiltInModuleOptions;
   readonly #program: ReturnType<BuiltInModuleOptions['program']>;

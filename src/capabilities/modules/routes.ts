@@ -1,4 +1,3 @@
-/** Operations that look for units behind addresses and on serial lines: an extension of the interface. */
 import { route, type Route } from '../../platform/http/index.ts';
 import { lineOf, SCAN_ANSWER, scanBody, type ScanLine, testBody, testOf, testShape } from './schema.ts';
 import type { Scan, ScanOrder } from './scans.ts';
@@ -12,6 +11,7 @@ const ERRORS = [
   '422 invalid_runtime',
 ];
 
+/** Operations that look for units behind addresses and on serial lines: an extension of the interface. */
 export function scanRoutes(modules: Pick<Modules, 'scan'>): Route[] {
   return [
     route({

@@ -1,7 +1,3 @@
-/**
- * Communication modules as the gateway sees them: what each shall run, the chunks it fetches, what its
- * scripts keep and ask. The conversation is described in docs/communication-module.md.
- */
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { cutToBytes } from '../../lib/text.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
@@ -64,6 +60,10 @@ const GREETING_INTERVAL_MS = 10_000;
 
 type Of<Type extends FromModule['type']> = FromModule & { type: Type };
 
+/**
+ * Communication modules as the gateway sees them: what each shall run, the chunks it fetches, what its
+ * scripts keep and ask. The conversation is described in docs/communication-module.md.
+ */
 export class Modules {
   /** The module of the gateway itself, which rests while nobody needs it; whoever starts it says it here. */
   builtIn: Pick<BuiltInModule, 'borrow'> | undefined;

@@ -13,4 +13,5 @@ export const deviceStorage = sqliteTable(
   (table) => [primaryKey({ columns: [table.scope, table.key] })],
 );
 
+/** What makes a row of these tables sound; the start moves away or repairs those that are not. */
 export const moduleRows = [rowRules({ table: deviceStorage })];

@@ -1,7 +1,3 @@
-/**
- * The monitor stream: everything that happens to devices in one WebSocket (docs/interface/http.md#streams).
- * Each message carries one of telemetry, properties, log, connectivity.
- */
 import * as v from 'valibot';
 import { notFound } from '../../lib/errors.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
@@ -27,6 +23,10 @@ const monitorQuery = v.object({
   ),
 });
 
+/**
+ * The monitor stream: everything that happens to devices in one WebSocket (docs/interface/http.md#streams).
+ * Each message carries one of telemetry, properties, log, connectivity.
+ */
 export function monitorStreams(options: MonitorOptions): Stream[] {
   return [
     stream({

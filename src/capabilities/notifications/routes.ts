@@ -1,4 +1,3 @@
-/** Notification channels: an extension of the interface. */
 import { listed, route, type Route, shape } from '../../platform/http/index.ts';
 import { CHANNEL_ROLE } from './model.ts';
 import {
@@ -17,6 +16,7 @@ const NOT_FOUND = '404 notification_channel_not_found';
 
 const idOf = (params: Record<string, string>): string => params['notification_channel_id'] ?? '';
 
+/** Notification channels: an extension of the interface. */
 export function notificationRoutes(notifications: Notifications): Route[] {
   return [...readingRoutes(notifications), ...changingRoutes(notifications)];
 }

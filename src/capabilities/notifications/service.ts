@@ -1,4 +1,3 @@
-/** Channels by which people outside are told of alerts. */
 import { randomUUID } from 'node:crypto';
 import { invalidBody, limitReached, notFound, tooManyRequests } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
@@ -35,6 +34,7 @@ interface NotificationsOptions {
   newId?: () => string;
 }
 
+/** Channels by which people outside are told of alerts. */
 export class Notifications {
   readonly #options: NotificationsOptions;
   readonly #log: Log;

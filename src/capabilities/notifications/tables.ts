@@ -68,6 +68,7 @@ const areUsable = sql`CASE ${type}
   WHEN 'WEBHOOK' THEN json_type(${settings}, '$.origin') = 'text'
   ELSE json_type(${settings}, '$.server') = 'text' AND json_type(${settings}, '$.topic') = 'text' END`;
 
+/** What makes a row of these tables sound; the start moves away or repairs those that are not. */
 export const notificationRows = [
   rowRules({
     table: notificationChannel,

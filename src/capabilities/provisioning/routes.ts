@@ -1,7 +1,3 @@
-/**
- * Operations of provisioning (docs/interface/http.md#provisioning and
- * docs/interface/http.md#connection-configuration).
- */
 import { notFound } from '../../lib/errors.ts';
 import { type Call, route, type Route } from '../../platform/http/index.ts';
 import { devicePaths, type Devices } from '../devices/index.ts';
@@ -25,6 +21,10 @@ interface RouteOptions {
 
 const CREATION_ERRORS = ['409 already_exists', '422 device_limit_reached'] as const;
 
+/**
+ * Operations of provisioning (docs/interface/http.md#provisioning and
+ * docs/interface/http.md#connection-configuration).
+ */
 export function provisioningRoutes(options: RouteOptions): Route[] {
   return [...connectingRoutes(options), luaDeviceRoute(options), configurationRoute(options)];
 }

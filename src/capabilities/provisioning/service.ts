@@ -1,7 +1,3 @@
-/**
- * Provisioning: devices are made together with what they need to connect. Source: docs/interface/http.md#provisioning
- * and docs/interface/http.md#connection-configuration, docs/interface/mqtt-devices.md#credentials.
- */
 import { randomBytes as systemRandomBytes, randomUUID } from 'node:crypto';
 import { Emitter } from '../../lib/emitter.ts';
 import { alreadyExists, notFound, unprocessable } from '../../lib/errors.ts';
@@ -71,6 +67,10 @@ interface MadeCredentials {
   store: (deviceId: string) => void;
 }
 
+/**
+ * Provisioning: devices are made together with what they need to connect. Source: docs/interface/http.md#provisioning
+ * and docs/interface/http.md#connection-configuration, docs/interface/mqtt-devices.md#credentials.
+ */
 export class Provisioning {
   readonly events: Emitter<ProvisioningEvents>;
   /** The gateway's own device and the module that is built in; made at first start. */

@@ -1,7 +1,3 @@
-/**
- * What scripts of rules ask the gateway (protocol/rule-sandbox.ts, docs/interface/lua-rules.md#devices). Every
- * fault is an answer: a text for the script.
- */
 import { GatewayError, messageOf } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
@@ -48,6 +44,10 @@ export type CallMethod = (rule: CallingRule, request: RuleRequest) => Promise<Ru
 /** Thrown for an answer that is a text; `answering` catches it. */
 class RpcError extends Error {}
 
+/**
+ * What scripts of rules ask the gateway (protocol/rule-sandbox.ts, docs/interface/lua-rules.md#devices). Every
+ * fault is an answer: a text for the script.
+ */
 export function createRuleMethods(options: MethodsOptions): CallMethod {
   return (rule, request) => answering(() => answer(options, rule, request));
 }

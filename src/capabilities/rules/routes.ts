@@ -35,6 +35,7 @@ interface RouteOptions {
 const enginePaths = (suffix: string): [string, ...string[]] => sitePaths(`/rule_engine${suffix}`);
 const CHANGES = 'OWNER';
 
+/** HTTP operations on the rule engine and its rules. */
 export function ruleRoutes(options: RouteOptions): Route[] {
   return [
     ...engineRoutes(options),
@@ -298,6 +299,7 @@ function checkRoute({ rules }: RouteOptions): Route {
   });
 }
 
+/** The WebSocket stream of rule logs. */
 export function ruleStreams(options: RouteOptions): Stream[] {
   const { rules } = options;
   return [

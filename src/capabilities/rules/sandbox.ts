@@ -1,8 +1,3 @@
-/**
- * The gateway's side of the rule sandbox: what should run, what runs, and the answers to what scripts ask.
- * The sandbox is another program, which lives while there is something to run: a rule, or a dry run. When it ends
- * before, it is started again and told everything anew.
- */
 import { LIMITS } from '../../lib/limits.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import type { Log } from '../../platform/log/index.ts';
@@ -33,6 +28,7 @@ import { Watches } from './watches.ts';
 /** What is needed of the process. */
 type SandboxProgram = Pick<Program, 'start' | 'release' | 'stop' | 'send' | 'drained' | 'state'>;
 
+/** What the sandbox needs from the rest of the gateway. */
 export interface RuleSandboxOptions extends Instruments {
   processes: { program(options: ProgramOptions): SandboxProgram };
   /** File of the program. */
@@ -66,6 +62,11 @@ type Request = FromSandbox & { type: 'request' };
 type Status = FromSandbox & { type: 'status' };
 type WatchAnswer = { ok: true; result: null } | { ok: false; error: string };
 
+/**
+ * The gateway's side of the rule sandbox: what should run, what runs, and the answers to what scripts ask.
+ * The sandbox is another program, which lives while there is something to run: a rule, or a dry run. When it ends
+ * before, it is started again and told everything anew.
+ */
 export class RuleSandbox {
   readonly #options: RuleSandboxOptions;
   readonly #log: Log;

@@ -155,6 +155,7 @@ export function ruleToWire(
   };
 }
 
+/** An entry of a rule log as it stands on the wire. */
 export function logToWire({ ruleId, receivedAtMs, severity, message }: RuleLogEntry) {
   return {
     timestamp: Math.floor(receivedAtMs / 1_000),

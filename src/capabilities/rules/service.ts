@@ -1,7 +1,3 @@
-/**
- * Rules: records, the wish of the user, and what should run because of it. The scripts themselves run in
- * another program. Source: docs/interface/lua-rules.md.
- */
 import { randomUUID } from 'node:crypto';
 import { formatDurationMs } from '../../lib/duration.ts';
 import { Emitter } from '../../lib/emitter.ts';
@@ -67,6 +63,10 @@ const NO_RUNNER: RuleRunner = {
   },
 };
 
+/**
+ * Rules: records, the wish of the user, and what should run because of it. The scripts themselves run in
+ * another program. Source: docs/interface/lua-rules.md.
+ */
 export class Rules {
   readonly events: Emitter<RuleEvents>;
   readonly #logs: RuleLogs;

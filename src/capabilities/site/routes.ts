@@ -1,4 +1,3 @@
-/** Operations on sites (docs/interface/http.md#sites and docs/interface/http.md#cloud-operations). */
 import { notFound } from '../../lib/errors.ts';
 import { type Call, listed, route, type Route, shape } from '../../platform/http/index.ts';
 import { cloudRoutes, notAvailable } from './cloud-routes.ts';
@@ -14,6 +13,7 @@ import {
 } from './schema.ts';
 import type { Site } from './service.ts';
 
+/** Operations on sites (docs/interface/http.md#sites and docs/interface/http.md#cloud-operations). */
 export function siteRoutes(site: Site): Route[] {
   return [...readingRoutes(site), ...changingRoutes(site), ...archivingRoutes(site), ...cloudRoutes()];
 }

@@ -1,4 +1,3 @@
-/** The use cases of the one site. The record is in memory; reading never touches the disk. */
 import { randomUUID } from 'node:crypto';
 import { Emitter } from '../../lib/emitter.ts';
 import { notFound } from '../../lib/errors.ts';
@@ -21,6 +20,7 @@ interface SiteOptions {
   defaultTimezone: string;
 }
 
+/** The use cases of the one site. The record is in memory; reading never touches the disk. */
 export type Site = ReturnType<typeof createSite>;
 
 /** Loads the site; makes it when the database has none. */

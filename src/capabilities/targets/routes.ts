@@ -1,4 +1,3 @@
-/** Operations on the targets: an extension of the interface. */
 import { listed, route, type Route, shape } from '../../platform/http/index.ts';
 import { newTargetBody, updateBody } from './request-schema.ts';
 import { targetShapes, targetToWire } from './schema.ts';
@@ -9,6 +8,7 @@ const TARGET = `${TARGETS}/{target_id}` as const;
 
 const idOf = (params: Record<string, string>): string => params['target_id'] ?? '';
 
+/** Operations on the targets: an extension of the interface. */
 export function targetRoutes(targets: Targets): Route[] {
   return [...listRoutes(targets), ...oneTargetRoutes(targets)];
 }

@@ -1,4 +1,3 @@
-/** The targets of the gateway: made and changed by people, at work all the time. */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { alreadyExists, limitReached, notFound } from '../../lib/errors.ts';
@@ -48,6 +47,7 @@ interface TargetsOptions extends SinkParts, ChannelParts {
   newId?: () => string;
 }
 
+/** The targets of the gateway: made and changed by people, at work all the time. */
 export class Targets {
   readonly #options: TargetsOptions;
   readonly #store;

@@ -66,6 +66,7 @@ export const targetRequest = sqliteTable(
   (table) => [primaryKey({ columns: [table.targetId, table.requestId] })],
 );
 
+/** What makes a row of these tables sound; the start moves away or repairs those that are not. */
 export const targetRows = [
   rowRules({
     table: target,

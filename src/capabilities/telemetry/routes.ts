@@ -39,6 +39,7 @@ const QUERY_ERRORS = [
   '422 query_too_large',
 ];
 
+/** HTTP operations on telemetry. */
 export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[] {
   return [
     route({
@@ -125,6 +126,7 @@ function csvAnswer(call: Call, { types, csv }: TimeSeriesAnswer): StreamedAnswer
   return new StreamedAnswer(headers, csv);
 }
 
+/** The WebSocket stream of latest values. */
 export function telemetryStreams(telemetry: Telemetry, devices: Devices): Stream[] {
   return [
     stream({

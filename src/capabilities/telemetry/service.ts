@@ -1,10 +1,3 @@
-/**
- * Telemetry of all devices: taking it in, the newest values, the history.
- *
- *   message ─▶ ingest ─▶ latest values, events
- *                 └────▶ batch ─▶ journal (synced in groups) ─▶ acknowledgement
- *                                        └────▶ history (its own thread): blocks, roll-ups, queries
- */
 import { Emitter } from '../../lib/emitter.ts';
 import { unavailable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
@@ -57,6 +50,13 @@ interface TelemetryStatus extends EngineStatus {
 const UNKNOWN_INTERVAL_MS = 3_600_000;
 const NEVER = new AbortController().signal;
 
+/**
+ * Telemetry of all devices: taking it in, the newest values, the history.
+ *
+ *   message ─▶ ingest ─▶ latest values, events
+ *                 └────▶ batch ─▶ journal (synced in groups) ─▶ acknowledgement
+ *                                        └────▶ history (its own thread): blocks, roll-ups, queries
+ */
 export class Telemetry {
   readonly events: Emitter<TelemetryEvents>;
   readonly #options: TelemetryOptions;

@@ -1,4 +1,3 @@
-/** Operations on updates: extensions of the interface. */
 import { LIMITS } from '../../lib/limits.ts';
 import { route, type Route } from '../../platform/http/index.ts';
 import { updateShape, updateToWire } from './schema.ts';
@@ -6,6 +5,7 @@ import type { Updates } from './service.ts';
 
 const UPDATE = '/v3/update';
 
+/** Operations on updates: extensions of the interface. */
 export function updateRoutes(updates: Updates): Route[] {
   return [
     route({

@@ -1,4 +1,3 @@
-/** Newer versions that come over the network: taken, judged, shown, and handed to whoever may install them. */
 import { conflict, unprocessable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { MonotonicMs } from '../../lib/time.ts';
@@ -45,6 +44,7 @@ export interface UpdateStatus {
 /** Why a package is not taken. */
 type UpdateProblem = PackageProblem | 'not_supported' | 'not_uploaded';
 
+/** Newer versions that come over the network: taken, judged, shown, and handed to whoever may install them. */
 export class Updates {
   readonly #options: UpdatesOptions;
   readonly #limits: Limits['update'];

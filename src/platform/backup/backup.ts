@@ -14,6 +14,7 @@ import { startThread, type Thread } from '../threads/index.ts';
 import { BACKUPS_FOLDER, BEING_MADE, TLS_FOLDER } from './layout.ts';
 import type { SealedChunk, SealThreadData } from './seal-thread.ts';
 
+/** What goes into a backup and how it is encrypted. */
 export interface BackupOptions {
   /** state.db, open. */
   database: Database;

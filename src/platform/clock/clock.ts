@@ -1,12 +1,12 @@
+import type { DurationMs, EpochMs, MonotonicMs } from '../../lib/time.ts';
+import { CLOCK_PLAUSIBLE_FROM_MS, ProvenTime } from './proven-time.ts';
+
 /**
  * Time as a dependency: the only place of the gateway that calls the system's clocks and timers.
  * Durations and deadlines use `monotonicMs`; stored moments use `wallMs`. The box may boot in 1970 and be
  * set later (decision 0025): `isSet` tells, `onStepped` reports every jump of the wall clock, and `proven` is what
  * ages are judged by.
  */
-import type { DurationMs, EpochMs, MonotonicMs } from '../../lib/time.ts';
-import { CLOCK_PLAUSIBLE_FROM_MS, ProvenTime } from './proven-time.ts';
-
 export interface Clock {
   /** UTC, milliseconds since 1970; follows corrections, may jump. */
   wallMs(): EpochMs;

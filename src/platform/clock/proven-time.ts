@@ -1,13 +1,3 @@
-/**
- * A lower bound of the true time, for whatever must not happen too early: deleting for age. The wall clock of a
- * box may start hours or years ahead and stay there, so it is believed only when it shows less; otherwise time
- * passes here exactly as fast as this program runs. Hence two promises, whatever the wall clock does:
- *
- *   - it never advances by more than the monotonic time that has passed, over restarts too, and
- *   - it is never later than any stamp that is given from now on.
- *
- * So what is stamped `s` is at least `nowMs() - s` old. The price: the time the box was off counts for no age.
- */
 import type { DurationMs, EpochMs, MonotonicMs } from '../../lib/time.ts';
 
 /** 2026-01-01: a wall clock before this was never set. */
@@ -26,6 +16,16 @@ export interface StampRange {
   beforeMs: EpochMs;
 }
 
+/**
+ * A lower bound of the true time, for whatever must not happen too early: deleting for age. The wall clock of a
+ * box may start hours or years ahead and stay there, so it is believed only when it shows less; otherwise time
+ * passes here exactly as fast as this program runs. Hence two promises, whatever the wall clock does:
+ *
+ *   - it never advances by more than the monotonic time that has passed, over restarts too, and
+ *   - it is never later than any stamp that is given from now on.
+ *
+ * So what is stamped `s` is at least `nowMs() - s` old. The price: the time the box was off counts for no age.
+ */
 export class ProvenTime {
   readonly #clock: ClockReadings;
   #provenMs: EpochMs | undefined;

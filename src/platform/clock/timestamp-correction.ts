@@ -53,6 +53,7 @@ export function createStampCorrector(clock: Clock, onCorrected: () => void) {
   };
 }
 
+/** The stamp corrected by what is known of the clock that gave it; unchanged when the clock was right. */
 export function correctStamp(stampMs: EpochMs, correction: StampCorrection): number {
   const { plausibleFromMs, jumpMs, aheadFromMs, backMs, earliestMs, nowMs } = correction;
   if (stampMs >= plausibleFromMs && stampMs <= aheadFromMs) return stampMs;

@@ -1,7 +1,3 @@
-/**
- * From environment and configuration file to one frozen `Config`. All faults are found in one pass, so a
- * person corrects them in one go. The environment wins over the file.
- */
 import { isUtf8 } from 'node:buffer';
 import { parse as parseYaml, YAMLParseError } from 'yaml';
 import { readPlainFile } from '../files/index.ts';
@@ -29,6 +25,10 @@ type Value<T> = T extends { default: null } ? Widen<T> | undefined : Widen<T>;
 /** One member per row of the option table: `http_port` is `config.httpPort`. */
 export type Config = Readonly<{ [Row in Table as CamelCase<Row['name']>]: Value<Row> }>;
 
+/**
+ * From environment and configuration file to one frozen `Config`. All faults are found in one pass, so a
+ * person corrects them in one go. The environment wins over the file.
+ */
 export class ConfigError extends Error {
   readonly faults: readonly string[];
   constructor(faults: readonly string[]) {

@@ -1,13 +1,3 @@
-/**
- * Texts that are gathered into files of days, for who carries them away by hand. A file has its name only once it is whole
- * and on the disk, and never changes afterwards:
- *
- *   2026-03-01/telemetry-000000012345-7c1d8a3e.csv     kept
- *   2026-03-01/telemetry-7c1d8a3e.part                 gathered; nobody's yet
- *
- * What was begun at a place and not kept as a whole is thrown away before it is begun there again, so that nothing stands
- * in two files.
- */
 import { constants } from 'node:fs';
 import { appendFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,6 +15,16 @@ interface DatedPiecesOptions extends MountedFolder {
   extension: string;
 }
 
+/**
+ * Texts that are gathered into files of days, for who carries them away by hand. A file has its name only once it is whole
+ * and on the disk, and never changes afterwards:
+ *
+ *   2026-03-01/telemetry-000000012345-7c1d8a3e.csv     kept
+ *   2026-03-01/telemetry-7c1d8a3e.part                 gathered; nobody's yet
+ *
+ * What was begun at a place and not kept as a whole is thrown away before it is begun there again, so that nothing stands
+ * in two files.
+ */
 export class DatedPieces {
   readonly #options: DatedPiecesOptions;
   /** Of the files that are gathered, by day and subject. */

@@ -1,4 +1,3 @@
-/** How much room the disk of the data folder has, looked at every few seconds. */
 import { statfsSync } from 'node:fs';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../clock/index.ts';
@@ -10,6 +9,7 @@ interface Room {
   freeFiles: number | undefined;
 }
 
+/** How much room the disk of the data folder has, looked at every few seconds. */
 export class DiskSpace {
   readonly #limits: Limits['disk'];
   readonly #read: () => Room;

@@ -1,4 +1,3 @@
-/** The box itself: what it is, and how busy it is. Linux only where the operating system tells more. */
 import { readFileSync, statfsSync } from 'node:fs';
 import { arch, cpus, freemem, hostname, release, totalmem, type as kernelName } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -7,6 +6,7 @@ import type { DurationMs } from '../../lib/time.ts';
 /** One reading. */
 export type HostLoad = ReturnType<Host['load']>;
 
+/** The box itself: what it is, and how busy it is. Linux only where the operating system tells more. */
 export type Host = ReturnType<typeof createHost>;
 
 const DELAY_RESOLUTION_MS = 20;

@@ -1,7 +1,3 @@
-/**
- * Requests to a server that a person named: one connection that is kept, a time limit over all of it, a bound for the
- * answer, no redirects, and failures in words that say what a person can do. RFC 9110.
- */
 import http from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
@@ -9,6 +5,7 @@ import { connectionFailure } from '../../lib/connection-failure.ts';
 import type { DurationMs, DurationS, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 
+/** Where requests go and what bounds them. */
 export interface HttpClientOptions {
   clock: Pick<Clock, 'setTimer' | 'monotonicMs'>;
   /** For request and answer together. */
@@ -53,6 +50,10 @@ interface Connection {
   endedMs?: MonotonicMs;
 }
 
+/**
+ * Requests to a server that a person named: one connection that is kept, a time limit over all of it, a bound for the
+ * answer, no redirects, and failures in words that say what a person can do. RFC 9110.
+ */
 export class HttpClient {
   readonly #options: HttpClientOptions;
   readonly #agents: { http: http.Agent; https: https.Agent };

@@ -24,6 +24,7 @@ export interface PathParameter {
   unknown?: string;
 }
 
+/** What the description is assembled from. */
 export interface ApiDescriptionOptions {
   title: string;
   version: string;

@@ -61,6 +61,7 @@ export function commonHeaders(requestId: string): Answer['headers'] {
 /** RFC 6797; the host alone, because others of its domain are none of ours. */
 export const STRICT_TRANSPORT = { 'strict-transport-security': 'max-age=15552000' } as const;
 
+/** The HTTP status of a kind of error; the only mapping between the two. */
 export function statusOf(kind: ErrorKind): number {
   return STATUS[kind];
 }

@@ -174,6 +174,7 @@ export interface Stream extends Omit<StreamDefinition<GenericSchema, GenericSche
   open(call: Call): RunStream;
 }
 
+/** Declares a WebSocket stream; infers the type of its query from the shape. */
 export function stream<QuerySchema extends GenericSchema, Message extends GenericSchema = GenericSchema>(
   definition: StreamDefinition<QuerySchema, Message>,
 ): Stream {

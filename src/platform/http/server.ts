@@ -1,10 +1,3 @@
-/**
- * The HTTP side of the gateway: routes as data on Hono, with the same steps for every request.
- *
- *   request id → token → rate limit → role → path parameters → query → body → handler → answer, log, metrics
- *
- * What a token means, which ids exist and what operations do is handed in; this module knows none of it.
- */
 import { randomUUID } from 'node:crypto';
 import type { SecureContextOptions } from 'node:tls';
 import { unavailable } from '../../lib/errors.ts';
@@ -20,6 +13,7 @@ import { Pipeline, type PipelineOptions } from './pipeline.ts';
 import type { Principal } from './principal.ts';
 import { WebSockets } from './web-socket.ts';
 
+/** What the HTTP server needs from the rest of the gateway. */
 export interface HttpOptions extends Omit<AppOptions, 'newId'>, Omit<PipelineOptions, 'onAuthenticated'> {
   /** Makes request ids. */
   newId?: () => string;
@@ -30,6 +24,13 @@ export interface HttpOptions extends Omit<AppOptions, 'newId'>, Omit<PipelineOpt
   limits?: Limits;
 }
 
+/**
+ * The HTTP side of the gateway: routes as data on Hono, with the same steps for every request.
+ *
+ *   request id → token → rate limit → role → path parameters → query → body → handler → answer, log, metrics
+ *
+ * What a token means, which ids exist and what operations do is handed in; this module knows none of it.
+ */
 export class Http {
   readonly #options: HttpOptions;
   readonly #limits: Limits;

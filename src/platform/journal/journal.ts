@@ -1,12 +1,3 @@
-/**
- * An append-only journal of records in files of its own, synced in groups. Beside SQLite rather than in it,
- * because a sync then runs outside the event loop, and because one small record rewrites one 4 KiB page of
- * the card where a SQLite commit rewrites two and its checkpoint another (docs/decisions/0010).
- *
- * Segments are filled with zeros when made and recycled when released, so that a sync changes data only and
- * the file system has no metadata to commit. What could not be read is never written over: such a segment is
- * renamed to `NNNNNN.journal.damaged` and stays until a person removes it.
- */
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { CommitGroup } from '../commit/index.ts';
 import type { Instruments } from '../metrics/index.ts';
@@ -35,6 +26,15 @@ interface JournalOptions extends Instruments {
   files?: JournalFiles;
 }
 
+/**
+ * An append-only journal of records in files of its own, synced in groups. Beside SQLite rather than in it,
+ * because a sync then runs outside the event loop, and because one small record rewrites one 4 KiB page of
+ * the card where a SQLite commit rewrites two and its checkpoint another (docs/decisions/0010).
+ *
+ * Segments are filled with zeros when made and recycled when released, so that a sync changes data only and
+ * the file system has no metadata to commit. What could not be read is never written over: such a segment is
+ * renamed to `NNNNNN.journal.damaged` and stays until a person removes it.
+ */
 export class Journal {
   /** Whoever has buffered something for the next record says so here. */
   readonly commits: CommitGroup;

@@ -58,6 +58,7 @@ export function createStreamLog(options: LogOptions & { stream: Writable; recent
   return log;
 }
 
+/** A log that writes each line with `write`. */
 export function createLog(options: LogOptions & { write: (text: string) => void }): Log {
   const { clock, format, write } = options;
   const stream = {

@@ -1,5 +1,4 @@
 /** The newest lines of the service log, for a report: those of a journal are not for the gateway to read. */
-
 export class RecentLines {
   readonly #lines: string[] = [];
   readonly #mostBytes: number;

@@ -1,7 +1,3 @@
-/**
- * Announces this machine by a name of its own and its services on every network it is on, follows when networks
- * come and go, and takes another name when the name is taken (`name-2.local` and so on).
- */
 import { randomBytes } from 'node:crypto';
 import { messageOf } from '../../lib/errors.ts';
 import { type Limits, LIMITS } from '../../lib/limits.ts';
@@ -23,6 +19,10 @@ interface MdnsOptions {
   random?: () => number;
 }
 
+/**
+ * Announces this machine by a name of its own and its services on every network it is on, follows when networks
+ * come and go, and takes another name when the name is taken (`name-2.local` and so on).
+ */
 export class Mdns {
   readonly #options: MdnsOptions;
   readonly #limits: Limits['mdns'];

@@ -1,8 +1,3 @@
-/**
- * Counters, gauges and histograms in one registry, for the Prometheus page. Labels have few, known values
- * (never a device id). Rules of the house: every queue has depth, limit and dropped; every background loop
- * has duration and failures.
- */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -17,6 +12,11 @@ interface Queue {
   depth: () => number;
 }
 
+/**
+ * Counters, gauges and histograms in one registry, for the Prometheus page. Labels have few, known values
+ * (never a device id). Rules of the house: every queue has depth, limit and dropped; every background loop
+ * has duration and failures.
+ */
 export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];

@@ -1,8 +1,3 @@
-/**
- * A client of a broker that a person named: opened when it is needed, messages at QoS 1, acknowledged or failed.
- * Nothing is queued for a broker that is not there; who sends tries again. MQTT 5, because a broker of 3.1.1 acknowledges
- * what it throws away; 3.1.1 where the broker knows no more.
- */
 import type { MqttClient as Library } from 'mqtt';
 import { connectionFailure } from '../../lib/connection-failure.ts';
 import { messageOf } from '../../lib/errors.ts';
@@ -109,6 +104,11 @@ export function loadLine() {
   return import('./line.ts');
 }
 
+/**
+ * A client of a broker that a person named: opened when it is needed, messages at QoS 1, acknowledged or failed.
+ * Nothing is queued for a broker that is not there; who sends tries again. MQTT 5, because a broker of 3.1.1 acknowledges
+ * what it throws away; 3.1.1 where the broker knows no more.
+ */
 export class MqttClient {
   readonly #options: MqttClientOptions;
   #opening: Promise<Library> | undefined;

@@ -28,6 +28,7 @@ const NO_ADDRESS = 'local';
 
 type Stream = Duplex & { remoteAddress?: string | undefined };
 
+/** What the broker needs from the rest of the gateway. */
 export interface MqttBrokerOptions extends Instruments {
   hooks: MqttHooks;
   /** Address of the plain listener. */

@@ -1,9 +1,3 @@
-/**
- * The folder `update` below the data folder, where the gateway, which has few rights, hands packages to whoever may install:
- *
- *   uploaded.deb   came over the network; nobody but the gateway looks at it
- *   install.deb    to be installed: the unit energy-gateway-update.path waits for it, verifies and removes it
- */
 import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EpochMs } from '../../lib/time.ts';
@@ -71,6 +65,12 @@ export interface TrialFailure {
   words: string | undefined;
 }
 
+/**
+ * The folder `update` below the data folder, where the gateway, which has few rights, hands packages to whoever may install:
+ *
+ *   uploaded.deb   came over the network; nobody but the gateway looks at it
+ *   install.deb    to be installed: the unit energy-gateway-update.path waits for it, verifies and removes it
+ */
 export class UpdateFolder {
   readonly #folder: string;
   readonly #uploaded: string;

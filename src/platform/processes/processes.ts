@@ -1,7 +1,3 @@
-/**
- * Child programs, with their metrics. A program says hello with its protocol version, answers a heartbeat, and
- * exchanges bounded messages with its owner.
- */
 import { type Limits, LIMITS } from '../../lib/limits.ts';
 import type { Instruments } from '../metrics/index.ts';
 import { Program, type ProgramOptions } from './program.ts';
@@ -12,6 +8,10 @@ interface ProcessesOptions extends Instruments {
   limits?: Limits['processes'];
 }
 
+/**
+ * Child programs, with their metrics. A program says hello with its protocol version, answers a heartbeat, and
+ * exchanges bounded messages with its owner.
+ */
 export class Processes {
   readonly #options: ProcessesOptions;
   readonly #limits: Limits['processes'];

@@ -1,11 +1,3 @@
-/**
- * A child program as its owner has it: started when it is needed, watched, started again with growing pauses,
- * stopped in order or some time after nobody needs it any more.
- *
- *   stopped ─start─▶ starting ─hello─▶ running ─ends─▶ waiting ─pause over─▶ starting …
- *                        └────────ends────────────────────▲
- *   any ─stop─▶ stopping (asked, SIGTERM, SIGKILL) ─▶ stopped
- */
 import type { Limits } from '../../lib/limits.ts';
 import { DoublingPause } from '../../lib/doubling-pause.ts';
 import { messageOf } from '../../lib/errors.ts';
@@ -19,6 +11,7 @@ import type { Payload } from './wire.ts';
 /** `waiting`: it ended, and starts again after a pause. */
 export type ProgramState = 'stopped' | 'starting' | 'running' | 'waiting' | 'stopping';
 
+/** How a child program is started and what bounds it. */
 export interface ProgramOptions {
   /** For log and metrics. */
   name: string;
@@ -48,6 +41,14 @@ interface Surroundings {
   onDropped: () => void;
 }
 
+/**
+ * A child program as its owner has it: started when it is needed, watched, started again with growing pauses,
+ * stopped in order or some time after nobody needs it any more.
+ *
+ *   stopped ─start─▶ starting ─hello─▶ running ─ends─▶ waiting ─pause over─▶ starting …
+ *                        └────────ends────────────────────▲
+ *   any ─stop─▶ stopping (asked, SIGTERM, SIGKILL) ─▶ stopped
+ */
 export class Program {
   readonly #options: ProgramOptions;
   readonly #surroundings: Surroundings;

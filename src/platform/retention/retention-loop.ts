@@ -1,8 +1,3 @@
-/**
- * The one loop that keeps stored rows in bounds: small batches with pauses, so that nobody waits for them, and
- * stamps of a wrong clock corrected before anything is judged by them. A disk that refuses ends nothing: it is
- * counted, told once an hour, and tried again.
- */
 import type { DurationMs } from '../../lib/time.ts';
 import { type Clock, createStampCorrector, type StampCorrection, type Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
@@ -36,6 +31,11 @@ interface RetentionLoopOptions {
   onFailure?: () => void;
 }
 
+/**
+ * The one loop that keeps stored rows in bounds: small batches with pauses, so that nobody waits for them, and
+ * stamps of a wrong clock corrected before anything is judged by them. A disk that refuses ends nothing: it is
+ * counted, told once an hour, and tried again.
+ */
 export class RetentionLoop {
   readonly #options: RetentionLoopOptions;
   readonly #stopCorrecting: () => void;

@@ -1,7 +1,3 @@
-/**
- * One SQLite file: pragmas with their reasons, transactions with after-commit work, and when a commit is durable.
- * Statements live in the `store.ts` files; this module knows no table but its own.
- */
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
@@ -75,6 +71,10 @@ function shareSyncs(handle: BetterSqlite3.Database): void {
 /** M: 256 KiB, below a millisecond; further ones make the whole copy no faster. */
 const COPIED_PAGES_PER_TURN = 64;
 
+/**
+ * One SQLite file: pragmas with their reasons, transactions with after-commit work, and when a commit is durable.
+ * Statements live in the `store.ts` files; this module knows no table but its own.
+ */
 export class Database {
   readonly path: string;
   /** Typed statements on the tables that `tables.ts` files define; prepare them at construction of a store. */

@@ -1,8 +1,3 @@
-/**
- * A database that the gateway can do without. Where it cannot be opened, every use of it fails with `unavailable`
- * and it is tried again; where it turns out to be damaged, the file is renamed, a new one takes its place, and
- * what can still be read is taken over. Statements outlive all of that.
- */
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type BetterSqlite3 from 'better-sqlite3';
@@ -61,6 +56,11 @@ export const SALVAGE_MARK = '.salvaging';
 /** What stores of plain SQL and their group commit use of a database. */
 export type SqlDatabase = Pick<Database, 'path' | 'prepare' | 'orm' | 'transaction' | 'durable'>;
 
+/**
+ * A database that the gateway can do without. Where it cannot be opened, every use of it fails with `unavailable`
+ * and it is tried again; where it turns out to be damaged, the file is renamed, a new one takes its place, and
+ * what can still be read is taken over. Statements outlive all of that.
+ */
 export class DegradableDatabase implements SqlDatabase {
   readonly path: string;
   /** Typed statements; they outlive an opening of the file as those of `prepare` do. */

@@ -1,7 +1,3 @@
-/**
- * Group commit of a database: the participants' buffered rows share one synced transaction. Waiting,
- * windows and retries are those of `platform/commit`.
- */
 import type { Limits } from '../../lib/limits.ts';
 import { CommitGroup } from '../commit/index.ts';
 import type { Instruments } from '../metrics/index.ts';
@@ -21,6 +17,10 @@ export type GroupCommit = CommitGroup & {
   join: (participant: Participant) => void;
 };
 
+/**
+ * Group commit of a database: the participants' buffered rows share one synced transaction. Waiting,
+ * windows and retries are those of `platform/commit`.
+ */
 export function createGroupCommit(
   options: Instruments & {
     database: Pick<Database, 'path' | 'transaction' | 'durable'>;

@@ -1,4 +1,3 @@
-/** Values by scope and key: what scripts keep, each scope with a bound of its own. */
 import { and, ne, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { given, type Orm, upsert } from './orm.ts';
@@ -8,6 +7,7 @@ type KeyValueTable = SQLiteTable & Record<'scope' | 'key' | 'value', SQLiteColum
 /** Statements of one such table; a value is text or bytes, as its column says. */
 export type KeyValueStore<Value> = ReturnType<typeof createKeyValueStore<Value>>;
 
+/** Values by scope and key: what scripts keep, each scope with a bound of its own. */
 export function createKeyValueStore<Value>(orm: Orm, table: KeyValueTable) {
   const { scope, key, value } = table;
   const ofScope = given(scope);

@@ -30,6 +30,7 @@ export interface MigrationOptions {
   mayMigrate?: boolean;
 }
 
+/** The database was written by a newer version of the gateway, which this one must not change. */
 export class NewerDatabaseError extends UnrecoverableError {
   override name = 'NewerDatabaseError';
   /** Its schema. */

@@ -1,7 +1,3 @@
-/**
- * Tends state.db while the gateway works: moves its write-ahead log into the file, keeps room in it for a disk that is
- * full, and makes local copies. All of it beside the event loop, in a thread that lives while there is something to do.
- */
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -30,6 +26,10 @@ interface StateUpkeepOptions extends Instruments {
 
 const RESERVE_FILE = 'start.reserve';
 
+/**
+ * Tends state.db while the gateway works: moves its write-ahead log into the file, keeps room in it for a disk that is
+ * full, and makes local copies. All of it beside the event loop, in a thread that lives while there is something to do.
+ */
 export class StateUpkeep {
   readonly #options: StateUpkeepOptions;
   readonly #worker: TaskWorker<UpkeepTask, UpkeepResult>;

@@ -9,6 +9,7 @@ import type { Clock, Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import { LocalReceiver } from './datagram.ts';
 
+/** Options of `createServiceNotices`. */
 export interface ServiceNoticeOptions {
   /** `NOTIFY_SOCKET`; undefined when no manager waits for notices: then nothing is done. */
   notifySocket: string | undefined;

@@ -45,6 +45,7 @@ export const LONG_VALIDITY = {
   validToMs: Date.UTC(2119, 11, 31),
 } as const;
 
+/** SHA-256 fingerprint of a certificate in PEM, in lower-case hex without colons. */
 export function fingerprintOf(certificatePem: string): string {
   return new X509Certificate(certificatePem).fingerprint256.replaceAll(':', '').toLowerCase();
 }

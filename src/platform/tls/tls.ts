@@ -16,6 +16,7 @@ import { readPlainFile } from '../files/index.ts';
 import { parseKeyFile } from './key-files.ts';
 import type { ClientCertificate, KeyAndCertificate } from './model.ts';
 
+/** Options of `Tls`. */
 export interface TlsOptions extends AuthorityOptions {
   /** Files of a certificate (with its chain) and key that the operator brings for HTTPS; read again when changed. */
   operatorCertificate?: { certificatePath: string; privateKeyPath: string } | undefined;

@@ -1,8 +1,3 @@
-/**
- * Work that may take long or much memory, in a thread of its own: the event loop goes on, and a task that
- * exceeds its time or memory ends with its thread, not with the program. One task at a time, others wait in
- * order, those that give way behind all others; the thread starts with the first task and ends when none has come for a while.
- */
 import { messageOf, unavailable } from '../../lib/errors.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../clock/index.ts';
@@ -64,6 +59,11 @@ interface Task<Input, Output> {
 const RETRY_AFTER_S = 5;
 const MIB = 1_048_576;
 
+/**
+ * Work that may take long or much memory, in a thread of its own: the event loop goes on, and a task that
+ * exceeds its time or memory ends with its thread, not with the program. One task at a time, others wait in
+ * order, those that give way behind all others; the thread starts with the first task and ends when none has come for a while.
+ */
 export class TaskWorker<Input, Output> {
   readonly #options: TaskWorkerOptions;
   readonly #waiting: Task<Input, Output>[] = [];

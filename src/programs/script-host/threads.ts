@@ -1,7 +1,3 @@
-/**
- * The threads that hold the Lua states of a program: started when needed, watched, ended when they have no script
- * left or when one is stuck where no hook is called, inside of C. Those beside it lose their thread, too, and are told.
- */
 import { Gatherer, Turns } from '../../lib/gatherer.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
@@ -57,6 +53,10 @@ interface ScriptThreadsOptions<Types extends ScriptTypes> {
 /** A look that is later than so many intervals counts no more. */
 const LATE_LOOKS = 4;
 
+/**
+ * The threads that hold the Lua states of a program: started when needed, watched, ended when they have no script
+ * left or when one is stuck where no hook is called, inside of C. Those beside it lose their thread, too, and are told.
+ */
 export class ScriptThreads<Types extends ScriptTypes> {
   readonly #options: ScriptThreadsOptions<Types>;
   readonly #threads = new Set<HostThread<Types>>();

@@ -1,4 +1,3 @@
-/** `http` of both generations (docs/interface/lua-devices.md#http). The network is in `http-exchange.ts`. */
 import { isUtf8 } from 'node:buffer';
 import { PLAIN_JSON, readJson } from '../../lib/json-reader.ts';
 import type { Limits } from '../../lib/limits.ts';
@@ -134,6 +133,7 @@ function http.post_form(url, form) return simple(default, 'post_form', url, FORM
 return http
 `;
 
+/** `http` of both generations (docs/interface/lua-devices.md#http). The network is in `http-exchange.ts`. */
 export const HTTP_LIBRARY: Library = {
   name: 'http',
   parts: { http: REQUESTS },

@@ -1,4 +1,3 @@
-/** How far somebody has read changes, and what he passed over to have the newest first. Kept by the reader. */
 import type { EpochS } from '../../../lib/time.ts';
 
 /** Up to where what came in order was read. */
@@ -14,6 +13,7 @@ export interface OwedRange extends ReadPlace {
   upTo: number;
 }
 
+/** How far somebody has read changes, and what he passed over to have the newest first. Kept by the reader. */
 export interface ChangePosition extends ReadPlace {
   /** The oldest first; absent: nothing is owed. */
   owed?: OwedRange[];

@@ -1,6 +1,6 @@
-/** Which site a history.db belongs to. */
 import type { Owner } from '../../../platform/sqlite/index.ts';
 
+/** Which site a history.db belongs to. */
 export function historyOwner(siteId: string): Owner {
   return {
     id: siteId,

@@ -1,4 +1,3 @@
-/** The store in its thread, as the gateway's thread sees it: restarted when it fails, slowed when it lags. */
 import { DoublingPause } from '../../../lib/doubling-pause.ts';
 import { unavailable } from '../../../lib/errors.ts';
 import { inWords } from '../../../lib/system-fault.ts';
@@ -44,6 +43,7 @@ export function loadStoreThread(entry: string, limits: Limits['telemetry']): Spa
   return new SpareThread(threadOptions(entry, limits));
 }
 
+/** The store in its thread, as the gateway's thread sees it: restarted when it fails, slowed when it lags. */
 export class ThreadedHistory {
   readonly #options: Omit<ThreadedHistoryOptions, keyof EngineThreadData>;
   readonly #data: EngineThreadData;

@@ -1,7 +1,3 @@
-/**
- * One CAN interface of the system (socketcan), shared by everyone who names it, through `candump` and `canplayer` of
- * can-utils: the runtime has no such socket. The system sets up bit rate and state of the interface.
- */
 import { Buffer } from 'node:buffer';
 import { messageOf } from '../../../lib/errors.ts';
 import { DoublingPause } from '../../../lib/doubling-pause.ts';
@@ -40,6 +36,10 @@ interface Sending {
   reject: (fault: PortFault) => void;
 }
 
+/**
+ * One CAN interface of the system (socketcan), shared by everyone who names it, through `candump` and `canplayer` of
+ * can-utils: the runtime has no such socket. The system sets up bit rate and state of the interface.
+ */
 export class CanBus {
   readonly #options: CanBusOptions;
   readonly #pause: DoublingPause;

@@ -1,9 +1,9 @@
-/** What a script keeps of the frames of a bus, until it takes them: bounded by count per identifier. Pure. */
 import type { CanFrame } from './can-bus.ts';
 
 /** `oldest` and `newest`: which frame gives way when there is no room. */
 type MailboxRule = { sizeMax: number; drops: 'oldest' | 'newest' };
 
+/** What a script keeps of the frames of a bus, until it takes them: bounded by count per identifier. Pure. */
 export class CanMailbox {
   readonly #rule: MailboxRule;
   /** Undefined: all of them, in one row. */

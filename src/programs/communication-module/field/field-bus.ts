@@ -1,7 +1,3 @@
-/**
- * The wires of a communication module: one connection per address and one queue per serial port, whoever
- * asks. Scripts hold facades; what is behind them comes and goes.
- */
 import net from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Limits, LIMITS } from '../../../lib/limits.ts';
@@ -68,6 +64,10 @@ interface FieldBusOptions {
   programs?: SystemPrograms;
 }
 
+/**
+ * The wires of a communication module: one connection per address and one queue per serial port, whoever
+ * asks. Scripts hold facades; what is behind them comes and goes.
+ */
 export class FieldBus {
   /** CAN, contacts and analogue channels, by name. */
   readonly io: IoPorts;

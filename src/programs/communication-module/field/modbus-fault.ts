@@ -4,6 +4,7 @@
  */
 import { messageOf } from '../../../lib/errors.ts';
 
+/** Why a Modbus request failed. */
 export type ModbusFault =
   | { kind: 'timeout' }
   | { kind: 'connection_failed'; reason: string }

@@ -1,8 +1,3 @@
-/**
- * One serial port, shared by everyone who names it. Users take turns and have it to themselves in their turn;
- * it is opened when somebody needs it and opened again, with growing pauses, after it went away (a pulled
- * USB adapter).
- */
 import { Buffer } from 'node:buffer';
 import type { Limits } from '../../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../../lib/time.ts';
@@ -74,6 +69,11 @@ interface SerialPortOptions {
   onOpened?: () => void;
 }
 
+/**
+ * One serial port, shared by everyone who names it. Users take turns and have it to themselves in their turn;
+ * it is opened when somebody needs it and opened again, with growing pauses, after it went away (a pulled
+ * USB adapter).
+ */
 export class SerialPort {
   readonly #options: SerialPortOptions;
   readonly #clock: Clock;
