@@ -17,6 +17,7 @@ import { ISSUABLE_ROLES } from './capabilities/auth/index.ts';
 import { messageOf, UnrecoverableError } from './lib/errors.ts';
 import { inWords } from './lib/system-fault.ts';
 import { ConfigError, loadConfig } from './platform/config/index.ts';
+import { packageVersion } from './platform/files/index.ts';
 
 const HELP = `Usage: npm run --silent admin -- <command> [options]
        energy-gateway <command> [options]      where it is installed as a service
@@ -70,7 +71,8 @@ or stopped; a running gateway follows at once, without a restart.
     --delete-data        remove its data too
     --confirm <name>     instead of being asked twice: the name of this machine
 
-  --help                 this text`;
+  --help                 this text
+  --version              the version of these programs`;
 
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 64;
@@ -110,6 +112,7 @@ async function ask(question: string, isShown: boolean): Promise<string> {
 async function run(): Promise<string[]> {
   const { positionals, values, tokens } = readArguments();
   const [name, ...given] = positionals;
+  if (values.version && name === undefined) return [packageVersion()];
   if (values.help || name === undefined) return [HELP];
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) throw new UsageError(`unknown command "${name}"; try --help`);

@@ -8,7 +8,13 @@ import { LIMITS } from './lib/limits.ts';
 import { expectMovingMemory } from './lib/moving-memory.ts';
 import { inWords } from './lib/system-fault.ts';
 import { createSystemClock } from './platform/clock/index.ts';
-import { type Config, ConfigError, loadConfig, readServiceManager } from './platform/config/index.ts';
+import {
+  type Config,
+  ConfigError,
+  loadConfig,
+  optionHelp,
+  readServiceManager,
+} from './platform/config/index.ts';
 import { packageVersion } from './platform/files/index.ts';
 import { returnSpareMemory } from './platform/host/index.ts';
 import { createStreamLog, type Log, type LogFormat, RecentLines } from './platform/log/index.ts';
@@ -17,6 +23,18 @@ import { createServiceNotices } from './platform/systemd/index.ts';
 /** A person must act; the service manager does not try again (EX_CONFIG of sysexits.h). */
 const EXIT_UNRECOVERABLE = 78;
 const EXIT_FAILURE = 1;
+const EXIT_USAGE = 2;
+
+const HELP = `Usage: npm start
+       npm start -- --help
+       npm start -- --version
+
+Runs the gateway until SIGTERM or Ctrl-C. Options are not arguments: each is an
+environment variable, or a line such as "http_port: 8080" of the YAML file that
+GATEWAY_CONFIG_FILE names; the environment wins.
+
+${optionHelp()}
+`;
 
 /** G: how much the heap grows before it is collected again; the runtime would let it double. */
 const HEAP_GROWTH_PERCENT = 20;
@@ -31,6 +49,18 @@ function requireRuntime(): void {
       'Start it with scripts/gwnode after `npm ci`, which brings the right one.\n',
   );
   process.exit(EXIT_UNRECOVERABLE);
+}
+
+/** Undefined: nothing was asked, and the gateway is to be started. */
+function answerTo(words: readonly string[]): { text: string; exitCode: number } | undefined {
+  const unknown = words.find((word) => !['--help', '-h', '--version'].includes(word));
+  if (unknown !== undefined)
+    return {
+      text: `unknown argument "${unknown}": options are environment variables; try --help\n`,
+      exitCode: EXIT_USAGE,
+    };
+  if (words.length === 0) return undefined;
+  return { text: words.includes('--version') ? `${packageVersion()}\n` : HELP, exitCode: 0 };
 }
 
 function readConfiguration(onDoubt: (doubt: string) => void): Config {
@@ -164,4 +194,9 @@ async function startOrEnd(
 process.stderr.on('error', () => undefined);
 // Databases, keys and codes are for the user of the gateway alone.
 process.umask(0o077);
-await run();
+const answer = answerTo(process.argv.slice(2));
+if (answer === undefined) await run();
+else {
+  (answer.exitCode === 0 ? process.stdout : process.stderr).write(answer.text);
+  process.exitCode = answer.exitCode;
+}

@@ -33,7 +33,8 @@ const OPTIONS = {
   'delete-data': { type: 'boolean', default: false },
   yes: { type: 'boolean', default: false },
   'dry-run': { type: 'boolean', default: false },
-  help: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
+  version: { type: 'boolean', default: false },
 } as const;
 
 /** A mistake in the command line, told without a stack. */

@@ -310,11 +310,12 @@ export const TABLE: ImportTable = {
     },
     {
       place: 'programs/communication-module',
-      // It asks the network for the gateway's name.
+      // It asks the network for the gateway's name, and tells its own version.
       mayImport: [
         ...PROGRAM_PARTS,
         'programs/script-host',
         'programs/script-http',
+        'platform/files',
         'platform/mdns',
         'platform/mqtt-client',
       ],

@@ -109,6 +109,16 @@ export function optionTable(): string {
   );
 }
 
+/** Options for a person at a terminal: variable, what is allowed, default, purpose. */
+export function optionHelp(): string {
+  return (OPTIONS as readonly Option[])
+    .map((option) => {
+      const fallback = option.default === null ? '' : `, default ${option.default}`;
+      return `  ${environmentName(option)}: ${allowed(option)}${fallback}\n      ${option.purpose}`;
+    })
+    .join('\n');
+}
+
 function environmentName(option: Option): string {
   return `GATEWAY_${option.name.toUpperCase()}`;
 }

@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import { messageOf } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { createSystemClock } from '../../platform/clock/index.ts';
+import { packageVersion } from '../../platform/files/index.ts';
 import { returnSpareMemory } from '../../platform/host/index.ts';
 import { createStreamLog, type LogLevel } from '../../platform/log/index.ts';
 import { connectToParent } from '../../platform/processes/index.ts';
@@ -21,6 +22,7 @@ import { CommunicationModule } from './module.ts';
 
 const EXIT_CONFIGURATION = 78;
 const EXIT_FAILURE = 1;
+const EXIT_USAGE = 2;
 
 const HELP = `Runs a communication module: Lua scripts of devices, Modbus, serial lines, HTTP.
 
@@ -32,6 +34,7 @@ const HELP = `Runs a communication module: Lua scripts of devices, Modbus, seria
                        "data_bits": 8, "parity": "N", "stop_bits": 1}}}
   --log-level LEVEL    debug, info, warn or error (default info)
   --help               this text
+  --version            the version of this program
 
 The gateway starts its own module by itself.
 `;
@@ -39,20 +42,32 @@ The gateway starts its own module by itself.
 /** What the program was started with, and when it shall end. */
 type Orders = Awaited<ReturnType<typeof ordersOfParent>>;
 
+/** The command line makes no sense. */
+class UsageError extends Error {}
+
+function readArguments() {
+  try {
+    return parseArgs({
+      options: {
+        config: { type: 'string' },
+        'log-level': { type: 'string', default: 'info' },
+        help: { type: 'boolean', short: 'h', default: false },
+        version: { type: 'boolean', default: false },
+      },
+    }).values;
+  } catch (error) {
+    throw new UsageError(`${messageOf(error)}; try --help`, { cause: error });
+  }
+}
+
 async function orders(): Promise<Orders | undefined> {
   if (process.send !== undefined) return ordersOfParent();
-  const { values } = parseArgs({
-    options: {
-      config: { type: 'string' },
-      'log-level': { type: 'string', default: 'info' },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  if (values.help) {
-    process.stdout.write(HELP);
+  const values = readArguments();
+  if (values.help || values.version) {
+    process.stdout.write(values.help ? HELP : `${packageVersion()}\n`);
     return undefined;
   }
-  if (values.config === undefined) throw new Error('give --config FILE; --help tells more');
+  if (values.config === undefined) throw new UsageError('give --config FILE; --help tells more');
   const stop = Promise.withResolvers<void>();
   process.on('SIGTERM', () => stop.resolve());
   process.on('SIGINT', () => stop.resolve());
@@ -136,5 +151,5 @@ try {
   await run();
 } catch (error) {
   process.stderr.write(`${messageOf(error)}\n`);
-  process.exitCode = EXIT_CONFIGURATION;
+  process.exitCode = error instanceof UsageError ? EXIT_USAGE : EXIT_CONFIGURATION;
 }
