@@ -68,7 +68,7 @@ describe('accessibility', { skip: findBrowser() === undefined && NO_BROWSER }, (
   test('neither has the result of a dry run', async () => {
     const { page } = opened();
     const tried = await tryRule(opened());
-    await tried.getByText('As a table').click();
+    await tried.getByText('Show table').click();
     await tried.locator('.picture-table tbody tr').first().waitFor();
     const found: string[] = [];
     await inAllLooks(page, async (look) => {

@@ -139,7 +139,7 @@ describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSE
     const { page, open } = opened();
     const receiver = await startPostServer(t);
     await open('#/alerts/notifications');
-    await page.getByText('Nobody is told yet').waitFor();
+    await page.getByText('Nobody is notified yet').waitFor();
     await page.getByRole('button', { name: 'Add channel' }).press('Enter');
     await page.selectOption('[name=type]', 'WEBHOOK');
     await page.fill('[name=name]', 'Service team');
@@ -147,11 +147,11 @@ describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSE
     await picture(page, 'notifications-form');
     await page.locator('[name=url]').press('Enter');
     await page.getByRole('button', { name: 'Test Service team' }).press('Enter');
-    await page.getByText('The test was taken').waitFor();
+    await page.getByText('The test message was accepted').waitFor();
     assert.equal(receiver.posts.length, 1);
     await receiver.close();
     await page.getByRole('button', { name: 'Test Service team' }).press('Enter');
-    await page.getByText(/did not get through: Nothing listens/).waitFor();
+    await page.getByText(/could not be sent: Nothing listens/).waitFor();
     await page.locator('[data-test=deliveries]').getByText('not delivered').waitFor();
     await picture(page, 'notifications');
     assert.ok(!(await page.content()).includes('of-the-address'), 'the address is not shown');
@@ -183,7 +183,7 @@ describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSE
     await opened().gateway.ok('INSTALLER', 'POST', '/v3/auth/users', user);
     const page = await openAnother(t, opened(), { name: 'reader' });
     await page.evaluate(`location.hash = '#/alerts/notifications'`);
-    await page.locator('.tabs [aria-current]', { hasText: 'Raised' }).waitFor();
+    await page.locator('.tabs [aria-current]', { hasText: 'Active' }).waitFor();
     await page.locator('[data-test=alerts]').waitFor();
     assert.equal(await page.getByRole('alert').count(), 0);
   });

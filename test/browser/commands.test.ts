@@ -7,7 +7,7 @@ import { findBrowser, NO_BROWSER } from './browser.ts';
 import { visit } from './pages.ts';
 import { picture, useConsole } from './support.ts';
 
-const UNKNOWN = /^It is not known whether the device has done it/;
+const UNKNOWN = /^It is not known whether the device carried out the command/;
 
 describe('a command', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole({ GATEWAY_COMMAND_TIMEOUT_S: '1' });
@@ -42,8 +42,8 @@ describe('a command', { skip: findBrowser() === undefined && NO_BROWSER }, () =>
   test('without an answer in time may have been carried out, until the device says so', async () => {
     const { page } = opened();
     for (const [state, end] of [
-      ['completed', 'Done, answered late'],
-      ['error', 'Failed, answered late'],
+      ['completed', 'Done, late response'],
+      ['error', 'Failed, late response'],
     ] as const) {
       device.requests.length = 0;
       await send();
@@ -67,11 +67,11 @@ describe('a command', { skip: findBrowser() === undefined && NO_BROWSER }, () =>
     await page.locator('[data-test=progress]').getByText(UNKNOWN).waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
     const newest = page.locator('[data-test=executions] summary').first();
-    await newest.getByText('No answer in time').waitFor();
+    await newest.getByText('No response in time').waitFor();
     const [request] = device.requests;
     assert.ok(request);
     await device.answer(request, 'completed', {});
-    await newest.getByText('Done, answered late').waitFor();
+    await newest.getByText('Done, late response').waitFor();
     await device.leave();
   });
 });

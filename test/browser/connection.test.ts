@@ -25,17 +25,17 @@ describe('the connection of a device', { skip: findBrowser() === undefined && NO
     await page.getByRole('button', { name: /^Modbus Inverter/ }).click();
     await page.fill('[name=name]', 'Roof');
     await page.getByRole('button', { name: 'Add device' }).click();
-    await page.getByText('Type its address first.').waitFor();
-    assert.equal(await page.getByRole('button', { name: 'Test the connection' }).isDisabled(), true);
+    await page.getByText('Enter the address first.').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Test connection' }).isDisabled(), true);
   });
 
   test('is tested as it is typed, and what is wrong stands in a sentence', async () => {
     const { page } = opened();
     await page.fill('[name=address]', 'tcp://127.0.0.1:1');
-    await page.getByRole('button', { name: 'Test the connection' }).click();
+    await page.getByRole('button', { name: 'Test connection' }).click();
     await page.getByText('tcp://127.0.0.1:1 cannot be reached: connection refused.').waitFor();
     await page.fill('[name=address]', uri);
-    await page.getByRole('button', { name: 'Test the connection' }).click();
+    await page.getByRole('button', { name: 'Test connection' }).click();
     await page.getByText('Unit 1 answers: Simulated Hybrid inverter').waitFor();
     await page.getByText('Unit 2 answers: Simulated Power meter').waitFor();
     assert.equal(await page.getByText('cannot be reached').count(), 0);
@@ -46,7 +46,7 @@ describe('the connection of a device', { skip: findBrowser() === undefined && NO
     await page.fill('[name=meter_unit_id]', '77');
     await page.getByText('Find devices', { exact: true }).click();
     await page.fill('[name=last_unit]', '3');
-    await page.getByRole('button', { name: 'Look' }).click();
+    await page.getByRole('button', { name: 'Search' }).click();
     await page.getByText('3 of 3 units asked, 2 found.').waitFor();
     await picture(page, 'find-devices');
     await page.setViewportSize({ width: 390, height: 844 });
@@ -65,10 +65,10 @@ describe('the connection of a device', { skip: findBrowser() === undefined && NO
   test('is looked for no longer when one stops, and what was found stays', async () => {
     const { page, gateway } = opened();
     await page.fill('[name=last_unit]', '200');
-    await page.getByRole('button', { name: 'Look' }).click();
+    await page.getByRole('button', { name: 'Search' }).click();
     await page.getByText('of 200 units asked, 2 found.').waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
-    await page.getByRole('button', { name: 'Look', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Search', exact: true }).waitFor();
     await page.getByText('Unit 1 answers: Simulated Hybrid inverter').first().waitFor();
     // The gateway has given the address free.
     await until(
@@ -102,7 +102,7 @@ describe('the connection of a device', { skip: findBrowser() === undefined && NO
       runtime_id: (barn as { id: string }).id,
     });
     await open('#/devices/cellar');
-    const empty = page.locator('.empty', { hasText: 'Its script has told nothing yet' });
+    const empty = page.locator('.empty', { hasText: 'Its script has reported nothing yet' });
     await empty.getByRole('link', { name: 'Logs' }).click();
     await page.locator('[data-test=logs]').waitFor();
   });
@@ -116,7 +116,7 @@ describe('the connection of a device', { skip: findBrowser() === undefined && NO
       const lines = page.locator('[data-test=serial_ports]');
       await lines.getByText('Find devices', { exact: true }).click();
       await lines.locator('[name=last_unit]').fill('2');
-      await lines.getByRole('button', { name: 'Look' }).click();
+      await lines.getByRole('button', { name: 'Search' }).click();
       await lines.getByText('Unit 2 answers: Simulated Power meter').waitFor();
       await lines.getByText('2 of 2 units asked, 2 found.').waitFor();
       await picture(page, 'find-devices-on-line');

@@ -68,7 +68,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
 
   test('shows the sentence of the gateway for a wrong claim code', async () => {
     await page.goto(gateway.origin);
-    await says('Make this gateway yours');
+    await says('Claim this gateway');
     await page.fill('[name=claim_code]', 'AAAA-BBBB-CCCC');
     await page.fill('[name=password]', PASSWORD);
     await page.fill('[name=repeated]', PASSWORD);
@@ -82,19 +82,19 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     const code = readFileSync(join(gateway.dataDir, 'claim-code'), 'utf8').trim();
     await keyboard.write('[name=claim_code]', code);
     await keyboard.choose('button[type=submit]');
-    await says('No device of yours yet');
+    await says('No devices yet');
   });
 
   test('keeps the login from scripts, logs out, and in again', async () => {
     assert.equal(await page.evaluate('document.cookie'), '');
     await page.getByRole('button', { name: 'Log out' }).click();
-    await says('Password lost?');
+    await says('Forgot your password?');
     await page.fill('[name=password]', 'not the password');
     await page.click('button[type=submit]');
     await page.getByRole('alert').waitFor();
     await page.fill('[name=password]', PASSWORD);
     await page.keyboard.press('Enter');
-    await says('No device of yours yet');
+    await says('No devices yet');
   });
 
   test('makes a token that is shown once, ends it, and shows both as activity', async () => {
@@ -102,14 +102,14 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await page.getByRole('button', { name: 'New token…' }).click();
     await page.fill('[name=name]', 'dashboard');
     await page.locator('form button[type=submit]').last().click();
-    await says('it cannot be shown again');
+    await says('It cannot be shown again');
     await page.getByRole('button', { name: 'Close' }).click();
-    await page.getByRole('button', { name: 'End dashboard' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: /end/i }).last().click();
+    await page.getByRole('button', { name: 'Revoke dashboard' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click();
     await says('Revoke token');
     await says('Create token');
     await open('#/');
-    await says('No device of yours yet');
+    await says('No devices yet');
   });
 
   test('provisions a device by keyboard alone, and hands its credentials over once', async () => {
@@ -135,8 +135,8 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
       { device_id: (found as { id: string }).id, slug: 'battery-1', config },
       { settled: gateway.settled, port: () => gateway.ports.mqttPort },
     );
-    await page.getByRole('link', { name: 'To the device' }).click();
-    await says('Nothing received yet');
+    await page.getByRole('link', { name: 'Open device' }).click();
+    await says('No data yet');
   });
 
   test('shows the device come alive, with its values and alerts', async () => {
@@ -255,16 +255,16 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
 
   test('makes a rule, and shows what it logs', async () => {
     await open('#/rules');
-    await says('No rule yet');
+    await says('No rules yet');
     await page.getByRole('link', { name: 'New rule' }).click();
     await page.getByRole('link', { name: /^Empty/ }).click();
     await page.fill('[name=slug]', 'greeting');
     await page.locator('.cm-content').fill("enapter.log('grüß dich from a rule')");
-    await page.getByRole('button', { name: 'Try on' }).click();
+    await page.getByRole('button', { name: 'Test on' }).click();
     const tried = page.locator('[data-test=dry-run]');
-    await tried.getByText('The script had nothing left to do.').waitFor();
+    await tried.getByText('The script finished: it had nothing left to do.').waitFor();
     await tried.locator('.log').getByText('grüß dich from a rule').waitFor();
-    await page.getByRole('button', { name: 'Make rule' }).click();
+    await page.getByRole('button', { name: 'Create rule' }).click();
     await page.locator('[data-test=logs]').getByText('grüß dich from a rule').waitFor();
     await page.locator('.cm-content').fill('this is no Lua');
     await page.getByRole('button', { name: 'Save and run' }).click();
@@ -282,7 +282,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await open('#/system/backup');
     await page.fill('[name=backup_password]', 'one for the backup');
     await page.fill('[name=backup_repeated]', 'another one');
-    await says('The two differ.');
+    await says('The passwords do not match.');
     await page.fill('[name=backup_repeated]', 'one for the backup');
     const [saved] = await Promise.all([
       // Its password is made slow to guess, and slower on a busy machine.
@@ -290,7 +290,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
       page.getByRole('button', { name: 'Save backup' }).click(),
     ]);
     assert.match(saved.suggestedFilename(), /^depot-.*\.backup$/);
-    await says('is saved');
+    await says('was saved');
     const folder = mkdtempSync(join(tmpdir(), 'gateway-test-'));
     await restoreBackup(await saved.path(), 'one for the backup', folder);
     rmSync(folder, { recursive: true, force: true });
@@ -331,7 +331,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await open('#/devices/battery-1/settings');
     await page.getByRole('button', { name: 'Delete…' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-    await says('No device of yours yet');
+    await says('No devices yet');
     await gateway.stop();
     await says('No live connection to the gateway.');
     await gateway.restart();
@@ -340,12 +340,12 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
   test('asks for a login again when the login was ended from elsewhere', async () => {
     // The gateway has another port after its restart.
     await page.goto(gateway.origin);
-    await says('No device of yours yet');
+    await says('No devices yet');
     await until(async () => (await page.getByText('No live connection').count()) === 0);
     const { access_tokens: sessions } = await gateway.ok('INSTALLER', 'GET', '/v3/auth/tokens?kind=SESSION');
     for (const { id } of sessions as { id: string }[])
       await gateway.ok('INSTALLER', 'DELETE', `/v3/auth/tokens/${id}`);
-    await says('Password lost?');
+    await says('Forgot your password?');
   });
 
   test('takes a line on which nothing comes for a lost one, and connects again', async () => {
@@ -358,7 +358,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await other.goto(gateway.origin);
     await other.fill('[name=password]', PASSWORD);
     await other.keyboard.press('Enter');
-    await other.getByText('No device of yours yet').waitFor();
+    await other.getByText('No devices yet').waitFor();
     await until(() => connections === 1);
     await other.clock.runFor(34_000);
     assert.equal(connections, 1);

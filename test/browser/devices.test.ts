@@ -38,7 +38,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     const { page, open } = opened();
     await open('#/add');
     await page.getByLabel('Find a blueprint').fill('no such thing');
-    await page.getByText('No blueprint is called so').waitFor();
+    await page.getByText('No blueprint has this name').waitFor();
     await page.getByLabel('Find a blueprint').fill('inverter');
     await page.getByRole('button', { name: /^Battery Inverter/ }).waitFor();
     await picture(page, 'add-device');
@@ -58,8 +58,8 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await page.getByRole('button', { name: /^relay/ }).click();
     await page.getByRole('heading', { name: 'Sample' }).waitFor();
     await page.getByRole('button', { name: 'Another blueprint' }).click();
-    await page.getByRole('button', { name: 'Go on without a blueprint' }).click();
-    await page.getByRole('heading', { name: 'A device without a blueprint' }).waitFor();
+    await page.getByRole('button', { name: 'Continue without a blueprint' }).click();
+    await page.getByRole('heading', { name: 'Device without a blueprint' }).waitFor();
     await page.getByRole('button', { name: 'Another blueprint' }).click();
   });
 
@@ -91,11 +91,11 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
       { settled: gateway.settled, port: () => gateway.ports.mqttPort },
     );
     await device.connect();
-    await arrival.getByText('waiting for its first value').waitFor();
+    await arrival.getByText('Waiting for the first value').waitFor();
     // What is wrong with it is told, and is no value.
     await device.telemetry({ alerts: ['battery_low'] });
     await arrival.getByText('Battery Low').waitFor();
-    await arrival.getByText('waiting for its first value').waitFor();
+    await arrival.getByText('Waiting for the first value').waitFor();
     await device.telemetry({ battery_soc: 50, grid_total_power: 100, alerts: [] });
     await arrival.getByText('Cellar battery is ONLINE, 2 values.').waitFor();
     await device.leave();
@@ -200,12 +200,12 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     const { page, open } = opened();
     await open('#/system');
     await page.locator('[data-test=condition]').waitFor();
-    const kept = page.locator('[data-test=storage] .fact', { hasText: 'Every sample is kept for' });
+    const kept = page.locator('[data-test=storage] .fact', { hasText: 'Samples kept for' });
     await kept.getByText('2 years').waitFor();
     await picture(page, 'box');
     await page.getByRole('link', { name: 'Ports', exact: true }).click();
     const lines = page.locator('[data-test=serial_ports]');
-    await lines.getByRole('button', { name: 'Add line…' }).click();
+    await lines.getByRole('button', { name: 'Add port…' }).click();
     await page.fill('[name=port_name]', 'rs485');
     await page.fill('[name=port_path]', '/dev/ttyNOTHERE');
     await page.getByRole('dialog').getByRole('button', { name: 'Add', exact: true }).click();
@@ -214,7 +214,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await lines.getByRole('status').waitFor();
     await lines.getByRole('button', { name: 'Delete rs485' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
-    await lines.getByText('None. Devices with Modbus RTU').waitFor();
+    await lines.getByText('None yet. Devices with Modbus RTU').waitFor();
     const contacts = page.locator('[data-test=io_ports]');
     await contacts.getByRole('button', { name: 'Add port…' }).click();
     await picture(page, 'port-form');
@@ -222,9 +222,9 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     assert.equal(await page.inputValue('[name=port_name]'), 'rl-1');
     await page.fill('[name=port_path]', '/dev/gpiochip99');
     await page.fill('[name=line]', '17');
-    await page.getByLabel('The low level means on').check();
+    await page.getByLabel('Active low').check();
     await page.getByRole('dialog').getByRole('button', { name: 'Add', exact: true }).click();
-    await contacts.getByText('Relay (digital output), /dev/gpiochip99 line 17, low is on').waitFor();
+    await contacts.getByText('Relay (digital output), /dev/gpiochip99 line 17, active low').waitFor();
     await contacts.getByRole('button', { name: 'Test rl-1' }).click();
     await contacts.getByRole('status').waitFor();
     await picture(page, 'ports');
@@ -237,7 +237,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await open('#/system/backup');
     const plan = page.locator('[data-test=backup-plan]');
     await plan.getByText('none yet').waitFor();
-    assert.equal(await plan.getByRole('button', { name: 'Make one now' }).isDisabled(), true);
+    assert.equal(await plan.getByRole('button', { name: 'Back up now' }).isDisabled(), true);
     await page.selectOption('[name=schedule]', 'DAILY');
     await page.fill('[name=target]', '/nowhere/at-all');
     await page.fill('[name=plan_password]', 'one for the backups');
@@ -246,14 +246,14 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await plan.getByRole('alert').waitFor();
     await page.fill('[name=target]', folder);
     await plan.getByRole('button', { name: 'Save' }).click();
-    await plan.getByText('The backups are sealed by a password that is kept.').waitFor();
-    await plan.getByRole('button', { name: 'Make one now' }).click();
+    await plan.getByText('The backups are encrypted with a stored password.').waitFor();
+    await plan.getByRole('button', { name: 'Back up now' }).click();
     // Its password is made slow to guess, and slower on a busy machine.
     await plan.getByText(/\.backup, [\d.]+ kB/).waitFor({ timeout: 60_000 });
     await picture(page, 'backup');
     rmSync(folder, { recursive: true });
-    await plan.getByRole('button', { name: 'Make one now' }).click();
-    await plan.getByText(/^The last try, .* failed: /).waitFor({ timeout: 60_000 });
+    await plan.getByRole('button', { name: 'Back up now' }).click();
+    await plan.getByText(/^The last backup failed \(.*\): /).waitFor({ timeout: 60_000 });
     assert.equal(await page.getByText('one for the backups').count(), 0);
     await open('#/');
     await page
@@ -281,7 +281,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     const live = await gateway.provision('Metered');
     await live.connect();
     await open('#/system/targets');
-    await page.getByText('It stays here').waitFor();
+    await page.getByText('Telemetry stays on this gateway').waitFor();
     await page.getByRole('button', { name: 'Add target' }).press('Enter');
     await page.fill('[name=name]', 'Fleet');
     await page.fill('[name=url]', receiver.url);
@@ -290,24 +290,24 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await page.locator('[name=url]').press('Enter');
     const row = page.locator('[data-test=targets] > li', { hasText: 'Fleet' });
     await row.getByRole('button', { name: 'Test Fleet' }).click();
-    await row.getByText('It took the sample of a test.').waitFor();
+    await row.getByText('The target accepted a test value.').waitFor();
     await row.getByText('up to date').waitFor();
     receiver.status = 401;
     await live.telemetry({ battery_soc: 41 });
-    await row.getByText('does not take it').waitFor();
+    await row.getByText('failing').waitFor();
     await row.getByText(/behind, waiting: \d+ values?, /).waitFor();
     await picture(page, 'targets');
-    await row.getByRole('button', { name: 'Change Fleet' }).click();
-    await page.getByText('One is kept; empty: as it is.').first().waitFor();
+    await row.getByRole('button', { name: 'Edit Fleet' }).click();
+    await page.getByText('Stored. Leave empty to keep it.').first().waitFor();
     await page.fill('[name=attributes]', 'battery_*, status');
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
     await row.getByText('battery_*, status').waitFor();
-    await row.getByRole('button', { name: 'Switch off Fleet' }).click();
-    await row.getByText('(off)').waitFor();
+    await row.getByRole('button', { name: 'Disable Fleet' }).click();
+    await row.getByText('(disabled)').waitFor();
     assert.ok(!(await page.content()).includes('a token of ours'));
     await row.getByRole('button', { name: 'Delete Fleet' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
-    await page.getByText('It stays here').waitFor();
+    await page.getByText('Telemetry stays on this gateway').waitFor();
     await live.leave();
   });
 
@@ -315,7 +315,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     const { page, open, gateway } = opened();
     await gateway.ok('OWNER', 'PATCH', '/v3/site', { timezone: 'Pacific/Kiritimati' });
     await page.reload();
-    await page.locator('.who').getByText('Times of Pacific/Kiritimati').waitFor();
+    await page.locator('.who').getByText('Times in Pacific/Kiritimati').waitFor();
     await open('#/access');
     const there = new Date().toLocaleDateString('en-GB', {
       dateStyle: 'medium',
@@ -376,8 +376,8 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await page.locator('.tabs a[aria-current]', { hasText: 'Values' }).waitFor();
     // A link of somebody who may see more.
     await page.evaluate("location.hash = '#/system/targets'");
-    await page.locator('.tabs a[aria-current]', { hasText: 'State' }).waitFor();
-    assert.deepEqual(await page.locator('.tabs a').allInnerTexts(), ['State', 'Ports']);
+    await page.locator('.tabs a[aria-current]', { hasText: 'Status' }).waitFor();
+    assert.deepEqual(await page.locator('.tabs a').allInnerTexts(), ['Status', 'Ports']);
     await context.close();
   });
 

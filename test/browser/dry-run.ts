@@ -30,7 +30,7 @@ export async function tryRule({ page, open, gateway }: OpenConsole): Promise<Loc
   });
   await open('#/new-rule/script');
   await page.locator('.cm-content').fill(FULL_OR_EMPTY);
-  await page.getByRole('button', { name: 'Try on' }).click();
+  await page.getByRole('button', { name: 'Test on' }).click();
   const tried = page.locator('[data-test=dry-run]');
   await tried.locator('canvas').waitFor();
   return tried;

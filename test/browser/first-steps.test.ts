@@ -139,7 +139,7 @@ describe('the first steps in a browser', { skip: findBrowser() === undefined && 
     await page.locator('.cm-content').fill(text);
     await page.keyboard.press('Control+Home');
     await picture('script');
-    await page.getByRole('button', { name: 'Make rule' }).click();
+    await page.getByRole('button', { name: 'Create rule' }).click();
     await page.getByRole('heading', { name: 'battery-night-reserve' }).waitFor();
     const logs = page.locator('[data-test=logs]');
     await logs.getByText('mode backup').waitFor();
@@ -162,7 +162,7 @@ describe('the first steps in a browser', { skip: findBrowser() === undefined && 
     await page.getByLabel('Battery Power').check();
     await chart.locator('.u-legend').getByText('Battery Power').waitFor();
     await picture('chart');
-    await chart.getByRole('button', { name: 'As a table' }).click();
+    await chart.getByRole('button', { name: 'Show table' }).click();
     await chart
       .getByRole('cell', { name: /^[-−][45][ ,.]?\d/ })
       .first()

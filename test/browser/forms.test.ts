@@ -46,7 +46,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     )) as { notification_channel: { id: string } };
     const address = `/v3/notification_channels/${channel.id}`;
     await visit(page, '#/alerts/notifications');
-    await page.getByRole('button', { name: 'Change Phones' }).click();
+    await page.getByRole('button', { name: 'Edit Phones' }).click();
     await gateway.ok('OWNER', 'PATCH', address, { minimum_severity: 'error', ntfy: { topic: 'depot-4712' } });
     await page.getByRole('dialog').locator('[name=name]').fill('All phones');
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
@@ -65,13 +65,13 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     const { gateway, page } = opened();
     await visit(page, '#/site');
     const card = page.locator('[data-test=energy-sources]');
-    await card.getByRole('button', { name: 'Add a value' }).click();
+    await card.getByRole('button', { name: 'Add value' }).click();
     await card.locator('[name=device]').selectOption({ label: 'Battery in the hall' });
     await card.locator('[name=power]').selectOption({ label: 'AC Power' });
     const theirs = { role: 'pv', device_id: 'battery-2', power: 'pv_total_power' };
     await gateway.ok('OWNER', 'PATCH', '/v3/site/energy/sources', { items: [theirs] });
     await card.getByRole('button', { name: 'Save' }).click();
-    await card.getByText(/^Somebody else has changed this meanwhile/).waitFor();
+    await card.getByText(/^Somebody else has changed this in the meantime/).waitFor();
     await card.getByRole('button', { name: 'Save' }).click();
     await card.getByText('Saved.').waitFor();
     const { energy_sources: sources } = (await gateway.ok('OWNER', 'GET', '/v3/site/energy/sources')) as {
@@ -120,7 +120,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
         .locator('form', { has: page.locator(`[name=${field}]`) })
         .getByRole('button', { name: 'Save' });
       await save.click();
-      await form.getByText(/^Somebody else has changed this meanwhile/).waitFor();
+      await form.getByText(/^Somebody else has changed this in the meantime/).waitFor();
       assert.equal(await control.inputValue(), mine, 'what was typed is still there');
       await save.click();
       if (change === undefined)
@@ -131,7 +131,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
       else await form.waitFor({ state: 'detached' });
     };
     await saves(
-      { hash: '#/system/targets', change: 'Change Cloud', field: 'name' },
+      { hash: '#/system/targets', change: 'Edit Cloud', field: 'name' },
       {
         path: `/v3/targets/${target.id}`,
         body: { name: 'Theirs', selection: { interval_s: 60 } },
@@ -141,7 +141,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     const { target: stored } = await gateway.ok('OWNER', 'GET', `/v3/targets/${target.id}`);
     assert.partialDeepStrictEqual(stored, { name: 'Mine', selection: { interval_s: 60 } });
     await saves(
-      { hash: '#/access', change: 'Change anna', field: 'role' },
+      { hash: '#/access', change: 'Edit anna', field: 'role' },
       { path: `/v3/auth/users/${user.id}`, body: { role: 'READONLY' }, mine: 'OWNER' },
     );
     const { users } = await gateway.ok('INSTALLER', 'GET', '/v3/auth/users');
@@ -150,7 +150,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
       { role: 'OWNER' },
     );
     await saves(
-      { hash: '#/alerts/notifications', change: 'Change Mobile', field: 'topic' },
+      { hash: '#/alerts/notifications', change: 'Edit Mobile', field: 'topic' },
       {
         path: `/v3/notification_channels/${channel.id}`,
         body: { ntfy: { topic: 'depot-2' } },
@@ -195,7 +195,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await visit(page, '#/site');
     const zone = page.getByRole('combobox', { name: 'Time zone', exact: true });
     const hint = await zone.getAttribute('aria-describedby');
-    assert.match(await page.locator(`[id="${hint}"]`).innerText(), /^Rules and schedules follow it\./);
+    assert.match(await page.locator(`[id="${hint}"]`).innerText(), /^Rules and schedules use it\./);
   });
 
   test('are asked about before another language takes what was typed', async () => {
@@ -228,14 +228,14 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     ]) {
       await page.fill('[name=place]', 'In the garden');
       await leave();
-      await dialog.getByText('What you have typed and not saved is lost.').waitFor();
+      await dialog.getByText('Your unsaved changes will be lost.').waitFor();
       await isAt('#/site');
       await dialog.getByRole('button', { name: 'Cancel' }).click();
       assert.equal(await page.inputValue('[name=place]'), 'In the garden');
     }
     await page.goBack();
-    await dialog.getByRole('button', { name: 'Leave it' }).click();
-    await page.getByRole('heading', { name: 'Alerts' }).waitFor();
+    await dialog.getByRole('button', { name: 'Leave' }).click();
+    await page.getByRole('heading', { name: 'Alerts', exact: true }).waitFor();
     await isAt('#/alerts');
     await visit(page, '#/site');
     await page.fill('[name=place]', 'In the garden');
@@ -249,7 +249,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.press('[name=place]', 'Enter');
     await page.getByText('Saved.').waitFor();
     await page.getByRole('link', { name: 'Access' }).click();
-    await page.getByRole('heading', { name: 'Access' }).waitFor();
+    await page.getByRole('heading', { name: 'Access', exact: true }).waitFor();
     await page.goBack();
     await page.getByRole('heading', { name: 'Site', exact: true }).waitFor();
   });
@@ -262,7 +262,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
       ntfy: { topic: 'depot-9' },
     });
     await visit(page, '#/alerts/notifications');
-    await page.getByRole('button', { name: 'Change Pager' }).click();
+    await page.getByRole('button', { name: 'Edit Pager' }).click();
     await page.getByRole('dialog').locator('[name=topic]').fill('depot-10');
     await page.evaluate(`new MutationObserver((_, observer) => {
       if (document.querySelector('dialog')) return;
@@ -272,7 +272,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
       dispatchEvent(new Event('hashchange'));
     }).observe(document.body, { childList: true, subtree: true })`);
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('heading', { name: 'Access' }).waitFor();
+    await page.getByRole('heading', { name: 'Access', exact: true }).waitFor();
     assert.equal(await page.getByRole('dialog').count(), 0);
   });
 
@@ -288,7 +288,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.fill('[name=place]', 'On the roof');
     await page.press('[name=place]', 'Enter');
     await page.getByRole('link', { name: 'Access' }).click();
-    await page.getByRole('dialog').getByText('What you have typed and not saved is lost.').waitFor();
+    await page.getByRole('dialog').getByText('Your unsaved changes will be lost.').waitFor();
     store();
     await page.getByText('Saved.').waitFor();
     await visit(page, '#/alerts');
@@ -318,7 +318,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await until(async () => (await page.locator('.fact').count()) === 1);
     await page.getByText('string 0 cell 42 voltage').waitFor();
     await page.getByLabel('Find a value').fill('cell 4711');
-    await page.getByText('No value fits').waitFor();
+    await page.getByText('No matching values').waitFor();
     await visit(page, '#/devices/cells/chart');
     await page.getByLabel('Find a value').fill('cell 42');
     await until(async () => (await page.locator('.choices label').count()) === 3);

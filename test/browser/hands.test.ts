@@ -132,7 +132,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.evaluate(`location.hash = '#/access'`);
     await page.getByRole('button', { name: 'New token…' }).click();
     await page.fill('[name=name]', 'copied');
-    await page.getByRole('dialog').getByRole('button', { name: 'Make token' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Create token' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'Copy' }).press('Enter');
     await dialog.getByRole('button', { name: 'Copied' }).waitFor();
@@ -161,7 +161,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
       if (time === 0) await page.getByRole('button', { name: 'Remove Battery · PV Power' }).click();
       await until(async () => (await page.locator('[name=attribute]').inputValue()) === '');
     }
-    await page.getByRole('button', { name: 'As a table' }).click();
+    await page.getByRole('button', { name: 'Show table' }).click();
     await page.getByRole('columnheader', { name: /PV Power/ }).waitFor();
     const rows = await page.locator('.picture-table tbody th').allInnerTexts();
     assert.ok(rows.length >= 3, rows.join());

@@ -10,7 +10,7 @@ import { openAnother, useConsole } from './support.ts';
 /** Of the Tab key beyond as many as there are controls: an editor takes some to be left, and a trap shows. */
 const STEPS_MORE = 6;
 /** What opens a dialog: it says that it asks first, or for more. */
-const OPENERS = /…$|^(Add (target|channel)|Change|Delete)$/;
+const OPENERS = /…$|^(Add (target|channel)|Edit|Delete)$/;
 
 /** Put into the page: what can be reached in a place, in which order, and how the focus looks on it. */
 const HELPERS = `globalThis.walk = (() => {
@@ -227,7 +227,7 @@ describe('the keyboard alone', { skip: findBrowser() === undefined && NO_BROWSER
     await visit(page, '#/access');
     await page.evaluate(`walk.begin('body')`);
     await page.keyboard.press('Tab');
-    assert.equal(await page.evaluate('document.activeElement.textContent'), 'To the content');
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Skip to content');
     await page.keyboard.press('Enter');
     await page.keyboard.press('Tab');
     assert.equal(await page.evaluate(`document.activeElement.closest('main') !== null`), true);

@@ -33,7 +33,7 @@ describe('a line that is lost', { skip: findBrowser() === undefined && NO_BROWSE
     await page.getByRole('button', { name: 'New token…' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.locator('[name=name]').fill('dashboard');
-    const make = dialog.getByRole('button', { name: 'Make token' });
+    const make = dialog.getByRole('button', { name: 'Create token' });
     await make.click();
     await asked.promise;
     assert.equal(await make.isDisabled(), true);
@@ -44,7 +44,7 @@ describe('a line that is lost', { skip: findBrowser() === undefined && NO_BROWSE
     await page.unroute('**/v3/auth/tokens');
     assert.equal(await dialog.locator('[name=name]').inputValue(), 'dashboard');
     await make.click();
-    await dialog.getByText('Copy it now').waitFor();
+    await dialog.getByText('Copy the token now').waitFor();
   });
 
   test('leaves no page loading: what was asked for is read when it is back', async (t) => {
@@ -56,7 +56,7 @@ describe('a line that is lost', { skip: findBrowser() === undefined && NO_BROWSE
     await until(() => asked === 1);
     await line.cut(page);
     await line.mend(page);
-    await page.getByRole('heading', { name: 'Built in' }).waitFor();
+    await page.getByRole('heading', { name: 'Built-in' }).waitFor();
     assert.equal(await page.getByRole('alert').count(), 0);
   });
 
@@ -67,7 +67,7 @@ describe('a line that is lost', { skip: findBrowser() === undefined && NO_BROWSE
     await line.cut(page);
     await line.mend(page);
     await open(page, '#/rules');
-    await page.getByRole('heading', { name: 'Rules' }).waitFor();
+    await page.getByRole('heading', { name: 'Rules', exact: true }).waitFor();
     assert.equal(await page.evaluate('window.isTheOneBefore'), true);
     await page.route(`${opened().gateway.origin}/`, async (route) => {
       if (route.request().resourceType() === 'document') return route.continue();
@@ -86,7 +86,7 @@ describe('a line that is lost', { skip: findBrowser() === undefined && NO_BROWSE
       await page.evaluate("dispatchEvent(new HashChangeEvent('hashchange'))").catch(() => undefined);
       return (await page.evaluate('window.isTheOneBefore').catch(() => true)) === undefined;
     });
-    await page.getByRole('heading', { name: 'Access' }).waitFor();
+    await page.getByRole('heading', { name: 'Access', exact: true }).waitFor();
   });
 });
 
@@ -105,7 +105,7 @@ describe('another page', { skip: findBrowser() === undefined && NO_BROWSER }, ()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).press('Enter');
     await button.waitFor({ state: 'detached' });
     assert.equal(await page.getByRole('alert').count(), 0);
-    await until(async () => (await focused(page)) === 'BUTTON Change…');
+    await until(async () => (await focused(page)) === 'BUTTON Edit…');
   });
 
   test('may have ended the login, and the next one is asked for with the reason and the name', async (t) => {
@@ -117,7 +117,7 @@ describe('another page', { skip: findBrowser() === undefined && NO_BROWSER }, ()
     const { access_tokens: sessions } = await gateway.ok('INSTALLER', 'GET', '/v3/auth/tokens?kind=SESSION');
     for (const { id, user } of sessions as { id: string; user?: { name: string } }[])
       if (user?.name === TENANT.name) await gateway.ok('INSTALLER', 'DELETE', `/v3/auth/tokens/${id}`);
-    await page.getByText('Your login has ended.').waitFor();
+    await page.getByText('Your login has expired.').waitFor();
     assert.equal(await page.inputValue('[name=name]'), TENANT.name);
     await page.fill('[name=password]', TENANT.password);
     await page.keyboard.press('Enter');
@@ -138,17 +138,17 @@ describe('another page', { skip: findBrowser() === undefined && NO_BROWSER }, ()
     const page = await openAnother(t, opened(), TENANT);
     const place = page.locator('[name=place]');
     const logIn = async (name: string, password: string): Promise<void> => {
-      await page.getByText('Your login has ended.').waitFor();
+      await page.getByText('Your login has expired.').waitFor();
       assert.equal(await place.isVisible(), false);
       await page.fill('.gate [name=name]', name);
       await page.fill('.gate [name=password]', password);
       await page.keyboard.press('Enter');
-      await page.getByText('Your login has ended.').waitFor({ state: 'detached' });
+      await page.getByText('Your login has expired.').waitFor({ state: 'detached' });
     };
     await open(page, '#/site');
     await place.fill('Behind the hall');
     await endLogins();
-    await page.getByText('Your login has ended.').waitFor();
+    await page.getByText('Your login has expired.').waitFor();
     // Nothing is behind it that somebody could go back to.
     for (let press = 0; press < 3; press++) await page.keyboard.press('Escape');
     await logIn(TENANT.name, TENANT.password);

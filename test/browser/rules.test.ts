@@ -30,7 +30,7 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await createRule('failing', "error('no luck')");
     await createRule('broken', 'enapter.log(');
     await open('#/rules');
-    await page.getByText(/^Failed, again in \d+ s$/).waitFor();
+    await page.getByText(/^Failed, restarts in \d+ s$/).waitFor();
     await page.getByText('Does not compile').waitFor();
     await page
       .getByText(/no luck/)
@@ -55,7 +55,7 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     });
     await open('#/');
     await open('#/rules');
-    await page.getByText(/^Last log .*: all is well$/).waitFor();
+    await page.getByText(/^Last log entry .*: all is well$/).waitFor();
     await page.getByText(/^Last error .*: pump stuck$/).waitFor();
     await picture(page, 'rules-telling');
     await gateway.ok('OWNER', 'DELETE', `${RULES}/telling`);
@@ -96,9 +96,9 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await page.reload();
     await page.locator('.cm-line', { hasText: 'half a thought' }).waitFor();
     await open('#/new-rule');
-    await page.getByText('typed here and not saved').waitFor();
-    await page.getByRole('button', { name: 'Throw away…' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Throw away', exact: true }).click();
+    await page.getByText('unsaved script in this browser').waitFor();
+    await page.getByRole('button', { name: 'Discard…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Discard', exact: true }).click();
     await page.getByRole('link', { name: /^Surplus to load/ }).waitFor();
     await picture(page, 'new-rule');
   });
@@ -113,13 +113,13 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
       script: { code: base64('-- theirs'), runtime_version: 'V3' },
     });
     await page.getByText('Somebody else saved this rule').waitFor();
-    await page.locator('summary', { hasText: 'What they saved' }).click();
+    await page.locator('summary', { hasText: 'Their version' }).click();
     await page.locator('pre', { hasText: '-- theirs' }).waitFor();
     assert.equal(await page.getByRole('button', { name: 'Save and run' }).isDisabled(), true);
     await picture(page, 'rule-conflict');
-    await page.getByRole('button', { name: 'Go on with mine' }).click();
+    await page.getByRole('button', { name: 'Keep mine' }).click();
     await page.getByRole('button', { name: 'Save and run' }).click();
-    await page.getByText('Saved. What it logs').waitFor();
+    await page.getByText('Saved. Its log').waitFor();
     const { rule } = await gateway.ok('OWNER', 'GET', `${RULES}/shared`);
     assert.equal((rule as { script: { code: string } }).script.code, base64('-- mine'));
     // Unchanged text follows what others save.
@@ -134,7 +134,7 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await open('#/new-rule');
     await page.getByRole('link', { name: /^Battery night reserve/ }).click();
     await page.locator('.cm-line', { hasText: 'NIGHT_FROM' }).first().waitFor();
-    await page.getByRole('button', { name: 'Make rule' }).click();
+    await page.getByRole('button', { name: 'Create rule' }).click();
     await page.getByRole('heading', { name: 'battery-night-reserve' }).waitFor();
     await gateway.ok('OWNER', 'DELETE', `${RULES}/battery-night-reserve`);
   });
@@ -150,12 +150,12 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await page.locator('.cm-line', { hasText: 'NIGHT_FROM' }).first().waitFor();
     await keyboard.write('[name=slug]', 'by-keyboard');
     await keyboard.to('.cm-content');
-    assert.match((await editor().getAttribute('aria-description')) ?? '', /Escape and then Tab/);
+    assert.match((await editor().getAttribute('aria-description')) ?? '', /Escape, then Tab/);
     await keyboard.press('Control+A');
     await page.keyboard.type("scheduler.add(60000, function() end) enapter.log('typed by hand')");
-    await keyboard.choose('button', 'Make rule');
+    await keyboard.choose('button', 'Create rule');
     await page.getByRole('heading', { name: 'by-keyboard' }).waitFor();
-    await page.getByText('Running').waitFor();
+    await page.getByText('Running', { exact: true }).waitFor();
     await page.locator('[data-test=logs]').getByText('typed by hand').waitFor();
     await page.locator('.cm-line', { hasText: 'typed by hand' }).waitFor();
     await keyboard.to('.cm-content');
@@ -191,8 +191,8 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await page.locator('[name=then_name]').selectOption('stop');
     await page.fill('[name=slug]', 'not-too-full');
     await picture(page, 'rule-form');
-    await page.getByRole('button', { name: 'Make rule' }).click();
-    await page.getByText('Running').waitFor();
+    await page.getByRole('button', { name: 'Create rule' }).click();
+    await page.getByText('Running', { exact: true }).waitFor();
     await device.telemetry({ battery_soc: 80 });
     await device.telemetry({ battery_soc: 95 });
     await until(() => device.requests.some(({ name }) => name === 'stop'));
@@ -215,13 +215,13 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await done.locator('li:last-child[aria-selected=true]').waitFor();
     assert.match(await done.innerText(), /command\s+Battery: stop/);
     assert.match(await done.innerText(), /log\s+empty at \d+/);
-    await tried.getByText('As a table').click();
+    await tried.getByText('Show table').click();
     const row = tried.locator('.picture-table tbody tr').first();
     assert.match(await row.innerText(), /(9[1-9]|100|[12]\d|30)/);
     await picture(page, 'rule-dry-run');
-    assert.equal(await tried.getByText('The script was changed since.').count(), 0);
+    assert.equal(await tried.getByText('The script has changed since.').count(), 0);
     await editor().press('Space');
-    await tried.getByText('The script was changed since.').waitFor();
+    await tried.getByText('The script has changed since.').waitFor();
     await tried.getByRole('link', { name: 'Open in History' }).click();
     await page.locator('[data-test=chart] canvas').waitFor();
     assert.equal(await page.locator('.chosen li').count(), 2);

@@ -49,7 +49,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await page.fill('[name=password]', PASSWORD);
     await page.fill('[name=repeated]', PASSWORD);
     await page.click('button[type=submit]');
-    await says('No device of yours yet');
+    await says('No devices yet');
   });
 
   after(async () => {
@@ -64,7 +64,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
   const nowS = (): number => Math.floor(Date.now() / 1_000);
 
   test('without a device that says what it is, the owner is told where to say it', async () => {
-    await says('Say which value is what');
+    await says('choose which values');
   });
 
   test('shows what flows with size, direction and charge, in words too', async () => {
@@ -88,7 +88,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     });
     await page.reload();
     for (const name of [
-      'Sun, 5.2 kW, delivering',
+      'Solar, 5.2 kW, delivering',
       'Battery, charging, 3.0 kW, 64 % charged',
       'Grid, 1.0 kW, exporting',
       'House, 1.2 kW, consuming',
@@ -109,13 +109,13 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
   test('shows the energy of yesterday as the API has it, with the assumption', async () => {
     await page.getByRole('button', { name: 'Yesterday' }).click();
     const card = page.locator('[data-test=energy-books]');
-    await card.getByText('Sun 4.0 kWh').waitFor();
+    await card.getByText('Solar 4.0 kWh').waitFor();
     await card.getByText('Consumption 2.5 kWh').waitFor();
     await card.getByText('100 %').waitFor();
     await card.getByText('88 %').waitFor();
     // One column for the hour in which something was consumed.
     await card.locator('.energy-bars rect.pv').first().waitFor();
-    await card.getByText('How is this decided?').click();
+    await card.getByText('How is this calculated?').click();
     await card.getByText(/Decided for every minute by itself/).waitFor();
   });
 
@@ -128,10 +128,10 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
       await route.continue();
     });
     await open('#/history/energy/2025');
-    await page.getByRole('status').getByText('Reading the history: 2 of 12 months…').waitFor();
+    await page.getByRole('status').getByText('Reading history: 2 of 12 months…').waitFor();
     assert.equal(asked.length, 3);
     held.resolve();
-    await says('No energy is known of this time');
+    await says('No energy data for this period');
     await page.unroute(/\/v3\/site\/energy\?granularity=month/);
     const whole = asked[12];
     assert.deepEqual(
@@ -153,11 +153,11 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await card.getByRole('heading', { name: String(yesterday.getUTCFullYear()) }).waitFor();
     // Hundreds of days are summed up.
     await card.getByText('Consumption 2.5 kWh').waitFor({ timeout: 60_000 });
-    await card.getByText('As a table').click();
+    await card.getByText('Show table').click();
     assert.equal(await card.locator('tbody tr').count(), 12);
     const [file] = await Promise.all([
       page.waitForEvent('download'),
-      card.getByRole('button', { name: 'As a CSV file' }).click(),
+      card.getByRole('button', { name: 'CSV' }).click(),
     ]);
     const [head = '', ...rows] = readFileSync(await file.path(), 'utf8')
       .trimEnd()
@@ -166,11 +166,11 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     assert.equal(rows.length, 12);
     const [sheet] = await Promise.all([
       page.waitForEvent('download'),
-      card.getByRole('button', { name: 'For a spreadsheet' }).click(),
+      card.getByRole('button', { name: 'Spreadsheet' }).click(),
     ]);
     assert.match(
       readFileSync(await sheet.path(), 'utf8'),
-      /^\ufeffFrom,Sun kWh,.*,Not known h\r\n\d{4}-01-01 00:00:00,/,
+      /^\ufeffFrom,Solar kWh,.*,Not known h\r\n\d{4}-01-01 00:00:00,/,
     );
     // From the year into the month by the table, from there into the day by the picture.
     await card.locator('tbody tr').nth(yesterday.getUTCMonth()).getByRole('link').click();
@@ -182,13 +182,13 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
       .click();
     await page.waitForURL(`**/#/history/energy/${yesterday.toISOString().slice(0, 10)}`);
     await open('#/history/energy/2001-02-03');
-    await card.getByText('No energy is known of this time').waitFor({ timeout: 60_000 });
+    await card.getByText('No energy data for this period').waitFor({ timeout: 60_000 });
     await open('#/');
   });
 
   test('names what needs attention, and since when', async () => {
     const attention = page.locator('[data-test=attention]');
-    await attention.getByText('No backup was made yet').waitFor();
+    await attention.getByText('No backup has been made yet').waitFor();
     await device.telemetry({ timestamp: nowS(), alerts: ['over_temperature'] });
     await attention.getByText(/^Battery: /).waitFor();
     await attention.getByText(/^since /).waitFor();
@@ -217,10 +217,10 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await open('#/site');
     const card = page.locator('[data-test=energy-sources]');
     await card.getByText('PV Power').first().waitFor();
-    await card.getByRole('button', { name: 'Add a value' }).click();
+    await card.getByRole('button', { name: 'Add value' }).click();
     await card.locator('[name=device]').selectOption({ label: 'Battery' });
     await card.locator('[name=power]').selectOption({ label: 'AC Power' });
-    await card.locator('[name=sign]').selectOption({ label: 'the opposite of importing' });
+    await card.locator('[name=sign]').selectOption({ label: 'exporting' });
     await card.getByRole('button', { name: 'Save' }).click();
     await until(async () => {
       const { energy_sources: sources } = await gateway.ok('READONLY', 'GET', '/v3/site/energy/sources');
@@ -235,7 +235,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     const silent = await gateway.provision('Never heard of');
     await page.reload();
     await open('#/');
-    await page.getByRole('link', { name: 'Power and charge of the last day' }).click();
+    await page.getByRole('link', { name: 'Power and state of charge of the last day' }).click();
     await page.locator('[data-test=chart] canvas').waitFor();
     // What the site gives and uses is there at first, and the charge.
     const drawn = await page.locator('.chosen').innerText();
@@ -273,14 +273,14 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await page.getByRole('button', { name: 'Earlier' }).click();
     await until(() => Promise.resolve(page.url() !== zoomed));
     await page.getByRole('button', { name: 'Day', exact: true }).click();
-    await page.getByRole('button', { name: 'As a table' }).click();
+    await page.getByRole('button', { name: 'Show table' }).click();
     await page.getByRole('columnheader', { name: 'Roof · PV Power W' }).waitFor();
-    await page.getByLabel('With the same time before').check();
+    await page.getByLabel('Compare with the period before').check();
     await page.getByRole('columnheader', { name: 'Roof · PV Power, before W' }).waitFor();
     assert.match(page.url(), /#\/history\/day\+before\//);
     const [file] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('button', { name: 'The time before as a CSV file' }).click(),
+      page.getByRole('button', { name: 'CSV of the period before' }).click(),
     ]);
     assert.match(readFileSync(await file.path(), 'utf8'), /^ts,telemetry=/);
     await gateway.ok('OWNER', 'DELETE', `/v3/devices/${other.id}`);
@@ -317,11 +317,11 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
   test('while the gateway is away no device is called ONLINE, and a page that could not be read comes with it', async () => {
     await open('#/');
     await page.locator('.badge.online').first().waitFor();
-    await page.getByRole('link', { name: /^Sun, \d/ }).waitFor();
+    await page.getByRole('link', { name: /^Solar, \d/ }).waitFor();
     await gateway.gateway.stop();
     await page.locator('.badge.unknown').first().waitFor();
     assert.equal(await page.locator('.badge.online').count(), 0);
-    await page.getByRole('link', { name: 'Sun, –, no value now' }).waitFor();
+    await page.getByRole('link', { name: 'Solar, –, no current value' }).waitFor();
     await open('#/blueprints');
     await page.getByRole('alert').waitFor();
     await gateway.restart();

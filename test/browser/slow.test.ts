@@ -40,12 +40,12 @@ describe('a slow network', { skip: findBrowser() === undefined && NO_BROWSER }, 
     });
     for (const hash of PAGES) {
       await open(page, '#/nowhere');
-      await page.getByText('There is no such page').waitFor();
+      await page.getByText('Page not found').waitFor();
       const { promise, resolve: answer } = Promise.withResolvers<void>();
       answered = promise;
       held = 0;
       await open(page, hash);
-      await page.getByText('There is no such page').waitFor({ state: 'detached' });
+      await page.getByText('Page not found').waitFor({ state: 'detached' });
       await page.locator('h1').first().waitFor();
       await page.evaluate(
         'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))',
@@ -82,7 +82,7 @@ describe('a slow network', { skip: findBrowser() === undefined && NO_BROWSER }, 
     await page.getByRole('button', { name: 'New token…' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.locator('[name=name]').fill('dashboard');
-    await dialog.getByRole('button', { name: 'Make token' }).dblclick();
+    await dialog.getByRole('button', { name: 'Create token' }).dblclick();
     await until(() => changes === 1);
     // The line lives all the time.
     for (let atMs = 0; atMs < ANSWER_MAX_MS; atMs += STEP_MS) {
@@ -98,8 +98,8 @@ describe('a slow network', { skip: findBrowser() === undefined && NO_BROWSER }, 
     await until(() => reads === 2);
     assert.equal(changes, 1);
     await page.unroute('**/v3/auth/tokens');
-    await dialog.getByRole('button', { name: 'Make token' }).click();
-    await dialog.getByText('Copy it now').waitFor();
+    await dialog.getByRole('button', { name: 'Create token' }).click();
+    await dialog.getByText('Copy the token now').waitFor();
   });
 
   test('what the gateway could not answer is asked for again', async (t) => {
@@ -113,7 +113,7 @@ describe('a slow network', { skip: findBrowser() === undefined && NO_BROWSER }, 
     await open(page, '#/blueprints');
     await page.getByRole('alert').getByText('Not now.').waitFor();
     await page.clock.runFor(STEP_MS + 1);
-    await page.getByRole('heading', { name: 'Built in' }).waitFor();
+    await page.getByRole('heading', { name: 'Built-in' }).waitFor();
     assert.equal(await page.getByRole('alert').count(), 0);
   });
 
@@ -134,7 +134,7 @@ describe('a slow network', { skip: findBrowser() === undefined && NO_BROWSER }, 
     await page.locator('[name=severity]').selectOption('error');
     await page.locator('[aria-busy=true]', { has: list }).getByText('Loading…').waitFor();
     held.resolve();
-    await page.getByText('Nothing is raised').waitFor();
+    await page.getByText('No active alerts').waitFor();
     assert.equal(await page.locator('[aria-busy=true]').count(), 0);
     await device.telemetry({ alerts: [] });
     await device.leave();

@@ -31,7 +31,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     assert.equal(await page.getByText('Nothing needs attention.').count(), 0);
     isBroken = false;
     await open(page, '#/access');
-    await page.getByRole('heading', { name: 'Access' }).waitFor();
+    await page.getByRole('heading', { name: 'Access', exact: true }).waitFor();
     await open(page, '#/');
     await page.getByText('Nothing needs attention.').waitFor();
   });
@@ -50,9 +50,9 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
           await route.fulfill({ response, json: answer });
         }),
     });
-    await page.getByRole('link', { name: 'Sun, 5.2 kW, delivering' }).waitFor();
+    await page.getByRole('link', { name: 'Solar, 5.2 kW, delivering' }).waitFor();
     agoMs = 60_000;
-    await page.getByRole('link', { name: 'Sun, –, no value now' }).waitFor();
+    await page.getByRole('link', { name: 'Solar, –, no current value' }).waitFor();
     await device.leave();
   });
 
@@ -62,7 +62,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     const card = page.locator(`[data-device=${device.slug}]`);
     await card.getByText('OFFLINE').waitFor();
     await open(page, '#/rules');
-    await page.getByRole('heading', { name: 'Rules' }).waitFor();
+    await page.getByRole('heading', { name: 'Rules', exact: true }).waitFor();
     const asked = Promise.withResolvers<void>();
     const late = Promise.withResolvers<void>();
     await page.route(/\/v3\/devices\?expand=connectivity/, async (route) => {
@@ -130,14 +130,14 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await page.clock.runFor(12_000);
     assert.equal(asked, 1);
     late.resolve();
-    await page.getByText('It stays here').waitFor();
+    await page.getByText('Telemetry stays on this gateway').waitFor();
   });
 
   test('a page that found no gateway goes on by itself when there is one', async (t) => {
     const page = await openAnother(t, opened());
     await page.route('**/v3/auth/me', (route) => route.abort());
     await page.reload();
-    await page.getByText('The gateway does not answer').waitFor();
+    await page.getByText('The gateway is not responding').waitFor();
     await page.unroute('**/v3/auth/me');
     await page.locator('.nav').waitFor();
   });
@@ -190,7 +190,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
       },
     });
     await open(page, '#/alerts');
-    await page.getByRole('heading', { name: 'Alerts' }).waitFor();
+    await page.getByRole('heading', { name: 'Alerts', exact: true }).waitFor();
     await until(() => lines === 1);
     await line.cut(page);
     await line.mend(page);
@@ -229,7 +229,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     const silent = {
       source: 'GATEWAY',
       name: 'silent',
-      display_name: 'Sends nothing any more',
+      display_name: 'No longer sends data',
       severity: 'warning',
       raised_at: new Date(Date.now() - 3_600_000).toISOString(),
     };
@@ -244,10 +244,10 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
         }),
     });
     const attention = page.locator('[data-test=attention]');
-    await attention.getByText('Quiet is connected, but sends nothing any more').waitFor();
+    await attention.getByText('Quiet is connected, but no longer sends data').waitFor();
     await attention.getByText('Quiet: made_up').waitFor();
     await open(page, '#/alerts');
-    await page.locator('[data-test=alerts]').getByText('Sends nothing any more').first().waitFor();
+    await page.locator('[data-test=alerts]').getByText('No longer sends data').first().waitFor();
     await device.telemetry({ alerts: [] });
     await device.leave();
   });
@@ -257,12 +257,12 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     const page = await openAnother(t, opened());
     await open(page, `#/devices/${device.slug}`);
     const notice = page.locator('.notice.warning');
-    await notice.getByText('No value of it is known yet.').waitFor();
+    await notice.getByText('No value has been received yet.').waitFor();
     await device.connect();
     await device.telemetry({ battery_soc: 50 });
     await notice.waitFor({ state: 'detached' });
     await device.leave();
-    await notice.getByText(/^The last value came \d+ s ago\. See whether it has power/).waitFor();
+    await notice.getByText(/^The last value was received \d+ s ago\. Check its power/).waitFor();
     // What the gateway has not said itself is not told.
     await page.routeWebSocket(/\/v3\/devices(\?|$)/, (socket) => void socket.close());
     await page.reload();

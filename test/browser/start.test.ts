@@ -89,7 +89,7 @@ describe('the start of the console', { skip: findBrowser() === undefined && NO_B
       await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => add(from + index)));
     await shortStart(['.device-table [data-device]', '.books-numbers', '[data-test=first-steps]']);
     await page.getByText(/^100[0-9] devices$/).waitFor();
-    const kinds = await page.getByLabel('Kind').locator('option').allTextContents();
+    const kinds = await page.getByLabel('Type').locator('option').allTextContents();
     assert.ok(kinds.includes('Sample'), kinds.join());
   });
 
@@ -114,7 +114,7 @@ describe('the start of the console', { skip: findBrowser() === undefined && NO_B
     const asked = await start(['.nav']);
     assert.ok(!asked.includes('/v3/auth/claim'));
     await page.getByRole('button', { name: 'Log out' }).click();
-    await page.getByText('Password lost?').waitFor();
+    await page.getByText('Forgot your password?').waitFor();
     assert.ok((await start(['[name=password]'])).includes('/v3/auth/claim'));
   });
 });

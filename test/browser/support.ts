@@ -41,7 +41,7 @@ export async function claim({ page, gateway, says }: OpenConsole): Promise<void>
   await page.fill('[name=password]', PASSWORD);
   await page.fill('[name=repeated]', PASSWORD);
   await page.click('button[type=submit]');
-  await says('No device of yours yet');
+  await says('No devices yet');
 }
 
 /** The console of a box that nobody has claimed yet. @param environment options, or what starts their devices first */

@@ -17,7 +17,7 @@ describe('updates in a browser', { skip: (findBrowser() === undefined && NO_BROW
   test('a gateway that its package did not install says so, and asks for no file', async () => {
     const { page, open, says } = opened();
     await open(UPDATES);
-    await says('This gateway was not installed by its package');
+    await says('This gateway was not installed from its package');
     await says('0.0.0-test');
     assert.equal(await page.locator('input[type=file]').count(), 0);
     await picture(page, 'updates-none');
@@ -51,7 +51,7 @@ describe('updates in a browser', { skip: (findBrowser() === undefined && NO_BROW
     await card.getByRole('alert').filter({ hasText: 'its end is missing' }).waitFor();
     await picture(page, 'updates-refused');
     await page.setInputFiles('.drop input', box.file);
-    await page.getByRole('heading', { name: 'Version 0.2.0 is here' }).waitFor();
+    await page.getByRole('heading', { name: 'Version 0.2.0 is ready to install' }).waitFor();
     await says('pumps are quieter');
     assert.equal(await card.getByRole('alert').count(), 0);
     await picture(page, 'updates-uploaded');
@@ -59,15 +59,15 @@ describe('updates in a browser', { skip: (findBrowser() === undefined && NO_BROW
     await page.getByRole('dialog', { name: 'Install version 0.2.0 in place of 0.1.0?' }).waitFor();
     await picture(page, 'updates-question');
     await keyboard.choose('dialog button', 'Install');
-    await says('Version 0.2.0 is judged once more and unpacked.');
+    await says('Version 0.2.0 is being checked once more and unpacked.');
     assert.equal(await page.locator('input[type=file]').count(), 0);
     isAway = true;
-    await says('The gateway starts again.');
+    await says('The gateway is restarting.');
     await picture(page, 'updates-installing');
     await rename(join(box.dataDir, 'update/install.deb'), join(box.folder, 'taken.deb'));
     served = await box.restart('0.2.0');
     isAway = false;
-    await says('Version 0.2.0 runs. Should it not stay ready, 0.1.0 comes back');
+    await says('Version 0.2.0 is running. If it does not stay ready, 0.1.0 returns');
     await picture(page, 'updates-installed');
     served = await box.restart('0.1.0');
     writeFileSync(box.updater.outcomeFile, '2026-03-01T08:00:00Z installed\n');
@@ -75,7 +75,7 @@ describe('updates in a browser', { skip: (findBrowser() === undefined && NO_BROW
     await open('#/system');
     await page.locator('[data-test=condition]').waitFor();
     await open(UPDATES);
-    await says('0.1.0 runs, not 0.2.0. Version 0.2.0 failed; 0.1.0 runs again.');
+    await says('Version 0.1.0 is running, not 0.2.0. Version 0.2.0 failed; 0.1.0 runs again.');
     writeFileSync(
       box.updater.failureFile,
       '2026-03-01T08:02:00Z 0.2.0-3f2a9c0d1e4b refused 78 state.db was written by a newer version\n',
@@ -84,10 +84,10 @@ describe('updates in a browser', { skip: (findBrowser() === undefined && NO_BROW
     await open('#/system');
     await page.locator('[data-test=condition]').waitFor();
     await open(UPDATES);
-    await failed.getByText('Version 0.2.0 went away by itself').waitFor();
+    await failed.getByText('The update to version 0.2.0 was undone').waitFor();
     await failed.getByText('It refused to run.').waitFor();
     await failed.getByText('state.db was written by a newer version').waitFor();
-    assert.equal(await page.getByText('0.1.0 runs, not 0.2.0.').count(), 0);
+    assert.equal(await page.getByText('Version 0.1.0 is running, not 0.2.0.').count(), 0);
     await picture(page, 'updates-failed');
   });
 });

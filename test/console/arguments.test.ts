@@ -12,7 +12,7 @@ const argument = (type: Argument['type'], fields: Partial<Argument> = {}): Argum
 
 describe('what is typed into a form', () => {
   const refused: [title: string, argument: Argument, text: string, fault: string][] = [
-    ['lacks what is required', argument('string', { required: true }), ' ', 'It is needed.'],
+    ['lacks what is required', argument('string', { required: true }), ' ', 'It is required.'],
     ['has no half of a whole number', argument('integer'), '1.5', 'It must be a whole number.'],
     [
       'has no number that loses digits',

@@ -40,7 +40,7 @@ test('a sheet of energy has no number for what is not known, and no day that is 
   assert.equal(
     sheetOfBooks(energyOf(DAYS), NOW_MS),
     [
-      '\ufeffFrom,Sun kWh,Generator kWh,Imported kWh,Exported kWh,Charged kWh,Discharged kWh,Consumption kWh,Self-sufficiency %,Not known h',
+      '\ufeffFrom,Solar kWh,Generator kWh,Imported kWh,Exported kWh,Charged kWh,Discharged kWh,Consumption kWh,Self-sufficiency %,Not known h',
       '2026-11-20 00:00:00,,,,,,,,,24',
       '2026-11-21 00:00:00,4.2,0,,,0,0,3,100,24',
       '2026-11-22 00:00:00,,,,,,,,,12',

@@ -11,7 +11,7 @@ type Description = Pick<Alert, 'severity' | 'displayName'>;
 
 const OWN: Readonly<Record<string, Description>> = {
   [OFFLINE]: { severity: 'warning', displayName: 'Offline' },
-  [SILENT]: { severity: 'warning', displayName: 'Sends nothing any more' },
+  [SILENT]: { severity: 'warning', displayName: 'No longer sends data' },
 };
 
 /** A name that the manifest does not declare counts as an error (docs/interface/mqtt-devices.md#telemetry). */

@@ -59,7 +59,7 @@ function PasswordCard() {
   });
   return (
     <Card title={say.access.yourPassword}>
-      <Form action={action} submit={say.everywhere.change} done={say.access.passwordChanged}>
+      <Form action={action} submit={say.access.changePassword} done={say.access.passwordChanged}>
         <WhosePassword name={me.value?.name} />
         <InputField
           label={say.access.presentPassword}

@@ -25,15 +25,16 @@ const NEW: Source = {
   profile: null,
 };
 
-/** What a positive number means. */
-const POSITIVE: Readonly<Record<Role, string>> = {
-  pv: say.site.doing.delivering,
-  generator: say.site.doing.delivering,
-  battery: say.site.doing.discharging,
-  grid: say.site.doing.importing,
-  load: say.site.doing.consuming,
-  electrolyser: say.site.doing.consuming,
-  ev_charger: say.site.doing.consuming,
+const { delivering, consuming, discharging, charging, importing, exporting } = say.site.doing;
+/** What a positive number means, and what it means where it is inverted. */
+const POSITIVE: Readonly<Record<Role, readonly [usual: string, inverted: string]>> = {
+  pv: [delivering, consuming],
+  generator: [delivering, consuming],
+  battery: [discharging, charging],
+  grid: [importing, exporting],
+  load: [consuming, delivering],
+  electrolyser: [consuming, delivering],
+  ev_charger: [consuming, delivering],
 };
 
 export function SourcesCard() {
@@ -155,8 +156,8 @@ function SourceFields({
           value={String(source.is_inverted)}
           onValue={(value) => onChange({ is_inverted: value === 'true' })}
           choices={[
-            { value: 'false', text: POSITIVE[source.role] },
-            { value: 'true', text: say.site.oppositeOf(POSITIVE[source.role]) },
+            { value: 'false', text: POSITIVE[source.role][0] },
+            { value: 'true', text: POSITIVE[source.role][1] },
           ]}
         />
       </Field>

@@ -6,7 +6,7 @@ export const updates: Words['updates'] = {
   newerVersion: 'Die neuere Version',
   oneBefore: 'die vorige',
   startsAgain: (before) =>
-    `Das Gateway startet neu. Es kopiert zuerst seinen Zustand; bei viel Inhalt dauert das Minuten. Eine Version, die nicht bereit wird, geht von selbst wieder, und ${before} kommt mit ihrem Zustand zurück.`,
+    `Das Gateway startet neu. Es kopiert zuerst seinen Zustand; bei viel Inhalt dauert das Minuten. Wird die neue Version nicht bereit, kommt ${before} mit ihrem Zustand zurück.`,
   judgedAgain: (name) =>
     `${name} wird noch einmal geprüft und entpackt. Das Gateway arbeitet, bis es neu startet. Es ist nichts zu tun; diese Seite sagt, wenn es vorbei ist.`,
   runs: (to, from) =>
@@ -22,10 +22,10 @@ export const updates: Words['updates'] = {
   fileIsSent: (name) => `${name} wird gesendet`,
   sending: 'Wird gesendet …',
   judging: 'Wird geprüft …',
-  nothingChanges: 'Nichts ändert sich, bevor Sie es sagen.',
-  isHere: (version) => `Version ${version} ist da`,
-  signed: 'Signiert',
-  byKnownKey: 'mit einem Schlüssel, den diese Version kennt',
+  nothingChanges: 'Nichts ändert sich, bevor Sie zustimmen.',
+  isHere: (version) => `Version ${version} kann installiert werden`,
+  signed: 'Signatur',
+  byKnownKey: 'gültig, von einem Schlüssel, dem diese Version vertraut',
   size: 'Größe',
   installedSize: (size) => `${size} installiert`,
   processor: 'Prozessor',
@@ -37,7 +37,7 @@ export const updates: Words['updates'] = {
   installAsking: 'Installieren …',
   saysNothingNew: 'Sie sagt nicht, was neu ist.',
   whatIsNew: 'Was neu ist',
-  failedTitle: (version) => `Version ${version} ist von selbst wieder gegangen`,
+  failedTitle: (version) => `Das Update auf Version ${version} wurde zurückgenommen`,
   failed: (moment, why) =>
     `${moment}: ${why} Die Version davor läuft wieder, mit ihrem Zustand von vor dem Update.`,
   notReady: 'Sie wurde nicht rechtzeitig bereit.',
@@ -52,6 +52,6 @@ export const updates: Words['updates'] = {
   tryAgain: 'Sie kann noch einmal installiert werden.',
   makeRoom: 'Schaffen Sie Platz auf der Platte und installieren Sie sie noch einmal.',
   mendOrWait:
-    'Beheben Sie, was sie nennt, und installieren Sie sie noch einmal. Sonst bleiben Sie bei der jetzigen Version, schicken deren Hersteller einen Problembericht (Box → Zustand) und installieren die nächste.',
+    'Beheben Sie, was sie nennt, und installieren Sie sie noch einmal. Sonst bleiben Sie bei der jetzigen Version, schicken deren Hersteller einen Problembericht (System → Status) und installieren die nächste.',
   runsNot: (running, to) => `${running} läuft, nicht ${to}.`,
 };

@@ -1,7 +1,7 @@
 /** Values, ages and kinds of things. */
 
 export const values = {
-  isNeeded: (name: string) => `${name} is needed.`,
+  isNeeded: (name: string) => `${name} is required.`,
   yes: 'Yes',
   no: 'No',
   years: (count: number) => (count === 1 ? '1 year' : `${count} years`),
