@@ -1,7 +1,7 @@
 /** The form of a site file (docs/fleet.md#one-file-for-a-box): what operations of the interface take, in one document. */
 import * as v from 'valibot';
 import { newUserBody } from '../capabilities/auth/index.ts';
-import { deviceName, deviceSlug } from '../capabilities/devices/index.ts';
+import { deviceName } from '../capabilities/devices/index.ts';
 import { newSiteBody } from '../capabilities/site/index.ts';
 import { newChannelBody } from '../capabilities/notifications/index.ts';
 import { newRuleBody } from '../capabilities/rules/index.ts';
@@ -23,7 +23,7 @@ const blueprint = v.object({ name: shape.name(), file: text });
 
 const device = v.pipe(
   v.object({
-    slug: deviceSlug,
+    slug: shape.slug(),
     name: deviceName,
     type: v.picklist(['STANDALONE', 'LUA'], 'must be one of: STANDALONE, LUA'),
     blueprint: v.optional(text),

@@ -7,6 +7,6 @@ export {
 } from './model.ts';
 export { devicePaths } from './paths.ts';
 export { DEVICE_COLLECTION_PATHS, deviceRoutes } from './routes.ts';
-export { deviceName, deviceSlug, unlessEmpty } from './schema.ts';
+export { deviceName } from './schema.ts';
 export { type Devices, DeviceService, type NewDevice } from './service.ts';
 export { deviceRows } from './tables.ts';

@@ -1,6 +1,5 @@
 /** Shapes on the wire. Source: docs/interface/http.md#devices. */
 import * as v from 'valibot';
-import { isSlug } from '../../lib/slug.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import type { Role } from '../../lib/role.ts';
@@ -48,28 +47,11 @@ export function filterOf(input: v.InferOutput<typeof listQuery>): DeviceFilter {
 /** A name of a device: trimmed, never empty. */
 export const deviceName = v.pipe(shape.name(), v.examples(['Battery 1']));
 
-/** A slug in a request. */
-export const deviceSlug = v.pipe(
-  v.string(),
-  shape.wire(shape.WIRE.slug),
-  v.check(isSlug, 'must be 1 to 64 letters, digits, - or _, begin with a letter or digit, and be no UUID'),
-);
-
-/** null, absent and the empty text mean "as it is" or "make one" (docs/interface/http.md#empty-values). */
-export function unlessEmpty<Schema extends v.GenericSchema<string, string>>(schema: Schema) {
-  return v.pipe(
-    v.nullish(v.string()),
-    shape.wire(v.nullish(v.union([schema, v.literal('')]))),
-    v.transform((text) => (text ? text : undefined)),
-    v.optional(schema),
-  );
-}
-
 export const updateBody = v.pipe(
   v.object({
-    name: unlessEmpty(deviceName),
-    device_name: shape.about(unlessEmpty(deviceName), 'Older form of `name`.'),
-    slug: unlessEmpty(deviceSlug),
+    name: shape.unlessEmpty(deviceName),
+    device_name: shape.about(shape.unlessEmpty(deviceName), 'Older form of `name`.'),
+    slug: shape.unlessEmpty(shape.slug()),
   }),
   shape.example({ name: 'Battery 1', slug: 'battery-1' }),
   v.transform(({ device_name: olderName, ...change }) => ({ ...change, name: change.name ?? olderName })),
@@ -155,7 +137,6 @@ const deviceShape = shape.named(
 
 export type DeviceOnWire = v.InferOutput<typeof deviceShape>;
 
-/** Wire shapes of answers, for the API description. */
 export const deviceShapes = {
   one: v.object({ device: deviceShape }),
   list: shape.listOf('devices', deviceShape),

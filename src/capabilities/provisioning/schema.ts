@@ -4,7 +4,7 @@
  */
 import * as v from 'valibot';
 import { shape } from '../../platform/http/index.ts';
-import { deviceName, deviceSlug, unlessEmpty } from '../devices/index.ts';
+import { deviceName } from '../devices/index.ts';
 import { type ConnectionConfiguration, MQTT_PROTOCOLS } from './model.ts';
 
 const protocol = v.pipe(
@@ -24,7 +24,7 @@ export const standaloneBody = v.pipe(
   v.object({
     name: deviceName,
     site_id: siteId,
-    slug: unlessEmpty(deviceSlug),
+    slug: shape.unlessEmpty(shape.slug()),
     protocol: v.nullish(protocol),
   }),
   shape.example({ name: 'Battery 1' }),
@@ -57,7 +57,7 @@ export const luaDeviceBody = v.pipe(
       v.description('Id or slug of a communication module; `gateway` means the one that is built in.'),
     ),
     blueprint_id: v.pipe(v.string(), v.minLength(1, 'must not be empty')),
-    slug: unlessEmpty(deviceSlug),
+    slug: shape.unlessEmpty(shape.slug()),
   }),
   shape.example({
     name: 'Hybrid inverter',
@@ -105,7 +105,6 @@ const made = { device_id: shape.id(), slug: v.string() };
 export type ConnectionConfigurationOnWire = v.InferOutput<typeof configurationShape>;
 export type ProvisionedOnWire = v.InferOutput<typeof provisioningShapes.module>;
 
-/** Wire shapes of answers, for the API description. */
 export const provisioningShapes = {
   device: v.object(made),
   module: v.object({

@@ -3,7 +3,6 @@ import { isUtf8 } from 'node:buffer';
 import * as v from 'valibot';
 import { formatDurationMs, parseDurationMs } from '../../lib/duration.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { isSlug } from '../../lib/slug.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import { LOG_SEVERITIES } from '../../protocol/device-log.ts';
@@ -19,11 +18,7 @@ import {
 const EXEC_INTERVAL_DEFAULT_MS = 1_000;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
-const slug = v.pipe(
-  v.string(),
-  shape.wire(shape.WIRE.slug),
-  v.check(isSlug, 'must be 1 to 64 letters, digits, - or _, begin with a letter or digit, and be no UUID'),
-);
+const slug = shape.slug();
 
 /** Base64 of UTF-8 text, with or without padding. */
 const code = v.pipe(
@@ -101,14 +96,7 @@ export const newRuleBody = v.pipe(
 
 /** `{}`, null and the empty text mean "as it is". */
 export const updateRuleBody = v.pipe(
-  v.object({
-    slug: v.pipe(
-      v.nullish(v.string()),
-      shape.wire(v.nullish(v.union([slug, v.literal('')]))),
-      v.transform((text) => (text ? text : undefined)),
-      v.optional(slug),
-    ),
-  }),
+  v.object({ slug: shape.unlessEmpty(slug) }),
   shape.example({ slug: 'surplus-to-heat' }),
 );
 
@@ -221,7 +209,6 @@ const ruleLogShape = shape.named(
 export type RuleOnWire = v.InferOutput<typeof ruleShape>;
 export type EngineOnWire = v.InferOutput<typeof ruleShapes.engine>['engine'];
 
-/** Wire shapes of answers and messages, for the API description. */
 export const ruleShapes = {
   engine: v.object({
     engine: shape.named(

@@ -3,7 +3,6 @@ import { departureOf } from './departure.ts';
 import { type Exchange, hostOf, isEncrypted, remoteAddressOf, type RequestContext } from './exchange.ts';
 import { boundedBody } from './parse.ts';
 import type { Principal } from './principal.ts';
-import type { Call } from './route.ts';
 
 /** Stands for "no token" in operations that need none. */
 const NOBODY: Principal = {
@@ -12,18 +11,20 @@ const NOBODY: Principal = {
   rateKey: 'anonymous',
 };
 
-export class HttpCall implements Call {
+/** What a handler gets: everything is checked already. */
+export class Call<Query = unknown, Body = unknown> {
   readonly principal: Principal;
-  readonly params: Record<string, string>;
-  readonly query: unknown;
-  body: unknown = {};
+  /** Path parameters, canonical: resolvers have turned slugs into ids. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  body = {} as Body;
   /** Set for routes with `body: 'stream'`. */
   streamBytesMax: number | undefined;
   readonly #context: RequestContext;
   readonly #stopping: AbortSignal;
   #signal: AbortSignal | undefined;
 
-  constructor(context: RequestContext, query: unknown, stopping: AbortSignal) {
+  constructor(context: RequestContext, query: Query, stopping: AbortSignal) {
     this.#context = context;
     this.#stopping = stopping;
     this.principal = this.#exchange.principal ?? NOBODY;
@@ -35,24 +36,28 @@ export class HttpCall implements Call {
     return this.#context.env;
   }
 
+  /** Host of the request without port, for addresses that go back to the caller. */
   get host(): string {
     return hostOf(this.header('host'));
   }
 
+  /** Header by its lower-case name. */
   header(name: string): string | undefined {
     return this.#context.req.header(name);
   }
 
+  /** Sends one header as several lines, one per value; a `Response` can only join them by commas. */
   repeatHeader(name: string, values: readonly string[]): void {
     this.#exchange.outgoing?.setHeader(name, [...values]);
   }
 
+  /** Raw body, bounded by `bodyBytes` of its route. */
   stream(): ReadableStream<Uint8Array> {
     if (this.streamBytesMax === undefined) throw new Error('only a route with body "stream" has one');
     return boundedBody(this.#context.req.raw, this.streamBytesMax);
   }
 
-  /** It costs as much as a small answer. */
+  /** Aborted when the caller goes away or the gateway stops. It costs as much as a small answer. */
   get signal(): AbortSignal {
     if (this.#signal) return this.#signal;
     const { outgoing } = this.#exchange;
@@ -68,14 +73,17 @@ export class HttpCall implements Call {
     return remoteAddressOf(this.#exchange);
   }
 
+  /** The request came over TLS. */
   get isEncrypted(): boolean {
     return isEncrypted(this.#exchange);
   }
 
+  /** Says who the caller turned out to be, for what is recorded about the call: after a login. */
   identify(principal: Principal): void {
     this.#exchange.principal = principal;
   }
 
+  /** Says what the call is about beyond its path, for what is recorded about it: names and ids, no secret. */
   note(target: Record<string, string>): void {
     this.#exchange.params = { ...this.#exchange.params, ...target };
   }

@@ -5,7 +5,7 @@ import { plainAddress } from '../../lib/address.ts';
 import { gatewayError } from '../../lib/errors.ts';
 import type { Answer } from './answer.ts';
 import type { Principal } from './principal.ts';
-import type { RunStream } from './route.ts';
+import type { RunStream } from './stream-socket.ts';
 
 export interface Exchange {
   requestId: string;
@@ -38,7 +38,6 @@ export function remoteAddressOf({ incoming }: Exchange): string {
   return plainAddress(incoming?.socket.remoteAddress ?? 'unknown');
 }
 
-/** Whether the request came over TLS. */
 export function isEncrypted({ incoming }: Exchange): boolean {
   return incoming !== undefined && 'encrypted' in incoming.socket;
 }

@@ -1,20 +1,13 @@
 export type { Answered } from './operation.ts';
 export { acceptsGzip, attachment, JSON_HEADERS, listed, statusOf } from './answer.ts';
+export type { Call } from './call.ts';
 export type { RouteGroup } from './route.ts';
 export { issueText, parseBody } from './parse.ts';
 export * as query from './query.ts';
 export * as shape from './wire-schema.ts';
 export type { Principal } from './principal.ts';
-export {
-  route,
-  stream,
-  type Call,
-  type MediaAnswer,
-  type Method,
-  type Route,
-  type Stream,
-  type StreamSocket,
-} from './route.ts';
+export { route, stream, type MediaAnswer, type Method, type Route, type Stream } from './route.ts';
+export type { StreamSocket } from './stream-socket.ts';
 export { StreamedAnswer } from './streamed-answer.ts';
 export { WrittenJson } from './written-json.ts';
 export {

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import { addressKey } from '../../lib/address.ts';
 import { gatewayError, insufficientRole } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
-import { HttpCall } from './call.ts';
+import { Call } from './call.ts';
 import { hostOf, isEncrypted, partsOf, remoteAddressOf, type RequestContext } from './exchange.ts';
 import { isLocalHost } from './host-names.ts';
 import { ReadQueries } from './read-queries.ts';
@@ -64,7 +64,7 @@ export class Pipeline {
   }
 
   /** Everything before the body: token, limits, role, path parameters, query. @throws GatewayError to refuse */
-  prepare(context: RequestContext, target: Route | Stream, isUpgrade: boolean): HttpCall {
+  prepare(context: RequestContext, target: Route | Stream, isUpgrade: boolean): Call {
     const { env } = context;
     const { search } = partsOf(context.req.url);
     const principal = this.#authenticate(context, search, isUpgrade);
@@ -73,11 +73,8 @@ export class Pipeline {
     this.#admit(context, principal, target);
     requireRole(principal, target.role);
     env.params = resolveParams(context, target, this.#options.resolvers);
-    return new HttpCall(
-      context,
-      target.query ? this.#queries.read(target.query, search) : {},
-      this.#stopping,
-    );
+    const query: unknown = target.query ? this.#queries.read(target.query, search) : {};
+    return new Call(context, query, this.#stopping);
   }
 
   /** One request that no operation answers costs a caller the same. @throws GatewayError too_many_requests (429) */

@@ -4,8 +4,9 @@
  * serves each path also under `/api` and with one trailing slash.
  */
 import type { GenericSchema, InferOutput } from 'valibot';
-import type { Principal } from './principal.ts';
+import type { Call } from './call.ts';
 import type { Role } from '../../lib/role.ts';
+import type { RunStream, Wire } from './stream-socket.ts';
 import type { StreamedAnswer } from './streamed-answer.ts';
 import type { WrittenJson } from './written-json.ts';
 
@@ -21,33 +22,6 @@ type Address = {
   [Name in Method]: Record<Name, Paths> & { [Other in Exclude<Method, Name>]?: undefined };
 }[Method];
 
-/** What a handler gets: everything is checked already. */
-export interface Call<Query = unknown, Body = unknown> {
-  principal: Principal;
-  /** Path parameters, canonical: resolvers have turned slugs into ids. */
-  params: Record<string, string>;
-  query: Query;
-  body: Body;
-  /** Host of the request without port, for addresses that go back to the caller. */
-  host: string;
-  /** Header by its lower-case name. */
-  header(name: string): string | undefined;
-  /** Sends one header as several lines, one per value; a `Response` can only join them by commas. */
-  repeatHeader(name: string, values: readonly string[]): void;
-  /** Raw body; only for routes with `body: 'stream'`, bounded by `bodyBytes`. */
-  stream(): ReadableStream<Uint8Array>;
-  /** Aborted when the caller goes away or the gateway stops. */
-  signal: AbortSignal;
-  requestId: string;
-  remoteAddress: string;
-  /** The request came over TLS. */
-  isEncrypted: boolean;
-  /** Says who the caller turned out to be, for what is recorded about the call: after a login. */
-  identify(principal: Principal): void;
-  /** Says what the call is about beyond its path, for what is recorded about it: names and ids, no secret. */
-  note(target: Record<string, string>): void;
-}
-
 /** A good answer that is no JSON. */
 export interface MediaAnswer {
   mediaType: string;
@@ -57,13 +31,6 @@ export interface MediaAnswer {
   /** Headers of its own: name → one sentence. */
   headers?: Readonly<Record<string, string>>;
 }
-
-/** What may be written down of a shape: the same, but nothing needs to be changeable. */
-type Wire<Value> = Value extends readonly (infer Item)[]
-  ? readonly Wire<Item>[]
-  : Value extends object
-    ? { readonly [Name in keyof Value]: Wire<Value[Name]> }
-    : Value;
 
 /** Undefined: nobody described it yet. */
 type AnswerShape = GenericSchema | MediaAnswer | null | undefined;
@@ -135,17 +102,6 @@ export function route<
   const method = METHODS.find((name) => definition[name]) as Method;
   return { ...definition, method, paths: definition[method] as Paths };
 }
-
-/** One side of a WebSocket as a capability sees it: outgoing only, bounded by the platform. */
-export interface StreamSocket<Message = unknown> {
-  /** Sends one JSON text frame; a reader too slow for the queue is closed with 1013. */
-  readonly send: (message: Wire<Message>) => void;
-  /** Close codes of docs/interface/http.md#streams. */
-  close(code: 1000 | 1001 | 1008 | 1011 | 1013, reason: string): void;
-}
-
-/** Runs on an open socket; returns what is to be called once it is closed, by whomever. */
-export type RunStream<Message = unknown> = (socket: StreamSocket<Message>) => readonly (() => void)[];
 
 /** What the paths of one chapter have in common. */
 export interface RouteGroup {

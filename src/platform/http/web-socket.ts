@@ -12,7 +12,7 @@ import type { Instruments } from '../metrics/index.ts';
 import { type Answer, commonHeaders, errorAnswer, httpDate, httpText } from './answer.ts';
 import { rateKeyOf } from './pipeline.ts';
 import type { Principal } from './principal.ts';
-import type { RunStream, StreamSocket } from './route.ts';
+import type { RunStream, StreamSocket } from './stream-socket.ts';
 
 /** What to run on the open socket, and for whom. */
 interface Admitted {

@@ -7,6 +7,7 @@ import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { type Camel, camel } from '../../lib/members.ts';
 import { remembered } from '../../lib/remembered.ts';
+import { isSlug } from '../../lib/slug.ts';
 import { nameProblem, normalizedName } from '../../lib/text.ts';
 import { ROLES } from '../../lib/role.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
@@ -97,6 +98,24 @@ export function unlessNull<Schema extends v.GenericSchema>(schema: Schema) {
     v.transform((value) => value ?? undefined),
   );
 }
+
+/** null, absent and the empty text mean "as it is" or "make one" (docs/interface/http.md#empty-values). */
+export function unlessEmpty<Schema extends v.GenericSchema<string, string>>(schema: Schema) {
+  return v.pipe(
+    v.nullish(v.string()),
+    wire(v.nullish(v.union([schema, v.literal('')]))),
+    v.transform((text) => (text ? text : undefined)),
+    v.optional(schema),
+  );
+}
+
+/** Of a device or rule. */
+export const slug = () =>
+  v.pipe(
+    v.string(),
+    wire(WIRE.slug),
+    v.check(isSlug, 'must be 1 to 64 letters, digits, - or _, begin with a letter or digit, and be no UUID'),
+  );
 
 /**
  * An object of any names, kept as sent. `v.record` loses the names `__proto__`, `prototype` and `constructor`, so that a

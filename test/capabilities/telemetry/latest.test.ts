@@ -176,8 +176,7 @@ describe('the operations', () => {
       };
       const lines: [string, readonly string[]][] = [];
       const repeatHeader = (name: string, values: readonly string[]): void => void lines.push([name, values]);
-      const given = { ...call({ body, header: () => accept }), repeatHeader };
-      const answer = query?.handle(given);
+      const answer = query?.handle(call({ body, header: () => accept, repeatHeader }));
       assert.ok(answer instanceof StreamedAnswer);
       assert.equal(answer.headers['content-type'], 'text/csv');
       assert.equal(answer.headers['x-service-timeseries-data-types'], 'integer,string_array');
