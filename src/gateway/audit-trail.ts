@@ -4,7 +4,7 @@
  */
 import type { Audit, AuditOrigin } from '../capabilities/audit/index.ts';
 import type { Auth } from '../capabilities/auth/index.ts';
-import type { Commands } from '../capabilities/commands/index.ts';
+import type { CommandListener } from '../capabilities/commands/index.ts';
 import type { Devices } from '../capabilities/devices/index.ts';
 import type { Rules } from '../capabilities/rules/index.ts';
 import { addressKey } from '../lib/address.ts';
@@ -20,29 +20,22 @@ const DENIED = 403;
 const BESIDE_HTTP: ReadonlySet<AuditOrigin['kind']> = new Set(['rule', 'device', 'target']);
 const UNKNOWN: AuditOrigin = { kind: 'anonymous', id: 'anonymous', name: 'anonymous' };
 
-/** The same commands; those that did not come over HTTP, which records its own, are recorded when they are sent. */
-export function auditedCommands(commands: Commands, audit: Pick<Audit, 'recordAction'>): Commands {
-  return {
-    ...commands,
-    execute: async (device, request, caller) => {
-      const { origin } = caller;
-      if (!BESIDE_HTTP.has(origin.kind)) return commands.execute(device, request, caller);
-      const record = (status: number, more?: Record<string, string>): void =>
-        audit.recordAction({
-          origin,
-          operation: 'execute_command',
-          target: { device_id: device.id, device_name: device.name, command: request.name, ...more },
-          status,
-        });
-      try {
-        const running = await commands.execute(device, request, caller);
-        record(200, { execution_id: running.id });
-        return running;
-      } catch (error) {
-        record(error instanceof GatewayError ? statusOf(error.kind) : 500);
-        throw error;
-      }
-    },
+/** Records commands that did not come over HTTP, which records its own. */
+export function commandRecorder(audit: Pick<Audit, 'recordAction'>): CommandListener {
+  return ({ device, name, origin }, { executionId, error }) => {
+    if (!BESIDE_HTTP.has(origin.kind)) return;
+    const refusal = error instanceof GatewayError ? statusOf(error.kind) : 500;
+    audit.recordAction({
+      origin,
+      operation: 'execute_command',
+      target: {
+        device_id: device.id,
+        device_name: device.name,
+        command: name,
+        ...(executionId !== undefined && { execution_id: executionId }),
+      },
+      status: executionId === undefined ? refusal : 200,
+    });
   };
 }
 

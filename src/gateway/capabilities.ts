@@ -7,7 +7,7 @@ import { Auth } from '../capabilities/auth/index.ts';
 import { Backups } from '../capabilities/backups/index.ts';
 import { Updates } from '../capabilities/updates/index.ts';
 import { Blueprints } from '../capabilities/blueprints/index.ts';
-import { createCommands } from '../capabilities/commands/index.ts';
+import { Commands } from '../capabilities/commands/index.ts';
 import { Connectivity } from '../capabilities/connectivity/index.ts';
 import { connectConfiguration, DeviceConfiguration } from '../capabilities/device-configuration/index.ts';
 import { DeviceLogs } from '../capabilities/device-logs/index.ts';
@@ -34,7 +34,7 @@ import { packagePath } from '../platform/files/index.ts';
 import type { MqttBroker } from '../platform/mqtt/index.ts';
 import { UpdateFolder, updateKeyFiles } from '../platform/packages/index.ts';
 import { lastRecovery, localCopies, quarantinedSince } from '../platform/sqlite/index.ts';
-import { auditedCommands } from './audit-trail.ts';
+import { commandRecorder } from './audit-trail.ts';
 import { type Infrastructure, type StartedHook, storeThreadEntry } from './infrastructure.ts';
 import { missingHistory, noteMissingHistory } from './missing-history.ts';
 import { provisioningFault } from './first-provisioning.ts';
@@ -259,16 +259,14 @@ function buildFlows(
   const { historyRoom: room } = infrastructure;
   const { config, clock, log } = options;
   const base = { clock, log, metrics, devices, connectivity };
-  const commands = auditedCommands(
-    createCommands({
-      ...base,
-      database: state,
-      commits: stateCommits,
-      room: infrastructure.stateUpkeep,
-      timeoutMs: config.commandTimeoutS * 1_000,
-    }),
-    audit,
-  );
+  const commands = new Commands({
+    ...base,
+    database: state,
+    commits: stateCommits,
+    room: infrastructure.stateUpkeep,
+    timeoutMs: config.commandTimeoutS * 1_000,
+    onRequested: commandRecorder(audit),
+  });
   started('commands', () => commands.stop());
   const deviceLogs = new DeviceLogs({
     ...base,

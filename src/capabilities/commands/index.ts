@@ -1,5 +1,5 @@
 export type { Execution } from './model.ts';
 export { commandRoutes } from './routes.ts';
 export { toWire as executionToWire } from './schema.ts';
-export { createCommands, type Commands, executeWithin, type Running } from './service.ts';
+export { type CommandListener, Commands, type Running } from './service.ts';
 export { commandRows } from './tables.ts';

@@ -157,7 +157,6 @@ const executionShape = shape.named(
 
 export type ExecutionOnWire = v.InferOutput<typeof executionShape>;
 
-/** Wire shapes of answers, for the API description. */
 export const executionShapes = {
   one: v.object({ execution: executionShape }),
   list: shape.listOf('executions', executionShape),

@@ -1,24 +1,27 @@
 import { randomUUID } from 'node:crypto';
+import type { Emitter } from '../../lib/emitter.ts';
 import {
   errorOfProblems,
   gatewayError,
   insufficientRole,
+  notFound,
   unavailable,
   unprocessable,
 } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { type Role, roleIncludes, roleNeededFor, ROLES } from '../../lib/role.ts';
 import type { DurationMs } from '../../lib/time.ts';
-import { type Clock, within } from '../../platform/clock/index.ts';
+import { within } from '../../platform/clock/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
-import type { ScarceRoom } from '../../platform/retention/index.ts';
+import type { RetentionLoop, ScarceRoom } from '../../platform/retention/index.ts';
 import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
 import { checkArguments, type CompiledCommand, maskSensitive } from '../blueprints/index.ts';
 import type { Connectivity } from '../connectivity/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
-import { InFlight, type Live } from './in-flight.ts';
+import { type CommandEvents, InFlight, type Live } from './in-flight.ts';
 import {
   type Caller,
+  type CommandResponse,
   type Execution,
   type ExecutionFilter,
   findCommand,
@@ -31,7 +34,6 @@ import { ResponseBuffer } from './response-buffer.ts';
 import { createRetention } from './retention.ts';
 import { type CommandStore, createCommandStore } from './store.ts';
 
-/** What the caller wants done. */
 export interface CommandRequest {
   /** Name of a command or one of its aliases. */
   name: string;
@@ -58,10 +60,7 @@ export interface ListQuery extends Omit<ExecutionFilter, 'hidden' | 'hiddenRoles
   offset: number;
 }
 
-export type Commands = ReturnType<typeof createCommands>;
-
 interface CommandsOptions extends Instruments {
-  /** state.db */
   database: Database;
   /** Group commit of state.db. */
   commits: GroupCommit;
@@ -73,41 +72,14 @@ interface CommandsOptions extends Instruments {
   /** Silence after which an execution ends as TIMEOUT; default `limits.commands.timeoutMs`. */
   timeoutMs?: DurationMs;
   newId?: () => string;
+  onRequested?: CommandListener;
 }
 
-interface Parts {
-  options: CommandsOptions;
-  store: CommandStore;
-  buffer: ResponseBuffer;
-  inFlight: InFlight;
-  limits: Limits['commands'];
-  newId: () => string;
-}
-
-function createParts(options: CommandsOptions): Parts {
-  const { database, commits, clock, log, metrics } = options;
-  const allLimits = options.limits ?? LIMITS;
-  const limits = allLimits.commands;
-  const store = createCommandStore(database);
-  const buffer = new ResponseBuffer({
-    store,
-    commits,
-    clock,
-    log,
-    metrics,
-    bufferedBytes: limits.bufferedResponseBytes,
-    expediteMs: allLimits.commits.quickWindowMs,
-  });
-  const inFlight = new InFlight({
-    buffer,
-    clock,
-    log,
-    metrics,
-    limits,
-    timeoutMs: options.timeoutMs ?? limits.timeoutMs,
-  });
-  return { options, store, buffer, inFlight, limits, newId: options.newId ?? randomUUID };
-}
+/** Told of every request, and of the execution that it became or the error that its caller gets. */
+export type CommandListener = (
+  requested: { device: Device; name: string; origin: Caller['origin'] },
+  outcome: { executionId?: string; error?: unknown },
+) => void;
 
 /**
  * Commands to devices: check, record, send, follow until the end. Source: docs/interface/http.md#commands,
@@ -116,185 +88,260 @@ function createParts(options: CommandsOptions): Parts {
  * An execution is on disk as NEW before its request is published, and a request is published once: one that
  * was lost ends as TIMEOUT, because sending it again could do harm.
  */
-export function createCommands(given: CommandsOptions) {
-  const options = { ...given, log: given.log.child({ component: 'commands' }) };
-  const { metrics, devices, connectivity, log } = options;
-  const parts = createParts(options);
-  const { store, buffer, inFlight, limits } = parts;
-  const retention = createRetention({ ...options, store, limits });
-  const responses = new ResponseHandler({ inFlight, buffer, store, log, metrics, limits });
-  connectivity.handle('command_responses', (message) => responses.handle(message));
-  connectivity.observe('logs', (device) => inFlight.loggedBy(device.id));
-  const stopListening = devices.events.on('device_deleted', 'commands', ({ device }) =>
-    inFlight.end(inFlight.ofDevice(device.id), 'device_deleted'),
-  );
+export class Commands {
+  readonly events: Emitter<CommandEvents>;
+  /** Silence after which an execution ends as TIMEOUT. */
+  readonly timeoutMs: DurationMs;
+  readonly #options: CommandsOptions;
+  readonly #limits: Limits['commands'];
+  readonly #store: CommandStore;
+  readonly #buffer: ResponseBuffer;
+  readonly #inFlight: InFlight;
+  readonly #retention: RetentionLoop;
+  readonly #stopListening: () => void;
 
-  return {
-    events: inFlight.events,
-    timeoutMs: options.timeoutMs ?? limits.timeoutMs,
-    /**
-     * Sends a command. Resolves when the request was written to the device.
-     * @throws GatewayError command_not_found, insufficient_role, invalid_command_arguments,
-     *   payload_too_large, device_offline (nothing is recorded), too_many_requests, unavailable
-     */
-    execute: (device: Device, request: CommandRequest, caller: Caller) =>
-      execute(parts, device, request, caller),
-    /**
-     * Judges a request as `execute` does before it looks at the state of the device; sends and records nothing.
-     * @throws GatewayError command_not_found, insufficient_role, invalid_command_arguments, payload_too_large
-     */
-    check: (device: Device, request: CommandRequest, role: Role): void =>
-      void judged(parts, device, request, role),
-    /** @throws GatewayError execution_not_found, insufficient_role (the command's `read_access_level`) */
-    get: (device: Device, executionId: string, role: Role) => getVisible(parts, device, executionId, role),
-    /** All responses, newest first. */
-    log: (executionId: string) => store.log(executionId),
-    /** One execution of a page; undefined when it was deleted meanwhile. */
-    find: (executionId: string) => store.get(executionId),
-    /** True when the role may see the execution. */
-    maySee: (device: Device, execution: Execution, role: Role) =>
-      readLevels(devices, device, execution).every((level) => mayAccess(role, level)),
-    /** The ids of one page and the number of all matches; what the role must not see is left out of both. */
-    list: (query: ListQuery, role: Role) => {
-      const filter = { ...query, ...hiddenFrom(devices, role, query.deviceIds) };
-      return {
-        ids: query.limit === 0 ? [] : store.pageIds(filter, query.descending, query.limit, query.offset),
-        totalCount: store.count(filter),
-      };
-    },
-    /** What is under way on a device. */
-    underWay: (deviceId: string) => inFlight.ofDevice(deviceId),
-    /** Ends what a module left behind that was started again: nobody carries it out any more. */
-    leftBehind: (lives: readonly Live[]) => inFlight.end(lives, 'module_restarted'),
-    /** Ends what an earlier run left unfinished, and begins to delete what is too old. */
-    start: async () => {
-      settleEarlier(parts);
-      await flush(parts, 'unfinished executions are ended as soon as the disk takes data');
-      retention.start();
-    },
-    /** Ends what is under way, when no device is heard any more. Resolves when that is on disk, or it takes nothing; never rejects. */
-    endAll: () => {
-      inFlight.endAll();
-      return flush(parts, 'what is under way ends as TIMEOUT with the next start');
-    },
-    stop: async () => {
-      stopListening();
-      retention.stop();
-      await flush(parts, 'the last responses could not be stored');
-      inFlight.stop();
-    },
-  };
-}
-
-async function execute(
-  parts: Parts,
-  device: Device,
-  request: CommandRequest,
-  caller: Caller,
-): Promise<Running> {
-  const { options, inFlight, newId } = parts;
-  const { devices, connectivity } = options;
-  const { command, manifestName, checked } = judged(parts, device, request, caller.role);
-  if (!connectivity.canReceiveCommands(device)) throw deviceOffline(devices, device);
-  parts.inFlight.requireRoomFor(device.id);
-
-  const execution: Execution = {
-    id: newId(),
-    deviceId: device.id,
-    state: 'NEW',
-    ephemeral: request.ephemeral,
-    createdAtMs: options.clock.wallMs(),
-    request: { name: request.name, manifestName, arguments: maskSensitive(command, checked) },
-    origin: caller.origin,
-    readRole: roleNeededFor(readAccessLevel(command)),
-  };
-  recordNew(parts, execution);
-  const live = inFlight.watch(execution);
-  // One that was answered has arrived, and after the end nobody would see what a second one does.
-  const isWanted = (): boolean =>
-    !live.isAnswered && !isFinished(live.execution.state) && request.isWanted?.() !== false;
-  const message = { id: execution.id, name: manifestName, arguments: checked };
-  const sent = send(parts, live, () => connectivity.sendCommandRequest(device, message, isWanted));
-  // A device that was deleted while the request was under way ends the execution first.
-  await Promise.race([sent, live.ended]);
-  if (!inFlight.find(execution.id) && live.execution.state === 'NEW') {
-    // The same answer as a moment before: nothing was sent, so nothing is recorded.
-    removeUnsent(parts, execution);
-    throw request.isWanted?.() === false ? storedTooLate() : deviceOffline(devices, device);
+  constructor(given: CommandsOptions) {
+    const options = { ...given, log: given.log.child({ component: 'commands' }) };
+    const { database, devices, connectivity } = options;
+    const { commands: limits, commits } = options.limits ?? LIMITS;
+    this.#options = options;
+    this.#limits = limits;
+    this.timeoutMs = options.timeoutMs ?? limits.timeoutMs;
+    const store = createCommandStore(database);
+    const { bufferedResponseBytes: bufferedBytes } = limits;
+    const expediteMs = commits.quickWindowMs;
+    const buffer = new ResponseBuffer({ ...options, store, bufferedBytes, expediteMs });
+    const inFlight = new InFlight({ ...options, buffer, limits, timeoutMs: this.timeoutMs });
+    const responses = new ResponseHandler({ ...options, inFlight, buffer, store, limits });
+    this.#store = store;
+    this.#buffer = buffer;
+    this.#inFlight = inFlight;
+    this.events = inFlight.events;
+    this.#retention = createRetention({ ...options, store, limits });
+    connectivity.handle('command_responses', (message) => responses.handle(message));
+    connectivity.observe('logs', (device) => inFlight.loggedBy(device.id));
+    this.#stopListening = devices.events.on('device_deleted', 'commands', ({ device }) =>
+      inFlight.end(inFlight.ofDevice(device.id), 'device_deleted'),
+    );
   }
-  return { id: execution.id, ended: live.ended, current: () => live.execution };
-}
 
-/** The command that is meant, with the arguments to send. */
-function judged({ options, limits }: Parts, device: Device, request: CommandRequest, role: Role) {
-  const found = findCommand(options.devices.manifest(device), request.name);
-  if (!found) throw commandNotFound(request.name);
-  requireAccess(found.command.access_level, role);
-  return { ...found, checked: checkedArguments(found.command, request, limits) };
-}
-
-function removeUnsent({ options, store, inFlight, buffer }: Parts, execution: Execution): void {
-  try {
-    options.database.transaction(() => store.remove(execution.id));
-  } catch (error) {
-    options.log.warn('an unsent execution stays as an error', { execution_id: execution.id, error });
-    inFlight.apply(inFlight.watch(execution), 'not_sent');
-    buffer.storeSoon();
+  /**
+   * Sends a command. Resolves when the request was written to the device.
+   * @throws GatewayError command_not_found, insufficient_role, invalid_command_arguments,
+   *   payload_too_large, device_offline (nothing is recorded), too_many_requests, unavailable
+   */
+  async execute(device: Device, request: CommandRequest, caller: Caller): Promise<Running> {
+    const { onRequested } = this.#options;
+    const requested = { device, name: request.name, origin: caller.origin };
+    try {
+      const running = await this.#execute(device, request, caller);
+      onRequested?.(requested, { executionId: running.id });
+      return running;
+    } catch (error) {
+      onRequested?.(requested, { error });
+      throw error;
+    }
   }
-}
 
-/** Publishes and tells the state machine what came of it. Never rejects. */
-async function send(
-  { inFlight, buffer, options }: Parts,
-  live: Live,
-  publish: () => Promise<number>,
-): Promise<void> {
-  const { id } = live.execution;
-  let sessions: number | undefined;
-  try {
-    sessions = await publish();
-  } catch (error) {
-    options.log.warn('command request could not be published', { execution_id: id, error });
+  /**
+   * Executes for a script, and waits for the end; undefined: it did not come in time. What the disk holds up for much
+   * longer than the script waits is not sent. @throws as `execute`
+   */
+  executeWithin(
+    timeoutMs: DurationMs,
+    device: Device,
+    request: Omit<CommandRequest, 'ephemeral' | 'isFromLua' | 'isWanted'> & { ephemeral?: boolean },
+    caller: Caller,
+  ): Promise<Execution | undefined> {
+    const { clock } = this.#options;
+    const untilMs = clock.monotonicMs() + Math.max(timeoutMs, this.#limits.sentWithinMs);
+    const isWanted = (): boolean => clock.monotonicMs() < untilMs;
+    const running = this.execute(device, { ephemeral: false, ...request, isFromLua: true, isWanted }, caller);
+    return within(
+      clock,
+      timeoutMs,
+      running.then(({ ended }) => ended),
+    );
   }
-  if (!inFlight.find(id)) return;
-  inFlight.apply(live, sessions === undefined ? 'send_failed' : sessions > 0 ? 'published' : 'unreached');
-  buffer.storeSoon();
-}
 
-/**
- * Executes for a script, and waits for the end; undefined: it did not come in time. What the disk holds up for much
- * longer than the script waits is not sent. @throws as `execute`
- */
-export function executeWithin(
-  {
-    commands,
-    clock,
-  }: { commands: Pick<Commands, 'execute'>; clock: Pick<Clock, 'monotonicMs' | 'setTimer'> },
-  device: Device,
-  request: Omit<CommandRequest, 'isFromLua' | 'isWanted'>,
-  { caller, timeoutMs }: { caller: Caller; timeoutMs: DurationMs },
-): Promise<Execution | undefined> {
-  const untilMs = clock.monotonicMs() + Math.max(timeoutMs, LIMITS.commands.sentWithinMs);
-  const isWanted = (): boolean => clock.monotonicMs() < untilMs;
-  const running = commands.execute(device, { ...request, isFromLua: true, isWanted }, caller);
-  return within(
-    clock,
-    timeoutMs,
-    running.then(({ ended }) => ended),
-  );
-}
+  /**
+   * Judges a request as `execute` does before it looks at the state of the device; sends and records nothing.
+   * @throws GatewayError command_not_found, insufficient_role, invalid_command_arguments, payload_too_large
+   */
+  check(device: Device, request: CommandRequest, role: Role): void {
+    this.#judged(device, request, role);
+  }
 
-/** On disk when it returns. */
-function recordNew({ options, store, limits }: Parts, execution: Execution): void {
-  const { deviceId, ephemeral } = execution;
-  try {
-    options.database.transaction(() => {
-      store.insert(execution);
-      const surplus = store.countOf(deviceId, ephemeral) - limits.persistentPerDevice;
-      if (surplus > 0) store.trim(deviceId, ephemeral, surplus);
-    });
-  } catch (error) {
-    throw unavailable('The execution could not be stored, so the command was not sent.', { cause: error });
+  /** @throws GatewayError execution_not_found, insufficient_role (the command's `read_access_level`) */
+  get(device: Device, executionId: string, role: Role): Execution {
+    const execution = this.#store.get(executionId);
+    if (!execution || execution.deviceId !== device.id)
+      throw notFound('execution_not_found', 'The device has no execution of this id.');
+    for (const level of readLevels(this.#options.devices, device, execution)) requireAccess(level, role);
+    return execution;
+  }
+
+  /** All responses, newest first. */
+  log(executionId: string): CommandResponse[] {
+    return this.#store.log(executionId);
+  }
+
+  /** One execution of a page; undefined when it was deleted meanwhile. */
+  find(executionId: string): Execution | undefined {
+    return this.#store.get(executionId);
+  }
+
+  /** True when the role may see the execution. */
+  maySee(device: Device, execution: Execution, role: Role): boolean {
+    return readLevels(this.#options.devices, device, execution).every((level) => mayAccess(role, level));
+  }
+
+  /** The ids of one page and the number of all matches; what the role must not see is left out of both. */
+  list(query: ListQuery, role: Role): { ids: string[]; totalCount: number } {
+    const { descending, limit, offset } = query;
+    const filter = { ...query, ...hiddenFrom(this.#options.devices, role, query.deviceIds) };
+    const ids = limit === 0 ? [] : this.#store.pageIds(filter, descending, limit, offset);
+    return { ids, totalCount: this.#store.count(filter) };
+  }
+
+  /** What is under way on a device. */
+  underWay(deviceId: string): Live[] {
+    return this.#inFlight.ofDevice(deviceId);
+  }
+
+  /** Ends executions whose module was started again: nobody carries them out any more. */
+  endAbandoned(lives: readonly Live[]): void {
+    this.#inFlight.end(lives, 'module_restarted');
+  }
+
+  /** Ends what an earlier run left unfinished, and begins to delete what is too old. */
+  async start(): Promise<void> {
+    this.#judgeEarlier();
+    for (const execution of this.#store.unfinishedIds().flatMap((id) => this.find(id) ?? []))
+      this.#inFlight.watch(execution);
+    this.#inFlight.endAll();
+    await this.#flush('unfinished executions are ended as soon as the disk takes data');
+    this.#retention.start();
+  }
+
+  /** Ends what is under way, when no device is heard any more. Resolves when that is on disk, or it takes nothing; never rejects. */
+  async endAll(): Promise<void> {
+    this.#inFlight.endAll();
+    await this.#flush('what is under way ends as TIMEOUT with the next start');
+  }
+
+  async stop(): Promise<void> {
+    this.#stopListening();
+    this.#retention.stop();
+    await this.#flush('the last responses could not be stored');
+    this.#inFlight.stop();
+  }
+
+  async #execute(device: Device, request: CommandRequest, caller: Caller): Promise<Running> {
+    const { clock, connectivity, devices, newId = randomUUID } = this.#options;
+    const { command, manifestName, checked } = this.#judged(device, request, caller.role);
+    if (!connectivity.canReceiveCommands(device)) throw deviceOffline(devices, device);
+    this.#inFlight.requireRoomFor(device.id);
+
+    const execution: Execution = {
+      id: newId(),
+      deviceId: device.id,
+      state: 'NEW',
+      ephemeral: request.ephemeral,
+      createdAtMs: clock.wallMs(),
+      request: { name: request.name, manifestName, arguments: maskSensitive(command, checked) },
+      origin: caller.origin,
+      readRole: roleNeededFor(readAccessLevel(command)),
+    };
+    this.#recordNew(execution);
+    const live = this.#inFlight.watch(execution);
+    // One that was answered has arrived, and after the end nobody would see what a second one does.
+    const isWanted = (): boolean =>
+      !live.isAnswered && !isFinished(live.execution.state) && request.isWanted?.() !== false;
+    const message = { id: execution.id, name: manifestName, arguments: checked };
+    const sent = this.#send(live, () => connectivity.sendCommandRequest(device, message, isWanted));
+    // A device that was deleted while the request was under way ends the execution first.
+    await Promise.race([sent, live.ended]);
+    if (!this.#inFlight.find(execution.id) && live.execution.state === 'NEW') {
+      // The same answer as a moment before: nothing was sent, so nothing is recorded.
+      this.#removeUnsent(execution);
+      throw request.isWanted?.() === false
+        ? unavailable('The execution was stored too late, so the command was not sent.')
+        : deviceOffline(devices, device);
+    }
+    return { id: execution.id, ended: live.ended, current: () => live.execution };
+  }
+
+  /** The command that is meant, with the arguments to send. */
+  #judged(device: Device, request: CommandRequest, role: Role) {
+    const { name } = request;
+    const found = findCommand(this.#options.devices.manifest(device), name);
+    if (!found)
+      throw unprocessable('command_not_found', `The device's blueprint has no command "${name}".`, { name });
+    requireAccess(found.command.access_level, role);
+    return { ...found, checked: checkedArguments(found.command, request, this.#limits) };
+  }
+
+  /** On disk when it returns. */
+  #recordNew(execution: Execution): void {
+    const { deviceId, ephemeral } = execution;
+    try {
+      this.#options.database.transaction(() => {
+        this.#store.insert(execution);
+        const surplus = this.#store.countOf(deviceId, ephemeral) - this.#limits.persistentPerDevice;
+        if (surplus > 0) this.#store.trim(deviceId, ephemeral, surplus);
+      });
+    } catch (error) {
+      throw unavailable('The execution could not be stored, so the command was not sent.', { cause: error });
+    }
+  }
+
+  #removeUnsent(execution: Execution): void {
+    const { database, log } = this.#options;
+    try {
+      database.transaction(() => this.#store.remove(execution.id));
+    } catch (error) {
+      log.warn('an unsent execution stays as an error', { execution_id: execution.id, error });
+      this.#inFlight.apply(this.#inFlight.watch(execution), 'not_sent');
+      this.#buffer.storeSoon();
+    }
+  }
+
+  /** Publishes and tells the state machine what came of it. Never rejects. */
+  async #send(live: Live, publish: () => Promise<number>): Promise<void> {
+    const { id } = live.execution;
+    let sessions: number | undefined;
+    try {
+      sessions = await publish();
+    } catch (error) {
+      this.#options.log.warn('command request could not be published', { execution_id: id, error });
+    }
+    if (!this.#inFlight.find(id)) return;
+    const input = sessions === undefined ? 'send_failed' : sessions > 0 ? 'published' : 'unreached';
+    this.#inFlight.apply(live, input);
+    this.#buffer.storeSoon();
+  }
+
+  /** Of an earlier version that did not keep who may see an execution, or damaged: what nobody can tell is the installer's. */
+  #judgeEarlier(): void {
+    const { database, devices, log } = this.#options;
+    try {
+      database.transaction(() =>
+        this.#store.judge(({ deviceId, manifestName }) => {
+          const device = devices.get(deviceId);
+          const found = device && findCommand(devices.manifest(device), manifestName);
+          return found ? roleNeededFor(readAccessLevel(found.command)) : 'INSTALLER';
+        }),
+      );
+    } catch (error) {
+      log.warn('who may see executions of an earlier version is found out with the next start', { error });
+    }
+  }
+
+  /** Never rejects. */
+  async #flush(otherwise: string): Promise<void> {
+    const { commits, log } = this.#options;
+    await commits.flush().catch((error: unknown) => log.warn(otherwise, { error }));
   }
 }
 
@@ -324,16 +371,6 @@ function requireAccess(accessLevel: string, role: Role): void {
     throw insufficientRole(`This needs the role ${required} or higher.`, required, role);
 }
 
-function commandNotFound(name: string): Error {
-  const message = `The device's blueprint has no command "${name}".`;
-  return unprocessable('command_not_found', message, { name });
-}
-
-function storedTooLate(): Error {
-  const message = 'The execution was stored too late, so the command was not sent.';
-  return gatewayError('unavailable', 'unavailable', message);
-}
-
 function deviceOffline(devices: Devices, device: Device): Error {
   const online = devices.connectivity(device.id) === 'ONLINE';
   const lua = device.communication.type === 'UCM_LUA';
@@ -343,14 +380,6 @@ function deviceOffline(devices: Devices, device: Device): Error {
       ? 'is offline: its script is not running'
       : 'is offline';
   return unprocessable('device_offline', `The device "${device.name}" ${reason}.`);
-}
-
-function getVisible({ store, options }: Parts, device: Device, executionId: string, role: Role): Execution {
-  const execution = store.get(executionId);
-  if (!execution || execution.deviceId !== device.id)
-    throw gatewayError('not_found', 'execution_not_found', 'The device has no execution of this id.');
-  for (const level of readLevels(options.devices, device, execution)) requireAccess(level, role);
-  return execution;
 }
 
 /** What the blueprint said when it was made, and what that of now says if it has the command. */
@@ -368,33 +397,4 @@ function hiddenFrom(devices: Devices, role: Role, deviceIds: readonly string[] |
       .map(([name]) => `${device.id}/${name}`),
   );
   return { hidden, hiddenRoles: ROLES.filter((needed) => !roleIncludes(role, needed)) };
-}
-
-/** Of an earlier version that did not keep who may see an execution, or damaged: what nobody can tell is the installer's. */
-function judgeEarlier({ store, options }: Parts): void {
-  const { database, devices, log } = options;
-  try {
-    database.transaction(() =>
-      store.judge(({ deviceId, manifestName }) => {
-        const device = devices.get(deviceId);
-        const found = device && findCommand(devices.manifest(device), manifestName);
-        return found ? roleNeededFor(readAccessLevel(found.command)) : 'INSTALLER';
-      }),
-    );
-  } catch (error) {
-    log.warn('who may see executions of an earlier version is found out with the next start', { error });
-  }
-}
-
-/** Never rejects. */
-async function flush({ options: { commits, log } }: Parts, otherwise: string): Promise<void> {
-  await commits.flush().catch((error: unknown) => log.warn(otherwise, { error }));
-}
-
-function settleEarlier(parts: Parts): void {
-  judgeEarlier(parts);
-  const { store, inFlight } = parts;
-  for (const execution of store.unfinishedIds().flatMap((id) => store.get(id) ?? []))
-    inFlight.watch(execution);
-  inFlight.endAll();
 }

@@ -17,7 +17,6 @@ interface BuiltInModuleOptions {
   clock: Clock;
   devices: Pick<Devices, 'all' | 'events'>;
   connectivity: Pick<Connectivity, 'speakFor'>;
-  /** The module's own device. */
   module: () => Device;
   /** Member `offers` of its hello, with the ports that it has now. */
   offers: () => string[];

@@ -1,8 +1,7 @@
 /** A command that a script gives to another device of the site. */
 import { messageOf } from '../../lib/errors.ts';
-import type { Clock } from '../../platform/clock/index.ts';
 import type { FromModule, ToModule } from '../../protocol/module.ts';
-import { type Commands, executeWithin } from '../commands/index.ts';
+import type { Commands } from '../commands/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import { outcomeOf, tableOf } from './values.ts';
 
@@ -11,22 +10,19 @@ type Outcome = Pick<ToModule & { type: 'answer' }, 'state' | 'payload' | 'error'
 
 /** Never rejects; `error` is a sentence for the script. */
 export async function executePeerCommand(
-  options: { clock: Clock; commands: Commands; devices: Devices },
+  { commands, devices }: { commands: Commands; devices: Devices },
   device: Device,
   message: CommandMessage,
 ): Promise<Outcome> {
-  const target = targetOf(options.devices, message);
+  const target = targetOf(devices, message);
   if (!target) return { error: `There is no device "${message.target}".` };
   // Its commands run one after another: it would wait for itself.
   if (target.id === device.id) return { error: 'A device cannot command itself.' };
   const origin = { kind: 'device', id: device.id, name: device.name } as const;
   try {
-    const ended = await executeWithin(
-      options,
-      target,
-      { name: message.name, arguments: tableOf(message.arguments) ?? {}, ephemeral: false },
-      { caller: { role: 'SYSTEM', origin }, timeoutMs: message.timeout_ms },
-    );
+    const request = { name: message.name, arguments: tableOf(message.arguments) ?? {} };
+    const caller = { role: 'SYSTEM', origin } as const;
+    const ended = await commands.executeWithin(message.timeout_ms, target, request, caller);
     return ended ? outcomeOf(ended) : { error: 'timeout' };
   } catch (error) {
     return { error: messageOf(error) };

@@ -18,7 +18,7 @@ interface Present {
 
 interface ModuleRunsOptions {
   connectivity: Pick<Connectivity, 'silentMs' | 'turnAway'>;
-  commands: Pick<Commands, 'underWay' | 'leftBehind'>;
+  commands: Pick<Commands, 'underWay' | 'endAbandoned'>;
   clock: Pick<Clock, 'monotonicMs'>;
   /** A module says something each second; one that was silent for so long is gone. */
   silentMsMax: DurationMs;
@@ -50,7 +50,7 @@ export class ModuleRuns {
       }
     }
     // What came since is carried out by this start.
-    if (present?.run !== run) this.#options.commands.leftBehind(this.#open.get(module.id) ?? []);
+    if (present?.run !== run) this.#options.commands.endAbandoned(this.#open.get(module.id) ?? []);
     this.#present.set(module.id, { run, session });
     return undefined;
   }

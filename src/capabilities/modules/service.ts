@@ -43,7 +43,6 @@ interface ScriptStatus {
 }
 
 interface ModulesOptions {
-  /** state.db */
   database: Database;
   clock: Clock;
   log: Log;

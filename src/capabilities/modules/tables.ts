@@ -5,7 +5,7 @@ import { rowRules } from '../../platform/sqlite/index.ts';
 export const deviceStorage = sqliteTable(
   'device_storage',
   {
-    /** The device. */
+    /** Id of the device. */
     scope: text('device_id').notNull(),
     key: text('key').notNull(),
     value: blob('value', { mode: 'buffer' }).notNull(),

@@ -13,7 +13,7 @@ import { roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import { storageKeyLength } from '../../protocol/storage-key.ts';
 import { ALERTS_KEY, exactJson, type JsonValue, parseWritableJson } from '../../protocol/telemetry.ts';
-import { type Commands, executeWithin } from '../commands/index.ts';
+import type { Commands } from '../commands/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import type { Telemetry } from '../telemetry/index.ts';
 import type { RuleStore } from './store.ts';
@@ -25,7 +25,6 @@ export interface CallingRule {
 }
 
 export interface MethodsOptions {
-  /** state.db */
   database: Database;
   store: RuleStore['values'];
   clock: Clock;
@@ -201,12 +200,9 @@ async function execute(
 ): Promise<JsonValue> {
   const device = deviceOf(options, parameters);
   const { name, ephemeral, timeoutMs } = parameters;
-  const ended = await executeWithin(
-    options,
-    device,
-    { name, arguments: writableArguments(parameters.arguments), ephemeral },
-    { caller: { role: RULE_ROLE, origin: { kind: 'rule', id: rule.id, name: rule.slug } }, timeoutMs },
-  );
+  const command = { name, arguments: writableArguments(parameters.arguments), ephemeral };
+  const origin = { kind: 'rule', id: rule.id, name: rule.slug } as const;
+  const ended = await options.commands.executeWithin(timeoutMs, device, command, { role: RULE_ROLE, origin });
   if (!ended || ended.state === 'TIMEOUT') throw new RpcError('timeout');
   const payload = ended.response?.payload ?? {};
   if (ended.state !== 'SUCCESS') {

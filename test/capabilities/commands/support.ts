@@ -1,12 +1,7 @@
 /** A command service on a real state.db, with a clock and a device that the test plays. */
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import {
-  type Commands,
-  createCommands,
-  type Execution,
-  type Running,
-} from '../../../src/capabilities/commands/index.ts';
+import { Commands, type Execution, type Running } from '../../../src/capabilities/commands/index.ts';
 import type { Device } from '../../../src/capabilities/devices/index.ts';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import type { Role } from '../../../src/lib/role.ts';
@@ -72,7 +67,7 @@ export async function startBench(
   const build = () => {
     const metrics = createMetrics();
     const commits = createGroupCommit({ database: state, name: 'state', clock, log, metrics });
-    const commands = createCommands({
+    const commands = new Commands({
       database: state,
       commits,
       clock,

@@ -31,7 +31,7 @@ function setUp() {
   const turnedAway: string[] = [];
   const runs = new ModuleRuns({
     clock,
-    commands: { underWay: () => [], leftBehind: () => undefined },
+    commands: { underWay: () => [], endAbandoned: () => undefined },
     silentMsMax: 10_000,
     tellMs: 10_000,
     connectivity: {

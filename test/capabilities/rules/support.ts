@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { CompiledManifest } from '../../../src/capabilities/blueprints/index.ts';
-import { type Commands, createCommands } from '../../../src/capabilities/commands/index.ts';
+import { Commands } from '../../../src/capabilities/commands/index.ts';
 import type { Device } from '../../../src/capabilities/devices/index.ts';
 import {
   type CallMethod,
@@ -183,7 +183,7 @@ export async function startSite(
   });
   const stateCommits = createGroupCommit({ database: state, name: 'state', clock, log, metrics });
   const { connectivity } = faces;
-  const commands = createCommands({
+  const commands = new Commands({
     database: state,
     commits: stateCommits,
     clock,
