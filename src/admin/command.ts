@@ -48,7 +48,7 @@ export function readArguments() {
   }
 }
 
-/** Takes note of what the command did. */
+/** Records in the audit trail what the command did. */
 export type RecordAudit = ReturnType<typeof createLocalAudit>;
 
 export type Values = ReturnType<typeof readArguments>['values'];

@@ -59,7 +59,7 @@ export async function buildServers(infrastructure: Infrastructure, parts: Capabi
     clock,
     log: log.child({ component: 'http' }),
     metrics,
-    authenticate: (token) => parts.auth.authenticate(token),
+    authenticate: (token) => parts.auth.tokens.authenticate(token),
     isClaimed: () => parts.auth.claim.isClaimed(),
     anonymous: config.anonymousRole === 'NONE' ? undefined : anonymousPrincipal(config.anonymousRole),
     ownNames: () => networkNames(config.publicHost, mdns?.hostName).dns,

@@ -87,7 +87,7 @@ export function startApi(test: Pick<TestContext, 'after'>, options: ApiOptions =
     metrics,
     newId: () => `request-${++ids}`,
     onAnswered: (answered) => audit.record(answered),
-    authenticate: (token) => auth.authenticate(token),
+    authenticate: (token) => auth.tokens.authenticate(token),
     isClaimed: () => auth.claim.isClaimed(),
     ...(options.anonymous && { anonymous: ANONYMOUS }),
     resolvers: { site_id: resolveSiteId(site) },

@@ -19,13 +19,12 @@ export type AlertSource = Alert['source'];
 export interface AlertChange {
   /** LASTING: it is still raised after its grace period; one without such a period is so at once. */
   readonly kind: 'RAISED' | 'LASTING' | 'CLEARED' | 'ACKNOWLEDGED';
-  /** As it is now. */
   readonly alert: Alert;
   /** Roles from this one on know it already: it is raised for the others only, who may see it since now. */
   readonly knownTo?: Role;
 }
 
-/** Of which nobody knows who may see it. */
+/** Assumed of an alert of which it is not known who may see it. */
 export const UNKNOWN_READ_ROLE = 'INSTALLER';
 
 /** Whether the role reaches one of the attributes that told it. */

@@ -7,7 +7,6 @@ import type { Role } from '../../lib/role.ts';
 import type { EpochMs, MonotonicMs } from '../../lib/time.ts';
 import type { Alert, AlertSeverity, AlertSource } from './model.ts';
 
-/** An alert that is raised. */
 interface RaisedAlert {
   readonly number: number;
   readonly name: string;
@@ -71,7 +70,7 @@ export class RaisedAlerts {
     this.#cleared.delete(`${deviceId} ${keyOf(alert)}`);
   }
 
-  /** Others may see it, too. */
+  /** More roles may see it now. */
   show(alert: Alert): void {
     const known = this.#ofDevice.get(alert.deviceId)?.get(keyOf(alert));
     if (known) known.readRole = alert.readRole;

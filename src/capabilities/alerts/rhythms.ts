@@ -25,7 +25,7 @@ interface Rhythm {
 export class Rhythms {
   readonly #limits: RhythmLimits;
   readonly #ofDevice = new Map<string, Rhythm>();
-  /** Of whom more is known than was handed out. */
+  /** Devices whose pauses have changed since `noteKept`. */
   readonly #learned = new Set<string>();
 
   constructor(limits: RhythmLimits) {
@@ -77,7 +77,6 @@ export class Rhythms {
     this.#learned.add(deviceId);
   }
 
-  /** The device is gone. */
   forget(deviceId: string): void {
     this.#ofDevice.delete(deviceId);
     this.#learned.delete(deviceId);

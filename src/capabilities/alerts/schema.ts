@@ -95,7 +95,6 @@ const messageShape = shape.named(
 
 export type AlertMessage = v.InferOutput<typeof messageShape>;
 
-/** Wire shapes of answers and messages, for the API description. */
 export const alertShapes = {
   one: v.object({ alert: alertShape }),
   list: shape.listOf('alerts', alertShape),

@@ -38,7 +38,6 @@ interface AlertEvents {
 }
 
 interface AlertsOptions extends Instruments {
-  /** state.db */
   database: Database;
   devices: Devices;
   telemetry: Pick<Telemetry, 'events' | 'alerts' | 'latest' | 'wasHeard' | 'heardAtMs'>;

@@ -4,6 +4,7 @@ import { type Role, roleIncludes, ROLES } from '../../lib/role.ts';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
 import {
+  absent,
   type Database,
   given,
   placeholders,
@@ -44,7 +45,6 @@ function createReader(orm: Orm) {
     .from(alert)
     .prepare();
   return {
-    /** All that are raised now. */
     raised: (): Alert[] => raised.all().map(present),
     byId: (wanted: string): Alert | undefined => presentRow(byId.get({ id: wanted })),
     ofNumber: (wanted: number): Alert | undefined => presentRow(byNumber.get({ number: wanted })),
@@ -86,15 +86,7 @@ function createWriter(orm: Orm) {
     .prepare();
   const changed = ([row]: (typeof alert.$inferSelect)[]): Alert | undefined => presentRow(row);
   return {
-    insert: (added: Alert): void =>
-      void insert.run({
-        details: null,
-        clearedAtMs: null,
-        acknowledgedAtMs: null,
-        acknowledgedBy: null,
-        readRole: null,
-        ...added,
-      }),
+    insert: (added: Alert): void => void insert.run({ ...absent(alert), ...added }),
     /** These return the alert as it is then; undefined when there is none, or nothing to change. */
     clear: (of: number, atMs: EpochMs): Alert | undefined => changed(clear.all({ number: of, atMs })),
     raiseAgain: (of: number): Alert | undefined => changed(raiseAgain.all({ number: of })),

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { query, shape } from '../../platform/http/index.ts';
-import type { AuditFilter, StoredEntry } from './model.ts';
+import { type AuditFilter, ORIGIN_KINDS, type StoredEntry } from './model.ts';
 
 const filters = {
   from: query.instant('First moment of the entries.'),
@@ -26,7 +26,7 @@ const entryShape = shape.named(
     number: v.pipe(v.number(), v.integer(), v.description('Grows with every entry.')),
     at: shape.instant(),
     origin: v.object({
-      kind: v.picklist(['token', 'user', 'rule', 'device', 'target', 'anonymous', 'local']),
+      kind: v.picklist(ORIGIN_KINDS),
       id: v.string(),
       name: v.string(),
     }),
@@ -51,7 +51,6 @@ export type AuditEntryOnWire = v.InferOutput<typeof entryShape>;
 /** An entry of the audit trail as it stands on the wire. */
 export const toWire = (entry: StoredEntry) => shape.filled(entryShape, entry);
 
-/** Wire shapes of answers, for the API description. */
 export const auditShapes = { list: shape.listOf('entries', entryShape) };
 
 const COLUMNS = [

@@ -11,7 +11,6 @@ import { Refusals } from './refusals.ts';
 import { type AuditStore, createAuditStore } from './store.ts';
 
 interface AuditOptions extends Instruments {
-  /** state.db */
   database: Database;
   /** Of state.db. */
   commits: GroupCommit;
@@ -24,7 +23,7 @@ interface AuditOptions extends Instruments {
 type Action = Omit<AuditEntry, 'atMs'>;
 
 const LOCAL = { kind: 'local', id: 'local', name: 'local command' } as const;
-/** Of an entry, for the account of the group commit. */
+/** What an entry counts for in the group commit. */
 const ENTRY_BYTES = 300;
 
 /** Records what was changed or commanded, and by whom. */

@@ -38,7 +38,7 @@ export interface TokenRecord {
   readonly createdAtMs: EpochMs;
   /** Absent: valid until revoked. */
   readonly expiresAtMs?: EpochMs;
-  /** Within an hour. */
+  /** Accurate to an hour. */
   readonly lastUsedAtMs?: EpochMs;
 }
 

@@ -91,7 +91,7 @@ function signInRoutes(auth: Auth): Route[] {
         refuseForeignForm(call);
         // A browser may hold a session for HTTPS and one for HTTP: both end.
         const inCookies = sessionTokensOf('POST', false, call).map(
-          (text) => auth.authenticate(text)?.tokenId,
+          (text) => auth.tokens.authenticate(text)?.tokenId,
         );
         for (const id of new Set([call.principal.tokenId, ...inCookies])) {
           const token = id === undefined ? undefined : auth.tokens.get(id);

@@ -31,7 +31,6 @@ const lifetimeMs = v.pipe(
   }, 'a duration such as 12h or 30d, and at most 100y'),
 );
 
-/** Wire shapes of answers, for the API description. */
 const userShape = shape.named(
   'User',
   v.object({

@@ -2,7 +2,6 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { Emitter } from '../../lib/emitter.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { createStampCorrector } from '../../platform/clock/index.ts';
-import type { Principal } from '../../platform/http/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import { Attempts } from './attempts.ts';
@@ -15,7 +14,6 @@ import { Tokens } from './tokens.ts';
 import { Users } from './users.ts';
 
 interface AuthOptions extends Instruments {
-  /** state.db */
   database: Database;
   newId?: () => string;
   random?: (sizeBytes: number) => Buffer;
@@ -53,14 +51,6 @@ export class Auth {
     this.tokens = tokens;
     this.users = users;
     this.signIn = new SignIn({ ...shared, passwords, attempts, tokens, users, claim });
-  }
-
-  /**
-   * Who a token belongs to; undefined when it is unknown, revoked or expired. Looks into the database each
-   * time (microseconds), so that what another process changed counts at once.
-   */
-  authenticate(token: string): Principal | undefined {
-    return this.tokens.authenticate(token);
   }
 
   /**

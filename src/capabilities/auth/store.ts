@@ -2,6 +2,7 @@
 import { and, count, eq, isNotNull, ne, type SQL, sql } from 'drizzle-orm';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import {
+  absent,
   type Database,
   given,
   placeholders,
@@ -81,14 +82,7 @@ function tokenWriter({ orm }: Database) {
 
   return {
     insert: ({ user, ...token }: TokenRecord, secretSha256: Buffer): void =>
-      void insert.run({
-        parentId: null,
-        expiresAtMs: null,
-        lastUsedAtMs: null,
-        ...token,
-        secretSha256,
-        userId: user?.id ?? null,
-      }),
+      void insert.run({ ...absent(accessToken), ...token, secretSha256, userId: user?.id ?? null }),
     remove: (wanted: string): void => void remove.run({ id: wanted }),
     removeAll: (wanted: TokenKind): void => void removeAll.run({ kind: wanted }),
     /** All of a user and kind, except one. */

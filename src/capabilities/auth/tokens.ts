@@ -65,6 +65,7 @@ export class Tokens {
     this.#options = options;
   }
 
+  /** Who a token belongs to; undefined when it is unknown, revoked or expired. */
   authenticate(text: string): Principal | undefined {
     const found = this.#find(text);
     if (found === undefined || this.isExpired(found.token)) return undefined;

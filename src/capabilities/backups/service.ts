@@ -60,7 +60,7 @@ export type PlanChange = Partial<Omit<BackupPlan, 'isMount' | 'changedAtMs'>>;
 export interface PlanStatus {
   plan: BackupPlan;
   outcome: BackupOutcome | undefined;
-  /** By hand. */
+  /** When a person last took one. */
   takenAtMs: EpochMs | undefined;
   isRunning: boolean;
   isOverdue: boolean;

@@ -65,7 +65,6 @@ const zip = (about: string): MediaAnswer => ({
 
 export type ListedBlueprintOnWire = v.InferOutput<typeof listedShape>;
 
-/** Shapes of answers, for the API description. */
 export const blueprintShapes = {
   one: v.object({ blueprint: blueprintShape }),
   list: shape.listOf('blueprints', listedShape),

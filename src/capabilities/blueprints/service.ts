@@ -24,7 +24,6 @@ import { writeArchive } from './source/archive.ts';
 import { createBlueprintStore, type BlueprintStore, type ListedBlueprint } from './store.ts';
 
 interface BlueprintOptions {
-  /** state.db */
   database: Database;
   clock: Clock;
   log: Log;

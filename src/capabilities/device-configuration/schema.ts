@@ -18,7 +18,6 @@ export const updateBody = v.pipe(
   shape.example({ set: { max_charge_power_w: 4_000 }, reset: ['minimum_soc_percent'] }),
 );
 
-/** Wire shape of answers, for the API description. */
 export const configurationShape = v.object({
   configuration: v.pipe(
     shape.anyObject(),

@@ -35,7 +35,6 @@ import {
 import { createConfigurationStore } from './store.ts';
 
 interface DeviceConfigurationOptions {
-  /** state.db */
   database: Database;
   clock: Clock;
   log: Log;

@@ -110,7 +110,6 @@ const LOG_EXAMPLE = {
   persist: true,
 } as const;
 
-/** Wire shapes of answers and messages, for the API description. */
 export const logShapes = {
   list: shape.listOf('logs', shape.named('DeviceLogEntry', entryShape, LOG_EXAMPLE)),
   message: shape.named(

@@ -24,7 +24,6 @@ interface DeviceLogEvents {
 
 /** Which part of a log is wanted. */
 export interface LogQuery extends LogFilter {
-  /** Presents the window newest first. */
   descending: boolean;
   limit: number;
   /** Counts back from the newest matching entry. */

@@ -54,7 +54,6 @@ export interface DeviceFilter {
 }
 
 interface DevicesOptions extends Instruments {
-  /** state.db */
   database: Database;
   /** Group commit of state.db. */
   commits: GroupCommit;
@@ -132,7 +131,6 @@ export class DeviceService {
     return this.all().filter((device) => passes(device, filter, (one) => this.manifest(one)));
   }
 
-  /** By its MQTT address. */
   atAddress(hardwareId: string, channelId: string): Device | undefined {
     return this.#registry.atAddress(hardwareId, channelId);
   }

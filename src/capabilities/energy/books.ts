@@ -34,7 +34,6 @@ export interface SourceColumns {
   reverse: { column: number; factor: number } | undefined;
 }
 
-/** What a role did in one minute. */
 interface RoleMinute {
   forwardWh: number;
   reverseWh: number;

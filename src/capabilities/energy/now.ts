@@ -8,7 +8,6 @@ import { ROLES } from './tables.ts';
 export const REASONS = ['no_value', 'stale'] as const;
 type Reason = (typeof REASONS)[number];
 
-/** One number of now. */
 interface NumberNow {
   value: number | undefined;
   /** Undefined: nobody can tell. */

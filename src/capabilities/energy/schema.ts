@@ -143,7 +143,6 @@ const bookEntries = {
   ),
 };
 
-/** Wire shapes of answers, for the API description. */
 export const energyShapes = {
   sources: v.object({
     energy_sources: shape.named(

@@ -14,7 +14,6 @@ import { unitFactor } from './profiles.ts';
 import { EnergySources } from './sources.ts';
 
 interface EnergyOptions {
-  /** state.db */
   database: Database;
   clock: Clock;
   devices: Devices;
@@ -39,14 +38,12 @@ export interface EnergyAnswer {
   nowS: EpochS;
 }
 
-/** What books are made of. */
 interface Reading {
   columns: AmountsQuery['columns'];
   placed: readonly SourceColumns[];
   gapAfterS: DurationS;
 }
 
-/** Books of the parts of a day. */
 interface DayBooks {
   untilMs: MonotonicMs;
   books: Promise<Book[]>;

@@ -15,7 +15,6 @@ export type ListedSerialPort = SerialPortRecord & { source: 'OPTION' | 'ADDED' }
 export type IoPortRecord = typeof ioPort.$inferSelect;
 
 interface ModulePortsOptions {
-  /** state.db */
   database: Database;
   log: Log;
   /** Serial ports of the option. */

@@ -29,7 +29,6 @@ export interface ToldAlert {
 
 interface Surroundings {
   site: { id: string; name: string; timezone: string };
-  /** Wall clock. */
   nowMs: EpochMs;
   /** Alerts that are named one by one. */
   namedMax: number;

@@ -27,7 +27,6 @@ interface WebhookSettings {
 }
 
 export interface NtfySettings {
-  /** Address of the server. */
   server: string;
   topic: string;
 }

@@ -13,7 +13,6 @@ import type { NotificationStore } from './store.ts';
 import type { Delivery, Pending } from './tables.ts';
 
 interface OutboxOptions {
-  /** state.db */
   database: Database;
   store: NotificationStore;
   limits: Limits['notifications'];

@@ -254,7 +254,6 @@ const deliveryShape = shape.named(
 export type NotificationChannelOnWire = v.InferOutput<typeof channelShape>;
 export type NotificationDeliveryOnWire = v.InferOutput<typeof deliveryShape>;
 
-/** Wire shapes of answers, for the API description. */
 export const notificationShapes = {
   one: v.object({ notification_channel: channelShape }),
   list: shape.listOf('notification_channels', channelShape),

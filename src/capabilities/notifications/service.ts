@@ -22,7 +22,6 @@ import { send } from './transports.ts';
 import { UnstoredNews } from './unstored.ts';
 
 interface NotificationsOptions {
-  /** state.db */
   database: Database;
   clock: Clock;
   log: Log;

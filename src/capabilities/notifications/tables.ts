@@ -32,14 +32,12 @@ export const notificationDelivery = sqliteTable('notification_delivery', {
   channelId: text('channel_id').notNull(),
   kind: text('kind', { enum: ['ALERTS', 'TEST'] }).notNull(),
   status: text('status', { enum: DELIVERY_STATUSES }).notNull(),
-  /** How much it tells. */
   raisedCount: integer('raised_count').notNull(),
   clearedCount: integer('cleared_count').notNull(),
   /** What it does not name, because there was too much. */
   omittedCount: integer('omitted_count').notNull(),
   attempts: integer('attempts').notNull(),
   createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
-  /** Of the last attempt. */
   attemptedAtMs: integer('attempted_at_ms').$type<EpochMs>(),
   /** Why the last attempt failed, a sentence. */
   error: text('error'),

@@ -30,7 +30,6 @@ export interface Provisioned {
 }
 
 interface ProvisioningOptions {
-  /** state.db */
   database: Database;
   clock: Clock;
   log: Log;

@@ -117,7 +117,6 @@ const entryShape = shape.named(
   },
 );
 
-/** Wire shape of the answer, for the API description. */
 export const dryRunShape = v.object({
   dry_run: shape.named(
     'DryRun',

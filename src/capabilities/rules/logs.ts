@@ -25,6 +25,8 @@ interface RuleLogsOptions extends Instruments {
   commits: GroupCommit;
   limits: Limits['rules'];
   events: Emitter<RuleEvents>;
+  /** False of a deleted rule: what it said last would never be removed. */
+  isKnown: (ruleId: string) => boolean;
   /** What all entries may take on the disk; default: no limit. */
   logSizeMaxBytes?: () => number;
   /** Told how many of them were removed before their time, because there was no more room. */
@@ -87,6 +89,7 @@ export class RuleLogs {
 
   /** Adds an entry, stamped now. Does not wait for the disk and does not fail. */
   append(ruleId: string, severity: LogSeverity, message: string): void {
+    if (!this.#options.isKnown(ruleId)) return;
     const flow = this.#flowOf(ruleId);
     if (flow.bucket.take(this.#options.clock.monotonicMs())) return this.#add(ruleId, severity, message);
     this.#dropped.inc({ reason: 'rate' });

@@ -55,7 +55,6 @@ export interface RuleEvents {
   rule_deleted: { ruleId: string };
 }
 
-/** What a runner starts. */
 export interface RunnableRule {
   id: string;
   slug: string;

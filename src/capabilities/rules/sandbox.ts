@@ -31,7 +31,6 @@ type SandboxProgram = Pick<Program, 'start' | 'release' | 'stop' | 'send' | 'dra
 /** What the sandbox needs from the rest of the gateway. */
 export interface RuleSandboxOptions extends Instruments {
   processes: { program(options: ProgramOptions): SandboxProgram };
-  /** File of the program. */
   entry: string;
   /** Of the program's own service log. */
   logSettings: SandboxSettings['log'];

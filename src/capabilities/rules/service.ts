@@ -36,7 +36,6 @@ export interface DryRunRequest {
 }
 
 interface RulesOptions extends Instruments {
-  /** state.db */
   database: Database;
   history: SqlDatabase;
   /** Group commit of history.db. */
@@ -69,7 +68,7 @@ const NO_RUNNER: RuleRunner = {
  */
 export class Rules {
   readonly events: Emitter<RuleEvents>;
-  readonly #logs: RuleLogs;
+  readonly logs: RuleLogs;
   readonly #options: RulesOptions;
   readonly #limits: Limits['rules'];
   readonly #store: RuleStore;
@@ -87,37 +86,26 @@ export class Rules {
     this.#limits = (options.limits ?? LIMITS).rules;
     this.#newId = options.newId ?? randomUUID;
     this.events = new Emitter<RuleEvents>(log);
-    this.#logs = new RuleLogs({
+    this.logs = new RuleLogs({
       ...options,
       log,
       commits: options.historyCommits,
       limits: this.#limits,
       events: this.events,
+      isKnown: (ruleId) => this.#rules.has(ruleId),
     });
     this.#store = createRuleStore(options.database);
     const engine = this.#store.engine() ?? this.#makeEngine();
     this.#engineId = engine.id;
     this.#isSuspended = engine.isSuspended;
     this.#rules = new Map(this.#store.rules().map((rule) => [rule.id, rule]));
-    this.#logs.keepOnly(new Set(this.#rules.keys()));
+    this.logs.keepOnly(new Set(this.#rules.keys()));
   }
 
   #makeEngine(): { id: string; isSuspended: boolean } {
     const id = this.#newId();
     this.#store.insertEngine(id);
     return { id, isSuspended: false };
-  }
-
-  get logs(): Pick<RuleLogs, 'append' | 'list' | 'after' | 'newestNumber'> {
-    return {
-      after: (...query) => this.#logs.after(...query),
-      newestNumber: () => this.#logs.newestNumber(),
-      list: (...query) => this.#logs.list(...query),
-      // What a deleted rule said last would never be removed.
-      append: (ruleId, ...entry) => {
-        if (this.#rules.has(ruleId)) this.#logs.append(ruleId, ...entry);
-      },
-    };
   }
 
   /** What scripts keep. */
@@ -244,7 +232,7 @@ export class Rules {
       this.#runner.end(id);
       this.#rules.delete(id);
       this.#broken.delete(id);
-      this.#logs.forget(id);
+      this.logs.forget(id);
       this.events.emit('rule_deleted', { ruleId: id });
     }
   }
@@ -280,7 +268,7 @@ export class Rules {
 
   async stop(): Promise<void> {
     this.#runner = NO_RUNNER;
-    await this.#logs.stop();
+    await this.logs.stop();
   }
 
   #find(idOrSlug: string): Rule | undefined {
@@ -322,7 +310,7 @@ export class Rules {
     if (!fault) return void this.#broken.delete(id);
     this.#broken.add(id);
     const line = fault.line === undefined ? '' : `:${fault.line}`;
-    this.#logs.append(id, 'error', `${slug}.lua${line}: ${fault.message}`);
+    this.logs.append(id, 'error', `${slug}.lua${line}: ${fault.message}`);
   }
 
   #requireFreeSlug(slug: string): void {

@@ -21,7 +21,6 @@ export const rule = sqliteTable('rule', {
   execIntervalMs: integer('exec_interval_ms').$type<DurationMs>(),
   createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
   updatedAtMs: integer('updated_at_ms').$type<EpochMs>().notNull(),
-  /** Lua source. */
   code: text('code').notNull(),
 });
 

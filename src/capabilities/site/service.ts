@@ -10,7 +10,6 @@ import { changedSite, type SiteChange, type SiteEvents, type SiteRecord } from '
 import { createSiteStore } from './store.ts';
 
 interface SiteOptions {
-  /** state.db */
   database: Database;
   clock: Clock;
   log: Log;

@@ -289,6 +289,8 @@ export interface Sent {
   refusal: string | undefined;
 }
 
+export const nothingSent = (): Sent => ({ samples: 0, bytes: 0, refusedSamples: 0, refusal: undefined });
+
 /** The target does not take anything now; the message is a sentence for a person. Tried again. */
 export class TargetFailure extends Error {
   override name = 'TargetFailure';

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { alreadyExists, limitReached, notFound } from '../../lib/errors.ts';
 import { defined } from '../../lib/members.ts';
+import { Turns } from '../../lib/turns.ts';
 import type { Timer } from '../../platform/clock/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { GroupCommit } from '../../platform/sqlite/index.ts';
@@ -62,7 +63,7 @@ export class Targets {
   #unsubscribe: (() => void)[] = [];
   #saving: Timer | undefined;
   /** Changes of one target at a time, in their order. */
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Turns();
 
   constructor(options: TargetsOptions) {
     this.#options = options;
@@ -123,7 +124,7 @@ export class Targets {
 
   /** @throws GatewayError invalid_body (400), already_exists (409), target_limit_reached (422), unavailable (503) */
   create(given: NewTarget): Promise<ListedTarget> {
-    return this.#inTurn(async () => {
+    return this.#turns.take(async () => {
       const { clock, database, dataDir, limits, newId = randomUUID } = this.#options;
       if (this.#records.size >= limits.targetsMax)
         throw limitReached(
@@ -161,7 +162,7 @@ export class Targets {
 
   /** @throws GatewayError target_not_found (404), already_exists (409) */
   update(id: string, change: TargetChange): Promise<ListedTarget> {
-    return this.#inTurn(async () => {
+    return this.#turns.take(async () => {
       const before = this.#require(id);
       if (change.name !== undefined && change.name !== before.name) this.#requireFree(change.name);
       const record: TargetRecord = {
@@ -191,7 +192,7 @@ export class Targets {
 
   /** @throws GatewayError target_not_found (404) */
   remove(id: string): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.take(async () => {
       await this.#whileClosed(this.#require(id), undefined, async () => this.#store.remove(id));
       this.#records.delete(id);
       this.#cursors.delete(id);
@@ -381,12 +382,5 @@ export class Targets {
       const passed = Math.min(newest, ...places.map(({ records }) => records[content] ?? newest));
       this.#changes.removeUpTo(content, Math.max(passed, newest - this.#options.limits.recordsKept));
     }
-  }
-
-  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const done = this.#turn.then(work);
-    // Who asked for it hears of the failure; the next one only waits for the end.
-    this.#turn = done.catch(() => undefined);
-    return done;
   }
 }

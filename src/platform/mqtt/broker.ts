@@ -31,7 +31,6 @@ type Stream = Duplex & { remoteAddress?: string | undefined };
 /** What the broker needs from the rest of the gateway. */
 export interface MqttBrokerOptions extends Instruments {
   hooks: MqttHooks;
-  /** Address of the plain listener. */
   host: string;
   /** TCP port; 0 picks a free one. */
   port: number;

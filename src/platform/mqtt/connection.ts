@@ -32,7 +32,7 @@ export interface ConnectionContext extends PublicationsContext {
   readonly turns: TurnScheduler;
   readonly newSessionId: () => string;
   readonly newClientId: () => string;
-  /** Logged in. */
+  /** The client has logged in. */
   readonly onOpened: (connection: Connection) => void;
   readonly onEnded: (connection: Connection) => void;
 }

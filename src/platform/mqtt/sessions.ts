@@ -54,7 +54,6 @@ export interface IdentityRecord {
   lastMessageMs: MonotonicMs;
 }
 
-/** Everything of one identity. */
 interface IdentitySessions<Owner extends SessionOwner> extends IdentityRecord {
   readonly identity: MqttIdentity;
   readonly connected: Set<Owner>;

@@ -53,7 +53,7 @@ describe('a token', () => {
     auth.tokens.create({ name: 'x', role: 'OWNER' });
     assertProperty(
       property(string({ unit: CHARACTER, maxLength: 600 }), (text) => {
-        assert.equal(auth.authenticate(text), undefined);
+        assert.equal(auth.tokens.authenticate(text), undefined);
       }),
     );
   });

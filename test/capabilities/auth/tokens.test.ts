@@ -12,13 +12,13 @@ describe('an access token', () => {
     const { auth } = startAuth(t);
     const { text } = auth.tokens.create({ name: 'x', role: 'OWNER' });
     for (const wrong of ['', 'x', text.toLowerCase(), `${text} `, text.slice(0, -1), '\0', '§'])
-      assert.equal(auth.authenticate(wrong), undefined, wrong);
+      assert.equal(auth.tokens.authenticate(wrong), undefined, wrong);
   });
 
   test('tells who it is, and counts under a key of its own', (t) => {
     const { auth } = startAuth(t);
     const { text, record } = auth.tokens.create({ name: 'meter', role: 'USER' });
-    assert.deepEqual(auth.authenticate(text), {
+    assert.deepEqual(auth.tokens.authenticate(text), {
       role: 'USER',
       origin: { kind: 'token', id: record.id, name: 'meter' },
       rateKey: `token:${record.id}`,
@@ -33,12 +33,15 @@ describe('an access token', () => {
     const script = auth.tokens.createFor(session.record, { name: 'script', role: 'USER' });
     const child = auth.tokens.createFor(script.record, { name: 'child', role: 'READONLY' });
     for (const { text } of [session, script, child])
-      assert.equal(auth.authenticate(text)?.rateKey, `user:${anna.id}`);
+      assert.equal(auth.tokens.authenticate(text)?.rateKey, `user:${anna.id}`);
     const program = auth.tokens.create({ name: 'program', role: 'USER' });
     let made = program;
     for (let depth = 0; depth < 3; depth++)
       made = auth.tokens.createFor(made.record, { name: 'child', role: 'READONLY' });
-    assert.equal(auth.authenticate(made.text)?.rateKey, auth.authenticate(program.text)?.rateKey);
+    assert.equal(
+      auth.tokens.authenticate(made.text)?.rateKey,
+      auth.tokens.authenticate(program.text)?.rateKey,
+    );
   });
 
   test('is one of a bounded number, of a person, of a program and what it made, and in all', async (t) => {
@@ -69,9 +72,9 @@ describe('an access token', () => {
     const { auth, open } = startAuth(t);
     const other = open();
     const { text, record } = other.tokens.create({ name: 'x', role: 'OWNER' });
-    assert.equal(auth.authenticate(text)?.role, 'OWNER');
+    assert.equal(auth.tokens.authenticate(text)?.role, 'OWNER');
     other.tokens.revoke(record.id);
-    assert.equal(auth.authenticate(text), undefined);
+    assert.equal(auth.tokens.authenticate(text), undefined);
   });
 
   test('that another process revoked is told within a second, and once', async (t) => {
@@ -91,7 +94,7 @@ describe('an access token', () => {
     const { auth, clock, ended, open } = startAuth(t);
     const other = open();
     const [used, unused] = ['x', 'y'].map((name) => other.tokens.create({ name, role: 'OWNER' }));
-    auth.authenticate(used?.text ?? '');
+    auth.tokens.authenticate(used?.text ?? '');
     for (const made of [used, unused]) other.tokens.revoke(made?.record.id ?? '');
     await clock.advance(CHEAP.sweepIntervalMs);
     assert.deepEqual(ended, [used?.record.id]);
@@ -101,18 +104,18 @@ describe('an access token', () => {
     const { auth, clock, ended } = startAuth(t);
     const { text, record } = auth.tokens.create({ name: 'x', role: 'OWNER', lifetimeMs: HOUR_MS });
     await clock.advance(HOUR_MS - 1);
-    assert.deepEqual([auth.authenticate(text)?.role, ended], ['OWNER', []]);
+    assert.deepEqual([auth.tokens.authenticate(text)?.role, ended], ['OWNER', []]);
     await clock.advance(CHEAP.sweepIntervalMs);
-    assert.deepEqual([auth.authenticate(text), ended], [undefined, [record.id]]);
+    assert.deepEqual([auth.tokens.authenticate(text), ended], [undefined, [record.id]]);
   });
 
   test('lives again when the clock that had run ahead is corrected', (t) => {
     const { auth, clock } = startAuth(t);
     const { text } = auth.tokens.create({ name: 'x', role: 'OWNER', lifetimeMs: HOUR_MS });
     clock.step(30 * 365 * 24 * HOUR_MS);
-    assert.equal(auth.authenticate(text), undefined);
+    assert.equal(auth.tokens.authenticate(text), undefined);
     clock.step(-30 * 365 * 24 * HOUR_MS);
-    assert.equal(auth.authenticate(text)?.role, 'OWNER');
+    assert.equal(auth.tokens.authenticate(text)?.role, 'OWNER');
   });
 
   test('made before the clock was set lives its whole life after', async (t) => {
@@ -123,9 +126,9 @@ describe('an access token', () => {
     clock.step(Date.UTC(2026, 5, 1) - clock.wallMs());
     assert.equal(auth.tokens.get(record.id)?.createdAtMs, Date.UTC(2026, 5, 1) - HOUR_MS / 2);
     await clock.advance(HOUR_MS / 2 - 1);
-    assert.equal(auth.authenticate(text)?.role, 'OWNER');
+    assert.equal(auth.tokens.authenticate(text)?.role, 'OWNER');
     await clock.advance(1);
-    assert.equal(auth.authenticate(text), undefined);
+    assert.equal(auth.tokens.authenticate(text), undefined);
   });
 
   test('made in an earlier run without a clock counts from the start of this run', async (t) => {
@@ -137,9 +140,9 @@ describe('an access token', () => {
     const next = open();
     next.start();
     t.after(() => next.stop());
-    assert.equal(next.authenticate(text)?.role, 'OWNER');
+    assert.equal(next.tokens.authenticate(text)?.role, 'OWNER');
     await clock.advance(HOUR_MS);
-    assert.equal(next.authenticate(text), undefined);
+    assert.equal(next.tokens.authenticate(text), undefined);
   });
 
   test('stores its last use once an hour, not at each call', async (t) => {
@@ -150,12 +153,12 @@ describe('an access token', () => {
     const before = changes.get()?.n ?? 0;
     const firstMs = clock.wallMs();
     for (let minute = 0; minute < 59; minute++) {
-      auth.authenticate(text);
+      auth.tokens.authenticate(text);
       await clock.advance(60_000);
     }
     assert.deepEqual([lastUse(), (changes.get()?.n ?? 0) - before], [firstMs, 1]);
     await clock.advance(60_000);
-    auth.authenticate(text);
+    auth.tokens.authenticate(text);
     await clock.advance(60_000);
     assert.deepEqual([lastUse(), (changes.get()?.n ?? 0) - before], [firstMs + HOUR_MS, 2]);
   });
@@ -164,7 +167,7 @@ describe('an access token', () => {
     const { auth, clock } = startAuth(t);
     const { text } = auth.tokens.create({ name: 'x', role: 'OWNER' });
     assert.equal(auth.tokens.all()[0]?.lastUsedAtMs, undefined);
-    auth.authenticate(text);
+    auth.tokens.authenticate(text);
     assert.equal(auth.tokens.all()[0]?.lastUsedAtMs, clock.wallMs());
   });
 
@@ -173,11 +176,11 @@ describe('an access token', () => {
     const { text, record } = auth.tokens.create({ name: 'x', role: 'OWNER' });
     const nowMs: number = clock.wallMs();
     clock.step(-nowMs);
-    auth.authenticate(text);
+    auth.tokens.authenticate(text);
     clock.step(nowMs);
     auth.stop();
     assert.equal(auth.tokens.get(record.id)?.lastUsedAtMs, undefined);
-    auth.authenticate(text);
+    auth.tokens.authenticate(text);
     auth.stop();
     assert.equal(auth.tokens.get(record.id)?.lastUsedAtMs, nowMs);
   });
@@ -198,9 +201,9 @@ describe('an access token', () => {
     database
       .prepare(`CREATE TRIGGER full BEFORE UPDATE ON access_token BEGIN SELECT RAISE(ABORT, 'full'); END`)
       .run();
-    auth.authenticate(text);
+    auth.tokens.authenticate(text);
     await clock.advance(CHEAP.lastUseWriteIntervalMs);
-    assert.equal(auth.authenticate(text)?.role, 'OWNER');
+    assert.equal(auth.tokens.authenticate(text)?.role, 'OWNER');
     assert.equal(lines.filter(({ message }) => message === 'regular work on access tokens failed').length, 1);
   });
 });

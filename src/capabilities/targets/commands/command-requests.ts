@@ -31,7 +31,6 @@ import { createRequestStore, type RememberedRequest } from './request-store.ts';
 import { idIn, parseRequest, type TargetRequest } from './request.ts';
 
 export interface CommandRequestParts {
-  /** state.db */
   database: Database;
   clock: Clock;
   log: Log;

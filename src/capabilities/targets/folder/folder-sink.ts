@@ -13,6 +13,7 @@ import {
   type FolderSettings,
   type LabelledRecord,
   type LabelledSamples,
+  nothingSent,
   type Pace,
   type Place,
   type Sent,
@@ -55,13 +56,13 @@ export class FolderSink implements Sink {
   }
 
   async send(samples: readonly LabelledSamples[], pace: Pace): Promise<Sent> {
-    const sent: Sent = { samples: 0, bytes: 0, refusedSamples: 0, refusal: undefined };
+    const sent = nothingSent();
     await this.#append('telemetry', SAMPLES_HEAD, sampleRows(samples), { sent, pace });
     return sent;
   }
 
   async sendRecords(records: readonly LabelledRecord[], pace: Pace): Promise<Sent> {
-    const sent: Sent = { samples: 0, bytes: 0, refusedSamples: 0, refusal: undefined };
+    const sent = nothingSent();
     for (const [content, ofContent] of Map.groupBy(records, (record) => record.content))
       await this.#append(content.toLowerCase(), RECORDS_HEAD, recordRows(ofContent), { sent, pace });
     return sent;

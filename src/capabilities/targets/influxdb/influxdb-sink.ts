@@ -11,6 +11,7 @@ import {
   type InfluxdbSettings,
   type LabelledRecord,
   type LabelledSamples,
+  nothingSent,
   type Pace,
   type Sent,
   type Sink,
@@ -91,7 +92,7 @@ export class InfluxdbSink implements Sink {
   }
 
   async send(samples: readonly LabelledSamples[], pace: Pace, signal: AbortSignal): Promise<Sent> {
-    const work: Work = { url: this.#url, sent: nothing(), pace, signal };
+    const work: Work = { url: this.#url, sent: nothingSent(), pace, signal };
     const { measurement } = this.#options.settings;
     const isApart = (series: LabelledSamples): boolean => this.#apart.has(nameOf(series));
     const apart = samples.filter(isApart);
@@ -116,7 +117,7 @@ export class InfluxdbSink implements Sink {
   async sendRecords(records: readonly LabelledRecord[], pace: Pace, signal: AbortSignal): Promise<Sent> {
     const url = new URL(this.#url);
     url.searchParams.set('precision', url.searchParams.get('precision') === WORDS.s ? WORDS.ns : 'ns');
-    const work: Work = { url, sent: nothing(), pace, signal };
+    const work: Work = { url, sent: nothingSent(), pace, signal };
     await this.#sendShared(recordLines(records), recordLines(records, { isApart: true }), work);
     return work.sent;
   }
@@ -248,7 +249,6 @@ const BODY_LEAST_BYTES = 4_096;
 /** Fewer are sent one by one. */
 const PROBED_LINES = 5;
 
-const nothing = (): Sent => ({ samples: 0, bytes: 0, refusedSamples: 0, refusal: undefined });
 const nameOf = ({ deviceId, attribute }: LabelledSamples): string => `${deviceId} ${attribute}`;
 const REDIRECTED_FROM = 300;
 const REDIRECTED_TO = 399;

@@ -4,7 +4,15 @@ import type { EpochS } from '../../../lib/time.ts';
 import { type MqttClient, type MqttMessage, MqttRefusal } from '../../../platform/mqtt-client/index.ts';
 import type { Device, Devices } from '../../devices/index.ts';
 import type { Telemetry } from '../../telemetry/index.ts';
-import type { LabelledRecord, LabelledSamples, MqttSettings, Pace, Sent, Sink } from '../model.ts';
+import {
+  type LabelledRecord,
+  type LabelledSamples,
+  type MqttSettings,
+  nothingSent,
+  type Pace,
+  type Sent,
+  type Sink,
+} from '../model.ts';
 import {
   availabilityMessage,
   discoveryMessages,
@@ -88,7 +96,7 @@ export class MqttSink implements Sink {
   }
 
   async #deliver(messages: Iterable<SampleMessage>, pace: Pace): Promise<Sent> {
-    const sent: Sent = { samples: 0, bytes: 0, refusedSamples: 0, refusal: undefined };
+    const sent = nothingSent();
     const before = async (message: SampleMessage): Promise<void> => {
       const bytes = Buffer.byteLength(message.topic) + Buffer.byteLength(message.payload) + HEADER_BYTES;
       await pace(bytes);

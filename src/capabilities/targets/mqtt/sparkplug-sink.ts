@@ -7,6 +7,7 @@
  *   connect (will: NDEATH) ─▶ host online? ─▶ NBIRTH ─▶ DBIRTH of each device ─▶ DDATA … ─▶ DDEATH of who is offline
  */
 import type { DurationMs, EpochMs } from '../../../lib/time.ts';
+import { Turns } from '../../../lib/turns.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import {
   type MqttArrival,
@@ -26,6 +27,7 @@ import type { Telemetry } from '../../telemetry/index.ts';
 import {
   type LabelledSamples,
   type MqttSettings,
+  nothingSent,
   type Pace,
   type Sent,
   type Sink,
@@ -64,7 +66,7 @@ export class SparkplugSink implements Sink {
   readonly #client: MqttClient;
   readonly #unsubscribe: (() => void)[];
   /** One at a time: a sequence tells the host what it missed. */
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Turns();
   /** Number of the connection, by which a host tells which death belongs to which birth. */
   #session: number;
   #sequence = 0;
@@ -106,9 +108,9 @@ export class SparkplugSink implements Sink {
   }
 
   send(samples: readonly LabelledSamples[], pace: Pace): Promise<Sent> {
-    return this.#inTurn(async () => {
+    return this.#turns.take(async () => {
       await this.#connected();
-      const sent: Sent = { samples: 0, bytes: 0, refusedSamples: 0, refusal: undefined };
+      const sent = nothingSent();
       const counted = async (bytes: number): Promise<void> => {
         await pace(bytes);
         sent.bytes += bytes;
@@ -123,7 +125,7 @@ export class SparkplugSink implements Sink {
 
   /** Births and deaths do not wait for values, and a connection that ended does not either. */
   tend(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.take(async () => {
       await this.#connected();
       await this.#settle();
     });
@@ -131,11 +133,11 @@ export class SparkplugSink implements Sink {
 
   /** Records have no form there. */
   async sendRecords(): Promise<Sent> {
-    return { samples: 0, bytes: 0, refusedSamples: 0, refusal: undefined };
+    return nothingSent();
   }
 
   test(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.take(async () => {
       await asFailure(this.#client.connect());
       await this.#client.leave();
     });
@@ -317,7 +319,7 @@ export class SparkplugSink implements Sink {
   }
 
   #settleSoon(): void {
-    const settling = this.#inTurn(async () => {
+    const settling = this.#turns.take(async () => {
       if (this.#isBorn) await this.#settle();
     });
     // Without a connection it is told with the next one.
@@ -353,13 +355,6 @@ export class SparkplugSink implements Sink {
   #topic(kind: 'NBIRTH' | 'NDEATH' | 'NCMD' | DeviceMessage, device?: string): string {
     const node = `${NAMESPACE}/${topicLevel(this.#options.settings.topic)}/${kind}/${this.#node}`;
     return device === undefined ? node : `${node}/${topicLevel(device)}`;
-  }
-
-  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const done = this.#turn.then(work);
-    // Who asked for it hears of the failure; the next one only waits for the end.
-    this.#turn = done.catch(() => undefined);
-    return done;
   }
 }
 
