@@ -12,6 +12,7 @@ import { type GatewayError, tooManyRequests, unavailable } from '../../lib/error
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
+import type { AuthParts } from './parts.ts';
 
 const FIRST_DELAY_MS = 1_000;
 
@@ -53,7 +54,7 @@ export class Attempts {
   readonly #addressPace: Pace;
   readonly #accountPace: Pace;
 
-  constructor({ clock, limits }: { clock: Clock; limits: Limits['auth'] }) {
+  constructor({ clock, limits }: AuthParts) {
     this.#clock = clock;
     this.#limits = limits;
     this.#addressPace = {

@@ -3,31 +3,19 @@
  * somebody at the box can read, sets that password.
  */
 import { timingSafeEqual } from 'node:crypto';
-import type { Clock } from '../../platform/clock/index.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import { readPrivateFile, removeFile, writePrivateFile } from '../../platform/files/index.ts';
-import type { Log } from '../../platform/log/index.ts';
-import type { Database } from '../../platform/sqlite/index.ts';
+import type { AuthParts } from './parts.ts';
 import { hashOf, newClaimCode, normalizeClaimCode } from './secrets.ts';
-import type { AuthStore } from './store.ts';
 
 const TOLD_INTERVAL_MS: DurationMs = 60_000;
 
-interface ClaimOptions {
-  database: Database;
-  store: AuthStore;
-  clock: Clock;
-  log: Log;
-  dataDir: string;
-  random: (sizeBytes: number) => Buffer;
-}
-
 export class Claim {
-  readonly #options: ClaimOptions;
+  readonly #options: AuthParts;
   /** Holds the code while there is one. */
   readonly file: string;
 
-  constructor(options: ClaimOptions) {
+  constructor(options: AuthParts) {
     this.#options = options;
     this.file = `${options.dataDir}/claim-code`;
   }

@@ -5,7 +5,7 @@
 import { argon2, timingSafeEqual } from 'node:crypto';
 import { type GatewayError, tooManyRequests } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
-import type { Metrics } from '../../platform/metrics/index.ts';
+import type { AuthParts } from './parts.ts';
 
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
@@ -25,8 +25,7 @@ export class Passwords {
   #waiting = 0;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(options: { limits: Limits['auth']; metrics: Metrics; random: (sizeBytes: number) => Buffer }) {
-    const { limits, metrics, random } = options;
+  constructor({ limits, metrics, random }: AuthParts) {
     this.#queue = metrics.queue('password_hashes', {
       limit: limits.hashesWaiting + limits.hashesWaitingKnown,
       depth: () => this.#waiting,

@@ -2,25 +2,18 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { Emitter } from '../../lib/emitter.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { createStampCorrector } from '../../platform/clock/index.ts';
-import type { Instruments } from '../../platform/metrics/index.ts';
-import type { Database } from '../../platform/sqlite/index.ts';
 import { Attempts } from './attempts.ts';
 import { Claim } from './claim.ts';
 import type { AuthEvents } from './model.ts';
+import type { AuthParts } from './parts.ts';
 import { Passwords } from './password.ts';
 import { SignIn } from './sign-in.ts';
 import { type AuthStore, createAuthStore } from './store.ts';
 import { Tokens } from './tokens.ts';
 import { Users } from './users.ts';
 
-interface AuthOptions extends Instruments {
-  database: Database;
-  newId?: () => string;
-  random?: (sizeBytes: number) => Buffer;
-  /** Folder of the claim code's file. */
-  dataDir: string;
-  limits?: Limits['auth'];
-}
+type Defaulted = 'limits' | 'newId' | 'random';
+type AuthOptions = Omit<AuthParts, 'store' | 'events' | Defaulted> & Partial<Pick<AuthParts, Defaulted>>;
 
 /** Who is this, and which role: users, sessions, access tokens, and the claim of the box. */
 export class Auth {
@@ -41,7 +34,7 @@ export class Auth {
     this.#limits = limits;
     this.#store = createAuthStore(options.database);
     this.events = new Emitter<AuthEvents>(options.log);
-    const shared = { ...options, store: this.#store, limits, newId, random, events: this.events };
+    const shared: AuthParts = { ...options, store: this.#store, limits, newId, random, events: this.events };
     const claim = new Claim(shared);
     const tokens = new Tokens(shared);
     const passwords = new Passwords(shared);

@@ -1,13 +1,11 @@
 /** How a person gets a session: claim of the box, login; and how it ends. */
 import { conflict, gatewayError, type GatewayError } from '../../lib/errors.ts';
 import { foldedName, normalizedName } from '../../lib/text.ts';
-import type { Instruments } from '../../platform/metrics/index.ts';
-import type { Database } from '../../platform/sqlite/index.ts';
 import type { Attempt, Attempts } from './attempts.ts';
 import type { Claim } from './claim.ts';
 import type { NewToken, User } from './model.ts';
 import type { Passwords } from './password.ts';
-import type { AuthStore } from './store.ts';
+import type { AuthParts } from './parts.ts';
 import type { Tokens } from './tokens.ts';
 import type { UserChange, Users } from './users.ts';
 
@@ -21,9 +19,7 @@ export interface Session extends NewToken {
   readonly user: User;
 }
 
-interface SignInOptions extends Instruments {
-  database: Database;
-  store: AuthStore;
+interface SignInOptions extends AuthParts {
   passwords: Passwords;
   attempts: Attempts;
   tokens: Tokens;

@@ -3,17 +3,12 @@
  * way. What was read is kept only as long as nobody has changed the database, so that what another process
  * stored counts at once.
  */
-import type { Emitter } from '../../lib/emitter.ts';
 import { type GatewayError, insufficientRole, limitReached, notFound } from '../../lib/errors.ts';
-import type { Limits } from '../../lib/limits.ts';
-import { correctStamp, type Clock, type StampCorrection } from '../../platform/clock/index.ts';
+import { correctStamp, type StampCorrection } from '../../platform/clock/index.ts';
 import { type Principal } from '../../platform/http/index.ts';
 import { type Role, roleIncludes, ROLES } from '../../lib/role.ts';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
-import type { Log } from '../../platform/log/index.ts';
-import type { Database } from '../../platform/sqlite/index.ts';
 import {
-  type AuthEvents,
   effectiveRole,
   type IssuableRole,
   type NewToken,
@@ -23,8 +18,8 @@ import {
   type TokenRecord,
   type User,
 } from './model.ts';
+import type { AuthParts } from './parts.ts';
 import { hashOf, newTokenText } from './secrets.ts';
-import type { AuthStore } from './store.ts';
 
 interface TokenRequest {
   name: string;
@@ -33,24 +28,13 @@ interface TokenRequest {
   lifetimeMs?: DurationMs | undefined;
 }
 
-interface TokensOptions {
-  database: Database;
-  store: AuthStore;
-  clock: Clock;
-  log: Log;
-  limits: Limits['auth'];
-  events: Emitter<AuthEvents>;
-  newId: () => string;
-  random: (sizeBytes: number) => Buffer;
-}
-
 /** @throws GatewayError insufficient_role (403) when `needed` is above what the caller has */
 function requireRole(actual: Role, needed: Role, message: string): void {
   if (!roleIncludes(actual, needed)) throw insufficientRole(message, needed, actual);
 }
 
 export class Tokens {
-  readonly #options: TokensOptions;
+  readonly #options: AuthParts;
   /** Tokens that were valid at the last sweep, or have been used since, and their roles. */
   #known = new Map<string, IssuableRole>();
   #version = -1;
@@ -61,7 +45,7 @@ export class Tokens {
   /** Token → moment of its last use, until it is written. */
   readonly #used = new Map<string, number>();
 
-  constructor(options: TokensOptions) {
+  constructor(options: AuthParts) {
     this.#options = options;
   }
 

@@ -1,14 +1,10 @@
 /** People with a password. An installer manages them; the last installer stays. */
 import { alreadyExists, limitReached, notFound, unprocessable } from '../../lib/errors.ts';
-import type { Limits } from '../../lib/limits.ts';
 import { foldedName } from '../../lib/text.ts';
-import type { Clock } from '../../platform/clock/index.ts';
-import type { Log } from '../../platform/log/index.ts';
-import type { Database } from '../../platform/sqlite/index.ts';
 import type { Claim } from './claim.ts';
 import type { IssuableRole, User } from './model.ts';
 import type { Passwords } from './password.ts';
-import type { AuthStore } from './store.ts';
+import type { AuthParts } from './parts.ts';
 import type { Tokens } from './tokens.ts';
 
 export interface UserChange {
@@ -18,13 +14,7 @@ export interface UserChange {
   revokeTokens?: boolean;
 }
 
-interface UsersOptions {
-  database: Database;
-  store: AuthStore;
-  clock: Clock;
-  log: Log;
-  limits: Limits['auth'];
-  newId: () => string;
+interface UsersOptions extends AuthParts {
   passwords: Passwords;
   tokens: Tokens;
   claim: Claim;

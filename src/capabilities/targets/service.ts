@@ -4,9 +4,8 @@ import { alreadyExists, limitReached, notFound } from '../../lib/errors.ts';
 import { defined } from '../../lib/members.ts';
 import { Turns } from '../../lib/turns.ts';
 import type { Timer } from '../../platform/clock/index.ts';
-import type { Metrics } from '../../platform/metrics/index.ts';
 import type { GroupCommit } from '../../platform/sqlite/index.ts';
-import { neededAfter, type Telemetry } from '../telemetry/index.ts';
+import { neededAfter } from '../telemetry/index.ts';
 import {
   carriesTelemetry,
   type ListedTarget,
@@ -17,7 +16,7 @@ import {
   TargetFailure,
   type TargetRecord,
 } from './model.ts';
-import { type ChannelParts, type CommandChannel, openCommandChannel } from './commands/command-channel.ts';
+import { type CommandChannel, openCommandChannel } from './commands/command-channel.ts';
 import { labelsOf } from './device-labels.ts';
 import { registerTargetMetrics } from './target-metrics.ts';
 import { Sender } from './sender.ts';
@@ -33,14 +32,12 @@ import {
 } from './changes.ts';
 import { Records, type RecordSources } from './records/records.ts';
 import type { RetainedTopics } from './mqtt/mqtt-sink.ts';
-import { openSink, type SinkParts } from './sinks.ts';
+import type { TargetParts } from './parts.ts';
+import { openSink } from './sinks.ts';
 import { type ChangeStore, createChangeStore, createTargetStore, type Cursor } from './store.ts';
 import { NOTED_CONTENTS } from './tables.ts';
 
-interface TargetsOptions extends SinkParts, ChannelParts {
-  devices: SinkParts['devices'] & ChannelParts['devices'];
-  metrics: Metrics;
-  telemetry: Pick<Telemetry, 'changes' | 'keepChanges' | 'latest'>;
+interface TargetsOptions extends TargetParts {
   sources: RecordSources;
   /** Group commit of state.db. */
   commits: GroupCommit;

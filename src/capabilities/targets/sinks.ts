@@ -1,11 +1,9 @@
 /** Opens what a target of each kind sends with. Nothing is connected before the first of it is sent. */
-import { type Limits, LIMITS } from '../../lib/limits.ts';
+import { LIMITS } from '../../lib/limits.ts';
 import type { MonotonicMs } from '../../lib/time.ts';
-import type { Clock } from '../../platform/clock/index.ts';
 import { DatedPieces } from '../../platform/files/index.ts';
 import { HttpClient } from '../../platform/http-client/index.ts';
-import type { Device, Devices } from '../devices/index.ts';
-import type { Telemetry } from '../telemetry/index.ts';
+import type { Device } from '../devices/index.ts';
 import { FolderSink } from './folder/folder-sink.ts';
 import { InfluxdbSink } from './influxdb/influxdb-sink.ts';
 import type { FolderSettings, InfluxdbSettings, MqttSettings, Sink, TargetRecord } from './model.ts';
@@ -13,25 +11,18 @@ import { willOf } from './mqtt/home-assistant.ts';
 import { MqttSink, type RetainedTopics } from './mqtt/mqtt-sink.ts';
 import { SparkplugSink } from './mqtt/sparkplug-sink.ts';
 import { mqttClientOf } from './mqtt/target-client.ts';
+import type { TargetParts } from './parts.ts';
 import { Thinning } from './thinning.ts';
-
-export interface SinkParts {
-  clock: Clock;
-  devices: Pick<Devices, 'get' | 'all' | 'manifest' | 'connectivity' | 'events'>;
-  site: () => { name: string };
-  telemetry: Pick<Telemetry, 'latest'>;
-  /** Folder of the data: who names a folder of a stick must not fill the card while the stick is missing. */
-  dataDir: string;
-  limits: Limits['targets'];
-  /** Lets everything else run between two pieces of work. */
-  pause: () => Promise<void>;
-}
 
 /** Of an id, in the names of files. */
 const LABEL_LENGTH = 8;
 
 /** @param retained of a sink of the same target before, which this one goes on with */
-export function openSink(record: TargetRecord, parts: SinkParts, retained: RetainedTopics = new Map()): Sink {
+export function openSink(
+  record: TargetRecord,
+  parts: TargetParts,
+  retained: RetainedTopics = new Map(),
+): Sink {
   const { settings } = record;
   if (settings.kind === 'MQTT') return mqttSink(record, settings, parts, retained);
   return settings.kind === 'FOLDER'
@@ -42,7 +33,7 @@ export function openSink(record: TargetRecord, parts: SinkParts, retained: Retai
 function folderSink(
   { id }: TargetRecord,
   settings: FolderSettings,
-  { clock, limits, dataDir }: SinkParts,
+  { clock, limits, dataDir }: TargetParts,
 ): Sink {
   const { pieceBytes, openFilesMax } = limits;
   const pieces = new DatedPieces({
@@ -59,7 +50,7 @@ function folderSink(
 function influxdbSink(
   { secrets }: TargetRecord,
   settings: InfluxdbSettings,
-  { clock, limits, pause }: SinkParts,
+  { clock, limits, pause }: TargetParts,
 ): Sink {
   const http = new HttpClient({
     clock,
@@ -81,7 +72,7 @@ function influxdbSink(
 function mqttSink(
   record: TargetRecord,
   settings: MqttSettings,
-  parts: SinkParts,
+  parts: TargetParts,
   retained: RetainedTopics,
 ): Sink {
   const { limits, devices, site, clock } = parts;

@@ -8,19 +8,16 @@ import {
   MqttRefusal,
 } from '../../../platform/mqtt-client/index.ts';
 import type { CommandSettings, CommandStatus, MqttSettings, TargetRecord } from '../model.ts';
-import { type ClientParts, mqttClientOf } from '../mqtt/target-client.ts';
+import { mqttClientOf } from '../mqtt/target-client.ts';
 import { filledTemplate, topicLevel } from '../mqtt/templates.ts';
-import { type CommandRequestParts, CommandRequests } from './command-requests.ts';
-
-export interface ChannelParts extends CommandRequestParts, ClientParts {
-  site: () => { name: string };
-}
+import type { TargetParts } from '../parts.ts';
+import { CommandRequests } from './command-requests.ts';
 
 const commandsOf = ({ settings, isEnabled }: TargetRecord): CommandSettings | undefined =>
   isEnabled && settings.kind === 'MQTT' ? (settings.commands ?? undefined) : undefined;
 
 /** Undefined: no commands come from this target. */
-export function openCommandChannel(record: TargetRecord, parts: ChannelParts): CommandChannel | undefined {
+export function openCommandChannel(record: TargetRecord, parts: TargetParts): CommandChannel | undefined {
   const { settings } = record;
   const commands = commandsOf(record);
   return commands && settings.kind === 'MQTT'
@@ -31,7 +28,7 @@ export function openCommandChannel(record: TargetRecord, parts: ChannelParts): C
 export class CommandChannel {
   readonly #record: TargetRecord;
   readonly #settings: CommandSettings;
-  readonly #parts: ChannelParts;
+  readonly #parts: TargetParts;
   readonly #client: MqttClient;
   readonly #requests: CommandRequests;
   readonly #stop = new AbortController();
@@ -46,7 +43,7 @@ export class CommandChannel {
     record: TargetRecord,
     mqttSettings: MqttSettings,
     settings: CommandSettings,
-    parts: ChannelParts,
+    parts: TargetParts,
   ) {
     this.#record = record;
     this.#settings = settings;

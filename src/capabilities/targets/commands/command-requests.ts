@@ -15,32 +15,18 @@ import {
   unavailable,
   unprocessable,
 } from '../../../lib/errors.ts';
-import type { Limits } from '../../../lib/limits.ts';
 import { defined } from '../../../lib/members.ts';
 import { formatTimestamp } from '../../../lib/timestamp.ts';
 import { TokenBucket } from '../../../lib/token-bucket.ts';
-import type { Clock } from '../../../platform/clock/index.ts';
 import { statusOf } from '../../../platform/http/index.ts';
-import type { Log } from '../../../platform/log/index.ts';
-import type { Database } from '../../../platform/sqlite/index.ts';
-import type { Audit } from '../../audit/index.ts';
-import { type Commands, type Execution, executionToWire } from '../../commands/index.ts';
-import type { Device, Devices } from '../../devices/index.ts';
+import { type Execution, executionToWire } from '../../commands/index.ts';
+import type { Device } from '../../devices/index.ts';
 import type { CommandSettings, RequestOutcome, TargetRecord } from '../model.ts';
+import type { TargetParts } from '../parts.ts';
 import { createRequestStore, type RememberedRequest } from './request-store.ts';
 import { idIn, parseRequest, type TargetRequest } from './request.ts';
 
-export interface CommandRequestParts {
-  database: Database;
-  clock: Clock;
-  log: Log;
-  commands: Pick<Commands, 'execute' | 'find'>;
-  audit: Pick<Audit, 'recordAction'>;
-  devices: Pick<Devices, 'find'>;
-  limits: Limits['targets'];
-}
-
-interface CommandRequestsOptions extends CommandRequestParts {
+interface CommandRequestsOptions extends TargetParts {
   record: Pick<TargetRecord, 'id' | 'name'>;
   settings: CommandSettings;
   /** Resolves once the broker has the answer; rejects when it does not take it. */

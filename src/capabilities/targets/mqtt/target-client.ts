@@ -1,20 +1,14 @@
 /** A client of the broker that a target names, with what it says of addresses, logins and certificates. */
-import type { Limits } from '../../../lib/limits.ts';
-import type { Clock } from '../../../platform/clock/index.ts';
 import { MqttClient, MqttFailure } from '../../../platform/mqtt-client/index.ts';
 import { type MqttSettings, TargetFailure, type TargetRecord } from '../model.ts';
-
-export interface ClientParts {
-  clock: Clock;
-  limits: Limits['targets'];
-}
+import type { TargetParts } from '../parts.ts';
 
 type Options = ConstructorParameters<typeof MqttClient>[0];
 
 export function mqttClientOf(
   { secrets }: Pick<TargetRecord, 'secrets'>,
   settings: MqttSettings,
-  { clock, limits }: ClientParts,
+  { clock, limits }: TargetParts,
   more: Pick<Options, 'clientId' | 'will' | 'onMessage' | 'isSessionKept'>,
 ): MqttClient {
   return new MqttClient({
