@@ -6,6 +6,9 @@ export { findBrowser, NO_BROWSER } from '../../scripts/support/browser.ts';
 
 const STEPS_MAX = 80;
 
+/** A wide screen. What moves on a page without end would be drawn anew sixty times a second, in every page that is open. */
+export const WIDE_SCREEN = { viewport: { width: 1_280, height: 900 }, reducedMotion: 'reduce' } as const;
+
 let shared: Browser | undefined;
 
 /** The browser of all files of this process, with which it ends. What they open in it has nothing of each other. */

@@ -14,7 +14,15 @@ import { MockDevice } from '../support/mock-device.ts';
 import { restoreBackup } from '../support/restore-backup.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';
-import { complaintsOf, enterBrowser, findBrowser, keyboardOf, leaveBrowser, NO_BROWSER } from './browser.ts';
+import {
+  complaintsOf,
+  enterBrowser,
+  findBrowser,
+  keyboardOf,
+  leaveBrowser,
+  NO_BROWSER,
+  WIDE_SCREEN,
+} from './browser.ts';
 
 const FIRST_VIEW_BYTES_MAX = 60_000;
 const PASSWORD = 'correct horse battery';
@@ -39,7 +47,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
       { consoleDir, environment: { GATEWAY_RULE_SANDBOX: 'true' } },
     );
     browser = await enterBrowser();
-    page = await browser.newPage({ viewport: { width: 1_280, height: 800 } });
+    page = await browser.newPage(WIDE_SCREEN);
     page.setDefaultTimeout(10_000);
     complaints = complaintsOf(page);
   });

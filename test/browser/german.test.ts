@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { de } from '../../src/console/words/de.ts';
 import { en } from '../../src/console/words/en.ts';
-import { complaintsOf, findBrowser, NO_BROWSER } from './browser.ts';
+import { complaintsOf, findBrowser, NO_BROWSER, WIDE_SCREEN } from './browser.ts';
 import { PAGES, visit } from './pages.ts';
 import { PASSWORD, picture, useNewConsole } from './support.ts';
 
@@ -66,7 +66,7 @@ describe('the console in German', { skip: findBrowser() === undefined && NO_BROW
 
   test('is what a browser gets that prefers it, from the claim on', async () => {
     const { browser, gateway } = opened();
-    const context = await browser.newContext({ locale: 'de-AT', viewport: { width: 1_280, height: 900 } });
+    const context = await browser.newContext({ ...WIDE_SCREEN, locale: 'de-AT' });
     page = await context.newPage();
     page.setDefaultTimeout(15_000);
     complaints = complaintsOf(page);

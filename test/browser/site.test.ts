@@ -9,7 +9,7 @@ import type { Browser, Page } from 'playwright-core';
 import type { MockDevice } from '../support/mock-device.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';
-import { complaintsOf, enterBrowser, findBrowser, leaveBrowser, NO_BROWSER } from './browser.ts';
+import { complaintsOf, enterBrowser, findBrowser, leaveBrowser, NO_BROWSER, WIDE_SCREEN } from './browser.ts';
 import { CONSOLE_DIR } from './support.ts';
 
 const PASSWORD = 'correct horse battery';
@@ -41,7 +41,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
       { consoleDir: CONSOLE_DIR, environment: { GATEWAY_HTTP_PORT: String(await freePort()) } },
     );
     browser = await enterBrowser();
-    page = await browser.newPage({ viewport: { width: 1_280, height: 900 } });
+    page = await browser.newPage(WIDE_SCREEN);
     page.setDefaultTimeout(10_000);
     complaints = complaintsOf(page);
     await page.goto(gateway.origin);
@@ -100,10 +100,10 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
   test('moves nothing for those who want no motion', async () => {
     const animation = (): Promise<unknown> =>
       page.evaluate(`getComputedStyle(document.querySelector('.flow-line .moving')).animationName`);
-    await page.emulateMedia({ reducedMotion: 'reduce' });
-    assert.equal(await animation(), 'none');
     await page.emulateMedia({ reducedMotion: 'no-preference' });
     assert.equal(await animation(), 'towards');
+    await page.emulateMedia({ reducedMotion: 'reduce' });
+    assert.equal(await animation(), 'none');
   });
 
   test('shows the energy of yesterday as the API has it, with the assumption', async () => {

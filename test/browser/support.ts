@@ -5,7 +5,7 @@ import { after, afterEach, before, type TestContext } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 import { PROJECT_ROOT } from '../support/workspace.ts';
-import { complaintsOf, enterBrowser, leaveBrowser } from './browser.ts';
+import { complaintsOf, enterBrowser, leaveBrowser, WIDE_SCREEN } from './browser.ts';
 
 export const PASSWORD = 'correct horse battery';
 
@@ -56,7 +56,7 @@ export function useNewConsole(environment: Options = {}): () => OpenConsole {
     });
     const browser = await enterBrowser();
     ends.push(leaveBrowser);
-    const page = await browser.newPage({ viewport: { width: 1_280, height: 900 } });
+    const page = await browser.newPage(WIDE_SCREEN);
     page.setDefaultTimeout(15_000);
     const complaints = complaintsOf(page);
     await page.goto(gateway.origin);
@@ -94,7 +94,7 @@ export async function openAnother(
   { name = 'installer', password = PASSWORD, prepare }: Visitor = {},
 ): Promise<Page> {
   const context = await browser.newContext({
-    viewport: { width: 1_280, height: 900 },
+    ...WIDE_SCREEN,
     serviceWorkers: 'block',
     permissions: ['clipboard-read', 'clipboard-write'],
   });

@@ -17,7 +17,6 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import {
-  createGatewayHome,
   createTokens,
   type GatewayHome,
   type GatewayProcess,
@@ -25,7 +24,9 @@ import {
 } from '../../scripts/support/gateway-process.ts';
 import BetterSqlite3 from 'better-sqlite3';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
+import { runEntries } from '../support/entries.ts';
 import { PROJECT_ROOT } from '../support/workspace.ts';
+import { newHome } from './support.ts';
 
 const PASSWORD = 'correct horse';
 const NO_ROOT = process.getuid?.() !== 0 && 'only root ends a gateway for good';
@@ -47,11 +48,11 @@ function admin(
 describe('a local command is refused', () => {
   let home: GatewayHome;
   before(async () => {
-    home = await createGatewayHome('bundle');
+    home = await newHome();
   });
   after(() => home.remove());
 
-  for (const [words, exitCode, complaint] of [
+  const refusals = [
     [['open-door'], 64, 'unknown command "open-door"; try --help'],
     [['toString'], 64, 'unknown command "toString"; try --help'],
     [['create-token', '--role', 'VENDOR'], 64, '--role must be one of: READONLY, USER, OWNER, INSTALLER'],
@@ -73,11 +74,15 @@ describe('a local command is refused', () => {
     [['create-token', 'extra'], 64, 'usage: create-token'],
     [['revoke-token'], 64, 'usage: revoke-token <id>'],
     [['revoke-token', 'unknown'], 1, 'There is no such token.'],
-  ] as const)
-    test(`as "${words.join(' ').slice(0, 80)}"`, () => {
-      const { status, stdout, stderr } = admin(home, ...words);
-      assert.deepEqual([status, stdout, stderr], [exitCode, '', `${complaint}\n`]);
-    });
+  ] as const;
+
+  test('in a sentence, whatever is wrong with its words', () => {
+    const lines = refusals.map(([words]) => [home.entries.admin, ...words]);
+    assert.deepEqual(
+      runEntries(lines, home.environment),
+      refusals.map(([, status, complaint]) => ({ status, stdout: '', stderr: `${complaint}\n` })),
+    );
+  });
 
   test('with a pipe in the place of a backup, which nobody waits for', () => {
     const pipe = join(home.folder, 'site.backup');
@@ -115,7 +120,7 @@ describe('a local command is refused', () => {
 
 describe('local commands before the first start', () => {
   test('make the database, for the user of the gateway alone, and its first tokens', async () => {
-    const home = await createGatewayHome('bundle');
+    const home = await newHome();
     try {
       const { status, stdout, stderr } = admin(home, 'create-token', '--count', '3', '--role', 'readonly');
       assert.deepEqual([status, stderr], [0, '']);
@@ -129,7 +134,7 @@ describe('local commands before the first start', () => {
   });
 
   test('do not get into each other’s way', async () => {
-    const home = await createGatewayHome('bundle');
+    const home = await newHome();
     try {
       const ends = await Promise.all(
         Array.from({ length: 3 }, () => {
@@ -148,7 +153,7 @@ describe('local commands before the first start', () => {
   });
 
   test('save a backup and put it in the place of what is on another box', async () => {
-    const [home, other] = [await createGatewayHome('bundle'), await createGatewayHome('bundle')];
+    const [home, other] = [await newHome(), await newHome()];
     const [file, passwordFile] = [join(home.folder, 'site.backup'), join(home.folder, 'password')];
     const words = [file, '--password-file', passwordFile];
     const clock = createSystemClock();
@@ -190,7 +195,7 @@ describe('local commands before the first start', () => {
   });
 
   test('that could not move the site elsewhere says how it goes on here', { skip: NO_ROOT }, async () => {
-    const home = await createGatewayHome('bundle');
+    const home = await newHome();
     const [bin, passwordFile] = [join(home.folder, 'bin'), join(home.folder, 'password')];
     // No service of the machine that runs the tests is touched.
     const environment = { ...home.environment, PATH: `${bin}:/usr/bin:/bin` };
@@ -210,7 +215,7 @@ describe('local commands before the first start', () => {
   });
 
   test('show what was set aside, remove it and its rows, and refuse what is not there', async () => {
-    const home = await createGatewayHome('bundle');
+    const home = await newHome();
     try {
       const dataDir = home.environment['GATEWAY_DATA_DIR'] ?? '';
       assert.equal(
@@ -245,7 +250,7 @@ describe('local commands before the first start', () => {
   });
 
   test('explain themselves with --help', async () => {
-    const home = await createGatewayHome('bundle');
+    const home = await newHome();
     try {
       for (const words of [[], ['--help'], ['create-token', '--help']]) {
         const { status, stdout } = admin(home, ...words);
@@ -271,7 +276,7 @@ const canRunAsNobody =
 
 describe('run by root', { skip: !canRunAsNobody && 'needs root, and files that all can read' }, () => {
   test('a local command leaves nothing that the user of the gateway cannot read', async () => {
-    const home = await createGatewayHome('bundle');
+    const home = await newHome();
     try {
       const folder = home.environment['GATEWAY_DATA_DIR'] ?? '';
       mkdirSync(folder);
@@ -301,7 +306,7 @@ describe('run by root', { skip: !canRunAsNobody && 'needs root, and files that a
 
 describe('an update', { skip: process.getuid?.() !== 0 && 'needs root' }, () => {
   test('from what is no file is refused in words that name nothing else', async () => {
-    const home = await createGatewayHome('bundle');
+    const home = await newHome();
     try {
       const folder = admin(home, 'update', home.folder);
       assert.deepEqual([folder.status, folder.stderr], [64, `${home.folder} is not a file\n`]);
@@ -319,7 +324,7 @@ describe('a running gateway', () => {
   let home: GatewayHome;
   let gateway: GatewayProcess;
   before(async () => {
-    home = await createGatewayHome('bundle');
+    home = await newHome();
     gateway = startGateway(home, clock);
     await gateway.healthy();
   });

@@ -4,9 +4,10 @@ import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { describe, test } from 'node:test';
 import mqtt from 'mqtt';
+import { createTokens } from '../../scripts/support/gateway-process.ts';
 import { connected } from '../support/mqtt.ts';
 import { until } from '../support/until.ts';
-import { runToEnd, startHealthy, temporaryHome } from './support.ts';
+import { runToEnd, startHealthy, temporaryHome, WITH_CHILD_PROGRAMS } from './support.ts';
 
 const hasIpv6 = Object.values(networkInterfaces()).some((all) =>
   all?.some(({ address }) => address === '::1'),
@@ -26,7 +27,8 @@ describe('a gateway that listens on ::', { skip: withoutIpv6 }, () => {
   test('serves IPv6 and IPv4, and knows each address by its own name', async (t) => {
     const home = await temporaryHome(t);
     // The program beside it reaches the broker, and so does the local command that makes the token.
-    const { call, token } = await startHealthy(t, home, BOTH);
+    const { call } = await startHealthy(t, home, { ...BOTH, ...WITH_CHILD_PROGRAMS });
+    const [token = ''] = await createTokens(home, 'OWNER', 1);
     const port = new URL(home.baseUrl).port;
     const ask = (
       host: string,
@@ -82,12 +84,12 @@ describe('a gateway that listens on ::', { skip: withoutIpv6 }, () => {
 
   test('knows its own pages by an address in brackets', async (t) => {
     const home = await temporaryHome(t);
-    const { token } = await startHealthy(t, home, BOTH);
+    const { tokens } = await startHealthy(t, home, BOTH);
     const base = `http://[::1]:${new URL(home.baseUrl).port}`;
     const logout = async (origin: string): Promise<number> => {
       const headers = {
         Origin: origin,
-        'X-Service-Auth-Token': token,
+        'X-Service-Auth-Token': tokens.OWNER,
         'Content-Type': 'application/x-www-form-urlencoded',
       };
       return (await fetch(`${base}/v3/auth/logout`, { method: 'POST', headers, body: 'a=b' })).status;

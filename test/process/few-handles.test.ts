@@ -4,17 +4,15 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createTokens } from '../../scripts/support/gateway-process.ts';
-import { startHealthy, temporaryHome } from './support.ts';
+import { startHealthy, temporaryHome, WITH_CHILD_PROGRAMS } from './support.ts';
 
 test('without a handle for a thread or a file a call is 503 with words to act on, and leaves nothing behind', async (t) => {
   const home = await temporaryHome(t);
-  const { gateway } = await startHealthy(t, home);
-  const [token = ''] = await createTokens(home, 'INSTALLER', 1);
+  const { gateway, tokens } = await startHealthy(t, home, WITH_CHILD_PROGRAMS);
   const call = async (path: string, body: unknown): Promise<{ status: number; text: string }> => {
     const answer = await fetch(home.baseUrl + path, {
       method: 'POST',
-      headers: { 'X-Service-Auth-Token': token, Connection: 'close' },
+      headers: { 'X-Service-Auth-Token': tokens.INSTALLER, Connection: 'close' },
       body: body instanceof Uint8Array ? body : JSON.stringify(body),
     });
     return { status: answer.status, text: await answer.text() };
@@ -63,7 +61,11 @@ test('a start that has too few says so, may be tried again, and loses nothing', 
     const { status, stdout, signal } = spawnSync(
       'prlimit',
       [`--nofile=${handles}:${handles}`, process.execPath, home.entries.main],
-      { env: { ...process.env, ...home.environment }, encoding: 'utf8', timeout: 5_000 },
+      {
+        env: { ...process.env, ...home.environment, ...WITH_CHILD_PROGRAMS },
+        encoding: 'utf8',
+        timeout: 5_000,
+      },
     );
     // One that serves is ended by the time it has.
     if (signal !== null || status === 0) continue;

@@ -5,12 +5,12 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
-import { createGatewayHome, createTokens, type GatewayHome } from '../../scripts/support/gateway-process.ts';
+import { createTokens, type GatewayHome } from '../../scripts/support/gateway-process.ts';
 import { clientOptions } from '../../src/programs/communication-module/client-options.ts';
 import { zipOf } from '../capabilities/blueprints/support.ts';
 import { MockDevice } from '../support/mock-device.ts';
 import { until } from '../support/until.ts';
-import { type Running, startHealthy } from './support.ts';
+import { newHome, type Running, startHealthy, WITH_CHILD_PROGRAMS } from './support.ts';
 
 const SCRIPT = { code: Buffer.from('return true\n').toString('base64'), runtime_version: 'V3' };
 const ENVIRONMENT = { GATEWAY_HTTP_REQUESTS_PER_SECOND: '10000', GATEWAY_HTTP_REQUEST_BURST: '10000' };
@@ -19,7 +19,7 @@ const canMount = process.getuid?.() === 0 && spawnSync('mount', ['--version']).e
 
 /** A home whose data folder is a small disk of its own. */
 async function homeOnDisk(t: TestContext, options = `size=${DISK_MIB}m`): Promise<GatewayHome> {
-  const home = await createGatewayHome('bundle');
+  const home = await newHome();
   const dataDir = join(home.folder, 'data');
   mkdirSync(dataDir);
   execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', dataDir]);
@@ -113,11 +113,10 @@ local meter = enapter.device('meter')
 scheduler.add(500, function() meter.execute_command('ping', { number = 1 }) end)`;
 
 /** A person who can log in, and a rule that runs. */
-async function inhabitants(home: GatewayHome, { call }: Running): Promise<void> {
-  const [token = ''] = await createTokens(home, 'INSTALLER', 1);
+async function inhabitants(home: GatewayHome, { call, tokens }: Running): Promise<void> {
   const made = await fetch(`${home.baseUrl}/v3/auth/users`, {
     method: 'POST',
-    headers: { 'X-Service-Auth-Token': token },
+    headers: { 'X-Service-Auth-Token': tokens.INSTALLER },
     body: JSON.stringify({ name: 'ida', role: 'USER', password: PASSWORD }),
   });
   assert.equal(made.status, 200, await made.text());
@@ -185,7 +184,8 @@ test(
 describe('a full disk', { skip: !canMount && 'needs root and mount' }, () => {
   test('does not stop control, commands, logins and rules, not even after a kill and a start on it, and heals', async (t) => {
     const home = await homeOnDisk(t);
-    const first = await startHealthy(t, home, ENVIRONMENT);
+    const environment = { ...ENVIRONMENT, ...WITH_CHILD_PROGRAMS };
+    const first = await startHealthy(t, home, environment);
     await until(() => existsSync(join(home.folder, 'data', 'start.reserve')));
     const device = await meter(first, home);
     await inhabitants(home, first);
@@ -194,11 +194,11 @@ describe('a full disk', { skip: !canMount && 'needs root and mount' }, () => {
     await life(first, device);
     for (let number = 1; number <= 60; number++) assert.deepEqual(await control(first, number), []);
     await first.gateway.end('SIGKILL');
-    const second = await startHealthy(t, home, ENVIRONMENT);
+    const second = await startHealthy(t, home, environment);
     await life(second, device);
     for (let number = 61; number <= 100; number++) assert.deepEqual(await control(second, number), []);
     assert.equal((await second.gateway.end('SIGTERM')).code, 0);
-    const third = await startHealthy(t, home, ENVIRONMENT);
+    const third = await startHealthy(t, home, environment);
     assert.deepEqual(await control(third, 101), []);
     await createTokens(home, 'OWNER', 1);
     rmSync(filler(home));

@@ -3,17 +3,13 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import { describe, test, type TestContext } from 'node:test';
-import {
-  createGatewayHome,
-  createTokens,
-  type GatewayHome,
-  startGateway,
-} from '../../scripts/support/gateway-process.ts';
+import { describe, test } from 'node:test';
+import { createTokens, type GatewayHome, startGateway } from '../../scripts/support/gateway-process.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 import { until } from '../support/until.ts';
 import { SECRETS, siteFile } from '../site-file/support.ts';
 import { PROJECT_ROOT } from '../support/workspace.ts';
+import { temporaryHome } from './support.ts';
 
 const FILE = `
 users: [{name: anna, role: OWNER, password: {env: ANNA}}]
@@ -36,15 +32,9 @@ async function provision(
   return { status, stdout, stderr };
 }
 
-async function homeOf(t: TestContext): Promise<GatewayHome> {
-  const home = await createGatewayHome('bundle');
-  t.after(() => home.remove());
-  return home;
-}
-
 describe('the command for a site file', () => {
   test('refuses a file with faults, and does nothing without a gateway that runs', async (t) => {
-    const home = await homeOf(t);
+    const home = await temporaryHome(t);
     const wrong = await provision(home, siteFile(t, 'users: [{name: anna}]'));
     assert.deepEqual([wrong.status, wrong.stdout], [64, '']);
     assert.match(wrong.stderr, /users\[0\]\.role: .*\n.*users\[0\]\.password: is required/);
@@ -58,7 +48,7 @@ describe('the command for a site file', () => {
   });
 
   test('shows the difference, makes it, finds none, and tells how far it came when it is refused', async (t) => {
-    const home = await homeOf(t);
+    const home = await temporaryHome(t);
     const clock = createSystemClock();
     const gateway = startGateway(home, clock);
     t.after(async () => {
@@ -104,7 +94,7 @@ devices: [{slug: pump, name: Pump, type: LUA, blueprint: broken}]`,
 });
 
 test('the first start of the program applies a site file, with the secrets of its environment', async (t) => {
-  const made = await homeOf(t);
+  const made = await temporaryHome(t);
   const path = siteFile(t, FILE.replace('OWNER', 'INSTALLER'));
   const home = { ...made, environment: { ...made.environment, ...SECRETS, GATEWAY_PROVISION_FILE: path } };
   const clock = createSystemClock();

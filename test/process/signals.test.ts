@@ -7,12 +7,12 @@ import mqtt from 'mqtt';
 import { WebSocket } from 'ws';
 import { connected } from '../support/mqtt.ts';
 import { until } from '../support/until.ts';
-import { startHealthy, temporaryHome } from './support.ts';
+import { startHealthy, temporaryHome, WITH_CHILD_PROGRAMS } from './support.ts';
 
 describe('SIGTERM ends the gateway within 10 s and with 0', () => {
   test('while clients hold connections, wait for answers and do not read', async (t) => {
     const home = await temporaryHome(t);
-    const { gateway, call, token } = await startHealthy(t, home);
+    const { gateway, call, tokens } = await startHealthy(t, home);
     const { body } = await call('POST', '/v3/provisioning/standalone', { name: 'Deaf', protocol: 'MQTT' });
     const { device_id: id, config } = body as {
       device_id: string;
@@ -34,7 +34,7 @@ describe('SIGTERM ends the gateway within 10 s and with 0', () => {
     // A command that nobody answers, a stream, a request that never ends, a connection that says nothing.
     const waiting = call('POST', `/v3/devices/${id}/execute_command`, { name: 'start' });
     const url = `${home.baseUrl.replace('http', 'ws')}/v3/devices`;
-    const socket = new WebSocket(url, { headers: { 'X-Service-Auth-Token': token } });
+    const socket = new WebSocket(url, { headers: { 'X-Service-Auth-Token': tokens.OWNER } });
     const closed = new Promise<number>((resolve) => void socket.on('close', (code) => resolve(code)));
     await new Promise((resolve) => void socket.on('open', resolve));
     const { port } = new URL(home.baseUrl);
@@ -65,7 +65,7 @@ describe('SIGTERM ends the gateway within 10 s and with 0', () => {
 
   test('while its child programs stand still, and none of them is left', async (t) => {
     const home = await temporaryHome(t);
-    const { gateway, call } = await startHealthy(t, home);
+    const { gateway, call } = await startHealthy(t, home, WITH_CHILD_PROGRAMS);
     const code = Buffer.from('scheduler.add(1000, print)').toString('base64');
     const rule = { slug: 'busy', script: { runtime_version: 'V3', code } };
     assert.equal((await call('POST', '/v3/site/rule_engine/rules', rule)).status, 200);
@@ -83,7 +83,7 @@ describe('SIGTERM ends the gateway within 10 s and with 0', () => {
 
   test('at once when nothing is going on', async (t) => {
     const home = await temporaryHome(t);
-    const { gateway } = await startHealthy(t, home);
+    const { gateway } = await startHealthy(t, home, WITH_CHILD_PROGRAMS);
     const { code, tookMs } = await gateway.end('SIGTERM');
     assert.equal(code, 0);
     assert.ok(tookMs < 10_000, `${tookMs} ms`);

@@ -3,12 +3,12 @@ import { spawn } from 'node:child_process';
 import type { TestContext } from 'node:test';
 import {
   createGatewayHome,
-  createTokens,
   type GatewayHome,
   type GatewayProcess,
   startGateway,
 } from '../../scripts/support/gateway-process.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
+import { createTokens, type Tokens } from '../support/tokens.ts';
 import { PROJECT_ROOT } from '../support/workspace.ts';
 
 export interface Ended {
@@ -17,9 +17,21 @@ export interface Ended {
   stderr: string;
 }
 
-/** A data folder with addresses of its own, removed after the test. */
-export async function temporaryHome(test: Pick<TestContext, 'after'>): Promise<GatewayHome> {
+/** The child programs cost as much processor time as the gateway itself: only tests about them start them. */
+const WITHOUT_CHILD_PROGRAMS = { GATEWAY_RULE_SANDBOX: 'false', GATEWAY_BUILT_IN_MODULE: 'false' };
+
+/** Environment of a gateway with its child programs, as on a board. */
+export const WITH_CHILD_PROGRAMS = { GATEWAY_RULE_SANDBOX: 'true', GATEWAY_BUILT_IN_MODULE: 'true' };
+
+/** A data folder with addresses of its own, whose gateway starts no child programs; the caller removes it. */
+export async function newHome(): Promise<GatewayHome> {
   const home = await createGatewayHome('bundle');
+  return { ...home, environment: { ...home.environment, ...WITHOUT_CHILD_PROGRAMS } };
+}
+
+/** The same, removed after the test. */
+export async function temporaryHome(test: Pick<TestContext, 'after'>): Promise<GatewayHome> {
+  const home = await newHome();
   test.after(() => home.remove());
   return home;
 }
@@ -45,7 +57,7 @@ export interface Running {
   gateway: GatewayProcess;
   /** One request with an owner's token; bytes are sent as they are, text that is no JSON is answered as it is. */
   call: (method: string, path: string, body?: unknown) => Promise<{ status: number; body: unknown }>;
-  token: string;
+  tokens: Tokens;
 }
 
 /** Starts the gateway and waits until it serves; whatever happens, it is ended with the test. */
@@ -61,14 +73,14 @@ export async function startHealthy(
     clock.close();
   });
   await gateway.healthy();
-  const [token = ''] = await createTokens(home, 'OWNER', 1);
+  const tokens = createTokens(home.environment['GATEWAY_DATA_DIR'] ?? '', clock);
   return {
     gateway,
-    token,
+    tokens,
     call: async (method, path, body) => {
       const response = await fetch(home.baseUrl + path, {
         method,
-        headers: { 'X-Service-Auth-Token': token, Connection: 'close' },
+        headers: { 'X-Service-Auth-Token': tokens.OWNER, Connection: 'close' },
         ...(body !== undefined && { body: body instanceof Uint8Array ? body : JSON.stringify(body) }),
       });
       const isJson = response.headers.get('Content-Type')?.includes('json');

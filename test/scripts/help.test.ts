@@ -2,29 +2,50 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
+import { type Ended, runEntries } from '../support/entries.ts';
 import { PROJECT_ROOT } from '../support/workspace.ts';
 
-const SCRIPTS = readdirSync(join(PROJECT_ROOT, 'scripts')).filter((file) => file.endsWith('.ts'));
+const FOLDER = join(PROJECT_ROOT, 'scripts');
+const SCRIPTS = readdirSync(FOLDER).filter((file) => file.endsWith('.ts'));
+
+/** Others import from these, so they do their work only as the first file of a process. */
+const isImported = (file: string): boolean =>
+  readFileSync(join(FOLDER, file), 'utf8').includes('import.meta.main');
+
+function runAll(files: readonly string[], option: string): Map<string, Ended> {
+  const alone = files.filter(isImported);
+  const together = files.filter((file) => !isImported(file));
+  const ends = runEntries(together.map((file) => [join(FOLDER, file), option]));
+  return new Map([
+    ...together.map((file, index) => [file, ends[index] as Ended] as const),
+    ...alone.map(
+      (file) =>
+        [file, spawnSync(process.execPath, [join(FOLDER, file), option], { encoding: 'utf8' })] as const,
+    ),
+  ]);
+}
 
 describe('every script', () => {
+  let explained: Map<string, Ended>;
+  let refused: Map<string, Ended>;
+  // What is not its own the runner of tests hands on.
+  const refusing = SCRIPTS.filter((name) => name !== 'test.ts');
+  before(() => {
+    explained = runAll(SCRIPTS, '--help');
+    refused = runAll(refusing, '--not-an-option');
+  });
+
   for (const file of SCRIPTS)
     test(`${file} explains itself and does nothing else with --help`, () => {
-      const script = join(PROJECT_ROOT, 'scripts', file);
-      const { status, stdout, stderr } = spawnSync(process.execPath, [script, '--help'], {
-        encoding: 'utf8',
-      });
+      const { status, stdout, stderr } = explained.get(file) ?? {};
       assert.deepEqual([status, stderr], [0, '']);
-      assert.match(stdout, /npm (?:run|test)/);
+      assert.match(stdout ?? '', /npm (?:run|test)/);
     });
 
-  // What is not its own the runner of tests hands on.
-  for (const file of SCRIPTS.filter((name) => name !== 'test.ts'))
+  for (const file of refusing)
     test(`${file} refuses an option that there is not, in a sentence`, () => {
-      const script = join(PROJECT_ROOT, 'scripts', file);
-      const { status, stderr } = spawnSync(process.execPath, [script, '--not-an-option'], {
-        encoding: 'utf8',
-      });
+      const { status, stderr = '' } = refused.get(file) ?? {};
       assert.ok(status === 2 || status === 64, String(status));
       assert.match(stderr, /^Unknown option '--not-an-option'/);
       assert.doesNotMatch(stderr, /^ *at /m);
