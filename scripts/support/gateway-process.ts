@@ -17,6 +17,7 @@ const RUNTIME_ENVIRONMENT = {
   MALLOC_ARENA_MAX: '1',
   MALLOC_MMAP_THRESHOLD_: '131072',
   MALLOC_TRIM_THRESHOLD_: '131072',
+  NODE_COMPILE_CACHE: join(PROJECT_ROOT, 'node_modules', '.cache', 'programs'),
 };
 const HEALTH_POLL_MS = 10;
 /** A start takes seconds; on a machine with ten times as much to do as it can, still less than this. */

@@ -55,6 +55,15 @@ describe('the package on a board', { skip: missing, timeout: HANGS_MS }, () => {
     assert.match(board.must('energy-gateway create-token --role OWNER --name before'), /\S{20}/);
   });
 
+  test('is compiled once: each start takes that, and nobody but root can change it', () => {
+    const current = '/var/lib/energy-gateway-versions/current';
+    const asService = 'setpriv --reuid=energy-gateway --regid=energy-gateway --clear-groups';
+    const start = `${current}/scripts/gwnode --max-semi-space-size=2 ${current}/dist/main.js --version`;
+    const said = board.must(`${asService} env NODE_DEBUG_NATIVE=COMPILE_CACHE ${start} 2>&1`);
+    assert.match(said, /code cache for ESM \S+\/dist\/main\.js was accepted/);
+    assert.equal(board.must(`find ${current}/compiled ! -user root -o -perm /022`), '');
+  });
+
   test('changes nothing when it is installed again', () => {
     assert.match(install('0.1.0'), /is installed already/);
     assert.equal(version(), '0.1.0');
