@@ -19,6 +19,8 @@ interface RouterPort {
   accepted(): void;
   /** Takes whole packets. */
   write(chunks: readonly Buffer[]): void;
+  /** Accepted, and not ended. */
+  isOpen(): boolean;
   /** False when this client is not to get a delivery now. */
   mayDeliver(): boolean;
   /** Aedes gave the client up. */
@@ -85,8 +87,15 @@ export class Router {
     return new RouterClient(client, stream, (packetId) => this.#persistence.acknowledged(port.id, packetId));
   }
 
+  /** How many connected sessions get what is published there. */
   subscriberCount(topic: string): number {
-    return this.#persistence.subscriberCount(topic);
+    let count = 0;
+    for (const port of this.#ports.values()) {
+      const qos = deliveryQos(port.state, topic);
+      // At QoS 1 it is delivered as soon as the session is open.
+      if (qos === 1 || (qos === 0 && port.isOpen())) count++;
+    }
+    return count;
   }
 
   /**
@@ -114,11 +123,13 @@ export class Router {
   #forward(client: Client, packet: AedesPublishPacket): AedesPublishPacket | null {
     const port = this.#ports.get(client.id);
     const qos = port && deliveryQos(port.state, packet.topic);
-    if (!port || qos === undefined || !port.mayDeliver()) return null;
-    // Deliveries that are repeated have a packet identifier; the first time there is none yet.
-    const isRepeated = packet.messageId !== undefined;
-    if (isRepeated && this.#wanted.get(packet.payload as Buffer)?.() === false) return null;
-    return isRepeated ? packet : Object.assign(packet, { qos });
+    if (!port || qos === undefined) return null;
+    // What has waited has a packet identifier; what is delivered at once has none yet.
+    const hasWaited = packet.messageId !== undefined;
+    if (!hasWaited && qos === 1 && this.#persistence.isQueued(client.id, packet)) return null;
+    if (hasWaited && this.#wanted.get(packet.payload as Buffer)?.() === false) return null;
+    if (!port.mayDeliver()) return null;
+    return hasWaited ? packet : Object.assign(packet, { qos });
   }
 }
 

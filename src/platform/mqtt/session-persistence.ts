@@ -19,23 +19,33 @@ export interface GrantedSubscription extends Subscription {
 
 const PACKET_ID_MAX = 65_535;
 
+/** A connected session. */
+interface Connected {
+  readonly state: SessionState;
+  /** What waits for its PUBACK goes out first; what is published meanwhile is put behind it. */
+  isReturning: boolean;
+  /** The last publication that was put there, as Aedes counts them. */
+  queuedTo: number;
+  /** The delivery that was read last is about to be written, or will not be. */
+  onTaken: (() => void) | undefined;
+}
+
 export class SessionPersistence {
-  /** Of connected sessions, by the id that Aedes knows them by. */
-  readonly #states = new Map<string, SessionState>();
+  /** By the id that Aedes knows them by. */
+  readonly #sessions = new Map<string, Connected>();
 
   open(id: string, state: SessionState): void {
-    this.#states.set(id, state);
+    this.#sessions.set(id, { state, isReturning: true, queuedTo: 0, onTaken: undefined });
   }
 
   close(id: string): void {
-    this.#states.delete(id);
+    this.#sessions.get(id)?.onTaken?.();
+    this.#sessions.delete(id);
   }
 
-  /** How many connected sessions get what is published there. */
-  subscriberCount(topic: string): number {
-    let count = 0;
-    for (const state of this.#states.values()) if (deliveryQos(state, topic) !== undefined) count++;
-    return count;
+  /** Whether this publication goes out to the session behind what waits there, and so not at once. */
+  isQueued(id: string, { brokerCounter }: DeliveryId): boolean {
+    return brokerCounter <= (this.#sessions.get(id)?.queuedTo ?? 0);
   }
 
   /** Takes the acknowledgement of a delivery; one that nobody waits for is nothing. */
@@ -48,23 +58,23 @@ export class SessionPersistence {
   async setup(): Promise<void> {}
 
   async addSubscriptions({ id }: ClientId, subscriptions: readonly GrantedSubscription[]): Promise<void> {
-    const state = this.#states.get(id);
+    const state = this.#stateOf(id);
     for (const { topic, granted } of subscriptions) state?.subscriptions.set(topic, granted);
   }
 
   async removeSubscriptions({ id }: ClientId, filters: readonly string[]): Promise<void> {
-    for (const filter of filters) this.#states.get(id)?.subscriptions.delete(filter);
+    for (const filter of filters) this.#stateOf(id)?.subscriptions.delete(filter);
   }
 
   async subscriptionsByClient({ id }: ClientId): Promise<GrantedSubscription[]> {
-    const subscriptions = this.#states.get(id)?.subscriptions ?? [];
+    const subscriptions = this.#stateOf(id)?.subscriptions ?? [];
     return Array.from(subscriptions, ([topic, granted]) => ({ topic, qos: 1, granted }));
   }
 
   /** Sessions that acknowledge what they get of this topic. */
   async subscriptionsByTopic(topic: string): Promise<{ clientId: string }[]> {
-    return [...this.#states]
-      .filter(([, state]) => deliveryQos(state, topic) === 1)
+    return [...this.#sessions]
+      .filter(([, { state }]) => deliveryQos(state, topic) === 1)
       .map(([clientId]) => ({ clientId }));
   }
 
@@ -75,16 +85,19 @@ export class SessionPersistence {
     packet: AedesPublishPacket,
   ): Promise<void> {
     for (const { clientId } of sessions) {
-      const state = this.#states.get(clientId);
-      if (!state) continue;
-      state.outgoing.push({ ...packet, messageId: undefined });
-      state.outgoingBytes += packet.payload.length;
+      const session = this.#sessions.get(clientId);
+      if (!session) continue;
+      session.state.outgoing.push({ ...packet, messageId: undefined });
+      session.state.outgoingBytes += packet.payload.length;
+      if (session.isReturning) session.queuedTo = packet.brokerCounter;
     }
   }
 
   /** Aedes is about to write this packet. One that is written again is marked ([MQTT-3.3.1-1]). */
   async outgoingUpdate({ id }: ClientId, packet: AedesPublishPacket): Promise<void> {
-    const outgoing = this.#states.get(id)?.outgoing ?? [];
+    const session = this.#sessions.get(id);
+    const outgoing = session?.state.outgoing ?? [];
+    session?.onTaken?.();
     const delivery = outgoing.find(({ brokerCounter }) => brokerCounter === packet.brokerCounter);
     // Of a session that gets it at QoS 0 nothing is kept.
     if (!delivery) return;
@@ -94,6 +107,8 @@ export class SessionPersistence {
   }
 
   async outgoingClearMessageId({ id }: ClientId, packet: DeliveryId): Promise<OutgoingDelivery | undefined> {
+    // Not delivered at once, as it goes out behind what waits.
+    if (packet.messageId === undefined && this.isQueued(id, packet)) return undefined;
     return this.#take(id, ({ messageId, brokerCounter }) =>
       packet.messageId === undefined
         ? brokerCounter === packet.brokerCounter
@@ -102,7 +117,8 @@ export class SessionPersistence {
   }
 
   outgoingStream({ id }: ClientId): Readable {
-    return Readable.from([...(this.#states.get(id)?.outgoing ?? [])]);
+    const session = this.#sessions.get(id);
+    return Readable.from(session ? returning(session) : []);
   }
 
   createRetainedStreamCombi(): Readable {
@@ -116,14 +132,32 @@ export class SessionPersistence {
     return Readable.from([]);
   }
 
+  #stateOf(id: string): SessionState | undefined {
+    return this.#sessions.get(id)?.state;
+  }
+
   #take(id: string, isIt: (delivery: OutgoingDelivery) => boolean): OutgoingDelivery | undefined {
-    const state = this.#states.get(id);
+    const state = this.#stateOf(id);
     const index = state?.outgoing.findIndex(isIt) ?? -1;
     if (!state || index < 0) return undefined;
     const [delivery] = state.outgoing.splice(index, 1);
     state.outgoingBytes -= delivery?.payload.length ?? 0;
     return delivery;
   }
+}
+
+/** One after the other, so that nothing is published at once before all of them are on their way. */
+async function* returning(session: Connected): AsyncGenerator<OutgoingDelivery> {
+  let readTo = 0;
+  for (;;) {
+    const next = session.state.outgoing.find(({ brokerCounter }) => brokerCounter > readTo);
+    if (!next) break;
+    readTo = next.brokerCounter;
+    const taken = new Promise<void>((resolve) => (session.onTaken = resolve));
+    yield next;
+    await taken;
+  }
+  session.isReturning = false;
 }
 
 /** QoS of the delivery to one session: the highest of its matching subscriptions ([MQTT-3.3.5-1]), 1 at most. */

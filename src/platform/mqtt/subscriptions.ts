@@ -42,6 +42,7 @@ export class Subscriptions {
       state,
       accepted: () => port.accepted(),
       write: (chunks) => port.write(chunks),
+      isOpen: () => port.isOpen(),
       mayDeliver: () => this.#mayDeliver(),
       lost: () => port.close('lost'),
     });
