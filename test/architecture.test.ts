@@ -143,7 +143,7 @@ describe('the check of imports', () => {
       'refuses a package at a place that is not its own',
       'src/capabilities/devices/routes.ts',
       "import { Hono } from 'hono/tiny';",
-      'src/capabilities/devices/routes.ts:1 imports hono/tiny: package hono belongs to platform/http',
+      'src/capabilities/devices/routes.ts:1 imports hono/tiny: package hono belongs to platform/http, platform/http-description',
     ],
     [
       'refuses a package without a row',

@@ -356,7 +356,7 @@ export const TABLE: ImportTable = {
     'better-sqlite3': ['platform/sqlite'],
     croner: ['programs/rule-sandbox'],
     'drizzle-orm': ['platform/sqlite', ...CAPABILITIES],
-    hono: ['platform/http'],
+    hono: ['platform/http', 'platform/http-description'],
     mqtt: ['programs/communication-module', 'platform/mqtt-client'],
     'mqtt-packet': ['platform/mqtt'],
     nodemailer: ['platform/outbound'],

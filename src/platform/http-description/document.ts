@@ -19,13 +19,13 @@ interface Kept {
 /** Answers a call with the document. @param headers besides those of type, encoding and validation */
 export function createDocument(
   mediaType: string,
-  build: () => string,
+  build: () => string | Promise<string>,
   headers: Readonly<Record<string, string>> = {},
 ): (call: Pick<Call, 'header'>) => Promise<Response> {
   let kept: Promise<Kept> | undefined;
 
   async function keep(): Promise<Kept> {
-    const text = build();
+    const text = await build();
     const tag = `W/"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
     return { compressed: await compress(text, { level: 9 }), tag };
   }

@@ -1,6 +1,6 @@
 /** One operation, stream or shape of the API description as a section of the reference page. */
+import { html } from 'hono/html';
 import type { JsonSchema } from './json-schema.ts';
-import { html, join, type Markup, markup } from './markup.ts';
 import { curlOf, websocatOf } from './reference-sample.ts';
 import { DONE, fieldsOf, membersOf, typeOf } from './schema-words.ts';
 
@@ -13,7 +13,7 @@ export interface Shown {
   others: { path: string; isOlder: boolean }[];
 }
 
-export function operationOf(document: JsonSchema, shown: Shown): Markup {
+export function operationOf(document: JsonSchema, shown: Shown) {
   const { operation } = shown;
   const id = text(operation['operationId']);
   const body = resolve(document, operation['requestBody']);
@@ -33,7 +33,7 @@ export function operationOf(document: JsonSchema, shown: Shown): Markup {
   </section>`;
 }
 
-export function streamOf(document: JsonSchema, stream: JsonSchema): Markup {
+export function streamOf(document: JsonSchema, stream: JsonSchema) {
   const paths = stream['paths'] as JsonSchema[];
   const [first] = paths;
   const id = text(stream['operation']);
@@ -60,7 +60,7 @@ export function streamOf(document: JsonSchema, stream: JsonSchema): Markup {
 }
 
 /** @param schema of the shape `name` */
-export function shapeOf(document: JsonSchema, name: string, schema: JsonSchema): Markup {
+export function shapeOf(document: JsonSchema, name: string, schema: JsonSchema) {
   const examples = schema['examples'] as unknown[] | undefined;
   return html`<section id="shape-${name}">
     <header>
@@ -79,23 +79,18 @@ export function shapesOf(document: JsonSchema): Record<string, JsonSchema> {
 }
 
 /** The examples of a body or an answer, each under its media type. */
-export function contentOf(content: JsonSchema, caption: string): Markup {
+export function contentOf(content: JsonSchema, caption: string) {
   const types = Object.entries(content);
-  return join(
-    types.map(([mediaType, value]) => {
-      const { example } = membersOf(value);
-      const title = mediaType === 'application/json' ? caption : `${caption}, ${mediaType}`;
-      return example === undefined ? markup('') : exampleOf(title, example);
-    }),
-  );
+  return types.map(([mediaType, value]) => {
+    const { example } = membersOf(value);
+    const title = mediaType === 'application/json' ? caption : `${caption}, ${mediaType}`;
+    return example === undefined ? '' : exampleOf(title, example);
+  });
 }
 
 /** A sentence in which what stands between backquotes is code. */
-export function prose(sentence: string): Markup {
-  return join(
-    sentence.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`)),
-    '',
-  );
+export function prose(sentence: string) {
+  return sentence.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
 }
 
 export function text(value: unknown): string {
@@ -106,13 +101,7 @@ export function text(value: unknown): string {
       : JSON.stringify(value);
 }
 
-function headOf(
-  id: string,
-  operation: JsonSchema,
-  method: string,
-  path: string,
-  others: Shown['others'],
-): Markup {
+function headOf(id: string, operation: JsonSchema, method: string, path: string, others: Shown['others']) {
   const role = operation['x-required-role'];
   return html`<header>
     <h3><a href="#${id}">${text(operation['summary'])}</a></h3>
@@ -123,53 +112,47 @@ function headOf(
   </header>`;
 }
 
-function othersOf(others: Shown['others']): Markup {
-  if (others.length === 0) return markup('');
+function othersOf(others: Shown['others']) {
+  if (others.length === 0) return '';
   return html`<details>
     <summary>${String(others.length)} more ${others.length === 1 ? 'path' : 'paths'}</summary>
     <ul>
-      ${join(
-        others.map(({ path, isOlder }) => html`<li><code>${path}</code>${isOlder ? ' (older)' : ''}</li>`),
-      )}
+      ${others.map(({ path, isOlder }) => html`<li><code>${path}</code>${isOlder ? ' (older)' : ''}</li>`)}
     </ul>
   </details>`;
 }
 
-function parametersOf(document: JsonSchema, operation: JsonSchema): Markup {
+function parametersOf(document: JsonSchema, operation: JsonSchema) {
   const parameters = resolvedParameters(document, operation);
-  return join(
-    [
-      ['path', 'In the path'],
-      ['query', 'In the query'],
-    ].map(([place, title = '']) => {
-      const here = parameters.filter((parameter) => parameter['in'] === place);
-      if (here.length === 0) return markup('');
-      return html`<h4>${title}</h4>
-        <dl class="fields">
-          ${join(
-            here.map((parameter) =>
-              field(
-                document,
-                text(parameter['name']),
-                typeOf(membersOf(parameter['schema'])),
-                parameter['required'] === true ? 'required' : '',
-                text(parameter['description']),
-              ),
-            ),
-          )}
-        </dl>`;
-    }),
-  );
+  return [
+    ['path', 'In the path'],
+    ['query', 'In the query'],
+  ].map(([place, title = '']) => {
+    const here = parameters.filter((parameter) => parameter['in'] === place);
+    if (here.length === 0) return '';
+    return html`<h4>${title}</h4>
+      <dl class="fields">
+        ${here.map((parameter) =>
+          field(
+            document,
+            text(parameter['name']),
+            typeOf(membersOf(parameter['schema'])),
+            parameter['required'] === true ? 'required' : '',
+            text(parameter['description']),
+          ),
+        )}
+      </dl>`;
+  });
 }
 
-function bodyFieldsOf(document: JsonSchema, operation: JsonSchema, body: JsonSchema): Markup {
-  if (operation['requestBody'] === undefined) return markup('');
+function bodyFieldsOf(document: JsonSchema, operation: JsonSchema, body: JsonSchema) {
+  if (operation['requestBody'] === undefined) return '';
   return html`<h4>Body</h4>
     <p>${prose(text(body['description']))}</p>
     ${mediaFields(document, membersOf(body['content']), 'required')}`;
 }
 
-function answerFieldsOf(document: JsonSchema, answer: JsonSchema | undefined): Markup {
+function answerFieldsOf(document: JsonSchema, answer: JsonSchema | undefined) {
   if (answer === undefined)
     return html`<h4>Answer</h4>
       <p>Always a refusal.</p>`;
@@ -182,63 +165,55 @@ function answerFieldsOf(document: JsonSchema, answer: JsonSchema | undefined): M
       headers.length === 0
         ? ''
         : html`<dl class="fields">
-            ${join(
-              headers.map(([name, header]) =>
-                field(document, name, 'header', '', text(membersOf(header)['description'])),
-              ),
+            ${headers.map(([name, header]) =>
+              field(document, name, 'header', '', text(membersOf(header)['description'])),
             )}
           </dl>`
     }`;
 }
 
 /** Fields of each media type; the type alone for what has none. */
-function mediaFields(document: JsonSchema, content: JsonSchema, must: string): Markup {
-  return join(
-    Object.entries(content).map(([mediaType, value]) => {
-      const { schema } = membersOf(value);
-      const fields = schema === undefined ? markup('') : fieldList(document, membersOf(schema), must);
-      return mediaType === 'application/json'
-        ? fields
-        : html`<p><code>${mediaType}</code></p>
-            ${fields}`;
-    }),
-  );
+function mediaFields(document: JsonSchema, content: JsonSchema, must: string) {
+  return Object.entries(content).map(([mediaType, value]) => {
+    const { schema } = membersOf(value);
+    const fields = schema === undefined ? '' : fieldList(document, membersOf(schema), must);
+    return mediaType === 'application/json'
+      ? fields
+      : html`<p><code>${mediaType}</code></p>
+          ${fields}`;
+  });
 }
 
-function refusalsOf(document: JsonSchema, operation: JsonSchema): Markup {
+function refusalsOf(document: JsonSchema, operation: JsonSchema) {
   const responses = Object.entries(membersOf(operation['responses'])).filter(([status]) => status !== '200');
   return html`<h4>Refusals</h4>
     <details>
       <summary>${responses.map(([status]) => status).join(' ')}</summary>
       <table>
         <tbody>
-          ${join(
-            responses.map(
-              ([status, response]) =>
-                html`<tr>
-                  <td>${status}</td>
-                  <td>${prose(text(resolve(document, response)['description']))}</td>
-                </tr>`,
-            ),
+          ${responses.map(
+            ([status, response]) =>
+              html`<tr>
+                <td>${status}</td>
+                <td>${prose(text(resolve(document, response)['description']))}</td>
+              </tr>`,
           )}
         </tbody>
       </table>
     </details>`;
 }
 
-function fieldList(document: JsonSchema, schema: JsonSchema, must: string): Markup {
+function fieldList(document: JsonSchema, schema: JsonSchema, must: string) {
   const fields = fieldsOf(schema, shapesOf(document));
-  if (fields.length === 0) return markup('');
+  if (fields.length === 0) return '';
   return html`<dl class="fields">
-    ${join(
-      fields.map(({ name, type, isRequired, about }) =>
-        field(document, name, type, isRequired ? must : '', about),
-      ),
+    ${fields.map(({ name, type, isRequired, about }) =>
+      field(document, name, type, isRequired ? must : '', about),
     )}
   </dl>`;
 }
 
-function field(document: JsonSchema, name: string, type: string, must: string, about: string): Markup {
+function field(document: JsonSchema, name: string, type: string, must: string, about: string) {
   const last = name.lastIndexOf('.') + 1;
   const shown = type === 'header' ? 0 : last;
   return html`<div>
@@ -252,15 +227,10 @@ function field(document: JsonSchema, name: string, type: string, must: string, a
 }
 
 /** Names of shapes lead to them. */
-function linked(type: string, shapes: Readonly<Record<string, JsonSchema>>): Markup {
-  return join(
-    type
-      .split(/\b([A-Z]\w+)\b/)
-      .map((word) =>
-        Object.hasOwn(shapes, word) ? html`<a href="#shape-${word}">${word}</a>` : html`${word}`,
-      ),
-    '',
-  );
+function linked(type: string, shapes: Readonly<Record<string, JsonSchema>>) {
+  return type
+    .split(/\b([A-Z]\w+)\b/)
+    .map((word) => (Object.hasOwn(shapes, word) ? html`<a href="#shape-${word}">${word}</a>` : word));
 }
 
 function sampleOf(
@@ -291,15 +261,15 @@ function answerOf(document: JsonSchema, operation: JsonSchema): JsonSchema | und
   return good === undefined ? undefined : resolve(document, good);
 }
 
-function request(command: string): Markup {
+function request(command: string) {
   return sample('Request', command, 'request');
 }
 
-function exampleOf(caption: string, example: unknown): Markup {
+function exampleOf(caption: string, example: unknown) {
   return sample(caption, typeof example === 'string' ? example : JSON.stringify(example, null, 2));
 }
 
-function sample(caption: string, content: string, kind = ''): Markup {
+function sample(caption: string, content: string, kind = '') {
   return html`<figure>
     <figcaption>${caption}</figcaption>
     <pre class="copy ${kind}">${content}</pre>

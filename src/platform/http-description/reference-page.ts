@@ -3,8 +3,8 @@
  * box without any other network. Every operation stands once, with its other paths.
  */
 import { createHash } from 'node:crypto';
+import { html, raw } from 'hono/html';
 import type { JsonSchema } from './json-schema.ts';
-import { html, join, type Markup, markup } from './markup.ts';
 import { ROLES } from '../../lib/role.ts';
 import {
   contentOf,
@@ -37,8 +37,8 @@ export const REFERENCE_PAGE_HEADERS = {
 } as const;
 
 /** Not in a template: their hashes stand for every blank. */
-const STYLE = markup(`<style>${REFERENCE_STYLE}</style>`);
-const SCRIPT = markup(`<script>${REFERENCE_SCRIPT}</script>`);
+const STYLE = raw(`<style>${REFERENCE_STYLE}</style>`);
+const SCRIPT = raw(`<script>${REFERENCE_SCRIPT}</script>`);
 
 const ERROR_EXAMPLE = {
   errors: [
@@ -58,7 +58,7 @@ interface Group {
 }
 
 /** @param document an OpenAPI description as `describeApi` makes it */
-export function renderReferencePage(document: JsonSchema): string {
+export async function renderReferencePage(document: JsonSchema): Promise<string> {
   const info = membersOf(document['info']);
   const title = text(info['title']);
   const groups = groupsOf(document);
@@ -76,15 +76,13 @@ export function renderReferencePage(document: JsonSchema): string {
         ${menuOf(groups, streams, Object.keys(shapesOf(document)))}
         <main>
           ${introOf(document, title)}
-          ${join(
-            groups.map(
-              ({ id, name, about, shown }) =>
-                html`<article id="${id}">
-                  <h2>${name}</h2>
-                  <p>${prose(about)}</p>
-                  ${join(shown.map((each) => operationOf(document, each)))}
-                </article>`,
-            ),
+          ${groups.map(
+            ({ id, name, about, shown }) =>
+              html`<article id="${id}">
+                <h2>${name}</h2>
+                <p>${prose(about)}</p>
+                ${shown.map((each) => operationOf(document, each))}
+              </article>`,
           )}
           ${streamsOf(document, streams)} ${shapeListOf(document)}
         </main>
@@ -92,7 +90,7 @@ export function renderReferencePage(document: JsonSchema): string {
       ${SCRIPT}
     </body>
   </html>`;
-  return `<!doctype html>${page.markup}`;
+  return `<!doctype html>${await page}`;
 }
 
 function groupsOf(document: JsonSchema): Group[] {
@@ -122,7 +120,7 @@ function operationsOf(document: JsonSchema): Shown[] {
   return shown;
 }
 
-function barOf(title: string, version: string): Markup {
+function barOf(title: string, version: string) {
   return html`<div class="bar">
     <strong>${title} <span class="version">API ${version}</span></strong>
     <input type="checkbox" id="menu" aria-label="Show the list of operations" />
@@ -140,43 +138,39 @@ function barOf(title: string, version: string): Markup {
   </div>`;
 }
 
-function menuOf(groups: readonly Group[], streams: readonly JsonSchema[], shapes: readonly string[]): Markup {
-  const entry = (id: string, kind: string, name: string): Markup =>
+function menuOf(groups: readonly Group[], streams: readonly JsonSchema[], shapes: readonly string[]) {
+  const entry = (id: string, kind: string, name: string) =>
     html`<li>
       <a href="#${id}"><span class="method ${kind.toLowerCase()}">${kind}</span><span>${name}</span></a>
     </li>`;
   return html`<nav aria-label="Operations">
-    ${join(
-      groups.map(
-        ({ id, name, shown }) =>
-          html`<div data-group="${id}">
-            <h5>${name}</h5>
-            <ul>
-              ${join(
-                shown.map(({ operation, method }) =>
-                  entry(text(operation['operationId']), method, text(operation['summary'])),
-                ),
-              )}
-            </ul>
-          </div>`,
-      ),
+    ${groups.map(
+      ({ id, name, shown }) =>
+        html`<div data-group="${id}">
+          <h5>${name}</h5>
+          <ul>
+            ${shown.map(({ operation, method }) =>
+              entry(text(operation['operationId']), method, text(operation['summary'])),
+            )}
+          </ul>
+        </div>`,
     )}
     <div data-group="streams">
       <h5>Streams</h5>
       <ul>
-        ${join(streams.map((stream) => entry(text(stream['operation']), 'WS', text(stream['summary']))))}
+        ${streams.map((stream) => entry(text(stream['operation']), 'WS', text(stream['summary'])))}
       </ul>
     </div>
     <div data-group="shapes">
       <h5>Shapes</h5>
       <ul>
-        ${join(shapes.map((name) => html`<li><a href="#shape-${name}">${name}</a></li>`))}
+        ${shapes.map((name) => html`<li><a href="#shape-${name}">${name}</a></li>`)}
       </ul>
     </div>
   </nav>`;
 }
 
-function introOf(document: JsonSchema, title: string): Markup {
+function introOf(document: JsonSchema, title: string) {
   const about = text(membersOf(document['info'])['description']);
   return html`<div class="intro">
     <h1>${title} API</h1>
@@ -200,45 +194,43 @@ function introOf(document: JsonSchema, title: string): Markup {
   </div>`;
 }
 
-function accessOf(document: JsonSchema): Markup {
+function accessOf(document: JsonSchema) {
   const schemes = Object.values(membersOf(membersOf(document['components'])['securitySchemes']));
   return html`<div class="card">
     <h3>Access</h3>
     <table>
       <tbody>
-        ${join(
-          schemes.map(membersOf).map(
-            (scheme) =>
-              html`<tr>
-                <td><code>${text(scheme['name'] ?? 'Authorization: Bearer')}</code></td>
-                <td>${text(scheme['description'])}</td>
-              </tr>`,
-          ),
+        ${schemes.map(membersOf).map(
+          (scheme) =>
+            html`<tr>
+              <td><code>${text(scheme['name'] ?? 'Authorization: Bearer')}</code></td>
+              <td>${text(scheme['description'])}</td>
+            </tr>`,
         )}
       </tbody>
     </table>
     <p>
       Each operation names the least role that it needs. Roles, from the lowest to the highest, each with the
-      rights of those before it: ${join(ROLES.map((role) => html`<span class="role">${role}</span>`))}
+      rights of those before it: ${ROLES.map((role) => html`<span class="role">${role}</span> `)}
     </p>
   </div>`;
 }
 
-function streamsOf(document: JsonSchema, streams: readonly JsonSchema[]): Markup {
+function streamsOf(document: JsonSchema, streams: readonly JsonSchema[]) {
   return html`<article id="streams">
     <h2>Streams</h2>
     <p>
       WebSockets: text frames, one JSON object each. The token may stand in the query as <code>token</code>,
       because pages cannot set headers.
     </p>
-    ${join(streams.map((stream) => streamOf(document, stream)))}
+    ${streams.map((stream) => streamOf(document, stream))}
   </article>`;
 }
 
-function shapeListOf(document: JsonSchema): Markup {
+function shapeListOf(document: JsonSchema) {
   return html`<article id="shapes">
     <h2>Shapes</h2>
     <p>Objects that several operations answer or take.</p>
-    ${join(Object.entries(shapesOf(document)).map(([name, schema]) => shapeOf(document, name, schema)))}
+    ${Object.entries(shapesOf(document)).map(([name, schema]) => shapeOf(document, name, schema))}
   </article>`;
 }

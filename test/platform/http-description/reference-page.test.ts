@@ -6,7 +6,7 @@ import { route, shape } from '../../../src/platform/http/index.ts';
 
 const HOSTILE = '<script>alert("1")</script> & \'more\'';
 
-function page(about: string, answer: v.GenericSchema): string {
+function page(about: string, answer: v.GenericSchema): Promise<string> {
   return renderReferencePage(
     describeApi({
       title: 'Things',
@@ -35,19 +35,19 @@ function page(about: string, answer: v.GenericSchema): string {
   );
 }
 
-test('shows whatever a description says as text', () => {
-  const text = page(HOSTILE, v.pipe(v.object({ a: v.string() }), v.examples([{ a: HOSTILE }])));
+test('shows whatever a description says as text', async () => {
+  const text = await page(HOSTILE, v.pipe(v.object({ a: v.string() }), v.examples([{ a: HOSTILE }])));
   assert.equal(text.split('<script>').length, 2, 'its own, and no other');
   assert.ok(!text.includes('<b>'));
   assert.ok(text.includes('&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#39;more&#39;'));
 });
 
-test('shows path, role, older paths and every member with its type, shapes once', () => {
+test('shows path, role, older paths and every member with its type, shapes once', async () => {
   const thing = shape.named(
     'Thing',
     v.object({ size: shape.count(), place: v.nullish(v.object({ x: v.number() })) }),
   );
-  const text = page('About `size`.', v.object({ things: v.array(thing) })).replace(/\s+/g, ' ');
+  const text = (await page('About `size`.', v.object({ things: v.array(thing) }))).replace(/\s+/g, ' ');
   for (const shown of [
     '<code>/v3/thing</code>',
     'least role: USER',
