@@ -55,7 +55,7 @@ export function alertRoutes({ alerts, devices }: RouteOptions): Route[] {
       role: 'USER',
       errors: ['404 alert_not_found'],
       handle: (call) => {
-        const alert = alerts.acknowledge(call.params['alert_id'] ?? '', call.principal);
+        const alert = alerts.acknowledge(call.param('alert_id'), call.principal);
         call.note({ device_id: alert.deviceId, alert: alert.name });
         return { alert: toWire(alert, call) };
       },

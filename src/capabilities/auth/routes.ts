@@ -176,7 +176,6 @@ function makerOf(auth: Auth, principal: Principal): TokenRecord {
 
 function userRoutes(auth: Auth): Route[] {
   const { users } = auth;
-  const idOf = ({ params }: Pick<Call, 'params'>): string => params['user_id'] ?? '';
   return [
     route({
       operation: 'list_users',
@@ -219,7 +218,9 @@ function userRoutes(auth: Auth): Route[] {
           ...(password !== undefined && { changed: 'password' }),
           ...(revokeTokens && { revoked: 'tokens' }),
         });
-        return { user: userToWire(await users.update(idOf(call), change, call.principal.tokenId)) };
+        return {
+          user: userToWire(await users.update(call.param('user_id'), change, call.principal.tokenId)),
+        };
       },
     }),
     route({
@@ -230,8 +231,8 @@ function userRoutes(auth: Auth): Route[] {
       role: 'INSTALLER',
       errors: ['404 user_not_found', '422 last_installer'],
       handle: (call) => {
-        call.note({ user_name: users.require(idOf(call)).name });
-        users.remove(idOf(call));
+        call.note({ user_name: users.require(call.param('user_id')).name });
+        users.remove(call.param('user_id'));
       },
     }),
   ];
@@ -279,7 +280,7 @@ function tokenRoutes(auth: Auth): Route[] {
       role: 'READONLY',
       errors: ['404 token_not_found'],
       handle: (call) => {
-        const { name } = tokens.revokeFor(call.principal, call.params['token_id'] ?? '');
+        const { name } = tokens.revokeFor(call.principal, call.param('token_id'));
         call.note({ token_name: name });
       },
     }),

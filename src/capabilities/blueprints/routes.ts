@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
-import { attachment, type Call, listed, query, route, type Route, shape } from '../../platform/http/index.ts';
+import { attachment, listed, query, route, type Route, shape } from '../../platform/http/index.ts';
 import { readUpload } from '../../platform/upload/index.ts';
 import {
   blueprintShapes,
@@ -47,7 +47,7 @@ function readRoutes(service: Blueprints): Route[] {
       idsOnly: true,
       role: 'READONLY',
       errors: ['404 blueprint_not_found'],
-      handle: (call) => ({ blueprint: toWire(service.require(parameter(call, 'blueprint_id'))) }),
+      handle: (call) => ({ blueprint: toWire(service.require(call.param('blueprint_id'))) }),
     }),
     route({
       operation: 'get_blueprint_by_name',
@@ -58,11 +58,7 @@ function readRoutes(service: Blueprints): Route[] {
       errors: ['404 blueprint_not_found'],
       handle: (call) => ({
         blueprint: toWire(
-          service.requireByName(
-            parameter(call, 'namespace'),
-            parameter(call, 'blueprint_name'),
-            parameter(call, 'tag'),
-          ),
+          service.requireByName(call.param('namespace'), call.param('blueprint_name'), call.param('tag')),
         ),
       }),
     }),
@@ -77,7 +73,7 @@ function readRoutes(service: Blueprints): Route[] {
       }),
       errors: ['404 blueprint_not_found'],
       handle: async (call) => {
-        const id = parameter(call, 'blueprint_id');
+        const id = call.param('blueprint_id');
         const zip = await service.zip(id, call.query.view);
         return attachment(zip, ZIP, `blueprint-${id}-${call.query.view.toLowerCase()}.zip`);
       },
@@ -172,11 +168,7 @@ function profileRoutes(service: Blueprints): Route[] {
       DELETE: ['/v3/blueprints/device_profiles/{profile_id}'],
       role: 'OWNER',
       errors: ['404 profile_not_found', '409 profile_in_use', '422 profile_built_in'],
-      handle: (call) => service.profiles.remove(parameter(call, 'profile_id')),
+      handle: (call) => service.profiles.remove(call.param('profile_id')),
     }),
   ];
-}
-
-function parameter(call: Pick<Call, 'params'>, name: string): string {
-  return call.params[name] ?? '';
 }

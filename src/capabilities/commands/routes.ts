@@ -30,8 +30,8 @@ export function commandRoutes(options: RouteOptions): Route[] {
   return [...sendingRoutes(options), ...readingRoutes(options)];
 }
 
-function deviceOf(devices: Devices, { params }: Call): Device {
-  return devices.require(params['device_id'] ?? '');
+function deviceOf(devices: Devices, call: Call): Device {
+  return devices.require(call.param('device_id'));
 }
 
 const REFUSALS = [
@@ -104,7 +104,7 @@ function readingRoutes({ commands, devices }: RouteOptions): Route[] {
       handle: (call) => {
         const execution = commands.get(
           deviceOf(devices, call),
-          call.params['execution_id'] ?? '',
+          call.param('execution_id'),
           call.principal.role,
         );
         return {

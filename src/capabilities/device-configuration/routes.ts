@@ -13,7 +13,7 @@ const ERRORS = ['403 insufficient_role', '404 device_not_found', '404 configurat
 /** Operations on the configuration of a device (docs/interface/http.md#configuration). */
 export function deviceConfigurationRoutes(service: DeviceConfiguration, devices: Devices): Route[] {
   const deviceSide = createDeviceSideConfiguration(service);
-  const deviceOf = (call: Pick<Call, 'params'>): Device => devices.require(call.params['device_id'] ?? '');
+  const deviceOf = (call: Call): Device => devices.require(call.param('device_id'));
   return [
     route({
       operation: 'get_device_configuration',
@@ -27,12 +27,12 @@ export function deviceConfigurationRoutes(service: DeviceConfiguration, devices:
       handle: async (call) => ({
         configuration: await deviceSide.get(
           deviceOf(call),
-          groupOf(call),
+          call.param('group_name'),
           call.principal.role,
           call.query.param_names,
         ),
         ...(call.query.expand.includes('hidden') && {
-          hidden: service.hidden(deviceOf(call), groupOf(call), call.principal.role),
+          hidden: service.hidden(deviceOf(call), call.param('group_name'), call.principal.role),
         }),
       }),
     }),
@@ -50,7 +50,9 @@ export function deviceConfigurationRoutes(service: DeviceConfiguration, devices:
         const names = [...Object.keys(call.body.set), ...call.body.reset];
         call.note({ parameters: names.join(' ') });
         const { role } = call.principal;
-        return { configuration: await deviceSide.update(deviceOf(call), groupOf(call), role, call.body) };
+        return {
+          configuration: await deviceSide.update(deviceOf(call), call.param('group_name'), role, call.body),
+        };
       },
     }),
     route({
@@ -61,12 +63,12 @@ export function deviceConfigurationRoutes(service: DeviceConfiguration, devices:
       role: ROLE,
       errors: [...ERRORS, '422 configuration_refused'],
       handle: async (call) => ({
-        configuration: await deviceSide.resetAll(deviceOf(call), groupOf(call), call.principal.role),
+        configuration: await deviceSide.resetAll(
+          deviceOf(call),
+          call.param('group_name'),
+          call.principal.role,
+        ),
       }),
     }),
   ];
-}
-
-function groupOf(call: Pick<Call, 'params'>): string {
-  return call.params['group_name'] ?? '';
 }

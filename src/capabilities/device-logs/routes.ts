@@ -1,6 +1,6 @@
 /** Operations on device logs (docs/interface/http.md#device-logs) and their stream. */
-import { type Call, route, type Route, stream, type Stream } from '../../platform/http/index.ts';
-import { type Device, devicePaths, type Devices } from '../devices/index.ts';
+import { route, type Route, stream, type Stream } from '../../platform/http/index.ts';
+import { devicePaths, type Devices } from '../devices/index.ts';
 import { passes } from './model.ts';
 import {
   filterOf,
@@ -19,10 +19,6 @@ interface RouteOptions {
   devices: Devices;
 }
 
-function deviceOf(devices: Devices, { params }: Call): Device {
-  return devices.require(params['device_id'] ?? '');
-}
-
 /** HTTP operations on device logs. */
 export function deviceLogRoutes({ deviceLogs, devices }: RouteOptions): Route[] {
   return [
@@ -34,7 +30,8 @@ export function deviceLogRoutes({ deviceLogs, devices }: RouteOptions): Route[] 
       role: 'USER',
       query: listQuery,
       handle: (call) => {
-        const { entries, totalCount } = deviceLogs.list(deviceOf(devices, call), listQueryOf(call.query));
+        const device = devices.require(call.param('device_id'));
+        const { entries, totalCount } = deviceLogs.list(device, listQueryOf(call.query));
         const withTimestamp = showsTimestamp(call.header('user-agent'));
         return { logs: entries.map((entry) => toWire(entry, withTimestamp)), total_count: totalCount };
       },
@@ -53,7 +50,7 @@ export function deviceLogStreams({ deviceLogs, devices }: RouteOptions): Stream[
       role: 'USER',
       query: streamQuery,
       open: (call) => {
-        const device = deviceOf(devices, call);
+        const device = devices.require(call.param('device_id'));
         const filter = filterOf(call.query);
         const withTimestamp = showsTimestamp(call.header('user-agent'));
         return (socket) => [

@@ -32,8 +32,8 @@ export function deviceRoutes(options: RouteOptions): Route[] {
   return [...readingRoutes(options), ...changingRoutes(options)];
 }
 
-function deviceOf({ devices }: RouteOptions, { params }: Call): Device {
-  return devices.require(params['device_id'] ?? '');
+function deviceOf({ devices }: RouteOptions, call: Call): Device {
+  return devices.require(call.param('device_id'));
 }
 
 function answer({ devices, site }: RouteOptions, call: Call, device: Device, expand?: readonly Expansion[]) {

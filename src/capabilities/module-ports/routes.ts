@@ -1,4 +1,4 @@
-import { type Call, listed, route, type Route, shape } from '../../platform/http/index.ts';
+import { listed, route, type Route, shape } from '../../platform/http/index.ts';
 import {
   addIoBody,
   addSerialBody,
@@ -19,8 +19,6 @@ const IO_PORT = `${IO_PORTS}/{port_name}` as const;
 export function modulePortRoutes(ports: ModulePorts): Route[] {
   return [...serialPortRoutes(ports), ...ioPortRoutes(ports)];
 }
-
-const nameOf = ({ params }: Pick<Call, 'params'>): string => params['port_name'] ?? '';
 
 /** @param reason why the port cannot be used; undefined: it can */
 const testOf = (reason: string | undefined) => ({
@@ -55,7 +53,7 @@ function serialPortRoutes(ports: ModulePorts): Route[] {
       POST: [`${SERIAL_PORT}/test`],
       role: 'INSTALLER',
       errors: ['404 serial_port_not_found'],
-      handle: async (call) => testOf(await ports.testSerial(nameOf(call))),
+      handle: async (call) => testOf(await ports.testSerial(call.param('port_name'))),
     }),
     route({
       operation: 'remove_serial_port',
@@ -64,7 +62,7 @@ function serialPortRoutes(ports: ModulePorts): Route[] {
       DELETE: [SERIAL_PORT],
       role: 'INSTALLER',
       errors: ['404 serial_port_not_found', '422 serial_port_of_option'],
-      handle: (call) => ports.removeSerial(nameOf(call)),
+      handle: (call) => ports.removeSerial(call.param('port_name')),
     }),
   ];
 }
@@ -99,7 +97,7 @@ function ioPortRoutes(ports: ModulePorts): Route[] {
       POST: [`${IO_PORT}/test`],
       role: 'INSTALLER',
       errors: ['404 io_port_not_found'],
-      handle: async (call) => testOf(await ports.testIo(nameOf(call))),
+      handle: async (call) => testOf(await ports.testIo(call.param('port_name'))),
     }),
     route({
       operation: 'remove_io_port',
@@ -108,7 +106,7 @@ function ioPortRoutes(ports: ModulePorts): Route[] {
       DELETE: [IO_PORT],
       role: 'INSTALLER',
       errors: ['404 io_port_not_found'],
-      handle: (call) => ports.removeIo(nameOf(call)),
+      handle: (call) => ports.removeIo(call.param('port_name')),
     }),
   ];
 }

@@ -1,4 +1,4 @@
-import { listed, route, type Route, shape } from '../../platform/http/index.ts';
+import { type Call, listed, route, type Route, shape } from '../../platform/http/index.ts';
 import { CHANNEL_ROLE } from './model.ts';
 import {
   channelToWire,
@@ -14,7 +14,7 @@ const CHANNELS = '/v3/notification_channels';
 const CHANNEL = `${CHANNELS}/{notification_channel_id}` as const;
 const NOT_FOUND = '404 notification_channel_not_found';
 
-const idOf = (params: Record<string, string>): string => params['notification_channel_id'] ?? '';
+const idOf = (call: Call): string => call.param('notification_channel_id');
 
 /** Notification channels: an extension of the interface. */
 export function notificationRoutes(notifications: Notifications): Route[] {
@@ -72,7 +72,7 @@ function changingRoutes(notifications: Notifications): Route[] {
       body: updateBody,
       errors: ['400 invalid_body', '404 device_not_found', NOT_FOUND],
       handle: (call) => {
-        const channel = notifications.update(idOf(call.params), call.body);
+        const channel = notifications.update(idOf(call), call.body);
         call.note({ channel_name: channel.name });
         return { notification_channel: channelToWire(channel) };
       },
@@ -85,8 +85,8 @@ function changingRoutes(notifications: Notifications): Route[] {
       role: CHANNEL_ROLE,
       errors: [NOT_FOUND],
       handle: async (call) => {
-        call.note({ channel_name: notifications.require(idOf(call.params)).name });
-        await notifications.remove(idOf(call.params));
+        call.note({ channel_name: notifications.require(idOf(call)).name });
+        await notifications.remove(idOf(call));
       },
     }),
     route({
@@ -96,9 +96,7 @@ function changingRoutes(notifications: Notifications): Route[] {
       POST: [`${CHANNEL}/test`],
       role: CHANNEL_ROLE,
       errors: [NOT_FOUND, '429 too_many_requests'],
-      handle: async ({ params }) => ({
-        delivery: deliveryToWire(await notifications.test(idOf(params))),
-      }),
+      handle: async (call) => ({ delivery: deliveryToWire(await notifications.test(idOf(call))) }),
     }),
   ];
 }

@@ -107,7 +107,7 @@ function configurationRoute({ provisioning, devices }: RouteOptions): Route {
     body: generateConfigBody,
     errors: ['422 config_generation_not_supported', '422 not_available_on_gateway'],
     handle: async (call) => {
-      const device = devices.require(call.params['device_id'] ?? '');
+      const device = devices.require(call.param('device_id'));
       const { protocol } = call.body;
       return {
         config: configurationToWire(

@@ -48,8 +48,8 @@ export function ruleRoutes(options: RouteOptions): Route[] {
   ];
 }
 
-function ruleOf({ rules }: RouteOptions, { params }: Call): Rule {
-  return rules.require(params['rule_id'] ?? '');
+function ruleOf({ rules }: RouteOptions, call: Call): Rule {
+  return rules.require(call.param('rule_id'));
 }
 
 /** The rule as it is a moment later, when what was just changed is carried out. */

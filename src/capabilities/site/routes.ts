@@ -118,9 +118,9 @@ function archivingRoutes(site: Site): Route[] {
  * True when the call means the site of this gateway, by its id or without one; false for another id that
  * may be missing. @throws GatewayError site_not_found (404)
  */
-function isMeant(site: Site, { params }: Pick<Call, 'params'>, mayBeMissing: boolean): boolean {
-  const id = params['site_id'];
-  if (id === undefined || id === site.get().id) return true;
+function isMeant(site: Site, call: Call, mayBeMissing: boolean): boolean {
+  const id = call.param('site_id');
+  if (id === '' || id === site.get().id) return true;
   if (mayBeMissing) return false;
   throw notFound('site_not_found', `There is no site "${id}" here.`);
 }

@@ -6,8 +6,6 @@ import type { Targets } from './service.ts';
 const TARGETS = '/v3/targets';
 const TARGET = `${TARGETS}/{target_id}` as const;
 
-const idOf = (params: Record<string, string>): string => params['target_id'] ?? '';
-
 /** Operations on the targets: an extension of the interface. */
 export function targetRoutes(targets: Targets): Route[] {
   return [...listRoutes(targets), ...oneTargetRoutes(targets)];
@@ -49,7 +47,7 @@ function oneTargetRoutes(targets: Targets): Route[] {
       GET: [TARGET],
       role: 'OWNER',
       errors: ['404 target_not_found'],
-      handle: ({ params }) => ({ target: targetToWire(targets.get(idOf(params))) }),
+      handle: (call) => ({ target: targetToWire(targets.get(call.param('target_id'))) }),
     }),
     route({
       operation: 'update_target',
@@ -60,8 +58,8 @@ function oneTargetRoutes(targets: Targets): Route[] {
       role: 'OWNER',
       body: updateBody,
       errors: ['400 invalid_body', '404 target_not_found', '409 already_exists'],
-      handle: async ({ params, body }) => ({
-        target: targetToWire(await targets.update(idOf(params), body)),
+      handle: async (call) => ({
+        target: targetToWire(await targets.update(call.param('target_id'), call.body)),
       }),
     }),
     route({
@@ -72,8 +70,8 @@ function oneTargetRoutes(targets: Targets): Route[] {
       POST: [`${TARGET}/test`],
       role: 'OWNER',
       errors: ['404 target_not_found'],
-      handle: async ({ params, signal }) => {
-        const reason = await targets.test(idOf(params), signal);
+      handle: async (call) => {
+        const reason = await targets.test(call.param('target_id'), call.signal);
         return { test: { accepted: reason === undefined, ...(reason !== undefined && { reason }) } };
       },
     }),
@@ -84,7 +82,7 @@ function oneTargetRoutes(targets: Targets): Route[] {
       DELETE: [TARGET],
       role: 'OWNER',
       errors: ['404 target_not_found'],
-      handle: ({ params }) => targets.remove(idOf(params)),
+      handle: (call) => targets.remove(call.param('target_id')),
     }),
   ];
 }

@@ -61,10 +61,10 @@ export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[]
       GET: devicePaths('/telemetry'),
       role: 'READONLY',
       query: DeviceLatestQuery,
-      handle: ({ params, query, principal }) => {
-        const device = devices.require(params['device_id'] ?? '');
-        const { 'attribute.in': names, relevance_interval: relevanceMs } = query;
-        const answer = telemetry.latestOfDevice(device, names, relevanceMs, principal.role);
+      handle: (call) => {
+        const device = devices.require(call.param('device_id'));
+        const { 'attribute.in': names, relevance_interval: relevanceMs } = call.query;
+        const answer = telemetry.latestOfDevice(device, names, relevanceMs, call.principal.role);
         return new WrittenJson(`{"telemetry":${latestText(answer)}}`);
       },
     }),
@@ -136,8 +136,9 @@ export function telemetryStreams(telemetry: Telemetry, devices: Devices): Stream
       paths: devicePaths('/telemetry'),
       role: 'READONLY',
       query: StreamQuery,
-      open: ({ params, query, principal }) => {
-        const device = devices.require(params['device_id'] ?? '');
+      open: (call) => {
+        const { query, principal } = call;
+        const device = devices.require(call.param('device_id'));
         const wanted = query['attribute.in'] && new Set(query['attribute.in']);
         return (socket) => {
           const namesOf = (manifest: CompiledManifest, name: string): string[] => {

@@ -14,13 +14,12 @@ const NOBODY: Principal = {
 /** What a handler gets: everything is checked already. */
 export class Call<Query = unknown, Body = unknown> {
   readonly principal: Principal;
-  /** Path parameters, canonical: resolvers have turned slugs into ids. */
-  readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   body = {} as Body;
   /** Set for routes with `body: 'stream'`. */
   streamBytesMax: number | undefined;
   readonly #context: RequestContext;
+  readonly #params: Readonly<Record<string, string>>;
   readonly #stopping: AbortSignal;
   #signal: AbortSignal | undefined;
 
@@ -28,7 +27,7 @@ export class Call<Query = unknown, Body = unknown> {
     this.#context = context;
     this.#stopping = stopping;
     this.principal = this.#exchange.principal ?? NOBODY;
-    this.params = this.#exchange.params ?? {};
+    this.#params = this.#exchange.params ?? {};
     this.query = query;
   }
 
@@ -39,6 +38,11 @@ export class Call<Query = unknown, Body = unknown> {
   /** Host of the request without port, for addresses that go back to the caller. */
   get host(): string {
     return hostOf(this.header('host'));
+  }
+
+  /** Path parameter, canonical: resolvers have turned slugs into ids. Empty when the path has none of this name. */
+  param(name: string): string {
+    return this.#params[name] ?? '';
   }
 
   /** Header by its lower-case name. */

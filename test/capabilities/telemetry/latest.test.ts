@@ -145,7 +145,6 @@ describe('the operations', () => {
         origin: { kind: 'token', id: 't', name: 't' },
         rateKey: 't',
       },
-      params: {},
       query: {},
       body: {},
       header: () => undefined,
@@ -198,7 +197,7 @@ describe('the operations', () => {
       close: (code) => void closed.push(code),
     };
     const ends = stream?.open(
-      call({ params: { device_id: device.id }, query: { 'attribute.in': ['voltage', 'secret'] } }),
+      call({ param: () => device.id, query: { 'attribute.in': ['voltage', 'secret'] } }),
     )(socket);
     await send(other, { voltage: 1 });
     await send(device, { timestamp: NOW_S - 1, voltage: 2, count: 3, secret: 4 });

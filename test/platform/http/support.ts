@@ -180,7 +180,7 @@ function readingRoutes(noted: <Result>(result: (call: Call) => Result) => (call:
       operation: 'get_thing',
       GET: ['/v3/things/{thing_id}'],
       role: 'READONLY',
-      handle: noted(({ params }) => ({ thing: params['thing_id'] })),
+      handle: noted((call) => ({ thing: call.param('thing_id') })),
     }),
     route({
       operation: 'get_special_thing',
@@ -218,9 +218,9 @@ function readingRoutes(noted: <Result>(result: (call: Call) => Result) => (call:
       operation: 'break',
       GET: ['/v3/break/{how}'],
       role: 'READONLY',
-      handle: noted(({ params }) => {
-        if (params['how'] === 'now') throw new TypeError('the secret is 4711');
-        if (params['how'] === 'in_pieces') return new StreamedAnswer(JSON_HEADERS, failing());
+      handle: noted((call) => {
+        if (call.param('how') === 'now') throw new TypeError('the secret is 4711');
+        if (call.param('how') === 'in_pieces') return new StreamedAnswer(JSON_HEADERS, failing());
         return new Response(ReadableStream.from(failing()), { headers: JSON_HEADERS });
       }),
     }),
@@ -240,11 +240,11 @@ function streams(sockets: StreamSocket[], ended: Set<StreamSocket>): Stream[] {
       paths: ['/v3/things/{thing_id}/feed', '/v3/things/{thing_id}'],
       role: 'USER',
       query: v.object({ order: query.choice(['ASC', 'DESC'], 'ASC') }),
-      open: ({ params, query: asked }) => {
-        if (asked.order === 'DESC') throw notFound('device_not_found', 'Nothing in this order.');
+      open: (call) => {
+        if (call.query.order === 'DESC') throw notFound('device_not_found', 'Nothing in this order.');
         return (socket) => {
           sockets.push(socket);
-          socket.send({ thing: params['thing_id'] });
+          socket.send({ thing: call.param('thing_id') });
           return [() => ended.add(socket)];
         };
       },
