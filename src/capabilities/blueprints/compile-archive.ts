@@ -69,33 +69,28 @@ export function compileFiles(
   checkManifest(context);
   if (!context.isOld) checkProfiles(context, profiles);
   const source = scriptOf(manifest);
-  const {
-    script,
-    problems: faults,
-    missing,
-    warnings: doubts,
-  } = source
-    ? compileScript(source, files, isLenient)
-    : { script: undefined, problems: [], missing: [], warnings: [] };
-  problems.addAll(faults);
-  context.lenient.addAll(missing);
-  warnings.addAll(doubts);
+  const compiledScript = source && compileScript(source, files, isLenient);
+  problems.addAll(compiledScript?.problems ?? []);
+  context.lenient.addAll(compiledScript?.missing ?? []);
+  warnings.addAll(compiledScript?.warnings ?? []);
   if (!problems.isEmpty)
     return { problems: problems.list(), isTolerable: !isLenient && isAccepted(files, profiles), isZip: true };
-  const compiled = compileManifest(manifest, {
-    profiles,
-    schemaOf: (reference) => resolveSchema(files, reference).schema,
-  });
-  return { manifest: compiled, script, warnings: warnings.list(), isZip: true };
+  return {
+    manifest: compileManifest(manifest, {
+      profiles,
+      schemaOf: (reference) => resolveSchema(files, reference).schema,
+    }),
+    script: compiledScript?.script,
+    warnings: warnings.list(),
+    isZip: true,
+  };
 }
 
 function isAccepted(files: ArchiveFiles, profiles: ProfileCatalogue): boolean {
   return compileFiles(files, profiles, 'LENIENT').manifest !== undefined;
 }
 
-function readManifest(
-  files: ArchiveFiles,
-): { manifest: YamlMap; problems: string[] } | { manifest?: undefined; problems: string[] } {
+function readManifest(files: ArchiveFiles): { manifest?: YamlMap; problems: string[] } {
   const content = files.get(MANIFEST);
   if (content === undefined) return { problems: [`missed file ${MANIFEST}`] };
   if (content === null || content.length > LIMITS.blueprints.manifestBytes)

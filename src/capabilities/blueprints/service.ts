@@ -131,10 +131,10 @@ export class Blueprints {
     return { blueprints: this.#store.list(limit, offset), totalCount: this.#store.count() };
   }
 
-  /** All problems of a zipped blueprint, none when it is valid. @throws invalid_body for bytes that are no zip */
   /**
-   * The work that `caller`, a key of a share, may cause is bounded, and uploads go first.
-   * @throws GatewayError too_many_requests (429) when the caller has used his share up
+   * All problems of a zipped blueprint, none when it is valid. The work that `caller`, a key of a share, may cause is
+   * bounded, and uploads go first. @throws GatewayError invalid_body (400) for bytes that are no zip,
+   * too_many_requests (429) when the caller has used his share up
    */
   async validate(zip: Uint8Array, caller?: string): Promise<string[]> {
     if (caller === undefined) return (await this.#compile(zip)).problems ?? [];
@@ -159,7 +159,11 @@ export class Blueprints {
     const { manifest, script, problems, warnings, isTolerable } = await this.#compile(zip);
     if (manifest === undefined)
       throw refusal(
-        problems.map((message) => ({ ...invalidBlueprint(message), ...(isTolerable && LENIENT_WOULD_DO) })),
+        problems.map((message) => ({
+          code: 'invalid_blueprint',
+          message,
+          ...(isTolerable && LENIENT_WOULD_DO),
+        })),
       );
     const blueprint = { id: newId(), createdAtMs: clock.wallMs() };
     database.transaction(() =>
@@ -255,8 +259,4 @@ const LENIENT_WOULD_DO = { details: { option: 'blueprint_checks', value: 'LENIEN
 
 function refusal(problems: readonly Problem[]): Error {
   return errorOfProblems('unprocessable', problems) ?? new Error('refused without a problem');
-}
-
-function invalidBlueprint(message: string): Problem {
-  return { code: 'invalid_blueprint', message };
 }

@@ -3,7 +3,7 @@ import { bothEnumForms, enumItems, withColors } from '../source/enums.ts';
 import type { AccessLevel, CompiledAttribute } from '../manifest.ts';
 import type { MemberSection, ProfileCatalogue } from '../profiles/catalogue.ts';
 import { conformance, satisfyingEntries, type ProfileEntry } from '../profiles/conformance.ts';
-import { listOf, mapOf, recordOf, textOf } from '../source/tree.ts';
+import { compiledEntries, listOf, textOf } from '../source/tree.ts';
 import { parseUnit } from '../source/units.ts';
 import { plainOf, type YamlMap } from '../source/yaml.ts';
 
@@ -29,28 +29,23 @@ export function compileAttributes(
   context: SectionContext,
 ): Record<string, CompiledAttribute> {
   const filled = fillProfiles(section, source, context);
-  return recordOf(
-    [...source].map(([key, value]) => {
-      const name = String(key);
-      const entry = mapOf(value);
-      const attribute = {
-        ...(plainOf(entry) as CompiledAttribute),
-        access_level: (textOf(entry.get('access_level')) ?? 'readonly') as AccessLevel,
-        implements: filled.get(name)?.implements ?? [],
-        aliases: filled.get(name)?.aliases ?? [],
-      };
-      const items = enumItems(entry.get('enum') ?? null, entry.get('type'));
-      if (items.length > 0)
-        Object.assign(
-          attribute,
-          bothEnumForms(section === 'telemetry' && !context.isOld ? withColors(items) : items),
-        );
-      if (!context.isOld) normaliseUnits(attribute, context.ownUnits);
-      const schema = entry.get('json_schema');
-      if (typeof schema === 'string') attribute.json_schema = context.schemaOf(schema);
-      return [name, attribute] as const;
-    }),
-  );
+  return compiledEntries(source, (entry, name) => {
+    const attribute = {
+      ...(plainOf(entry) as CompiledAttribute),
+      access_level: (textOf(entry.get('access_level')) ?? 'readonly') as AccessLevel,
+      ...filled.get(name),
+    };
+    const items = enumItems(entry.get('enum') ?? null, entry.get('type'));
+    if (items.length > 0)
+      Object.assign(
+        attribute,
+        bothEnumForms(section === 'telemetry' && !context.isOld ? withColors(items) : items),
+      );
+    if (!context.isOld) normaliseUnits(attribute, context.ownUnits);
+    const schema = entry.get('json_schema');
+    if (typeof schema === 'string') attribute.json_schema = context.schemaOf(schema);
+    return attribute;
+  });
 }
 
 function normaliseUnits(attribute: CompiledAttribute, ownUnits: ReadonlySet<string>): void {

@@ -7,47 +7,36 @@ import type {
   CompiledCommand,
   CompiledConfigurationGroup,
 } from '../manifest.ts';
-import { mapOf, recordOf, sectionOf, textOf } from '../source/tree.ts';
+import { compiledEntries, sectionOf, textOf } from '../source/tree.ts';
 import { plainOf, type YamlMap } from '../source/yaml.ts';
 
 export function compileCommands(source: YamlMap, context: SectionContext): Record<string, CompiledCommand> {
   const filled = fillProfiles('commands', source, context);
-  return recordOf(
-    [...source].map(([key, value]) => {
-      const name = String(key);
-      const entry = mapOf(value);
-      const command: CompiledCommand = {
-        ...(plainOf(entry) as CompiledCommand),
-        access_level: levelOf(entry),
-        implements: filled.get(name)?.implements ?? [],
-        aliases: filled.get(name)?.aliases ?? [],
-      };
-      if (entry.get('arguments') instanceof Map)
-        command.arguments = compileArguments(sectionOf(entry.get('arguments')), context);
-      if (entry.get('response') instanceof Map)
-        command.response = compileArguments(sectionOf(entry.get('response')), context);
-      const ui = entry.get('ui');
-      if (ui instanceof Map) command['ui'] = compileUi(ui);
-      return [name, command] as const;
-    }),
-  );
+  return compiledEntries(source, (entry, name) => {
+    const command: CompiledCommand = {
+      ...(plainOf(entry) as CompiledCommand),
+      access_level: levelOf(entry),
+      ...filled.get(name),
+    };
+    if (entry.get('arguments') instanceof Map)
+      command.arguments = compileArguments(sectionOf(entry.get('arguments')), context);
+    if (entry.get('response') instanceof Map)
+      command.response = compileArguments(sectionOf(entry.get('response')), context);
+    const ui = entry.get('ui');
+    if (ui instanceof Map) command['ui'] = compileUi(ui);
+    return command;
+  });
 }
 
 export function compileConfiguration(
   source: YamlMap,
   context: SectionContext,
 ): Record<string, CompiledConfigurationGroup> {
-  return recordOf(
-    [...source].map(([key, value]) => {
-      const entry = mapOf(value);
-      const group: CompiledConfigurationGroup = {
-        ...(plainOf(entry) as CompiledConfigurationGroup),
-        access_level: levelOf(entry),
-        parameters: compileArguments(sectionOf(entry.get('parameters')), context),
-      };
-      return [String(key), group] as const;
-    }),
-  );
+  return compiledEntries(source, (entry) => ({
+    ...(plainOf(entry) as CompiledConfigurationGroup),
+    access_level: levelOf(entry),
+    parameters: compileArguments(sectionOf(entry.get('parameters')), context),
+  }));
 }
 
 /** Commands and configuration groups need the role `user` unless they say otherwise. */
@@ -56,19 +45,16 @@ function levelOf(entry: YamlMap): AccessLevel {
 }
 
 function compileArguments(source: YamlMap, context: SectionContext): Record<string, CompiledArgument> {
-  return recordOf(
-    [...source].map(([key, value]) => {
-      const entry = mapOf(value);
-      const { enum: _, ...rest } = plainOf(entry) as CompiledArgument;
-      const argument: CompiledArgument = { ...rest, ...authoredEnumForm(entry) };
-      const schema = entry.get('json_schema');
-      if (typeof schema === 'string') argument.json_schema = context.schemaOf(schema);
-      // Authors write the default of a boolean as text too.
-      if (argument.type === 'boolean' && typeof argument.default === 'string')
-        argument.default = argument.default === 'true';
-      return [String(key), argument] as const;
-    }),
-  );
+  return compiledEntries(source, (entry) => {
+    const { enum: _, ...rest } = plainOf(entry) as CompiledArgument;
+    const argument: CompiledArgument = { ...rest, ...authoredEnumForm(entry) };
+    const schema = entry.get('json_schema');
+    if (typeof schema === 'string') argument.json_schema = context.schemaOf(schema);
+    // Authors write the default of a boolean as text too.
+    if (argument.type === 'boolean' && typeof argument.default === 'string')
+      argument.default = argument.default === 'true';
+    return argument;
+  });
 }
 
 /** Two names of the same hint; the older one is not carried on. */

@@ -7,7 +7,15 @@ import { compileCommands, compileConfiguration } from './commands.ts';
 import type { CompiledAlert, CompiledManifest } from '../manifest.ts';
 import type { ProfileCatalogue } from '../profiles/catalogue.ts';
 import { entriesOf } from '../profiles/conformance.ts';
-import { listOf, mapOf, recordOf, sectionOf, withoutNulls } from '../source/tree.ts';
+import {
+  compiledEntries,
+  listOf,
+  mapOf,
+  namesOf,
+  recordOf,
+  sectionOf,
+  withoutNulls,
+} from '../source/tree.ts';
 import { parseUnit } from '../source/units.ts';
 import { plainOf, type YamlMap } from '../source/yaml.ts';
 
@@ -28,7 +36,7 @@ export function compileManifest(authored: YamlMap, context: CompileContext): Com
   const entries = entriesOf(source);
   const listed = listedProfiles(context.profiles, ids, entries);
   const profiles = new Set([...ids, ...listed.flatMap(({ id, catalogue }) => catalogue.closure(id))]);
-  const ownUnits = new Set([...sectionOf(source.get('units')).keys()].map(String));
+  const ownUnits = namesOf(source.get('units'));
   const shared = { schemaOf: context.schemaOf, listed, entries, ownUnits, isOld };
   const compiled: Record<string, unknown> = {};
   for (const [key, value] of source) compiled[String(key)] = plainOf(value);
@@ -62,12 +70,9 @@ function withAlertAttributes(telemetry: CompiledManifest['telemetry']): Compiled
 }
 
 function compileAlerts(source: YamlMap, isOld: boolean): CompiledManifest['alerts'] {
-  const alerts = [...source].map(
-    ([name, alert]) => [String(name), plainOf(alert) as CompiledAlert] as [string, CompiledAlert],
-  );
-  if (!isOld && !alerts.some(([name]) => name === 'not_configured'))
-    alerts.push(['not_configured', { severity: 'info', display_name: 'Not Configured' }]);
-  return recordOf(alerts);
+  const alerts = compiledEntries(source, (alert) => plainOf(alert) as CompiledAlert);
+  if (!isOld) alerts['not_configured'] ??= { severity: 'info', display_name: 'Not Configured' };
+  return alerts;
 }
 
 function compileRuntime(source: YamlMap, compiled: Record<string, unknown>): void {
@@ -82,20 +87,13 @@ function compileRuntime(source: YamlMap, compiled: Record<string, unknown>): voi
  */
 function compileCommunicationModules(source: YamlMap, compiled: Record<string, unknown>): void {
   const single = source.get('communication_module');
-  const modules: [string, unknown][] = single instanceof Map ? [['main', single]] : [];
-  modules.push(
-    ...[...mapOf(source.get('communication_modules'))].map(
-      ([key, value]) => [String(key), value] as [string, unknown],
-    ),
-  );
+  const modules: YamlMap = new Map(single instanceof Map ? [['main', single]] : []);
+  for (const [name, module] of mapOf(source.get('communication_modules'))) modules.set(name, module);
   delete compiled['communication_module'];
-  compiled['communication_modules'] = recordOf(
-    modules.map(([key, value]) => {
-      const module = value instanceof Map ? value : new Map();
-      const hasScript = module.has('lua_file') || module.has('lua');
-      return [key, { product: module.get('product'), ...(hasScript ? { lua_file: COMPILED_SCRIPT } : {}) }];
-    }),
-  );
+  compiled['communication_modules'] = compiledEntries(modules, (module) => ({
+    product: module.get('product'),
+    ...((module.has('lua_file') || module.has('lua')) && { lua_file: COMPILED_SCRIPT }),
+  }));
 }
 
 /** Every unit that the manifest uses, with the author's text for the author's own. */
@@ -104,10 +102,7 @@ function compileUnits(source: YamlMap, compiled: CompiledManifest): Record<strin
   const own = sectionOf(source.get('units'));
   const units = new Map<string, unknown>([...own].map(([code, unit]) => [String(code), plainOf(unit)]));
   for (const attribute of [...Object.values(compiled.properties), ...Object.values(compiled.telemetry)]) {
-    for (const code of [
-      ...(attribute.unit === undefined ? [] : [attribute.unit]),
-      ...(attribute.auto_scale ?? []),
-    ]) {
+    for (const code of [attribute.unit ?? [], attribute.auto_scale ?? []].flat()) {
       if (units.has(code)) continue;
       const unit = parseUnit(code);
       units.set(code, { symbol: unit?.symbol ?? code, display_name: unit?.displayName ?? code });

@@ -1,7 +1,7 @@
 /** What a manifest says about profiles, against the profiles there are (docs/interface/blueprints.md#problems). */
 import type { ProfileCatalogue } from './catalogue.ts';
 import { conformance, entriesOf } from './conformance.ts';
-import { listOf, mapOf, sectionOf } from '../source/tree.ts';
+import { mapOf, sectionOf } from '../source/tree.ts';
 import type { ManifestContext } from '../validation/context.ts';
 import type { Problems } from '../validation/problems.ts';
 import { listed } from '../validation/shape.ts';
@@ -40,9 +40,8 @@ function checkReferences(
   );
   for (const section of ['properties', 'telemetry', 'commands']) {
     for (const [key, value] of sectionOf(context.manifest.get(section))) {
-      const source = mapOf(value).get('implements');
-      if (listOf(source).length === 0) continue;
-      for (const [path, reference] of listed(`${section}.${String(key)}.implements`, source)) {
+      const references = listed(`${section}.${String(key)}.implements`, mapOf(value).get('implements'));
+      for (const [path, reference] of references) {
         const resolved = catalogue.resolveReference(reference);
         if (resolved === undefined) context.lenient.add(path, `unknown profile attribute "${reference}"`);
         else if (!covered.has(resolved.profile))

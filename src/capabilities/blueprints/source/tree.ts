@@ -11,6 +11,11 @@ export function sectionOf(value: YamlValue | undefined): YamlMap {
   return new Map([...mapOf(value)].filter(([key]) => !String(key).startsWith('.')));
 }
 
+/** Names of the entries of a section. */
+export function namesOf(value: YamlValue | undefined): Set<string> {
+  return new Set([...sectionOf(value).keys()].map(String));
+}
+
 /** A field that may be one text or a list of texts, as a list. */
 export function listOf(value: YamlValue | undefined): string[] {
   if (typeof value === 'string') return [value];
@@ -39,4 +44,12 @@ export function recordOf<Value>(entries: Iterable<readonly [string, Value]>): Re
   const record = Object.create(null) as Record<string, Value>;
   for (const [name, value] of entries) record[name] = value;
   return record;
+}
+
+/** What `compile` makes of each entry of a section, by name. */
+export function compiledEntries<Compiled>(
+  section: YamlMap,
+  compile: (entry: YamlMap, name: string) => Compiled,
+): Record<string, Compiled> {
+  return recordOf([...section].map(([key, entry]) => [String(key), compile(mapOf(entry), String(key))]));
 }

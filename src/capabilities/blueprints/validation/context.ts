@@ -1,7 +1,7 @@
 /** What the checks of one manifest share. */
 import type { ArchiveFiles } from '../source/archive.ts';
 import { resolveSchema } from '../source/schemas.ts';
-import { sectionOf } from '../source/tree.ts';
+import { namesOf } from '../source/tree.ts';
 import type { YamlMap } from '../source/yaml.ts';
 import type { Problems } from './problems.ts';
 import type { Scope } from './shape.ts';
@@ -30,15 +30,11 @@ export function createContext(
     files,
     problems,
     isOld: manifest.get('blueprint_spec') === 'device/1.0',
-    ownUnits: namesOf(manifest, 'units'),
-    telemetryNames: namesOf(manifest, 'telemetry'),
-    commandNames: namesOf(manifest, 'commands'),
-    commandGroups: namesOf(manifest, 'command_groups'),
+    ownUnits: namesOf(manifest.get('units')),
+    telemetryNames: namesOf(manifest.get('telemetry')),
+    commandNames: namesOf(manifest.get('commands')),
+    commandGroups: namesOf(manifest.get('command_groups')),
   };
-}
-
-function namesOf(manifest: YamlMap, section: string): ReadonlySet<string> {
-  return new Set([...sectionOf(manifest.get(section)).keys()].map(String));
 }
 
 /** Reports what is wrong with a `json_schema` field of an entry of the given type. */
