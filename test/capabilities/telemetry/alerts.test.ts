@@ -51,6 +51,54 @@ describe('raised alerts', () => {
     );
   });
 
+  test('of a late message are over when a newer message with alerts left them out', async (t) => {
+    const started = await startTelemetry(t);
+    const { devices, send, query, clock, telemetry } = started;
+    const device = devices.add('battery', MANIFEST);
+    await send(device, { alerts: ['hot'], timestamp: NOW_S - 5 });
+    const told: unknown[] = [];
+    telemetry.events.on(
+      'telemetry_received',
+      'test',
+      ({ values }) => void told.push(values.get('conn_alerts')),
+    );
+    await send(device, { conn_alerts: ['lost'], timestamp: NOW_S - 20 });
+    assert.deepEqual(told, [{ value: ['lost'], isLatest: false }]);
+    assert.deepEqual(devices.raisedAlerts(device), ['hot'], 'never heard of before');
+    await send(device, { alerts: ['low'], conn_alerts: ['lost'], timestamp: NOW_S - 10 });
+    assert.deepEqual(devices.raisedAlerts(device), ['hot'], 'nor both in one late message');
+    await send(device, { conn_alerts: ['lost'], timestamp: NOW_S - 5 });
+    assert.deepEqual(
+      devices.raisedAlerts(device),
+      ['hot', 'lost'],
+      'of the same second the later message counts',
+    );
+    await send(device, { alerts: [], timestamp: NOW_S - 3 });
+    await started.restart();
+    assert.deepEqual(devices.raisedAlerts(device), []);
+    await clock.advance(2_000);
+    const asked = { granularity: '1s', aggregation: 'last', from: NOW_S - 200, to: NOW_S + 100 };
+    assert.deepEqual(
+      rows(await query({ ...asked, telemetry: [{ attribute: 'conn_alerts' }] })),
+      [
+        [NOW_S - 20, '"[""lost""]"'],
+        [NOW_S - 10, '"[""lost""]"'],
+        [NOW_S - 5, '"[""lost""]"'],
+        [NOW_S - 3, '"[]"'],
+      ].map((row) => row.join(',')),
+    );
+  });
+
+  test('of a late message stay over after a restart', async (t) => {
+    const started = await startTelemetry(t);
+    const { devices, send } = started;
+    const device = devices.add('battery', MANIFEST);
+    await send(device, { alerts: [], timestamp: NOW_S - 5 });
+    await send(device, { conn_alerts: ['lost'], timestamp: NOW_S - 20 });
+    await started.restart();
+    assert.deepEqual(devices.raisedAlerts(device), []);
+  });
+
   test('may be one string where a list is declared', async (t) => {
     const { devices, send, telemetry } = await startTelemetry(t);
     const device = devices.add('battery', MANIFEST);

@@ -120,7 +120,8 @@ export class Ingest {
     if (saysAlerts) this.#clearOtherAlerts(plan, arrival, values);
     this.#valueCount += this.#codings.length;
     if (this.#codings.length > 0 && !isRepeated) plan.heardAtMs = arrival.atMonotonicMs;
-    const sizeBytes = this.#codings.length > 0 && this.#canStore() ? this.#store(plan, timestampS) : 0;
+    let sizeBytes = this.#codings.length > 0 && this.#canStore() ? this.#store(plan, timestampS) : 0;
+    if (tellsAlerts) sizeBytes += this.#endLateAlerts(plan, arrival, values);
     if (values && values.size > 0)
       this.#events.emit('telemetry_received', { device, timestampS, receivedAtMs, values });
     if (tellsAlerts && !isRepeated) this.#events.emit('alerts_told', { device });
@@ -237,6 +238,27 @@ export class Ingest {
       this.#stored.push(toStored(type, NO_ALERTS));
       values?.set(attribute, { value: NO_ALERTS, isLatest: true });
     }
+  }
+
+  /**
+   * What a late message raised is over when a newer message with `alerts` left it out, as if both had come in
+   * order. Returns the bytes added to the batch.
+   */
+  #endLateAlerts(plan: DevicePlan, arrival: Arrival, values: Map<string, ReceivedValue> | undefined): number {
+    const told = plan.attributes.get(ALERTS_KEY)?.state?.latest;
+    if (!told || told.isBeatenBy(arrival)) return 0;
+    const before = this.#batch.sizeBytes;
+    for (const { attribute, type, state } of plan.alerts) {
+      if (!state?.latest || !this.#codings.includes(state.coding)) continue;
+      const { timestampS, value } = state.latest;
+      if (timestampS >= told.timestampS || (value as string[]).length === 0) continue;
+      state.latest = told.with(NO_ALERTS);
+      values?.set(attribute, { value, isLatest: false });
+      if (!this.#canStore()) continue;
+      this.#noteStored(state, told.timestampS, true);
+      this.#batch.sample(state.coding, told.timestampS, toStored(type, NO_ALERTS));
+    }
+    return this.#batch.sizeBytes - before;
   }
 
   #acceptedValue(device: Device, plan: AttributePlan, raw: unknown): TelemetryValue | undefined {

@@ -79,6 +79,18 @@ export class LatestValue implements Latest {
     return ageMs + nowMs - this.#atMonotonicMs;
   }
 
+  /** Another value of the same time. */
+  with(value: TelemetryValue): LatestValue {
+    const time = {
+      ageMs: this.#ageMs,
+      atMonotonicMs: this.#atMonotonicMs,
+      futureFromS: Number.POSITIVE_INFINITY,
+    };
+    const other = new LatestValue({ ...this.#time(), ...time }, value);
+    other.#isEarlierRun = this.#isEarlierRun;
+    return other;
+  }
+
   /** True when what arrives is the newest value now. */
   isBeatenBy({ isReceipt, isRepeated, timestampS, futureFromS }: Arrival): boolean {
     return (isReceipt && !isRepeated) || timestampS >= this.timestampS || this.timestampS > futureFromS;
