@@ -32,6 +32,8 @@ export interface ModbusTcpOptions {
 interface Request extends Waiting {
   request: ModbusRequest;
   isVisitors: boolean;
+  /** It was the only one on its connection, and its answer bore another id all the same. */
+  wasMislabelled?: boolean;
   finish: (answer: ModbusAnswer) => void;
 }
 
@@ -228,15 +230,24 @@ export class ModbusTcp {
     else entry.finish(failed({ kind: 'invalid_response', reason: `unit ${frame.unitId} answers` }));
   }
 
-  /** What is under way cannot be told apart any more: it ends with its connection, and reads are asked again on the next. */
+  /**
+   * What is under way cannot be told apart any more: it ends with its connection, and reads are asked again on the next. Not
+   * for ever: a device that cannot label the answer to a single request is asked twice for each.
+   */
   #startOver(unitId: number | undefined): void {
     if (unitId === undefined) this.#mixesIds = true;
     else this.#pipeline.sendSingly(unitId);
+    const isOnly = this.#connection?.requests === 1;
     this.#letGo();
     const sent = this.#pipeline.takeSent();
-    this.#pipeline.addAgain(sent.filter(({ request }) => !isWrite(request)));
-    for (const { request, finish } of sent)
-      if (isWrite(request)) finish(failed({ kind: 'invalid_response', reason: 'answers are mixed up' }));
+    const isLost = ({ request, wasMislabelled }: Request): boolean =>
+      isWrite(request) || (isOnly && wasMislabelled === true);
+    const lost = sent.filter(isLost);
+    const again = sent.filter((entry) => !isLost(entry));
+    if (isOnly) for (const entry of again) entry.wasMislabelled = true;
+    this.#pipeline.addAgain(again);
+    for (const { finish } of lost)
+      finish(failed({ kind: 'invalid_response', reason: 'answers are mixed up' }));
     if (this.#pipeline.isWaiting) this.#connect();
   }
 
@@ -315,6 +326,7 @@ class Connection {
   readonly #reader = createTcpFrameReader();
   #isOver = false;
   #frames = 0;
+  #requests = 0;
 
   constructor(stream: Duplex, on: ConnectionEvents) {
     this.#stream = stream;
@@ -336,8 +348,14 @@ class Connection {
     stream.on('close', () => this.#end(hungUp));
   }
 
+  /** How many were sent. */
+  get requests(): number {
+    return this.#requests;
+  }
+
   /** The window of the pipeline bounds what a peer that does not read can make us hold. */
   write(frame: TcpFrame): void {
+    this.#requests += 1;
     this.#stream.write(encodeTcpFrame(frame));
   }
 

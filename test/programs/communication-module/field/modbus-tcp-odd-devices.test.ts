@@ -232,6 +232,23 @@ describe('Modbus TCP, of a device that mixes up its ids', () => {
     device.client.close();
   });
 
+  test('asks no more than twice where the answer to a single request bears another id', async () => {
+    const clock = new TestClock();
+    const device = fakeDevice(clock);
+    device.onRequest = (request) =>
+      request.answer(answerTo(request), { transactionId: request.transactionId + 1_000 });
+    for (const read of READS) {
+      const before = device.seen.length;
+      const answer = await device.client.request(1, read);
+      assert.deepEqual(answer, {
+        ok: false,
+        fault: { kind: 'invalid_response', reason: 'answers are mixed up' },
+      });
+      assert.equal(device.seen.length - before, 2);
+    }
+    device.client.close();
+  });
+
   test('asks a read again whose answer may be the late one of the read before', async () => {
     const clock = new TestClock();
     const device = fakeDevice(clock);
