@@ -172,6 +172,9 @@ async function answerOf(response: IncomingMessage, isRaw: boolean, bytesMax: num
   return { code: response.statusCode ?? 0, headers: linesOf(response.rawHeaders), body };
 }
 
+/** They say where the body ends, which the length of the body alone decides. */
+const FRAMING_HEADERS: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
+
 /** Lines with the same name become one header with several values. */
 function headerLines(
   request: HttpExchange,
@@ -183,6 +186,7 @@ function headerLines(
   if (!chosen) lines.set('Accept-Encoding', 'gzip, deflate, br');
   if (request.body !== undefined) lines.set('Content-Length', String(request.body.length));
   for (const [name, value] of request.headers) {
+    if (FRAMING_HEADERS.has(name.toLowerCase())) continue;
     const before = lines.get(name);
     lines.set(name, before === undefined ? value : [before, value].flat());
   }
@@ -285,7 +289,9 @@ function failureText(error: unknown): string {
   const known = CONNECTION_TEXTS.get(code);
   if (known !== undefined) return known;
   // OpenSSL's own texts are for programmers; its reason is for people.
-  const reason = error instanceof Error && 'reason' in error ? String(error.reason) : messageOf(error);
+  const own = messageOf(error);
+  const named = /:SSL routines:[^:]*:([^:]+)/.exec(own)?.[1] ?? own;
+  const reason = error instanceof Error && 'reason' in error ? String(error.reason) : named;
   if (/EPROTO|CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_/.test(code)) return `tls: ${reason}`;
   return messageOf(error);
 }

@@ -30,9 +30,9 @@ async function serve(
 }
 
 /** The body of the answer, or what went wrong. */
-async function ask(method: string, url: string): Promise<string> {
+async function ask(method: string, url: string, headers: [string, string][] = []): Promise<string> {
   const body = method === 'POST' ? Buffer.from('x') : undefined;
-  const request = { method, url, headers: [], body, timeoutMs: 10_000, insecureTls: false, jar: undefined };
+  const request = { method, url, headers, body, timeoutMs: 10_000, insecureTls: false, jar: undefined };
   const answer = await exchangeHttp(request, { clock: new TestClock(), limits: LIMITS.lua });
   return typeof answer === 'string' ? answer : answer.body.toString();
 }
@@ -70,6 +70,29 @@ describe('a connection that its server closes when it is used again', () => {
 test('what a server sends beyond the length of its answer is left out', async (t) => {
   const url = await serve(t, (socket) => socket.end(`${OK} and more`));
   assert.equal(await ask('GET', url), 'ok');
+});
+
+describe('a request says once where its body ends, whatever the script says about it:', () => {
+  for (const [name, value] of [
+    ['Content-Length', '1'],
+    ['content-length', '500'],
+    ['Transfer-Encoding', 'chunked'],
+  ] as const)
+    test(`${name}: ${value}`, async (t) => {
+      const texts: string[] = [];
+      const url = await serve(t, (socket, text) => {
+        texts.push(text);
+        socket.write(OK);
+      });
+      assert.equal(await ask('POST', url, [[name, value]]), 'ok');
+      const lines = texts.join('').match(/^(content-length|transfer-encoding):.*$/gim);
+      assert.deepEqual(lines, ['Content-Length: 1']);
+    });
+});
+
+test('a server without TLS is told apart in one line', async (t) => {
+  const url = await serve(t, (socket) => socket.end(OK));
+  assert.equal(await ask('GET', url.replace('http:', 'https:')), 'tls: wrong version number');
 });
 
 describe('an answer of a device that is careless', () => {
