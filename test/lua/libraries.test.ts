@@ -46,6 +46,28 @@ describe('habits of Lua 5.3', () => {
   });
 });
 
+test('setmetatable names itself in its errors', async () => {
+  assert.deepEqual(await prints('print(pcall(function() local x = setmetatable(1, {}) end))'), [
+    "false\tmain.lua:1: bad argument #1 to 'setmetatable' (table expected, got number)",
+  ]);
+});
+
+test('a module that raised is begun anew by the next require', async () => {
+  assert.deepEqual(
+    await prints(
+      'package.preload.meter = function()\n' +
+        '  starts = (starts or 0) + 1\n  if starts < 3 then error("start " .. starts) end\n  return starts\nend\n' +
+        'for _ = 1, 4 do print(pcall(require, "meter")) end',
+    ),
+    [
+      'false\tmain.lua:3: start 1',
+      'false\tmain.lua:3: start 2',
+      'true\t3\t:preload:',
+      'true\t3',
+    ],
+  );
+});
+
 describe('functions that are read when they are first called', () => {
   test('stay the same functions, and say where the script called them', async () => {
     assert.deepEqual(

@@ -116,8 +116,10 @@ function part.require(name)
   if loading[name] or loaded[name] ~= nil and not is_hidden then return loaded[name] end
   local body, extra = loader(name)
   loading[name] = true
+  -- One that raises is begun anew the next time.
+  local guard <close> = setmetatable({}, { __close = function() loading[name] = nil end })
   local value = body(name, extra)
-  loading[name], own[name] = nil, true
+  own[name] = true
   if value ~= nil then loaded[name] = value
   elseif loaded[name] == libraries[name] then loaded[name] = true end
   return loaded[name], extra
@@ -165,7 +167,8 @@ local host, kit = ...
 local kept = { ${Object.values(KEPT).join(', ')} }
 local error, getmetatable, ipairs, load, pairs, pcall, rawget, select, setmetatable, tonumber, tostring, type =
   error, getmetatable, ipairs, load, pairs, pcall, rawget, select, setmetatable, tonumber, tostring, type
-local concat, pack, unpack, unpack_list = table.concat, string.pack, string.unpack, table.unpack
+local concat, gsub, pack, unpack, unpack_list =
+  table.concat, string.gsub, string.pack, string.unpack, table.unpack
 local globals, traceback, collect, tointeger, mathtype =
   _G, debug.traceback, collectgarbage, math.tointeger, math.type
 local running, take = coroutine.running, host.take
@@ -281,7 +284,8 @@ function globals.setmetatable(value, metatable)
     error('finalizers (__gc) are not available', 2)
   end
   local ok, result = pcall(setmetatable, value, metatable)
-  if not ok then error(result, 2) end
+  -- Lua does not see the name of a function that is called by another of its own.
+  if not ok then error((gsub(result, "'%?'", "'setmetatable'")), 2) end
   return result
 end
 
