@@ -59,12 +59,7 @@ test('a module that raised is begun anew by the next require', async () => {
         '  starts = (starts or 0) + 1\n  if starts < 3 then error("start " .. starts) end\n  return starts\nend\n' +
         'for _ = 1, 4 do print(pcall(require, "meter")) end',
     ),
-    [
-      'false\tmain.lua:3: start 1',
-      'false\tmain.lua:3: start 2',
-      'true\t3\t:preload:',
-      'true\t3',
-    ],
+    ['false\tmain.lua:3: start 1', 'false\tmain.lua:3: start 2', 'true\t3\t:preload:', 'true\t3'],
   );
 });
 

@@ -57,3 +57,16 @@ test('a JSON schema is nested to a bounded depth', () => {
     /^telemetry\.t\.json_schema: invalid JSON schema: .* is nested too deeply$/,
   );
 });
+
+test('what a JSON schema holds beside its keywords is nested to a bounded depth, too', () => {
+  const problems = (levels: number): string[] => {
+    const schema = `{"default":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+    return problemsOf(
+      manifestWith(`telemetry: {t: {display_name: T, type: json, json_schema: '${schema}'}}\n`),
+    );
+  };
+  assert.deepEqual(problems(2 * manifestDepth + 1), []);
+  assert.deepEqual(problems(2 * manifestDepth + 2), [
+    'telemetry.t.json_schema: invalid JSON schema: nested too deeply',
+  ]);
+});

@@ -1,4 +1,4 @@
-/** A thread that does what it is asked: answer, fail, loop, stand still, fill its memory, end. */
+/** A thread that does what it is asked: answer, fail, loop, stand still, fill its memory, nest values, end. */
 import { serveTasks } from '../../../src/platform/workers/index.ts';
 
 const kept: unknown[] = [];
@@ -13,6 +13,11 @@ serveTasks((input: { kind: string; value?: unknown }) => {
       return Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
     case 'fill':
       for (;;) kept.push(Array.from({ length: 1_000 }, (_, index) => ({ index })));
+    case 'nest': {
+      let value: unknown;
+      for (let level = 0; level < Number(input.value); level += 1) value = { value };
+      return value;
+    }
     case 'crash':
       setImmediate(() => {
         throw new Error('boom');

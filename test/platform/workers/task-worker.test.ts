@@ -103,6 +103,15 @@ test('a thread that crashes fails its task only', async (t) => {
   assert.equal(await worker.run({ kind: 'echo', value: 'next' }), 'next');
 });
 
+test('an answer that cannot be read fails its task at once', async (t) => {
+  const { worker } = start(t);
+  await assert.rejects(
+    worker.run({ kind: 'nest', value: 5_000 }),
+    failsWith('crashed', /call stack size exceeded/),
+  );
+  assert.equal(await worker.run({ kind: 'echo', value: 'next' }), 'next');
+});
+
 test('an idle thread ends, and a later task gets a new one', async (t) => {
   const { worker, clock } = start(t);
   assert.equal(await worker.run({ kind: 'echo', value: 1 }), 1);

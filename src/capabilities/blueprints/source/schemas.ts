@@ -25,8 +25,17 @@ export function resolveSchema(files: ArchiveFiles, reference: string): ResolvedS
     if (!(error instanceof SyntaxError)) throw error;
     return { problem: 'invalid JSON schema: not valid JSON' };
   }
-  const fault = schemaFault(schema, '', 0);
+  const fault = schemaFault(schema, '', 0) ?? (isNested(schema, LEVELS) ? 'nested too deeply' : undefined);
   return fault === undefined ? { schema } : { problem: `invalid JSON schema: ${fault}` };
+}
+
+/** What keywords hold that nobody judges counts too: readers of the compiled manifest meet it. A schema in another takes two. */
+const LEVELS = 2 * LIMITS.blueprints.manifestDepth + 1;
+
+/** True when the value has more levels than these. */
+function isNested(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => isNested(item, levels - 1));
 }
 
 const TYPES = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
