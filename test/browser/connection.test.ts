@@ -58,7 +58,7 @@ describe('the connection of a device', { skip: findBrowser() === undefined && NO
     await page.getByRole('button', { name: 'Save' }).click();
     await page
       .locator('[data-test=arrival]')
-      .getByText(/Roof is ONLINE, \d+ values/)
+      .getByText(/Roof is online and sends \d+ values/)
       .waitFor();
   });
 

@@ -233,6 +233,9 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await page.locator('[data-test=chart] canvas').waitFor();
     await page.getByRole('button', { name: 'Day' }).click();
     await page.locator('[data-test=chart] canvas').waitFor();
+    // Nobody points at a moment: the newest value is told.
+    await page.mouse.move(0, 0);
+    await page.locator('.u-legend .u-value', { hasText: /^\d.* %$/ }).waitFor();
   });
 
   test('saves a configuration group and shows what the gateway refuses', async () => {
@@ -295,10 +298,10 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     const [saved] = await Promise.all([
       // Its password is made slow to guess, and slower on a busy machine.
       page.waitForEvent('download', { timeout: 60_000 }),
-      page.getByRole('button', { name: 'Save backup' }).click(),
+      page.getByRole('button', { name: 'Download backup' }).click(),
     ]);
     assert.match(saved.suggestedFilename(), /^depot-.*\.backup$/);
-    await says('was saved');
+    await says('was downloaded');
     const folder = mkdtempSync(join(tmpdir(), 'gateway-test-'));
     await restoreBackup(await saved.path(), 'one for the backup', folder);
     rmSync(folder, { recursive: true, force: true });

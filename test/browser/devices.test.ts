@@ -21,6 +21,9 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     const steps = page.locator('[data-test=first-steps]');
     await steps.getByText(/^First steps: \d of 7 done$/).waitFor();
     await steps.getByRole('link', { name: 'Add the first device' }).waitFor();
+    await page.getByText('No devices yet').waitFor();
+    assert.equal(await page.getByText('of 2 online').count(), 0);
+    assert.equal(await page.getByRole('link', { name: /^choose which values/ }).count(), 0);
     await picture(page, 'first-steps');
   });
 
@@ -97,7 +100,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await arrival.getByText('Battery Low').waitFor();
     await arrival.getByText('Waiting for the first value').waitFor();
     await device.telemetry({ battery_soc: 50, grid_total_power: 100, alerts: [] });
-    await arrival.getByText('Cellar battery is ONLINE, 2 values.').waitFor();
+    await arrival.getByText('Cellar battery is online and sends 2 values.').waitFor();
     await device.leave();
   });
 

@@ -108,7 +108,7 @@ describe('the first steps in a browser', { skip: findBrowser() === undefined && 
     await picture('name');
     await keyboard.choose('button', 'Add device');
     const arrival = page.locator('[data-test=arrival]');
-    await arrival.getByText(/^Simulated House is ONLINE, \d\d values\.$/).waitFor();
+    await arrival.getByText(/^Simulated House is online and sends \d\d values\.$/).waitFor();
     await picture('online', arrival);
     await keyboard.choose('a', 'Overview');
     const flow = page.locator('[data-test=energy-flow]');

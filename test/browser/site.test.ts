@@ -64,7 +64,12 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
   const nowS = (): number => Math.floor(Date.now() / 1_000);
 
   test('without a device that says what it is, the owner is told where to say it', async () => {
+    const { device_id: id } = await gateway.ok('OWNER', 'POST', '/v3/provisioning/standalone', {
+      name: 'Plain',
+    });
+    await page.reload();
     await says('choose which values');
+    await gateway.ok('OWNER', 'DELETE', `/v3/devices/${String(id)}`);
   });
 
   test('shows what flows with size, direction and charge, in words too', async () => {
@@ -144,7 +149,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
   });
 
   test('shows the energy of any day, month and year with what was before, as bars, as a table and as a file', async () => {
-    await page.getByRole('link', { name: 'Other days, weeks, months and years' }).click();
+    await page.getByRole('link', { name: 'Energy history' }).click();
     const card = page.locator('[data-test=energy-history]');
     const yesterday = new Date((nowS() - 86_400) * 1_000);
     await open(`#/history/energy/${yesterday.toISOString().slice(0, 10)}`);
@@ -188,6 +193,12 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
 
   test('names what needs attention, and since when', async () => {
     const attention = page.locator('[data-test=attention]');
+    // While the first steps are listed they say it.
+    await page.getByRole('link', { name: 'Save a backup' }).waitFor();
+    await attention.waitFor();
+    assert.equal(await attention.getByText('No backup has been made yet').count(), 0);
+    await page.getByRole('button', { name: 'Hide' }).click();
+    await page.reload();
     await attention.getByText('No backup has been made yet').waitFor();
     await device.telemetry({ timestamp: nowS(), alerts: ['over_temperature'] });
     await attention.getByText(/^Battery: /).waitFor();
@@ -217,6 +228,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await open('#/site');
     const card = page.locator('[data-test=energy-sources]');
     await card.getByText('PV Power').first().waitFor();
+    assert.equal(await card.getByRole('button', { name: 'Save' }).isDisabled(), true);
     await card.getByRole('button', { name: 'Add value' }).click();
     await card.locator('[name=device]').selectOption({ label: 'Battery' });
     await card.locator('[name=power]').selectOption({ label: 'AC Power' });
@@ -235,7 +247,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     const silent = await gateway.provision('Never heard of');
     await page.reload();
     await open('#/');
-    await page.getByRole('link', { name: 'Power and state of charge of the last day' }).click();
+    await page.getByRole('link', { name: 'Power of the last 24 hours' }).click();
     await page.locator('[data-test=chart] canvas').waitFor();
     // What the site gives and uses is there at first, and the charge.
     const drawn = await page.locator('.chosen').innerText();

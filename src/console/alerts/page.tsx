@@ -42,14 +42,17 @@ const TABS = [
 export function AlertsPage({ tab: wanted = '' }: { tab: string | undefined }) {
   // A link may be that of somebody else, who may see more.
   const tab = TABS.find(([name, , role]) => name === wanted && may(role))?.[0] ?? '';
+  const [isUnseen, setUnseen] = useState(false);
   return (
     <>
-      <PageHead title={say.frame.alerts}>{tab === '' && may('USER') && <AcknowledgeAll />}</PageHead>
+      <PageHead title={say.frame.alerts}>
+        {tab === '' && isUnseen && may('USER') && <AcknowledgeAll />}
+      </PageHead>
       <Tabs name={say.frame.alerts} base="#/alerts" tabs={TABS} current={tab} />
       {tab === 'notifications' ? (
         <NotificationsPage />
       ) : (
-        <AlertList key={tab} isHistory={tab === 'history'} />
+        <AlertList key={tab} isHistory={tab === 'history'} onUnseen={setUnseen} />
       )}
     </>
   );
@@ -85,7 +88,14 @@ function useAlertChanges(listener: () => void): void {
   }, [isAway.value]);
 }
 
-function AlertList({ isHistory }: { isHistory: boolean }) {
+function AlertList({
+  isHistory,
+  onUnseen,
+}: {
+  isHistory: boolean;
+  /** Told whether the list has something that nobody has acknowledged. */
+  onUnseen: (isUnseen: boolean) => void;
+}) {
   const [device, setDevice] = useState('');
   const [severity, setSeverity] = useState('');
   const [limit, setLimit] = useState(PAGE_ITEMS);
@@ -97,33 +107,38 @@ function AlertList({ isHistory }: { isHistory: boolean }) {
     [String(question), limit],
   );
   useAlertChanges(follow);
+  const isUnseen = answer?.items.some(({ acknowledged_at: at }) => at === null) === true;
+  useEffect(() => onUnseen(isUnseen), [isUnseen]);
+  const isFiltered = device !== '' || severity !== '';
   const devices = (deviceIds.value ?? []).flatMap((id) => liveDevice(id)?.device ?? []);
   return (
     <>
-      <div class="alert-filter">
-        <Field label={say.everywhere.device}>
-          <Select
-            name="device"
-            value={device}
-            onValue={setDevice}
-            choices={[
-              { value: '', text: say.alerts.allDevices },
-              ...devices.map(({ id, name }) => ({ value: id, text: name })),
-            ]}
-          />
-        </Field>
-        <Field label={say.everywhere.severity}>
-          <Select
-            name="severity"
-            value={severity}
-            onValue={setSeverity}
-            choices={[
-              { value: '', text: say.alerts.all },
-              ...SEVERITIES.map((one) => ({ value: one, text: say.alerts.severity[one] })),
-            ]}
-          />
-        </Field>
-      </div>
+      {(isFiltered || (answer?.total ?? 0) > 0) && (
+        <div class="alert-filter">
+          <Field label={say.everywhere.device}>
+            <Select
+              name="device"
+              value={device}
+              onValue={setDevice}
+              choices={[
+                { value: '', text: say.alerts.allDevices },
+                ...devices.map(({ id, name }) => ({ value: id, text: name })),
+              ]}
+            />
+          </Field>
+          <Field label={say.everywhere.severity}>
+            <Select
+              name="severity"
+              value={severity}
+              onValue={setSeverity}
+              choices={[
+                { value: '', text: say.alerts.all },
+                ...SEVERITIES.map((one) => ({ value: one, text: say.alerts.severity[one] })),
+              ]}
+            />
+          </Field>
+        </div>
+      )}
       <Awaited answer={answer} error={error} />
       {answer && (
         <Late isOther={isOther}>

@@ -58,7 +58,7 @@ export function OverviewPage() {
         <>
           {own.length === 0 && <FirstSteps />}
           <Attention devices={devices} />
-          <SiteNow />
+          {own.length > 0 && <SiteNow />}
           {/* Who has a device comes to see how it is. */}
           {own.length > 0 && <FirstSteps />}
           <DeviceList devices={devices} own={own} />
@@ -87,8 +87,9 @@ function DeviceList({ devices, own }: { devices: readonly LiveDevice[]; own: rea
   return (
     <section class="devices" aria-label={say.everywhere.devices}>
       <h2>{say.everywhere.devices}</h2>
-      <Summary devices={devices} />
-      {own.length === 0 && (
+      {own.length > 0 ? (
+        <Summary devices={devices} />
+      ) : (
         <Empty title={say.devices.noneYet}>
           <p>{say.devices.noneYetText}</p>
           {may('OWNER') && (

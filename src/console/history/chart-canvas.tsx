@@ -124,7 +124,9 @@ function optionsOf(latest: () => ChartProps, widthPx: number): uPlot.Options {
         },
       ],
       draw: [(plot) => drawMarks(plot, latest())],
-      setCursor: [(plot) => findMark(plot, latest())],
+      ready: [showNewest],
+      setData: [showNewest],
+      setCursor: [showNewest, (plot) => findMark(plot, latest())],
     },
     scales: Object.fromEntries(units.map((unit) => [`unit ${unit}`, scaleOf(unit)])),
     axes: axesOf(units, stepS, widthPx),
@@ -141,6 +143,15 @@ function optionsOf(latest: () => ChartProps, widthPx: number): uPlot.Options {
       fill: `${colorOf(line)}2e`,
     })),
   };
+}
+
+/** While nobody points at a moment, the legend has the newest one that is drawn. */
+function showNewest(plot: uPlot): void {
+  if (plot.cursor.idx !== null && plot.cursor.idx !== undefined) return;
+  const newest = (plot.data[0] as number[]).findLastIndex((_, index) =>
+    plot.data.some((values, series) => series > 0 && typeof values[index] === 'number'),
+  );
+  if (newest >= 0) plot.setLegend({ idx: newest }, false);
 }
 
 /** Lines from top to bottom with their signs above; the one that is looked at is drawn last and thicker. */
@@ -184,8 +195,9 @@ function findMark(plot: uPlot, { marks = [], marked, onMark }: ChartProps): void
 
 const tzDateOf = (name: string) => (timeS: EpochS) => uPlot.tzDate(new Date(timeS * 1_000), name);
 
-/** Power is seen against nothing at all. */
+/** Power is seen against nothing at all, a share against the whole. */
 function scaleOf(unit: string): uPlot.Scale {
+  if (unit === '%') return { range: (_, min, max) => [Math.min(0, min ?? 0), Math.max(100, max ?? 0)] };
   if (!/^[kM]?W$/.test(unit)) return {};
   return {
     range: (_, min, max) => uPlot.rangeNum(Math.min(0, min ?? 0), Math.max(0, max ?? 0), 0.05, true),

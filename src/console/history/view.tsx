@@ -178,7 +178,7 @@ const moment = (atS: EpochS, stepS: DurationS = MINUTE_S): string =>
   timesAs({ dateStyle: 'medium', timeStyle: stepS < MINUTE_S ? 'medium' : 'short' }).format(atS * 1_000);
 
 const titleOf = ({ fromS, toS, isLive }: Window): string =>
-  isLive ? say.history.untilNow : `${moment(fromS)} – ${moment(toS)}`;
+  `${moment(fromS)} – ${isLive ? say.history.untilNow : moment(toS)}`;
 
 function labelsOf(chosen: readonly Chosen[], { isCompared }: Window): LineLabel[] {
   const labels = chosen.map((one, index) => ({ ...labelOf(one, chosen), colorIndex: index }));

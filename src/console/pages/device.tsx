@@ -41,7 +41,7 @@ export function DevicePage({ name, tab }: { name: string; tab: string }) {
   if (!live)
     return (
       <>
-        <PageHead title={name} back={{ href: '#/', text: say.everywhere.devices }} />
+        <PageHead title={name} back={{ href: '#/', text: say.frame.overview }} />
         <Awaited answer={live} error={error} />
       </>
     );
@@ -55,7 +55,7 @@ function Parts({ live, tab, onChanged }: { live: LiveDevice; tab: string; onChan
   const current = tabs.some(([key]) => key === tab) ? tab : 'values';
   return (
     <>
-      <PageHead title={device.name} back={{ href: '#/', text: say.everywhere.devices }}>
+      <PageHead title={device.name} back={{ href: '#/', text: say.frame.overview }}>
         <StatusBadge live={live} />
       </PageHead>
       <p class="kind">

@@ -47,8 +47,7 @@ function whatOf(target: Readonly<Record<string, string>>): string {
   );
   const known = device === undefined ? undefined : liveDevice(device)?.device.name;
   // The trail has the name that it had then.
-  const all = [...new Set([...(known === undefined ? [] : [known]), ...names])];
-  return (all.length > 0 ? all : Object.values(target).slice(0, 1)).join(' · ');
+  return [...new Set([...(known === undefined ? [] : [known]), ...names])].join(' · ');
 }
 
 function Entry({

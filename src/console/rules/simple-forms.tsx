@@ -87,11 +87,13 @@ const commandsOf = ({ manifest }: LiveDevice): { value: string; text: string }[]
 
 const NOTHING: Picked = { device: '', name: '' };
 
-/** Meters of larger sites measure in kW. */
-function wattsOf({ device: slug, name }: Picked): number {
+function unitOf({ device: slug, name }: Picked): string {
   const live = devices().find(({ device }) => device.slug === slug);
-  return scaleFactor('W', live?.manifest?.telemetry[name]?.unit ?? '') ?? 1;
+  return live?.manifest?.telemetry[name]?.unit ?? '';
 }
+
+/** Meters of larger sites measure in kW. */
+const wattsOf = (picked: Picked): number => scaleFactor('W', unitOf(picked)) ?? 1;
 
 /**
  * A command with its arguments; `action` is undefined until all that it needs is there.
@@ -220,7 +222,12 @@ function LimitForm() {
           yes={say.rules.above}
           no={say.rules.below}
         />
-        <InputField label={say.rules.limit} {...DECIMAL} {...bound('limit')} required />
+        <InputField
+          label={[say.rules.limit, unitOf(picked)].filter(Boolean).join(', ')}
+          {...DECIMAL}
+          {...bound('limit')}
+          required
+        />
       </div>
       <InputField label={say.rules.seconds} {...DECIMAL_FROM_0} {...bound('hold')} required />
       {fields(say.rules.thenRun)}

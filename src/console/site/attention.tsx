@@ -8,6 +8,7 @@ import { isAtFault } from '../rules/state.tsx';
 import { may } from '../session.ts';
 import { ErrorNotice, useAnswer, useRefresh } from '../ui.tsx';
 import { backupsKnown } from './backups-known.ts';
+import { isListShown } from './first-steps.tsx';
 import type { Alert } from '../alerts/shapes.ts';
 import { sinceText } from '../alerts/since.ts';
 import { titleOf } from '../alert-title.ts';
@@ -56,7 +57,8 @@ async function aboutBackups(): Promise<Item[]> {
   const href = '#/system/backup';
   if (fault !== null)
     return [{ key: 'backup', severity: 'warning', text: say.site.backupFailed(fault), href }];
-  return isMade ? [] : [{ key: 'backup', severity: 'info', text: say.site.noBackup, href }];
+  // The first steps say it already.
+  return isMade || isListShown() ? [] : [{ key: 'backup', severity: 'info', text: say.site.noBackup, href }];
 }
 
 /** Of more than are read, what was seen hides nothing that was not. */

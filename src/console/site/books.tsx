@@ -9,7 +9,7 @@ import { timesAs, zone } from '../zone.ts';
 import { EnergyBars } from './energy-bars.tsx';
 import { edgesOf, periodAt, periodLater, periodText, unitOf } from '../period.ts';
 import { type Book, type Energy, energyText, percentText, type Role, spanText } from './energy.ts';
-import { say } from '../words/index.ts';
+import { locale, say } from '../words/index.ts';
 
 const REFRESH_MS = 60_000;
 /** At the start of the overview there is enough to read. */
@@ -302,6 +302,7 @@ function Bar({ title, parts }: { title: string; parts: readonly Part[] }) {
   );
 }
 
+const LIST = new Intl.ListFormat(locale, { type: 'conjunction' });
 /** Shorter gaps say nothing about a day. */
 const GAP_SHOWN_S = 600;
 
@@ -311,8 +312,10 @@ function Gaps({ book }: { book: Book }) {
   return (
     <p class="gaps">
       {say.site.gaps(
-        gaps
-          .map(([role, seconds]) => say.site.gap(say.site.role[role as Role], spanText(seconds)))
+        [...Map.groupBy(gaps, ([, seconds]) => spanText(seconds))]
+          .map(([span, those]) =>
+            say.site.gap(LIST.format(those.map(([role]) => say.site.role[role as Role])), span),
+          )
           .join(', '),
       )}
     </p>

@@ -20,6 +20,9 @@ interface Step {
 
 const HIDDEN = 'first-steps-hidden';
 
+/** Whether the list is shown to those who may do what it says. */
+export const isListShown = (): boolean => localStorage.getItem(HIDDEN) === null;
+
 function stepsOf(stored: Site, hasBackup: boolean, users: number | undefined): Step[] {
   const devices = (deviceIds.value ?? []).flatMap((id) => liveDevice(id)?.device ?? []);
   return [
@@ -83,7 +86,7 @@ async function load(): Promise<{ stored: Site; hasBackup: boolean; users: number
 }
 
 export function FirstSteps() {
-  const [isHidden, setHidden] = useState(() => localStorage.getItem(HIDDEN) !== null);
+  const [isHidden, setHidden] = useState(() => !isListShown());
   const isShown = may('OWNER') && !isHidden;
   const { answer } = useAnswer(
     () => (isShown ? load() : Promise.resolve(undefined)),

@@ -54,7 +54,7 @@ const ownOf = ({ energy_sources: { items } }: Answer): Source[] =>
 
 function SourcesForm({ answer, onChanged }: { answer: Answer; onChanged: () => void }) {
   const { items } = answer.energy_sources;
-  const { typed, take, beside, change: put } = useTyped(() => ({ own: ownOf(answer) }));
+  const { typed, before, take, beside, change: put } = useTyped(() => ({ own: ownOf(answer) }));
   const { own } = typed;
   const action = useAction(async () => {
     // They are stored as a whole.
@@ -79,6 +79,7 @@ function SourcesForm({ answer, onChanged }: { answer: Answer; onChanged: () => v
       action={action}
       submit={say.everywhere.save}
       done={say.everywhere.saved}
+      isIncomplete={JSON.stringify(own) === JSON.stringify(before.own)}
       isReadOnly={isReadOnly}
       buttons={
         <Button onClick={() => list([...own, { ...NEW, device_id: devices[0]?.device.id ?? '' }])}>

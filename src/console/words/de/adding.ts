@@ -60,7 +60,7 @@ export const adding: Words['adding'] = {
   addModule: 'Modul hinzufügen',
   exampleModule: 'Modul im Keller',
   hardwareIdHint: '8 bis 64 Buchstaben oder Ziffern; die hier angegebene ist neu.',
-  nameAndPlace: 'Name und Einstellungen',
+  nameAndPlace: 'Angaben',
   onlyOwners: 'Nur Eigentümer oder Installateure fügen Geräte hinzu',
   wasAdded: (name) => `${name} wurde hinzugefügt`,
   steps: 'Schritte',
@@ -82,7 +82,7 @@ export const adding: Words['adding'] = {
   waitingValue: 'Es ist verbunden. Warten auf den ersten Wert …',
   noZip: 'Diese Datei ist kein ZIP.',
   damagedZip: 'Dieses ZIP ist beschädigt.',
-  onlineWith: (name, count) => `${name} ist ONLINE, ${count} ${count === 1 ? 'Wert' : 'Werte'}.`,
+  onlineWith: (name, count) => `${name} ist online und sendet ${count} ${count === 1 ? 'Wert' : 'Werte'}.`,
   secondBoxLink: (add) => [
     'Eine zweite Box, die Skripte nahe den Maschinen ausführt? ',
     add('Kommunikationsmodul hinzufügen'),

@@ -30,10 +30,10 @@ export const box: Words['box'] = {
   backupsPasswordHint: 'Schreiben Sie es anderswo auf: Ohne es kann niemand sie öffnen.',
   sealed: 'Die Sicherungen sind mit einem gespeicherten Passwort verschlossen.',
   anotherPassword: 'Ändern …',
-  backup: 'Sicherung',
+  backup: 'Sicherungsdatei',
   backupText:
     'Eine Datei, mit der eine neue Box als diese weitermacht: Anlage, Geräte und ihre Zugangsdaten, Blueprints, Regeln, Benutzer und Schlüssel. Messwerte und Protokolle sind nicht enthalten.',
-  saveBackup: 'Sicherung speichern',
+  saveBackup: 'Sicherung herunterladen',
   filePassword: 'Passwort der Datei',
   filePasswordHint: 'Ohne es kann niemand die Datei öffnen.',
   notEncrypted:
@@ -52,7 +52,7 @@ export const box: Words['box'] = {
   program: 'Software',
   version: 'Version',
   problemReport: 'Problembericht',
-  withoutSecrets: 'ohne Geheimnisse',
+  withoutSecrets: 'herunterladen, ohne Geheimnisse',
   metrics: 'Metriken',
   forPrometheus: 'für Prometheus',
   api: 'API',
@@ -76,7 +76,7 @@ export const box: Words['box'] = {
   minutesKept: 'Minutenwerte bleiben',
   quartersKept: 'Viertelstundenwerte bleiben',
   backupSaved: (file, command) => [
-    `${file} ist gespeichert. Auf der neuen Box: `,
+    `${file} ist heruntergeladen. Auf der neuen Box: `,
     command,
     ', danach neu starten.',
   ],

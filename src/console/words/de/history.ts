@@ -11,7 +11,7 @@ export const history: Words['history'] = {
   noValues: 'Keine Werte in dieser Zeit',
   noValuesText: 'Wählen Sie eine längere oder andere Zeit oder andere Werte.',
   withBefore: 'Mit dem Zeitraum davor vergleichen',
-  untilNow: 'Bis jetzt',
+  untilNow: 'jetzt',
   before: (label) => `${label}, davor`,
   withoutTable: 'Tabelle ausblenden',
   asTable: 'Tabelle anzeigen',

@@ -60,7 +60,7 @@ export const adding = {
   addModule: 'Add module',
   exampleModule: 'Basement module',
   hardwareIdHint: '8 to 64 letters or digits. This one was generated for you.',
-  nameAndPlace: 'Name and settings',
+  nameAndPlace: 'Details',
   onlyOwners: 'Only owners and installers can add devices',
   wasAdded: (name: string) => `${name} was added`,
   steps: 'Steps',
@@ -83,7 +83,7 @@ export const adding = {
   noZip: 'This is not a zip file.',
   damagedZip: 'This zip file is damaged.',
   onlineWith: (name: string, count: number) =>
-    `${name} is ONLINE, ${count} ${count === 1 ? 'value' : 'values'}.`,
+    `${name} is online and sends ${count} ${count === 1 ? 'value' : 'values'}.`,
   secondBoxLink: (add: (text: string) => Piece): Piece => [
     'A second box that runs scripts near the devices? ',
     add('Add a communication module'),

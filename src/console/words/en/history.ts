@@ -10,7 +10,7 @@ export const history = {
   noValues: 'No values in this period',
   noValuesText: 'Choose a longer or another period, or other values.',
   withBefore: 'Compare with the period before',
-  untilNow: 'Until now',
+  untilNow: 'now',
   before: (label: string) => `${label}, before`,
   withoutTable: 'Hide table',
   asTable: 'Show table',
