@@ -142,7 +142,7 @@ export class Gateway {
     if (mdns) announce(mdns, options.config, { httpPort, httpsPort, mqttPort, mqttsPort }, this.#started);
     await this.#timed('programs', () => startPrograms(infrastructure, parts, listening, this.#started));
     await provisionAtFirstStart(options, { ...parts, fetch: (request) => http.fetch(request) });
-    data.stateUpkeep.start();
+    if (options.tendsState !== false) data.stateUpkeep.start();
     parts.appliance.start();
     this.#started('appliance', () => parts.appliance.stop());
     const code = parts.auth.claim.code();

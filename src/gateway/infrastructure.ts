@@ -45,6 +45,8 @@ export interface GatewayOptions {
   /** Folder of the built console. Default: where `npm run build` puts it. */
   consoleDir?: string;
   backupLimits?: Limits['backup'];
+  /** Whether room and copies of state.db are made while it works. Default: true; one that lives for seconds needs none. */
+  tendsState?: boolean;
 }
 
 /** Registers what has been started, so that it is stopped, the last one first, whatever fails later. */

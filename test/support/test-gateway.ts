@@ -154,6 +154,8 @@ export async function startTestGateway(
       version: TEST_VERSION,
       environment: { ...options.environment },
       backupLimits: CHEAP_BACKUPS,
+      // Takes a third of a start; real programs are asked about it, in test/process and test/faults.
+      tendsState: false,
       ...(options.consoleDir !== undefined && { consoleDir: options.consoleDir }),
       ...(options.syncFile && { syncFile: options.syncFile }),
       ...(options.recentLog && { recentLog: options.recentLog }),
