@@ -22,6 +22,7 @@ import {
   createGatewayHome,
   createTokens,
   type GatewayHome,
+  hasBundle,
   RUNTIME_FLAGS,
 } from '../support/gateway-process.ts';
 import { loadHttp, quantile } from '../support/http-load.ts';
@@ -66,7 +67,7 @@ export const benchmark: Benchmark<HttpParameters> = {
   name: 'http',
   describe:
     'requests per second, latency and allocations beside a bare Node server and an empty Hono application',
-  small: { devices: 3, connections: 2, rounds: 1, roundMs: 100 },
+  small: { devices: 3, connections: 1, rounds: 1, roundMs: 20 },
   large: { devices: 100, connections: 16, rounds: 5, roundMs: 2_000 },
   isApart: true,
   run: runHttpBenchmark,
@@ -74,7 +75,8 @@ export const benchmark: Benchmark<HttpParameters> = {
 
 async function runHttpBenchmark(parameters: HttpParameters, report: Report): Promise<undefined> {
   const clock = createSystemClock();
-  const home = await createGatewayHome();
+  // Of the program itself only local commands run.
+  const home = await createGatewayHome(hasBundle() ? 'bundle' : 'source');
   const targets: Target[] = [];
   try {
     for (const kind of ['bare', 'hono', 'gateway'] as const) targets.push(await startTarget(kind, home));

@@ -23,7 +23,7 @@ interface Parameters {
 export const benchmark: Benchmark<Parameters> = {
   name: 'telemetry-mqtt',
   describe: 'Workload W at QoS 1 through broker, checks, synced journal and store.',
-  small: { devices: 3, seconds: 100, pacedSeconds: 20, paceMs: 5, window: 20 },
+  small: { devices: 2, seconds: 10, pacedSeconds: 5, paceMs: 5, window: 20 },
   large: { devices: 50, seconds: 10_000, pacedSeconds: 60, paceMs: 1_000, window: 50 },
   isApart: true,
   seed: SEED,

@@ -6,7 +6,6 @@ import { createServer } from 'node:http';
 import { getHeapStatistics } from 'node:v8';
 import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
-import { Gateway } from '../../src/gateway.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 import { loadConfig } from '../../src/platform/config/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
@@ -41,6 +40,8 @@ async function listen(kind: TargetKind): Promise<number> {
 }
 
 async function startGateway(): Promise<number> {
+  // The other servers start without its sources.
+  const { Gateway } = await import('../../src/gateway.ts');
   const clock = createSystemClock();
   const log = createLog({ level: 'info', format: 'json', clock, write: () => undefined });
   const config = loadConfig({ environment: process.env, file: undefined });

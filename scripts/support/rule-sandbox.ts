@@ -1,8 +1,7 @@
 /** The rule sandbox as a child process, with a gateway that answers at once: for benchmarks. */
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bundle } from '../build.ts';
+import { PROGRAMS } from '../build.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { createMetrics } from '../../src/platform/metrics/index.ts';
@@ -15,6 +14,7 @@ import {
   type RuleAnswer,
   type RuleRequest,
 } from '../../src/protocol/rule-sandbox.ts';
+import { packPrograms } from './packed-programs.ts';
 
 export interface SandboxUnderTest {
   start(id: string, code: string): void;
@@ -31,14 +31,9 @@ export interface SandboxUnderTest {
 
 const CLOCK_TICK_MS = 10;
 
-const PROJECT_ROOT = join(import.meta.dirname, '..', '..');
-
-/** The bundle, because stripping types takes more memory than the program. */
+/** A bundle, because stripping types takes more memory than the program. */
 export async function startRuleSandbox(): Promise<SandboxUnderTest> {
-  const root = mkdtempSync(join(tmpdir(), 'rule-sandbox-'));
-  copyFileSync(join(PROJECT_ROOT, 'package.json'), join(root, 'package.json'));
-  symlinkSync(join(PROJECT_ROOT, 'node_modules'), join(root, 'node_modules'));
-  await bundle(join(root, 'dist'));
+  const packed = await packPrograms(PROGRAMS.filter((name) => name.startsWith('programs/rule-sandbox/')));
   const clock = createSystemClock();
   const watches = new Map<string, { run: number; watchId: number }>();
   const waiting: { isDone: () => boolean; resolve: () => void }[] = [];
@@ -47,7 +42,7 @@ export async function startRuleSandbox(): Promise<SandboxUnderTest> {
   const log = createLog({ level: 'error', format: 'json', clock, write: (text) => console.error(text) });
   const program = new Processes({ clock, log, metrics: createMetrics() }).program({
     name: 'rule-sandbox',
-    entry: join(root, 'dist/programs/rule-sandbox/main.js'),
+    entry: join(packed.folder, 'dist/programs/rule-sandbox/main.js'),
     ...RULE_SANDBOX_PROGRAM,
     settings: () => ({ site: { timeZone: 'UTC' }, log: { level: 'error', format: 'json' } }),
     onRunning: () => running.resolve(),
@@ -101,7 +96,7 @@ export async function startRuleSandbox(): Promise<SandboxUnderTest> {
     stop: async () => {
       await program.stop();
       clock.close();
-      rmSync(root, { recursive: true });
+      packed.remove();
     },
   };
 }
