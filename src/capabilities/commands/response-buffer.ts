@@ -27,6 +27,8 @@ interface ResponseBufferOptions extends Instruments {
 export class ResponseBuffer {
   readonly #options: ResponseBufferOptions;
   readonly #items: Item[] = [];
+  /** Of what is committed and not synced yet. */
+  #onSynced: (() => void)[] = [];
   readonly #refused;
   readonly #queue;
   #sizeBytes = 0;
@@ -56,6 +58,7 @@ export class ResponseBuffer {
         for (const { response } of this.#items) store.addResponse(response);
       },
       committed: () => this.#committed(),
+      synced: () => this.#synced(),
     });
   }
 
@@ -126,7 +129,13 @@ export class ResponseBuffer {
     const stored = this.#items.splice(0, this.#writtenCount);
     this.#writtenCount = 0;
     for (const item of stored) this.#sizeBytes -= item.sizeBytes;
-    for (const { onStored } of stored) onStored();
+    this.#onSynced.push(...stored.map(({ onStored }) => onStored));
+  }
+
+  #synced(): void {
+    const onSynced = this.#onSynced;
+    this.#onSynced = [];
+    for (const onStored of onSynced) onStored();
   }
 
   #reportWaiting(error: unknown): void {

@@ -7,8 +7,10 @@ import type { Database } from './database.ts';
 interface Participant {
   /** Writes everything buffered, inside the transaction; must be repeatable, so it forgets nothing yet. */
   write(): void;
-  /** What `write` wrote is on disk: forget it. */
+  /** What `write` wrote is in the database: forget it. Where syncs are shared, a cut of power may still take it back. */
   committed(): void;
+  /** What was committed until now is on disk: who waits for that may be told. */
+  synced?(): void;
 }
 
 /** One transaction for what many participants wrote meanwhile. */
@@ -47,6 +49,7 @@ export function createGroupCommit(
       // At once: what is buffered while the sync runs was not written yet.
       for (const participant of participants) participant.committed();
       await database.durable();
+      for (const participant of participants) participant.synced?.();
     },
   });
   return Object.assign(group, {

@@ -188,6 +188,41 @@ describe('responses of the device', () => {
   });
 });
 
+describe('a response that is committed and not synced yet', () => {
+  for (const [title, failure] of [
+    ['until it is', undefined],
+    ['also when the sync failed, until one succeeds', new Error('the disk fails')],
+  ] as const)
+    test(`is told neither to who waits for the end nor to listeners, ${title}`, async (t) => {
+      const held: ((failure: Error | undefined) => void)[] = [];
+      let isHeld = false;
+      const hold = (): Promise<void> =>
+        new Promise((resolve, reject) => held.push((error) => (error ? reject(error) : resolve())));
+      const release = (): void => {
+        isHeld = false;
+        for (const end of held.splice(0)) end(failure);
+      };
+      t.after(release);
+      const bench = await startBench(t, { sync: () => (isHeld ? hold() : Promise.resolve()) });
+      const device = bench.addDevice({ commands: { ping: {} } });
+      const running = await bench.run(device, 'ping');
+      await bench.clock.advance(100);
+      const told: string[] = [];
+      bench.commands.events.on('execution_updated', 'test', ({ response }) => void told.push(response.state));
+      void running.ended.then(({ state }) => told.push(state));
+      isHeld = true;
+      void bench.deliver(device, 'command_responses', { id: running.id, state: 'completed' });
+      await bench.clock.advance(100);
+      assert.deepEqual([bench.stored(running)?.state, ...told], ['SUCCESS']);
+      release();
+      await settle();
+      assert.deepEqual(told, failure ? [] : ['SUCCEEDED', 'SUCCESS']);
+      await bench.clock.advance(LIMITS.commits.retryMs);
+      assert.deepEqual(told, ['SUCCEEDED', 'SUCCESS']);
+      assert.deepEqual(log(bench, running), ['STARTED {}', 'SUCCEEDED {}']);
+    });
+});
+
 describe('a response that is sent again with the DUP flag', () => {
   for (const when of ['before the end', 'after the end'])
     test(`is recorded once, ${when}`, async (t) => {

@@ -7,7 +7,12 @@ import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import type { Role } from '../../../src/lib/role.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import type { ScarceRoom } from '../../../src/platform/retention/index.ts';
-import { createGroupCommit, type Database, type GroupCommit } from '../../../src/platform/sqlite/index.ts';
+import {
+  createGroupCommit,
+  type Database,
+  type GroupCommit,
+  type SyncFile,
+} from '../../../src/platform/sqlite/index.ts';
 import { openMigrated } from '../../support/databases.ts';
 import { createDeviceFaces, type DeviceFaces } from '../../support/device-faces.ts';
 import { TestClock } from '../../support/test-clock.ts';
@@ -51,6 +56,8 @@ export async function startBench(
     wallMs?: number;
     timeoutMs?: number;
     room?: ScarceRoom;
+    /** Given: commits share syncs, which this does. */
+    sync?: SyncFile;
   } = {},
 ): Promise<Bench> {
   const clock = new TestClock(options.wallMs);
@@ -59,6 +66,7 @@ export async function startBench(
     path: join(temporaryFolder(test), 'state.db'),
     clock,
     log,
+    ...(options.sync && { sync: options.sync }),
   });
   const limits: Limits = { ...LIMITS, commands: { ...LIMITS.commands, ...options.limits } };
   const faces = createDeviceFaces({ state, clock });
