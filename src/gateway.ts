@@ -125,9 +125,16 @@ export class Gateway {
     const { http, broker } = this.#servers;
     listening.broker = broker;
     this.#started('http', () => http.stop(HTTP_STOP_MS));
-    const { httpHost, mqttHost } = options.config;
+    const { config } = options;
     const { port: httpPort, httpsPort } = await this.#timed('http', () =>
-      listenOn({ variable: 'GATEWAY_HTTP_HOST', host: httpHost }, () => http.start()),
+      listenOn(
+        {
+          variable: 'GATEWAY_HTTP_HOST',
+          host: config.httpHost,
+          ports: { GATEWAY_HTTP_PORT: config.httpPort, GATEWAY_HTTPS_PORT: config.httpsPort },
+        },
+        () => http.start(),
+      ),
     );
     listening.httpPort = httpPort;
     listening.httpsPort = httpsPort;
@@ -135,7 +142,14 @@ export class Gateway {
     this.#started('commands under way', () => within(this.#clock, HTTP_STOP_MS, parts.commands.endAll()));
     this.#started('mqtt', () => broker.stop());
     const { port: mqttPort, tlsPort: mqttsPort } = await this.#timed('mqtt', () =>
-      listenOn({ variable: 'GATEWAY_MQTT_HOST', host: mqttHost }, () => broker.start()),
+      listenOn(
+        {
+          variable: 'GATEWAY_MQTT_HOST',
+          host: config.mqttHost,
+          ports: { GATEWAY_MQTT_PORT: config.mqttPort, GATEWAY_MQTTS_PORT: config.mqttsPort },
+        },
+        () => broker.start(),
+      ),
     );
     listening.mqttPort = mqttPort;
     listening.mqttsPort = mqttsPort;

@@ -1,33 +1,59 @@
 /** What a person can do when a listener cannot have the address that an option names. */
 import { isAnyAddress } from '../lib/address.ts';
-import { messageOf, UnrecoverableError } from '../lib/errors.ts';
+import { UnrecoverableError } from '../lib/errors.ts';
+
+/** What the operator chose: the option of the address, and those of the ports. */
+interface ListenOptions {
+  variable: string;
+  host: string;
+  /** Port by the name of its option. */
+  ports: Readonly<Record<string, number>>;
+}
 
 /**
- * Starts to listen. @throws UnrecoverableError for an address of IPv6 on a machine without it; Error for one that the
- * machine does not have now: a network may come up later
+ * Starts to listen. @throws UnrecoverableError for an address of IPv6 on a machine without it; Error for an address that
+ * the machine does not have now, or a port that is taken: both may change by themselves
  */
 export async function listenOn<Result>(
-  option: { variable: string; host: string },
+  options: ListenOptions,
   start: () => Promise<Result>,
 ): Promise<Result> {
   try {
     return await start();
   } catch (error) {
-    throw faultOf(error, option);
+    throw faultOf(error, options);
   }
 }
 
-function faultOf(error: unknown, { variable, host }: { variable: string; host: string }): unknown {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+function faultOf(error: unknown, { variable, host, ports }: ListenOptions): unknown {
+  if (!(error instanceof Error && 'code' in error)) return error;
   const given = `${variable} is ${host}`;
-  if (code === 'EAFNOSUPPORT' || (code === 'EADDRNOTAVAIL' && isAnyAddress(host)))
-    return new UnrecoverableError(
-      `${given}, but this machine has no IPv6: set it to 0.0.0.0 or another address of IPv4, or turn IPv6 on`,
-      { cause: error },
-    );
-  if (code === 'EADDRNOTAVAIL')
-    return new Error(`${given}, which no network of this machine has now: ${messageOf(error)}`, {
-      cause: error,
-    });
-  return error;
+  const port = 'port' in error ? error.port : undefined;
+  const option = Object.keys(ports).find((name) => ports[name] === port) ?? 'the port';
+  switch (error.code) {
+    case 'EAFNOSUPPORT':
+      return withoutIpv6(given, error);
+    case 'EADDRNOTAVAIL':
+      if (isAnyAddress(host)) return withoutIpv6(given, error);
+      return new Error(`${given}, which no network of this machine has now: ${error.message}`, {
+        cause: error,
+      });
+    case 'EADDRINUSE':
+      return new Error(
+        `${option} is ${String(port)}, which another program on this machine uses: end it, or choose another port`,
+        { cause: error },
+      );
+    case 'EACCES':
+      return new Error(
+        `${option} is ${String(port)}, which this user may not use: choose a port from 1024 on`,
+        { cause: error },
+      );
+    default:
+      return error;
+  }
+}
+
+function withoutIpv6(given: string, cause: Error): Error {
+  const advice = 'set it to 0.0.0.0 or another address of IPv4, or turn IPv6 on';
+  return new UnrecoverableError(`${given}, but this machine has no IPv6: ${advice}`, { cause });
 }

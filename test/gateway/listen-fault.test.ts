@@ -4,11 +4,22 @@ import { listenOn } from '../../src/gateway/listen-fault.ts';
 import { UnrecoverableError } from '../../src/lib/errors.ts';
 
 /** As Node tells it (https://nodejs.org/api/errors.html#class-systemerror). */
-const refused = (code: string, address: string): Error =>
-  Object.assign(new Error(`listen ${code}: refused ${address}:8080`), { code, address, syscall: 'listen' });
+const refused = (code: string, address: string, port = 8_080): Error =>
+  Object.assign(new Error(`listen ${code}: refused ${address}:${port}`), {
+    code,
+    address,
+    port,
+    syscall: 'listen',
+  });
+
+const onHost = (host: string) => ({
+  variable: 'GATEWAY_HTTP_HOST',
+  host,
+  ports: { GATEWAY_HTTP_PORT: 8_080, GATEWAY_HTTPS_PORT: 443 },
+});
 
 const faultOn = async (host: string, error: Error): Promise<Error> => {
-  const failed = listenOn({ variable: 'GATEWAY_HTTP_HOST', host }, () => Promise.reject(error));
+  const failed = listenOn(onHost(host), () => Promise.reject(error));
   return failed.then(
     () => assert.fail('it listens'),
     (fault: Error) => fault,
@@ -39,8 +50,26 @@ test('an address that no network of the machine has now is named with its option
   );
 });
 
-test('anything else is told as it is', async () => {
-  const taken = refused('EADDRINUSE', '::');
-  assert.equal(await faultOn('::', taken), taken);
-  assert.equal(await listenOn({ variable: 'GATEWAY_HTTP_HOST', host: '::' }, async () => 8_080), 8_080);
+test('a port that another program uses, or that is for root, is named with its option, and tried again', async () => {
+  for (const [error, message] of [
+    [
+      refused('EADDRINUSE', '::'),
+      'GATEWAY_HTTP_PORT is 8080, which another program on this machine uses: end it, or choose another port',
+    ],
+    [
+      refused('EACCES', '::', 443),
+      'GATEWAY_HTTPS_PORT is 443, which this user may not use: choose a port from 1024 on',
+    ],
+  ] as const) {
+    const fault = await faultOn('::', error);
+    assert.ok(!(fault instanceof UnrecoverableError));
+    assert.equal(fault.message, message);
+    assert.equal(fault.cause, error);
+  }
+});
+
+test('anything else is passed on as it is', async () => {
+  const broken = refused('EMFILE', '::');
+  assert.equal(await faultOn('::', broken), broken);
+  assert.equal(await listenOn(onHost('::'), async () => 8_080), 8_080);
 });
