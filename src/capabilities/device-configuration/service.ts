@@ -141,17 +141,11 @@ export class DeviceConfiguration {
   update(device: Device, name: string, role: Role, change: ConfigurationChange): ConfigurationValues {
     const group = this.#checked(device, name, role, change);
     return this.#change(device, name, group, () => {
-      for (const parameter of new Set(change.reset)) this.#store.remove(device.id, name, parameter);
-      for (const [parameter, value] of Object.entries(change.set)) {
-        const declared = group.parameters[parameter];
-        if (declared === undefined || isReset(declared, value))
-          this.#store.remove(device.id, name, parameter);
-        else
-          this.#store.put(
-            device.id,
-            storedOf(name, parameter, declared, value),
-            this.#options.clock.wallMs(),
-          );
+      const future = changed(name, group, this.#store.group(device.id, name), change);
+      for (const parameter of [...change.reset, ...Object.keys(change.set)]) {
+        const stored = future.get(parameter);
+        if (stored) this.#store.put(device.id, stored, this.#options.clock.wallMs());
+        else this.#store.remove(device.id, name, parameter);
       }
     });
   }
