@@ -6,7 +6,7 @@ import { stateMessages } from '../../../src/capabilities/targets/mqtt/home-assis
 import {
   dataMetrics,
   noteLatest,
-  type ToldDevice,
+  type PublishedDevice,
 } from '../../../src/capabilities/targets/mqtt/sparkplug-metrics.ts';
 
 const DAY_S = 86_400;
@@ -37,7 +37,7 @@ test('a state of Home Assistant follows the values of now when a clock that was 
 });
 
 test('a metric of Sparkplug follows the values of now when a clock that was a day ahead is put back', () => {
-  const device: ToldDevice = { slug: 'meter', born: undefined, isChanged: false, metrics: new Map() };
+  const device: PublishedDevice = { slug: 'meter', born: undefined, isChanged: false, metrics: new Map() };
   const current = (nowS: number) => ({ fromMs: (nowS - 300) * 1_000, toMs: (nowS + 60) * 1_000 });
   const told = (samples: LabelledSamples, nowS: number): [unknown, boolean][] =>
     dataMetrics(device, [samples], current(nowS)).metrics.map(({ value, isHistorical = false }) => [

@@ -138,8 +138,8 @@ export class CommandChannel {
       await this.#client.subscribe(topic);
       this.#subscribed = topic;
     }
-    if (isNew) await this.#requests.tellWaiting();
-    else await this.#requests.tellEnds();
+    if (isNew) await this.#requests.answerWaiting();
+    else await this.#requests.answerEnded();
   }
 
   /** Returns how long to wait before it is tried again. */

@@ -99,18 +99,18 @@ export class CommandRequests {
   }
 
   /** Outcomes that the broker has not acknowledged, of earlier runs too. @throws MqttFailure */
-  async tellWaiting(): Promise<void> {
+  async answerWaiting(): Promise<void> {
     const { record, database } = this.#options;
     database.transaction(() => this.#forget());
     for (const { requestId } of this.#store.waiting(record.id)) {
-      // It may have got its end while others were told.
+      // It may have ended, and have been answered, meanwhile.
       const row = this.#store.find(record.id, requestId);
       if (row && !row.isTold) await this.#answerWith(row);
     }
   }
 
   /** Ends of what was under way when the settings of the target changed. @throws MqttFailure */
-  async tellEnds(): Promise<void> {
+  async answerEnded(): Promise<void> {
     for (const id of this.#begunBefore) {
       const row = this.#known(id);
       if (!row) this.#begunBefore.delete(id);
@@ -153,7 +153,7 @@ export class CommandRequests {
       throw invalidBody('expires_at', `Field "expires_at" must be within ${DAY_H} hours from now.`);
   }
 
-  /** @throws GatewayError device_not_found (404), for one that was not named too: nothing is told of it */
+  /** @throws GatewayError device_not_found (404), for a device that the target does not name too: whether it exists is not revealed */
   #named(name: string): Device {
     const { devices, settings } = this.#options;
     const device = devices.find(name);
@@ -184,8 +184,8 @@ export class CommandRequests {
     const { record, clock, limits } = this.#options;
     const provenMs = clock.proven.nowMs();
     if (provenMs === undefined) return;
-    const untoldBeforeMs = provenMs - limits.commands.answerKeptMs;
-    this.#store.removePast(record.id, { provenMs, untoldBeforeMs });
+    const unansweredBeforeMs = provenMs - limits.commands.answerKeptMs;
+    this.#store.removePast(record.id, { provenMs, unansweredBeforeMs });
   }
 
   /** Never rejects. */
@@ -203,7 +203,7 @@ export class CommandRequests {
       this.executed++;
       this.#note(request.id, { executionId: running.id });
       const answer = { id: request.id, execution: executionToWire(running.current()) };
-      // Its end is told until somebody takes it.
+      // The end is answered until the broker acknowledges it; this answer may be lost.
       this.#options.answer(answer).catch(() => undefined);
       await running.ended;
     } catch (error) {
@@ -251,7 +251,7 @@ export class CommandRequests {
       execution ? { id, execution: executionToWire(execution) } : { id, errors: outcome.errors ?? UNKNOWN },
     );
     this.#begunBefore.delete(id);
-    if (!row.isTold && !this.#isStopped) database.transaction(() => this.#store.told(record.id, id));
+    if (!row.isTold && !this.#isStopped) database.transaction(() => this.#store.setAnswered(record.id, id));
   }
 
   #executionOf({ outcome }: RememberedRequest): Execution | undefined {

@@ -20,7 +20,7 @@ export function createRequestStore({ orm }: Database) {
   const counted = orm.select({ count: count() }).from(targetRequest).where(ofTarget).prepare();
   const insert = orm.insert(targetRequest).values(placeholders(targetRequest)).prepare();
   const isPast = lt(expiresAtMs, sql.placeholder('provenMs'));
-  const isForgotten = lt(expiresAtMs, sql.placeholder('untoldBeforeMs'));
+  const isForgotten = lt(expiresAtMs, sql.placeholder('unansweredBeforeMs'));
   const removePast = orm
     .delete(targetRequest)
     .where(and(ofTarget, isPast, or(eq(isTold, true), isForgotten)))
@@ -43,9 +43,9 @@ export function createRequestStore({ orm }: Database) {
     note: (target: string, request: string, outcome: RequestOutcome): void =>
       change(target, request, { outcome }),
     /** The broker has acknowledged the last answer. */
-    told: (target: string, request: string): void => change(target, request, { isTold: true }),
-    /** Those whose deadline is past for certain, told or given up. */
-    removePast: (target: string, past: { provenMs: EpochMs; untoldBeforeMs: EpochMs }): void =>
+    setAnswered: (target: string, request: string): void => change(target, request, { isTold: true }),
+    /** Those whose deadline is past for certain, answered or given up. */
+    removePast: (target: string, past: { provenMs: EpochMs; unansweredBeforeMs: EpochMs }): void =>
       void removePast.run({ targetId: target, ...past }),
   };
 }

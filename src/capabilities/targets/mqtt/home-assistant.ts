@@ -111,7 +111,7 @@ function sensorConfig({ type, unit }: CompiledAttribute): object {
   };
 }
 
-/** What was told last of an attribute. */
+/** The state of an attribute that was published last. */
 export interface State {
   /** What is older comes too late. */
   timestampS: EpochS;
@@ -121,7 +121,7 @@ export interface State {
 
 /**
  * What is known of a device, for a broker that may have nothing of it.
- * @param told gets it
+ * @param published gets it
  */
 export function* latestStates(
   settings: MqttSettings,
@@ -134,11 +134,11 @@ export function* latestStates(
     device: Pick<Device, 'id' | 'slug'>;
     values: readonly { attribute: string; timestampS: EpochS; value: Latest['value'] }[];
   },
-  told: Map<string, State>,
+  published: Map<string, State>,
 ): Generator<MqttMessage> {
   for (const { attribute, timestampS, value } of values) {
     const payload = exactJson(value);
-    told.set(`${device.id} ${attribute}`, { timestampS, payload });
+    published.set(`${device.id} ${attribute}`, { timestampS, payload });
     const topic = `${baseTopic(settings, site, device.slug)}/${topicLevel(attribute)}`;
     yield { topic, payload, isRetained: true };
   }
@@ -146,13 +146,13 @@ export function* latestStates(
 
 /**
  * The newest value of each attribute: a state has no history there.
- * @param told by device and attribute
+ * @param published by device and attribute
  * @param currentToS what is later is of a clock that was wrong: it is no state, and makes nothing else late
  */
 export function* stateMessages(
   settings: MqttSettings,
   series: readonly LabelledSamples[],
-  told: Map<string, State>,
+  published: Map<string, State>,
   currentToS: EpochS,
 ): Generator<SampleMessage> {
   const newest = new Map<string, { samples: LabelledSamples; index: number; timestampS: EpochS }>();
@@ -167,12 +167,12 @@ export function* stateMessages(
   }
   for (const [key, { samples, index, timestampS }] of newest) {
     const { labels, attribute } = samples;
-    const known = told.get(key);
-    const toldS = known?.timestampS ?? 0;
-    if (timestampS < toldS && toldS <= currentToS) continue;
+    const known = published.get(key);
+    const publishedS = known?.timestampS ?? 0;
+    if (timestampS < publishedS && publishedS <= currentToS) continue;
     const payload = jsonValue(samples, index);
     if (known?.timestampS === timestampS && known.payload === payload) continue;
-    told.set(key, { timestampS });
+    published.set(key, { timestampS });
     yield {
       topic: `${baseTopic(settings, labels.site, labels.device)}/${topicLevel(attribute)}`,
       payload,

@@ -56,11 +56,11 @@ const HEADER_BYTES = 8;
 export class MqttSink implements Sink {
   readonly #options: MqttSinkOptions;
   readonly #unsubscribe: (() => void)[] = [];
-  /** Digest of what Home Assistant was told of a device, by its id. */
-  readonly #told = new Map<string, string>();
-  /** Devices that it should be told of again. */
+  /** Digest of the discovery messages of a device, by its id. */
+  readonly #announced = new Map<string, string>();
+  /** Devices to be announced again. */
   readonly #changed = new Set<string>();
-  /** States that it was told, by device and attribute. */
+  /** States that were published, by device and attribute. */
   readonly #states = new Map<string, State>();
   /** Name of the site with which it connected. */
   #site: string | undefined;
@@ -78,7 +78,7 @@ export class MqttSink implements Sink {
     const { settings, currentToS } = this.#options;
     await this.#connected();
     if (settings.form !== 'HOME_ASSISTANT') return this.#deliver(plainMessages(settings, samples), pace);
-    await this.#tellDevices();
+    await this.#announceDevices();
     const sent = await this.#deliver(stateMessages(settings, samples, this.#states, currentToS()), pace);
     return { ...sent, samples: countOf(samples) - sent.refusedSamples };
   }
@@ -87,7 +87,7 @@ export class MqttSink implements Sink {
   async tend(): Promise<void> {
     if (this.#options.settings.form !== 'HOME_ASSISTANT') return;
     await this.#connected();
-    await this.#tellDevices();
+    await this.#announceDevices();
   }
 
   async sendRecords(records: readonly LabelledRecord[], pace: Pace): Promise<Sent> {
@@ -129,7 +129,7 @@ export class MqttSink implements Sink {
     const isNew = await asFailure(client.connect());
     if (!isNew || !isHomeAssistant) return;
     this.#site = site().name;
-    this.#told.clear();
+    this.#announced.clear();
     const topic = gatewayAvailabilityTopic(settings, this.#site);
     // The will of the connection before stands under the name of before.
     const ends = this.#endOfOthers(GATEWAY, [topic]);
@@ -138,7 +138,7 @@ export class MqttSink implements Sink {
     this.#options.retained.set(GATEWAY, [topic]);
   }
 
-  /** @param refused told of those that are never taken, while others are */
+  /** @param refused called with those that are never taken, while others are */
   async #publish(
     messages: Iterable<SampleMessage>,
     before: (message: SampleMessage) => Promise<void>,
@@ -190,20 +190,20 @@ export class MqttSink implements Sink {
    * Configurations and availability of devices that are new or changed, with their states where the broker may have none, and
    * the end of what is no more.
    */
-  async #tellDevices(): Promise<void> {
+  async #announceDevices(): Promise<void> {
     const { devices, includes, retained } = this.#options;
     const messages: MqttMessage[] = [];
-    const told = new Map<string, { digest: string; topics: string[] }>();
+    const announced = new Map<string, { digest: string; topics: string[] }>();
     const states = new Map<string, State>();
     for (const device of devices.all()) {
-      if ((this.#told.has(device.id) && !this.#changed.has(device.id)) || !includes(device)) continue;
+      if ((this.#announced.has(device.id) && !this.#changed.has(device.id)) || !includes(device)) continue;
       const { all, topics } = this.#messagesOf(device);
       const digest = createHash('sha256').update(JSON.stringify(all)).digest('base64');
       const known = retained.get(device.id) ?? [];
       // A broker that has nothing of them must not wait for values that may not change for days.
-      const isNew = !this.#told.has(device.id) || topics.some((topic) => !known.includes(topic));
-      told.set(device.id, { digest, topics });
-      if (this.#told.get(device.id) !== digest) messages.push(...all);
+      const isNew = !this.#announced.has(device.id) || topics.some((topic) => !known.includes(topic));
+      announced.set(device.id, { digest, topics });
+      if (this.#announced.get(device.id) !== digest) messages.push(...all);
       if (isNew) messages.push(...this.#statesOf(device, states));
     }
     const isChosen = (device: Device | undefined): boolean => device !== undefined && includes(device);
@@ -211,7 +211,7 @@ export class MqttSink implements Sink {
     // They come first: another device may have the slug by now.
     const ends = [
       ...gone.flatMap((id) => this.#endOfOthers(id, [])),
-      ...[...told].flatMap(([id, { topics }]) => this.#endOfOthers(id, topics)),
+      ...[...announced].flatMap(([id, { topics }]) => this.#endOfOthers(id, topics)),
     ];
     this.#changed.clear();
     await this.#publish(
@@ -219,8 +219,8 @@ export class MqttSink implements Sink {
       async () => undefined,
     );
     for (const id of gone) retained.delete(id);
-    for (const [id, { digest, topics }] of told) {
-      this.#told.set(id, digest);
+    for (const [id, { digest, topics }] of announced) {
+      this.#announced.set(id, digest);
       retained.set(id, topics);
     }
     for (const [key, state] of states) this.#states.set(key, state);
@@ -243,14 +243,14 @@ export class MqttSink implements Sink {
     };
   }
 
-  #statesOf(device: Device, told: Map<string, State>): MqttMessage[] {
+  #statesOf(device: Device, published: Map<string, State>): MqttMessage[] {
     const { settings, devices, site, includes, telemetry } = this.#options;
     const chosen = Object.keys(devices.manifest(device).telemetry).filter((name) => includes(device, name));
     const values = chosen.flatMap((attribute) => {
       const latest = telemetry.latest(device, attribute);
       return latest ? [{ attribute, ...latest }] : [];
     });
-    return [...latestStates(settings, { site: site().name, device, values }, told)];
+    return [...latestStates(settings, { site: site().name, device, values }, published)];
   }
 
   /** A retained message without content takes away the one before. */

@@ -1,4 +1,4 @@
-/** Samples as metrics of Sparkplug B, and what was told of them. */
+/** Samples as metrics of Sparkplug B, and what was published of them. */
 import type { EpochMs } from '../../../lib/time.ts';
 import { DATATYPES, type Datatype, type SparkplugMetric } from '../../../protocol/sparkplug.ts';
 import { exactJson } from '../../../protocol/telemetry.ts';
@@ -6,18 +6,18 @@ import type { CompiledAttribute } from '../../blueprints/index.ts';
 import type { Latest } from '../../telemetry/index.ts';
 import type { LabelledSamples } from '../model.ts';
 
-/** What a host knows of a device. */
-export interface ToldDevice {
+/** What was published of a device, so what a host knows of it. */
+export interface PublishedDevice {
   readonly slug: string;
-  /** What its birth said that it may tell; undefined: the host takes it for dead. */
+  /** Metrics of its last birth message; undefined: the host takes it for dead. */
   born: ReadonlyMap<string, Datatype> | undefined;
   /** It may have other attributes now. */
   isChanged: boolean;
-  readonly metrics: Map<string, ToldMetric>;
+  readonly metrics: Map<string, PublishedMetric>;
 }
 
 /** The newest value. */
-interface ToldMetric {
+interface PublishedMetric {
   datatype: Datatype;
   timestampMs: EpochMs;
   value: SparkplugMetric['value'];
@@ -32,13 +32,13 @@ const DATATYPE_OF: Readonly<Record<string, Datatype>> = {
 /** Everything that has no form of its own there is JSON. */
 const datatypeOf = (type: string): Datatype => DATATYPE_OF[type] ?? DATATYPES.STRING;
 
-/** What is later than that is of a clock that was wrong, and makes nothing else late. */
-const newestMsOf = (told: ToldMetric | undefined, currentToMs: EpochMs): EpochMs =>
-  told && told.timestampMs <= currentToMs ? told.timestampMs : 0;
+/** A later sample comes from a clock that was wrong, and makes no other sample late. */
+const newestMsOf = (published: PublishedMetric | undefined, currentToMs: EpochMs): EpochMs =>
+  published && published.timestampMs <= currentToMs ? published.timestampMs : 0;
 
-/** What is true now, whether it was sent or not; undefined: nobody knows. */
+/** Takes in the latest value of an attribute, whether it was published or not. */
 export function noteLatest(
-  { metrics }: ToldDevice,
+  { metrics }: PublishedDevice,
   [name, { type }]: readonly [name: string, attribute: CompiledAttribute],
   latest: Latest | undefined,
   currentToMs: EpochMs,
@@ -47,33 +47,33 @@ export function noteLatest(
   if (!latest || timestampMs <= newestMsOf(metrics.get(name), currentToMs)) return;
   const datatype = datatypeOf(type);
   const isText = datatype === DATATYPES.STRING && type !== 'string';
-  const value = isText ? exactJson(latest.value) : (latest.value as ToldMetric['value']);
+  const value = isText ? exactJson(latest.value) : (latest.value as PublishedMetric['value']);
   metrics.set(name, { datatype, timestampMs, value });
 }
 
-/** All that a device can tell, with the newest value where one is known. */
+/** All metrics of a device, with the newest value where one is known. */
 export function birthMetrics(
-  { metrics }: ToldDevice,
+  { metrics }: PublishedDevice,
   declared: readonly (readonly [name: string, attribute: CompiledAttribute])[],
   nowMs: EpochMs,
 ): SparkplugMetric[] {
   const units = new Map(declared.map(([name, { unit }]) => [name, unit]));
-  const all = new Map<string, ToldMetric>(
+  const all = new Map<string, PublishedMetric>(
     declared.map(([name, { type }]) => [
       name,
       { datatype: datatypeOf(type), timestampMs: nowMs, value: null },
     ]),
   );
-  for (const [name, told] of metrics) all.set(name, told);
+  for (const [name, published] of metrics) all.set(name, published);
   return [...all].map(([name, metric]) => ({ name, ...metric, unit: units.get(name) }));
 }
 
 /**
- * The samples of one device by time, which are then told; `hasNew`: the host must learn of a metric first.
+ * The samples of one device by time, noted as published; `hasNew`: a birth message must name a metric first.
  * Of each metric only the newest sample is its value, and that only when it is of now.
  */
 export function dataMetrics(
-  { metrics: told, born }: ToldDevice,
+  { metrics: published, born }: PublishedDevice,
   series: readonly LabelledSamples[],
   current: { fromMs: EpochMs; toMs: EpochMs },
 ): { metrics: SparkplugMetric[]; hasNew: boolean } {
@@ -82,7 +82,7 @@ export function dataMetrics(
   for (const samples of series) {
     const { attribute: name, type, times } = samples;
     const datatype = datatypeOf(type);
-    const known = told.get(name);
+    const known = published.get(name);
     if (born?.get(name) !== datatype) hasNew = true;
     const lastS = times.findLast((timestampS) => timestampS * 1_000 <= current.toMs) ?? 0;
     const newestMs = Math.max(newestMsOf(known, current.toMs), lastS * 1_000);
@@ -91,7 +91,7 @@ export function dataMetrics(
       const value = valueAt(samples, index);
       const isHistorical = timestampMs !== newestMs || timestampMs < current.fromMs;
       metrics.push({ name, timestampMs, datatype, value, isHistorical });
-      if (timestampMs === newestMs) told.set(name, { datatype, timestampMs, value });
+      if (timestampMs === newestMs) published.set(name, { datatype, timestampMs, value });
     }
   }
   return { metrics: metrics.toSorted((a, b) => a.timestampMs - b.timestampMs), hasNew };

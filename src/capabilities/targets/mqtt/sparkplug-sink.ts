@@ -33,7 +33,7 @@ import {
   type Sink,
   TargetFailure,
 } from '../model.ts';
-import { birthMetrics, dataMetrics, noteLatest, type ToldDevice } from './sparkplug-metrics.ts';
+import { birthMetrics, dataMetrics, noteLatest, type PublishedDevice } from './sparkplug-metrics.ts';
 import { asFailure } from './target-client.ts';
 import { topicLevel } from './templates.ts';
 
@@ -77,7 +77,7 @@ export class SparkplugSink implements Sink {
   /** By its own clock, of when it said last that it is. */
   #hostOnlineMs: EpochMs = 0;
   #isRebirthDue = false;
-  readonly #told = new Map<string, ToldDevice>();
+  readonly #published = new Map<string, PublishedDevice>();
 
   constructor(options: SparkplugSinkOptions) {
     this.#options = options;
@@ -91,8 +91,8 @@ export class SparkplugSink implements Sink {
     const owner = 'targets';
     const settle = (): void => this.#settleSoon();
     const changed = ({ device }: { device: Device }): void => {
-      const told = this.#told.get(device.id);
-      if (told) told.isChanged = true;
+      const published = this.#published.get(device.id);
+      if (published) published.isChanged = true;
       this.#settleSoon();
     };
     this.#unsubscribe = [
@@ -152,7 +152,7 @@ export class SparkplugSink implements Sink {
     if (this.#node !== undefined && this.#node !== this.#nodeNow()) this.#client.close();
     if (await asFailure(this.#client.connect())) {
       this.#isBorn = false;
-      for (const told of this.#told.values()) told.born = undefined;
+      for (const published of this.#published.values()) published.born = undefined;
       this.#isHostOnline = false;
       await this.#listen();
     }
@@ -206,24 +206,25 @@ export class SparkplugSink implements Sink {
       { name: REBIRTH, timestampMs, datatype: DATATYPES.BOOLEAN, value: false },
     ]);
     this.#isBorn = true;
-    for (const told of this.#told.values()) told.born = undefined;
+    for (const published of this.#published.values()) published.born = undefined;
     for (const device of devices.all())
-      if (includes(device) && devices.connectivity(device.id) === 'ONLINE') await this.#bear(device);
+      if (includes(device) && devices.connectivity(device.id) === 'ONLINE') await this.#publishBirth(device);
   }
 
-  async #bear(device: Device): Promise<void> {
+  async #publishBirth(device: Device): Promise<void> {
     const { devices, includes, clock, telemetry: values } = this.#options;
-    const told = this.#toldOf(device);
+    const published = this.#publishedOf(device);
     const { telemetry } = devices.manifest(device);
     const declared = Object.entries(telemetry).filter(([attribute]) => includes(device, attribute));
     const { toMs } = this.#current();
-    for (const attribute of declared) noteLatest(told, attribute, values.latest(device, attribute[0]), toMs);
-    const metrics = birthMetrics(told, declared, clock.wallMs());
-    const refusal = await this.#unlessRefused(this.#publish('DBIRTH', told.slug, metrics));
-    // A long text must not keep all else from being told.
-    if (refusal !== undefined) await this.#publish('DBIRTH', told.slug, metrics.map(withoutText));
-    told.born = new Map(metrics.map(({ name, datatype }) => [name, datatype]));
-    told.isChanged = false;
+    for (const attribute of declared)
+      noteLatest(published, attribute, values.latest(device, attribute[0]), toMs);
+    const metrics = birthMetrics(published, declared, clock.wallMs());
+    const refusal = await this.#unlessRefused(this.#publish('DBIRTH', published.slug, metrics));
+    // A long text must not keep all other metrics from being published.
+    if (refusal !== undefined) await this.#publish('DBIRTH', published.slug, metrics.map(withoutText));
+    published.born = new Map(metrics.map(({ name, datatype }) => [name, datatype]));
+    published.isChanged = false;
   }
 
   #current(): { fromMs: EpochMs; toMs: EpochMs } {
@@ -232,29 +233,29 @@ export class SparkplugSink implements Sink {
     return { fromMs: nowMs - historicalAfterMs, toMs: nowMs + futureToleranceMs };
   }
 
-  #toldOf({ id, slug }: Pick<Device, 'id' | 'slug'>): ToldDevice {
-    const known = this.#told.get(id);
+  #publishedOf({ id, slug }: Pick<Device, 'id' | 'slug'>): PublishedDevice {
+    const known = this.#published.get(id);
     if (known?.slug === slug) return known;
-    const told: ToldDevice = {
+    const published: PublishedDevice = {
       slug,
       born: undefined,
       isChanged: false,
       metrics: known?.metrics ?? new Map(),
     };
-    this.#told.set(id, told);
-    return told;
+    this.#published.set(id, published);
+    return published;
   }
 
   async #sendDevice(series: readonly LabelledSamples[], sent: Sent, counted: Pace): Promise<void> {
     const { devices, metricsMax } = this.#options;
     const device = devices.get(series[0]?.deviceId ?? '');
     if (!device) return;
-    await this.#buryIfRenamed(device);
-    const told = this.#toldOf(device);
-    const { metrics, hasNew } = dataMetrics(told, series, this.#current());
-    if (hasNew || told.isChanged) await this.#bear(device);
+    await this.#publishDeathIfRenamed(device);
+    const published = this.#publishedOf(device);
+    const { metrics, hasNew } = dataMetrics(published, series, this.#current());
+    if (hasNew || published.isChanged) await this.#publishBirth(device);
     for (let from = 0; from < metrics.length; from += metricsMax)
-      await this.#sendMetrics(told.slug, metrics.slice(from, from + metricsMax), sent, counted);
+      await this.#sendMetrics(published.slug, metrics.slice(from, from + metricsMax), sent, counted);
   }
 
   /** What a broker never takes, as what is too long for it, is known by halves. */
@@ -291,30 +292,30 @@ export class SparkplugSink implements Sink {
     }
   }
 
-  async #buryIfRenamed({ id, slug }: Device): Promise<void> {
-    const told = this.#told.get(id);
-    if (told?.born && told.slug !== slug) await this.#bury(told);
+  async #publishDeathIfRenamed({ id, slug }: Device): Promise<void> {
+    const published = this.#published.get(id);
+    if (published?.born && published.slug !== slug) await this.#publishDeath(published);
   }
 
-  async #bury(told: ToldDevice): Promise<void> {
-    await this.#publish('DDEATH', told.slug, []);
-    told.born = undefined;
+  async #publishDeath(published: PublishedDevice): Promise<void> {
+    await this.#publish('DDEATH', published.slug, []);
+    published.born = undefined;
   }
 
-  /** Devices that came, changed or went since are told of. */
+  /** Publishes births and deaths of devices that came, changed or went since. */
   async #settle(): Promise<void> {
     const { devices, includes } = this.#options;
     if (this.#isRebirthDue) await this.#beBorn();
-    for (const [id, told] of this.#told) {
+    for (const [id, published] of this.#published) {
       const device = devices.get(id);
       const isThere = device !== undefined && devices.connectivity(id) === 'ONLINE';
-      if (told.born && (!isThere || device.slug !== told.slug)) await this.#bury(told);
-      if (!device) this.#told.delete(id);
+      if (published.born && (!isThere || device.slug !== published.slug)) await this.#publishDeath(published);
+      if (!device) this.#published.delete(id);
     }
     for (const device of devices.all()) {
       if (!includes(device) || devices.connectivity(device.id) !== 'ONLINE') continue;
-      const told = this.#toldOf(device);
-      if (!told.born || told.isChanged) await this.#bear(device);
+      const published = this.#publishedOf(device);
+      if (!published.born || published.isChanged) await this.#publishBirth(device);
     }
   }
 
@@ -322,7 +323,7 @@ export class SparkplugSink implements Sink {
     const settling = this.#turns.take(async () => {
       if (this.#isBorn) await this.#settle();
     });
-    // Without a connection it is told with the next one.
+    // Without a connection it is published with the next one.
     settling.catch(() => undefined);
   }
 
