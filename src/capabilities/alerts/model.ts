@@ -27,15 +27,15 @@ export interface AlertChange {
 /** Assumed of an alert of which it is not known who may see it. */
 export const UNKNOWN_READ_ROLE = 'INSTALLER';
 
-/** Whether the role reaches one of the attributes that told it. */
+/** Whether the role reaches one of the attributes that report it. */
 export const maySee = ({ readRole = UNKNOWN_READ_ROLE }: Pick<Alert, 'readRole'>, role: Role): boolean =>
   roleIncludes(role, readRole);
 
-/** Whether whoever may read what tells it is known to see it. */
+/** Whether everybody who may read the attribute that reports it may see the alert. */
 export const isShown = (
   { readRole }: Pick<Alert, 'readRole'>,
-  told: { readRole: Role } | undefined,
-): boolean => readRole !== undefined && told !== undefined && roleIncludes(told.readRole, readRole);
+  reported: { readRole: Role } | undefined,
+): boolean => readRole !== undefined && reported !== undefined && roleIncludes(reported.readRole, readRole);
 
 /** Whether somebody of this role is to hear of the change. */
 export const isNewsFor = ({ alert, knownTo }: AlertChange, role: Role): boolean =>

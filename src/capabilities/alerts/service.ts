@@ -10,7 +10,7 @@ import type { Instruments } from '../../platform/metrics/index.ts';
 import { RetentionLoop, type ScarceRoom } from '../../platform/retention/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
-import type { Telemetry, ToldAlerts } from '../telemetry/index.ts';
+import type { Telemetry, ReportedAlerts } from '../telemetry/index.ts';
 import { Absences } from './absences.ts';
 import { describeRaised, graceMs } from './description.ts';
 import {
@@ -122,7 +122,7 @@ export class Alerts {
       () => timer.cancel(),
       telemetry.events.on('alerts_told', owner, ({ device }) => {
         // What comes too often is looked at with the next check.
-        if (this.#rates.owed(device.id, clock.monotonicMs()) > 0) return;
+        if (this.#rates.waitMs(device.id, clock.monotonicMs()) > 0) return;
         if (this.#follow(device)) this.#rates.spend(device.id, clock.monotonicMs(), 1);
       }),
       devices.events.on('connectivity_changed', owner, ({ device, status, atMs }) => {
@@ -210,18 +210,18 @@ export class Alerts {
   }
 
   /**
-   * Compares what the device says with what is known of it; true when that is not the same. `isBlank`: what was raised by
-   * attributes that are no more is over.
+   * Compares the alerts that the device reports with those that are raised; true when they differ. `isBlank`: alerts of
+   * attributes that exist no more are over.
    */
   #follow(device: Device, isBlank = false): boolean {
-    const told = this.#options.telemetry.alerts(device);
-    // Nothing is known of what it says: it may still be so.
-    if (!told && !isBlank) return false;
+    const reported = this.#options.telemetry.alerts(device);
+    // No value is known yet: they may still be raised.
+    if (!reported && !isBlank) return false;
     const known = this.#raised.of(device.id, 'DEVICE');
-    const raised: ToldAlerts['raised'] = told?.raised ?? new Map();
+    const raised: ReportedAlerts['raised'] = reported?.raised ?? new Map();
     if (known.length === raised.size && known.every((alert) => isShown(alert, raised.get(alert.name))))
       return false;
-    const clearedAtMs = told === undefined ? this.#options.clock.wallMs() : told.timestampS * 1_000;
+    const clearedAtMs = reported === undefined ? this.#options.clock.wallMs() : reported.timestampS * 1_000;
     const source = 'DEVICE';
     const cleared = known
       .filter(({ name }) => !raised.has(name))
@@ -313,9 +313,9 @@ export class Alerts {
         return made;
       });
     } catch (error) {
-      const told = { device_id: device.id, error };
-      this.#log.warnLimited('store', 60_000, 'alerts could not be stored, will be tried again', told);
-      this.#tellUnstored(device, turns);
+      const context = { device_id: device.id, error };
+      this.#log.warnLimited('store', 60_000, 'alerts could not be stored, will be tried again', context);
+      this.#announceUnstored(device, turns);
       return false;
     }
     if (room < 0) this.#dropped.inc({ reason: 'room' }, -room);
@@ -329,8 +329,8 @@ export class Alerts {
     return true;
   }
 
-  /** What begins is told without being stored; what ends, once that can be stored. */
-  #tellUnstored(device: Device, turns: readonly Turn[]): void {
+  /** Alerts that begin are announced without being stored; those that end, once that can be stored. */
+  #announceUnstored(device: Device, turns: readonly Turn[]): void {
     const { clock, devices } = this.#options;
     const manifest = devices.manifest(device);
     for (const turn of turns) {

@@ -1,6 +1,6 @@
 /**
- * What is raised and cannot be stored, because the disk refuses. It is kept here as long as it is raised, so that people
- * are told all the same; what a dying disk says of itself would else be heard by nobody. Nothing of it outlives a restart.
+ * Alerts that cannot be stored, because the disk refuses. They are kept here while they are raised, so that people are
+ * notified all the same; nobody would hear of a dying disk otherwise. None of them outlives a restart.
  */
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Alert, AlertChange } from './model.ts';
@@ -8,7 +8,7 @@ import type { Alert, AlertChange } from './model.ts';
 interface Unstored {
   alert: Alert;
   readonly sinceMs: MonotonicMs;
-  isTold: boolean;
+  isAnnounced: boolean;
   /** Refused since the last look. */
   isSeen: boolean;
 }
@@ -32,11 +32,11 @@ export class UnstoredAlerts {
     const key = keyOfAlert(alert);
     const known = this.#byKey.get(key);
     if (!known && this.#byKey.size >= this.#limit) return undefined;
-    const one = known ?? { alert, sinceMs: nowMs, isTold: false, isSeen: true };
+    const one = known ?? { alert, sinceMs: nowMs, isAnnounced: false, isSeen: true };
     this.#byKey.set(key, one);
     one.isSeen = true;
-    if (one.isTold || nowMs - one.sinceMs < graceMs) return undefined;
-    one.isTold = true;
+    if (one.isAnnounced || nowMs - one.sinceMs < graceMs) return undefined;
+    one.isAnnounced = true;
     one.alert = { ...one.alert, isLasting: true };
     return { kind: 'RAISED', alert: one.alert };
   }
@@ -46,13 +46,13 @@ export class UnstoredAlerts {
     for (const [key, { alert }] of this.#byKey) if (isOver(alert)) this.#byKey.delete(key);
   }
 
-  /** Changes of what was told and was not refused again since the last look: it is over. */
+  /** Changes of alerts that were announced and not refused again since the last look: they are over. */
   look(clearedAtMs: number): AlertChange[] {
     const over: AlertChange[] = [];
     for (const [key, one] of this.#byKey) {
       if (!one.isSeen) {
         this.#byKey.delete(key);
-        if (one.isTold) over.push({ kind: 'CLEARED', alert: { ...one.alert, clearedAtMs } });
+        if (one.isAnnounced) over.push({ kind: 'CLEARED', alert: { ...one.alert, clearedAtMs } });
       }
       one.isSeen = false;
     }

@@ -12,7 +12,7 @@ export interface Message {
   /** One line, without the name of the site. */
   title: string;
   text: string;
-  /** The worst of what it tells. */
+  /** The worst of its alerts. */
   severity: AlertSeverity;
   /** Nothing in it is new trouble. */
   isOver: boolean;
@@ -21,7 +21,7 @@ export interface Message {
 }
 
 /** One alert of a message with what happened to it since the last one. */
-export interface ToldAlert {
+export interface NotifiedAlert {
   alert: Alert;
   device: Device | undefined;
   kinds: ReadonlySet<Pending['kind']>;
@@ -34,9 +34,13 @@ interface Surroundings {
   namedMax: number;
 }
 
-export function composeAlerts(delivery: Delivery, told: readonly ToldAlert[], around: Surroundings): Message {
+export function composeAlerts(
+  delivery: Delivery,
+  notified: readonly NotifiedAlert[],
+  around: Surroundings,
+): Message {
   const { site, nowMs, namedMax } = around;
-  const worstFirst = told.toSorted(
+  const worstFirst = notified.toSorted(
     (a, b) => rank(b) - rank(a) || b.alert.raisedAtMs - a.alert.raisedAtMs || a.alert.number - b.alert.number,
   );
   const named = worstFirst.slice(0, namedMax);
@@ -98,14 +102,17 @@ export function composeTest(
 }
 
 /** What is raised before what is over, then by severity. */
-function rank({ alert, kinds }: ToldAlert): number {
+function rank({ alert, kinds }: NotifiedAlert): number {
   const isRaised = kinds.has('RAISED') && !kinds.has('CLEARED');
   return (isRaised ? ALERT_SEVERITIES.length : 0) + ALERT_SEVERITIES.indexOf(alert.severity);
 }
 
-function titleOf({ raisedCount, clearedCount, omittedCount }: Delivery, told: readonly ToldAlert[]): string {
-  const [only] = told;
-  if (only && told.length === 1 && omittedCount === 0) {
+function titleOf(
+  { raisedCount, clearedCount, omittedCount }: Delivery,
+  notified: readonly NotifiedAlert[],
+): string {
+  const [only] = notified;
+  if (only && notified.length === 1 && omittedCount === 0) {
     const isOver = only.kinds.has('CLEARED');
     const what = `${nameOf(only)}: ${only.alert.displayName}`;
     return isOver ? `${what} is over` : what;
@@ -118,17 +125,17 @@ function titleOf({ raisedCount, clearedCount, omittedCount }: Delivery, told: re
   return `Alerts: ${parts.join(', ')}`;
 }
 
-function lineOf(told: ToldAlert, timezone: string): string {
-  const { alert, kinds } = told;
+function lineOf(notified: NotifiedAlert, timezone: string): string {
+  const { alert, kinds } = notified;
   const { clearedAtMs, details, displayName, raisedAtMs, severity } = alert;
   const over =
     kinds.has('CLEARED') && clearedAtMs !== undefined ? `, over ${moment(clearedAtMs, timezone)}` : '';
-  const head = `${severity.toUpperCase()}  ${nameOf(told)}: ${displayName}`;
+  const head = `${severity.toUpperCase()}  ${nameOf(notified)}: ${displayName}`;
   const since = `raised ${moment(raisedAtMs, timezone)}${over}`;
   return `${head}, ${since}${details === undefined ? '' : `\n    ${details.replaceAll(/\s+/g, ' ')}`}`;
 }
 
-const nameOf = ({ alert, device }: ToldAlert): string => device?.name ?? alert.deviceId;
+const nameOf = ({ alert, device }: NotifiedAlert): string => device?.name ?? alert.deviceId;
 
 /** In the zone of the site, which is said. */
 function moment(atMs: EpochMs, timezone: string): string {

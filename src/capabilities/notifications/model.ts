@@ -1,8 +1,8 @@
-/** Where people outside are told of alerts, and what became of what they were sent. */
+/** Channels by which people outside are notified of alerts, and what became of each message. */
 import type { EpochMs } from '../../lib/time.ts';
 import type { AlertSeverity } from '../alerts/index.ts';
 
-/** Who makes channels; they tell what this role may see. */
+/** Who makes channels; they carry what this role may see. */
 export const CHANNEL_ROLE = 'OWNER';
 
 export const CHANNEL_TYPES = ['EMAIL', 'WEBHOOK', 'NTFY'] as const;
@@ -52,7 +52,7 @@ interface Common {
   readonly minimumSeverity: AlertSeverity;
   /** Empty: all. */
   readonly deviceIds: readonly string[];
-  /** Whether it is told what is over, too. */
+  /** Whether it also gets alerts that are over. */
   readonly notifiesCleared: boolean;
   readonly secrets: Secrets;
   readonly createdAtMs: EpochMs;

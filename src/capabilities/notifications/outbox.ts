@@ -1,6 +1,6 @@
 /**
- * What channels are still to tell. It is written in the transaction that stores the alert, so that neither a fall of the
- * gateway nor a dead receiver loses it, and nothing is told that did not happen.
+ * Changes that channels are still to send. Each is written in the transaction that stores the alert, so that neither a fall of the
+ * gateway nor a dead receiver loses it, and nothing is sent that did not happen.
  */
 import type { Limits } from '../../lib/limits.ts';
 import type { EpochMs } from '../../lib/time.ts';
@@ -23,7 +23,7 @@ interface OutboxOptions {
 export class Outbox {
   readonly #options: OutboxOptions;
   readonly #store: NotificationStore;
-  /** Of the channel that has most to tell. */
+  /** Of the channel with the longest one. */
   readonly #queue: { dropped: (count?: number) => void };
 
   constructor(options: OutboxOptions) {
@@ -37,39 +37,39 @@ export class Outbox {
   }
 
   /**
-   * Within a transaction. Ids of the channels that have something to tell now.
-   * @param knows Whether the channel was told of a change before it could be stored.
+   * Within a transaction. Returns the ids of the channels that have something to send now.
+   * @param knows whether the channel was notified of a change before it could be stored
    */
   add(
     channels: readonly Channel[],
     changes: readonly AlertChange[],
     knows: (channelId: string, change: AlertChange) => boolean,
   ): string[] {
-    const told = new Set<string>();
+    const notified = new Set<string>();
     for (const change of changes) {
       const { kind, alert } = change;
-      const what = toldAs(kind, alert);
+      const what = pendingKindOf(kind, alert);
       if (!what || !isNewsFor(change, CHANNEL_ROLE)) continue;
       for (const channel of channels) {
         if (!isWanted(channel, change, what)) continue;
-        // It was about to be told as over, and is not.
+        // It was about to be sent as over, and is not over.
         if (what === 'RAISED' && this.#store.takeBackCleared(channel.id, alert.number)) continue;
         if (what === 'RAISED' && knows(channel.id, change)) continue;
         this.#store.addPending({ channelId: channel.id, alertNumber: alert.number, kind: what });
-        told.add(channel.id);
+        notified.add(channel.id);
       }
     }
-    for (const channelId of told) this.#omitExcess(channelId);
-    return [...told];
+    for (const channelId of notified) this.#omitExcess(channelId);
+    return [...notified];
   }
 
-  /** What a channel is to tell, kept over a restart. */
+  /** What a channel is to send, kept over a restart. */
   waitingOf(channelId: string): Waiting {
     const { database } = this.#options;
     return {
       next: async () => {
         const delivery = database.transaction(() => this.#next(channelId));
-        // What was begun is known after a fall. On a disk that fails it may be told twice, rather than never.
+        // What was begun is known after a crash. On a disk that fails it may be sent twice, rather than never.
         await database.durable().catch((error: unknown) => {
           if (database.failure === undefined) throw error;
         });
@@ -80,7 +80,7 @@ export class Outbox {
     };
   }
 
-  /** Nothing of what waits is told any more. */
+  /** Nothing that waits is sent any more. */
   clear(channelId: string): void {
     this.#options.database.transaction(() => {
       this.#store.removePendingOfChannel(channelId);
@@ -131,14 +131,14 @@ export class Outbox {
 
 /** Those that want to hear of the change. */
 export function channelsFor(channels: readonly Channel[], change: AlertChange): Channel[] {
-  const what = toldAs(change.kind, change.alert);
+  const what = pendingKindOf(change.kind, change.alert);
   return what && isNewsFor(change, CHANNEL_ROLE)
     ? channels.filter((channel) => isWanted(channel, change, what))
     : [];
 }
 
-/** An alert counts once it has outlasted its grace period; what ends before is told to nobody. */
-function toldAs(kind: AlertChange['kind'], alert: AlertChange['alert']): Pending['kind'] | undefined {
+/** An alert counts once it has outlasted its grace period; what ends before is sent to nobody. */
+function pendingKindOf(kind: AlertChange['kind'], alert: AlertChange['alert']): Pending['kind'] | undefined {
   if (kind === 'CLEARED') return alert.isLasting ? 'CLEARED' : undefined;
   if (kind === 'ACKNOWLEDGED' || !alert.isLasting) return undefined;
   // Somebody knows already.

@@ -1,5 +1,5 @@
 /**
- * Sends what one channel is to tell: what comes together goes together, no faster than the channel's rate, and what does not
+ * Sends the changes of one channel: what comes together goes together, no faster than the channel's rate, and what does not
  * arrive is tried again after pauses that double, for a day at most.
  */
 import { DoublingPause } from '../../lib/doubling-pause.ts';
@@ -11,9 +11,9 @@ import type { Log } from '../../platform/log/index.ts';
 import { DeliveryError } from '../../platform/outbound/index.ts';
 import type { Delivery } from './tables.ts';
 
-/** What a channel is to tell. */
+/** What a channel is to send. */
 export interface Waiting {
-  /** The delivery that was begun, or one of everything that waits; undefined: there is nothing to tell. */
+  /** The delivery that was begun, or one of everything that waits; undefined: there is nothing to send. */
   next(): Promise<Delivery | undefined>;
   /** How an attempt at it ended: by its status it is over, or tried again. */
   note(delivery: Delivery): void;
@@ -27,7 +27,7 @@ interface SenderOptions {
   log: Log;
   limits: Limits['notifications'];
   /**
-   * `remark`: who of several did not get it; undefined: there is nothing left to tell.
+   * `remark`: who of several did not get it; undefined: there is nothing left to send.
    * @throws DeliveryError; the signal's reason
    */
   send: (delivery: Delivery, signal: AbortSignal) => Promise<{ remark: string | undefined } | undefined>;
@@ -43,7 +43,7 @@ export class Sender {
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
   #isFailing = false;
-  /** What comes new is told at once, although the timer is far off. */
+  /** What comes now is sent at once, although the timer is far off. */
   #isResting = false;
   /** How the last attempt ended, as long as it could not be stored: it is not made again. */
   #unnoted: Delivery | undefined;
@@ -55,7 +55,7 @@ export class Sender {
     this.#pause = new DoublingPause({ firstMs: limits.retryFirstMs, maxMs: limits.retryMaxMs });
   }
 
-  /** There is something to tell: it is sent together with what comes in a moment. */
+  /** There is something to send: it goes together with what comes in a moment. */
   wake(): void {
     if (!this.#running && (!this.#timer || this.#isResting)) this.#schedule(this.#options.limits.gatherMs);
   }
@@ -98,7 +98,7 @@ export class Sender {
       this.#isFailing = status === 'RETRYING';
       if (this.#isFailing) this.#schedule(this.#pause.next());
       else if (!waiting.hasMore()) return;
-      // What is still raised after a day in vain is told again, by and by.
+      // What is still raised after a day of failures is sent again later.
       else if (status === 'FAILED') this.#schedule(limits.retryMaxMs, true);
       else this.#schedule(limits.gatherMs);
     } catch (error) {

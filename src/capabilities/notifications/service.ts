@@ -12,14 +12,14 @@ import { type Alert, type Alerts, keyOfAlert } from '../alerts/index.ts';
 import type { Devices } from '../devices/index.ts';
 import type { Site } from '../site/index.ts';
 import { type ChannelChange, changedChannel, newChannel } from './changes.ts';
-import { composeAlerts, composeTest, type ToldAlert } from './compose.ts';
+import { composeAlerts, composeTest, type NotifiedAlert } from './compose.ts';
 import type { Channel } from './model.ts';
 import { channelsFor, Outbox } from './outbox.ts';
 import { Sender } from './sender.ts';
 import { createNotificationStore, type NotificationStore } from './store.ts';
 import type { Delivery } from './tables.ts';
 import { send } from './transports.ts';
-import { UnstoredNews } from './unstored.ts';
+import { UnstoredChanges } from './unstored.ts';
 
 interface NotificationsOptions {
   database: Database;
@@ -33,7 +33,7 @@ interface NotificationsOptions {
   newId?: () => string;
 }
 
-/** Channels by which people outside are told of alerts. */
+/** Channels by which people outside are notified of alerts. */
 export class Notifications {
   readonly #options: NotificationsOptions;
   readonly #log: Log;
@@ -42,7 +42,7 @@ export class Notifications {
   readonly #store: NotificationStore;
   readonly #outbox: Outbox;
   readonly #channels = new Map<string, Channel>();
-  readonly #senders = new Map<string, Telling>();
+  readonly #senders = new Map<string, ChannelSenders>();
   readonly #newDelivery: () => { id: string; createdAtMs: EpochMs };
   readonly #testRates: Rates;
   #stopFollowing: () => void = () => undefined;
@@ -61,27 +61,28 @@ export class Notifications {
     this.#testRates = new Rates({ perSecond: limits.testsPerMinute / 60, burst: limits.testBurst });
   }
 
-  /** Begins to tell, what is left from the last run first. Call before alerts begin to follow. */
+  /** Begins to send, what the last run left first. Call before alerts begin to follow. */
   start(): void {
     const { alerts, database } = this.#options;
     for (const channel of this.#store.channels()) {
       this.#channels.set(channel.id, channel);
-      this.#tellingOf(channel.id).stored.wake();
+      this.#sendersOf(channel.id).stored.wake();
     }
     alerts.alsoStore = (changes) => {
       const channels = [...this.#channels.values()];
-      const told = this.#outbox.add(channels, changes, (id, change) =>
-        this.#tellingOf(id).news.knows(change),
+      const notified = this.#outbox.add(channels, changes, (id, change) =>
+        this.#sendersOf(id).unstoredChanges.knows(change),
       );
       database.afterCommit(() => {
-        for (const { news } of this.#senders.values()) for (const change of changes) news.forget(change);
-        for (const channelId of told) this.#tellingOf(channelId).stored.wake();
+        for (const { unstoredChanges } of this.#senders.values())
+          for (const change of changes) unstoredChanges.forget(change);
+        for (const channelId of notified) this.#sendersOf(channelId).stored.wake();
       });
     };
     this.#stopFollowing = alerts.events.on('alert_not_stored', 'notifications', (change) => {
       for (const channel of channelsFor([...this.#channels.values()], change)) {
-        const { news, unstored } = this.#tellingOf(channel.id);
-        news.add(change);
+        const { unstoredChanges, unstored } = this.#sendersOf(channel.id);
+        unstoredChanges.add(change);
         unstored.wake();
       }
     });
@@ -90,7 +91,7 @@ export class Notifications {
   async stop(): Promise<void> {
     this.#stopFollowing();
     this.#stopping.abort(new Error('the gateway stops'));
-    await Promise.all([...this.#senders.values()].map(stopTelling));
+    await Promise.all([...this.#senders.values()].map(stopSenders));
   }
 
   /** In the order in which they were made. */
@@ -120,7 +121,7 @@ export class Notifications {
     const changed = changedChannel(this.require(id), this.#withDeviceIds(change));
     this.#put(changed);
     // Whoever switches it on again does not want to hear of last week.
-    const { stored, unstored } = this.#tellingOf(id);
+    const { stored, unstored } = this.#sendersOf(id);
     if (!changed.isEnabled) this.#outbox.clear(id);
     else for (const sender of [stored, unstored]) sender.retrySoon();
     return changed;
@@ -131,9 +132,9 @@ export class Notifications {
     this.require(id);
     this.#store.removeChannel(id);
     this.#channels.delete(id);
-    const telling = this.#senders.get(id);
+    const senders = this.#senders.get(id);
     this.#senders.delete(id);
-    if (telling) await stopTelling(telling);
+    if (senders) await stopSenders(senders);
   }
 
   /** @throws GatewayError notification_channel_not_found (404) */
@@ -221,47 +222,51 @@ export class Notifications {
     return { ...change, deviceIds: change.deviceIds.map((name) => this.#options.devices.require(name).id) };
   }
 
-  #tellingOf(channelId: string): Telling {
-    let telling = this.#senders.get(channelId);
-    if (!telling) {
-      const news = new UnstoredNews({ channelId, limits: this.#limits, newDelivery: this.#newDelivery });
+  #sendersOf(channelId: string): ChannelSenders {
+    let senders = this.#senders.get(channelId);
+    if (!senders) {
+      const unstoredChanges = new UnstoredChanges({
+        channelId,
+        limits: this.#limits,
+        newDelivery: this.#newDelivery,
+      });
       const common = {
         ...this.#options,
         log: this.#log.child({ channel_id: channelId }),
         limits: this.#limits,
       };
-      telling = {
-        news,
+      senders = {
+        unstoredChanges,
         stored: new Sender({
           ...common,
           waiting: this.#outbox.waitingOf(channelId),
-          send: (delivery, signal) => this.#send(delivery, this.#toldBy(delivery), signal),
+          send: (delivery, signal) => this.#send(delivery, this.#storedAlerts(delivery), signal),
         }),
         unstored: new Sender({
           ...common,
-          waiting: news,
-          send: (delivery, signal) => this.#send(delivery, this.#toldOf(news), signal),
+          waiting: unstoredChanges,
+          send: (delivery, signal) => this.#send(delivery, this.#unstoredAlerts(unstoredChanges), signal),
         }),
       };
-      this.#senders.set(channelId, telling);
+      this.#senders.set(channelId, senders);
     }
-    return telling;
+    return senders;
   }
 
   async #send(
     delivery: Delivery,
-    told: readonly ToldAlert[],
+    notified: readonly NotifiedAlert[],
     signal: AbortSignal,
   ): Promise<{ remark: string | undefined } | undefined> {
     const { clock, site } = this.#options;
     const channel = this.require(delivery.channelId);
-    if (told.length === 0 || !channel.isEnabled) return undefined;
+    if (notified.length === 0 || !channel.isEnabled) return undefined;
     const around = { site: site.get(), nowMs: clock.wallMs(), namedMax: this.#limits.namedAlerts };
-    const message = composeAlerts(delivery, told, around);
+    const message = composeAlerts(delivery, notified, around);
     return { remark: await send(channel, message, { clock, limits: this.#limits, signal }) };
   }
 
-  #toldOf({ changes }: UnstoredNews): ToldAlert[] {
+  #unstoredAlerts({ changes }: UnstoredChanges): NotifiedAlert[] {
     const byAlert = new Map<string, { alert: Alert; kinds: Set<'RAISED' | 'CLEARED'> }>();
     for (const { kind, alert } of changes) {
       const kinds = byAlert.get(keyOfAlert(alert))?.kinds ?? new Set();
@@ -273,24 +278,24 @@ export class Notifications {
     }));
   }
 
-  #toldBy(delivery: Delivery): ToldAlert[] {
+  #storedAlerts(delivery: Delivery): NotifiedAlert[] {
     const { alerts, devices } = this.#options;
     const byAlert = new Map<number, Set<'RAISED' | 'CLEARED'>>();
     for (const { alertNumber, kind } of this.#store.pendingOf(delivery.number))
       byAlert.set(alertNumber, (byAlert.get(alertNumber) ?? new Set()).add(kind));
-    return [...byAlert].flatMap(([number, kinds]): ToldAlert[] => {
+    return [...byAlert].flatMap(([number, kinds]): NotifiedAlert[] => {
       const alert = alerts.ofNumber(number);
       return alert ? [{ alert, device: devices.get(alert.deviceId), kinds }] : [];
     });
   }
 }
 
-/** How one channel tells what was stored, and what cannot be. */
-interface Telling {
-  news: UnstoredNews;
+/** Of one channel: for changes that are stored, and for those that cannot be. */
+interface ChannelSenders {
+  unstoredChanges: UnstoredChanges;
   stored: Sender;
   unstored: Sender;
 }
 
-const stopTelling = ({ stored, unstored }: Telling): Promise<unknown> =>
+const stopSenders = ({ stored, unstored }: ChannelSenders): Promise<unknown> =>
   Promise.all([stored.stop(), unstored.stop()]);

@@ -1,4 +1,4 @@
-/** Rows of notification channels, of what they are to tell, and of what became of it. */
+/** Rows of notification channels, of what they are to send, and of what became of it. */
 import { and, asc, count, desc, eq, inArray, isNull, lte, type SQL, sql } from 'drizzle-orm';
 import {
   type Database,
@@ -50,7 +50,7 @@ function channelStatements(orm: Orm) {
   return {
     // The check of rows has looked whether settings fit their type.
     channels: (): Channel[] => all.all() as Channel[],
-    /** How many changes there are that nobody can be told of one by one stays as it was. */
+    /** Leaves the number of omitted changes as it is. */
     putChannel: (channel: Channel): void => void put.run({ ...channel, omittedCount: 0 }),
     omitted: (channelId: string): number => omitted.get({ id: channelId })?.omittedCount ?? 0,
     setOmitted: (channelId: string, count: number): void =>
@@ -114,14 +114,14 @@ function pendingStatements(orm: Orm) {
       void insert.run({ ...pending }),
     /** Those that are part of no delivery yet. */
     countPending: (of: string): number => countOf.get({ channelId: of })?.count ?? 0,
-    /** What was to be told as over, and is not: true when it was not told yet. */
+    /** What was to be sent as over, and is not over: true when it was not sent yet. */
     takeBackCleared: (of: string, alert: number): boolean =>
       takeBack.run({ channelId: of, alertNumber: alert }).changes > 0,
     /** Makes everything that waits part of the delivery. */
     assignPending: (of: string, delivery: number): void => void assign.run({ channelId: of, delivery }),
     pendingOf: (delivery: number): Pending[] => ofDelivery.all({ delivery }).map(present),
     removePendingOf: (delivery: number): void => void removeOfDelivery.run({ delivery }),
-    /** What the delivery did not tell and is still raised, unseen, waits again. */
+    /** Alerts that the delivery did not carry, and that are still raised and not acknowledged, wait again. */
     releaseRaised: (delivery: number): void => void releaseRaised.run({ delivery }),
     /** So many of those that wait: what is over or seen first, then the oldest. */
     removeLeast: (of: string, count: number): void => void removeLeast.run({ channelId: of, count }),
@@ -161,7 +161,7 @@ function deliveryStatements(orm: Orm) {
   return {
     addDelivery: (delivery: Omit<Delivery, 'number'>): number =>
       insert.get({ attemptedAtMs: null, error: null, ...delivery })?.number ?? 0,
-    /** Writes down how much it tells, and returns it. */
+    /** Writes down how many changes it carries, and returns it. */
     countDelivery: (of: number): Delivery | undefined => presentRow(countUp.all({ number: of })[0]),
     updateDelivery: (delivery: Delivery): void =>
       void update.run({

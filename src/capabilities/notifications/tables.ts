@@ -1,4 +1,4 @@
-/** Tables of state.db with who is told of alerts, what is to be told, and what became of it. */
+/** Tables of state.db with notification channels, what they are to send, and what became of it. */
 import { sql } from 'drizzle-orm';
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { EpochMs } from '../../lib/time.ts';
@@ -45,7 +45,7 @@ export const notificationDelivery = sqliteTable('notification_delivery', {
 
 export type Delivery = Readonly<Present<typeof notificationDelivery.$inferSelect>>;
 
-/** What channels are still to tell. */
+/** Changes that channels are still to send. */
 export const notificationPending = sqliteTable('notification_pending', {
   number: integer('number').primaryKey(),
   channelId: text('channel_id').notNull(),
@@ -75,7 +75,7 @@ export const notificationRows = [
       deviceIds: sql`NOT EXISTS (SELECT 1 FROM json_each(${deviceIds}) WHERE type != 'text')`,
       settings: areUsable,
     },
-    // Rather told too much than nothing.
+    // Rather too many notifications than none.
     repairs: {
       deviceIds: { deviceIds: sql`'[]'` },
       minimumSeverity: { minimumSeverity: sql`'info'` },

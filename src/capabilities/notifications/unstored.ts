@@ -1,6 +1,6 @@
 /**
- * What a channel is told of from memory, because the disk takes nothing: that the disk fails, above all. Bounded, and gone
- * with a restart; what can be stored in time goes the usual way.
+ * Changes that a channel sends from memory, because the disk takes nothing: above all that the disk fails. Bounded, and
+ * gone with a restart; what can be stored in time goes the usual way.
  */
 import type { Limits } from '../../lib/limits.ts';
 import type { EpochMs } from '../../lib/time.ts';
@@ -14,13 +14,13 @@ interface UnstoredOptions {
   newDelivery: () => { id: string; createdAtMs: EpochMs };
 }
 
-export class UnstoredNews implements Waiting {
+export class UnstoredChanges implements Waiting {
   readonly #options: UnstoredOptions;
   #waiting: AlertChange[] = [];
   #omittedCount = 0;
   #open: { delivery: Delivery; changes: readonly AlertChange[] } | undefined;
-  /** Alerts that the channel was told of as raised, and that may still be stored. */
-  readonly #told = new Set<string>();
+  /** Alerts that the channel sent as raised, and that may still be stored. */
+  readonly #notified = new Set<string>();
 
   constructor(options: UnstoredOptions) {
     this.#options = options;
@@ -28,28 +28,28 @@ export class UnstoredNews implements Waiting {
 
   add(change: AlertChange): void {
     this.#waiting.push(change);
-    if (change.kind === 'CLEARED') this.#told.delete(keyOfAlert(change.alert));
+    if (change.kind === 'CLEARED') this.#notified.delete(keyOfAlert(change.alert));
     const excess = this.#waiting.length - this.#options.limits.pendingPerChannel;
     if (excess <= 0) return;
     this.#waiting.splice(0, excess);
     this.#omittedCount += excess;
   }
 
-  /** Whether the channel knows of an alert that is stored only now, or is about to be told. */
+  /** Whether the channel has sent, or is about to send, an alert that is stored only now. */
   knows({ alert }: AlertChange): boolean {
     const key = keyOfAlert(alert);
     const isOnTheWay = this.#open?.changes.some((change) => keyOfAlert(change.alert) === key) ?? false;
-    return isOnTheWay || this.#told.has(key);
+    return isOnTheWay || this.#notified.has(key);
   }
 
-  /** It is stored from now on: what waits here of it is told from there. */
+  /** It is stored from now on: what waits here is sent from there. */
   forget({ alert }: AlertChange): void {
     const key = keyOfAlert(alert);
-    this.#told.delete(key);
+    this.#notified.delete(key);
     this.#waiting = this.#waiting.filter((change) => keyOfAlert(change.alert) !== key);
   }
 
-  /** What the delivery tells. */
+  /** What the delivery carries. */
   get changes(): readonly AlertChange[] {
     return this.#open?.changes ?? [];
   }
@@ -82,8 +82,8 @@ export class UnstoredNews implements Waiting {
     if (delivery.status === 'RETRYING') return;
     if (delivery.status === 'DELIVERED')
       for (const { kind, alert } of this.changes)
-        if (kind === 'RAISED') this.#told.add(keyOfAlert(alert));
-        else this.#told.delete(keyOfAlert(alert));
+        if (kind === 'RAISED') this.#notified.add(keyOfAlert(alert));
+        else this.#notified.delete(keyOfAlert(alert));
     this.#open = undefined;
   }
 

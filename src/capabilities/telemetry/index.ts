@@ -5,7 +5,7 @@ export type { Changes } from './engine/changes.ts';
 export { historyOwner } from './engine/owner-store.ts';
 export { retentionPolicy, type RetentionPolicy } from './engine/retention.ts';
 export { loadStoreThread, ThreadedHistory } from './engine/threaded-history.ts';
-export type { TelemetryEvents, ToldAlerts } from './intake/events.ts';
+export type { TelemetryEvents, ReportedAlerts } from './intake/events.ts';
 export { localDayEdges } from './local-days.ts';
 export { type AmountMinutes, CELL } from './query/amounts.ts';
 export { csvField } from './query/csv-rows.ts';

@@ -9,7 +9,7 @@ import type { Latest, Series } from './codec/series.ts';
 import type { Changes, ChangesPlan } from './engine/changes.ts';
 import type { EngineStatus } from './engine/engine.ts';
 import { ClockSyncBuffer, hasTime } from './intake/clock-sync-buffer.ts';
-import type { TelemetryEvents, ToldAlerts } from './intake/events.ts';
+import type { TelemetryEvents, ReportedAlerts } from './intake/events.ts';
 import type { IncomingMessage } from './intake/ingest.ts';
 import { Intake, type IntakeOptions } from './intake/intake.ts';
 import type { LatestAnswer, LatestValues } from './intake/latest.ts';
@@ -137,7 +137,7 @@ export class Telemetry {
   }
 
   /** What the device said of its alerts last; undefined when it never did. @throws GatewayError unavailable */
-  alerts(device: Device): ToldAlerts | undefined {
+  alerts(device: Device): ReportedAlerts | undefined {
     return this.#intake.parts.latest.alerts(device);
   }
 

@@ -4,11 +4,11 @@ import type { EpochMs, EpochS } from '../../../lib/time.ts';
 import type { Device } from '../../devices/index.ts';
 import type { Rejection, TelemetryValue } from '../../../protocol/telemetry.ts';
 
-/** What the newest values of a device say of its alerts. */
-export interface ToldAlerts {
+/** The alerts that the newest values of a device report. */
+export interface ReportedAlerts {
   /** By name: time of the measurement that says so, and the least role that may read it. */
   raised: ReadonlyMap<string, { readonly sinceS: EpochS; readonly readRole: Role }>;
-  /** Of the newest value that says anything of alerts. */
+  /** Of the newest value that reports alerts. */
   timestampS: EpochS;
 }
 
@@ -21,7 +21,7 @@ export interface ReceivedValue {
 
 export type RejectionReason = Rejection['reason'] | 'undeclared' | 'future' | 'late' | 'too_many';
 
-/** What is told of telemetry. */
+/** Events of telemetry. */
 export interface TelemetryEvents {
   /** After the latest values were updated; the sync of the disk may still be running. */
   telemetry_received: {

@@ -5,7 +5,7 @@ import type { Clock } from '../../../platform/clock/index.ts';
 import type { CompiledManifest } from '../../blueprints/index.ts';
 import type { Device, Devices } from '../../devices/index.ts';
 import { ALERTS_KEY } from '../../../protocol/telemetry.ts';
-import type { ToldAlerts } from './events.ts';
+import type { ReportedAlerts } from './events.ts';
 import { declaredAttribute, type DevicePlan, type IngestPlans, latestOf } from './ingest-plans.ts';
 import type { Latest } from '../codec/series.ts';
 
@@ -83,7 +83,7 @@ export class LatestValues {
   }
 
   /** Of `alerts` and every attribute of type alerts together; undefined when none of them has a value. */
-  alerts(device: Device): ToldAlerts | undefined {
+  alerts(device: Device): ReportedAlerts | undefined {
     const raised = new Map<string, { sinceS: EpochS; readRole: Role }>();
     let newestS: EpochS | undefined;
     const { alerts, manifest } = this.#plans.of(device);

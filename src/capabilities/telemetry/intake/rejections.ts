@@ -30,7 +30,7 @@ export class Rejections {
   report(device: Device, attribute: string | undefined, reason: RejectionReason, sentence: string): void {
     this.#dropped.inc({ reason });
     const key = `${reason} ${attribute ?? ''}`;
-    const message = this.#reports.tell(device.id, key, sentence, this.#clock.monotonicMs());
+    const message = this.#reports.report(device.id, key, sentence, this.#clock.monotonicMs());
     if (message !== undefined)
       this.#events.emit('attribute_rejected', { device, attribute, reason, message });
   }
