@@ -101,8 +101,8 @@ export async function buildCapabilities(
   const backups = buildBackups(infrastructure, records);
   backups.start();
   const updates = buildUpdates(infrastructure);
-  const told = { ...flows, targets, updates };
-  const appliance = buildAppliance(infrastructure, listening, records, told, backups);
+  const observed = { ...flows, targets, updates };
+  const appliance = buildAppliance(infrastructure, listening, records, observed, backups);
   started('backups', () => backups.stop());
   const secrets = (): string[] => [...backups.secrets(), ...targets.secrets()];
   return {
@@ -356,8 +356,8 @@ function buildAppliance(
       telemetry_quarter_days: config.telemetryQuarterDays,
       history_max_bytes: config.historyMaxMib * 1_048_576,
     },
-    tellTelemetry: (values) => telemetry.appendOwn(own, values),
-    tellProperties: (body) => {
+    sendTelemetry: (values) => telemetry.appendOwn(own, values),
+    sendProperties: (body) => {
       const stored = devices.takeProperties({ device: own, body, receivedAtMs: clock.wallMs() });
       stored?.catch((error: unknown) => log.warn('own properties could not be stored', { error }));
     },

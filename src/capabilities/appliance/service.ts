@@ -80,8 +80,8 @@ interface ApplianceOptions extends Instruments {
   /** What does not change while it runs and is known from elsewhere, as properties of its device. */
   settings: Readonly<Record<string, number>>;
   /** Takes what the gateway's own device has measured. */
-  tellTelemetry: (values: Record<string, unknown>) => void;
-  tellProperties: (values: Record<string, unknown>) => void;
+  sendTelemetry: (values: Record<string, unknown>) => void;
+  sendProperties: (values: Record<string, unknown>) => void;
 }
 
 const INTERVAL_MS = 10_000;
@@ -126,9 +126,9 @@ export class Appliance {
 
   /** Tells the properties and begins to measure. */
   start(): void {
-    const { clock, host, settings, tellProperties, version } = this.#options;
+    const { clock, host, settings, sendProperties, version } = this.#options;
     const facts = host.facts();
-    tellProperties({
+    sendProperties({
       version,
       hostname: facts.hostname,
       operating_system: facts.operatingSystem,
@@ -172,7 +172,7 @@ export class Appliance {
   }
 
   #measure(): void {
-    const { clock, host, tellTelemetry } = this.#options;
+    const { clock, host, sendTelemetry } = this.#options;
     const status = this.#options.status();
     const load = host.load();
     this.#memory.set(load.processMemoryBytes);
@@ -181,7 +181,7 @@ export class Appliance {
     const rate = this.#telemetryRate(status.telemetryValues, nowMs);
     const raised = this.#raisedBy(status, load.diskFreeBytes / load.diskTotalBytes);
     const alerts = raised.map(({ name }) => name);
-    tellTelemetry({
+    sendTelemetry({
       status: DEGRADING.some((name) => alerts.includes(name)) ? 'degraded' : 'ok',
       uptime_s: Math.round((nowMs - this.#startedMs) / 1_000),
       cpu_load_percent: rounded(load.cpuLoadPercent),

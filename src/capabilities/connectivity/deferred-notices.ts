@@ -1,7 +1,6 @@
 /**
- * What a failing disk kept from devices: nothing may happen outside because of a change before it is synced, and what
- * changed stays changed although nobody was answered. Who is owed something is told anew, all that there is to say, as
- * soon as a sync succeeds.
+ * Messages that a failing disk kept from devices: a change must be synced before it has any effect outside, and it stays
+ * made although its caller got an error. As soon as a sync succeeds, each device concerned gets its whole state anew.
  */
 import { LIMITS } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
@@ -18,7 +17,7 @@ interface DeferredNoticesOptions {
 
 export class DeferredNotices {
   readonly #options: DeferredNoticesOptions;
-  readonly #tell = new Map<string, () => void>();
+  readonly #resend = new Map<string, () => void>();
   #timer: Timer | undefined;
   #isStopped = false;
 
@@ -26,15 +25,15 @@ export class DeferredNotices {
     this.#options = options;
   }
 
-  /** Whether everything is to be told under this key: what comes meanwhile goes with that, and not before it. */
+  /** Whether everything under this key is to be sent again: what comes meanwhile goes with that, and not before it. */
   has(key: string): boolean {
-    return this.#tell.has(key);
+    return this.#resend.has(key);
   }
 
-  /** Calls `tell` once what was committed by then is on the disk; of several under one key the last one. */
-  add(key: string, tell: () => void): void {
+  /** Calls `resend` once what was committed by then is on the disk; of several under one key the last one. */
+  add(key: string, resend: () => void): void {
     if (this.#isStopped) return;
-    this.#tell.set(key, tell);
+    this.#resend.set(key, resend);
     this.#timer ??= this.#options.clock.setTimer(RETRY_MS, () => void this.#try());
   }
 
@@ -49,17 +48,17 @@ export class DeferredNotices {
       await durable();
     } catch (error) {
       log.warnLimited('deferred notices', 60_000, 'devices are told of changes later: the disk fails', {
-        devices: this.#tell.size,
+        devices: this.#resend.size,
         error,
       });
       if (!this.#isStopped) this.#timer = clock.setTimer(RETRY_MS, () => void this.#try());
       return;
     }
     this.#timer = undefined;
-    const all = [...this.#tell.values()];
-    this.#tell.clear();
+    const all = [...this.#resend.values()];
+    this.#resend.clear();
     if (this.#isStopped) return;
     log.info('devices are told of changes that a failing disk kept from them', { devices: all.length });
-    for (const tell of all) tell();
+    for (const resend of all) resend();
   }
 }

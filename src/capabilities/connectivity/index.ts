@@ -3,6 +3,6 @@ export type {
   DeviceMessage,
   DeviceMessageHandler,
   DeviceMessageKind,
-  Spokesman,
+  LocalSession,
 } from './model.ts';
 export { Connectivity } from './service.ts';

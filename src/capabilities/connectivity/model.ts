@@ -40,10 +40,10 @@ export interface CommandRequest {
   arguments: Record<string, unknown>;
 }
 
-/** Who speaks for a device that has no session of its own. */
-export interface Spokesman {
+/** A session that the gateway itself has for a device, without MQTT. */
+export interface LocalSession {
   /** As if the device had sent it; `subject` is the end of its topic. */
-  tell(subject: string, body: Record<string, unknown>): void;
+  send(subject: string, body: Record<string, unknown>): void;
   /** As if its session ended. */
   close(): void;
 }

@@ -52,7 +52,7 @@ export class Presence {
   }
 
   /** A message that shows the device alive. */
-  heard(device: Device): void {
+  noteMessage(device: Device): void {
     if (!isCarried(device) || !this.#isModuleOnline(device)) return;
     const hearing = this.#hearings.get(device.id);
     const atMs = this.#options.clock.monotonicMs();

@@ -25,7 +25,7 @@ import type {
   Delivered,
   DeviceMessageHandler,
   DeviceMessageKind,
-  Spokesman,
+  LocalSession,
 } from './model.ts';
 import { DeferredNotices } from './deferred-notices.ts';
 import { Presence, isCarried } from './presence.ts';
@@ -95,12 +95,12 @@ export class Connectivity {
   readonly #presence: Presence;
   readonly #handlers = new Map<DeviceMessageKind, DeviceMessageHandler>();
   readonly #observers = new Map<DeviceMessageKind, ((device: Device) => void)[]>();
-  /** Device → what it was told of → when last. */
-  readonly #toldAtMs = new Map<string, Map<string, number>>();
+  /** Device → kind of report → when it was reported last. */
+  readonly #reportedAtMs = new Map<string, Map<string, number>>();
   /** Carried device → whether its script runs, as its module said. */
   readonly #scripts = new Map<string, boolean>();
   /** Devices that the gateway itself speaks for. */
-  readonly #spokesmen = new Map<string, (request: CommandRequest) => void>();
+  readonly #localSessions = new Map<string, (request: CommandRequest) => void>();
   readonly #messages;
   readonly #dropped;
   readonly #messageLimits: JsonLimits;
@@ -125,7 +125,7 @@ export class Connectivity {
     onTooFast: ({ key }) => {
       const device = this.#ownerOf(key);
       const message = 'Messages come too fast: some at QoS 0 are dropped.';
-      if (device) this.#tell(device, 'rate', REJECTION_INTERVAL_MS, { message, severity: 'warning' });
+      if (device) this.#report(device, 'rate', REJECTION_INTERVAL_MS, { message, severity: 'warning' });
     },
     onSessionOpened: ({ identity }) => this.#presence.sessionOpened(identity.key),
     onSessionClosed: ({ identity }) => {
@@ -169,22 +169,21 @@ export class Connectivity {
       this.#devices.events.on('device_deleted', 'connectivity', ({ device }) => {
         this.#presence.forget(device);
         this.#scripts.delete(device.id);
-        this.#toldAtMs.delete(device.id);
+        this.#reportedAtMs.delete(device.id);
       }),
     ];
   }
 
   /**
-   * The gateway itself speaks for a device with a connection of its own, in place of a session: it is ONLINE, and
-   * command requests come to `onCommand`.
+   * Opens a session of the gateway itself for a device: it is ONLINE, and command requests come to `onCommand`.
    */
-  speakFor(device: Device, onCommand: (request: CommandRequest) => void): Spokesman {
+  openLocalSession(device: Device, onCommand: (request: CommandRequest) => void): LocalSession {
     const { hardwareId = '', channelId = '' } = device.communication;
-    this.#spokesmen.set(device.id, onCommand);
+    this.#localSessions.set(device.id, onCommand);
     this.#presence.sessionOpened(hardwareId);
     return {
-      tell: (subject, body) => {
-        const told = this.#dispatch({
+      send: (subject, body) => {
+        const dispatched = this.#dispatch({
           topic: deviceSource({ hardwareId, channelId }, subject),
           payload: Buffer.from(JSON.stringify(body)),
           qos: 0,
@@ -192,9 +191,9 @@ export class Connectivity {
           receivedAtMs: this.#clock.wallMs(),
           isOwn: true,
         });
-        told?.catch((error: unknown) =>
+        dispatched?.catch((error: unknown) =>
           this.#log.warnLimited(
-            'told',
+            'local session',
             REJECTION_INTERVAL_MS,
             'what the gateway said for a device was lost',
             {
@@ -204,7 +203,7 @@ export class Connectivity {
         );
       },
       close: () => {
-        if (this.#spokesmen.delete(device.id)) this.#presence.sessionClosed(hardwareId);
+        if (this.#localSessions.delete(device.id)) this.#presence.sessionClosed(hardwareId);
       },
     };
   }
@@ -226,7 +225,7 @@ export class Connectivity {
    */
   canReceiveCommands(device: Device): boolean {
     const topic = requestTopicOf(device);
-    if (this.#spokesmen.has(device.id)) return true;
+    if (this.#localSessions.has(device.id)) return true;
     if (!this.broker || topic === undefined) return false;
     // A module listens for all it carries, also for what it does not run.
     if (
@@ -246,7 +245,7 @@ export class Connectivity {
     request: CommandRequest,
     isWanted?: () => boolean,
   ): Promise<number> {
-    const onCommand = this.#spokesmen.get(device.id);
+    const onCommand = this.#localSessions.get(device.id);
     onCommand?.(request);
     if (onCommand) return 1;
     const topic = requestTopicOf(device);
@@ -273,16 +272,20 @@ export class Connectivity {
   }
 
   /**
-   * Sends what a device shall know as it is now. When the disk fails, `tellAll` is called once it takes data again, and
-   * what is to be told under the same key until then goes with it.
+   * Sends the present state to a device. When the disk fails, `sendAll` is called once it takes data again, and sends
+   * whatever comes under the same key until then.
    */
-  async tell(key: string, tellAll: () => void, ...message: Parameters<Connectivity['send']>): Promise<void> {
+  async sendOrDefer(
+    key: string,
+    sendAll: () => void,
+    ...message: Parameters<Connectivity['send']>
+  ): Promise<void> {
     if (this.#deferred.has(key)) return;
     try {
       await this.send(...message);
     } catch (error) {
       if (!(error instanceof GatewayError && error.kind === 'unavailable')) throw error;
-      this.#deferred.add(key, tellAll);
+      this.#deferred.add(key, sendAll);
     }
   }
 
@@ -303,7 +306,7 @@ export class Connectivity {
 
   /** Ends one session of a device; why stands in the device's log, at most once a minute. */
   turnAway(device: Device, session: MqttSession, message: string): void {
-    this.#tell(device, 'turned away', REJECTION_INTERVAL_MS, { message, severity: 'error' });
+    this.#report(device, 'turned away', REJECTION_INTERVAL_MS, { message, severity: 'error' });
     this.broker?.closeSession(session);
   }
 
@@ -315,21 +318,21 @@ export class Connectivity {
 
   #reject(device: Device, message: string): void {
     this.#dropped.inc({ reason: 'malformed' });
-    this.#tell(device, 'malformed', REJECTION_INTERVAL_MS, { message, severity: 'error' });
+    this.#report(device, 'malformed', REJECTION_INTERVAL_MS, { message, severity: 'error' });
   }
 
   /** At most once in the interval for each device and kind. */
-  #tell(
+  #report(
     device: Device,
     kind: string,
     intervalMs: DurationMs,
     what: Omit<ConnectivityEvents['message_rejected'], 'device'>,
   ): void {
     const nowMs = this.#clock.monotonicMs();
-    let told = this.#toldAtMs.get(device.id);
-    if (!told) this.#toldAtMs.set(device.id, (told = new Map<string, number>()));
-    if (nowMs - (told.get(kind) ?? Number.NEGATIVE_INFINITY) < intervalMs) return;
-    told.set(kind, nowMs);
+    let byKind = this.#reportedAtMs.get(device.id);
+    if (!byKind) this.#reportedAtMs.set(device.id, (byKind = new Map<string, number>()));
+    if (nowMs - (byKind.get(kind) ?? Number.NEGATIVE_INFINITY) < intervalMs) return;
+    byKind.set(kind, nowMs);
     this.events.emit('message_rejected', { device, ...what });
   }
 
@@ -350,7 +353,8 @@ export class Connectivity {
       this.#dropped.inc({ reason: 'unknown channel' });
       const owner = this.#ownerOf(topic.hardwareId);
       const message = `Messages on channel "${topic.channelId}" are dropped: no device has it.`;
-      if (owner) this.#tell(owner, 'channel', UNKNOWN_CHANNEL_INTERVAL_MS, { message, severity: 'warning' });
+      if (owner)
+        this.#report(owner, 'channel', UNKNOWN_CHANNEL_INTERVAL_MS, { message, severity: 'warning' });
       return undefined;
     }
     if (kind === 'module' && !MODULES.has(device.type))
@@ -361,7 +365,7 @@ export class Connectivity {
     });
     if (problem !== undefined) return this.#reject(device, problem);
     this.#messages.inc({ kind });
-    if (SIGNS_OF_LIFE.has(kind)) this.#presence.heard(device);
+    if (SIGNS_OF_LIFE.has(kind)) this.#presence.noteMessage(device);
     for (const listener of this.#observers.get(kind) ?? []) listener(device);
     return this.#handlers.get(kind)?.({
       device,

@@ -10,27 +10,27 @@ import type { Connectivity } from '../connectivity/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import type { DeviceConfiguration } from './service.ts';
 
-/** Answers devices from now on and tells them of changes; returns what ends that. */
+/** Answers devices from now on and sends them changes; returns what ends that. */
 export function connectConfiguration(options: {
   configuration: DeviceConfiguration;
-  connectivity: Pick<Connectivity, 'handle' | 'tell'>;
+  connectivity: Pick<Connectivity, 'handle' | 'sendOrDefer'>;
   devices: Devices;
   log: Log;
 }): () => void {
   const { configuration, connectivity, devices, log } = options;
 
-  /** What each device was told last: an older message that a kept session did not acknowledge must not follow it. */
+  /** What each device was sent last: an older message that a kept session did not acknowledge must not follow it. */
   const newest = new Map<string, object>();
 
-  function tell(device: Device): void {
+  function send(device: Device): void {
     // A script gets its configuration from the module that runs it.
     if (device.type === 'LUA') return;
     const values = configuration.valuesForDevice(device);
     newest.set(device.id, values);
     connectivity
-      .tell(
+      .sendOrDefer(
         `configuration ${device.id}`,
-        () => tellAgain(device.id),
+        () => sendAgain(device.id),
         device,
         CONFIGURATION_SUBJECT,
         JSON.stringify(values),
@@ -41,16 +41,16 @@ export function connectConfiguration(options: {
       );
   }
 
-  function tellAgain(deviceId: string): void {
+  function sendAgain(deviceId: string): void {
     const device = devices.get(deviceId);
-    if (device) tell(device);
+    if (device) send(device);
   }
 
-  connectivity.handle('configuration_read', ({ device }) => tell(device));
+  connectivity.handle('configuration_read', ({ device }) => send(device));
   const owner = 'device-configuration';
   const ends = [
-    configuration.events.on('configuration_changed', owner, ({ device }) => tell(device)),
-    devices.events.on('blueprint_assigned', owner, ({ device }) => tell(device)),
+    configuration.events.on('configuration_changed', owner, ({ device }) => send(device)),
+    devices.events.on('blueprint_assigned', owner, ({ device }) => send(device)),
     devices.events.on('device_deleted', owner, ({ device }) => void newest.delete(device.id)),
   ];
   return () => {

@@ -87,7 +87,7 @@ export class DeviceConfiguration {
     return visibleValues(group, this.#values(device, name, group), names);
   }
 
-  /** Sensitive parameters of a group that have been set; what they are nobody is told. @throws as get */
+  /** Names of sensitive parameters of a group that have been set; nobody gets the values. @throws as get */
   hidden(device: Device, name: string, role: Role): string[] {
     const group = this.#group(device, name, role);
     return [...this.#store.group(device.id, name)]
@@ -172,7 +172,7 @@ export class DeviceConfiguration {
     return group;
   }
 
-  /** Runs the change in one transaction and tells about it when it changed a value. */
+  /** Runs the change in one transaction and emits an event when it changed a value. */
   #change(
     device: Device,
     name: string,

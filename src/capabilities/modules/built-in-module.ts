@@ -9,14 +9,14 @@ import {
   moduleProperties,
   moduleTelemetry,
 } from '../../protocol/module.ts';
-import type { CommandRequest, Connectivity, Spokesman } from '../connectivity/index.ts';
+import type { CommandRequest, Connectivity, LocalSession } from '../connectivity/index.ts';
 import { RESTING } from './scans.ts';
 import type { Device, Devices } from '../devices/index.ts';
 
 interface BuiltInModuleOptions {
   clock: Clock;
   devices: Pick<Devices, 'all' | 'events'>;
-  connectivity: Pick<Connectivity, 'speakFor'>;
+  connectivity: Pick<Connectivity, 'openLocalSession'>;
   module: () => Device;
   /** Member `offers` of its hello, with the ports that it has now. */
   offers: () => string[];
@@ -37,7 +37,7 @@ export class BuiltInModule {
   readonly #options: BuiltInModuleOptions;
   readonly #program: ReturnType<BuiltInModuleOptions['program']>;
   readonly #unsubscribe: (() => void)[];
-  #spokesman: Spokesman | undefined;
+  #session: LocalSession | undefined;
   #timers: Timer[] = [];
   #borrowers = 0;
   #isStopped = false;
@@ -65,7 +65,7 @@ export class BuiltInModule {
 
   /** It has other ports: they are among the rights of its process, which starts again with them. */
   portsChanged(): void {
-    if (this.#spokesman) this.#fallSilent();
+    if (this.#session) this.#fallSilent();
     else if (this.#program.state !== 'stopped') void this.#program.stop();
     this.#demand();
   }
@@ -103,35 +103,35 @@ export class BuiltInModule {
   }
 
   #speak(): void {
-    if (this.#spokesman) return;
+    if (this.#session) return;
     const { clock, connectivity, module, offers } = this.#options;
     const epochS = (): EpochS => Math.floor(clock.wallMs() / 1_000);
-    const spokesman = connectivity.speakFor(module(), (request) => this.#obey(request));
-    const tellProperties = (): void => spokesman.tell('v1/register', moduleProperties(epochS()));
-    const tellTelemetry = (): void =>
-      spokesman.tell('v1/telemetry', moduleTelemetry(epochS(), { running: 0, failed: 0, portsFailed: 0 }));
-    this.#spokesman = spokesman;
-    spokesman.tell(MODULE_SUBJECT, {
+    const session = connectivity.openLocalSession(module(), (request) => this.#obey(request));
+    const sendProperties = (): void => session.send('v1/register', moduleProperties(epochS()));
+    const sendTelemetry = (): void =>
+      session.send('v1/telemetry', moduleTelemetry(epochS(), { running: 0, failed: 0, portsFailed: 0 }));
+    this.#session = session;
+    session.send(MODULE_SUBJECT, {
       type: 'hello',
       version: MODULE_PROTOCOL.version,
       run: RESTING,
       offers: offers(),
     });
-    tellProperties();
+    sendProperties();
     this.#timers = [
-      clock.setTimer(MODULE_INTERVALS.telemetryMs, tellTelemetry),
+      clock.setTimer(MODULE_INTERVALS.telemetryMs, sendTelemetry),
       clock.setRepeating(MODULE_INTERVALS.telemetryMs, () =>
-        spokesman.tell('v1/telemetry', { timestamp: epochS() }),
+        session.send('v1/telemetry', { timestamp: epochS() }),
       ),
-      clock.setRepeating(MODULE_INTERVALS.restingMs, tellTelemetry),
-      clock.setRepeating(MODULE_INTERVALS.propertiesMs, tellProperties),
+      clock.setRepeating(MODULE_INTERVALS.restingMs, sendTelemetry),
+      clock.setRepeating(MODULE_INTERVALS.propertiesMs, sendProperties),
     ];
   }
 
   /** It has no script, so there is nothing to do. */
   #obey({ id, name }: CommandRequest): void {
     const answer = this.#options.clock.setTimer(0, () =>
-      this.#spokesman?.tell('v1/command/responses', { id, ...moduleAnswer(name) }),
+      this.#session?.send('v1/command/responses', { id, ...moduleAnswer(name) }),
     );
     this.#timers.push(answer);
   }
@@ -139,7 +139,7 @@ export class BuiltInModule {
   #fallSilent(): void {
     for (const timer of this.#timers) timer.cancel();
     this.#timers = [];
-    this.#spokesman?.close();
-    this.#spokesman = undefined;
+    this.#session?.close();
+    this.#session = undefined;
   }
 }

@@ -22,15 +22,15 @@ interface ModuleRunsOptions {
   clock: Pick<Clock, 'monotonicMs'>;
   /** A module says something each second; one that was silent for so long is gone. */
   silentMsMax: DurationMs;
-  /** Of two starts that are told of. */
-  tellMs: DurationMs;
+  /** Least time between two logged hellos of one module. */
+  helloLogIntervalMs: DurationMs;
 }
 
 export class ModuleRuns {
   readonly #options: ModuleRunsOptions;
   readonly #present = new Map<string, Present>();
-  /** Of each module the last that was told. */
-  readonly #told = new Map<string, { run: string; atMs: MonotonicMs }>();
+  /** Of each module the last hello that was logged. */
+  readonly #loggedHellos = new Map<string, { run: string; atMs: MonotonicMs }>();
 
   /** Module → what was under way on its devices when its last session ended. */
   readonly #open = new Map<string, ReturnType<Commands['underWay']>>();
@@ -69,24 +69,24 @@ export class ModuleRuns {
   }
 
   /** False for the session of one that may not speak while another one does. */
-  isHeard(module: Device, session: Session): boolean {
+  maySpeak(module: Device, session: Session): boolean {
     const present = this.#present.get(module.id)?.session;
     if (!present || !session || present.id === session.id) return true;
     return this.#options.connectivity.silentMs(present) === undefined;
   }
 
-  /** Whether a hello is worth telling: once for each start of a module, and not more often than modules start. */
-  isNews(module: Device, run: string): boolean {
+  /** Whether to log a hello: once for each start of a module, and not more often than modules start. */
+  shouldLogHello(module: Device, run: string): boolean {
     const atMs = this.#options.clock.monotonicMs();
-    const last = this.#told.get(module.id);
-    if (last && (last.run === run || atMs - last.atMs < this.#options.tellMs)) return false;
-    this.#told.set(module.id, { run, atMs });
+    const last = this.#loggedHellos.get(module.id);
+    if (last && (last.run === run || atMs - last.atMs < this.#options.helloLogIntervalMs)) return false;
+    this.#loggedHellos.set(module.id, { run, atMs });
     return true;
   }
 
   forget(module: Device): void {
     this.#present.delete(module.id);
-    this.#told.delete(module.id);
+    this.#loggedHellos.delete(module.id);
     this.#open.delete(module.id);
   }
 }

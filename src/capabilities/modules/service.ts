@@ -104,7 +104,7 @@ export class Modules {
     this.#runs = new ModuleRuns({
       ...options,
       silentMsMax: this.#limits.silentRunMs,
-      tellMs: GREETING_INTERVAL_MS,
+      helloLogIntervalMs: GREETING_INTERVAL_MS,
     });
     this.#again = options.clock.setRepeating(this.#limits.assignAgainMs, () => this.#assignAll());
     options.connectivity.handle('module', (message) => this.handle(message));
@@ -174,7 +174,7 @@ export class Modules {
       });
     const { message } = decoded;
     if (message.type === 'hello') return this.#greet(module, message, session);
-    if (!this.#runs.isHeard(module, session)) return;
+    if (!this.#runs.maySpeak(module, session)) return;
     switch (message.type) {
       case 'get':
         return this.#sendPiece(module, message);
@@ -218,15 +218,15 @@ export class Modules {
       .catch((error: unknown) => this.#lost(module, error));
   }
 
-  /** What it shall know as it is now; when the disk fails it is told everything once that takes data again. */
-  #tell(module: Device, message: ToModule): void {
+  /** A change of state; when the disk fails the module gets everything once the disk takes data again. */
+  #sendOrDefer(module: Device, message: ToModule): void {
     const { connectivity, devices } = this.#options;
-    const tellAll = (): void => {
+    const sendAll = (): void => {
       const present = devices.get(module.id);
-      if (present) this.#tellAll(present);
+      if (present) this.#sendAll(present);
     };
     connectivity
-      .tell(`module ${module.id}`, tellAll, module, MODULE_SUBJECT, encodeModuleMessage(message))
+      .sendOrDefer(`module ${module.id}`, sendAll, module, MODULE_SUBJECT, encodeModuleMessage(message))
       .catch((error: unknown) => this.#lost(module, error));
   }
 
@@ -234,7 +234,7 @@ export class Modules {
     this.#log.warn('message to a module was lost', { device_id: module.id, error });
   }
 
-  #tellAll(module: Device): void {
+  #sendAll(module: Device): void {
     this.#assign(module);
     for (const device of this.#carriedBy(module)) this.#sendConfiguration(device, []);
   }
@@ -248,13 +248,13 @@ export class Modules {
       });
     const refusal = this.#runs.greet(module, run, session);
     if (refusal !== undefined && session) return void this.#refuse(module, run, refusal, session);
-    if (this.#runs.isNews(module, run)) {
+    if (this.#runs.shouldLogHello(module, run)) {
       const shown = cutToBytes(offers.join(' '), this.#limits.reasonBytes);
       this.#log.info('module said hello', { device_id: module.id, run, offers: shown });
     }
     this.#options.devices.setOffers(module.id, offersOfModule(offers));
     this.#scans.greeted(module, run);
-    this.#tellAll(module);
+    this.#sendAll(module);
   }
 
   /** Its session is ended, so that no command reaches it. */
@@ -300,7 +300,7 @@ export class Modules {
     });
     const { clock, commands, site } = this.#options;
     const run = this.#runs.of(module);
-    this.#tell(module, {
+    this.#sendOrDefer(module, {
       type: 'assignments',
       revision: ++this.#revision,
       time_zone: site.get().timezone,
@@ -316,7 +316,7 @@ export class Modules {
     const { channelId } = device.communication;
     if (!module || channelId === undefined) return;
     const groups = this.#options.deviceConfiguration.valuesForDevice(device);
-    this.#tell(module, { type: 'configuration', channel_id: channelId, groups, written });
+    this.#sendOrDefer(module, { type: 'configuration', channel_id: channelId, groups, written });
   }
 
   #sendPiece(module: Device, { hash, offset }: Of<'get'>): void {

@@ -85,8 +85,8 @@ function start(t: TestContext, wallMs?: number) {
     version: '1.2.3',
     status: () => box.status,
     settings: { history_max_bytes: 64 },
-    tellTelemetry: (values) => void told.push(values),
-    tellProperties: (values) => void properties.push(values),
+    sendTelemetry: (values) => void told.push(values),
+    sendProperties: (values) => void properties.push(values),
   });
   t.after(() => appliance.stop());
   return { appliance, clock, lines, told, properties, box, metrics };

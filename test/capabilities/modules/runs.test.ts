@@ -33,7 +33,7 @@ function setUp() {
     clock,
     commands: { underWay: () => [], endAbandoned: () => undefined },
     silentMsMax: 10_000,
-    tellMs: 10_000,
+    helloLogIntervalMs: 10_000,
     connectivity: {
       silentMs: ({ id }) => {
         const atMs = heardMs.get(id);
@@ -57,8 +57,8 @@ describe('a start of a module', () => {
     const { runs, greet } = setUp();
     assert.equal(greet('r1', '1'), undefined);
     assert.match(greet('r2', '2') ?? '', /connected from 10\.0\.0\.1/);
-    assert.equal(runs.isHeard(MODULE, session('2')), false);
-    assert.equal(runs.isHeard(MODULE, session('1')), true);
+    assert.equal(runs.maySpeak(MODULE, session('2')), false);
+    assert.equal(runs.maySpeak(MODULE, session('1')), true);
     assert.equal(runs.of(MODULE), 'r1');
     // On another connection, and on the same one, it is the same.
     assert.equal(greet('r1', '3'), undefined);
@@ -81,7 +81,7 @@ describe('a start of a module', () => {
     const { runs, heardMs, greet } = setUp();
     greet('r1', '1');
     heardMs.delete('1');
-    assert.equal(runs.isHeard(MODULE, session('2')), true);
+    assert.equal(runs.maySpeak(MODULE, session('2')), true);
     assert.equal(greet('r2', '2'), undefined);
     assert.equal(runs.greet(MODULE, 'resting', undefined), undefined);
     assert.equal(greet('r3', '3'), undefined);
@@ -91,9 +91,9 @@ describe('a start of a module', () => {
 
   test('is told of once, and not more often than modules start', async () => {
     const { clock, runs } = setUp();
-    assert.deepEqual([runs.isNews(MODULE, 'r1'), runs.isNews(MODULE, 'r1')], [true, false]);
-    assert.equal(runs.isNews(MODULE, 'r2'), false);
+    assert.deepEqual([runs.shouldLogHello(MODULE, 'r1'), runs.shouldLogHello(MODULE, 'r1')], [true, false]);
+    assert.equal(runs.shouldLogHello(MODULE, 'r2'), false);
     await clock.advance(10_000);
-    assert.deepEqual([runs.isNews(MODULE, 'r1'), runs.isNews(MODULE, 'r2')], [false, true]);
+    assert.deepEqual([runs.shouldLogHello(MODULE, 'r1'), runs.shouldLogHello(MODULE, 'r2')], [false, true]);
   });
 });
