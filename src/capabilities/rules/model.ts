@@ -87,12 +87,12 @@ export interface RuleRunner {
   end(ruleId: string): void;
   /** Whether its script is loaded and running now (docs/interface/lua-rules.md#states). */
   isStarted(ruleId: string): boolean;
-  /** Its last start has not been carried out yet. */
+  /** The sandbox has not reported on its last start yet. */
   isStarting(ruleId: string): boolean;
   /** When it is started again after a failure, in milliseconds since 1970; undefined when it did not fail. */
   restartsAtMs(ruleId: string): EpochMs | undefined;
-  /** Resolves when its last start has been carried out: it runs, or has ended already. */
-  carriedOut(ruleId: string): Promise<void>;
+  /** Resolves when its last start is done: it runs, or has ended already. */
+  startDone(ruleId: string): Promise<void>;
   /**
    * Has a script go through a past period without changing anything; rejects with the signal's reason when it is
    * aborted. @throws GatewayError rule_sandbox_off, dry_run_active, unavailable

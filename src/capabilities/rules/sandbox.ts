@@ -51,10 +51,10 @@ interface Wanted {
   state: RuleState;
   /** It failed and is started again then; undefined otherwise. */
   restartsAtMs: EpochMs | undefined;
-  /** Something was heard of this generation: what the rule asks from then on comes from it. */
-  isHeard: boolean;
-  /** Settles with that, or when another start takes its place. */
-  heard: PromiseWithResolvers<void>;
+  /** The sandbox has reported a state of this generation: what the rule asks from then on comes from it. */
+  isStartDone: boolean;
+  /** Resolves with that, or when another start takes its place. */
+  startDone: PromiseWithResolvers<void>;
 }
 
 type Request = FromSandbox & { type: 'request' };
@@ -89,7 +89,7 @@ export class RuleSandbox {
       entry: options.entry,
       ...RULE_SANDBOX_PROGRAM,
       settings: (): SandboxSettings => ({ site: this.#site(), log: options.logSettings }),
-      onRunning: () => this.#tellAll(),
+      onRunning: () => this.#sendAll(),
       onPayload: (payload) => this.#receive(payload),
       onEnded: ({ wasAsked }) => this.#ended(wasAsked),
     });
@@ -141,23 +141,23 @@ export class RuleSandbox {
 
   run(rule: RunnableRule): void {
     const generation = ++this.#generation;
-    const heard = Promise.withResolvers<void>();
+    const startDone = Promise.withResolvers<void>();
     const wanted: Wanted = {
       rule,
       generation,
       state: 'STOPPED',
       restartsAtMs: undefined,
-      isHeard: false,
-      heard,
+      isStartDone: false,
+      startDone,
     };
-    this.#wanted.get(rule.id)?.heard.resolve();
+    this.#wanted.get(rule.id)?.startDone.resolve();
     this.#wanted.set(rule.id, wanted);
     this.#demand();
-    this.#tellStart(wanted);
+    this.#sendStart(wanted);
   }
 
   end(ruleId: string): void {
-    this.#wanted.get(ruleId)?.heard.resolve();
+    this.#wanted.get(ruleId)?.startDone.resolve();
     if (!this.#wanted.delete(ruleId)) return;
     this.#channel.send({ type: 'stop', ruleId });
     this.#demand();
@@ -175,15 +175,15 @@ export class RuleSandbox {
   }
 
   isStarting(ruleId: string): boolean {
-    return this.#wanted.get(ruleId)?.isHeard === false;
+    return this.#wanted.get(ruleId)?.isStartDone === false;
   }
 
   restartsAtMs(ruleId: string): EpochMs | undefined {
     return this.#wanted.get(ruleId)?.restartsAtMs;
   }
 
-  async carriedOut(ruleId: string): Promise<void> {
-    await this.#wanted.get(ruleId)?.heard.promise;
+  async startDone(ruleId: string): Promise<void> {
+    await this.#wanted.get(ruleId)?.startDone.promise;
   }
 
   dryRun(...request: Parameters<RuleRunner['dryRun']>): ReturnType<RuleRunner['dryRun']> {
@@ -206,13 +206,13 @@ export class RuleSandbox {
   }
 
   /** A sandbox that has just started knows the site as it was when it was started, and no rule. */
-  #tellAll(): void {
+  #sendAll(): void {
     this.#channel.send({ type: 'site', site: this.#site() });
-    for (const wanted of this.#wanted.values()) this.#tellStart(wanted);
+    for (const wanted of this.#wanted.values()) this.#sendStart(wanted);
     this.#dryRuns.sandboxRuns();
   }
 
-  #tellStart({ rule, generation }: Wanted): void {
+  #sendStart({ rule, generation }: Wanted): void {
     const { id, slug, script } = rule;
     this.#channel.send({
       type: 'start',
@@ -247,7 +247,7 @@ export class RuleSandbox {
         this.#options.appendLog(wanted.rule.id, 'error', 'the rule engine ended and is started again');
       wanted.state = 'STOPPED';
       wanted.restartsAtMs = undefined;
-      wanted.isHeard = false;
+      wanted.isStartDone = false;
     }
   }
 
@@ -262,8 +262,8 @@ export class RuleSandbox {
           message.restartsInMs === undefined
             ? undefined
             : this.#options.clock.wallMs() + message.restartsInMs;
-        wanted.isHeard = true;
-        wanted.heard.resolve();
+        wanted.isStartDone = true;
+        wanted.startDone.resolve();
         return;
       }
       case 'log':
@@ -305,7 +305,7 @@ export class RuleSandbox {
   #answerOf(request: Request): Promise<RuleAnswer> | RuleAnswer {
     const wanted = this.#wanted.get(request.ruleId);
     // What a script asked before it was stopped or replaced is not done any more.
-    if (!wanted?.isHeard) return { ok: false, error: 'the rule was stopped' };
+    if (!wanted?.isStartDone) return { ok: false, error: 'the rule was stopped' };
     if (request.method === 'watch') return this.#watch(request, request.parameters);
     if (request.method !== 'unwatch') return this.#options.callMethod(wanted.rule, request);
     this.#watches.remove({ run: request.run, watchId: request.parameters.watchId });

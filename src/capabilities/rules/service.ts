@@ -56,7 +56,7 @@ const NO_RUNNER: RuleRunner = {
   isStarted: () => false,
   isStarting: () => false,
   restartsAtMs: () => undefined,
-  carriedOut: async () => undefined,
+  startDone: async () => undefined,
   dryRun: async () => {
     throw unprocessable('rule_sandbox_off', 'No rules run on this gateway: its rule sandbox is off.');
   },
@@ -166,7 +166,7 @@ export class Rules {
   async settled(rules: readonly Rule[]): Promise<void> {
     const starting = rules.filter((rule) => this.#shouldRun(rule) && !this.#runner.isStarted(rule.id));
     if (starting.length === 0) return;
-    const started = Promise.all(starting.map(({ id }) => this.#runner.carriedOut(id)));
+    const started = Promise.all(starting.map(({ id }) => this.#runner.startDone(id)));
     await within(this.#options.clock, this.#limits.startAnswerMs, started);
   }
 

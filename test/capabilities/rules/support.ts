@@ -141,7 +141,7 @@ export function notingRunner(started: ReadonlySet<string> = new Set()): {
       isStarted: (ruleId) => started.has(ruleId),
       isStarting: () => false,
       restartsAtMs: () => undefined,
-      carriedOut: async () => undefined,
+      startDone: async () => undefined,
       dryRun: async ({ slug }, { fromMs, toMs }) => {
         told.push(`dry run ${slug}`);
         const entries = [{ atMs: fromMs, kind: 'log', severity: 'info', message: 'hello' } as const];
