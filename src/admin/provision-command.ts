@@ -20,7 +20,7 @@ export const PROVISION_COMMANDS: Record<string, Command> = {
             apply(file, new Api({ origin: localUrl(config, ''), token, fetch, clock }), { isDryRun }),
           );
           if (!isDryRun) record('admin_provision', { changes: String(outcome.done.length) });
-          return told(outcome, isDryRun);
+          return linesOf(outcome, isDryRun);
         });
       };
     },
@@ -51,7 +51,7 @@ async function requireRunning(config: Config): Promise<void> {
   }
 }
 
-function told({ done, failed, left }: Outcome, isDryRun: boolean): string[] {
+function linesOf({ done, failed, left }: Outcome, isDryRun: boolean): string[] {
   if (failed) throw new Error(failureText(failed, done, left));
   const count = done.length + left.length;
   if (count === 0) return ['Nothing to change: the gateway is as the file says.'];

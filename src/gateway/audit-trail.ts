@@ -74,7 +74,7 @@ export function refusalRecorder(
   devices: Pick<Devices, 'atHardware'>,
   clock: Clock,
 ): (refusal: MqttRefusal) => void {
-  const told = new ReportThrottle({
+  const throttle = new ReportThrottle({
     intervalMs: LIMITS.audit.repeatedRefusalMs,
     perOwner: LIMITS.audit.refusalsPerHour,
     owners: LIMITS.audit.refusalSubjects,
@@ -86,7 +86,8 @@ export function refusalRecorder(
     const hardwareId = device && claimed;
     const subject = `${what} ${hardwareId} ${remoteAddress}`;
     if (
-      told.tell(device?.id ?? addressKey(remoteAddress), subject, subject, clock.monotonicMs()) === undefined
+      throttle.report(device?.id ?? addressKey(remoteAddress), subject, subject, clock.monotonicMs()) ===
+      undefined
     )
       return;
     audit.recordAction({

@@ -59,8 +59,8 @@ async function openOrGoWithout(
     );
     if (config.http) return undefined;
     // Nothing at all would be served. What the system refuses now, as on a full disk, it may give at another start.
-    const told = asSystemFault(error);
-    if (told !== error) throw told;
+    const fault = asSystemFault(error);
+    if (fault !== error) throw fault;
     throw new UnrecoverableError(`TLS cannot be used: ${messageOf(error)}`, { cause: error });
   }
 }

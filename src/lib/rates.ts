@@ -26,8 +26,8 @@ export class Rates {
     return bucket.take(nowMs) ? 0 : bucket.waitMs(nowMs);
   }
 
-  /** Milliseconds until the key has paid what it spent on credit; 0 when it owes nothing. */
-  owed(key: string, nowMs: MonotonicMs): number {
+  /** Milliseconds until the key has tokens again after work on credit; 0 when it has. */
+  waitMs(key: string, nowMs: MonotonicMs): number {
     return this.#bucketOf(key, nowMs).waitMs(nowMs);
   }
 

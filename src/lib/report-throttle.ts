@@ -31,21 +31,21 @@ export class ReportThrottle {
   }
 
   /**
-   * The sentence as it is to be told, undefined when it is not. The last one of its time says that more are kept
+   * The sentence to report, undefined when it is one too many. The last one of its time says that more are kept
    * back.
    * @param owner whose faults are counted together
-   * @param subject what is told once, such as the name of a value with what is wrong
+   * @param subject what is reported once, such as the name of a value with what is wrong
    * @param nowMs monotonic
    */
-  tell(owner: string, subject: string, sentence: string, nowMs: MonotonicMs): string | undefined {
+  report(owner: string, subject: string, sentence: string, nowMs: MonotonicMs): string | undefined {
     this.#endRounds(nowMs);
     const { owners, perOwner } = this.#limits;
     const isOwn = this.#rounds.has(owner) || this.#rounds.size < owners;
     const key = isOwn ? owner : EVERYBODY_ELSE;
     const { subjects } = this.#rounds.get(key) ?? this.#begin(key, nowMs);
-    const told = isOwn ? subject : `${owner} ${subject}`;
-    if (subjects.size >= perOwner || subjects.has(told)) return undefined;
-    subjects.add(told);
+    const counted = isOwn ? subject : `${owner} ${subject}`;
+    if (subjects.size >= perOwner || subjects.has(counted)) return undefined;
+    subjects.add(counted);
     return subjects.size < perOwner ? sentence : `${sentence} Further faults are not listed for a while.`;
   }
 

@@ -7,47 +7,47 @@ const LIMITS = { intervalMs: 1_000, perOwner: 3, owners: 1_000 };
 describe('a report', () => {
   test('is told once in its time, then again', () => {
     const throttle = new ReportThrottle(LIMITS);
-    assert.equal(throttle.tell('a', 'x', 'X is wrong.', 0), 'X is wrong.');
-    assert.equal(throttle.tell('a', 'x', 'X is wrong.', 999), undefined);
-    assert.equal(throttle.tell('b', 'x', 'X is wrong.', 999), 'X is wrong.');
-    assert.equal(throttle.tell('a', 'x', 'X is wrong.', 1_000), 'X is wrong.');
+    assert.equal(throttle.report('a', 'x', 'X is wrong.', 0), 'X is wrong.');
+    assert.equal(throttle.report('a', 'x', 'X is wrong.', 999), undefined);
+    assert.equal(throttle.report('b', 'x', 'X is wrong.', 999), 'X is wrong.');
+    assert.equal(throttle.report('a', 'x', 'X is wrong.', 1_000), 'X is wrong.');
   });
 
   test('of one who makes ever new faults is one of so many, and the last says so', () => {
     const throttle = new ReportThrottle(LIMITS);
     const told = Array.from({ length: 1_000 }, (_, index) =>
-      throttle.tell('a', String(index), 'Wrong.', index),
+      throttle.report('a', String(index), 'Wrong.', index),
     );
     assert.deepEqual(
       told.filter((text) => text !== undefined),
       ['Wrong.', 'Wrong.', 'Wrong. Further faults are not listed for a while.'],
     );
-    assert.equal(throttle.tell('b', '0', 'Wrong.', 999), 'Wrong.');
-    assert.equal(throttle.tell('a', '0', 'Wrong.', 1_000), 'Wrong.');
+    assert.equal(throttle.report('b', '0', 'Wrong.', 999), 'Wrong.');
+    assert.equal(throttle.report('a', '0', 'Wrong.', 1_000), 'Wrong.');
   });
 
   test('of one who is forgotten is told anew', () => {
     const throttle = new ReportThrottle(LIMITS);
-    throttle.tell('a', 'x', 'Wrong.', 0);
+    throttle.report('a', 'x', 'Wrong.', 0);
     throttle.forget('a');
-    assert.equal(throttle.tell('a', 'x', 'Wrong.', 0), 'Wrong.');
+    assert.equal(throttle.report('a', 'x', 'Wrong.', 0), 'Wrong.');
   });
 
   test('of more owners than are told apart is one of so many of all of them together', () => {
     const throttle = new ReportThrottle({ ...LIMITS, owners: 2 });
-    for (const owner of ['a', 'b']) assert.equal(throttle.tell(owner, 'x', 'Wrong.', 0), 'Wrong.');
+    for (const owner of ['a', 'b']) assert.equal(throttle.report(owner, 'x', 'Wrong.', 0), 'Wrong.');
     const told = Array.from({ length: 999 }, (_, index) =>
-      throttle.tell(`owner ${index}`, 'x', 'Wrong.', index),
+      throttle.report(`owner ${index}`, 'x', 'Wrong.', index),
     );
     assert.equal(told.filter((text) => text !== undefined).length, LIMITS.perOwner);
-    assert.equal(throttle.tell('a', 'y', 'Wrong.', 999), 'Wrong.');
-    assert.equal(throttle.tell('owner 7', 'x', 'Wrong.', 1_000), 'Wrong.');
+    assert.equal(throttle.report('a', 'y', 'Wrong.', 999), 'Wrong.');
+    assert.equal(throttle.report('owner 7', 'x', 'Wrong.', 1_000), 'Wrong.');
   });
 
   test('is told to any number of owners, whose ended rounds are let go', () => {
     const throttle = new ReportThrottle(LIMITS);
     for (let owner = 0; owner < 5_000; owner++)
-      assert.equal(throttle.tell(`owner ${owner}`, 'x', 'Wrong.', owner * 2), 'Wrong.');
-    assert.equal(throttle.tell('owner 4999', 'x', 'Wrong.', 10_000), undefined);
+      assert.equal(throttle.report(`owner ${owner}`, 'x', 'Wrong.', owner * 2), 'Wrong.');
+    assert.equal(throttle.report('owner 4999', 'x', 'Wrong.', 10_000), undefined);
   });
 });

@@ -139,7 +139,7 @@ export class Blueprints {
   async validate(zip: Uint8Array, caller?: string): Promise<string[]> {
     if (caller === undefined) return (await this.#compile(zip)).problems ?? [];
     const { clock } = this.#options;
-    const waitMs = this.#validations.owed(caller, clock.monotonicMs());
+    const waitMs = this.#validations.waitMs(caller, clock.monotonicMs());
     if (waitMs > 0)
       throw tooManyRequests(
         'Judging your uploads took too long; wait for Retry-After.',

@@ -128,7 +128,7 @@ export class InFlight {
   }
 
   /** The device was heard: the time until it counts as silent starts anew. */
-  heard(live: Live): void {
+  noteProgress(live: Live): void {
     const entry = this.#entryOf(live);
     entry.answeredMs = this.#options.clock.monotonicMs();
     this.#restartTimer(entry);
@@ -161,7 +161,7 @@ export class InFlight {
       const state = addition === 'started' ? 'IN_PROGRESS' : step.next;
       this.#add(entry, addition, state, this.#responseFor(addition, input, given));
     }
-    if (step.add.length > 0 && this.#entries.has(entry.execution.id)) this.heard(entry);
+    if (step.add.length > 0 && this.#entries.has(entry.execution.id)) this.noteProgress(entry);
     if (!wasFinished && isFinished(step.next)) this.#options.buffer.expedite();
     return step;
   }

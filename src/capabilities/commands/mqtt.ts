@@ -67,7 +67,7 @@ export class ResponseHandler {
     if (!live) return this.#acceptLate(message, response);
     if (live.execution.deviceId !== message.device.id) return this.#ignore(message, 'another device');
     if (inFlight.isFull(live) && !isEnd(response, live.execution.state)) {
-      inFlight.heard(live);
+      inFlight.noteProgress(live);
       return this.#ignore(message, 'log full');
     }
     buffer.requireRoom(response.payloadText);

@@ -192,7 +192,7 @@ export class Properties {
   #reject(device: Device, property: string, sentence: string, subject = property): undefined {
     const { clock, rejected } = this.#options;
     this.#rejected.inc();
-    const message = this.#reports.tell(device.id, subject, sentence, clock.monotonicMs());
+    const message = this.#reports.report(device.id, subject, sentence, clock.monotonicMs());
     if (message !== undefined) rejected(device, property, message);
   }
 }

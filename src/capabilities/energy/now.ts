@@ -97,9 +97,9 @@ function numberNow(
 
 function roleNow(role: EnergyRole, sources: readonly SourceNow[]): RoleNow | undefined {
   const all = sources.filter(({ source }) => source.role === role);
-  // Devices that were never heard of are not there yet; where there are others, they tell.
-  const heard = all.filter(({ power }) => power.reason !== 'no_value');
-  const own = heard.length > 0 ? heard : all;
+  // Devices that never sent a value are not installed yet; where there are others, those count.
+  const reporting = all.filter(({ power }) => power.reason !== 'no_value');
+  const own = reporting.length > 0 ? reporting : all;
   if (own.length === 0) return undefined;
   const reason = own.find(({ power }) => power.reason !== undefined)?.power.reason;
   const isKnown = own.some(({ power }) => power.value !== undefined);

@@ -18,9 +18,9 @@ serveTasks(async (task: OpenTask): Promise<Opened> => {
     await prepareCopyRestore(options);
     return { info: undefined };
   } catch (error) {
-    const told = asSystemFault(error);
-    if (!(told instanceof BackupError || told instanceof GatewayError)) throw error;
-    return { info: undefined, refusal: told.message, isUnavailable: told instanceof GatewayError };
+    const fault = asSystemFault(error);
+    if (!(fault instanceof BackupError || fault instanceof GatewayError)) throw error;
+    return { info: undefined, refusal: fault.message, isUnavailable: fault instanceof GatewayError };
   } finally {
     await file.close();
   }

@@ -33,9 +33,9 @@ export async function sftpKey(dataDir: string): Promise<string> {
     const known = textOf(`${key}.pub`);
     if (known.startsWith('ssh-')) return known;
     // Other machines know the key already, so it stays.
-    const told = (await runClient(KEYGEN, ['-y', '-f', key], { input: '', home: folder })).trim();
-    writePrivateFile(`${key}.pub`, `${told}\n`);
-    return told;
+    const publicKey = (await runClient(KEYGEN, ['-y', '-f', key], { input: '', home: folder })).trim();
+    writePrivateFile(`${key}.pub`, `${publicKey}\n`);
+    return publicKey;
   }
   makePrivateFolder(folder);
   const draft = `${key}.new`;

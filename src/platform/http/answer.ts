@@ -87,8 +87,8 @@ export function acceptsGzip(acceptEncoding: string | undefined): boolean {
 
 /** The error envelope; what is neither a `GatewayError` nor the system's fault becomes a bare 500 without inner text. */
 export function errorAnswer(error: unknown, extraHeaders: Answer['headers'] = {}): Answer {
-  const told = asSystemFault(error);
-  const known = told instanceof GatewayError ? told : internalError(error);
+  const fault = asSystemFault(error);
+  const known = fault instanceof GatewayError ? fault : internalError(error);
   const retryAfterS = known.retryAfterS ?? (PASSES_BY.has(known.kind) ? RETRY_AFTER_S : undefined);
   const headers: Answer['headers'] = {
     ...JSON_HEADERS,

@@ -37,18 +37,18 @@ function withDefault<Schema extends v.GenericSchema, Fallback>(schema: Schema, f
 }
 
 /** With the sentence before what the grammar of the value says. */
-function told(about: string, shape: WireSchema): WireSchema {
+function described(about: string, shape: WireSchema): WireSchema {
   const grammar = typeof shape['description'] === 'string' ? ` ${shape['description']}` : '';
   return about === '' ? shape : { ...shape, description: `${about}${grammar}` };
 }
 
-export const text = (about = '') => parsed((value) => value, 'text', told(about, { type: 'string' }));
+export const text = (about = '') => parsed((value) => value, 'text', described(about, { type: 'string' }));
 
 /** All values of a list parameter, each also split at commas; blanks around items are ignored. */
 export const list = (about = '', item: WireSchema = { type: 'string' }) =>
   v.pipe(
     rawList,
-    wire(told(about, { type: 'array', items: item })),
+    wire(described(about, { type: 'array', items: item })),
     v.transform((values) =>
       values
         .flatMap((value) => value.split(','))
@@ -113,7 +113,7 @@ export const page = (fallback: number = LIMITS.http.pageItems) => ({
 
 /** One of the names in any case; returns the name as listed. */
 export const choice = <const Name extends string>(names: readonly Name[], fallback: Name, about = '') =>
-  withDefault(optionalChoice(names, told(about, { default: fallback })), fallback);
+  withDefault(optionalChoice(names, described(about, { default: fallback })), fallback);
 
 /** `more`: what the description says beside the names. */
 export const optionalChoice = <const Name extends string>(names: readonly Name[], more: WireSchema = {}) =>
@@ -156,7 +156,7 @@ const FLAGS = new Map([
 ]);
 
 export const flag = (fallback: boolean, about = '') =>
-  withDefault(optionalFlag(told(about, { default: fallback })), fallback);
+  withDefault(optionalFlag(described(about, { default: fallback })), fallback);
 
 /** `more`: what the description says besides. */
 export const optionalFlag = (more: WireSchema = {}) =>
@@ -168,7 +168,7 @@ export const instant = (about = '') =>
     // A plus that was not encoded arrives as a blank.
     (value) => parseTimestampMs(value.replace(/ (?=\d\d:\d\d$)/, '+')),
     'an RFC 3339 timestamp such as 2026-03-01T08:00:00Z',
-    told(about, WIRE.timestamp),
+    described(about, WIRE.timestamp),
   );
 
 export const durationMs = (fallbackMs: DurationMs, maximumMs: DurationMs, about = '') =>
@@ -179,7 +179,7 @@ export const durationMs = (fallbackMs: DurationMs, maximumMs: DurationMs, about 
         return duration === undefined || duration > maximumMs ? undefined : duration;
       },
       'a duration such as 30s, 1.5m or 2h45m, at most 1y',
-      told(about, { ...WIRE.duration, default: formatDurationMs(fallbackMs) }),
+      described(about, { ...WIRE.duration, default: formatDurationMs(fallbackMs) }),
     ),
     fallbackMs,
   );

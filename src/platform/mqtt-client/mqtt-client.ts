@@ -200,7 +200,7 @@ export class MqttClient {
   async #acknowledged(
     ask: (
       library: Library,
-      told: { resolve: () => void; reject: (failure: MqttFailure) => void; fail: () => void },
+      outcome: { resolve: () => void; reject: (failure: MqttFailure) => void; fail: () => void },
     ) => unknown,
   ): Promise<void> {
     const library = this.#library;

@@ -64,7 +64,7 @@ export class Subscriptions {
       granted.set(filter, qos);
       return qos;
     });
-    if (denied !== undefined) this.#tellDenied(denied);
+    if (denied !== undefined) this.#reportDenied(denied);
     if (granted.size > 0) await this.#client.subscribe(granted);
     return suback(packetId, codes);
   }
@@ -107,7 +107,7 @@ export class Subscriptions {
     return isReadable ? undefined : 'denied';
   }
 
-  #tellDenied(topic: string): void {
+  #reportDenied(topic: string): void {
     const { identity, remoteAddress } = this.#port.session;
     this.#context.hooks.onRefused?.({ what: 'subscribe', claimed: identity.key, topic, remoteAddress });
   }

@@ -95,7 +95,7 @@ export class Database {
     this.#handle = handle;
     this.#trust = new LogTrust(handle);
     if (isFirst) this.#trust.begin(`${path}-wal`);
-    tellDiskFaults(handle, this.#trust);
+    reportDiskFaults(handle, this.#trust);
     this.orm = createOrm(handle);
     this.#runOutermost = handle.transaction((fn: () => unknown) => fn());
     this.#log = sync && new WriteAheadLog(handle, { path, sync, trust: this.#trust });
@@ -227,7 +227,7 @@ export class Database {
 }
 
 /** What a statement changes or reads outside of a transaction is one by itself, and fails as `transaction` does. */
-function tellDiskFaults(handle: BetterSqlite3.Database, trust: LogTrust): void {
+function reportDiskFaults(handle: BetterSqlite3.Database, trust: LogTrust): void {
   const prepare = handle.prepare.bind(handle);
   handle.prepare = (sql: string) => {
     const statement = prepare(sql);

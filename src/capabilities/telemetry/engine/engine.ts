@@ -102,7 +102,7 @@ export class Engine {
   #keySequence = 1;
   #nextSeriesId = 1;
   #degraded: string | undefined;
-  #damagedTold = 0;
+  #damagedReported = 0;
   /** Of samples in day blocks, infinite without any; undefined: blocks changed since it was looked for. */
   #firstDay: number | undefined;
 
@@ -242,8 +242,8 @@ export class Engine {
   /** True once after maintenance or damage: the status says something else now. */
   takeStatusChange(): boolean {
     const { damaged } = this.#state;
-    const hasChanged = this.#work.takeDone() || damaged !== this.#damagedTold;
-    this.#damagedTold = damaged;
+    const hasChanged = this.#work.takeDone() || damaged !== this.#damagedReported;
+    this.#damagedReported = damaged;
     return hasChanged;
   }
 

@@ -1,4 +1,4 @@
-/** When the store does what is due, and what is told of it. */
+/** When maintenance of the store is due, and the log of what it did. */
 import type { Limits } from '../../../lib/limits.ts';
 import type { MonotonicMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';

@@ -16,7 +16,7 @@ const DAY_S = 86_400;
 /** M: about 5 ms of work between two pauses, 20 ms on a small board. */
 const SAMPLES_PER_TURN = 131_072;
 
-/** Told in the transaction that ends a sealing. */
+/** Called in the transaction that ends a sealing. */
 type OnSealed = (stretches: readonly ChangedStretch[]) => void;
 
 /** Another try begins from the start. @throws when the disk refuses */

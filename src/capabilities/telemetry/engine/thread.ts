@@ -70,7 +70,7 @@ function maintain(): void {
     isMaintenanceDue = false;
     await engine.maintain().catch(endWith);
     acknowledge();
-    tellStatusChange();
+    postStatusChange();
   });
 }
 
@@ -81,12 +81,12 @@ function endWith(error: unknown): void {
   });
 }
 
-function tellStatus(): void {
+function postStatus(): void {
   post({ kind: 'status', status: engine.status() });
 }
 
-function tellStatusChange(): void {
-  if (engine.takeStatusChange()) tellStatus();
+function postStatusChange(): void {
+  if (engine.takeStatusChange()) postStatus();
 }
 
 /** An overloaded store says nothing, so that no further records come. */
@@ -118,7 +118,7 @@ async function answerQuery({ id, plan }: Extract<ToEngine, { kind: 'query' }>): 
     post({ kind: 'done', id, error: String(error) });
   } finally {
     queries.delete(id);
-    tellStatusChange();
+    postStatusChange();
   }
 }
 
@@ -234,9 +234,9 @@ onMessage((message) => {
 const content = engine.load();
 appliedSequence = content.lastSequence;
 post({ kind: 'ready', content });
-tellStatus();
+postStatus();
 const maintenanceTimer = clock.setRepeating(MAINTENANCE_INTERVAL_MS, maintain);
-const statusTimer = clock.setRepeating(STATUS_INTERVAL_MS, tellStatus);
+const statusTimer = clock.setRepeating(STATUS_INTERVAL_MS, postStatus);
 
 /** Lines go to the log of the gateway. */
 function createThreadLog(): Log {

@@ -103,7 +103,7 @@ export class ThreadedHistory {
     this.#events = events;
     const started = Promise.withResolvers<EngineContent | undefined>();
     this.#started = started;
-    this.#provenTimer = clock.setRepeating(PROVEN_INTERVAL_MS, () => this.#tellProven());
+    this.#provenTimer = clock.setRepeating(PROVEN_INTERVAL_MS, () => this.#postProven());
     if (!file) this.#launch();
     else {
       this.#leave = file.join({ release: () => this.#release(), opened: () => this.#opened() });
@@ -224,7 +224,7 @@ export class ThreadedHistory {
     this.#launch();
   }
 
-  #tellProven(): void {
+  #postProven(): void {
     const provenMs = this.#options.clock.proven.nowMs();
     if (provenMs !== undefined) this.#post({ kind: 'proven', provenMs });
   }
@@ -261,7 +261,7 @@ export class ThreadedHistory {
   #becomeReady(content: EngineContent): void {
     this.#isReady = true;
     this.#failure = undefined;
-    this.#tellProven();
+    this.#postProven();
     if (this.#keptChanges) this.#post({ kind: 'keep_changes', ...this.#keptChanges });
     if (this.#started) this.#resolveStart(content);
     else this.#events?.onReady(content);
