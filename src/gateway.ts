@@ -6,6 +6,7 @@ import type { Appliance } from './capabilities/appliance/index.ts';
 import { announce, createAnnouncement } from './gateway/announcement.ts';
 import { buildCapabilities, type Listening } from './gateway/capabilities.ts';
 import { openCertificates } from './gateway/certificates.ts';
+import { watchDataFolder } from './gateway/data-folder-watch.ts';
 import { provisionAtFirstStart } from './gateway/first-provisioning.ts';
 import {
   type GatewayOptions,
@@ -63,7 +64,7 @@ export class Gateway {
       waitMs: LIMITS.start.lockWaitMs,
     });
     try {
-      const result = await this.#startOrStop();
+      const result = await this.#startOrStop(this.#lock);
       this.#lock.tell(`HTTP on port ${result.httpPort}`);
       return result;
     } catch (error) {
@@ -101,7 +102,7 @@ export class Gateway {
     return result;
   }
 
-  async #startAll(): Promise<Started> {
+  async #startAll(lock: FolderLock): Promise<Started> {
     const options = this.#options;
     const storeThread = startStoreThread(this.#started);
     const data = await this.#timed('databases', () => openInfrastructure(options, this.#started));
@@ -157,6 +158,7 @@ export class Gateway {
     await this.#timed('programs', () => startPrograms(infrastructure, parts, listening, this.#started));
     await provisionAtFirstStart(options, { ...parts, fetch: (request) => http.fetch(request) });
     if (options.tendsState !== false) data.stateUpkeep.start();
+    watchDataFolder(options, data, lock, this.#started);
     parts.appliance.start();
     this.#started('appliance', () => parts.appliance.stop());
     const code = parts.auth.claim.code();
@@ -179,9 +181,9 @@ export class Gateway {
     }
   }
 
-  async #startOrStop(): Promise<Started> {
+  async #startOrStop(lock: FolderLock): Promise<Started> {
     try {
-      return await this.#startAll();
+      return await this.#startAll(lock);
     } catch (error) {
       await this.#stopAll();
       throw error;

@@ -14,6 +14,7 @@ import type { Log } from '../platform/log/index.ts';
 import type { Mdns } from '../platform/mdns/index.ts';
 import { createMetrics, type Metrics } from '../platform/metrics/index.ts';
 import {
+  closeState,
   createGroupCommit,
   type Database,
   DegradableDatabase,
@@ -175,7 +176,7 @@ function openStateDatabase(
     clock,
     log,
   });
-  started('state database', () => state.close());
+  started('state database', () => closeState(state, log));
   quarantineRows({ database: state, rules: STATE_ROWS, clock, log, limits: LIMITS.state.quarantine });
   const stateUpkeep = new StateUpkeep({
     database: state,

@@ -162,6 +162,10 @@ export const STORAGE_LIMITS = {
     /** G: damaged copies of state.db that are kept, as large as it is each. */
     damagedKept: 3,
     upkeepIntervalMs: 5_000,
+    /** G: where reading fails, the whole file is read no more often than this. */
+    judgeIntervalMs: 60_000,
+    /** G: how long acknowledged data may go where nobody finds it; each look is a few calls of the system. */
+    placeCheckIntervalMs: 5_000,
     /** G: local copies, each of the size of what is stored: half a day by the hour, a week by the day. */
     copyIntervalMs: 3_600_000,
     /** G: what they may write to the card; one of more than this comes less often, but once a day. */

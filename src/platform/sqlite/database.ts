@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import './native.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { makePrivateFolder, requireUsableFile } from '../files/index.ts';
+import { HeldFile, makePrivateFolder, requireUsableFile } from '../files/index.ts';
 import { asSystemFault } from '../../lib/system-fault.ts';
 import { ForeignChanges } from './foreign-changes.ts';
 import { requireSound } from './damage.ts';
@@ -84,6 +84,7 @@ export class Database {
   readonly #trust: LogTrust;
   readonly #log: WriteAheadLog | undefined;
   readonly #foreignChanges: ForeignChanges;
+  readonly #file: HeldFile;
   #pending: (() => void)[] = [];
   #onCommitted: (() => void) | undefined;
 
@@ -100,6 +101,7 @@ export class Database {
     this.#runOutermost = handle.transaction((fn: () => unknown) => fn());
     this.#log = sync && new WriteAheadLog(handle, { path, sync, trust: this.#trust });
     this.#foreignChanges = new ForeignChanges(handle, path);
+    this.#file = new HeldFile(path);
   }
 
   /** A statement of plain SQL, where `orm` cannot say it; prepare it at construction of a store. */
@@ -147,6 +149,21 @@ export class Database {
   /** What disk or system refused last; undefined since something was stored. */
   get failure(): Error | undefined {
     return this.#trust.failure;
+  }
+
+  /** Whether a statement met damage since this was asked the last time; a disk that cannot be read looks alike. */
+  takeSuspicion(): boolean {
+    return this.#trust.takeSuspicion();
+  }
+
+  /** False: its file was removed or replaced. What is stored goes on into the one that nobody finds any more. */
+  get isInPlace(): boolean {
+    return this.#file.isInPlace;
+  }
+
+  /** The same of its write-ahead log, which a close would still move into the file, and a kill would not. */
+  get isLogInPlace(): boolean {
+    return this.#log?.isInPlace ?? true;
   }
 
   /** What `read` finds; `unknown` while the disk gives nothing, for who is told of that by `failure`. */
@@ -199,6 +216,11 @@ export class Database {
   async copyTo(path: string): Promise<void> {
     if (existsSync(path)) throw new Error(`${path} already exists`);
     await this.#handle.backup(path, { progress: () => COPIED_PAGES_PER_TURN });
+  }
+
+  /** The same at once, without free pages; nothing else has its turn meanwhile. */
+  copyAtOnce(path: string): void {
+    this.#handle.prepare('VACUUM INTO ?').run(path);
   }
 
   /** Bytes of the file and its write-ahead log. */

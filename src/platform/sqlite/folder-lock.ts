@@ -13,7 +13,7 @@ import { staysRefused } from '../../lib/system-fault.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import type { Clock } from '../clock/index.ts';
-import { makePrivateFolder, readPlainFile, removeFile, requireUsableFile } from '../files/index.ts';
+import { HeldFile, makePrivateFolder, readPlainFile, removeFile, requireUsableFile } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
 import { isDamage } from './damage.ts';
 
@@ -29,6 +29,8 @@ class FolderLockedError extends UnrecoverableError {
 
 /** A data folder that this process has for itself. */
 export interface FolderLock {
+  /** False: the file of the lock was removed or replaced, so that it keeps nobody out any more. */
+  readonly isInPlace: boolean;
   /** Adds what a person who meets the lock may want to know, such as `HTTP on port 8080`. */
   tell(detail: string): void;
   release(): void;
@@ -91,7 +93,11 @@ export function tryLockFolder({
     }
   };
   tell(sentence);
+  const file = new HeldFile(path);
   return {
+    get isInPlace() {
+      return file.isInPlace;
+    },
     tell: (detail) => tell(`${sentence}, ${detail}`),
     release: () => {
       if (!handle.open) return;

@@ -4,6 +4,7 @@ export { foreignPath, removeSetAside, setAside, setAsideOf, type SetAside } from
 export { lockFolder, tryLockFolder, type FolderLock } from './folder-lock.ts';
 export { copyCompact, localCopies } from './local-copies.ts';
 export { lastRecovery, openState } from './open-state.ts';
+export { closeState } from './close-state.ts';
 export { releaseStartReserve, StateUpkeep } from './state-upkeep.ts';
 export { createGroupCommit, type GroupCommit } from './group-commit.ts';
 export {

@@ -8,6 +8,7 @@
 import { statSync } from 'node:fs';
 import type BetterSqlite3 from 'better-sqlite3';
 import { GatewayError } from '../../lib/errors.ts';
+import { isDamage } from './damage.ts';
 import { asSystemFault, diskFails, isFailure } from '../../lib/system-fault.ts';
 
 /** G: readers are done within milliseconds; nobody waits longer for them here. */
@@ -20,6 +21,7 @@ export class LogTrust {
   readonly #handle: BetterSqlite3.Database;
   #isDoubtful = false;
   #failure: Error | undefined;
+  #isSuspicious = false;
 
   constructor(handle: BetterSqlite3.Database) {
     this.#handle = handle;
@@ -62,6 +64,14 @@ export class LogTrust {
     // One that is of the gateway already was noted where it came from, or is none of the disk.
     if (fault !== error) this.#failure = fault as Error;
     if (isFailure(error)) this.doubt();
+    if (isDamage(error)) this.#isSuspicious = true;
+  }
+
+  /** Whether anything looked like damage since it was asked the last time. */
+  takeSuspicion(): boolean {
+    const isSuspicious = this.#isSuspicious;
+    this.#isSuspicious = false;
+    return isSuspicious;
   }
 
   /** Something was stored, and is on the disk. */

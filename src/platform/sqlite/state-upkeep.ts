@@ -42,6 +42,7 @@ export class StateUpkeep {
   #checkpointing: Promise<void> | undefined;
   #working: Promise<void> | undefined;
   #hasRoomInLog = false;
+  #judgedAtMs: MonotonicMs = -Infinity;
   #copiedAtMonotonicMs: MonotonicMs | undefined;
   #copiedChanges = -1;
   #copyFault: string | undefined;
@@ -153,11 +154,21 @@ export class StateUpkeep {
 
   async #tend(): Promise<void> {
     const { database, space, limits, dataDir } = this.#options;
+    await this.#judgeSuspicion();
     if (database.failure) await this.#tryToStore();
     if (space.isLow) return;
     await this.#makeRoom();
     await keepStartReserve(dataDir, limits.startReserveBytes, (error) => this.#failed('reserve', error));
     await this.#copy();
+  }
+
+  /** Damage that a statement met has no end but a new start, which puts a copy in the place of the file. */
+  async #judgeSuspicion(): Promise<void> {
+    const { database, clock, limits } = this.#options;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - this.#judgedAtMs < limits.judgeIntervalMs || !database.takeSuspicion()) return;
+    this.#judgedAtMs = nowMs;
+    await this.#run({ kind: 'judge', path: database.path });
   }
 
   /** Who is refused may not ask again: that the disk takes data is found out without anybody. */

@@ -7,6 +7,8 @@ import { type CopyTask, makeCopy } from './local-copies.ts';
 import { failsToRead } from './read-fault.ts';
 
 export type UpkeepTask =
+  /** Is the file damaged? Reads all of it. */
+  | { kind: 'judge'; path: string }
   | { kind: 'checkpoint'; path: string }
   | ({ kind: 'room'; path: string } & Room)
   | ({ kind: 'copy' } & CopyTask);
@@ -25,6 +27,7 @@ export interface UpkeepResult {
 /** @throws Error when the task could not be done for another reason than damage of the database */
 export function runUpkeep(task: UpkeepTask): UpkeepResult {
   try {
+    if (task.kind === 'judge') return { damage: failsToRead(task.path) ? undefined : damageOf(task.path) };
     if (task.kind === 'copy') makeCopy(task);
     else
       withConnection(task.path, (handle) => {

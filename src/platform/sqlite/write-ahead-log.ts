@@ -6,6 +6,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import type BetterSqlite3 from 'better-sqlite3';
 import { asSystemFault } from '../../lib/system-fault.ts';
+import { HeldFile } from '../files/index.ts';
 import type { LogTrust } from './log-trust.ts';
 
 /** Syncs the file behind the descriptor, beside the event loop. */
@@ -25,6 +26,7 @@ export class WriteAheadLog {
   readonly #changes: BetterSqlite3.Statement<[], number>;
   readonly #pageBytes: number;
   #descriptor: number | undefined;
+  #file: HeldFile | undefined;
   #syncedChanges = 0;
   #running: Promise<void> | undefined;
 
@@ -60,6 +62,11 @@ export class WriteAheadLog {
     return current.equals(there);
   }
 
+  /** False: its file was removed or replaced, and another program would not find what it holds. */
+  get isInPlace(): boolean {
+    return this.#file?.isInPlace ?? true;
+  }
+
   close(): void {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     this.#descriptor = undefined;
@@ -80,7 +87,10 @@ export class WriteAheadLog {
   }
 
   #open(): number {
-    this.#descriptor ??= openSync(this.#path, 'r');
+    if (this.#descriptor === undefined) {
+      this.#descriptor = openSync(this.#path, 'r');
+      this.#file = new HeldFile(this.#path);
+    }
     return this.#descriptor;
   }
 }

@@ -1,6 +1,6 @@
 /** The authority's own key and certificate, and what it signs. */
 import { randomBytes as systemRandomBytes, X509Certificate } from 'node:crypto';
-import { renameSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
@@ -62,6 +62,19 @@ export class Authority {
 
   get certificatePem(): string {
     return this.#pair.certificatePem;
+  }
+
+  /** Devices trust nobody else: where its file was removed meanwhile, it is written again. */
+  putBack(): void {
+    const path = pathOf(this.#options, 'authority');
+    try {
+      if (existsSync(path)) return;
+      openKeyFolder(this.#options.folder);
+      writeKeyFile(path, this.#pair);
+      this.#options.log.error('the file of the certificate authority was removed, and is put back', { path });
+    } catch (error) {
+      this.#options.log.error('the file of the certificate authority could not be put back', { path, error });
+    }
   }
 
   /** The certificate that is there, if it still fits, else a new one. */

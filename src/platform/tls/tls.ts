@@ -121,6 +121,7 @@ export class Tls {
   stop(): void {
     this.#timer?.cancel();
     this.#stopListening?.();
+    this.#authority.putBack();
   }
 
   async #renew(): Promise<void> {

@@ -1,6 +1,6 @@
 /** How often state.db is copied on its own disk. */
 import assert from 'node:assert/strict';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { messageOf } from '../../../src/lib/errors.ts';
@@ -22,7 +22,13 @@ const HOUR_MS = 3_600_000;
 const MIB = 1_048_576;
 
 /** A database of about this size, tended; it changes before each hour. */
-function tended(t: TestContext, sizeBytes: number, folder = temporaryFolder(t), sync?: SyncFile) {
+function tended(
+  t: TestContext,
+  sizeBytes: number,
+  folder = temporaryFolder(t),
+  sync?: SyncFile,
+  onDamage = (fault: string): void => assert.fail(fault),
+) {
   const migrationsDir = join(folder, 'migrations');
   mkdirSync(migrationsDir);
   writeFileSync(join(migrationsDir, '0001_first.sql'), 'CREATE TABLE entry (value BLOB NOT NULL) STRICT;');
@@ -43,7 +49,7 @@ function tended(t: TestContext, sizeBytes: number, folder = temporaryFolder(t), 
     log,
     metrics: createMetrics(),
     limits: LIMITS.state,
-    onDamage: (fault) => assert.fail(fault),
+    onDamage,
   });
   t.after(() => upkeep.stop());
   upkeep.holdRoom();
@@ -117,6 +123,22 @@ test('a small state.db is copied every hour in which it changed', async (t) => {
   await until(() => copies() === 1);
   await change(HOUR_MS);
   await until(() => copies() === 2);
+});
+
+test('damage that a statement meets is judged within a moment, not with the next copy', async (t) => {
+  const folder = temporaryFolder(t);
+  const damages: string[] = [];
+  const { copies, database, wait } = tended(t, MIB, folder, undefined, (fault) => void damages.push(fault));
+  await until(() => copies() === 1);
+  truncateSync(join(folder, 'state.db'), MIB / 2);
+  database.prepare('PRAGMA shrink_memory').run();
+  assert.throws(() => database.prepare('SELECT sum(length(hex(value))) FROM entry').all(), {
+    code: 'unavailable',
+  });
+  await until(async () => {
+    await wait(LIMITS.state.upkeepIntervalMs);
+    return damages.length > 0;
+  });
 });
 
 test('a state.db that cannot be looked at ends nothing', async (t) => {

@@ -1,0 +1,59 @@
+/**
+ * Whether what is stored still lies in the data folder. Somebody may remove or replace it, or mount a disk over it: the
+ * files that are open live on without a name, and what is acknowledged goes into them until the next stop.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { HeldFile } from '../platform/files/index.ts';
+import type { FolderLock } from '../platform/sqlite/index.ts';
+import { LIMITS } from '../lib/limits.ts';
+import type { GatewayOptions, Infrastructure, StartedHook } from './infrastructure.ts';
+
+/** Looks every few seconds; what is amiss is told, and a new start asked for, once. */
+export function watchDataFolder(
+  options: GatewayOptions,
+  data: Pick<Infrastructure, 'state' | 'history' | 'journalFolder'>,
+  lock: FolderLock,
+  started: StartedHook,
+): void {
+  const { config, clock, log, requestRestart } = options;
+  const folder = new HeldFile(config.dataDir);
+  const historyFiles = [data.history.path, data.journalFolder].map((path) => new Presence(path));
+  const { state, history } = data;
+  const places: [path: string, isInPlace: () => boolean][] = [
+    [folder.path, () => folder.isInPlace],
+    [state.path, () => state.isInPlace],
+    [`${state.path}-wal`, () => state.isLogInPlace],
+    [join(folder.path, 'gateway.lock'), () => lock.isInPlace],
+    // While history is set aside and begun anew, its files may be missing.
+    ...historyFiles.map((file): [string, () => boolean] => [file.path, () => !file.isGone(history.isOpen)]),
+  ];
+  const timer = clock.setRepeating(LIMITS.state.placeCheckIntervalMs, () => {
+    const amiss = places.find(([, isInPlace]) => !isInPlace())?.[0];
+    if (amiss === undefined) return;
+    timer.cancel();
+    log.error('removed or replaced while the gateway ran; it starts anew on what is there', { path: amiss });
+    requestRestart?.(`${amiss} was removed or replaced`);
+  });
+  started('watch of the data folder', () => timer.cancel());
+}
+
+/** Of a file that the gateway itself may put elsewhere and make anew: it has been there, and is missing twice in a row. */
+class Presence {
+  readonly path: string;
+  #wasThere = false;
+  #isMissed = false;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  isGone(isExpected: boolean): boolean {
+    const isThere = existsSync(this.path);
+    this.#wasThere ||= isThere;
+    const isMissing = isExpected && this.#wasThere && !isThere;
+    const isGone = isMissing && this.#isMissed;
+    this.#isMissed = isMissing;
+    return isGone;
+  }
+}

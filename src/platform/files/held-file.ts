@@ -1,0 +1,39 @@
+/** Whether a path still leads to the file or folder that was found there: somebody may remove, replace or cover it. */
+import { statSync } from 'node:fs';
+
+/** A file or folder as it was found at a path. */
+export class HeldFile {
+  readonly path: string;
+  readonly #identity: string | undefined;
+
+  /**
+   * Takes note of what is there now. A file has to stay open meanwhile: a system may give the number of one that nobody
+   * uses to another.
+   */
+  constructor(path: string) {
+    this.path = path;
+    this.#identity = identityOf(path);
+  }
+
+  /** True as well while the disk does not tell. */
+  get isInPlace(): boolean {
+    try {
+      return identityOf(this.path) === this.#identity;
+    } catch (error) {
+      if (error instanceof Error && 'code' in error) return true;
+      throw error;
+    }
+  }
+}
+
+/** Undefined: nothing is there. */
+function identityOf(path: string): string | undefined {
+  try {
+    const { dev, ino } = statSync(path, { bigint: true });
+    return `${dev} ${ino}`;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && ['ENOENT', 'ENOTDIR'].includes(String(error.code)))
+      return undefined;
+    throw error;
+  }
+}
