@@ -76,7 +76,9 @@ modbustcp, modbusrtu, modbus = {}, {}, {}
 kit.loaded.modbustcp, kit.loaded.modbusrtu, kit.loaded.modbus = modbustcp, modbusrtu, modbus
 
 function modbustcp.new(address)
-  local uri = 'tcp://' .. tostring(address)
+  -- As tostring(nil) it would be the name of a host.
+  if type(address) ~= 'string' then return nil end
+  local uri = 'tcp://' .. address:gsub('^tcp://', '')
   if host.modbus_check(uri) then return nil end
   return new_client(uri)
 end

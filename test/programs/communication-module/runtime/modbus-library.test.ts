@@ -125,7 +125,7 @@ describe('modbus of the newer generation', () => {
 describe('modbus of the older generation', () => {
   test('gives codes, and nil for addresses that lead nowhere', async () => {
     const [said] = await saidBy(
-      `say(modbustcp.new('10.0.0.1:0'))
+      `say(modbustcp.new('10.0.0.1:0'), modbustcp.new(nil), modbustcp.new(5))
       say(modbusrtu.new('rs232', { baud_rate = 9600 }))
       local client = modbustcp.new('10.0.0.1')
       say(client:read_holdings(1, 0, 2, 500))
@@ -135,7 +135,28 @@ describe('modbus of the older generation', () => {
       say(modbus.write_holding(1, 0, 1, 100))`,
       { ...OLD, answer: () => timeout },
     );
-    assert.deepEqual(said, ['nil', 'nil', 'nil 1', '1', 'timeout true illegal data address', 'nil 5', '5']);
+    assert.deepEqual(said, [
+      'nil nil nil',
+      'nil',
+      'nil 1',
+      '1',
+      'timeout true illegal data address',
+      'nil 5',
+      '5',
+    ]);
+  });
+
+  test('takes an address with a scheme for the same address', async () => {
+    const [, { calls }] = await saidBy(
+      `for _, address in ipairs({ '10.0.0.1', 'tcp://10.0.0.1' }) do
+        modbustcp.new(address):read_holdings(1, 0, 1, 500)
+      end`,
+      { ...OLD, answer: () => timeout },
+    );
+    assert.deepEqual(
+      calls.map((call) => call.kind === 'modbus' && call.uri),
+      ['tcp://10.0.0.1', 'tcp://10.0.0.1'],
+    );
   });
 
   test('speaks over the serial port that the operator named, with the settings of the script', async () => {
