@@ -4,20 +4,19 @@ import { createSystemClock } from '../src/platform/clock/index.ts';
 import { abortCheck } from './abort-check/run.ts';
 import { parseWords, runScript, whole } from './support/arguments.ts';
 
-const HELP = `Sends requests to every operation and stream of a gateway and leaves at random moments.
+const HELP = `Sends requests to every operation and stream of a gateway and disconnects at random moments.
 
   npm run abort-check -- [options]
 
-  --count N   callers that leave (default 10000)
+  --count N   number of callers that disconnect (default 10000)
   --seed N    repeat the requests and moments of a run (default: a new seed, printed)
-  --bundle    run what npm run build has made instead of the sources
+  --bundle    run the output of npm run build instead of the sources
   --help      this text
 
-A caller leaves after connecting (over TLS: in the handshake), in the middle of its request, behind several
-requests at once, while it waits, or in the middle of the answer; by a reset, by closing, or by closing one
-side. Afterwards the gateway must be alive and well, with no line of an error in its log, no file left over,
-and no more files and sockets open than before. Uses a temporary data folder and free ports. Exit code 1
-otherwise.
+A caller disconnects after connecting (over TLS: during the handshake), in the middle of its request, after
+several requests at once, while it waits, or in the middle of the answer: by a reset, by closing, or by closing
+one side. Afterwards the gateway must work, with no error in its log, no file left over, and no more files and
+sockets open than before; otherwise the exit code is 1. Uses a temporary data folder and free ports.
 `;
 
 async function main(): Promise<number> {

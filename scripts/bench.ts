@@ -12,9 +12,9 @@ const HELP = `Usage: npm run bench [-- <name> [--small] [--board] [--set <parame
 
 Without a name: lists the benchmarks.
 
-  --small  little work: shows that the benchmark runs, the figures mean nothing
-  --board  what is measured gets 0.3 of a core and 512 MB, as on a small board (needs root)
-  --set    another value of a parameter; those there are and their values are printed when it runs
+  --small  little work: shows that the benchmark runs; its figures mean nothing
+  --board  limits the measured program to 0.3 of a core and 512 MB, like a small board (needs root)
+  --set    sets a parameter; each run prints its parameters and their values
   --help   this text`;
 
 /** All benchmarks, by file name. */

@@ -14,23 +14,24 @@ const ROOT = join(import.meta.dirname, '..');
 
 const HELP = `Usage: npm run build-deb [-- --arch amd64|arm64] [--package <name>] [--out <folder>]
 
-Builds energy-gateway_<version>_<arch>.deb, all that a board needs, and
-energy-gateway-module_<version>_<arch>.deb, a communication module without a
-gateway. Both processors are built on either, without a compiler; the runtime
-of the other one comes from the package registry once. Needs dpkg-deb and xz.
+Builds energy-gateway_<version>_<arch>.deb with everything that a board needs,
+and energy-gateway-module_<version>_<arch>.deb with a communication module
+alone. Packages for both processors are built on either, without a compiler; the
+runtime of the other one is downloaded once from the package registry. Needs
+dpkg-deb and xz.
 
-The same sources give the same bytes: files carry the time of the last commit,
-or SOURCE_DATE_EPOCH.
+The same sources give the same bytes: files have the time of the last commit, or
+of SOURCE_DATE_EPOCH.
 
   --arch <name>     amd64 or arm64 (default: both)
   --package <name>  energy-gateway or energy-gateway-module (default: both)
   --out <folder>    where to write (default out)
-  --key <file>      signs the packages with this private key (ed25519, PEM), and
-                    the version in them trusts its public one for updates
-  --trust <file>    public keys (PEM) that the version trusts too, such as the
-                    next one
-  --new-key <file>  makes such a private key, prints the public one, and ends
-  --level <0 to 9>  effort of the compression (default 6)
+  --key <file>      sign the packages with this private key (ed25519, PEM); the
+                    packaged version trusts its public key for updates
+  --trust <file>    further public keys (PEM) that the version trusts, for
+                    instance the next one
+  --new-key <file>  make such a private key, print the public key, and end
+  --level <0 to 9>  compression level (default 6)
   --help            this text`;
 
 const LEVEL_DEFAULT = 6;

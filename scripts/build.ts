@@ -58,7 +58,7 @@ scripts/gwnode dist/main.js from the installed package: migrations, built-in
 blueprints and native packages are read from beside it.
 
   --out <folder>  where to write (default dist)
-  --quiet         say nothing when all went well
+  --quiet         print nothing on success
   --help          this text`;
 
 /** Where bundles are for the names in them: the same bytes come out wherever they are written. */

@@ -14,12 +14,12 @@ import { parseArguments, runScript, whole } from './support/arguments.ts';
 
 const HELP = `Usage: npm run --silent contract-coverage -- [options] [test files]
 
-Runs the contract and flow tests, notes every request they send, and lists each row of the contract's
+Runs the contract and flow tests and records every request they send. Lists each row of the contract's
 operation and alias tables (test/contract/operations.ts) and each line of the client matrix with the tests
-that exercise it. Then what every role, and who has no token, got on each path. Ends with status 1 when a
-row has no test, a role never asked, or a test fails.
+that exercise it, then the answers that every role and callers without a token got on each path. Ends with
+status 1 if a row has no test, a role made no call, or a test fails.
 
-  --titles N   titles shown per row (default 3, 0: none)
+  --titles N   test titles per row (default 3; 0 for none)
   --help       this text`;
 
 const TESTS = ['test/contract/**/*.test.ts', 'test/flows/**/*.test.ts'];

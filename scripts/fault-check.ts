@@ -12,25 +12,25 @@ import { PROGRAMS } from './build.ts';
 import { decimal, parseWords, runScript, UsageError, whole } from './support/arguments.ts';
 import { packPrograms } from './support/packed-programs.ts';
 
-const HELP = `Brings faults upon a gateway and reads back everything that it had acknowledged.
+const HELP = `Injects faults into a gateway and reads back everything that it had acknowledged.
 
   npm run fault-check -- [options]
 
-  --faults N        how many (default 30)
-  --hours H         goes on for so long instead
-  --kinds A,B       only these kinds (default: all that are possible here)
-  --list            says which kinds there are, and does nothing else
+  --faults N        number of faults (default 30)
+  --hours H         run for this time instead
+  --kinds A,B       only these kinds (default: all that this machine allows)
+  --list            list the kinds and end
   --seed N          repeat the faults and moments of a run (default: a new seed, printed)
   --devices N       devices that publish once a second with QoS 1 (default 10)
   --attributes N    telemetry attributes per message (default 10)
-  --source          run the sources instead of a bundle of them, which is made first
-  --plant WHICH     take a protection out of the gateway, which must be found: sync, lock or byte-budget
+  --source          run the sources instead of bundling them first
+  --plant WHICH     remove a protection, to prove that the check finds it: sync, lock or byte-budget
 
-Devices send telemetry, logs and properties and answer commands; callers rename devices and run commands; owners make,
-change and remove users, tokens, rules, devices, configuration and site. A journal notes what was acknowledged. After
-every fault all of it is read back through the API. Uses temporary folders and free ports; as root, with loop devices,
-the data lie on a disk of their own, which can be full, broken, read-only and without power. Exit code 1 when anything
-is missing, doubled, wrong, or not named although it is damaged.
+Devices send telemetry, logs and properties and answer commands. Callers rename devices and run commands. Owners create,
+change and delete users, tokens, rules, devices, configuration and site. A journal records what was acknowledged, and after
+every fault all of it is read back through the API. Uses temporary folders and free ports. With root and loop devices, the
+data is on a disk of its own that can be full, broken, read-only or lose its power. The exit code is 1 if anything is
+missing, doubled, wrong, or damaged without being named.
 `;
 
 const PROBLEMS_SHOWN = 12;

@@ -6,17 +6,17 @@ import { parseWords, runScript, whole } from './support/arguments.ts';
 import { packPrograms } from './support/packed-programs.ts';
 import { isInstalled } from './target-check/programs.ts';
 
-const HELP = `Runs many gateways into one VictoriaMetrics, and asks it what docs/monitoring has for fleets.
+const HELP = `Runs many gateways into one VictoriaMetrics and checks the dashboard and alerts for fleets in docs/monitoring.
 
   npm run fleet-check -- [options]
 
-  --gateways N      processes with 1 to 5 devices of 20 attributes at 1 Hz each (default 20)
-  --seconds N       for which they send before anything is asked (default 120)
-  --source          run the sources instead of a bundle of them, which is made first
+  --gateways N      number of gateways, each with 1 to 5 devices of 20 attributes at 1 Hz (default 20)
+  --seconds N       time for which they send before the check (default 120)
+  --source          run the sources instead of bundling them first
 
-Every expression of fleet-dashboard.json and fleet-alerts.yml is evaluated and compared, box by box, with what the gateway
-has in its own history; the clock of one box is an hour behind. Says what a box and the engine need. Exit code 1 when an
-answer is wrong. Needs the package victoria-metrics.
+Evaluates every expression of fleet-dashboard.json and fleet-alerts.yml and compares it, box by box, with the gateway's own
+history. The clock of one box is an hour behind. Prints what a box and the engine need. The exit code is 1 if an answer is
+wrong. Needs the package victoria-metrics.
 `;
 
 const MEGABYTE = 1_000_000;

@@ -8,7 +8,7 @@ const FOLDER = join(import.meta.dirname, '..', 'test', 'lua', 'conformance');
 
 const HELP = `Usage: npm run lua-oracle [-- --lua <command>]
 
-Writes test/lua/conformance/<program>.out for every <program>.lua: what a native Lua prints.
+Runs every test/lua/conformance/<program>.lua with a native Lua and writes its output to <program>.out.
 The tests compare the gateway's Lua with these files.
 
   --lua <command>  the interpreter (default lua5.4, Debian package lua5.4)

@@ -8,17 +8,17 @@ import { parseArguments, runScript, UsageError, whole } from './support/argument
 /** Not among the dependencies: with its packages it is 63 MB that only this script needs. */
 const STRYKER = '@stryker-mutator/core@10.1.1';
 
-const HELP = `Changes source files in small ways (mutants) and runs their tests on each change. Changes that no test notices are shown:
-each is a test that is missing, or code that is not needed.
+const HELP = `Changes source files in small ways (mutants) and runs their tests on each change. Lists the changes that no test notices:
+each means a missing test or unnecessary code.
 
   npm run mutation -- FILE... [options]
 
-  FILE            source files; FILE:10-20 only these lines
+  FILE            source files; FILE:10-20 for these lines only
   --tests A,B     test files to run (default: those that import one of the files)
-  --at-once N     mutants beside each other (default 2)
+  --at-once N     mutants at the same time (default 2)
   --help          this text
 
-The first run fetches ${STRYKER} into node_modules/.cache. A file takes minutes: a second for each change.
+The first run fetches ${STRYKER} into node_modules/.cache. A file takes minutes, about a second per change.
 `;
 
 const ROOT = join(import.meta.dirname, '..');

@@ -7,7 +7,7 @@ import { parseWords, runScript } from './support/arguments.ts';
 const HELP = `Usage: npm run options
 
 Writes the table of configuration options into README.md, between the marks
-"options: begin" and "options: end". A test fails while the two differ.`;
+"options: begin" and "options: end". A test fails while README differs.`;
 
 await runScript(async () => {
   const values = parseWords({ help: { type: 'boolean', default: false } });

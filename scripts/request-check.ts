@@ -9,12 +9,12 @@ import { parseWords, runScript } from './support/arguments.ts';
 
 const HELP = `Usage: npm run request-check [-- --requests <n> --seed <n>]
 
-Sends generated requests (fitting, with one fault, hostile; whole, in pieces, cut off, in
-odd encodings) to every operation of the description that a new gateway serves, and checks
-every answer against it.
+Sends generated requests (valid, with one fault, hostile; whole, in pieces, cut off, in odd
+encodings) to every operation that a new gateway describes, and checks every answer against
+the description.
 
-  --requests <n>  how many (default 10000)
-  --seed <n>      where randomness begins (default: random, printed)
+  --requests <n>  number of requests (default 10000)
+  --seed <n>      repeat a run (default: a new seed, printed)
   --help          this text`;
 
 const WIDTH = 8;

@@ -6,20 +6,20 @@ import { dirname, join } from 'node:path';
 import { parseWords, runScript, whole } from './support/arguments.ts';
 import { packPrograms } from './support/packed-programs.ts';
 
-const HELP = `Lives through years of the whole gateway in one process each, on simulated time.
+const HELP = `Simulates years of the whole gateway, each in one process on simulated time.
 
   npm run simulate-year -- [options]
 
-  --days D     how many days a year has (default 365)
-  --years N    how many, of seeds one after the other (default 1)
+  --days D     days of a year (default 365)
+  --years N    number of years, with consecutive seeds (default 1)
   --seed N     repeat a year (default: a new seed, printed)
-  --at-once N  how many years at a time (default: as many as there are processors)
+  --at-once N  years at the same time (default: number of processors)
 
-Every simulated hour devices measure and log, owners change things, a command is run, and something happens, by chance:
-a restart, a kill without a stop, a clock that jumps, is dead or boots wrong, another time zone, a full disk, failing
-syncs, a damaged journal, a lost network. Afterwards everything acknowledged is read back. Rules and scripts of devices
-do not run here: their programs keep real time. Exit code 1 when something was lost, doubled or forgotten, or when
-memory, files, handles or timers grew.
+Every simulated hour devices measure and log, owners change things, a command runs, and one event happens at random: a
+restart, a kill, a clock that jumps, is dead or boots wrong, another time zone, a full disk, failing syncs, a damaged
+journal, or a lost network. Afterwards everything acknowledged is read back. Rules and device scripts do not run here,
+because their programs keep real time. The exit code is 1 if something was lost, doubled or forgotten, or if memory,
+files, handles or timers grew.
 `;
 
 const YEARS_MAX = 1_000;

@@ -8,22 +8,22 @@ import { decimal, parseWords, runScript, whole } from './support/arguments.ts';
 import { packPrograms } from './support/packed-programs.ts';
 import { targetCheck, type TargetCheckReport } from './target-check/run.ts';
 
-const HELP = `Carries workload W through a gateway to Mosquitto, InfluxDB and VictoriaMetrics at once, and reads all of it back.
+const HELP = `Sends workload W through a gateway to Mosquitto, InfluxDB and VictoriaMetrics at once and reads all of it back.
 
   npm run target-check -- [options]
 
-  --hours H         of the workload (default 24)
-  --devices N       with 20 attributes each, at 1 Hz (default 10)
-  --speed N         seconds of the workload in a second, at most (default 100)
+  --hours H         length of the workload (default 24)
+  --devices N       devices with 20 attributes each at 1 Hz (default 10)
+  --speed N         seconds of the workload per real second, at most (default 100)
   --seed N          repeat the faults and moments of a run (default: a new seed, printed)
-  --newest-first    targets get what is new at once, and what they missed behind it
-  --source          run the sources instead of a bundle of them, which is made first
+  --newest-first    targets get new samples at once and missed ones afterwards
+  --source          run the sources instead of bundling them first
 
-Each server is away for six hours, for minutes and for seconds, killed, ended or stopped where it stands; the gateway is
-killed and, as root with loop devices, loses its power, at random moments. In the end count and checksum of every series are
-those that the devices sent, in the gateway and in every target. Commands that come from the broker meanwhile, with deadlines
-of seconds and some of them twice, reach the device in time and once. A server that is not installed is left out, and said.
-Uses temporary folders and free ports. Exit code 1 when anything is missing, other or late.
+Each server is away for six hours, for minutes and for seconds: killed, ended or frozen. The gateway is killed and, with root
+and loop devices, loses its power at random moments. At the end, count and checksum of every series in the gateway and in every
+target must equal what the devices sent. Meanwhile the broker sends commands with deadlines of seconds, some of them twice;
+each must reach the device in time and only once. A server that is not installed is skipped with a message. Uses temporary
+folders and free ports. The exit code is 1 if anything is missing, different or late.
 `;
 
 const HOUR_S = 3_600;

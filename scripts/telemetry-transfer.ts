@@ -14,12 +14,12 @@ const HELP = `Moves telemetry between gateways.
 
   --gateway URL  address of the gateway (default http://127.0.0.1:8080)
   --token TOKEN  access token; import needs the role OWNER
-  --device ID    id or slug; exported is one file for every six hours that have data, imported is into this device
-                 instead of the one with the id in the file
+  --device ID    id or slug; export writes one file per six hours that have data, import writes into this device
+                 instead of the one that the file names
   --from, --to   RFC 3339 or Unix seconds
   --folder DIR   where to write (default telemetry-export)
 
-The device and its attributes must exist where the files are imported. Importing a file again changes nothing.
+The device and its attributes must exist on the gateway that imports. Importing a file again changes nothing.
 `;
 
 /** So many buckets of one second that ninety attributes stay below the limit of a query. */

@@ -31,11 +31,10 @@ import { decimal, parseArguments, runScript, UsageError } from './support/argume
 
 const HELP = `Usage: npm test [-- FILE... | -- --all]
 
-Runs the quick tests, or with --all every test, or the named files. Ends with 1 when one failed.
+Runs the quick tests, every test (--all), or the named files. The exit code is 1 if a test fails.
 
-  --all           scripts, flows, programs and browsers too
-  --runs FACTOR   property tests and repetitions by chance: so many times the usual number (default 1, of the quick
-                  ones alone a fifth)
+  --all           also tests of scripts, flows, programs and browsers
+  --runs FACTOR   multiplies the number of random cases (default 1; for the quick tests alone a fifth)
   --help          this text`;
 
 const ROOT = join(import.meta.dirname, '..');

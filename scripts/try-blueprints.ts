@@ -8,18 +8,18 @@ import { type Trial, tryBlueprint } from './try-blueprints/trial.ts';
 
 const HELP = `Usage: npm run try-blueprints -- FOLDER|ARCHIVE.zip [options]
 
-Uploads every blueprint (folder with a manifest.yml) that is in the place, gives what the built-in
-module can carry to a device, waits for its first value, and prints a table: accepted, loaded, first
-value, first error. The devices are deleted again. Without a gateway a temporary one is started.
+Uploads every blueprint (folder with a manifest.yml) below FOLDER, runs those that the built-in module
+supports on a device, waits for the first value, and prints a table: accepted, loaded, first value,
+first error. The devices are deleted afterwards. Without --gateway it starts a temporary gateway.
 
-  --gateway URL   try them there; needs --token
+  --gateway URL   use this gateway; needs --token
   --token TOKEN   access token of an installer or owner
-  --seconds N     how long a script has for its first value (default 10)
+  --seconds N     time for the first value of a script (default 10)
   --at-once N     devices at the same time (default 8)
   --json          print the rows as JSON
   --help          this text
 
-Ends with 1 when a blueprint was refused.
+The exit code is 1 if a blueprint was refused.
 `;
 
 interface Target {

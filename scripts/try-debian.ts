@@ -17,17 +17,17 @@ const HELP = `Tries the package on a clean Debian with systemd and without a net
 
   npm run try-debian -- --root FOLDER [options]
 
-  --root FOLDER  a Debian, which is not changed; one is made by
+  --root FOLDER  a Debian system, which is not changed; make one with
                  debootstrap --variant=minbase --include=systemd,systemd-sysv,curl,libatomic1 bookworm FOLDER
-  --first FILE   package of an earlier version, from which is upgraded and to which is returned (default: this one)
-  --cuts N       cuts of power at moments by chance during installations, upgrades, returns and restores (default 0)
-  --kills N      times that dpkg and its scripts are killed at moments by chance while the box runs on (default 0)
+  --first FILE   package of the version to upgrade from and return to (default: this one)
+  --cuts N       power cuts at random moments of installations, upgrades, returns and restores (default 0)
+  --kills N      kills of dpkg and its scripts at random moments while the box keeps running (default 0)
   --seed N       repeat the cuts and kills of a run (default: a new seed, printed)
   --help         this text
 
-Builds three versions of the package: this one, one that migrates and fails, one that migrates and works. They are
-installed, upgraded, downgraded, returned, removed and purged, with a device that goes on sending. After a cut there is
-one version that serves, with its own state. Needs root, unshare, nsenter, curl in the Debian. Exit code 1 when a step
+Builds three versions of the package: this one, one that migrates and fails, and one that migrates and works. Installs,
+upgrades, downgrades, returns, removes and purges them while a device keeps sending. After a power cut one version must
+serve with its own state. Needs root, unshare, nsenter, and curl in the Debian system. The exit code is 1 if a step
 fails.
 `;
 

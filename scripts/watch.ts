@@ -9,17 +9,17 @@ const HELP = `Follows a stream of the gateway and prints one line per message.
   npm run --silent watch -- --token TOKEN [options]
 
   --stream logs|telemetry|monitor
-                    logs or telemetry of one device, or everything of all devices (default logs with
-                    --device, else monitor)
+                    logs or telemetry of one device, or everything of all devices (default: logs with
+                    --device, otherwise monitor)
   --device ID       id or slug of the device
   --gateway URL     address of the gateway (default http://127.0.0.1:8080)
   --token TOKEN     access token
-  --severity NAME   logs of this severity only: debug, info, warning, error
-  --attributes A,B  these telemetry attributes only
-  --json            print the messages as they came
-  --count N         end after so many messages (default: Ctrl-C ends it)
+  --severity NAME   only logs of this severity: debug, info, warning, error
+  --attributes A,B  only these telemetry attributes
+  --json            print the messages as received
+  --count N         end after this number of messages (default: run until Ctrl-C)
 
-Connects again after a second when the gateway goes away. The same with another tool:
+Reconnects after a second when the connection is lost. The same with another tool:
   websocat -H 'X-Service-Auth-Token: TOKEN' ws://127.0.0.1:8080/v3/devices/ID/logs
 `;
 

@@ -23,53 +23,52 @@ const HELP = `Usage: npm run --silent admin -- <command> [options]
        energy-gateway <command> [options]      where it is installed as a service
 
 Local commands of the gateway. They read the same environment and configuration
-file (GATEWAY_DATA_DIR, GATEWAY_CONFIG_FILE) and work with the gateway running
-or stopped; a running gateway follows at once, without a restart.
+file (GATEWAY_DATA_DIR, GATEWAY_CONFIG_FILE) and work while the gateway runs or
+is stopped. A running gateway follows at once, without a restart.
 
-  create-token           make an access token and print it; it is shown only here
+  create-token           create an access token and print it; it is shown only here
     --role <role>        ${ISSUABLE_ROLES.join(', ')} (default OWNER)
-    --name <name>        what it is for (default "local command")
+    --name <name>        its purpose (default "local command")
     --expires-in <time>  such as 30d or 12h (default: valid until revoked)
-    --count <number>     make several, one per line (default 1)
-  list-tokens            show tokens and logins
-  revoke-token <id>      end a token or login, and the tokens it made
-  list-users             show who can log in
-  reset-access           when nobody knows the password: installers lose their
-                         password and logins, and a new claim code is printed
-    --revoke-tokens      end every token and every login too
-  backup <file>          all that a new box needs to go on as this one, without
-                         telemetry and logs, sealed by a password
-  restore <file>         put a backup in the place of what is here; the gateway
-                         does it at its next start, and keeps what was here
-    --password-file <f>  for both: the password is the first line of this file
-                         (default: asked for)
+    --count <number>     create several, one per line (default 1)
+  list-tokens            list tokens and logins
+  revoke-token <id>      revoke a token or login, and the tokens it made
+  list-users             list the users
+  reset-access           if nobody knows the password: remove the passwords and
+                         logins of installers and print a new claim code
+    --revoke-tokens      revoke every token and login too
+  backup <file>          write everything that a new box needs to take over,
+                         without telemetry and logs, sealed by a password
+  restore <file>         restore a backup at the next start of the gateway; the
+                         present state is kept aside
+    --password-file <f>  for both: read the password from the first line of
+                         this file (default: ask for it)
 
-  provision <file>       make the running gateway what a file says: site, users,
+  provision <file>       set up the running gateway from a file: site, users,
                          blueprints, targets, devices, rules, notifications;
-                         what is there stays (docs/fleet.md)
+                         deletes nothing (docs/fleet.md)
     --dry-run            only show what would change
 
-  list-set-aside         show what was damaged, missing or of another site: files
-                         that the gateway went on without, rows of state.db that
-                         it could not read
+  list-set-aside         list what the gateway set aside: files that were damaged
+                         or of another site, and unreadable rows of state.db
   remove-set-aside <what>
                          remove a file of that list by its name, "rows" for all
-                         rows, or "all"; ends the alert about it
+                         rows, or "all"; this clears the alert
 
-  ready                  whether everything of the running gateway works; ends with
-                         1 and says what does not
-  problem-report <file>  what somebody far away needs to find a fault: versions,
-                         options, log, metrics; without secrets
+  ready                  check whether everything of the running gateway works;
+                         otherwise tell what does not, with exit code 1
+  problem-report <file>  write what remote support needs: versions, options, log,
+                         metrics; without secrets
 
   update <package>       install a newer version from a file, if it is signed by
                          a key that the installed version knows (as root)
-    --yes                without being asked
-  move <file>            this box ends and another goes on: a backup with history
-                         into the file, and the service is off (as root)
-  factory-reset          delete all data, keys and history, and start anew (as root)
+    --yes                do not ask
+  move <file>            write a backup with history for another box and switch
+                         the service off (as root)
+  factory-reset          delete all data, keys and history (as root)
   uninstall              remove the gateway; its data stays (as root)
-    --delete-data        remove its data too
-    --confirm <name>     instead of being asked twice: the name of this machine
+    --delete-data        delete its data too
+    --confirm <name>     the name of this machine, instead of two questions
 
   --help                 this text
   --version              the version of these programs`;

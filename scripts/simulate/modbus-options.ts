@@ -19,23 +19,23 @@ export const SIMULATE_MODBUS_HELP = `Simulates a hybrid inverter and a power met
 
   --host ADDRESS       address to listen on (default 127.0.0.1)
   --port N             TCP port (default 1502; 0 takes a free one)
-  --devices N          so many devices on ports from --port on, each with its own day (default 1)
-  --serial PATH        also serves the first device as Modbus RTU on a pseudo-terminal that appears at PATH
+  --devices N          number of devices, on consecutive ports from --port on, each with its own day (default 1)
+  --serial PATH        also serve the first device as Modbus RTU on a pseudo-terminal at PATH
                        (needs the program socat)
-  --fault "WORDS"      a fault from the start, see below; may be given several times
+  --fault "WORDS"      a fault from the start, see below; repeatable
   --for SECONDS        stop after this time (default: run until Ctrl-C)
 
 The simulated day
   --time-scale FACTOR  seconds of the simulated day per real second (default 1)
 ${DAY_HELP}
 
-Faults: typed as lines while it runs, they hold for every device until "ok"
+Faults: type them as lines while it runs; they apply to every device until "ok"
 ${FAULT_HELP}
 
 Registers (function codes 1 to 6, 15, 16; addresses as on the wire; 32 bits: high word first)
 ${registerTable()}
 
-Both units say what they are: by the common model of SunSpec at 40000, and by function 43/14.
+Both units identify themselves by the SunSpec common model at 40000 and by function 43/14.
 `;
 
 const OWN_ARGUMENTS = {

@@ -14,22 +14,22 @@ export interface SimulateOptions extends DayOptions {
   provoke: Mishap | undefined;
 }
 
-export const SIMULATE_HELP = `Simulates battery inverters that talk to the gateway over MQTT.
+export const SIMULATE_HELP = `Simulates battery inverters that speak MQTT with the gateway.
 
-  npm run simulate -- --gateway URL --token TOKEN [options]   makes its own devices
-  npm run simulate -- --config FILE [options]                 runs a device made before
+  npm run simulate -- --gateway URL --token TOKEN [options]   creates its devices
+  npm run simulate -- --config FILE [options]                 runs an existing device
 
 Where the credentials come from
   --gateway URL        address of the gateway, such as http://127.0.0.1:8080; provisions devices there
-                       and gives them the built-in blueprint enapter/battery-inverter; one device is taken
-                       up again by its name, and its credentials are made anew
+                       with the built-in blueprint enapter/battery-inverter; a single device with the
+                       same name is reused and gets new credentials
   --token TOKEN        access token with the role OWNER or above, for --gateway
-  --config FILE        connection configuration as provisioning returned it, the whole answer or its
-                       member config, as JSON or as base64 of it; - reads standard input
+  --config FILE        connection configuration as provisioning returned it: the whole answer or its
+                       member config, as JSON or base64; - reads standard input
 
 Devices
-  --devices N          number of devices, for load (with --gateway; default 1)
-  --name TEXT          name of the device, or the beginning of the names (default "Battery inverter")
+  --devices N          number of devices (with --gateway; default 1)
+  --name TEXT          name of the device, or prefix of the names (default "Battery inverter")
   --qos 0|1|2          MQTT quality of service (default 1)
   --interval SECONDS   time between telemetry messages (default 1)
   --for SECONDS        stop after this time (default: run until Ctrl-C)
@@ -37,7 +37,7 @@ Devices
 The simulated day
   --time-scale FACTOR  seconds of the simulated day per real second (default 1); timestamps stay real
 ${DAY_HELP}
-  --provoke NAME       one of the mishaps at the start: ${MISHAPS.join(', ')}
+  --provoke NAME       an event at the start: ${MISHAPS.join(', ')}
 
 Commands of the device: start, stop, set_charge_limit, set_mode, read_settings, reset_energy_counters
 (its service code is ${SERVICE_CODE}).

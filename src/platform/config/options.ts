@@ -88,14 +88,14 @@ export const OPTIONS = [
     default: '0.0.0.0',
     check: hostFault,
     purpose:
-      'Address on which the HTTP API listens; `::` is all of IPv6 and IPv4, 127.0.0.1 keeps it for this machine and a proxy on it.',
+      'Address on which the HTTP API listens; `::` means all of IPv6 and IPv4, 127.0.0.1 only this machine and a proxy on it.',
   },
   {
     name: 'http',
     type: 'boolean',
     default: true,
     purpose:
-      'Serves plain HTTP on the address of http_host; false keeps it for this machine, and others need HTTPS.',
+      'Serves plain HTTP on the address of http_host; with false only this machine may use it, and others need HTTPS.',
   },
   { name: 'http_port', ...port, default: 8_080, purpose: 'Port of the HTTP API; 0 picks a free one.' },
   {
@@ -112,7 +112,7 @@ export const OPTIONS = [
     doubt: pathFault,
     secret: true,
     purpose:
-      'PEM file of a certificate with its chain for HTTPS, in place of one made here; read again when it changes.',
+      'PEM file of a certificate with its chain for HTTPS, instead of one made here; read again when it changes.',
   },
   {
     name: 'tls_private_key',
@@ -183,13 +183,14 @@ export const OPTIONS = [
     type: 'string',
     default: null,
     doubt: hostFault,
-    purpose: 'Name or address given to devices in connection configurations; else the host of the request.',
+    purpose:
+      'Name or address of the gateway in connection configurations; otherwise the host of the request.',
   },
   {
     name: 'mdns',
     type: 'boolean',
     default: true,
-    purpose: 'Announces the gateway on the local network, so that it is found as mdns_name.local.',
+    purpose: 'Announces the gateway on the local network as mdns_name.local.',
   },
   {
     name: 'mdns_name',
@@ -199,14 +200,14 @@ export const OPTIONS = [
       MDNS_NAME.test(value)
         ? undefined
         : 'must have 1 to 30 letters, digits and hyphens, none of them at the ends',
-    purpose: 'Name on the local network, without .local; name-2 and so on when another machine has it.',
+    purpose: 'Name on the local network, without .local; name-2 and so on if another machine has it.',
   },
   {
     name: 'site_name',
     type: 'string',
     default: null,
     check: (value) => storedNameProblem(normalizedName(value), LIMITS.http.nameLength),
-    purpose: 'Name of the site made at first start; else the host name.',
+    purpose: 'Name of the site that the first start creates; otherwise the host name.',
   },
   {
     name: 'site_timezone',
@@ -214,7 +215,7 @@ export const OPTIONS = [
     default: 'UTC',
     check: (value) =>
       canonicalTimeZone(value) === undefined ? 'must be an IANA time zone such as Europe/Berlin' : undefined,
-    purpose: 'Time zone of the site made at first start.',
+    purpose: 'Time zone of the site that the first start creates.',
   },
   {
     name: 'provision_file',
@@ -223,7 +224,7 @@ export const OPTIONS = [
     doubt: pathFault,
     secret: true,
     purpose:
-      'YAML file of what the first start makes: site, users, blueprints, targets, devices, rules, notifications (docs/fleet.md).',
+      'YAML file that the first start applies: site, users, blueprints, targets, devices, rules, notifications (docs/fleet.md).',
   },
   {
     name: 'anonymous_role',
@@ -238,7 +239,7 @@ export const OPTIONS = [
     choices: ['STRICT', 'LENIENT'],
     default: 'STRICT',
     purpose:
-      'LENIENT accepts blueprints whose profiles, Lua packages or modules are unknown here or not kept; the service log names them.',
+      'LENIENT accepts blueprints with unknown or unfulfilled profiles and missing Lua packages or modules; the service log names them.',
   },
   {
     name: 'built_in_module',
@@ -258,7 +259,7 @@ export const OPTIONS = [
     default: null,
     check: serialPortsFault,
     purpose:
-      'Serial ports of the built-in module: name=device file, with speed and form behind colons, separated by commas.',
+      'Serial ports of the built-in module: name=device file, optionally with speed and format after colons, separated by commas.',
   },
   {
     name: 'command_timeout_s',
@@ -276,7 +277,7 @@ export const OPTIONS = [
     min: 8,
     max: 36_500,
     default: 730,
-    purpose: 'Days for which every sample of telemetry is kept; then one-minute averages remain.',
+    purpose: 'Days for which every sample of telemetry is kept; afterwards one-minute averages remain.',
   },
   {
     name: 'telemetry_sample_days_of',
@@ -293,7 +294,7 @@ export const OPTIONS = [
     min: 8,
     max: 36_500,
     default: 1_825,
-    purpose: 'Days for which one-minute averages are kept; then those of a quarter of an hour remain.',
+    purpose: 'Days for which one-minute averages are kept; afterwards quarter-hour averages remain.',
   },
   {
     name: 'telemetry_quarter_days',
@@ -322,7 +323,7 @@ export const OPTIONS = [
     max: 4_194_304,
     default: 8_192,
     purpose:
-      'Limit of the whole history: telemetry, its journal, logs, copies set aside. The oldest goes early to stay below it.',
+      'Limit of the whole history: telemetry, its journal, logs, copies set aside. The oldest data is deleted early to stay below it.',
   },
   {
     name: 'cors_origins',

@@ -29,14 +29,14 @@ const HELP = `Runs a communication module: Lua scripts of devices, Modbus, seria
   npm run module -- --config FILE
 
   --config FILE        connection configuration of the module's device as provisioning returned it, as JSON or
-                       as base64 of it; in JSON a member "ports" may name serial ports:
+                       base64; the JSON may name serial ports in the member "ports":
                        {"config": {…}, "ports": {"rs485": {"path": "/dev/ttyUSB0", "baud_rate": 9600,
                        "data_bits": 8, "parity": "N", "stop_bits": 1}}}
   --log-level LEVEL    debug, info, warn or error (default info)
   --help               this text
   --version            the version of this program
 
-The gateway starts its own module by itself.
+The gateway starts its built-in module by itself.
 `;
 
 /** What the program was started with, and when it shall end. */
