@@ -67,7 +67,8 @@ export class Publications {
   readonly #session: MqttSession;
   readonly #state: SessionState;
   readonly #identity: IdentityRecord;
-  readonly #answering: Answering;
+  /** By QoS. */
+  readonly #answering: Record<1 | 2, Answering>;
   /** Bytes and text of the last topic; devices repeat themselves. */
   #topicBytes: Buffer = Buffer.alloc(0);
   #topic = '';
@@ -97,9 +98,10 @@ export class Publications {
     this.#state = state;
     this.#identity = identity;
     this.#awaitedNeeded = context.limits.awaitedInRow;
+    const refuse = (): void => port.close('not_taken');
     this.#answering = {
-      answer: (packetId) => port.acknowledge(PACKET.puback, packetId),
-      refuse: () => port.close('not_taken'),
+      1: { answer: (packetId) => port.acknowledge(PACKET.puback, packetId), refuse },
+      2: { answer: (packetId) => port.acknowledge(PACKET.pubrec, packetId), refuse },
     };
   }
 
@@ -139,7 +141,11 @@ export class Publications {
     const duplicate = (firstByte & 0x08) !== 0;
     const digest = qos === 2 ? digestOf(buffer.subarray(start, topicEnd), payload) : '';
     if (qos === 2 && this.#isRepeated(packetId, digest, duplicate)) return;
-    if (qos === 1 && duplicate && this.#state.awaited.isRepeated(packetId, topic, payload, this.#answering))
+    if (
+      qos === 1 &&
+      duplicate &&
+      this.#state.awaited.isRepeated(packetId, topic, payload, this.#answering[1])
+    )
       return;
     if (!this.#keepRate(qos, nowMs)) return;
     this.#taken++;
@@ -214,8 +220,8 @@ export class Publications {
   #isRepeated(packetId: number, digest: string, duplicate: boolean): boolean {
     const known = this.#state.received.get(packetId);
     if (known === undefined || (!duplicate && known.digest !== digest)) return false;
-    known.acknowledge = () => this.#port.acknowledge(PACKET.pubrec, packetId);
-    if (known.isStored) known.acknowledge();
+    known.answering = this.#answering[2];
+    if (known.isStored) known.answering.answer(packetId);
     return true;
   }
 
@@ -266,11 +272,7 @@ export class Publications {
     if (message.qos === 2) {
       if (received.size >= this.#context.limits.inFlightMessages)
         return this.#port.close('unreleased_messages');
-      entry = {
-        digest,
-        isStored: false,
-        acknowledge: () => this.#port.acknowledge(PACKET.pubrec, packetId),
-      };
+      entry = { digest, isStored: false, answering: this.#answering[2] };
       received.set(packetId, entry);
     }
     const waiting: Waiting = { message, packetId, entry, awaited: undefined };
@@ -322,7 +324,7 @@ export class Publications {
 
   #noteAwaited({ message: { topic, payload }, packetId }: Waiting): AwaitedMessage {
     const { inFlightMessages: messages, inFlightBytes: bytes } = this.#context.limits;
-    const awaited = { topic, payload, isStored: false, answering: this.#answering };
+    const awaited = { topic, payload, isStored: false, answering: this.#answering[1] };
     this.#state.awaited.add(packetId, awaited, { messages, bytes });
     return awaited;
   }
@@ -368,7 +370,7 @@ export class Publications {
     if (message.qos === 1) return void this.#port.acknowledge(PACKET.puback, packetId);
     if (!entry || this.#state.received.get(packetId) !== entry) return;
     entry.isStored = true;
-    entry.acknowledge();
+    entry.answering.answer(packetId);
   }
 
   /** The handler did not take it: no acknowledgement, so that the client sends it again. */
@@ -382,6 +384,7 @@ export class Publications {
       qos: message.qos,
     });
     if (message.qos > 0) this.#port.close('not_taken');
+    entry?.answering.refuse();
     if (awaited) this.#state.awaited.refused(packetId, awaited);
   }
 }

@@ -8,7 +8,7 @@ import type { Clock } from '../clock/index.ts';
 import type { MqttIdentity, MqttLimits } from './types.ts';
 import type { MonotonicMs } from '../../lib/time.ts';
 import { TokenBucket } from '../../lib/token-bucket.ts';
-import { AwaitedMessages } from './awaited-messages.ts';
+import { type Answering, AwaitedMessages } from './awaited-messages.ts';
 import type { Share } from './turn-scheduler.ts';
 
 /** Session state in the sense of MQTT 3.1.1 section 3.1.2.4; outlives the connection when kept. */
@@ -33,8 +33,8 @@ export interface ReceivedMessage {
   readonly digest: string;
   /** False while the handler has not taken it; PUBREC waits for that. */
   isStored: boolean;
-  /** Sends PUBREC on the connection that asked last. */
-  acknowledge: () => void;
+  /** The connection that asked last for PUBREC. */
+  answering: Answering;
 }
 
 /** What the registry needs to know of a connection. */

@@ -1,4 +1,4 @@
-/** Messages at QoS 1 that a kept session sends again, because its connection ended before their PUBACK. */
+/** Messages that a kept session sends again, because its connection ended before their PUBACK or PUBREC. */
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { login, type RawClient, startTestBroker, turns } from '../../support/mqtt.ts';
@@ -12,9 +12,11 @@ interface Pending {
   reject: (error: Error) => void;
 }
 
-const message = (fields: { payload?: string; packetId?: number; flags?: number } = {}): Buffer => {
-  const { payload = 'x', packetId = 7, flags = 0 } = fields;
-  return publishBytes('from/a/x', payload, { qos: 1, packetId, flags });
+const message = (
+  fields: { payload?: string; qos?: 1 | 2; packetId?: number; flags?: number } = {},
+): Buffer => {
+  const { payload = 'x', qos = 1, packetId = 7, flags = 0 } = fields;
+  return publishBytes('from/a/x', payload, { qos, packetId, flags });
 };
 
 async function lose(client: RawClient): Promise<void> {
@@ -24,7 +26,7 @@ async function lose(client: RawClient): Promise<void> {
 }
 
 /** A broker with one message of a kept session that has lost its connection since; `pending`: taken, not stored. */
-async function interrupted(t: TestContext, session = KEPT) {
+async function interrupted(t: TestContext, session = KEPT, qos: 1 | 2 = 1) {
   const pending: Pending[] = [];
   const b = await startTestBroker(t, {
     hook: {
@@ -32,7 +34,7 @@ async function interrupted(t: TestContext, session = KEPT) {
     },
   });
   const { client } = await login(b, session);
-  client.send(message());
+  client.send(message({ qos }));
   await turns();
   assert.equal(pending.length, 1);
   return { b, pending, client };
@@ -59,16 +61,17 @@ describe('a message that is sent again', () => {
       assert.equal(pending.length, 2, 'once it is acknowledged, it may be another one');
     });
 
-  test('is refused where it was sent again when it cannot be stored', async (t) => {
-    const { b, pending, client } = await interrupted(t);
-    await lose(client);
-    const second = await login(b, KEPT);
-    second.client.send(message({ flags: DUP }));
-    await turns();
-    pending[0]?.reject(new Error('disk is gone'));
-    await second.client.closed();
-    assert.equal(second.client.received.length, 0);
-  });
+  for (const qos of [1, 2] as const)
+    test(`at QoS ${qos} is refused where it was sent again when it cannot be stored`, async (t) => {
+      const { b, pending, client } = await interrupted(t, KEPT, qos);
+      await lose(client);
+      const second = await login(b, KEPT);
+      second.client.send(message({ qos, flags: DUP }));
+      await turns();
+      pending[0]?.reject(new Error('disk is gone'));
+      await second.client.closed();
+      assert.equal(second.client.received.length, 0);
+    });
 
   const others: [title: string, again: Parameters<typeof message>[0], session?: typeof KEPT][] = [
     ['it says something else', { payload: 'y', flags: DUP }],
