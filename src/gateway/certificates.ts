@@ -29,9 +29,9 @@ export async function openCertificates(
         ? { certificatePath, privateKeyPath }
         : undefined,
   };
-  const tls = await openOrGoWithout(options, tlsOptions);
+  const tls = await openIfUsable(options, tlsOptions);
   if (!tls) {
-    started('keys', beginWhenUsable(options, tlsOptions));
+    started('keys', restartWhenUsable(options, tlsOptions));
     return undefined;
   }
   tls.start();
@@ -40,13 +40,10 @@ export async function openCertificates(
 }
 
 /**
- * Keys that cannot be used must not stop what needs none; with new ones no device could connect over TLS any more, so
- * that a person decides.
+ * Unusable keys must not stop services that need none. Nothing makes new keys by itself: no device could connect over
+ * TLS with them, so a person decides.
  */
-async function openOrGoWithout(
-  { config, log }: GatewayOptions,
-  options: TlsOptions,
-): Promise<Tls | undefined> {
+async function openIfUsable({ config, log }: GatewayOptions, options: TlsOptions): Promise<Tls | undefined> {
   try {
     return await Tls.open(options);
   } catch (error) {
@@ -66,7 +63,7 @@ async function openOrGoWithout(
 }
 
 /** Asks for a start as soon as the keys can be used; returns what ends the looking. */
-function beginWhenUsable({ clock, log, requestRestart }: GatewayOptions, options: TlsOptions): () => void {
+function restartWhenUsable({ clock, log, requestRestart }: GatewayOptions, options: TlsOptions): () => void {
   const look = async (): Promise<void> => {
     try {
       await Tls.open(options);

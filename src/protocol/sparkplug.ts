@@ -66,7 +66,7 @@ class Writer {
 
   double(field: number, value: number): this {
     this.#varint(field * 8 + FIXED64);
-    this.#length = this.#with(8).writeDoubleLE(value, this.#length);
+    this.#length = this.#bufferFor(8).writeDoubleLE(value, this.#length);
     return this;
   }
 
@@ -74,14 +74,14 @@ class Writer {
     const bytes = Buffer.from(value);
     this.#varint(field * 8 + BYTES);
     this.#varint(bytes.length);
-    bytes.copy(this.#with(bytes.length), this.#length);
+    bytes.copy(this.#bufferFor(bytes.length), this.#length);
     this.#length += bytes.length;
     return this;
   }
 
   #varint(value: number | bigint): void {
     // Ten groups of seven bits hold 64 bits; negative numbers have all of them.
-    const bytes = this.#with(10);
+    const bytes = this.#bufferFor(10);
     if (typeof value === 'bigint' || value < 0) {
       let rest = BigInt.asUintN(64, BigInt(value));
       for (; rest > 0x7fn; rest >>= 7n) bytes[this.#length++] = Number(rest & 0x7fn) | 0x80;
@@ -93,7 +93,7 @@ class Writer {
     bytes[this.#length++] = rest;
   }
 
-  #with(count: number): Buffer {
+  #bufferFor(count: number): Buffer {
     if (this.#length + count <= this.#bytes.length) return this.#bytes;
     const larger = Buffer.allocUnsafe(2 * this.#bytes.length + count);
     this.#bytes.copy(larger, 0, 0, this.#length);

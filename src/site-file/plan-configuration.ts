@@ -91,11 +91,11 @@ async function differenceOf(group: Group, present: PresentDevice, api: Api): Pro
   }
   const before = { ...configuration, ...Object.fromEntries(hidden.map((one) => [hiddenName(one), true])) };
   const { values, names } = changedWithSecrets(wanted, before, `${name}.`, secrets);
-  return { values, names: names.map((text) => hushed(text, group)), faults: [] };
+  return { values, names: names.map((text) => withoutReferredValue(text, group)), faults: [] };
 }
 
-/** What does not stand in the file is not shown either. */
-function hushed(text: string, { name, where, referred }: Group): string {
+/** A value that the file only refers to is not shown. */
+function withoutReferredValue(text: string, { name, where, referred }: Group): string {
   const [parameter = ''] = text.split(' ', 1);
   const isReferred = referred.has(where.slice(0, -name.length) + parameter);
   return isReferred && text !== parameter ? `${parameter} changes` : text;

@@ -158,7 +158,7 @@ function parseDocument(path: string): unknown {
   }
 }
 
-/** Who reads on would never come to an end of what holds itself. */
+/** Reading a document that contains itself would never end. */
 function requireEnd(document: unknown): void {
   try {
     JSON.stringify(document);

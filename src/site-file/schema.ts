@@ -81,7 +81,7 @@ export function judge(document: unknown): { judged: Judged | undefined; faults: 
   const result = v.safeParse(fileShape, document ?? {});
   return {
     judged: result.success ? result.output : undefined,
-    faults: [...strangers(fileShape, document, ''), ...(result.issues ?? []).map(faultOf)],
+    faults: [...unknownMembers(fileShape, document, ''), ...(result.issues ?? []).map(faultOf)],
   };
 }
 
@@ -94,7 +94,7 @@ function faultOf(issue: v.BaseIssue<unknown>): Fault {
   return { path: (v.getDotPath(issue) ?? '').replace(/\.(\d+)/g, '[$1]'), message: issueText(issue) };
 }
 
-/** Of a schema of any kind, what may lie in it. */
+/** What a schema of any kind may consist of. */
 interface Parts {
   kind?: string;
   entries?: Record<string, Parts>;
@@ -103,19 +103,19 @@ interface Parts {
   pipe?: readonly Parts[];
 }
 
-/** Members that nobody would read: operations of the interface pass them over, in a file they are slips of the pen. */
-function strangers(schema: Parts, value: unknown, path: string): Fault[] {
+/** Members that no schema knows: operations of the interface ignore them, in a file they are mistakes. */
+function unknownMembers(schema: Parts, value: unknown, path: string): Fault[] {
   const { entries: known, item, wrapped, pipe } = schema;
   if (pipe)
-    return pipe.filter(({ kind }) => kind === 'schema').flatMap((part) => strangers(part, value, path));
-  if (wrapped) return strangers(wrapped, value, path);
+    return pipe.filter(({ kind }) => kind === 'schema').flatMap((part) => unknownMembers(part, value, path));
+  if (wrapped) return unknownMembers(wrapped, value, path);
   if (item && Array.isArray(value))
-    return value.flatMap((one, index) => strangers(item, one, `${path}[${index}]`));
+    return value.flatMap((one, index) => unknownMembers(item, one, `${path}[${index}]`));
   if (!known || typeof value !== 'object' || value === null || Array.isArray(value)) return [];
   return Object.entries(value).flatMap(([name, member]) => {
     const at = path === '' ? name : `${path}.${name}`;
     const part = Object.hasOwn(known, name) ? known[name] : undefined;
-    if (part) return strangers(part, member, at);
+    if (part) return unknownMembers(part, member, at);
     return [{ path: at, message: `is unknown; known are ${Object.keys(known).join(', ')}` }];
   });
 }

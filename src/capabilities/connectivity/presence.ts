@@ -24,7 +24,7 @@ export class Presence {
   readonly #options: PresenceOptions;
   readonly #sessionCounts = new Map<string, number>();
   readonly #grace = new Map<string, Timer>();
-  readonly #hearings = new Map<string, Hearing>();
+  readonly #lastMessages = new Map<string, Hearing>();
 
   constructor(options: PresenceOptions) {
     this.#options = options;
@@ -54,10 +54,14 @@ export class Presence {
   /** A message that shows the device alive. */
   noteMessage(device: Device): void {
     if (!isCarried(device) || !this.#isModuleOnline(device)) return;
-    const hearing = this.#hearings.get(device.id);
+    const last = this.#lastMessages.get(device.id);
     const atMs = this.#options.clock.monotonicMs();
-    if (hearing) hearing.atMs = atMs;
-    else this.#hearings.set(device.id, { atMs, timer: this.#arm(device.id, this.#options.limits.silenceMs) });
+    if (last) last.atMs = atMs;
+    else
+      this.#lastMessages.set(device.id, {
+        atMs,
+        timer: this.#startTimer(device.id, this.#options.limits.silenceMs),
+      });
     this.#options.devices.setConnectivity(device.id, 'ONLINE');
   }
 
@@ -67,16 +71,16 @@ export class Presence {
   }
 
   forget(device: Device): void {
-    this.#hearings.get(device.id)?.timer.cancel();
-    this.#hearings.delete(device.id);
+    this.#lastMessages.get(device.id)?.timer.cancel();
+    this.#lastMessages.delete(device.id);
   }
 
   /** Ends all timers; statuses stay as they are. */
   stop(): void {
     for (const timer of this.#grace.values()) timer.cancel();
-    for (const { timer } of this.#hearings.values()) timer.cancel();
+    for (const { timer } of this.#lastMessages.values()) timer.cancel();
     this.#grace.clear();
-    this.#hearings.clear();
+    this.#lastMessages.clear();
   }
 
   #isModuleOnline({ communication }: Device): boolean {
@@ -94,17 +98,17 @@ export class Presence {
   }
 
   #silence(deviceId: string): void {
-    this.#hearings.get(deviceId)?.timer.cancel();
-    this.#hearings.delete(deviceId);
+    this.#lastMessages.get(deviceId)?.timer.cancel();
+    this.#lastMessages.delete(deviceId);
     this.#options.devices.setConnectivity(deviceId, 'OFFLINE');
   }
 
-  #arm(deviceId: string, durationMs: DurationMs): Timer {
+  #startTimer(deviceId: string, durationMs: DurationMs): Timer {
     return setDeadline(this.#options.clock, durationMs, () => {
-      const hearing = this.#hearings.get(deviceId);
-      if (!hearing) return;
-      const remainingMs = hearing.atMs + this.#options.limits.silenceMs - this.#options.clock.monotonicMs();
-      if (remainingMs > 0) hearing.timer = this.#arm(deviceId, remainingMs);
+      const last = this.#lastMessages.get(deviceId);
+      if (!last) return;
+      const remainingMs = last.atMs + this.#options.limits.silenceMs - this.#options.clock.monotonicMs();
+      if (remainingMs > 0) last.timer = this.#startTimer(deviceId, remainingMs);
       else this.#silence(deviceId);
     });
   }

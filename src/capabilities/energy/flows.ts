@@ -39,7 +39,7 @@ export function addFlows(reading: Reading, into: FlowMatrix): void {
       to[column] = (to[column] as number) - amount;
     }
   }
-  for (const circle of CIRCLES) avoidCircle(flows, circle);
+  for (const circle of CIRCLES) avoidSelfFeeding(flows, circle);
   for (let index = 0; index < flows.length; index++)
     into[index] = (into[index] as number) + (flows[index] as number);
 }
@@ -74,7 +74,7 @@ const at = (row: number, column: number): number => row * USES.length + column;
  * An interval in which the same thing gave and took: others take the place of what would feed itself, as far as there are
  * any.
  */
-function avoidCircle(flows: FlowMatrix, { own, ownUse }: Circle): void {
+function avoidSelfFeeding(flows: FlowMatrix, { own, ownUse }: Circle): void {
   const circle = at(own, ownUse);
   if (!((flows[circle] as number) > 0)) return;
   for (let row = 0; row < ORIGINS.length; row++)

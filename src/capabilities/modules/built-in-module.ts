@@ -58,14 +58,14 @@ export class BuiltInModule {
     ];
   }
 
-  /** Starts its process, or speaks for it. */
+  /** Starts its process, or opens a session in its place. */
   start(): void {
     this.#demand();
   }
 
   /** It has other ports: they are among the rights of its process, which starts again with them. */
   portsChanged(): void {
-    if (this.#session) this.#fallSilent();
+    if (this.#session) this.#closeSession();
     else if (this.#program.state !== 'stopped') void this.#program.stop();
     this.#demand();
   }
@@ -87,7 +87,7 @@ export class BuiltInModule {
   stop(): void {
     this.#isStopped = true;
     for (const end of this.#unsubscribe) end();
-    this.#fallSilent();
+    this.#closeSession();
   }
 
   #demand(): void {
@@ -96,17 +96,17 @@ export class BuiltInModule {
     const { devices } = this.#options;
     if (this.#borrowers > 0 || devices.all().some(({ communication }) => communication.upstreamId === id)) {
       // Its own session follows within the grace period that every client has.
-      this.#fallSilent();
+      this.#closeSession();
       this.#program.start();
-    } else if (this.#program.state === 'stopped') this.#speak();
+    } else if (this.#program.state === 'stopped') this.#openSession();
     else this.#program.release();
   }
 
-  #speak(): void {
+  #openSession(): void {
     if (this.#session) return;
     const { clock, connectivity, module, offers } = this.#options;
     const epochS = (): EpochS => Math.floor(clock.wallMs() / 1_000);
-    const session = connectivity.openLocalSession(module(), (request) => this.#obey(request));
+    const session = connectivity.openLocalSession(module(), (request) => this.#answerCommand(request));
     const sendProperties = (): void => session.send('v1/register', moduleProperties(epochS()));
     const sendTelemetry = (): void =>
       session.send('v1/telemetry', moduleTelemetry(epochS(), { running: 0, failed: 0, portsFailed: 0 }));
@@ -129,14 +129,14 @@ export class BuiltInModule {
   }
 
   /** It has no script, so there is nothing to do. */
-  #obey({ id, name }: CommandRequest): void {
+  #answerCommand({ id, name }: CommandRequest): void {
     const answer = this.#options.clock.setTimer(0, () =>
       this.#session?.send('v1/command/responses', { id, ...moduleAnswer(name) }),
     );
     this.#timers.push(answer);
   }
 
-  #fallSilent(): void {
+  #closeSession(): void {
     for (const timer of this.#timers) timer.cancel();
     this.#timers = [];
     this.#session?.close();

@@ -90,16 +90,16 @@ export class ModuleScans {
   greeted(module: Device, run: string): void {
     const before = this.#runs.get(module.id) ?? RESTING;
     this.#runs.set(module.id, run);
-    if (before !== run && before !== RESTING) this.#lose(module, 'it started again');
+    if (before !== run && before !== RESTING) this.#endScans(module, 'it started again');
     for (const look of this.#greeted) look();
   }
 
-  gone(module: Device): void {
+  moduleOffline(module: Device): void {
     this.#runs.delete(module.id);
-    this.#lose(module, 'it went offline');
+    this.#endScans(module, 'it went offline');
   }
 
-  #lose(module: Device, reason: string): void {
+  #endScans(module: Device, reason: string): void {
     for (const scan of this.#open.values())
       if (scan.moduleId === module.id && scan.isAsked)
         scan.add({ type: 'scan_end', outcome: 'module_lost', reason });

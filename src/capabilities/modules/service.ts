@@ -137,7 +137,7 @@ export class Modules {
           options.connectivity.noteScript(carried, undefined);
         }
         this.#requests.giveUp(device);
-        this.#scans.gone(device);
+        this.#scans.moduleOffline(device);
       }),
       options.connectivity.events.on('module_session_closed', owner, ({ module }) => this.#leave(module)),
       deviceConfiguration.events.on('configuration_changed', owner, ({ device, group }) =>

@@ -43,7 +43,7 @@ export function monitorStreams(options: MonitorOptions): Stream[] {
         return (socket) => {
           const choose = telemetryChoice(options.devices, attended, call.principal.role);
           const ends = watch(options, call.principal, { wanted, choose }, socket);
-          if (wanted) ends.push(endWithTheLast(options.devices, wanted, socket));
+          if (wanted) ends.push(closeAfterLastDevice(options.devices, wanted, socket));
           return ends;
         };
       },
@@ -90,7 +90,7 @@ function telemetryChoice(
 }
 
 /** Nothing more can come once every device that was asked for is deleted. */
-function endWithTheLast(
+function closeAfterLastDevice(
   devices: Devices,
   wanted: Set<string>,
   socket: Pick<StreamSocket, 'close'>,

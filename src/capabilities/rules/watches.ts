@@ -67,7 +67,7 @@ export class Watches {
     if (target === undefined) return false;
     const entry = { watch, target };
     this.#entries.set(keyOf(watch), entry);
-    this.#aim(entry, target);
+    this.#setTarget(entry, target);
     return true;
   }
 
@@ -75,7 +75,7 @@ export class Watches {
     const key = keyOf(watch);
     const entry = this.#entries.get(key);
     this.#entries.delete(key);
-    if (entry) this.#aim(entry, undefined);
+    if (entry) this.#setTarget(entry, undefined);
   }
 
   /** Ends all watches of one life of a script. */
@@ -110,8 +110,8 @@ export class Watches {
     return attribute && `${device.id} ${attribute}`;
   }
 
-  /** Undefined: at nothing any more. */
-  #aim(entry: Entry, target: string | undefined): void {
+  /** @param target undefined: it watches nothing any more */
+  #setTarget(entry: Entry, target: string | undefined): void {
     const key = keyOf(entry.watch);
     const former = this.#byTarget.get(entry.target ?? '');
     if (former?.delete(key) && former.size === 0) this.#byTarget.delete(entry.target ?? '');
@@ -132,11 +132,11 @@ export class Watches {
       if (watch.deviceId !== device.id) continue;
       const target = this.#targetOf(watch, device);
       if (target === former) continue;
-      this.#aim(entry, target);
+      this.#setTarget(entry, target);
       if (target === undefined)
-        this.#say(watch, device, 'warning', 'waits in vain: its blueprint has no such attribute now');
+        this.#log(watch, device, 'warning', 'waits in vain: its blueprint has no such attribute now');
       else if (former === undefined)
-        this.#say(watch, device, 'info', 'goes on: its blueprint has the attribute');
+        this.#log(watch, device, 'info', 'goes on: its blueprint has the attribute');
     }
   }
 
@@ -144,11 +144,11 @@ export class Watches {
     for (const { watch } of this.#entries.values()) {
       if (watch.deviceId !== device.id) continue;
       this.remove(watch);
-      this.#say(watch, device, 'warning', 'waits in vain: the device was deleted');
+      this.#log(watch, device, 'warning', 'waits in vain: the device was deleted');
     }
   }
 
-  #say({ ruleId, name }: Watch, { slug }: Device, severity: LogSeverity, what: string): void {
+  #log({ ruleId, name }: Watch, { slug }: Device, severity: LogSeverity, what: string): void {
     const called = name === undefined ? 'on_online_changed' : `on_update of "${name}"`;
     this.#options.appendLog(ruleId, severity, `${called} of device "${slug}" ${what}`);
   }

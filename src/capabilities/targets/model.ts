@@ -325,7 +325,7 @@ export interface Sink {
   /** The same for records, in the order of their numbers. @throws TargetFailure */
   sendRecords(records: readonly LabelledRecord[], pace: Pace, signal: AbortSignal): Promise<Sent>;
   /** Called in the place of `send` while nothing waits: what stands beside the samples is kept right. @throws TargetFailure */
-  tend?(): Promise<void>;
+  maintain?(): Promise<void>;
   /**
    * Of one that gathers what it is sent: called before the first of it. `after` is where what was kept ends; what was
    * sent there before and not kept is forgotten. @throws TargetFailure

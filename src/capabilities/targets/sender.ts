@@ -177,9 +177,9 @@ export class Sender {
     const { changes, samples, read, records } = prepared;
     const readMs = clock.monotonicMs() - startedMs;
     if (samples.length > 0 || records.length > 0) await this.#send(samples, records);
-    else await sink.tend?.();
+    else await sink.maintain?.();
     if (this.#state === 'FAILING') log.info('target takes telemetry again', { target: record.name });
-    if (this.#hasReconnected() && this.#goBack()) {
+    if (this.#hasReconnected() && this.#returnToUnacknowledged()) {
       this.#state = 'CATCHING_UP';
       return 0;
     }
@@ -313,11 +313,11 @@ export class Sender {
     this.#lag = { samples: pendingSamples, records: read.pending, sinceS: pendingSinceS ?? recordsSinceS };
   }
 
-  /** An engine that ended may have forgotten what it acknowledged last: that is sent again. False: there is nothing. */
-  #goBack(): boolean {
+  /** A receiver that ended may have lost what it acknowledged last: that is sent again. False: there is nothing. */
+  #returnToUnacknowledged(): boolean {
     const place = this.#passed.takeReturn();
     if (!place) {
-      if (this.#passed.isInVain) this.#noteRestlessness();
+      if (this.#passed.isInVain) this.#noteReconnects();
       return false;
     }
     this.#cursor = { ...place, totals: this.#cursor.totals };
@@ -326,7 +326,7 @@ export class Sender {
     return true;
   }
 
-  #noteRestlessness(): void {
+  #noteReconnects(): void {
     const { clock, record } = this.#options;
     if (record.kind !== 'MQTT') return;
     const message = 'The connection ends again and again: does another client have the same client id?';
@@ -359,7 +359,7 @@ export class Sender {
   #noteFailure(error: unknown): number {
     const { clock, log, record } = this.#options;
     const isTarget = error instanceof TargetFailure;
-    if (isTarget && error.isConnectionLost) this.#goBack();
+    if (isTarget && error.isConnectionLost) this.#returnToUnacknowledged();
     this.#forgetGathered();
     const message = isTarget ? error.message : 'The telemetry cannot be read now.';
     if (this.#state !== 'FAILING')

@@ -38,7 +38,8 @@ export class Thinning {
     if (intervalS === 0 && !isOnChange && isWhole) return samples;
     const kept: number[] = [];
     for (let index = 0; index < samples.times.length; index++)
-      if ((samples.times[index] as number) * 1_000 >= fromMs && this.#goes(samples, index)) kept.push(index);
+      if ((samples.times[index] as number) * 1_000 >= fromMs && this.#isSelected(samples, index))
+        kept.push(index);
     if (kept.length === samples.times.length) return samples;
     return {
       ...samples,
@@ -50,7 +51,7 @@ export class Thinning {
     };
   }
 
-  #goes(samples: ChangedSamples, index: number): boolean {
+  #isSelected(samples: ChangedSamples, index: number): boolean {
     const { intervalS, isOnChange } = this.#selection;
     if (intervalS === 0 && !isOnChange) return true;
     const key = `${samples.deviceId} ${samples.attribute} ${samples.block ?? ''}`;

@@ -83,12 +83,12 @@ export async function runClient(
   child.stdin.end(input);
   child.on('close', (code, signal) => {
     if (code === 0) resolve(output);
-    else reject(new TargetError(`${program.name} ended with ${signal ?? code}: ${lastWords(complaint)}`));
+    else reject(new TargetError(`${program.name} ended with ${signal ?? code}: ${lastLinesOf(complaint)}`));
   });
   return promise;
 }
 
-function lastWords(text: string): string {
+function lastLinesOf(text: string): string {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '' && !line.startsWith('@'));
   return lines.slice(-3).join(' ').trim() || 'it said nothing';
 }

@@ -182,12 +182,12 @@ export class CommitGroup {
   #run(): Promise<void> {
     this.#running ??= this.#commitWaiting().finally(() => {
       this.#running = undefined;
-      this.#goOn();
+      this.#scheduleNext();
     });
     return this.#running;
   }
 
-  #goOn(): void {
+  #scheduleNext(): void {
     const batch = this.#open;
     if (this.#failure) {
       if (!this.#isStopped) this.#schedule(this.#limits.retryMs);

@@ -160,7 +160,7 @@ export class Answering {
     for (const [path, route] of byPath(routes)) {
       const operation = new Operation(route, parts);
       if (route.idsOnly)
-        for (const spelled of spelledOut(path, route.method, routes))
+        for (const spelled of fixedPathsWithoutMethod(path, route.method, routes))
           app.on(route.method, spelled, answerOther);
       app.on(route.method, honoPath(path), (context) => operation.answer(context));
     }
@@ -217,7 +217,7 @@ function honoPath(path: string): string {
 }
 
 /** Paths without the parameters of `path` that would fit it, and have no operation of the method. */
-function spelledOut(path: string, method: string, routes: readonly Route[]): string[] {
+function fixedPathsWithoutMethod(path: string, method: string, routes: readonly Route[]): string[] {
   const pattern = new RegExp(`^${path.replace(/\{\w+\}/g, '[^/{]+')}$`);
   const pathsOf = (those: readonly Route[]): string[] =>
     those.flatMap(({ paths }) => paths).filter((other) => pattern.test(other));

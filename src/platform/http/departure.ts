@@ -29,7 +29,7 @@ export function send(answer: Answer, outgoing: ServerResponse, unreadBytesMax: n
   const { status, headers, body } = answer;
   const isHeadOnly = outgoing.req.method === 'HEAD';
   const isWhole = body === null || typeof body === 'string' || body instanceof Uint8Array;
-  const unreadBytes = bytesToCome(outgoing.req);
+  const unreadBytes = unreadBodyBytes(outgoing.req);
   if (unreadBytes > (isWhole ? unreadBytesMax : 0)) headers['connection'] = 'close';
   if (body instanceof ReadableStream)
     return isHeadOnly
@@ -42,8 +42,8 @@ export function send(answer: Answer, outgoing: ServerResponse, unreadBytesMax: n
   else endBehindRequest(outgoing, body);
 }
 
-/** As the request declares its body, until it is here as a whole. */
-export function bytesToCome({ complete, headers }: IncomingMessage): number {
+/** Bytes of the body that the request declares; 0 once it has arrived as a whole. */
+export function unreadBodyBytes({ complete, headers }: IncomingMessage): number {
   if (complete) return 0;
   return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity;
 }

@@ -25,7 +25,7 @@ import {
   JSON_HEADERS,
   responseOf,
 } from './answer.ts';
-import { bytesToCome, continueWhenRead, isAheadOfRequest, send } from './departure.ts';
+import { unreadBodyBytes, continueWhenRead, isAheadOfRequest, send } from './departure.ts';
 
 interface NodeServerOptions {
   /** At once where nothing has to be waited for. */
@@ -141,7 +141,7 @@ export class NodeServer {
 
   #start(turn: Turn, incoming: IncomingMessage, outgoing: ServerResponse): void {
     turn.answering = outgoing;
-    const stopWatching = bytesToCome(incoming) > 0 ? this.#limitArrival(incoming) : undefined;
+    const stopWatching = unreadBodyBytes(incoming) > 0 ? this.#limitArrival(incoming) : undefined;
     outgoing.on('close', () => {
       stopWatching?.();
       // A connection kept alive is idle now; nobody else would close it.

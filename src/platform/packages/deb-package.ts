@@ -92,7 +92,7 @@ function notesAbove(changes: string, installed: string): string {
 }
 
 /** Refuses what does not fit this box. @throws PackageError with a sentence */
-export async function whyNot(
+export async function requireInstallable(
   found: DebPackage,
   box: { version: string; architecture: string; freeBytes: number },
 ): Promise<void> {

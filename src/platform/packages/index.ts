@@ -3,7 +3,7 @@ export {
   type DebPackage,
   PackageError,
   type PackageProblem,
-  whyNot,
+  requireInstallable,
 } from './deb-package.ts';
 export { type InstalledVersion, judgePackage, updateKeyFiles } from './package-check.ts';
 export { publicKeyOf, signPackage, verifyPackage } from './signature.ts';

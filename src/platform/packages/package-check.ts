@@ -1,7 +1,7 @@
 /** Whether a file may take the place of the installed version: signed by a key that it knows, and fit for this box. */
 import { existsSync, statfsSync } from 'node:fs';
 import { packagePath, readPlainFile } from '../files/index.ts';
-import { type DebPackage, describePackage, PackageError, whyNot } from './deb-package.ts';
+import { type DebPackage, describePackage, PackageError, requireInstallable } from './deb-package.ts';
 import { verifyPackage } from './signature.ts';
 
 /** What a package is compared with. */
@@ -37,7 +37,7 @@ export async function judgePackage(
   await verifyPackage(path, trusted.join('\n'));
   const found = await describePackage(path, version);
   const disk = statfsSync(UNPACKED_AT);
-  await whyNot(found, {
+  await requireInstallable(found, {
     version: version.replace('-', '~'),
     architecture: PROCESSORS[process.arch] ?? process.arch,
     freeBytes: disk.bavail * disk.bsize,

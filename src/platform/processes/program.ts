@@ -141,7 +141,7 @@ export class Program {
     while (this.#isWanted) {
       const pauseMs = this.#earliestStartMs - this.#surroundings.clock.monotonicMs();
       if (pauseMs > 0) {
-        await this.#waits(pauseMs);
+        await this.#pauseFor(pauseMs);
         continue;
       }
       const exit = await this.#runOnce();
@@ -222,7 +222,7 @@ export class Program {
   }
 
   /** The pause holds for whoever stops it and starts it again meanwhile, too. */
-  async #waits(durationMs: DurationMs): Promise<void> {
+  async #pauseFor(durationMs: DurationMs): Promise<void> {
     this.#state = 'waiting';
     this.#pause = new AbortController();
     const { signal } = this.#pause;

@@ -72,7 +72,7 @@ export class ProgramRun {
     try {
       this.#child = launch(options);
     } catch (error) {
-      this.#over(`cannot be started: ${messageOf(error)}`);
+      this.#ended(`cannot be started: ${messageOf(error)}`);
       return;
     }
     this.#helloTimer = this.#setTimer(options.limits.helloMs, () => this.#end('no hello'));
@@ -111,15 +111,15 @@ export class ProgramRun {
     child.stderr?.on('error', (error) => this.#note(messageOf(error)));
     child.on('message', (raw) => this.#receive(raw));
     child.on('error', (error) => {
-      if (child.pid === undefined) this.#over(`cannot be started: ${messageOf(error)}`);
+      if (child.pid === undefined) this.#ended(`cannot be started: ${messageOf(error)}`);
       else this.#end(`channel failed: ${messageOf(error)}`);
     });
     child.on('exit', (code, signal) => {
       const reason = signal === null ? `exit code ${code}` : `signal ${signal}`;
       this.#killGroup();
       // The end of its error output is still to come, unless somebody else holds the pipe.
-      child.on('close', () => this.#over(reason));
-      this.#setTimer(this.#options.limits.reapMs, () => this.#over(reason));
+      child.on('close', () => this.#ended(reason));
+      this.#setTimer(this.#options.limits.reapMs, () => this.#ended(reason));
     });
   }
 
@@ -152,14 +152,14 @@ export class ProgramRun {
     this.#verdict ??= reason;
     if (!this.#killGroup()) return;
     // One that waits for a broken disk or adapter cannot be ended by anybody: it goes when that wait is over.
-    this.#setTimer(this.#options.limits.reapMs, () => this.#over(reason));
+    this.#setTimer(this.#options.limits.reapMs, () => this.#ended(reason));
   }
 
   #killGroup(): boolean {
     return this.processId !== undefined && killGroup(this.processId);
   }
 
-  #over(reason: string): void {
+  #ended(reason: string): void {
     for (const timer of this.#timers) timer.cancel();
     this.#heartbeat.stop();
     this.outbox.close();

@@ -154,7 +154,7 @@ export class DegradableDatabase implements SqlDatabase {
   close(): void {
     this.#isClosed = true;
     this.#retry?.cancel();
-    this.#letGo();
+    this.#closeDatabase();
   }
 
   #use<Result>(fn: (database: Database) => Result): Result {
@@ -218,7 +218,7 @@ export class DegradableDatabase implements SqlDatabase {
   async #replace(error: unknown): Promise<void> {
     const { log } = this.#options;
     for (const user of this.#users) await user.release();
-    this.#letGo();
+    this.#closeDatabase();
     if (this.#isClosed) return;
     // It is whole when the disk is well again.
     if ((this.#options.failsToRead ?? failsToRead)(this.path)) throw diskFails(error);
@@ -233,7 +233,7 @@ export class DegradableDatabase implements SqlDatabase {
     this.#tryToOpen();
   }
 
-  #letGo(): void {
+  #closeDatabase(): void {
     const database = this.#database;
     this.#database = undefined;
     try {

@@ -52,7 +52,7 @@ export function migrate(handle: BetterSqlite3.Database, options: MigrationOption
   if (version > known) throw new NewerDatabaseError(options.path, version, known);
   if (version === known) return;
   if (options.mayMigrate === false) throw new MigrationsPendingError(options.path);
-  if (version > 0 && options.backupDir !== undefined) copyOrTell(handle, options.backupDir, options, version);
+  if (version > 0 && options.backupDir !== undefined) copyOrWarn(handle, options.backupDir, options, version);
   for (const migration of migrations.slice(version)) {
     const apply = handle.transaction(() => {
       // Another program (the admin command) may have been faster since the version was read.
@@ -67,11 +67,11 @@ export function migrate(handle: BetterSqlite3.Database, options: MigrationOption
   }
 }
 
-/** What a folder says in which nothing can be made. */
+/** Errors of a folder in which nothing can be made. */
 const UNUSABLE_FOLDER = /^(EACCES|EPERM|ENOTDIR|EEXIST|EISDIR|SQLITE_CANTOPEN\w*)$/;
 
-/** Control is worth more than the way back: without the migration there is none until somebody makes room, or a folder usable. */
-function copyOrTell(
+/** Running the site is worth more than the way back: without the migration it would not run until somebody makes room. */
+function copyOrWarn(
   handle: BetterSqlite3.Database,
   backupDir: string,
   options: MigrationOptions,

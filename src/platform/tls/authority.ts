@@ -174,7 +174,7 @@ function keptPair(options: AuthorityOptions): KeyAndCertificate | undefined {
   const fault = own.fault ?? nameFault(own, copy, path);
   if (own.pair && fault === undefined) return own.pair;
   if (copy.pair) {
-    comeBack(options, copy.pair, fault);
+    restoreFromCopy(options, copy.pair, fault);
     return copy.pair;
   }
   if (fault === undefined && copy.fault === undefined) return undefined;
@@ -190,8 +190,12 @@ function nameFault({ pair, isProven }: Found, copy: Found, path: string): string
     : undefined;
 }
 
-/** It serves in any case; what was damaged is set aside, and a disk that takes nothing gets it at another start. */
-function comeBack(options: AuthorityOptions, pair: KeyAndCertificate, fault: string | undefined): void {
+/** Its copy serves in any case; a damaged file is set aside, and a disk that refuses gets the copy at another start. */
+function restoreFromCopy(
+  options: AuthorityOptions,
+  pair: KeyAndCertificate,
+  fault: string | undefined,
+): void {
   const { authorityCopy, log } = options;
   const path = pathOf(options, 'authority');
   const reason = fault ?? 'it was missing';

@@ -32,7 +32,7 @@ export function parseKeyFile(certificateText: string, keyText: string, path: str
   if (privateKeyPem === undefined)
     throw new Error(`${path} has no private key in PEM form without a password`);
   try {
-    if (belongTogether(new X509Certificate(certificatePem), createPrivateKey(privateKeyPem)))
+    if (isPair(new X509Certificate(certificatePem), createPrivateKey(privateKeyPem)))
       return { certificatePem, privateKeyPem };
   } catch (error) {
     throw new Error(`${path} cannot be read: ${messageOf(error)}`, { cause: error });
@@ -41,7 +41,7 @@ export function parseKeyFile(certificateText: string, keyText: string, path: str
 }
 
 /** A file of a private key holds the public one too, which may be sound where the other has a bit that turned. */
-function belongTogether(certificate: X509Certificate, key: KeyObject): boolean {
+function isPair(certificate: X509Certificate, key: KeyObject): boolean {
   const proof = Buffer.from('signed to be verified');
   return (
     certificate.checkPrivateKey(key) && verify(null, proof, certificate.publicKey, sign(null, proof, key))

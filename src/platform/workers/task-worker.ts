@@ -114,7 +114,7 @@ export class TaskWorker<Input, Output> {
     if (this.#current !== undefined) return;
     const task = this.#waiting.shift() ?? this.#behind.shift();
     if (task === undefined) {
-      this.#rest();
+      this.#endWhenIdle();
       return;
     }
     this.#idle?.cancel();
@@ -136,7 +136,7 @@ export class TaskWorker<Input, Output> {
   }
 
   /** Ends an idle thread after a while. */
-  #rest(): void {
+  #endWhenIdle(): void {
     if (this.#thread === undefined) return;
     this.#idle ??= this.#options.clock.setTimer(this.#options.idleMs, () => {
       this.#idle = undefined;

@@ -41,7 +41,7 @@ describe('a scan by a module', () => {
     const started = scans.start(BOARD, ORDER, never);
     scans.greeted(BOARD, RESTING);
     // It is away for a while, when a slow board starts it.
-    scans.gone(BOARD);
+    scans.moduleOffline(BOARD);
     assert.equal(sent.length, 0);
     scans.greeted(BOARD, 'r1');
     const scan = await started;
@@ -73,7 +73,7 @@ describe('a scan by a module', () => {
     const { clock, scans } = setUp();
     for (const [lose, reason] of [
       [() => scans.greeted(BOARD, 'r2'), /started again/],
-      [() => scans.gone(BOARD), /offline/],
+      [() => scans.moduleOffline(BOARD), /offline/],
       [() => clock.advance(LIMITS.module.scanSilenceMs), /does not answer/],
     ] as const) {
       scans.greeted(BOARD, 'r1');

@@ -4,7 +4,12 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { describePackage, signPackage, verifyPackage, whyNot } from '../../../src/platform/packages/index.ts';
+import {
+  describePackage,
+  signPackage,
+  verifyPackage,
+  requireInstallable,
+} from '../../../src/platform/packages/index.ts';
 import { temporaryFolder } from '../../support/workspace.ts';
 import { key, noDpkg, signed } from './support.ts';
 
@@ -78,7 +83,9 @@ describe('a package is refused', { skip: noDpkg }, () => {
     test(title, async (t) => {
       const { file, trusted } = await signed(t, fields);
       await verifyPackage(file, trusted);
-      await assert.rejects(whyNot(await describePackage(file, '0.1.0'), { ...BOX, ...box }), { message });
+      await assert.rejects(requireInstallable(await describePackage(file, '0.1.0'), { ...BOX, ...box }), {
+        message,
+      });
     });
 });
 
@@ -88,7 +95,7 @@ test('a program that could not be started says nothing about a package', { skip:
   const { PATH } = process.env;
   t.after(() => (process.env['PATH'] = PATH));
   process.env['PATH'] = '/nowhere';
-  for (const judged of [describePackage(file, '0.1.0'), whyNot(found, BOX)])
+  for (const judged of [describePackage(file, '0.1.0'), requireInstallable(found, BOX)])
     await assert.rejects(judged, { code: 'ENOENT' });
 });
 
@@ -98,7 +105,7 @@ describe('a package that is signed', { skip: noDpkg }, () => {
     const next = key(folder, 'next').publicPem;
     await verifyPackage(file, `${next}\n${trusted}`);
     const found = await describePackage(file, '0.1.0');
-    await whyNot(found, BOX);
+    await requireInstallable(found, BOX);
     assert.equal(found.releaseNotes, '## 0.2.0\n\n- pumps are quieter');
   });
 

@@ -84,7 +84,7 @@ export class MqttSink implements Sink {
   }
 
   /** A device may go, and the broker forget, while nothing is measured. */
-  async tend(): Promise<void> {
+  async maintain(): Promise<void> {
     if (this.#options.settings.form !== 'HOME_ASSISTANT') return;
     await this.#connected();
     await this.#announceDevices();

@@ -84,7 +84,7 @@ export class SparkplugSink implements Sink {
     // Another one than that of an earlier run, whose death the broker may tell late.
     this.#session = Math.floor(options.clock.wallMs() / 1_000) % WRAP;
     this.#client = options.open({
-      will: () => this.#nextDeath(),
+      will: () => this.#nextNodeDeath(),
       onMessage: async (message) => this.#take(message),
     });
     const { events } = options.devices;
@@ -124,7 +124,7 @@ export class SparkplugSink implements Sink {
   }
 
   /** Births and deaths do not wait for values, and a connection that ended does not either. */
-  tend(): Promise<void> {
+  maintain(): Promise<void> {
     return this.#turns.take(async () => {
       await this.#connected();
       await this.#settle();
@@ -159,7 +159,7 @@ export class SparkplugSink implements Sink {
     const { hostId } = this.#options.settings;
     if (hostId && !this.#isHostOnline)
       throw new TargetFailure(`The host application ${hostId} is not online.`);
-    if (!this.#isBorn) await this.#beBorn();
+    if (!this.#isBorn) await this.#publishNodeBirth();
   }
 
   async #listen(): Promise<void> {
@@ -196,7 +196,7 @@ export class SparkplugSink implements Sink {
     this.#settleSoon();
   }
 
-  async #beBorn(): Promise<void> {
+  async #publishNodeBirth(): Promise<void> {
     const { devices, includes, clock } = this.#options;
     this.#isRebirthDue = false;
     this.#sequence = 0;
@@ -305,7 +305,7 @@ export class SparkplugSink implements Sink {
   /** Publishes births and deaths of devices that came, changed or went since. */
   async #settle(): Promise<void> {
     const { devices, includes } = this.#options;
-    if (this.#isRebirthDue) await this.#beBorn();
+    if (this.#isRebirthDue) await this.#publishNodeBirth();
     for (const [id, published] of this.#published) {
       const device = devices.get(id);
       const isThere = device !== undefined && devices.connectivity(id) === 'ONLINE';
@@ -341,7 +341,7 @@ export class SparkplugSink implements Sink {
     this.#sequence = (seq + 1) % WRAP;
   }
 
-  #nextDeath(): MqttMessage {
+  #nextNodeDeath(): MqttMessage {
     this.#node = this.#nodeNow();
     this.#session = (this.#session + 1) % WRAP;
     const timestampMs = this.#options.clock.wallMs();

@@ -29,7 +29,7 @@ export class BlockSource implements LiveSource {
   readonly #scratch: Samples;
   readonly #minutes: MinuteCells;
   /** Of a query: what its columns ask for one after the other is read once. Elsewhere it may change in between. */
-  readonly #lastQuarters: QuartersOfDay | undefined;
+  readonly #lastQuarterHours: QuartersOfDay | undefined;
 
   /** Of what is known whenever it is asked, or of `recent` only. */
   constructor(
@@ -41,7 +41,7 @@ export class BlockSource implements LiveSource {
   ) {
     this.#state = state;
     this.#minutes = minutes;
-    this.#lastQuarters = lastQuarters;
+    this.#lastQuarterHours = lastQuarters;
     this.#recent = recent;
     this.#scratch = scratch;
   }
@@ -137,7 +137,7 @@ export class BlockSource implements LiveSource {
     const scratch = this.#scratch;
     const isRecent = this.hasRecent(seriesId, day * DAY_S, (day + 1) * DAY_S);
     if (!isRecent && granularityS % 900 === 0 && fromS % 900 === 0 && toS % 900 === 0) {
-      const cells = this.#quarters(seriesId, day);
+      const cells = this.#quarterHours(seriesId, day);
       if (cells) {
         visitCells(cells, { fromS, toS }, 900, visitor);
         return;
@@ -184,8 +184,8 @@ export class BlockSource implements LiveSource {
     visitCells(cells, { fromS: minuteS, toS }, slotS, visitor);
   }
 
-  #quarters(seriesId: number, day: number): Rollup | undefined {
-    const last = this.#lastQuarters;
+  #quarterHours(seriesId: number, day: number): Rollup | undefined {
+    const last = this.#lastQuarterHours;
     if (last?.seriesId === seriesId && last.day === day) return last.cells;
     const cells = this.rollup(seriesId, 900, day);
     if (last) Object.assign(last, { seriesId, day, cells });

@@ -246,7 +246,7 @@ export class Ingest {
    */
   #endLateAlerts(plan: DevicePlan, arrival: Arrival, values: Map<string, ReceivedValue> | undefined): number {
     const told = plan.attributes.get(ALERTS_KEY)?.state?.latest;
-    if (!told || told.isBeatenBy(arrival)) return 0;
+    if (!told || told.isReplacedBy(arrival)) return 0;
     const before = this.#batch.sizeBytes;
     for (const { attribute, type, state } of plan.alerts) {
       if (!state?.latest || !this.#codings.includes(state.coding)) continue;
@@ -282,7 +282,7 @@ export class Ingest {
   /** True when the value is the newest now. The store is told when its time does not say so. */
   #noteLatest(state: SeriesState, arrival: Arrival, value: TelemetryValue): boolean {
     const { timestampS } = arrival;
-    const isLatest = state.latest === undefined || state.latest.isBeatenBy(arrival);
+    const isLatest = state.latest === undefined || state.latest.isReplacedBy(arrival);
     if (state.latest === undefined) state.latest = new LatestValue(arrival, value);
     else if (isLatest) state.latest.replace(arrival, value);
     if (this.#canStore()) this.#noteStored(state, timestampS, isLatest);

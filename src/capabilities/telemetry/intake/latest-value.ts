@@ -92,7 +92,7 @@ export class LatestValue implements Latest {
   }
 
   /** True when what arrives is the newest value now. */
-  isBeatenBy({ isReceipt, isRepeated, timestampS, futureFromS }: Arrival): boolean {
+  isReplacedBy({ isReceipt, isRepeated, timestampS, futureFromS }: Arrival): boolean {
     return (isReceipt && !isRepeated) || timestampS >= this.timestampS || this.timestampS > futureFromS;
   }
 

@@ -30,7 +30,7 @@ export class Amounts {
   addSlope(fromS: EpochS, before: number, toS: EpochS, after: number): void {
     const inside = this.#cellWith(fromS, toS);
     if (inside !== undefined && before * after >= 0) {
-      this.#cover(inside, toS - fromS, ((before + after) / 2) * (toS - fromS));
+      this.#addCovered(inside, toS - fromS, ((before + after) / 2) * (toS - fromS));
       return;
     }
     const slope = (after - before) / (toS - fromS);
@@ -52,7 +52,7 @@ export class Amounts {
   addEvenly(fromS: EpochS, toS: EpochS, amount: number): void {
     const inside = this.#cellWith(fromS, toS);
     if (inside !== undefined) {
-      this.#cover(inside, toS - fromS, amount);
+      this.#addCovered(inside, toS - fromS, amount);
       return;
     }
     const perS = amount / (toS - fromS);
@@ -66,7 +66,7 @@ export class Amounts {
     return toS <= this.fromS + (minute + 1) * CELL.minuteS ? minute * CELL.length : undefined;
   }
 
-  #cover(cell: number, lengthS: DurationS, amount: number): void {
+  #addCovered(cell: number, lengthS: DurationS, amount: number): void {
     this.#add(cell, amount);
     this.cells[cell + CELL.coveredS] = (this.cells[cell + CELL.coveredS] as number) + lengthS;
   }
