@@ -1,5 +1,10 @@
 /** Members of objects: those that were given, and what they are called inside and on the wire. */
 
+/** Whether it is an object as JSON has it: neither null nor a list. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** Without the members that are undefined. */
 export function defined<Value extends object>(
   value: Value,

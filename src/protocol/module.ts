@@ -6,6 +6,7 @@
 import { Buffer } from 'node:buffer';
 import * as v from 'valibot';
 import { LIMITS } from '../lib/limits.ts';
+import { isObject } from '../lib/members.ts';
 import type { EpochS } from '../lib/time.ts';
 import { deviceTopic } from './device-topic.ts';
 import { exactJson, parseExactJson } from './telemetry.ts';
@@ -40,17 +41,15 @@ const identifier = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,64}$/, 'is no id
 const hash = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, 'is no SHA-256'));
 const sizeBytes = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(LIMITS.module.contentBytes));
 const text = v.pipe(v.string(), v.maxLength(LIMITS.module.reasonBytes));
-const isTable = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const OF_ANY_NAMES = { type: 'object', additionalProperties: true };
 /** Kept as sent: a record loses names such as `constructor`, which parameters may have. */
 const table = v.pipe(
-  v.custom<Record<string, unknown>>(isTable, 'must be an object'),
+  v.custom<Record<string, unknown>>(isObject, 'must be an object'),
   v.metadata({ wire: OF_ANY_NAMES }),
 );
 const tables = v.pipe(
   v.custom<Record<string, Record<string, unknown>>>(
-    (value) => isTable(value) && Object.values(value as object).every(isTable),
+    (value) => isObject(value) && Object.values(value).every(isObject),
     'must be an object of objects',
   ),
   v.metadata({ wire: { type: 'object', additionalProperties: OF_ANY_NAMES } }),

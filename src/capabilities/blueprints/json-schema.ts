@@ -3,6 +3,7 @@
  * checking; it changes the schema it is given, so it works on a copy.
  */
 import { Validator } from '@cfworker/json-schema';
+import { messageOf } from '../../lib/errors.ts';
 import { remembered } from '../../lib/remembered.ts';
 
 const validatorOf = remembered((schema: object) => new Validator(structuredClone(schema), '7'));
@@ -20,6 +21,6 @@ export function schemaProblem(schema: unknown, value: unknown): string | undefin
       : `${cause.instanceLocation}: ${cause.error.replace(/\.$/, '')}`;
   } catch (error) {
     // A schema that refers to itself without end, or to something that is not there.
-    return `its schema cannot be applied: ${error instanceof Error ? error.message : String(error)}`;
+    return `its schema cannot be applied: ${messageOf(error)}`;
   }
 }

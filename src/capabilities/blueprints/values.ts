@@ -1,4 +1,5 @@
 /** Checks of values against their declaration, shared by arguments, configuration and telemetry. */
+import { isObject } from '../../lib/members.ts';
 import { schemaProblem } from './json-schema.ts';
 import type { AttributeType, EnumItem, EnumValue } from './manifest.ts';
 
@@ -94,7 +95,7 @@ function hasType(type: AttributeType, value: unknown): boolean {
     case 'alerts':
       return Array.isArray(value) && value.every((item) => typeof item === 'string');
     case 'object':
-      return typeof value === 'object' && value !== null && !Array.isArray(value);
+      return isObject(value);
     case 'json':
       return value !== undefined;
   }
@@ -116,6 +117,5 @@ function isBeyondInt64(value: number): boolean {
 }
 
 function isEmptyTable(value: unknown): boolean {
-  if (Array.isArray(value)) return value.length === 0;
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }

@@ -5,7 +5,7 @@
  */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
-import { type Camel, camel } from '../../lib/members.ts';
+import { type Camel, camel, isObject } from '../../lib/members.ts';
 import { remembered } from '../../lib/remembered.ts';
 import { isSlug } from '../../lib/slug.ts';
 import { nameProblem, normalizedName } from '../../lib/text.ts';
@@ -123,10 +123,7 @@ export const slug = () =>
  */
 export function anyNames(example: Record<string, unknown>) {
   return v.pipe(
-    v.custom<Record<string, unknown>>(
-      (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-      'must be an object',
-    ),
+    v.custom<Record<string, unknown>>(isObject, 'must be an object'),
     wire({ type: 'object', additionalProperties: true, examples: [example] }),
   );
 }

@@ -1,7 +1,9 @@
 /**
  * Enumerations: the two authored forms and the two compiled ones. Source: docs/interface/blueprints.md#enumerations.
  */
+import { defined } from '../../../lib/members.ts';
 import type { EnumItem, EnumValue } from '../manifest.ts';
+import { mapOf } from './tree.ts';
 import { plainOf, type YamlKey, type YamlMap, type YamlValue } from './yaml.ts';
 
 const HUES = ['blue', 'yellow', 'green', 'red', 'cyan', 'pink', 'purple', 'orange'];
@@ -53,13 +55,8 @@ export function enumItems(source: YamlValue, type: unknown): EnumItem[] {
   if (!(source instanceof Map)) return [];
   return [...source].map(([key, meta]) => {
     const value = enumValueOf(key, type);
-    const described = meta instanceof Map ? (plainOf(meta) as Partial<EnumItem>) : {};
-    return {
-      value,
-      display_name: described.display_name ?? String(value),
-      ...(described.description === undefined ? {} : { description: described.description }),
-      ...(described.color === undefined ? {} : { color: described.color }),
-    };
+    const { display_name, description, color } = plainOf(mapOf(meta)) as Partial<EnumItem>;
+    return { value, display_name: display_name ?? String(value), ...defined({ description, color }) };
   });
 }
 

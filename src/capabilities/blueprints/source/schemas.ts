@@ -1,5 +1,6 @@
 /** JSON Schemas that a manifest names: inline text, or a file of the archive (docs/interface/blueprints.md#types). */
 import { LIMITS } from '../../../lib/limits.ts';
+import { isObject } from '../../../lib/members.ts';
 import type { ArchiveFiles } from './archive.ts';
 import { resolvePath } from './paths.ts';
 import { isSafePattern } from './patterns.ts';
@@ -145,10 +146,6 @@ function first(items: [path: string, schema: unknown][], depth: number): string 
     if (fault !== undefined) return fault;
   }
   return undefined;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function patternFault(value: unknown, path: string): string | undefined {
