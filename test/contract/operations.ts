@@ -149,82 +149,44 @@ export const OPERATIONS: readonly OperationRow[] = [
   ]),
 ];
 
-/** Operations of ours that no table of the contract has. */
-export const EXTENSIONS: readonly string[] = [
-  'get_health',
-  'get_readiness',
-  'get_metrics',
-  'get_problem_report',
-  'create_backup',
-  'get_backup_plan',
-  'update_backup_plan',
-  'run_backup_plan',
-  'upload_backup',
-  'restore_backup',
-  'get_update',
-  'upload_update',
-  'install_update',
-  'discard_update',
-  'import_telemetry',
-  'get_energy',
-  'get_energy_now',
-  'get_energy_sources',
-  'update_energy_sources',
-  'list_alerts',
-  'acknowledge_alert',
-  'acknowledge_alerts',
-  'stream_alerts',
-  'list_notification_channels',
-  'create_notification_channel',
-  'update_notification_channel',
-  'delete_notification_channel',
-  'test_notification_channel',
-  'list_notification_deliveries',
-  'get_claim',
-  'claim',
-  'login',
-  'logout',
-  'get_me',
-  'change_own_password',
-  'list_users',
-  'create_user',
-  'update_user',
-  'delete_user',
-  'list_tokens',
-  'create_token',
-  'revoke_token',
-  'list_audit',
-  'list_blueprints',
-  'list_serial_ports',
-  'add_serial_port',
-  'test_serial_port',
-  'remove_serial_port',
-  'test_modbus_connection',
-  'scan_modbus',
-  'list_io_ports',
-  'add_io_port',
-  'test_io_port',
-  'remove_io_port',
-  'list_targets',
-  'create_target',
-  'get_target',
-  'update_target',
-  'test_target',
-  'delete_target',
-  'list_device_profiles',
-  'remove_device_profile',
-  'export_audit',
-  'get_openapi',
-  'get_asyncapi',
-  'get_reference_page',
-  'get_authority_pem',
-  'get_authority_crt',
-  // docs/interface/http.md#roles and docs/interface/http.md#other-names: refused by name, whatever the method.
-  'get_cloud_resource',
-  'post_cloud_resource',
-  'patch_cloud_resource',
-  'delete_cloud_resource',
-];
+/**
+ * Operations of ours that no table of the contract has, by their least role; `none` needs no token. The last four are refused
+ * by name, whatever the method (docs/interface/http.md#cloud-operations).
+ */
+const EXTENSIONS: Readonly<Record<'none' | 'READONLY' | 'USER' | 'OWNER' | 'INSTALLER', string>> = {
+  none: `
+    get_health get_readiness get_claim claim login logout get_openapi get_asyncapi get_reference_page
+    get_authority_pem get_authority_crt`,
+  READONLY: `
+    get_metrics get_energy get_energy_now get_energy_sources list_alerts stream_alerts get_me
+    change_own_password list_tokens create_token revoke_token list_blueprints list_serial_ports
+    list_io_ports list_device_profiles get_cloud_resource post_cloud_resource patch_cloud_resource
+    delete_cloud_resource`,
+  USER: `
+    acknowledge_alert acknowledge_alerts`,
+  OWNER: `
+    get_problem_report get_backup_plan get_update import_telemetry update_energy_sources
+    list_notification_channels create_notification_channel update_notification_channel
+    delete_notification_channel test_notification_channel list_notification_deliveries list_audit
+    list_targets create_target get_target update_target test_target delete_target remove_device_profile
+    export_audit`,
+  INSTALLER: `
+    create_backup update_backup_plan run_backup_plan upload_backup restore_backup upload_update
+    install_update discard_update list_users create_user update_user delete_user add_serial_port
+    test_serial_port remove_serial_port test_modbus_connection scan_modbus add_io_port test_io_port
+    remove_io_port`,
+};
+
+/** Least role of every operation and stream by its name; null: needs no token. */
+export const LEAST_ROLES: ReadonlyMap<string, Role | null> = new Map([
+  ...OPERATIONS.map(({ operation, role }) => [operation, role] as const),
+  ...Object.entries(EXTENSIONS).flatMap(([role, names]) =>
+    names
+      .trim()
+      .split(/\s+/)
+      .map((name) => [name, role === 'none' ? null : (role as Role)] as const),
+  ),
+]);
 
 /** Who asks for every operation on every path. */
 export const CALLERS = ['nobody', 'READONLY', 'USER', 'OWNER', 'INSTALLER'] as const;

@@ -1,15 +1,17 @@
 /**
- * Every operation and stream of the whole gateway × every caller (docs/interface/http.md#roles). The
- * table below is the contract's; a new operation fails here until its least role is written down.
+ * Every operation and stream of the whole gateway × every caller (docs/interface/http.md#roles), by the table of
+ * `operations.ts`. For commands and configuration the access level in the manifest decides above that; of tokens, a caller
+ * sees only its own.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { ISSUABLE_ROLES, type IssuableRole } from '../../src/capabilities/auth/index.ts';
+import { ISSUABLE_ROLES } from '../../src/capabilities/auth/index.ts';
 import { type Route } from '../../src/platform/http/index.ts';
-import { type Role, roleIncludes } from '../../src/lib/role.ts';
+import { roleIncludes } from '../../src/lib/role.ts';
 import { Refusal } from '../support/serve.ts';
+import { LEAST_ROLES } from './operations.ts';
 import { type Caller, refusal, startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 
 /** Answer without a token although the box belongs to nobody. */
@@ -23,48 +25,6 @@ const BEFORE_CLAIM = [
   // Asks for no token at any time, and says nothing of the box.
   'validate_blueprint',
 ];
-
-/**
- * Least role → operations and streams; `none` needs no token. For commands and configuration, the access
- * level in the manifest decides above that. Of tokens, a caller sees only its own.
- */
-const LEAST: Readonly<Record<IssuableRole | 'none', readonly string[]>> = {
-  none: [...BEFORE_CLAIM, ...words('login logout get_openapi get_asyncapi get_reference_page')],
-  READONLY: words(`
-    get_site get_energy get_energy_now get_energy_sources list_sites list_devices get_device get_device_manifest monitor_devices
-    list_blueprints list_serial_ports list_io_ports list_device_profiles get_blueprint get_blueprint_by_name get_blueprint_zip download_device_profiles
-    get_latest_telemetry get_device_latest_telemetry query_timeseries stream_device_telemetry
-    get_command_execution list_command_executions list_site_command_executions
-    execute_command create_command_execution
-    get_device_configuration update_device_configuration reset_device_configuration
-    get_me change_own_password list_tokens create_token revoke_token get_metrics
-    get_rule_engine list_rules get_rule
-    list_alerts stream_alerts
-    run_terminal get_cloud_resource post_cloud_resource patch_cloud_resource delete_cloud_resource`),
-  USER: words(
-    'get_device_logs stream_device_logs get_rule_logs stream_rule_logs acknowledge_alert acknowledge_alerts',
-  ),
-  OWNER: words(`
-    create_site update_site update_energy_sources delete_site archive_site unarchive_site
-    update_device delete_device assign_blueprint generate_config
-    provision_standalone_device provision_virtual_ucm provision_hardware_ucm provision_lua_device
-    upload_blueprint upload_device_profiles remove_device_profile import_telemetry list_audit export_audit get_backup_plan get_problem_report get_update
-    create_rule_engine suspend_rule_engine resume_rule_engine
-    create_rule update_rule update_rule_script delete_rule disable_rule enable_rule
-    batch_disable_rules batch_enable_rules batch_delete_rules dry_run_rule check_rule
-    list_notification_channels create_notification_channel update_notification_channel delete_notification_channel
-    test_notification_channel list_notification_deliveries
-    list_targets create_target get_target update_target test_target delete_target`),
-  INSTALLER: words(`
-    list_users create_user update_user delete_user create_backup
-    update_backup_plan run_backup_plan upload_backup restore_backup upload_update install_update discard_update
-    add_serial_port test_serial_port remove_serial_port test_modbus_connection scan_modbus
-    add_io_port test_io_port remove_io_port`),
-};
-
-function words(text: string): string[] {
-  return text.trim().split(/\s+/);
-}
 
 const NOT_HERE = '00000000-0000-4000-8000-000000000000';
 const UNKNOWN: Caller = { token: 'unknown' };
@@ -81,11 +41,6 @@ after(async () => {
 
 const routes = (): readonly Route[] => gateway.gateway.operations().routes;
 
-function leastOf(operation: string): Role | null | undefined {
-  const found = Object.entries(LEAST).find(([, operations]) => operations.includes(operation))?.[0];
-  return found === 'none' ? null : (found as Role | undefined);
-}
-
 /** Every path of every operation, with ids of nothing, so that what is allowed changes nothing. */
 async function walk(visit: (route: Route, path: string) => Promise<void>): Promise<void> {
   const { id } = (await gateway.ok('READONLY', 'GET', '/v3/site'))['site'] as { id: string };
@@ -98,19 +53,20 @@ const ask = async (caller: Caller, { method }: Route, path: string): Promise<str
   refusal(await gateway.call(caller, method, path));
 
 describe('the table of roles', () => {
-  test('names every operation and stream of the gateway, and no other', () => {
+  test('names every operation and stream of the gateway once, and no other', () => {
     const { routes: all, streams } = gateway.gateway.operations();
     const served = [...all, ...streams].map(({ operation }) => operation);
     assert.deepEqual(
-      Object.values(LEAST).flat().toSorted(),
-      [...new Set(served)].toSorted(),
+      served.toSorted(),
+      [...LEAST_ROLES.keys()].toSorted(),
       'write the least role of a new operation into the table',
     );
   });
 
   test('says what each of them declares', () => {
     const { routes: all, streams } = gateway.gateway.operations();
-    for (const { operation, role } of [...all, ...streams]) assert.equal(role, leastOf(operation), operation);
+    for (const { operation, role } of [...all, ...streams])
+      assert.equal(role, LEAST_ROLES.get(operation), operation);
   });
 });
 
@@ -133,7 +89,7 @@ describe('a claimed gateway', () => {
   test('refuses every operation that needs a token to who has none', async () => {
     await walk(async (route, path) => {
       const answer = await ask(null, route, path);
-      if (leastOf(route.operation) === null) assert.doesNotMatch(answer, /^40[13]/, path);
+      if (LEAST_ROLES.get(route.operation) === null) assert.doesNotMatch(answer, /^40[13]/, path);
       else assert.equal(answer, '401 invalid_header', path);
     });
   });
@@ -148,7 +104,7 @@ describe('a claimed gateway', () => {
   for (const role of ISSUABLE_ROLES)
     test(`refuses to ${role} exactly the operations above it`, async () => {
       await walk(async (route, path) => {
-        const least = leastOf(route.operation) ?? 'READONLY';
+        const least = LEAST_ROLES.get(route.operation) ?? 'READONLY';
         const answer = await ask(role, route, path);
         if (roleIncludes(role, least)) assert.doesNotMatch(answer, /^40[13]/, `${route.method} ${path}`);
         else assert.equal(answer, '403 insufficient_role', `${route.method} ${path}`);
@@ -164,7 +120,7 @@ describe('a claimed gateway', () => {
       for (const [caller, allowed] of [
         [null, false],
         ...ISSUABLE_ROLES.map(
-          (role) => [role, roleIncludes(role, leastOf(operation) ?? 'READONLY')] as const,
+          (role) => [role, roleIncludes(role, LEAST_ROLES.get(operation) ?? 'READONLY')] as const,
         ),
       ] as const) {
         const path = template.replace('{site_id}', id).replace(/\{\w+\}/g, NOT_HERE);
