@@ -52,6 +52,26 @@ test('setmetatable names itself in its errors', async () => {
   ]);
 });
 
+test('errors about arguments are those of the line that called', async () => {
+  const calls = [
+    ['coroutine.resume(nil)', "bad argument #1 to 'resume' (thread expected, got nil)"],
+    ['coroutine.status({})', "bad argument #1 to 'status' (thread expected, got table)"],
+    ['coroutine.close(5)', "bad argument #1 to 'close' (thread expected, got number)"],
+    ['coroutine.wrap("x")', "bad argument #1 to 'wrap' (function expected, got string)"],
+    ['load("x", true)', "bad argument #2 to 'load' (string expected, got boolean)"],
+    ['load("x", "x", {})', "bad argument #3 to 'load' (string expected, got table)"],
+    ['math.pow(2)', "bad argument #2 to 'pow' (number expected, got nil)"],
+    ['math.log10({})', "bad argument #1 to 'log10' (number expected, got table)"],
+  ] as const;
+  const source = calls
+    .map(([call]) => `print(select(2, pcall(function() local x = ${call} end)))`)
+    .join('\n');
+  assert.deepEqual(
+    await prints(source),
+    calls.map(([, message], index) => `main.lua:${index + 1}: ${message}`),
+  );
+});
+
 test('a module that raised is begun anew by the next require', async () => {
   assert.deepEqual(
     await prints(

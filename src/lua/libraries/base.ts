@@ -31,7 +31,7 @@ local function unblock(...)
 end
 
 local function run(thread, ...)
-  if thread and busy[thread] then return false, 'cannot resume non-suspended coroutine' end
+  if busy[thread] then return false, 'cannot resume non-suspended coroutine' end
   if isyieldable() or flags[2] then return pass(thread, resume(thread, ...)) end
   flags[2] = true
   return unblock(resume(thread, ...))
@@ -45,9 +45,19 @@ local function unwrap(thread, ok, ...)
   error(message, 0)
 end
 
-coroutine.resume = run
+-- To be called by functions that scripts call: the error is the caller's.
+local function expect(kind, value, name)
+  if type(value) == kind then return end
+  error(format("bad argument #1 to '%s' (%s expected, got %s)", name, kind, type(value)), 3)
+end
+
+function coroutine.resume(thread, ...)
+  expect('thread', thread, 'resume')
+  return run(thread, ...)
+end
 
 function coroutine.wrap(body)
+  expect('function', body, 'wrap')
   local thread = create(body)
   return function(...) return unwrap(thread, run(thread, ...)) end
 end
@@ -58,12 +68,14 @@ function coroutine.yield(...)
 end
 
 function coroutine.status(thread)
-  if thread and busy[thread] then return 'normal' end
+  expect('thread', thread, 'status')
+  if busy[thread] then return 'normal' end
   return status(thread)
 end
 
 function coroutine.close(thread)
-  if thread and busy[thread] then error('cannot close a normal coroutine', 2) end
+  expect('thread', thread, 'close')
+  if busy[thread] then error('cannot close a normal coroutine', 2) end
   return close(thread)
 end
 
@@ -87,6 +99,11 @@ local part = {}
 function part.load(chunk, name, mode, ...)
   if type(chunk) ~= 'string' and type(chunk) ~= 'function' then
     error(format("bad argument #1 to 'load' (function expected, got %s)", type(chunk)), 2)
+  end
+  for position, value in next, { [2] = name, [3] = mode } do
+    if type(value) ~= 'string' and type(value) ~= 'number' then
+      error(format("bad argument #%d to 'load' (string expected, got %s)", position, type(value)), 2)
+    end
   end
   if mode ~= nil and not find(mode, 't', 1, true) then
     return nil, format("attempt to load a text chunk (mode is '%s')", mode)
@@ -130,14 +147,32 @@ return part
 
 /** Of `math`: deprecated in 5.3, but there. */
 const OLD_MATH = String.raw`
-return {
+local part = {}
+for name, compute in next, {
   pow = function(x, y) return x ^ y end,
   ldexp = function(x, exponent) return x * 2.0 ^ exponent end,
   log10 = function(x) return log(x, 10) end,
   cosh = function(x) return (exp(x) + exp(-x)) / 2 end,
   sinh = function(x) return (exp(x) - exp(-x)) / 2 end,
   tanh = function(x) return 1 - 2 / (exp(2 * x) + 1) end,
-}
+} do
+  local function expected(value, position)
+    return tonumber(value)
+      or error(format("bad argument #%d to '%s' (number expected, got %s)", position, name, type(value)), 3)
+  end
+  if name == 'pow' or name == 'ldexp' then
+    part[name] = function(x, y)
+      x, y = expected(x, 1), expected(y, 2)
+      return compute(x, y)
+    end
+  else
+    part[name] = function(x)
+      x = expected(x, 1)
+      return compute(x)
+    end
+  end
+end
+return part
 `;
 
 /** Text of a number counts as one in bitwise operations, as it does in arithmetic. */

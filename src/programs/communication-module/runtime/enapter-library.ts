@@ -4,8 +4,8 @@ import { failedResult, type ScriptHost } from './script-host.ts';
 
 /** For both generations: `is_old` is a local of the chunk. */
 const SOURCE = String.raw`
-local error, format, next, pcall, rawget, setmetatable, tostring, type =
-  error, string.format, next, pcall, rawget, setmetatable, tostring, type
+local error, format, next, pcall, rawget, setmetatable, tointeger, tostring, type =
+  error, string.format, next, pcall, rawget, setmetatable, math.tointeger, tostring, type
 
 enapter = {}
 kit.loaded.enapter = enapter
@@ -97,7 +97,7 @@ local exceptions = {
 function kit.err_to_str(code)
   local text = texts[code]
   if text then return text end
-  if type(code) == 'number' and code > 100 then
+  if type(code) == 'number' and tointeger(code) and code > 100 then
     return exceptions[code - 100] or format('exception %d', code - 100)
   end
   return format('error %s', tostring(code))

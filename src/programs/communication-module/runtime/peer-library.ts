@@ -38,6 +38,9 @@ end
 
 const { peerMs, peerMsMax } = LIMITS.module;
 const { argumentsBytes } = LIMITS.commands;
+/** What the gateway would drop without an answer (src/protocol/module.ts). */
+const NAME = /^.{1,255}$/s;
+const CHANNEL = /^[A-Za-z0-9_-]{1,64}$/;
 
 export function peerFunctions(host: ScriptHost): Record<string, HostFunction> {
   return {
@@ -45,6 +48,12 @@ export function peerFunctions(host: ScriptHost): Record<string, HostFunction> {
       const wantedMs = numberArgumentOr(timeout, 3, 'execute_command', peerMs);
       const timeoutMs = Math.min(Math.max(wantedMs, 1), peerMsMax);
       const targetChannelId = textOf(targetChannel);
+      const device = textArgument(target, 1, 'new');
+      const command = textArgument(name, 1, 'execute_command');
+      if (!NAME.test(device) || !NAME.test(command))
+        return [undefined, undefined, 'a device and a command are named with 1 to 255 characters'];
+      if (targetChannelId !== undefined && !CHANNEL.test(targetChannelId))
+        return [undefined, undefined, 'a channel is named with 1 to 64 letters, digits, - and _'];
       if (args instanceof LuaJson && Buffer.byteLength(args.text) > argumentsBytes)
         return [undefined, undefined, `arguments have at most ${argumentsBytes} bytes`];
       const given = args instanceof LuaJson ? parseExactJson(args.text) : {};
@@ -54,9 +63,9 @@ export function peerFunctions(host: ScriptHost): Record<string, HostFunction> {
         request: {
           type: 'command',
           channel_id: host.channelId,
-          target: textArgument(target, 1, 'new'),
+          target: device,
           ...(targetChannelId === undefined ? {} : { target_channel_id: targetChannelId }),
-          name: textArgument(name, 1, 'execute_command'),
+          name: command,
           arguments: Array.isArray(given) ? {} : (given as Record<string, unknown>),
           timeout_ms: timeoutMs,
         },

@@ -130,7 +130,7 @@ describe('modbus of the older generation', () => {
       local client = modbustcp.new('10.0.0.1')
       say(client:read_holdings(1, 0, 2, 500))
       say(client:write_holding(1, 0, 2))
-      say(modbustcp.err_to_str(1), modbustcp.err_to_str(0) == '', modbustcp.err_to_str(102))
+      say(modbustcp.err_to_str(1), modbustcp.err_to_str(0) == '', modbustcp.err_to_str(102), modbustcp.err_to_str(102.5))
       say(modbus.read_holdings(1, 0, 1, 100))
       say(modbus.write_holding(1, 0, 1, 100))`,
       { ...OLD, answer: () => timeout },
@@ -140,7 +140,7 @@ describe('modbus of the older generation', () => {
       'nil',
       'nil 1',
       '1',
-      'timeout true illegal data address',
+      'timeout true illegal data address error 102.5',
       'nil 5',
       '5',
     ]);

@@ -208,4 +208,22 @@ describe('commands of other devices', () => {
       ['text', undefined, 300],
     ]);
   });
+
+  test('fail at once under names that no device, command or channel has', async () => {
+    const [said, { calls }] = await saidBy(
+      `say(ucm.new(''):execute_command('open'))
+      say(ucm.new('H2'):execute_command(''))
+      say(ucm.new('H2'):execute_command(('x'):rep(256)))
+      say(ucm.new('H2', 'a/b'):execute_command('open'))`,
+      { answer: () => timeout },
+    );
+    const names = 'nil nil a device and a command are named with 1 to 255 characters';
+    assert.deepEqual(said, [
+      names,
+      names,
+      names,
+      'nil nil a channel is named with 1 to 64 letters, digits, - and _',
+    ]);
+    assert.deepEqual(calls, []);
+  });
 });
