@@ -80,7 +80,7 @@ export function descriptionRoutes(groups: () => readonly RouteGroup[], version: 
     route({
       ...anyone,
       operation: 'get_reference_page',
-      about: 'This description as a page for people.',
+      about: 'This description as a web page.',
       GET: ['/docs'],
       answer: { mediaType: 'text/html', about: 'The page; it loads nothing from elsewhere.' },
       handle: createDocument(
@@ -92,7 +92,7 @@ export function descriptionRoutes(groups: () => readonly RouteGroup[], version: 
     route({
       ...anyone,
       operation: 'get_asyncapi',
-      about: 'The side of the devices, MQTT, AsyncAPI 3.',
+      about: 'Interface of devices over MQTT, AsyncAPI 3.',
       GET: ['/v3/asyncapi.json'],
       answer: shape.WHOLE_DOCUMENT,
       handle: createDocument('application/json', () => JSON.stringify(describeDeviceInterface(version))),

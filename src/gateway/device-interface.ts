@@ -133,12 +133,12 @@ function interfaceParts(): { conversations: Conversation[]; payloads: Record<str
       command_request: COMMAND_REQUEST,
       configuration: CONFIGURATION,
       to_module: {
-        about: 'What a communication module shall run, and answers to it; only for modules.',
+        about: 'What a communication module must run, and answers to its questions; only for modules.',
         schema: MODULE_MESSAGES.toModule,
         examples: [],
       },
       from_module: {
-        about: 'What a communication module asks for and tells; only from modules.',
+        about: 'Questions and reports of a communication module; only from modules.',
         schema: MODULE_MESSAGES.fromModule,
         examples: [],
       },

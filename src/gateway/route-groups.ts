@@ -47,7 +47,7 @@ export function routeGroups(
     provisioningGroup(parts),
     {
       name: 'Blueprints',
-      about: 'What kinds of devices there are: manifests, scripts, profiles.',
+      about: 'Kinds of devices: manifests, scripts, profiles.',
       routes: blueprintRoutes(blueprints),
     },
     {
@@ -68,7 +68,7 @@ export function routeGroups(
     },
     {
       name: 'Device logs',
-      about: 'What devices say about themselves.',
+      about: 'Log entries of devices.',
       routes: deviceLogRoutes(parts),
       streams: deviceLogStreams(parts),
     },
@@ -99,7 +99,7 @@ export function routeGroups(
 function alertGroup(parts: Capabilities): RouteGroup {
   return {
     name: 'Alerts',
-    about: 'What devices warn of, who has seen it, and who is told.',
+    about: 'Alerts of devices, their acknowledgement, and notifications.',
     routes: [...alertRoutes(parts), ...notificationRoutes(parts.notifications)],
     streams: alertStreams(parts),
   };

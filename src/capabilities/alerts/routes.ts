@@ -20,8 +20,7 @@ export function alertRoutes({ alerts, devices }: RouteOptions): Route[] {
   return [
     route({
       operation: 'list_alerts',
-      about:
-        'Alerts that the caller may see, what is raised and what was, the one that was raised last first.',
+      about: 'Raised and cleared alerts that the caller may see, the most recently raised first.',
       answer: alertShapes.list,
       GET: [ALERTS],
       role: 'READONLY',
@@ -37,7 +36,7 @@ export function alertRoutes({ alerts, devices }: RouteOptions): Route[] {
     route({
       operation: 'acknowledge_alerts',
       about:
-        'Says of everything that is raised now, as far as the caller may see it, that somebody has seen it; answers what nobody had seen.',
+        'Acknowledges all raised alerts that the caller may see; answers those that nobody had acknowledged.',
       answer: alertShapes.list,
       POST: [`${ALERTS}/acknowledge`],
       role: 'USER',
@@ -49,7 +48,7 @@ export function alertRoutes({ alerts, devices }: RouteOptions): Route[] {
     }),
     route({
       operation: 'acknowledge_alert',
-      about: 'Says that somebody has seen it. Who was first stays.',
+      about: 'Acknowledges an alert. The first acknowledgement counts.',
       answer: alertShapes.one,
       POST: [`${ALERTS}/{alert_id}/acknowledge`],
       role: 'USER',

@@ -90,7 +90,7 @@ export function applianceRoutes(options: {
     }),
     route({
       operation: 'get_problem_report',
-      about: 'What somebody far away needs to find a fault. What looks like a secret is removed.',
+      about: 'Data for remote support. Everything that looks like a secret is removed.',
       answer: REPORT,
       GET: ['/v3/problem_report'],
       role: 'OWNER',

@@ -9,7 +9,7 @@ export function auditRoutes(audit: Audit): Route[] {
   return [
     route({
       operation: 'list_audit',
-      about: 'What was changed or commanded and by whom, newest first; `origin` is an id or a name.',
+      about: 'Changes and commands with their origin, newest first; `origin` is an id or a name.',
       answer: auditShapes.list,
       GET: ['/v3/audit'],
       role: 'OWNER',

@@ -53,7 +53,7 @@ function signInRoutes(auth: Auth): Route[] {
     }),
     route({
       operation: 'claim',
-      about: 'Makes the first user, an installer, with the code that the gateway shows at its start.',
+      about: 'Creates the first user, an installer, with the code that the gateway shows when it starts.',
       answer: accessShapes.session,
       POST: ['/v3/auth/claim'],
       role: null,
@@ -140,7 +140,7 @@ function ownRoutes(auth: Auth): Route[] {
     }),
     route({
       operation: 'change_own_password',
-      about: 'Changes the password of the logged-in user; other sessions end, and tokens too if asked for.',
+      about: 'Changes the password of the logged-in user. Other sessions end, on request tokens too.',
       answer: shape.nothing(),
       POST: ['/v3/auth/password'],
       role: 'READONLY',
@@ -188,7 +188,7 @@ function userRoutes(auth: Auth): Route[] {
     }),
     route({
       operation: 'create_user',
-      about: 'Makes a user.',
+      about: 'Creates a user.',
       answer: accessShapes.user,
       POST: ['/v3/auth/users'],
       role: 'INSTALLER',
@@ -204,7 +204,7 @@ function userRoutes(auth: Auth): Route[] {
     route({
       operation: 'update_user',
       about:
-        'Changes role and password of a user; null or absent stays. A new password ends its sessions, and tokens too if asked for.',
+        'Changes role and password of a user; null or absent members stay. A new password ends the sessions, on request tokens too.',
       answer: accessShapes.user,
       PATCH: ['/v3/auth/users/{user_id}'],
       role: 'INSTALLER',
@@ -258,7 +258,7 @@ function tokenRoutes(auth: Auth): Route[] {
     }),
     route({
       operation: 'create_token',
-      about: 'Makes a token whose role does not exceed that of the caller.',
+      about: 'Creates a token whose role does not exceed that of the caller.',
       answer: accessShapes.token,
       POST: ['/v3/auth/tokens'],
       role: 'READONLY',
@@ -274,7 +274,7 @@ function tokenRoutes(auth: Auth): Route[] {
     }),
     route({
       operation: 'revoke_token',
-      about: 'Ends a token or session.',
+      about: 'Revokes a token or session.',
       answer: shape.nothing(),
       DELETE: ['/v3/auth/tokens/{token_id}'],
       role: 'READONLY',

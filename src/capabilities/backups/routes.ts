@@ -21,7 +21,7 @@ function planRoutes(backups: Backups): Route[] {
   return [
     route({
       operation: 'get_backup_plan',
-      about: 'When backups are made by themselves, where they go, and the last one that is known to be good.',
+      about: 'Schedule and target of automatic backups, and the last one that is known to be good.',
       answer: backupShapes.plan,
       GET: [PLAN],
       role: 'OWNER',
@@ -29,7 +29,7 @@ function planRoutes(backups: Backups): Route[] {
     }),
     route({
       operation: 'update_backup_plan',
-      about: 'Changes what is given. Another target loses the password of the one before.',
+      about: 'Changes the given members. Another target loses the password of the previous one.',
       answer: backupShapes.plan,
       errors: ['400 invalid_body'],
       PATCH: [PLAN],
@@ -42,7 +42,7 @@ function planRoutes(backups: Backups): Route[] {
     }),
     route({
       operation: 'run_backup_plan',
-      about: 'Begins a backup by plan now; `get_backup_plan` tells how it ended.',
+      about: 'Starts a backup by plan now; `get_backup_plan` tells the outcome.',
       answer: backupShapes.plan,
       errors: ['409 backup_in_progress', '409 backup_plan_incomplete'],
       POST: [`${PLAN}/run`],
@@ -61,8 +61,8 @@ function fileRoutes(backups: Backups): Route[] {
     route({
       operation: 'create_backup',
       about:
-        'Everything that a new box needs to go on as this one: site, devices with their credentials, blueprints, ' +
-        'rules, users, tokens, keys; telemetry and logs when asked for. Sealed by the password.',
+        'Everything that a new box needs to take over: site, devices with their credentials, blueprints, ' +
+        'rules, users, tokens, keys; on request telemetry and logs. Sealed by the password.',
       answer: BACKUP,
       errors: ['409 backup_in_progress', '422 no_room'],
       POST: ['/v3/backup'],
@@ -78,8 +78,8 @@ function fileRoutes(backups: Backups): Route[] {
     route({
       operation: 'upload_backup',
       about:
-        'Takes a backup, or a plain copy of state.db, for `restore_backup`. Changes nothing yet; forgotten after a day, ' +
-        'or when the gateway starts again.',
+        'Uploads a backup, or a plain copy of state.db, for `restore_backup`. Changes nothing yet; deleted after a day, ' +
+        'or when the gateway restarts.',
       bodyMedia: ['application/octet-stream'],
       answer: backupShapes.upload,
       errors: ['413 payload_too_large'],
@@ -92,8 +92,8 @@ function fileRoutes(backups: Backups): Route[] {
     route({
       operation: 'restore_backup',
       about:
-        'Opens and judges the uploaded backup; then the gateway starts again and takes it over: site, devices, users ' +
-        'and tokens are those of the backup. What was here is kept beside it.',
+        'Opens and checks the uploaded backup. Then the gateway restarts with it: site, devices, users ' +
+        'and tokens are those of the backup. The previous state is kept aside.',
       answer: backupShapes.restore,
       errors: ['422 backup_refused'],
       POST: ['/v3/backup/restore'],

@@ -51,7 +51,7 @@ function readRoutes(service: Blueprints): Route[] {
     }),
     route({
       operation: 'get_blueprint_by_name',
-      about: 'A gateway knows no public registry: only names that were given here are found.',
+      about: 'A gateway has no public registry: it finds only the names of its built-in blueprints.',
       answer: blueprintShapes.one,
       GET: ['/v3/blueprints/{namespace}/{blueprint_name}/{tag}'],
       role: 'READONLY',
@@ -85,7 +85,7 @@ function uploadRoutes(service: Blueprints): Route[] {
   return [
     route({
       operation: 'validate_blueprint',
-      about: 'Lists what is wrong with a blueprint; stores nothing.',
+      about: 'Lists the problems of a blueprint; stores nothing.',
       bodyMedia: UPLOAD_MEDIA,
       answer: blueprintShapes.validation,
       isReading: true,
@@ -128,7 +128,7 @@ function profileRoutes(service: Blueprints): Route[] {
   return [
     route({
       operation: 'list_device_profiles',
-      about: 'All device profiles by id, each with where it comes from: an extension of the interface.',
+      about: 'All device profiles by id with their source: an extension of the interface.',
       answer: blueprintShapes.profiles,
       GET: ['/v3/blueprints/device_profiles'],
       role: 'READONLY',
@@ -163,7 +163,7 @@ function profileRoutes(service: Blueprints): Route[] {
     route({
       operation: 'remove_device_profile',
       about:
-        'Takes an uploaded profile away; a changed one becomes the built-in one again. Blueprints that were accepted stay: an extension of the interface.',
+        'Removes an uploaded profile; a changed one becomes the built-in one again. Accepted blueprints stay: an extension of the interface.',
       answer: shape.nothing(),
       DELETE: ['/v3/blueprints/device_profiles/{profile_id}'],
       role: 'OWNER',

@@ -50,7 +50,7 @@ function sendingRoutes(options: RouteOptions): Route[] {
       operation: 'execute_command',
       about:
         'Sends the command and waits for its end. While it waits, blanks are sent before the JSON. ' +
-        'The access level of the command decides about the role.',
+        'The access level of the command determines the role.',
       answer: executionShapes.one,
       POST: [...devicePaths('/commands/execute'), ...devicePaths('/execute_command')],
       // The command's access level decides.
@@ -71,7 +71,7 @@ function sendingRoutes(options: RouteOptions): Route[] {
     }),
     route({
       operation: 'create_command_execution',
-      about: 'Sends the command and answers at once. The access level of the command decides about the role.',
+      about: 'Sends the command and answers at once. The access level of the command determines the role.',
       answer: executionShapes.id,
       POST: [...devicePaths('/commands/executions'), ...devicePaths('/command_executions')],
       role: 'READONLY',

@@ -18,7 +18,7 @@ export function deviceConfigurationRoutes(service: DeviceConfiguration, devices:
     route({
       operation: 'get_device_configuration',
       about:
-        'Values of a configuration group, read from the device when it offers that. The access level of the group decides about the role.',
+        'Values of a configuration group, read from the device if it offers that. The access level of the group determines the role.',
       answer: configurationShape,
       GET: devicePaths(GROUP),
       role: ROLE,
@@ -38,7 +38,7 @@ export function deviceConfigurationRoutes(service: DeviceConfiguration, devices:
     }),
     route({
       operation: 'update_device_configuration',
-      about: 'Sets and resets parameters, all or none, unless the device refuses; answers the whole group.',
+      about: 'Sets and resets parameters, all or none, unless the device refuses. Answers the whole group.',
       answer: configurationShape,
       PATCH: devicePaths(GROUP),
       role: ROLE,
@@ -57,7 +57,7 @@ export function deviceConfigurationRoutes(service: DeviceConfiguration, devices:
     }),
     route({
       operation: 'reset_device_configuration',
-      about: 'Takes every parameter of the group back to its default.',
+      about: 'Resets every parameter of the group to its default.',
       answer: configurationShape,
       POST: devicePaths(`${GROUP}/reset_all`),
       role: ROLE,

@@ -24,7 +24,7 @@ export function deviceLogRoutes({ deviceLogs, devices }: RouteOptions): Route[] 
   return [
     route({
       operation: 'get_device_logs',
-      about: 'A window of entries counted from the newest one, shown in the asked order.',
+      about: 'Entries counted back from the newest one, in the requested order.',
       answer: logShapes.list,
       GET: devicePaths('/logs'),
       role: 'USER',

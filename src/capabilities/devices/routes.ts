@@ -46,7 +46,7 @@ function readingRoutes(options: RouteOptions): Route[] {
   return [
     route({
       operation: 'list_devices',
-      about: 'All devices by id, the gateway itself and its module among them.',
+      about: 'All devices by id, including the gateway itself and its module.',
       answer: deviceShapes.list,
       GET: DEVICE_COLLECTION_PATHS,
       role: 'READONLY',
@@ -82,7 +82,7 @@ function changingRoutes(options: RouteOptions): Route[] {
   return [
     route({
       operation: 'update_device',
-      about: 'Changes name and slug; null, empty or absent stays.',
+      about: 'Changes name and slug; null, empty or absent members stay.',
       answer: deviceShapes.one,
       PATCH: devicePaths(''),
       role: 'OWNER',
@@ -108,7 +108,7 @@ function changingRoutes(options: RouteOptions): Route[] {
     route({
       operation: 'assign_blueprint',
       about:
-        'Gives the device another blueprint; stored configuration that still fits is kept, but sensitive values of groups above the role of the caller are not.',
+        'Assigns a blueprint. Stored configuration that still fits is kept, except sensitive values of groups above the role of the caller.',
       answer: deviceShapes.one,
       POST: devicePaths('/assign_blueprint'),
       role: 'OWNER',

@@ -16,7 +16,7 @@ export function energyRoutes(energy: Energy): Route[] {
   return [
     route({
       operation: 'get_energy_now',
-      about: 'The powers of now by role and device, the state of charge, and which source feeds which use.',
+      about: 'Present power by role and device, state of charge, and flows from sources to uses.',
       answer: energyShapes.now,
       GET: sitePaths('/energy/now'),
       role: 'READONLY',
@@ -26,8 +26,8 @@ export function energyRoutes(energy: Energy): Route[] {
     route({
       operation: 'get_energy',
       about:
-        'Energy by source and use for whole hours, days or months of the zone of the site. Absent `from`: today; ' +
-        'absent `to`: now.',
+        'Energy by source and use for whole hours, days or months in the time zone of the site. Default of `from`: today; ' +
+        'of `to`: now.',
       answer: energyShapes.books,
       GET: sitePaths('/energy'),
       role: 'READONLY',
@@ -41,7 +41,7 @@ export function energyRoutes(energy: Energy): Route[] {
     }),
     route({
       operation: 'get_energy_sources',
-      about: 'Which attributes of which devices are the energy of the site.',
+      about: 'The devices and attributes that count as energy of the site.',
       answer: energyShapes.sources,
       GET: sitePaths('/energy/sources'),
       role: 'READONLY',
@@ -50,7 +50,7 @@ export function energyRoutes(energy: Energy): Route[] {
     }),
     route({
       operation: 'update_energy_sources',
-      about: 'Says what devices are to the site where no profile does, or other than it does.',
+      about: 'Sets the role of devices and attributes where profiles do not, or instead of them.',
       answer: energyShapes.sources,
       PATCH: sitePaths('/energy/sources'),
       role: 'OWNER',

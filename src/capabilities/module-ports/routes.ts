@@ -37,7 +37,7 @@ function serialPortRoutes(ports: ModulePorts): Route[] {
     }),
     route({
       operation: 'add_serial_port',
-      about: 'Gives the built-in module a serial port. Its scripts start again, because its rights change.',
+      about: 'Adds a serial port to the built-in module. Its scripts restart, because its rights change.',
       answer: serialPortShapes.one,
       POST: [SERIAL_PORTS],
       role: 'INSTALLER',
@@ -47,7 +47,7 @@ function serialPortRoutes(ports: ModulePorts): Route[] {
     }),
     route({
       operation: 'test_serial_port',
-      about: 'Whether the system opens the device file as a serial line now.',
+      about: 'Tests whether the system can open the device file as a serial line now.',
       answer: testShape,
       isReading: true,
       POST: [`${SERIAL_PORT}/test`],
@@ -57,7 +57,7 @@ function serialPortRoutes(ports: ModulePorts): Route[] {
     }),
     route({
       operation: 'remove_serial_port',
-      about: 'Takes an added serial port away. Scripts of the module start again.',
+      about: 'Removes an added serial port. Scripts of the module restart.',
       answer: shape.nothing(),
       DELETE: [SERIAL_PORT],
       role: 'INSTALLER',
@@ -81,7 +81,7 @@ function ioPortRoutes(ports: ModulePorts): Route[] {
     route({
       operation: 'add_io_port',
       about:
-        'Gives the built-in module a CAN interface, a contact or an analogue channel of the board. Its scripts start again.',
+        'Adds a CAN interface, a contact or an analogue channel of the board to the built-in module. Its scripts restart.',
       answer: ioPortShapes.one,
       POST: [IO_PORTS],
       role: 'INSTALLER',
@@ -91,7 +91,7 @@ function ioPortRoutes(ports: ModulePorts): Route[] {
     }),
     route({
       operation: 'test_io_port',
-      about: 'Whether the board has the interface, chip or channel, and the module may use it.',
+      about: 'Tests whether the board has the interface, chip or channel, and the module may use it.',
       answer: testShape,
       isReading: true,
       POST: [`${IO_PORT}/test`],
@@ -101,7 +101,7 @@ function ioPortRoutes(ports: ModulePorts): Route[] {
     }),
     route({
       operation: 'remove_io_port',
-      about: 'Takes such a port away. Scripts of the module start again.',
+      about: 'Removes such a port. Scripts of the module restart.',
       answer: shape.nothing(),
       DELETE: [IO_PORT],
       role: 'INSTALLER',

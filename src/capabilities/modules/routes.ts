@@ -16,7 +16,7 @@ export function scanRoutes(modules: Pick<Modules, 'scan'>): Route[] {
   return [
     route({
       operation: 'test_modbus_connection',
-      about: 'Asks one Modbus unit whether it is there and what it is, and says in a sentence what happened.',
+      about: 'Tests whether a Modbus unit answers and what it is; the result includes a sentence.',
       answer: testShape,
       isReading: true,
       POST: ['/v3/modbus/test'],
@@ -34,8 +34,7 @@ export function scanRoutes(modules: Pick<Modules, 'scan'>): Route[] {
     }),
     route({
       operation: 'scan_modbus',
-      about:
-        'Asks Modbus units one after the other, as long as the answer is read: closing the connection ends it.',
+      about: 'Searches for Modbus units one after the other. Closing the connection ends the scan.',
       answer: SCAN_ANSWER,
       isReading: true,
       POST: ['/v3/modbus/scan'],

@@ -25,7 +25,7 @@ function readingRoutes(notifications: Notifications): Route[] {
   return [
     route({
       operation: 'list_notification_channels',
-      about: 'Who is told of alerts, and how.',
+      about: 'Channels of notifications about alerts.',
       answer: notificationShapes.list,
       GET: [CHANNELS],
       role: CHANNEL_ROLE,
@@ -33,7 +33,7 @@ function readingRoutes(notifications: Notifications): Route[] {
     }),
     route({
       operation: 'list_notification_deliveries',
-      about: 'What was sent, newest first, and why something did not arrive.',
+      about: 'Sent notifications, newest first, with the reason of failures.',
       answer: notificationShapes.deliveries,
       GET: ['/v3/notification_deliveries'],
       role: CHANNEL_ROLE,
@@ -51,7 +51,8 @@ function changingRoutes(notifications: Notifications): Route[] {
   return [
     route({
       operation: 'create_notification_channel',
-      about: 'Has alerts sent by mail (SMTP), to a webhook or by ntfy. Secrets are never shown again.',
+      about:
+        'Adds a channel that sends alerts by mail (SMTP), webhook or ntfy. Secrets are never shown again.',
       answer: notificationShapes.one,
       POST: [CHANNELS],
       role: CHANNEL_ROLE,
@@ -65,7 +66,7 @@ function changingRoutes(notifications: Notifications): Route[] {
     }),
     route({
       operation: 'update_notification_channel',
-      about: 'Changes what is given. Another server or login asks for the secret once more.',
+      about: 'Changes the given members. Another server or login needs the secret again.',
       answer: notificationShapes.one,
       PATCH: [CHANNEL],
       role: CHANNEL_ROLE,
@@ -79,7 +80,7 @@ function changingRoutes(notifications: Notifications): Route[] {
     }),
     route({
       operation: 'delete_notification_channel',
-      about: 'Forgets the channel, its secrets and its log.',
+      about: 'Deletes the channel, its secrets and its log.',
       answer: shape.nothing(),
       DELETE: [CHANNEL],
       role: CHANNEL_ROLE,
@@ -91,7 +92,7 @@ function changingRoutes(notifications: Notifications): Route[] {
     }),
     route({
       operation: 'test_notification_channel',
-      about: 'Sends a message to try the channel, and answers what became of it.',
+      about: 'Sends a test message and answers the outcome.',
       answer: notificationShapes.delivery,
       POST: [`${CHANNEL}/test`],
       role: CHANNEL_ROLE,

@@ -38,7 +38,8 @@ function connectingRoutes({ provisioning, site }: RouteOptions): Route[] {
   return [
     route({
       operation: 'provision_standalone_device',
-      about: 'Makes a device that connects by itself, with everything it needs to connect; shown once.',
+      about:
+        'Creates a device that connects by itself. The answer has everything it needs to connect, shown only once.',
       answer: provisioningShapes.standalone,
       POST: ['/v3/provisioning/standalone'],
       role: 'OWNER',
@@ -56,7 +57,7 @@ function connectingRoutes({ provisioning, site }: RouteOptions): Route[] {
     }),
     ...(['VIRTUAL_UCM', 'HARDWARE_UCM'] as const).map((type) =>
       route({
-        about: 'Makes a communication module; the same hardware id again is the same device.',
+        about: 'Creates a communication module; the same hardware id again is the same device.',
         answer: provisioningShapes.module,
         operation: type === 'VIRTUAL_UCM' ? 'provision_virtual_ucm' : 'provision_hardware_ucm',
         POST: [type === 'VIRTUAL_UCM' ? '/v3/provisioning/vucm' : '/v3/provisioning/ucm'],
@@ -76,7 +77,7 @@ function connectingRoutes({ provisioning, site }: RouteOptions): Route[] {
 function luaDeviceRoute({ provisioning }: RouteOptions): Route {
   return route({
     operation: 'provision_lua_device',
-    about: 'Makes a device whose script runs on a communication module.',
+    about: 'Creates a device whose script runs on a communication module.',
     answer: provisioningShapes.device,
     POST: ['/v3/provisioning/lua_device'],
     role: 'OWNER',
@@ -100,7 +101,7 @@ function configurationRoute({ provisioning, devices }: RouteOptions): Route {
   return route({
     operation: 'generate_config',
     about:
-      'Makes new credentials; the old ones are void and their sessions are closed. Sensitive values of groups above the role of the caller are dropped, because the credentials read them.',
+      'Makes new credentials. The old ones become invalid and their sessions are closed. Sensitive values of groups above the role of the caller are deleted, because the credentials can read them.',
     answer: provisioningShapes.config,
     POST: devicePaths('/generate_config'),
     role: 'OWNER',

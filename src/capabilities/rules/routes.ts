@@ -77,7 +77,7 @@ function engineRoutes({ rules, site }: RouteOptions): Route[] {
     }),
     route({
       operation: 'create_rule_engine',
-      about: 'Older form: the engine is always there; `suspend` is applied.',
+      about: 'Older form: the engine always exists; `suspend` is applied.',
       answer: ruleShapes.engine,
       POST: enginePaths(''),
       role: CHANGES,
@@ -130,7 +130,7 @@ function readingRoutes(options: RouteOptions): Route[] {
     }),
     route({
       operation: 'get_rule_logs',
-      about: 'The newest entries, oldest of them first.',
+      about: 'The newest entries in ascending order.',
       answer: ruleShapes.logs,
       GET: enginePaths('/rules/{rule_id}/logs'),
       role: 'USER',
@@ -152,7 +152,7 @@ function changingRoutes(options: RouteOptions): Route[] {
     route({
       operation: 'create_rule',
       about:
-        'A script that does not compile is kept, and its log says what is wrong. The answer waits a moment for the state STARTED; a start that takes longer is shown by Get Rule.',
+        'A script that does not compile is stored, and its log tells what is wrong. The answer waits briefly for the state STARTED; Get Rule shows a start that takes longer.',
       answer: ruleShapes.one,
       POST: enginePaths('/rules'),
       role: CHANGES,
@@ -180,7 +180,7 @@ function changingRoutes(options: RouteOptions): Route[] {
     }),
     route({
       operation: 'update_rule_script',
-      about: 'Replaces the whole script; a running rule starts again with it.',
+      about: 'Replaces the whole script; a running rule restarts with it.',
       answer: ruleShapes.one,
       POST: enginePaths('/rules/{rule_id}/update_script'),
       role: CHANGES,
@@ -272,7 +272,7 @@ function dryRunRoute({ rules }: RouteOptions): Route {
     operation: 'dry_run_rule',
     about:
       'Extension: runs a script, or that of a rule, against the recorded telemetry of a past period in virtual ' +
-      'time. Nothing is commanded, stored or requested; the answer lists what would have been done. One at a time.',
+      'time. It sends no commands or requests and stores nothing; the answer lists what the script would have done. One at a time.',
     answer: dryRunShape,
     POST: enginePaths('/rules/dry_run'),
     role: CHANGES,
@@ -286,7 +286,7 @@ function dryRunRoute({ rules }: RouteOptions): Route {
 function checkRoute({ rules }: RouteOptions): Route {
   return route({
     operation: 'check_rule',
-    about: 'Extension: whether a script compiles. Nothing of it is run or stored.',
+    about: 'Extension: checks whether a script compiles, without running or storing it.',
     answer: ruleShapes.check,
     POST: enginePaths('/rules/check'),
     role: CHANGES,

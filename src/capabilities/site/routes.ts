@@ -31,7 +31,7 @@ function readingRoutes(site: Site): Route[] {
     }),
     route({
       operation: 'list_sites',
-      about: 'The one site in a list; hidden when it is archived and the filter does not ask for that.',
+      about: 'The one site in a list; hidden if it is archived and the filter excludes that.',
       answer: siteShapes.list,
       GET: ['/v3/sites', '/v3/users/me/sites', '/v3/sites/users/me/sites'],
       role: 'READONLY',
@@ -60,7 +60,7 @@ function changingRoutes(site: Site): Route[] {
     }),
     route({
       operation: 'update_site',
-      about: 'Changes what is given; null or absent stays. `_reset` is done first.',
+      about: 'Changes the given members; null or absent ones stay. `_reset` is applied first.',
       answer: siteShapes.one,
       PATCH: sitePaths(''),
       role: 'OWNER',
@@ -70,7 +70,7 @@ function changingRoutes(site: Site): Route[] {
     }),
     route({
       operation: 'delete_site',
-      about: 'Refused for the site of this gateway; another id is none of its business.',
+      about: 'Refused for the site of this gateway; other sites do not exist here.',
       answer: shape.nothing(),
       DELETE: [...sitePaths(''), '/v3/sites'],
       role: 'OWNER',

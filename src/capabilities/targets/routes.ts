@@ -15,7 +15,7 @@ function listRoutes(targets: Targets): Route[] {
   return [
     route({
       operation: 'list_targets',
-      about: 'Where the telemetry is carried to, by name, and how far each target got.',
+      about: 'Targets of telemetry by name, with the progress of each.',
       answer: targetShapes.list,
       GET: [TARGETS],
       role: 'OWNER',
@@ -23,7 +23,7 @@ function listRoutes(targets: Targets): Route[] {
     }),
     route({
       operation: 'create_target',
-      about: 'Carries telemetry to one more target from now on; `history_from` sends what is stored, too.',
+      about: 'Adds a target that gets telemetry from now on; with `history_from` also stored telemetry.',
       answer: targetShapes.one,
       POST: [TARGETS],
       role: 'OWNER',
@@ -42,7 +42,7 @@ function oneTargetRoutes(targets: Targets): Route[] {
   return [
     route({
       operation: 'get_target',
-      about: 'One target, and how far it got.',
+      about: 'One target and its progress.',
       answer: targetShapes.one,
       GET: [TARGET],
       role: 'OWNER',
@@ -52,7 +52,7 @@ function oneTargetRoutes(targets: Targets): Route[] {
     route({
       operation: 'update_target',
       about:
-        'Changes what is given; it goes on where it was. A secret that is not given stays, but another server asks for it anew.',
+        'Changes the given members; sending continues where it was. An absent secret stays, but another server needs it again.',
       answer: targetShapes.one,
       PATCH: [TARGET],
       role: 'OWNER',
@@ -64,7 +64,7 @@ function oneTargetRoutes(targets: Targets): Route[] {
     }),
     route({
       operation: 'test_target',
-      about: 'Sends one sample of a test with the address and the secret that are stored.',
+      about: 'Sends a test sample with the stored address and secret.',
       answer: targetShapes.test,
       isReading: true,
       POST: [`${TARGET}/test`],
@@ -77,7 +77,7 @@ function oneTargetRoutes(targets: Targets): Route[] {
     }),
     route({
       operation: 'delete_target',
-      about: 'Ends it; what was not sent yet is sent to nobody.',
+      about: 'Deletes the target; unsent data is not sent.',
       answer: shape.nothing(),
       DELETE: [TARGET],
       role: 'OWNER',

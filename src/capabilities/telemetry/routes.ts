@@ -44,7 +44,8 @@ export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[]
   return [
     route({
       operation: 'get_latest_telemetry',
-      about: 'The latest values of several devices; what has no value within the interval gets a warning.',
+      about:
+        'The latest values of several devices; an attribute without a value within the interval gets a warning.',
       answer: telemetryShapes.latest,
       GET: ['/v3/telemetry/latest'],
       role: 'READONLY',
@@ -56,7 +57,7 @@ export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[]
     }),
     route({
       operation: 'get_device_latest_telemetry',
-      about: 'The latest values of one device; without names all that its manifest declares.',
+      about: 'The latest values of one device; without names all attributes of its manifest.',
       answer: telemetryShapes.deviceLatest,
       GET: devicePaths('/telemetry'),
       role: 'READONLY',
@@ -84,7 +85,7 @@ export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[]
     }),
     route({
       operation: 'import_telemetry',
-      about: 'Takes back what was exported as CSV: the first column `ts`, the others named as in a query.',
+      about: 'Imports exported CSV: the first column is `ts`, the others are named as in a query.',
       bodyMedia: ['text/csv'],
       answer: telemetryShapes.imported,
       POST: ['/v3/telemetry/import'],

@@ -10,7 +10,8 @@ export function updateRoutes(updates: Updates): Route[] {
   return [
     route({
       operation: 'get_update',
-      about: 'Which version runs, which was uploaded and what it brings, and how the last update ended.',
+      about:
+        'The running version, the uploaded one with its release notes, and the outcome of the last update.',
       answer: updateShape,
       GET: [UPDATE],
       role: 'OWNER',
@@ -19,8 +20,8 @@ export function updateRoutes(updates: Updates): Route[] {
     route({
       operation: 'upload_update',
       about:
-        'Takes the package of a newer version and judges it: who signed it, for which processor, how much room it needs. ' +
-        'Changes nothing yet; a restart forgets it.',
+        'Uploads the package of a newer version and checks its signature, its processor and the room it needs. ' +
+        'Changes nothing yet; a restart deletes it.',
       bodyMedia: ['application/octet-stream'],
       answer: updateShape,
       errors: ['409 update_in_progress', '413 payload_too_large', '422 update_refused'],
@@ -37,8 +38,8 @@ export function updateRoutes(updates: Updates): Route[] {
     route({
       operation: 'install_update',
       about:
-        'Has the uploaded package installed. The gateway stops and starts with it; a version that does not become ready ' +
-        'goes away by itself, and this one comes back with its state.',
+        'Installs the uploaded package and restarts the gateway with it. If the new version does not become ready, ' +
+        'this one comes back with its state.',
       answer: updateShape,
       errors: ['409 update_in_progress', '422 update_refused'],
       POST: [`${UPDATE}/install`],
@@ -50,7 +51,7 @@ export function updateRoutes(updates: Updates): Route[] {
     }),
     route({
       operation: 'discard_update',
-      about: 'Forgets the uploaded package.',
+      about: 'Deletes the uploaded package.',
       answer: updateShape,
       errors: ['409 update_in_progress'],
       DELETE: [UPDATE],
