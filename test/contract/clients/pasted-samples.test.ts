@@ -207,7 +207,7 @@ describe('a sample of the reference page works when it is pasted', () => {
     }).trim();
     const text = command.replace('ABCD-EFGH-JKLM', claimCode);
     const written = text.startsWith('curl') ? `${text} -w '\\n%{http_code}'` : text;
-    const { stdout } = await run('bash', ['-c', written], {
+    const { stdout } = await run('bash', ['--norc', '-c', written], {
       cwd: folder,
       encoding: 'latin1',
       maxBuffer: 64 * 1_048_576,
