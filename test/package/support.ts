@@ -2,9 +2,9 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** Paths in a package with mode, owner and size, as dpkg-deb lists them. */
-export function listOf(file: string): { path: string; mode: string; owner: string; sizeBytes: number }[] {
-  return execFileSync('dpkg-deb', ['--contents', file], { encoding: 'utf8', maxBuffer: 1e8 })
+/** Paths in the archive of a package with mode, owner and size. */
+export function listOf(archive: string): { path: string; mode: string; owner: string; sizeBytes: number }[] {
+  return execFileSync('tar', ['-tvf', archive], { encoding: 'utf8', maxBuffer: 1e8 })
     .trim()
     .split('\n')
     .map((line) => line.split(/\s+/))
