@@ -67,7 +67,7 @@ async function orders(): Promise<Orders | undefined> {
     process.stdout.write(values.help ? HELP : `${packageVersion()}\n`);
     return undefined;
   }
-  if (values.config === undefined) throw new UsageError('give --config FILE; --help tells more');
+  if (values.config === undefined) throw new Error('give --config FILE; --help tells more');
   const stop = Promise.withResolvers<void>();
   process.on('SIGTERM', () => stop.resolve());
   process.on('SIGINT', () => stop.resolve());
