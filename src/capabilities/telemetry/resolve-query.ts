@@ -161,6 +161,7 @@ export class QueryResolver {
       gapMethod,
       lookAroundS: Math.ceil(gap.lookAroundMs / 1_000),
       type: columnType(type, aggregation, gapMethod),
+      isJson: kind === 'text' && type !== 'string',
     };
   }
 

@@ -254,6 +254,22 @@ describe('the answer of a time series query', () => {
     );
   });
 
+  test('writes JSON on one line without changing what it says', async (t) => {
+    const telemetry = await started(t);
+    const text = 'a\u2028b\u2029c\x85d\v\n';
+    const values = { detail: { [text]: text }, tags: [text] };
+    await telemetry.send(telemetry.meter, { timestamp: NOW_S, ...values });
+    const csv = await telemetry.query({
+      ...range,
+      aggregation: 'last',
+      granularity: '1s',
+      telemetry: ['detail', 'tags'].map((name) => ({ device: 'meter', attribute: name })),
+    });
+    const cells = /^\d+,"(.*)","(.*)"$/.exec(csv.split(/[\n\v\x85\u2028\u2029]/)[1] ?? '') ?? [];
+    const [detail, tags] = cells.slice(1).map((cell) => JSON.parse(cell.replaceAll('""', '"')) as unknown);
+    assert.deepEqual({ detail, tags }, values);
+  });
+
   test('chooses devices and attributes by their labels', async (t) => {
     const telemetry = await started(t);
     const columnsOf = async (item: object): Promise<number> =>

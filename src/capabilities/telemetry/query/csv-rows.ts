@@ -147,10 +147,10 @@ class RowWriter {
   }
 }
 
-function formatCell(value: Exclude<StoredValue, number>, { type, isExactText }: PlannedColumn): string {
+function formatCell(value: Exclude<StoredValue, number>, { isExactText, isJson }: PlannedColumn): string {
   if (typeof value !== 'string') return String(value);
   if (isExactText === true) return quoted(onOneLine(JSON.stringify(value)));
-  return type === 'string_array' ? quoted(onOneLine(value)) : csvField(value);
+  return isJson === true ? quoted(onOneLine(value)) : csvField(value);
 }
 
 /** All that some reader takes for the end of a line: those of Unicode and those of Python's `splitlines`. */

@@ -31,6 +31,8 @@ export interface PlannedColumn {
   type: ColumnType;
   /** Text is written as JSON: every character as it is, and empty text unlike no value. */
   isExactText?: boolean;
+  /** What is stored is JSON text: it may have escapes, unlike text. */
+  isJson?: boolean;
 }
 
 export interface QueryPlan {
