@@ -1,7 +1,8 @@
 /** Which alerts of a device are raised (docs/interface/blueprints.md#alerts). */
 import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
-import { attribute, manifestOf, startTelemetry } from './support.ts';
+import { acknowledged, attribute, manifestOf, startTelemetry } from './support.ts';
 
 const MANIFEST = manifestOf({
   voltage: attribute('float'),
@@ -87,6 +88,27 @@ describe('raised alerts', () => {
         [NOW_S - 3, '"[]"'],
       ].map((row) => row.join(',')),
     );
+  });
+
+  test('that were imported are not what a late message says', async (t) => {
+    const { devices, send, telemetry, clock } = await startTelemetry(t);
+    const device = devices.add('battery', MANIFEST);
+    await send(device, { alerts: [], timestamp: NOW_S - 5 });
+    const csv = `ts,telemetry=conn_alerts device=battery\n${NOW_S - 15},"[""lost""]"\n`;
+    const imported = telemetry.importCsv(Readable.from([Buffer.from(csv)]));
+    await acknowledged(
+      clock,
+      imported.then(() => undefined),
+    );
+    const told: unknown[] = [];
+    telemetry.events.on(
+      'telemetry_received',
+      'test',
+      ({ values }) => void told.push(values.get('conn_alerts')),
+    );
+    await send(device, { conn_alerts: [], timestamp: NOW_S - 20 });
+    assert.deepEqual(told, [{ value: [], isLatest: false }]);
+    assert.deepEqual(devices.raisedAlerts(device), []);
   });
 
   test('of a late message stay over after a restart', async (t) => {

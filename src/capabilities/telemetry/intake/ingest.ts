@@ -253,7 +253,8 @@ export class Ingest {
       const { timestampS, value } = state.latest;
       if (timestampS >= told.timestampS || (value as string[]).length === 0) continue;
       state.latest = told.with(NO_ALERTS);
-      values?.set(attribute, { value, isLatest: false });
+      const received = values?.get(attribute);
+      if (received) received.isLatest = false;
       if (!this.#canStore()) continue;
       this.#noteStored(state, told.timestampS, true);
       this.#batch.sample(state.coding, told.timestampS, toStored(type, NO_ALERTS));
