@@ -166,6 +166,25 @@ describe('the keyboard alone', { skip: findBrowser() === undefined && NO_BROWSER
     assert.deepEqual(wrong, []);
   });
 
+  test('an editor is left by Escape and then Tab, however long that takes, and not by Tab alone', async (t) => {
+    const page = await furnished(t);
+    await page.clock.install();
+    await visit(page, '#/new-rule/script');
+    const focused = page.locator('.cm-focused');
+    await page.locator('.cm-content').click();
+    await focused.waitFor();
+    await page.keyboard.press('Escape');
+    await page.clock.fastForward(60_000);
+    await page.keyboard.press('Tab');
+    await focused.waitFor({ state: 'detached' });
+    await page.keyboard.press('Shift+Tab');
+    await focused.waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Tab');
+    assert.equal(await focused.count(), 1);
+  });
+
   test('every dialog has the keyboard and keeps it, and gives it back to where it was opened', async (t) => {
     const page = await furnished(t);
     const dialog = page.locator('dialog[open]');
@@ -220,6 +239,18 @@ describe('the keyboard alone', { skip: findBrowser() === undefined && NO_BROWSER
     await page.locator('dialog').waitFor({ state: 'detached' });
     const places = (await page.evaluate('places')) as string[];
     assert.deepEqual([places.at(0), places.at(-1)], ['dialog', 'opener']);
+  });
+
+  test('a dialog does not call back whoever has left it for the controls of the browser', async (t) => {
+    const page = await furnished(t);
+    await visit(page, '#/rules/greeting');
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    await page.locator('dialog[open]').waitFor();
+    await page.evaluate('document.activeElement.blur()');
+    // The page behind it is drawn anew with each answer.
+    for (let answers = 0; answers < 2; answers++) await page.waitForResponse(/rule_engine\/rules\/greeting$/);
+    await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))');
+    assert.equal(await page.evaluate('document.activeElement === document.body'), true);
   });
 
   test('the first stop of a page leads past the menu', async (t) => {

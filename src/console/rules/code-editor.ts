@@ -88,7 +88,6 @@ function extensionsOf({ label, keys, isReadOnly, onText, findFault, wordsAt }: E
     linter(async (view) => diagnosticsOf(view, await findFault(view.state.doc.toString())), {
       delay: CHECK_DELAY_MS,
     }),
-    // Escape and then Tab leaves, so that the keyboard is not caught.
     keymap.of([
       ...closeBracketsKeymap,
       ...defaultKeymap,
@@ -96,6 +95,7 @@ function extensionsOf({ label, keys, isReadOnly, onText, findFault, wordsAt }: E
       ...completionKeymap,
       indentWithTab,
     ]),
+    LEAVING,
     // By its number the text can be reached for sure: a long line is scrolled by keyboard.
     EditorView.contentAttributes.of({
       'aria-label': label,
@@ -110,6 +110,25 @@ function extensionsOf({ label, keys, isReadOnly, onText, findFault, wordsAt }: E
     THEME,
   ];
 }
+
+/** Keys that say nothing about whether somebody stays. */
+const NEUTRAL = new Set(['Escape', 'Tab', 'Shift', 'Control', 'Alt', 'Meta']);
+
+/** After Escape the next Tab leaves, however long it takes somebody to press it: the keyboard is not caught. */
+const LEAVING = [
+  EditorView.domEventHandlers({
+    keydown: ({ key }, view) => {
+      if (key === 'Escape') view.setTabFocusMode(true);
+      return false;
+    },
+  }),
+  EditorView.domEventObservers({
+    keydown: ({ key }, view) => {
+      if (!NEUTRAL.has(key)) view.setTabFocusMode(false);
+    },
+    blur: (_, view) => view.setTabFocusMode(false),
+  }),
+];
 
 function complete(context: CompletionContext, wordsAt: EditorOptions['wordsAt']): CompletionResult | null {
   const word = context.matchBefore(/[\w-]*/);

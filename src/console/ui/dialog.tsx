@@ -17,6 +17,7 @@ export function Dialog({
 }) {
   const element = useRef<HTMLDialogElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
+  const focused = useRef<Node | null>(null);
   // With what is drawn, not after it: a key that is pressed meanwhile would be lost, or press what lies below.
   useLayoutEffect(() => {
     const { current } = element;
@@ -30,8 +31,9 @@ export function Dialog({
     };
   }, []);
   useEffect(() => {
-    // What had the focus gave way to something else. A button that is busy has it again after.
-    const isLost = document.activeElement === document.body;
+    // What had the focus gave way to something else. Whoever has left for the browser's own controls stays there, and a
+    // button that is busy has it again after.
+    const isLost = focused.current?.isConnected === false && document.activeElement === document.body;
     if (isLost && !element.current?.querySelector('button:disabled')) focusOn(heading.current);
   });
   return (
@@ -41,6 +43,7 @@ export function Dialog({
       onClose={({ currentTarget }) => currentTarget.isConnected && onClose()}
       aria-label={title}
       onClickCapture={once}
+      onFocusIn={({ target }) => (focused.current = target as Node)}
     >
       <h2 ref={heading}>{title}</h2>
       {children}
