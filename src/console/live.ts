@@ -52,9 +52,8 @@ const RELOAD_DELAY_MS = 500;
 const LEAVE_DELAY_MS = 500;
 /** G: a stream opens within this time. */
 const UNOPENED_MS = 3_000;
-/** Names in one question for latest values, so that its address stays short. */
+/** Names and manifests in one question, so that its address stays short. */
 const NAMES_PER_QUESTION = 120;
-/** Manifests in one question, so that its address stays short. */
 const MANIFESTS_PER_QUESTION = 100;
 /** For more devices than these at once the list is read. */
 const SINGLE_MAX = 8;
@@ -362,7 +361,8 @@ function reloadSoon(what: string): void {
     const ids = [...outdated];
     outdated.clear();
     reloading = undefined;
-    void (ids.includes('all') ? reload() : reloadSome(ids));
+    // A list that was asked for before does not have what has changed since.
+    void Promise.allSettled([loading]).then(() => (ids.includes('all') ? reload() : reloadSome(ids)));
   }, RELOAD_DELAY_MS);
 }
 

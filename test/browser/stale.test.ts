@@ -56,6 +56,40 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await device.leave();
   });
 
+  test('a device that comes while the list is on its way is read after it', async (t) => {
+    const { gateway } = opened();
+    const heard: string[] = [];
+    const page = await openAnother(t, opened(), {
+      prepare: async (one) => {
+        await one.clock.install();
+        one.on('websocket', (socket) =>
+          socket.on('framereceived', ({ payload }) => heard.push(String(payload))),
+        );
+      },
+    });
+    await open(page, '#/rules');
+    await page.getByRole('heading', { name: 'Rules', exact: true }).waitFor();
+    const asked = Promise.withResolvers<void>();
+    const late = Promise.withResolvers<void>();
+    await page.route(/\/v3\/devices\?expand=connectivity/, async (route) => {
+      const response = await route.fetch();
+      asked.resolve();
+      await late.promise;
+      await route.fulfill({ response });
+    });
+    await open(page, '#/');
+    await asked.promise;
+    const device = await gateway.provision('Latecomer');
+    await device.connect();
+    await until(() => heard.some((message) => message.includes(device.id)));
+    // All that waits before it asks.
+    await page.clock.runFor(2_000);
+    late.resolve();
+    await page.locator('[data-device=latecomer]').waitFor();
+    await device.leave();
+    await gateway.ok('OWNER', 'DELETE', `/v3/devices/${device.id}`);
+  });
+
   test('a connection that is heard of counts more than a list that was on its way', async (t) => {
     const device = await opened().gateway.provision('Battery');
     const page = await openAnother(t, opened());
