@@ -52,8 +52,9 @@ describe('a command', { skip: findBrowser() === undefined && NO_BROWSER }, () =>
       await picture(page, 'command-unanswered');
       const [request] = device.requests;
       assert.ok(request);
-      await device.answer(request, state, {});
+      await device.answer(request, state, { message: 'at last', result: null, power_w: 12 });
       await progress.getByText(end).waitFor();
+      await progress.getByText('at last, power_w: 12', { exact: true }).waitFor();
       assert.equal(await progress.getByText(UNKNOWN).count(), 0);
       await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
       await page.locator('[data-test=executions] summary').first().getByText(end).waitFor();

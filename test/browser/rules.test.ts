@@ -67,7 +67,9 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await editor().fill('local a = 1\nlocal b = =\n');
     await page.locator('.cm-lint-marker-error').waitFor();
     assert.equal(await page.locator('.cm-lintRange-error').innerText(), 'local b = =');
+    await page.getByText(/^Line 2: unexpected symbol/).waitFor();
     await editor().fill('local a = 1\n');
+    await page.getByText(/^Line 2: /).waitFor({ state: 'detached' });
     await page.locator('.cm-lint-marker-error').waitFor({ state: 'detached' });
   });
 

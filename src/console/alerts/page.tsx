@@ -26,7 +26,7 @@ import {
 import { Tabs } from '../ui/page-pieces.tsx';
 import { NotificationsPage } from './notifications.tsx';
 import type { Alert, AlertMessage } from './shapes.ts';
-import { historyWindow, lastedText, periodText, SEVERITIES } from './words.ts';
+import { detailsText, historyWindow, lastedText, periodText, SEVERITIES } from './words.ts';
 import { say } from '../words/index.ts';
 
 const PAGE_ITEMS = 50;
@@ -196,7 +196,7 @@ function Row({ alert, onChanged }: { alert: Alert; onChanged: () => void }) {
         <a href={`#/devices/${encodeURIComponent(live?.device.slug ?? alert.device_id)}`}>
           {alert.device_name}
         </a>
-        {alert.details !== null && <p>{alert.details}</p>}
+        {alert.details !== null && <p>{detailsText(alert.details)}</p>}
         <small>
           {periodText(alert)} · {lastedText(alert, nowMs)}
           {alert.times_raised > 1 && say.alerts.cameBack(alert.times_raised - 1)}

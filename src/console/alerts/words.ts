@@ -1,10 +1,12 @@
 /** Alerts and deliveries as people read them. Pure. */
 import type { EpochMs, EpochS } from '../../lib/time.ts';
-import { ageText, momentText } from '../format.ts';
+import { ageText, momentText, words } from '../format.ts';
 import type { Alert, Delivery } from './shapes.ts';
 import { say } from '../words/index.ts';
 
 export const SEVERITIES = ['error', 'warning', 'info'] as const;
+/** Parts of an alert's details that need no name. */
+const SENTENCES = new Set(['errmsg', 'message']);
 
 /** How long it is, or was, raised. */
 export function lastedText({ raised_at: from, cleared_at: to }: Alert, nowMs: EpochMs): string {
@@ -21,6 +23,25 @@ export function periodText({
   const end = momentText(to);
   const day = start.slice(0, start.lastIndexOf(','));
   return `${start} – ${end.startsWith(day) ? end.slice(day.length + 2) : end}`;
+}
+
+/** What a device says of an alert: a sentence as it is, the parts of an object by their names. */
+export function detailsText(details: string): string {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(details);
+  } catch (error) {
+    if (error instanceof SyntaxError) return details;
+    throw error;
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return details;
+  return Object.entries(parsed)
+    .filter(([, value]) => value !== null)
+    .map(([key, value]) => {
+      const text = typeof value === 'string' ? value : JSON.stringify(value);
+      return SENTENCES.has(key) ? text : `${words(key)}: ${text}`;
+    })
+    .join(' · ');
 }
 
 export function statusText({ status, attempts }: Delivery): string {

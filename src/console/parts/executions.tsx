@@ -131,12 +131,11 @@ const isOfGateway = ({ state, payload }: NonNullable<Execution['log']>[number]):
   state === 'STARTED' && Object.keys(payload).length === 0;
 
 function payloadText(payload: Record<string, unknown>): string {
-  const { message, ...rest } = payload;
-  const others = Object.keys(rest).length > 0 ? JSON.stringify(rest) : '';
-  return [
-    typeof message === 'string' ? message : message === undefined ? '' : JSON.stringify(message),
-    others,
-  ]
-    .filter((part) => part !== '')
-    .join(' ');
+  return Object.entries(payload)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => {
+      const text = typeof value === 'string' ? value : JSON.stringify(value);
+      return name === 'message' ? text : `${name}: ${text}`;
+    })
+    .join(', ');
 }

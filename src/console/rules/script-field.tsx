@@ -1,6 +1,6 @@
 /** The field of a script: a plain one until the editor is there, and where it cannot be loaded. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Editor } from './code-editor.ts';
+import type { Editor, ScriptFault } from './code-editor.ts';
 import { findFault } from './engine.ts';
 import { say } from '../words/index.ts';
 import { wordsAt } from './words.ts';
@@ -26,6 +26,7 @@ export function ScriptField({
   const latest = useRef(code);
   latest.current = code;
   const [state, setState] = useState<'loading' | 'ready' | 'failed'>('loading');
+  const { fault, check } = useFault();
   useEffect(() => {
     let isCurrent = true;
     import('./code-editor.ts').then(
@@ -38,7 +39,7 @@ export function ScriptField({
           keys: say.everywhere.editorKeys,
           isReadOnly,
           onText: (text) => listener.current(text),
-          findFault,
+          findFault: check,
           wordsAt,
         });
         setState('ready');
@@ -67,10 +68,31 @@ export function ScriptField({
           onInput={(event) => onCode(event.currentTarget.value)}
         />
       )}
+      {fault && <Fault fault={fault} />}
       <span class="hint">
         {say.rules.scriptHint}
         {state === 'failed' && say.rules.editorLost}
       </span>
     </div>
+  );
+}
+
+/** What was found last in a script that was checked. */
+function useFault() {
+  const [fault, setFault] = useState<ScriptFault | undefined>(undefined);
+  const check = async (text: string): Promise<ScriptFault | undefined> => {
+    const found = await findFault(text);
+    setFault(found);
+    return found;
+  };
+  return { fault, check };
+}
+
+/** The mark in the editor tells it to a pointer alone. */
+function Fault({ fault: { message, line } }: { fault: ScriptFault }) {
+  return (
+    <p class="severity error" role="status">
+      {say.rules.faultAt(message, line)}
+    </p>
   );
 }

@@ -2,8 +2,8 @@
 import type { Words } from '../en.ts';
 
 export const rules: Words['rules'] = {
-  runtimeV3: 'V3: Das Skript läuft weiter und wartet auf Ereignisse',
-  runtimeV1: 'V1: Das Skript wird in einem Intervall ausgeführt',
+  runtimeV3: 'V3: wartet auf Ereignisse',
+  runtimeV1: 'V1: läuft in einem Intervall',
   runtime: 'Laufzeitumgebung',
   interval: 'Intervall',
   intervalHint: 'Zum Beispiel 500ms, 10s oder 1m; leer bedeutet 1s.',
@@ -42,6 +42,7 @@ export const rules: Words['rules'] = {
   keepMine: 'Meine behalten',
   takeTheirs: 'Die andere nehmen',
   logNothing: 'Was die Regel protokolliert, erscheint hier, sobald es eintrifft.',
+  faultAt: (message, line) => (line === undefined ? message : `Zeile ${line}: ${message}`),
   script: 'Skript (Lua)',
   editorLost: ' Der Editor konnte nicht geladen werden; dieses Feld funktioniert ohne seine Hilfe.',
   limitTitle: 'Wenn ein Wert zu hoch oder zu niedrig ist',

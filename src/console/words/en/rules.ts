@@ -1,8 +1,8 @@
 /** Rules, their editor and their forms. */
 
 export const rules = {
-  runtimeV3: 'V3: the script keeps running and waits for events',
-  runtimeV1: 'V1: the script runs at an interval',
+  runtimeV3: 'V3: waits for events',
+  runtimeV1: 'V1: runs at an interval',
   runtime: 'Runtime',
   interval: 'Interval',
   intervalHint: 'For example 500ms, 10s or 1m. Empty means 1s.',
@@ -40,6 +40,7 @@ export const rules = {
   keepMine: 'Keep mine',
   takeTheirs: 'Use theirs',
   logNothing: 'Messages from the rule appear here as they arrive.',
+  faultAt: (message: string, line?: number) => (line === undefined ? message : `Line ${line}: ${message}`),
   script: 'Script (Lua)',
   editorLost: ' The editor could not be loaded. This plain field works, too.',
   limitTitle: 'When a value is too high or too low',
