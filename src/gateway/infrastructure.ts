@@ -23,6 +23,7 @@ import {
   quarantineRows,
   releaseStartReserve,
   StateUpkeep,
+  takeStartReserve,
   type SyncFile,
 } from '../platform/sqlite/index.ts';
 import type { SpareThread } from '../platform/threads/index.ts';
@@ -176,7 +177,10 @@ function openStateDatabase(
     clock,
     log,
   });
-  started('state database', () => closeState(state, log));
+  started('state database', () => {
+    closeState(state, log);
+    if (space.isLow) takeStartReserve(dataDir, LIMITS.state.startReserveBytes, log);
+  });
   quarantineRows({ database: state, rules: STATE_ROWS, clock, log, limits: LIMITS.state.quarantine });
   const stateUpkeep = new StateUpkeep({
     database: state,

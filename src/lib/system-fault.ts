@@ -19,6 +19,11 @@ const FAULTS: [code: RegExp, message: string][] = [
     `This work cannot begin now, for want of memory, of programs that may run, or of open files. If of these: ${TOO_MANY_OPEN}`,
   ],
   [/^EAGAIN$|^ENOMEM$/, TOO_MANY_PROGRAMS],
+  // Its index is made longer, which needs room.
+  [
+    /^SQLITE_IOERR_SHMSIZE$/,
+    'The disk is full, or fails, so this cannot be stored or read now. Make room on it, or check it.',
+  ],
   [FULL_CODE, 'The disk is full, so this cannot be stored now. Make room on it.'],
   [/^SQLITE_READONLY|^EROFS$/, 'The disk is read-only now, so nothing can be stored. Check it.'],
   // A page that the disk does not give is told as damage.

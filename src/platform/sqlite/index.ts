@@ -5,7 +5,7 @@ export { lockFolder, tryLockFolder, type FolderLock } from './folder-lock.ts';
 export { copyCompact, localCopies } from './local-copies.ts';
 export { lastRecovery, openState } from './open-state.ts';
 export { closeState } from './close-state.ts';
-export { releaseStartReserve, StateUpkeep } from './state-upkeep.ts';
+export { releaseStartReserve, StateUpkeep, takeStartReserve } from './state-upkeep.ts';
 export { createGroupCommit, type GroupCommit } from './group-commit.ts';
 export {
   MigrationsPendingError,

@@ -1,8 +1,8 @@
-import { existsSync, rmSync, statSync } from 'node:fs';
+import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Limits } from '../../lib/limits.ts';
-import { inWords } from '../../lib/system-fault.ts';
+import { inWords, isFull } from '../../lib/system-fault.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Timer } from '../clock/index.ts';
 import type { DiskSpace } from '../host/index.ts';
@@ -25,6 +25,8 @@ interface StateUpkeepOptions extends Instruments {
 }
 
 const RESERVE_FILE = 'start.reserve';
+/** G: less helps no start. */
+const RESERVE_BYTES_MIN = 262_144;
 
 /**
  * Tends state.db while the gateway works: moves its write-ahead log into the file, keeps room in it for a disk that is
@@ -272,6 +274,26 @@ async function keepStartReserve(
       onFailed(left);
     }
   }
+}
+
+/**
+ * After everything is closed on a full disk: the room that the write-ahead logs gave back is kept for the next start, which
+ * needs it again, before somebody else takes it.
+ */
+export function takeStartReserve(dataDir: string, mostBytes: number, log: Log): void {
+  const path = join(dataDir, RESERVE_FILE);
+  if (existsSync(path)) return;
+  for (let sizeBytes = mostBytes; sizeBytes >= RESERVE_BYTES_MIN; sizeBytes /= 2)
+    try {
+      writeFileSync(path, Buffer.alloc(sizeBytes, 'reserve '), { flag: 'wx', mode: 0o600 });
+      return;
+    } catch (error) {
+      rmSync(path, { force: true });
+      if (!isFull(error)) {
+        log.warn('no room is kept for the next start', { path, error });
+        return;
+      }
+    }
 }
 
 /** Before anything is opened: gives the room that was kept for this. */
