@@ -124,6 +124,13 @@ async function run(): Promise<string[]> {
   return runLocally(await command.prepare(values, given, TERMINAL, config), config, TERMINAL);
 }
 
+// Who reads may leave, as `head` does, which is no fault; a file without room is one: what was made, nobody has seen.
+process.stdout.on('error', (error) => {
+  process.exitCode = EXIT_FAILURE;
+  if (!('code' in error && error.code === 'EPIPE'))
+    process.stderr.write(`The output could not be written: ${messageOf(error)}\n`);
+});
+process.stderr.on('error', () => undefined);
 // Whatever is made here is for the user of the gateway alone.
 process.umask(0o077);
 try {

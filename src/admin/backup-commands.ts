@@ -1,4 +1,5 @@
 /** Local commands that carry a gateway to another box, or back to an earlier day. */
+import { isUtf8 } from 'node:buffer';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { messageOf } from '../lib/errors.ts';
@@ -83,7 +84,10 @@ function judged(password: string): string {
 
 function firstLineOf(path: string): string {
   try {
-    return readFileSync(path, 'utf8').split(/\r?\n/, 1)[0] ?? '';
+    const bytes = readFileSync(path);
+    if (!isUtf8(bytes)) throw new Error(`${path} is not UTF-8: nobody could type its password elsewhere`);
+    // A byte order mark, which some editors write, belongs to no password.
+    return new TextDecoder().decode(bytes).split(/\r?\n/, 1)[0] ?? '';
   } catch (error) {
     throw new UsageError(messageOf(error), { cause: error });
   }
