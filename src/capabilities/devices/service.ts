@@ -312,7 +312,7 @@ export class DeviceService {
     if (dependents.length === 0) return;
     throw unprocessable(
       'device_has_dependents',
-      `${dependents.length} devices run on "${device.name}"; delete them first.`,
+      `Other devices run on "${device.name}": ${dependents.length}. Delete them first.`,
       { device_ids: dependents.map(({ id }) => id) },
     );
   }
