@@ -1,13 +1,13 @@
 /** History that is gone beside a state that had one: a new one is begun, and a person is told for some days. */
 import { existsSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { Auth } from '../capabilities/auth/index.ts';
 import type { Devices } from '../capabilities/devices/index.ts';
 import type { Provisioning } from '../capabilities/provisioning/index.ts';
 import type { Site } from '../capabilities/site/index.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { EpochMs } from '../lib/time.ts';
-import { readNote, writePrivateFile } from '../platform/files/index.ts';
+import { makePrivateFolder, readNote, syncFolder, writePrivateFile } from '../platform/files/index.ts';
 import { foreignPath } from '../platform/sqlite/index.ts';
 import type { Infrastructure } from './infrastructure.ts';
 
@@ -30,6 +30,22 @@ interface Records {
 
 /** To be called before the history is opened. */
 export function noteMissingHistory(infrastructure: Infrastructure, records: Records): void {
+  tellMissing(infrastructure, records);
+  keepJournalFolder(infrastructure);
+}
+
+/** It is there before its first segment, which comes once the clock is set: only then is a missing one a loss. */
+function keepJournalFolder({ options, journalFolder }: Infrastructure): void {
+  if (existsSync(journalFolder)) return;
+  try {
+    makePrivateFolder(journalFolder);
+    syncFolder(dirname(journalFolder));
+  } catch (error) {
+    options.log.warn('the folder of the telemetry journal could not be made yet', { error });
+  }
+}
+
+function tellMissing(infrastructure: Infrastructure, records: Records): void {
   const { options, history, journalFolder, hadState } = infrastructure;
   const { config, clock, log } = options;
   const { id: siteId } = records.site.get();

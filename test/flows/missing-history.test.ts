@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import BetterSqlite3 from 'better-sqlite3';
 import { readMigrations } from '../../src/platform/sqlite/index.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
+import { TestClock } from '../support/test-clock.ts';
 import { MIGRATIONS_DIR, temporaryFolder } from '../support/workspace.ts';
 
 const SENTENCE = 'history is missing beside state.db, a new one is begun';
@@ -25,6 +26,16 @@ test('a first start that was cut off before there was a history is not told of o
   removeHistory(gateway);
   await gateway.restart();
   assert.equal((await alerts(gateway)).includes('history_missing'), false);
+});
+
+test('a box whose clock is not set keeps no telemetry yet, and misses none after a start', async (t) => {
+  const gateway = await startTestGateway(t, { clock: new TestClock(60_000) });
+  await gateway.provision('Battery');
+  await gateway.restart();
+  assert.deepEqual(
+    gateway.lines.filter(({ message }) => message === SENTENCE),
+    [],
+  );
 });
 
 function removeHistory({ dataDir }: TestGateway): void {
