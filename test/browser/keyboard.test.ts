@@ -152,7 +152,13 @@ describe('the keyboard alone', { skip: findBrowser() === undefined && NO_BROWSER
       });
       await gateway.ok('INSTALLER', 'POST', '/v3/auth/tokens', { name: 'dashboard', role: 'READONLY' });
     }
-    return openAnother(t, opened(), { prepare: (one) => one.addInitScript(HELPERS) });
+    return openAnother(t, opened(), {
+      prepare: async (one) => {
+        // As most people have it, with all that moves.
+        await one.emulateMedia({ reducedMotion: 'no-preference' });
+        await one.addInitScript(HELPERS);
+      },
+    });
   }
 
   test('every control of every page is reached in order, once, is seen, and has a name', async (t) => {
