@@ -169,6 +169,8 @@ function openStateDatabase(
   const { config, clock, log } = options;
   const { dataDir } = config;
   const migrationsDir = packagePath('migrations', 'state');
+  // As the start found it, before the reserve gave its room: on a small disk that alone ends the shortage.
+  const startedLow = space.isLow;
   const state = openState({
     path: join(dataDir, 'state.db'),
     migrationsDir,
@@ -179,7 +181,7 @@ function openStateDatabase(
   });
   started('state database', () => {
     closeState(state, log);
-    if (space.isLow) takeStartReserve(dataDir, LIMITS.state.startReserveBytes, log);
+    if (startedLow || space.isLow) takeStartReserve(dataDir, LIMITS.state.startReserveBytes, log);
   });
   quarantineRows({ database: state, rules: STATE_ROWS, clock, log, limits: LIMITS.state.quarantine });
   const stateUpkeep = new StateUpkeep({
