@@ -13,8 +13,7 @@ export interface Animal {
 const PATTERN_BOMB = '(("a"):rep(40)):find(("a*"):rep(40) .. "b")';
 
 /** Seconds go by until the hook looks: what each call takes is bounded by memory alone. */
-export const STUCK_BOMB =
-  'local s, len = "x", utf8.len for _ = 1, 23 do s = s .. s end while true do len(s) end';
+export const STUCK_BOMB = `local s, len = "x", utf8.len for _ = 1, 23 do s = s .. s end while true do ${'len(s) '.repeat(16)}end`;
 
 const TOO_MUCH = /too much work at once/;
 

@@ -17,7 +17,7 @@ describe('the script zoo', () => {
   before(async () => {
     const limits = {
       // No animal is to be taken for stuck because the machine has much else to do.
-      lua: { ...QUICK, stuckMs: 3_000, processorBurstMs: 300 },
+      lua: { ...QUICK, stuckMs: 1_500, processorBurstMs: 300 },
       rules: { threads: 1, restartFirstMs: 60_000 },
     };
     rules = superviseRules({ limits });
