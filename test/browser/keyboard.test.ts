@@ -119,8 +119,8 @@ async function nameless(page: Page): Promise<string[]> {
 }
 
 /**
- * Presses Enter until the dialog is there, three times at most: about one press of a thousand opens nothing, for a reason that
- * is not known. It is named in the report.
+ * Presses Enter until the dialog is there, three times at most: in about one of ten runs of this file a press opens nothing, for
+ * a reason that is not known. Where it happened is named in the report.
  */
 async function openBy(opener: Locator, dialog: Locator, onLost: () => void): Promise<void> {
   for (let presses = 1; ; presses++) {
