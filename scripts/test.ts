@@ -12,6 +12,7 @@
  * Worker threads and child programs of both are the bundle, built anew, as on a board.
  */
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import {
   existsSync,
   globSync,
@@ -136,24 +137,38 @@ function memoryOrDisk(): string {
   return bavail * bsize >= MEMORY_BYTES_LEAST ? MEMORY_FOLDER : tmpdir();
 }
 
+/** What the test processes of a run leave behind for its end: in `folder`, a file of costs, and one of failures of each process. */
+interface Results {
+  folder: string;
+  costs: string;
+}
+
 /** Runs one test process; resolves with whether everything passed. */
-function run({ files, timeoutMs, folder }: TestRun, factor: number, costs: string): Promise<boolean> {
+function run({ files, timeoutMs, folder }: TestRun, factor: number, results: Results): Promise<boolean> {
   const args = [...RUNTIME_FLAGS, '--conditions=bundled', '--test', '--test-force-exit'];
   const options = ['--test-isolation=none', `--test-timeout=${timeoutMs}`];
-  const child = spawn(process.execPath, [...args, ...options, 'scripts/support/test-suites.ts'], {
-    cwd: ROOT,
-    env: {
-      ...process.env,
-      TMPDIR: CACHE,
-      TEST_FOLDER: folder,
-      // Threads and scripts begin hundreds of times; gateways that are started as on a board are not told.
-      NODE_COMPILE_CACHE: COMPILED,
-      TEST_FILES: files.join('\n'),
-      TEST_COSTS: costs,
-      TEST_RUNS_FACTOR: String(factor),
+  const reporters = [
+    ['spec', 'stdout'],
+    ['./scripts/support/failure-reporter.ts', join(results.folder, `${randomUUID()}.failures`)],
+  ].flatMap(([name, to]) => [`--test-reporter=${name}`, `--test-reporter-destination=${to}`]);
+  const child = spawn(
+    process.execPath,
+    [...args, ...options, ...reporters, 'scripts/support/test-suites.ts'],
+    {
+      cwd: ROOT,
+      env: {
+        ...process.env,
+        TMPDIR: CACHE,
+        TEST_FOLDER: folder,
+        // Threads and scripts begin hundreds of times; gateways that are started as on a board are not told.
+        NODE_COMPILE_CACHE: COMPILED,
+        TEST_FILES: files.join('\n'),
+        TEST_COSTS: results.costs,
+        TEST_RUNS_FACTOR: String(factor),
+      },
+      stdio: ['ignore', 'inherit', 'inherit'],
     },
-    stdio: ['ignore', 'inherit', 'inherit'],
-  });
+  );
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code, signal) => {
@@ -201,21 +216,22 @@ await runScript(async () => {
   const processes = Math.max(2, availableParallelism()) + (isQuick ? 1 : 0);
   mkdirSync(CACHE, { recursive: true });
   const memory = mkdtempSync(join(memoryOrDisk(), 'gateway-tests-'));
-  const costs = join(memory, 'costs');
-  writeFileSync(costs, '');
+  const results = { folder: memory, costs: join(memory, 'costs') };
+  writeFileSync(results.costs, '');
   const waiting = runsOf(files, processes, memory);
   let passed = true;
   try {
     await Promise.all(
       Array.from({ length: processes }, async () => {
         for (let next = waiting.shift(); next; next = waiting.shift())
-          passed = (await run(next, factor, costs)) && passed;
+          passed = (await run(next, factor, results)) && passed;
       }),
     );
-    for (const file of keepCosts(files, readFileSync(costs, 'utf8'))) {
+    for (const file of keepCosts(files, readFileSync(results.costs, 'utf8'))) {
       console.error(`${file} did not come to its end`);
       passed = false;
     }
+    for (const failures of globSync(join(memory, '*.failures'))) process.stderr.write(readFileSync(failures));
   } finally {
     rmSync(memory, { recursive: true, force: true });
   }
