@@ -39,7 +39,14 @@ export function Dialog({
   return (
     <dialog
       ref={element}
-      // Not when it is closed because it goes away.
+      // Escape takes it away at once: a browser reports a dialog that it has closed itself only with the next frame, and a key that
+      // is pressed before that would be lost. A file chooser that is cancelled reports it here, too.
+      onCancel={(event) => {
+        if (event.target !== event.currentTarget) return;
+        event.preventDefault();
+        onClose();
+      }}
+      // Where a browser closes it all the same. Not when it is closed because it goes away.
       onClose={({ currentTarget }) => currentTarget.isConnected && onClose()}
       aria-label={title}
       onClickCapture={once}
