@@ -10,118 +10,67 @@ import { fuelExport, globalsWithFuel, meteredCode } from './wasm-meter.ts';
 /** Addresses in the memory of the instance; 0 is NULL. */
 export type Pointer = number;
 
-/** What is used of the C API; pointers and ints are numbers, 64-bit integers bigints. */
-export interface LuaExports extends FileExports {
+/** Stands for an export, of which only the type is needed here. */
+const of = <Type>() => undefined as Type;
+
+/**
+ * The exports of the file that are used, with their types: pointers and ints are numbers, 64-bit integers bigints. Each
+ * costs every instance some 250 bytes of JavaScript, and the file has three times as many.
+ */
+const USED = {
+  memory: of<WebAssembly.Memory>(),
+  __indirect_function_table: of<WebAssembly.Table>(),
+  __wasm_call_ctors: of<() => void>(),
+  emscripten_stack_init: of<() => void>(),
+  stackSave: of<() => Pointer>(),
+  stackRestore: of<(pointer: Pointer) => void>(),
+  setThrew: of<(threw: number, value: number) => void>(),
+  malloc: of<(sizeBytes: number) => Pointer>(),
+  free: of<(pointer: Pointer) => void>(),
+  luaL_newstate: of<() => Pointer>(),
+  luaL_openlibs: of<(state: Pointer) => void>(),
+  luaL_loadbufferx: of<(state: Pointer, buffer: Pointer, sizeBytes: number, name: Pointer, mode: Pointer) => number>(),
+  luaL_ref: of<(state: Pointer, table: number) => number>(),
+  luaL_unref: of<(state: Pointer, table: number, reference: number) => void>(),
+  luaL_where: of<(state: Pointer, level: number) => void>(),
+  lua_checkstack: of<(state: Pointer, slots: number) => number>(),
+  lua_concat: of<(state: Pointer, count: number) => void>(),
+  lua_createtable: of<(state: Pointer, items: number, fields: number) => void>(),
+  lua_error: of<(state: Pointer) => number>(),
+  lua_getinfo: of<(state: Pointer, what: Pointer, debug: Pointer) => number>(),
+  lua_getstack: of<(state: Pointer, level: number, debug: Pointer) => number>(),
+  lua_gettop: of<(state: Pointer) => number>(),
+  lua_isinteger: of<(state: Pointer, index: number) => number>(),
+  lua_isyieldable: of<(state: Pointer) => number>(),
+  lua_newthread: of<(state: Pointer) => Pointer>(),
+  lua_next: of<(state: Pointer, index: number) => number>(),
+  lua_pcallk: of<(state: Pointer, values: number, results: number, handler: number, context: number, continuation: number) => number>(),
+  lua_pushboolean: of<(state: Pointer, value: number) => void>(),
+  lua_pushcclosure: of<(state: Pointer, entry: number, upvalues: number) => void>(),
+  lua_pushinteger: of<(state: Pointer, value: bigint) => void>(),
+  lua_pushlstring: of<(state: Pointer, bytes: Pointer, sizeBytes: number) => Pointer>(),
+  lua_pushnil: of<(state: Pointer) => void>(),
+  lua_pushnumber: of<(state: Pointer, value: number) => void>(),
+  lua_pushvalue: of<(state: Pointer, index: number) => void>(),
+  lua_rawgeti: of<(state: Pointer, index: number, key: bigint) => number>(),
+  lua_rawlen: of<(state: Pointer, index: number) => bigint>(),
+  lua_rawset: of<(state: Pointer, index: number) => void>(),
+  lua_rawseti: of<(state: Pointer, index: number, key: bigint) => void>(),
+  lua_resume: of<(state: Pointer, from: Pointer, values: number, results: Pointer) => number>(),
+  lua_sethook: of<(state: Pointer, hook: number, mask: number, count: number) => void>(),
+  lua_settop: of<(state: Pointer, index: number) => void>(),
+  lua_toboolean: of<(state: Pointer, index: number) => number>(),
+  lua_tointegerx: of<(state: Pointer, index: number, isNumber: Pointer) => bigint>(),
+  lua_tolstring: of<(state: Pointer, index: number, length: Pointer) => Pointer>(),
+  lua_tonumberx: of<(state: Pointer, index: number, isNumber: Pointer) => number>(),
+  lua_type: of<(state: Pointer, index: number) => number>(),
+  lua_yieldk: of<(state: Pointer, results: number, context: number, continuation: number) => number>(),
+};
+
+/** What an instance exports. */
+export type LuaExports = typeof USED & {
   /** What the loops of the C library count down (wasm-meter.ts). */
   fuel: WebAssembly.Global;
-}
-
-interface FileExports {
-  memory: WebAssembly.Memory;
-  __indirect_function_table: WebAssembly.Table;
-  __wasm_call_ctors(): void;
-  emscripten_stack_init(): void;
-  stackSave(): Pointer;
-  stackRestore(pointer: Pointer): void;
-  setThrew(threw: number, value: number): void;
-  malloc(sizeBytes: number): Pointer;
-  free(pointer: Pointer): void;
-  luaL_newstate(): Pointer;
-  luaL_openlibs(state: Pointer): void;
-  luaL_loadbufferx(state: Pointer, buffer: Pointer, sizeBytes: number, name: Pointer, mode: Pointer): number;
-  luaL_ref(state: Pointer, table: number): number;
-  luaL_unref(state: Pointer, table: number, reference: number): void;
-  luaL_where(state: Pointer, level: number): void;
-  lua_checkstack(state: Pointer, slots: number): number;
-  lua_concat(state: Pointer, count: number): void;
-  lua_createtable(state: Pointer, items: number, fields: number): void;
-  lua_error(state: Pointer): number;
-  lua_getinfo(state: Pointer, what: Pointer, debug: Pointer): number;
-  lua_getstack(state: Pointer, level: number, debug: Pointer): number;
-  lua_gettop(state: Pointer): number;
-  lua_isinteger(state: Pointer, index: number): number;
-  lua_isyieldable(state: Pointer): number;
-  lua_newthread(state: Pointer): Pointer;
-  lua_next(state: Pointer, index: number): number;
-  lua_pcallk(
-    state: Pointer,
-    values: number,
-    results: number,
-    handler: number,
-    context: number,
-    continuation: number,
-  ): number;
-  lua_pushboolean(state: Pointer, value: number): void;
-  lua_pushcclosure(state: Pointer, entry: number, upvalues: number): void;
-  lua_pushinteger(state: Pointer, value: bigint): void;
-  lua_pushlstring(state: Pointer, bytes: Pointer, sizeBytes: number): Pointer;
-  lua_pushnil(state: Pointer): void;
-  lua_pushnumber(state: Pointer, value: number): void;
-  lua_pushvalue(state: Pointer, index: number): void;
-  lua_rawgeti(state: Pointer, index: number, key: bigint): number;
-  lua_rawlen(state: Pointer, index: number): bigint;
-  lua_rawset(state: Pointer, index: number): void;
-  lua_rawseti(state: Pointer, index: number, key: bigint): void;
-  lua_resume(state: Pointer, from: Pointer, values: number, results: Pointer): number;
-  lua_sethook(state: Pointer, hook: number, mask: number, count: number): void;
-  lua_settop(state: Pointer, index: number): void;
-  lua_toboolean(state: Pointer, index: number): number;
-  lua_tointegerx(state: Pointer, index: number, isNumber: Pointer): bigint;
-  lua_tolstring(state: Pointer, index: number, length: Pointer): Pointer;
-  lua_tonumberx(state: Pointer, index: number, isNumber: Pointer): number;
-  lua_type(state: Pointer, index: number): number;
-  lua_yieldk(state: Pointer, results: number, context: number, continuation: number): number;
-}
-
-/** Every export costs each instance some 250 bytes of JavaScript, and the file has three times as many. */
-const USED: Record<keyof FileExports, true> = {
-  memory: true,
-  __indirect_function_table: true,
-  __wasm_call_ctors: true,
-  emscripten_stack_init: true,
-  stackSave: true,
-  stackRestore: true,
-  setThrew: true,
-  malloc: true,
-  free: true,
-  luaL_newstate: true,
-  luaL_openlibs: true,
-  luaL_loadbufferx: true,
-  luaL_ref: true,
-  luaL_unref: true,
-  luaL_where: true,
-  lua_checkstack: true,
-  lua_concat: true,
-  lua_createtable: true,
-  lua_error: true,
-  lua_getinfo: true,
-  lua_getstack: true,
-  lua_gettop: true,
-  lua_isinteger: true,
-  lua_isyieldable: true,
-  lua_newthread: true,
-  lua_next: true,
-  lua_pcallk: true,
-  lua_pushboolean: true,
-  lua_pushcclosure: true,
-  lua_pushinteger: true,
-  lua_pushlstring: true,
-  lua_pushnil: true,
-  lua_pushnumber: true,
-  lua_pushvalue: true,
-  lua_rawgeti: true,
-  lua_rawlen: true,
-  lua_rawset: true,
-  lua_rawseti: true,
-  lua_resume: true,
-  lua_sethook: true,
-  lua_settop: true,
-  lua_toboolean: true,
-  lua_tointegerx: true,
-  lua_tolstring: true,
-  lua_tonumberx: true,
-  lua_type: true,
-  lua_yieldk: true,
 };
 
 const PAGE_BYTES = 65_536;
