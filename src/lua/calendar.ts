@@ -63,21 +63,9 @@ export function epochOf(
   return Math.floor(civil.toZonedDateTime(zone, { disambiguation }).epochMilliseconds / MS_PER_S);
 }
 
-const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
-const MONTHS = [
-  'January',
-  'February',
-  'March',
-  'April',
-  'May',
-  'June',
-  'July',
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
-];
+const DAYS = 'Monday Tuesday Wednesday Thursday Friday Saturday Sunday'.split(' ');
+const MONTHS =
+  'January February March April May June July August September October November December'.split(' ');
 
 type Conversion = (time: Temporal.ZonedDateTime) => string;
 

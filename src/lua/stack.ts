@@ -17,17 +17,7 @@ export const LUA_TYPE = {
   function: 6,
 } as const;
 
-const TYPE_NAMES = [
-  'nil',
-  'boolean',
-  'userdata',
-  'number',
-  'string',
-  'table',
-  'function',
-  'userdata',
-  'thread',
-];
+const TYPE_NAMES = 'nil boolean userdata number string table function userdata thread'.split(' ');
 /** Offsets in `lua_State` of Lua 5.4, 32 bit. */
 const STATE = { top: 12, stack: 28 } as const;
 const SLOT_BYTES = 16;
