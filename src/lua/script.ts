@@ -71,7 +71,7 @@ export class Scripts {
   }
 
   create(options: ScriptOptions): Script {
-    const { clock, limits, monotonicMs, processorMs, scheduler, seed } = this.#options;
+    const { clock, limits, monotonicMs, processorMs } = this.#options;
     const jobs = new Jobs({
       clock,
       timers: this.timers,
@@ -98,19 +98,15 @@ export class Scripts {
       onFault: options.onFault,
       image: kind.image,
     });
-    const image = (kind.image ??= state.image());
-    const createMachine = (): LuaMachine =>
-      new LuaMachine({ state, clock, overlaps: options.overlaps, onReady: () => script.wake() });
     const script = new Script({
+      ...this.#options,
+      overlaps: options.overlaps,
+      onPaused: options.onPaused,
       state,
-      image,
+      image: (kind.image ??= state.image()),
       jobs,
-      createMachine,
-      seed,
-      resetBytes: limits.resetBytes,
       stopWaits: time.stop,
     });
-    script.schedule((runnable) => scheduler.add(runnable, options.onPaused));
     return script;
   }
 
@@ -137,48 +133,38 @@ function bundleFunctions(options: ScriptOptions): Record<string, HostFunction> {
   };
 }
 
-interface ScriptParts {
-  state: LuaState;
-  image: Image;
-  jobs: Jobs;
-  createMachine: () => LuaMachine;
-  seed: () => [bigint, bigint];
-  resetBytes: number;
-  stopWaits: () => void;
-}
+type ScriptParts = Pick<ScriptsOptions, 'clock' | 'scheduler' | 'limits' | 'seed'> &
+  Pick<ScriptOptions, 'overlaps' | 'onPaused'> & {
+    state: LuaState;
+    image: Image;
+    jobs: Jobs;
+    stopWaits: () => void;
+  };
 
 /** A script with the libraries that all runtimes share, ready to take those of its runtime. */
-export class Script {
+export class Script implements Runnable {
   readonly jobs: Jobs;
-  /** What the scheduler gives slices to. */
-  readonly runnable: Runnable;
   readonly #parts: ScriptParts;
+  readonly #task: ScheduledTask;
   #machine: LuaMachine;
-  #task: ScheduledTask | undefined;
 
   constructor(parts: ScriptParts) {
     this.#parts = parts;
     this.jobs = parts.jobs;
-    this.#machine = parts.createMachine();
-    const machine = (): LuaMachine => this.#machine;
-    this.runnable = {
-      get isReady() {
-        return machine().isReady;
-      },
-      slice: () => machine().slice(),
-    };
+    this.#task = parts.scheduler.add(this, parts.onPaused);
+    this.#machine = this.#createMachine();
   }
 
   get machine(): LuaMachine {
     return this.#machine;
   }
 
-  schedule(add: (runnable: Runnable) => ScheduledTask): void {
-    this.#task = add(this.runnable);
+  get isReady(): boolean {
+    return this.#machine.isReady;
   }
 
-  wake(): void {
-    this.#task?.wake();
+  slice(): void {
+    this.#machine.slice();
   }
 
   /**
@@ -186,14 +172,12 @@ export class Script {
    * that, or broke, and a new one is to be made.
    */
   reset(): boolean {
-    const { state, image, resetBytes, createMachine, stopWaits } = this.#parts;
-    this.jobs.clear();
-    stopWaits();
+    const { state, image, limits } = this.#parts;
     const isBroken = this.#machine.failure !== undefined;
-    this.#machine.close();
-    if (isBroken || state.sizeBytes > resetBytes) return false;
+    this.#endAll();
+    if (isBroken || state.sizeBytes > limits.resetBytes) return false;
     state.restore(image);
-    this.#machine = createMachine();
+    this.#machine = this.#createMachine();
     return true;
   }
 
@@ -210,14 +194,23 @@ export class Script {
 
   /** Processor time so far. */
   get processorMs(): DurationMs {
-    return this.#task?.processorMs ?? 0;
+    return this.#task.processorMs;
   }
 
   /** Ends everything where it stands. Its memory is free as soon as nobody holds this object. */
   close(): void {
+    this.#endAll();
+    this.#task.leave();
+  }
+
+  #endAll(): void {
     this.jobs.clear();
     this.#parts.stopWaits();
-    this.machine.close();
-    this.#task?.leave();
+    this.#machine.close();
+  }
+
+  #createMachine(): LuaMachine {
+    const { state, clock, overlaps } = this.#parts;
+    return new LuaMachine({ state, clock, overlaps, onReady: () => this.#task.wake() });
   }
 }

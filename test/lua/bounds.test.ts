@@ -86,7 +86,7 @@ describe('work inside of the C library', () => {
   test('lets the script beside it have its turn after each call', async () => {
     const slices: string[] = [];
     const scheduler = testScheduler({}, (runnable) =>
-      slices.push(runnable === hog.script.runnable ? 'hog' : 'neighbour'),
+      slices.push(runnable === hog.script ? 'hog' : 'neighbour'),
     );
     const hog = testScript({ scheduler, limits: { ...FEW_STEPS, sliceMs: 0 } });
     const neighbour = testScript({ scheduler });

@@ -276,7 +276,7 @@ describe('a Lua machine', () => {
   test('a runaway has one slice at most before its neighbour has its turn', async () => {
     const slices: string[] = [];
     const scheduler = testScheduler({}, (runnable) =>
-      slices.push(runnable === hog.script.runnable ? 'hog' : 'neighbour'),
+      slices.push(runnable === hog.script ? 'hog' : 'neighbour'),
     );
     const hog = testScript({ scheduler, limits: { turnMs: 400 } });
     const neighbour = testScript({ scheduler });

@@ -15,16 +15,12 @@ import { LuaError } from '../values.ts';
 export const SCHEDULER_LIBRARY: Library = {
   name: 'scheduler',
   source: String.raw`
-local host, kit = ...
-local error, format, tointeger, type = error, string.format, math.tointeger, type
 local bodies = {}
 
 -- Registers a function under the job that the host makes. To be called as the last thing of a library function:
 -- the error is the caller's.
 function kit.job(make, body, position, name, ...)
-  if type(body) ~= 'function' then
-    error(format("bad argument #%d to '%s' (function expected, got %s)", position, name, type(body)), 2)
-  end
+  kit.check(body, 'function', position, name)
   local id, message = make(...)
   if id then bodies[id] = body end
   return id, message
@@ -66,7 +62,7 @@ interface JobsOptions {
   clock: ScriptClock;
   timers: PeriodicTimers;
   limits: Pick<Limits['lua'], 'jobs' | 'jobPeriodMs' | 'callMs'>;
-  machine: () => LuaMachine | undefined;
+  machine: () => LuaMachine;
   /** One call of a job ended badly; the job stays. */
   onFailure: (failure: LuaFailure) => void;
   /** The number of jobs, or of their calls that run, became less. */
@@ -159,8 +155,8 @@ export class Jobs {
   }
 
   #run(id: bigint, job: Job, values: HostResult): void {
-    const call = this.#options.machine()?.call('job', [id, ...values], this.#options.limits.callMs);
-    if (!call) return;
+    const { machine, limits } = this.#options;
+    const call = machine().call('job', [id, ...values], limits.callMs);
     job.isRunning = true;
     const settle = (): void => {
       job.isRunning = false;

@@ -149,7 +149,7 @@ class Host<Types extends ScriptTypes> {
         timers: this.#scripts.timers,
         create: (options) => {
           const script = this.#scripts.create(options);
-          this.#runOf.set(script.runnable, run);
+          this.#runOf.set(script, run);
           // Another one was given up for it, unless it is the first.
           this.#releaseSoon();
           return script;
