@@ -1,6 +1,6 @@
 /** The beginning of a state: the libraries in Lua, each with the functions of the host and a table that only libraries see. */
 import { BASE_LIBRARY } from './libraries/base.ts';
-import { type Library, PART_HEAD, PRELUDE_NAME } from './library.ts';
+import { CHUNK_HEAD, type Library, PRELUDE_NAME } from './library.ts';
 import { LUA_INDEX, LuaStack } from './stack.ts';
 import type { HostFunction } from './task.ts';
 import { LuaError } from './values.ts';
@@ -31,15 +31,12 @@ interface PreludeOptions {
 
 /** `memoryBytes`: of the states, which are of the same module then. @throws Error for a library that does not compile */
 export function compileLibraries(libraries: readonly Library[], memoryBytes: number): Prelude {
-  const all = [BASE_LIBRARY, ...libraries];
   const compiler = new Compiler(memoryBytes);
+  const compiled = (source: string): Buffer => compiler.compiled(CHUNK_HEAD + source);
+  const parts = [BASE_LIBRARY, ...libraries].flatMap((library) => Object.entries(library.parts ?? {}));
   return {
-    chunks: all.map(({ source }) => compiler.compiled(source)),
-    parts: new Map(
-      all.flatMap(({ parts = {} }) =>
-        Object.entries(parts).map(([name, source]) => [name, compiler.compiled(PART_HEAD + source)] as const),
-      ),
-    ),
+    chunks: [compiler.compiled(BASE_LIBRARY.source), ...libraries.map(({ source }) => compiled(source))],
+    parts: new Map(parts.map(([name, source]) => [name, compiled(source)])),
   };
 }
 

@@ -7,7 +7,7 @@ import { KEPT, type Library } from '../library.ts';
  * coroutine whose host call is on its way stays busy for everybody else.
  */
 const COROUTINES = String.raw`
-local coroutine, flags, mains, tag = {}, kit.flags, kit.mains, kit.tag
+local coroutine, check, flags, mains, tag = {}, kit.check, kit.flags, kit.mains, kit.tag
 local busy = setmetatable({}, { __mode = 'k' })
 
 local function pass(thread, ok, ...)
@@ -45,19 +45,13 @@ local function unwrap(thread, ok, ...)
   error(message, 0)
 end
 
--- To be called by functions that scripts call: the error is the caller's.
-local function expect(kind, value, name)
-  if type(value) == kind then return end
-  error(format("bad argument #1 to '%s' (%s expected, got %s)", name, kind, type(value)), 3)
-end
-
 function coroutine.resume(thread, ...)
-  expect('thread', thread, 'resume')
+  check(thread, 'thread', 1, 'resume')
   return run(thread, ...)
 end
 
 function coroutine.wrap(body)
-  expect('function', body, 'wrap')
+  check(body, 'function', 1, 'wrap')
   local thread = create(body)
   return function(...) return unwrap(thread, run(thread, ...)) end
 end
@@ -68,13 +62,13 @@ function coroutine.yield(...)
 end
 
 function coroutine.status(thread)
-  expect('thread', thread, 'status')
+  check(thread, 'thread', 1, 'status')
   if busy[thread] then return 'normal' end
   return status(thread)
 end
 
 function coroutine.close(thread)
-  expect('thread', thread, 'close')
+  check(thread, 'thread', 1, 'close')
   if busy[thread] then error('cannot close a normal coroutine', 2) end
   return close(thread)
 end
@@ -122,9 +116,7 @@ local function loader(name)
 end
 
 function part.require(name)
-  if type(name) ~= 'string' then
-    error(format("bad argument #1 to 'require' (string expected, got %s)", type(name)), 2)
-  end
+  kit.check(name, 'string', 1, 'require')
   -- A leading './' means nothing, unless a module was given under exactly that name.
   local bare = gsub(name, '^%./', '')
   if loaded[bare] ~= nil or preload[bare] or not preload[name] then name = bare end
@@ -202,8 +194,8 @@ local host, kit = ...
 local kept = { ${Object.values(KEPT).join(', ')} }
 local error, getmetatable, ipairs, load, pairs, pcall, rawget, select, setmetatable, tonumber, tostring, type =
   error, getmetatable, ipairs, load, pairs, pcall, rawget, select, setmetatable, tonumber, tostring, type
-local concat, gsub, pack, unpack, unpack_list =
-  table.concat, string.gsub, string.pack, string.unpack, table.unpack
+local concat, format, gsub, pack, unpack, unpack_list =
+  table.concat, string.format, string.gsub, string.pack, string.unpack, table.unpack
 local globals, traceback, collect, tointeger, mathtype =
   _G, debug.traceback, collectgarbage, math.tointeger, math.type
 local running, take = coroutine.running, host.take
@@ -255,6 +247,12 @@ function kit.wait(name)
   return function(...) return outcome(start(...)) end
 end
 
+-- To be called by functions that scripts call: the error is raised at their caller, or at another level.
+function kit.check(value, expected, position, name, level)
+  if type(value) == expected then return end
+  error(format("bad argument #%d to '%s' (%s expected, got %s)", position, name, expected, type(value)), level or 3)
+end
+
 -- Objects of a library: how one is made of its methods and what it stands for, and how that is found, out of reach of scripts.
 function kit.objects(what)
   local states = setmetatable({}, { __mode = 'k' })
@@ -296,12 +294,12 @@ end
 kit.packages, kit.libraries, kit.preload = { _G = globals }, {}, {}
 for _, name in pairs({ 'coroutine', 'math', 'string', 'table', 'utf8' }) do kit.packages[name] = globals[name] end
 globals.package = { loaded = kit.packages, preload = kit.preload }
--- Takes libraries by the names under which scripts may require them.
-kit.loaded = setmetatable({}, {
-  __newindex = function(_, name, library)
-    kit.packages[name], kit.libraries[name] = library, library
-  end,
-})
+
+function kit.library(name, library)
+  globals[name], kit.packages[name], kit.libraries[name] = library, library, library
+  return library
+end
+
 kit.later(globals, 'loading', 'load', 'require')
 
 -- Base functions with less power, or with the habits of 5.3.

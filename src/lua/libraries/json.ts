@@ -48,9 +48,7 @@ end
 
 local function inspect(root, options)
   options = options or {}
-  if type(options) ~= 'table' then
-    error(format("bad argument #2 to 'inspect' (table expected, got %s)", type(options)), 2)
-  end
+  kit.check(options, 'table', 2, 'inspect')
   local newline, indent, depth = options.newline or '\n', options.indent or '  ', options.depth or 1 / 0
   local counts, ids, kinds = {}, {}, {}
   count(root, counts)
@@ -101,19 +99,11 @@ export const JSON_LIBRARY: Library = {
   name: 'json',
   parts: { inspect: INSPECT },
   source: String.raw`
-local host, kit = ...
-local setmetatable = setmetatable
-
-json = {}
-kit.loaded.json = json
-
-json.decode = host.json_decode
-
-json.encode = host.json_encode
+kit.library('json', { decode = host.json_decode, encode = host.json_encode })
 
 kit.later(kit, 'inspect', 'inspect')
-inspect = setmetatable({ inspect = kit.inspect }, { __call = function(_, ...) return kit.inspect(...) end })
-kit.loaded.inspect = inspect
+local inspect = { inspect = kit.inspect }
+kit.library('inspect', setmetatable(inspect, { __call = function(_, ...) return kit.inspect(...) end }))
 `,
 };
 

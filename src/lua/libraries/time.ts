@@ -30,9 +30,7 @@ end
 local part = {}
 
 function part.time(t)
-  if type(t) ~= 'table' then
-    error(format("bad argument #1 to 'time' (table expected, got %s)", type(t)), 2)
-  end
+  kit.check(t, 'table', 1, 'time')
   local year, month, day = integer(t, 'year', false), integer(t, 'month', false), integer(t, 'day', false)
   local hour, min, sec = integer(t, 'hour', 12), integer(t, 'min', 0), integer(t, 'sec', 0)
   local isdst = t.isdst
@@ -64,11 +62,7 @@ export const TIME_LIBRARY: Library = {
   name: 'time',
   parts: { dates: DATES },
   source: String.raw`
-local host, kit = ...
-local floor = math.floor
-
-os = {}
-kit.loaded.os = os
+local os = kit.library('os', { difftime = host.difference, clock = host.elapsed })
 
 function os.time(t)
   if t == nil then return host.now() end
@@ -76,10 +70,6 @@ function os.time(t)
 end
 
 kit.later(os, 'dates', 'date')
-
-os.difftime = host.difference
-
-os.clock = host.elapsed
 
 system = { delay = kit.wait('delay') }
 

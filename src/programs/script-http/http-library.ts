@@ -94,9 +94,7 @@ end
 
 function http.client(options)
   options = options or {}
-  if type(options) ~= 'table' then
-    error(format("bad argument #1 to 'client' (table expected, got %s)", type(options)), 2)
-  end
+  kit.check(options, 'table', 1, 'client')
   return new_client(client_methods, {
     timeout = options.timeout,
     insecure_tls = options.insecure_tls and true or false,
@@ -137,12 +135,7 @@ return http
 export const HTTP_LIBRARY: Library = {
   name: 'http',
   parts: { http: REQUESTS },
-  source: String.raw`
-local host, kit = ...
-http = {}
-kit.loaded.http = http
-kit.later(http, 'http', 'request', 'client', 'get', 'post', 'post_form')
-`,
+  source: `kit.later(kit.library('http', {}), 'http', 'request', 'client', 'get', 'post', 'post_form')`,
 };
 
 interface HttpLibraryOptions {

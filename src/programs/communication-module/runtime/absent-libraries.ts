@@ -5,14 +5,10 @@
 import type { Library } from '../../../lua/index.ts';
 
 const SOURCE = String.raw`
-local host, kit = ...
-
-analogout = {}
-kit.loaded.analogout = analogout
+local analogout = kit.library('analogout', {})
 function analogout.new() return nil, 'analogout is not supported by this module' end
 
-led = {}
-kit.loaded.led = led
+local led = kit.library('led', {})
 for _, name in ipairs({ 'on', 'off', 'blink' }) do
   led[name] = function() return 'led is not supported by this module' end
 end

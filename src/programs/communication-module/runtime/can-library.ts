@@ -17,8 +17,6 @@ import { portResult, resultOf, type ScriptHost } from './script-host.ts';
 
 /** Frames come as identifier and hexadecimal text, because a table crosses as JSON. */
 const FRAMES = String.raw`
-local host, kit = ...
-local char, gsub, tonumber = string.char, string.gsub, tonumber
 local send, keep, take, drops = kit.wait('can_send'), kit.wait('can_keep'), kit.wait('can_take'), kit.wait('can_drops')
 
 local function bytes_of(hex)
@@ -27,11 +25,9 @@ end
 `;
 
 const NEW_SOURCE = `${FRAMES}${String.raw`
-local ipairs = ipairs
 local DROP_OLDEST, DROP_NEWEST = 0, 1
 
-can = { DROP_OLDEST = DROP_OLDEST, DROP_NEWEST = DROP_NEWEST }
-kit.loaded.can = can
+local can = kit.library('can', { DROP_OLDEST = DROP_OLDEST, DROP_NEWEST = DROP_NEWEST })
 local object, state_of = kit.objects('it')
 local client_methods, monitor_methods, queue_methods = {}, {}, {}
 
@@ -89,13 +85,12 @@ end
 `}`;
 
 const OLD_SOURCE = `${FRAMES}${String.raw`
-local add, type = scheduler.add, type
+local add = scheduler.add
 -- How often the handler gets what has come.
 local PERIOD_MS = 50
 local INVALID_ARGUMENT, NOT_SUPPORTED = 3, 5
 
-can = { err_to_str = kit.err_to_str }
-kit.loaded.can = can
+local can = kit.library('can', { err_to_str = kit.err_to_str })
 local port = host.can_only_port()
 local handler, number
 local frames, position = {}, 1

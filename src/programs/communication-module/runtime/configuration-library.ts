@@ -6,11 +6,7 @@ import { type ScriptHost } from './script-host.ts';
 export const CONFIGURATION_LIBRARY: Library = {
   name: 'configuration',
   source: String.raw`
-local host, kit = ...
-local error, format, type = error, string.format, type
-
-configuration = {}
-kit.loaded.configuration = configuration
+local configuration = kit.library('configuration', {})
 
 function configuration.read(group) return host.configuration_read(group) end
 function configuration.is_all_required_set(group) return host.configuration_is_set(group) end
@@ -18,12 +14,8 @@ function configuration.is_all_required_set(group) return host.configuration_is_s
 local callbacks = {}
 
 local function register(kind, group, fn)
-  if type(group) ~= 'string' then
-    error(format("bad argument #1 to '%s' (string expected, got %s)", kind, type(group)), 3)
-  end
-  if type(fn) ~= 'function' then
-    error(format("bad argument #2 to '%s' (function expected, got %s)", kind, type(fn)), 3)
-  end
+  kit.check(group, 'string', 1, kind, 4)
+  kit.check(fn, 'function', 2, kind, 4)
   callbacks[kind] = callbacks[kind] or {}
   callbacks[kind][group] = fn
 end

@@ -4,19 +4,13 @@ import { failedResult, type ScriptHost } from './script-host.ts';
 
 /** For both generations: `is_old` is a local of the chunk. */
 const SOURCE = String.raw`
-local error, format, next, pcall, rawget, setmetatable, tointeger, tostring, type =
-  error, string.format, next, pcall, rawget, setmetatable, math.tointeger, tostring, type
-
-enapter = {}
-kit.loaded.enapter = enapter
+local globals, check, enapter = _G, kit.check, kit.library('enapter', {})
 runtime_version = is_old and 'v1' or 'v3'
 
 -- Values are handed over one by one, so that one that cannot be sent does not keep back the others.
 
 local function send(subject, name, data)
-  if type(data) ~= 'table' then
-    error(format("bad argument #1 to '%s' (table expected, got %s)", name, type(data)), 2)
-  end
+  check(data, 'table', 1, name)
   host.message_begin()
   for key, value in next, data do
     if type(key) == 'string' then
@@ -41,9 +35,7 @@ end
 local handlers = {}
 
 function enapter.register_command_handler(name, handler)
-  if type(handler) ~= 'function' then
-    error(format("bad argument #2 to 'register_command_handler' (function expected, got %s)", type(handler)), 2)
-  end
+  check(handler, 'function', 2, 'register_command_handler')
   handlers[tostring(name)] = handler
 end
 
@@ -66,9 +58,7 @@ end
 local listener
 
 function enapter.on_connection_status_changed(fn)
-  if fn ~= nil and type(fn) ~= 'function' then
-    error(format("bad argument #1 to 'on_connection_status_changed' (function expected, got %s)", type(fn)), 2)
-  end
+  if fn ~= nil then check(fn, 'function', 1, 'on_connection_status_changed') end
   listener = fn
 end
 function enapter.get_connection_status() return host.is_connected() end
@@ -78,7 +68,7 @@ function kit.entries.connection(is_connected)
 end
 
 function kit.entries.main()
-  local main = rawget(enapter, 'main')
+  local main = rawget(globals.enapter, 'main')
   if type(main) == 'function' then main() end
 end
 
@@ -106,7 +96,7 @@ if is_old then enapter.err_to_str = kit.err_to_str end
 `;
 
 export function enapterLibrary(isOld: boolean): Library {
-  return { name: 'enapter', source: `local host, kit = ...\nlocal is_old = ${isOld}\n${SOURCE}` };
+  return { name: 'enapter', source: `local is_old = ${isOld}\n${SOURCE}` };
 }
 
 const SEVERITIES = ['debug', 'info', 'warning', 'error'] as const;

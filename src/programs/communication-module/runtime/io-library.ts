@@ -14,8 +14,6 @@ import type { IoOperation } from '../thread-messages.ts';
 import { failedResult, portResult, resultOf, type ScriptHost } from './script-host.ts';
 
 const HOST = String.raw`
-local host, kit = ...
-local tostring, type = tostring, type
 local is_closed, is_on, switch = kit.wait('io_is_closed'), kit.wait('io_is_on'), kit.wait('io_set')
 local impulse, measure = kit.wait('io_impulse'), kit.wait('io_measure')
 local read_counter, set_counter = kit.wait('io_read_counter'), kit.wait('io_set_counter')
@@ -25,31 +23,24 @@ const NEW_SOURCE = `${HOST}${String.raw`
 local new_object, port_of = kit.objects('the port')
 
 local function library(name, kind, methods, constants)
-  local made = constants or {}
-  function made.new(uri)
+  kit.library(name, constants or {}).new = function(uri)
     local port, message = host.io_port(uri, kind)
     if not port then return nil, message end
     return new_object(methods, port)
   end
-  _G[name] = made
-  kit.loaded[name] = made
 end
 
 local LOW, HIGH = 0, 1
+local function message_of(_, message) return message end
+local function level(is_high, message)
+  if message then return nil, message end
+  return is_high and HIGH or LOW
+end
 
 local relay_methods = {}
-function relay_methods.open(relay)
-  local _, message = switch(port_of(relay), false)
-  return message
-end
-function relay_methods.close(relay)
-  local _, message = switch(port_of(relay), true)
-  return message
-end
-function relay_methods.impulse(relay, duration)
-  local _, message = impulse(port_of(relay), duration)
-  return message
-end
+function relay_methods.open(relay) return message_of(switch(port_of(relay), false)) end
+function relay_methods.close(relay) return message_of(switch(port_of(relay), true)) end
+function relay_methods.impulse(relay, duration) return message_of(impulse(port_of(relay), duration)) end
 function relay_methods.is_closed(relay)
   local closed, message = is_on(port_of(relay))
   return closed or false, message
@@ -57,32 +48,18 @@ end
 library('relay', 'digital_output', relay_methods)
 
 local out_methods = {}
-function out_methods.set_state(out, state)
-  local _, message = switch(port_of(out), state == HIGH)
-  return message
-end
-function out_methods.get_state(out)
-  local on, message = is_on(port_of(out))
-  if message then return nil, message end
-  return on and HIGH or LOW
-end
+function out_methods.set_state(out, state) return message_of(switch(port_of(out), state == HIGH)) end
+function out_methods.get_state(out) return level(is_on(port_of(out))) end
 library('digitalout', 'digital_output', out_methods, { LOW = LOW, HIGH = HIGH })
 
 local in_methods = {}
-function in_methods.get_state(input)
-  local closed, message = is_closed(port_of(input))
-  if message then return nil, message end
-  return closed and HIGH or LOW
-end
+function in_methods.get_state(input) return level(is_closed(port_of(input))) end
 function in_methods.read_counter(input)
   local count, message = read_counter(port_of(input))
   if not count then return nil, message end
   return count
 end
-function in_methods.reset_counter(input)
-  local _, message = set_counter(port_of(input), 0)
-  return message
-end
+function in_methods.reset_counter(input) return message_of(set_counter(port_of(input), 0)) end
 library('digitalin', 'digital_input', in_methods, { LOW = LOW, HIGH = HIGH })
 
 local analog_methods = {}
@@ -97,14 +74,8 @@ library('analogin', 'analog_input', analog_methods)
 
 /** Ports are called by what they are and their number, as on the hardware that these scripts were written for. */
 const OLD_SOURCE = `${HOST}${String.raw`
-local function library(name)
-  local made = { err_to_str = kit.err_to_str }
-  _G[name] = made
-  kit.loaded[name] = made
-  return made
-end
+local function library(name) return kit.library(name, { err_to_str = kit.err_to_str }) end
 
-local tointeger = math.tointeger
 local function whole(id) return tointeger(id) or id end
 local function input(id) return 'di-' .. tostring(whole(id)) end
 local function output(id) return 'rl-' .. tostring(whole(id)) end

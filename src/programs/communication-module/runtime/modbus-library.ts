@@ -57,8 +57,7 @@ local function new_client(uri) return new_object(methods, uri) end
 `;
 
 const NEW_SOURCE = String.raw`
-modbus = {}
-kit.loaded.modbus = modbus
+local modbus = kit.library('modbus', {})
 
 function modbus.new(uri)
   local message = host.modbus_check(uri)
@@ -72,8 +71,9 @@ function methods.write(client, queries) return values_of(write_batch(uri_of(clie
 `;
 
 const OLD_SOURCE = String.raw`
-modbustcp, modbusrtu, modbus = {}, {}, {}
-kit.loaded.modbustcp, kit.loaded.modbusrtu, kit.loaded.modbus = modbustcp, modbusrtu, modbus
+local modbustcp = kit.library('modbustcp', { err_to_str = kit.err_to_str })
+local modbusrtu = kit.library('modbusrtu', { err_to_str = kit.err_to_str })
+local modbus = kit.library('modbus', { err_to_str = kit.err_to_str })
 
 function modbustcp.new(address)
   -- As tostring(nil) it would be the name of a host.
@@ -106,12 +106,13 @@ function methods.err_to_str(client, code)
   if code == nil then code = client end
   return kit.err_to_str(code)
 end
-modbustcp.err_to_str, modbusrtu.err_to_str, modbus.err_to_str = kit.err_to_str, kit.err_to_str, kit.err_to_str
 `;
 
 export function modbusLibrary(isOld: boolean): Library {
-  const source = `local host, kit = ...\nlocal is_old = ${isOld}\n${METHODS}\n${isOld ? OLD_SOURCE : NEW_SOURCE}`;
-  return { name: 'modbus', source };
+  return {
+    name: 'modbus',
+    source: `local is_old = ${isOld}\n${METHODS}\n${isOld ? OLD_SOURCE : NEW_SOURCE}`,
+  };
 }
 
 const INVALID_ARGUMENT = 3;

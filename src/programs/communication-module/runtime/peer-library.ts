@@ -15,12 +15,7 @@ import { failedResult, type ScriptHost } from './script-host.ts';
 export const PEER_LIBRARY: Library = {
   name: 'ucm',
   source: String.raw`
-local host, kit = ...
-local error, type = error, type
-local execute = kit.wait('peer_command')
-
-ucm = {}
-kit.loaded.ucm = ucm
+local execute, ucm = kit.wait('peer_command'), kit.library('ucm', {})
 local new_object, address_of = kit.objects('the peer')
 local methods = {}
 

@@ -19,15 +19,11 @@ import { serialSettings } from './modbus-library.ts';
 import { failedResult, portResult, resultOf, type ScriptHost } from './script-host.ts';
 
 const NEW_SOURCE = String.raw`
-local host, kit = ...
-local error, format, pcall, type = error, string.format, pcall, type
 local read, write, flush = kit.wait('serial_read'), kit.wait('serial_write'), kit.wait('serial_flush')
 local acquire, release = kit.wait('serial_acquire'), kit.wait('serial_release')
 
-serial = {}
-kit.loaded.serial = serial
+local serial, methods = kit.library('serial', {}), {}
 local new_object, name_of = kit.objects('the port')
-local methods = {}
 
 function serial.new(uri)
   local name, message = host.serial_port(uri)
@@ -40,15 +36,9 @@ function methods.read(port, count, timeout)
   return bytes, message
 end
 
-function methods.write(port, bytes)
-  local _, message = write(name_of(port), bytes)
-  return message
-end
-
-function methods.flush(port)
-  local _, message = flush(name_of(port))
-  return message
-end
+local function message_of(_, message) return message end
+function methods.write(port, bytes) return message_of(write(name_of(port), bytes)) end
+function methods.flush(port) return message_of(flush(name_of(port))) end
 
 local function finish(name, ok, ...)
   release(name)
@@ -57,9 +47,7 @@ local function finish(name, ok, ...)
 end
 
 function methods.transaction(port, body)
-  if type(body) ~= 'function' then
-    error(format("bad argument #1 to 'transaction' (function expected, got %s)", type(body)), 2)
-  end
+  kit.check(body, 'function', 1, 'transaction')
   local name = name_of(port)
   local ok, message = acquire(name)
   if not ok then return nil, message end
@@ -68,14 +56,13 @@ end
 `;
 
 const OLD_SOURCE = String.raw`
-local host, kit = ...
 local configure, write, receive, flush =
   kit.wait('serial_configure'), kit.wait('serial_write'), kit.wait('serial_receive'), kit.wait('serial_flush')
 
 local function outcome(_, message, code) return code or 0 end
 
 for _, name in ipairs({ 'rs485', 'rs232' }) do
-  local port = {}
+  local port = kit.library(name, { err_to_str = kit.err_to_str })
 
   function port.init(baud_rate, data_bits, parity, stop_bits)
     kit.serial_port = name
@@ -91,10 +78,6 @@ for _, name in ipairs({ 'rs485', 'rs232' }) do
     local bytes, _, code = receive(name, timeout)
     return bytes, code or 0
   end
-
-  port.err_to_str = kit.err_to_str
-  _G[name] = port
-  kit.loaded[name] = port
 end
 `;
 

@@ -14,15 +14,13 @@ import { failedResult, resultOf, type ScriptHost } from './script-host.ts';
 
 const SOURCE = String.raw`
 local read, write, remove = kit.wait('storage_read'), kit.wait('storage_write'), kit.wait('storage_remove')
-local error, format, tostring, type = error, string.format, tostring, type
 local INVALID_ARGUMENT = 3
 local HINTS = {
   boolean = '; write tostring(value), and compare what is read with "true"',
   table = '; write json.encode(value), and read with json.decode',
 }
 
-storage = {}
-kit.loaded.storage = storage
+local storage = kit.library('storage', {})
 
 local function outcome(ok, message, code)
   if is_old then return code or 0 end
@@ -54,7 +52,7 @@ if is_old then storage.err_to_str = kit.err_to_str end
 `;
 
 export function storageLibrary(isOld: boolean): Library {
-  return { name: 'storage', source: `local host, kit = ...\nlocal is_old = ${isOld}\n${SOURCE}` };
+  return { name: 'storage', source: `local is_old = ${isOld}\n${SOURCE}` };
 }
 
 const { storageKeyBytes, storageValueBytes } = LIMITS.module;

@@ -22,8 +22,6 @@ import type { SandboxSite } from '../../../protocol/rule-sandbox.ts';
 export const CALENDAR_LIBRARY: Library = {
   name: 'calendar',
   source: String.raw`
-local host, kit = ...
-
 -- pattern: minute hour day month weekday, or with seconds in front; in the site's zone.
 function scheduler.add_cron(pattern, body)
   return kit.job(host.job_cron, body, 2, 'add_cron', pattern)
@@ -34,8 +32,7 @@ function scheduler.add_sun(event, offset, body)
   return kit.job(host.job_sun, body, 3, 'add_sun', event, offset)
 end
 
-sun = { times = host.sun_times, position = host.sun_position }
-kit.loaded.sun = sun
+kit.library('sun', { times = host.sun_times, position = host.sun_position })
 `,
 };
 

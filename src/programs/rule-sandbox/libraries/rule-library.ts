@@ -107,19 +107,9 @@ export const RULE_LIBRARY: Library = {
   name: 'rule',
   parts: { aggregates: AGGREGATES, commands: COMMANDS, storage: STORAGE, daytime: DAYTIME },
   source: String.raw`
-local host, kit = ...
-local error, format, ipairs, rawequal, setmetatable, tostring, type =
-  error, string.format, ipairs, rawequal, setmetatable, tostring, type
-local globals = _G
+local globals, check = _G, kit.check
 local ask, read, watch = kit.wait('ask'), kit.wait('read'), kit.wait('watch')
-
-local function check(value, expected, position, name)
-  if type(value) ~= expected then
-    error(format("bad argument #%d to '%s' (%s expected, got %s)", position, name, expected, type(value)), 3)
-  end
-end
-
-kit.ask, kit.check = ask, check
+kit.ask = ask
 
 local function member(owner, name, body)
   owner[name] = function(first, ...)
@@ -128,8 +118,7 @@ local function member(owner, name, body)
   end
 end
 
-enapter = {}
-kit.loaded.enapter = enapter
+local enapter = kit.library('enapter', {})
 
 member(enapter, 'log', function(text, severity)
   host.log(tostring(text), type(severity) == 'string' and severity or 'info')
@@ -255,9 +244,7 @@ local function store_of(kind)
   return store
 end
 
-time = {}
-kit.loaded.time = time
-kit.later(time, 'daytime', 'is_now_between')
+kit.later(kit.library('time', {}), 'daytime', 'is_now_between')
 
 -- What differs between the runtimes. Runs before the script.
 
@@ -268,13 +255,15 @@ function kit.entries.prepare(version, id)
     setmetatable(globals, { __index = function(_, name)
       if name == 'TIMEZONE' then return host.zone_offset() end
     end })
-    storage = store_of('rule')
+    local storage = kit.library('storage', store_of('rule'))
     storage.namespaced, storage.shared = storage, store_of('shared')
   else
     globals.runtime_version = 'v1'
     globals.TIMEZONE = host.zone_offset()
-    globals.scheduler, kit.loaded.scheduler = nil, nil
-    storage = { namespaced = store_of('rule'), shared = store_of('shared'), public = store_of('public') }
+    globals.scheduler = nil
+    kit.library('storage', {
+      namespaced = store_of('rule'), shared = store_of('shared'), public = store_of('public'),
+    })
     finish = function(device, given)
       device.properties = ask('properties', { deviceId = device.id }) or {}
       device.id = given or device.id
@@ -282,11 +271,11 @@ function kit.entries.prepare(version, id)
       return device
     end
   end
-  kit.loaded.storage = storage
 end
 
 function kit.entries.main()
-  if type(enapter.main) == 'function' then enapter.main() end
+  local main = globals.enapter.main
+  if type(main) == 'function' then main() end
 end
 `,
 };
