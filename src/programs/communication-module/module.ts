@@ -8,6 +8,7 @@ import { MODULE_CHANNEL, MODULE_INTERVALS, moduleOffers } from '../../protocol/m
 import { Calls } from './calls.ts';
 import { createCommands } from './commands.ts';
 import { ContentLibrary } from './content-library.ts';
+import { noAnswer } from './configuration-values.ts';
 import { type ControlChannel, createControlChannel, type Order } from './control-channel.ts';
 import { ScriptLifecycle } from './script-lifecycle.ts';
 import { FieldBus, type IoKind } from './field/index.ts';
@@ -231,17 +232,10 @@ export class CommunicationModule {
         return this.#library.receive(message);
       case 'configuration':
         return registry.configure(message.channel_id, message.groups, message.written);
-      case 'configuration_check': {
-        const { id, channel_id: channelId, group, values } = message;
-        const lifecycle = registry.get(channelId);
-        if (lifecycle) return lifecycle.check(id, group, values);
-        return void this.#channel.send({ type: 'configuration_verdict', id });
-      }
+      case 'configuration_check':
       case 'configuration_read': {
-        const { id, channel_id: channelId, group } = message;
-        const lifecycle = registry.get(channelId);
-        if (lifecycle) return lifecycle.read(id, group);
-        return void this.#channel.send({ type: 'configuration_values', id });
+        const lifecycle = registry.get(message.channel_id);
+        return lifecycle ? lifecycle.ask(message) : void this.#channel.send(noAnswer(message));
       }
       case 'scan':
         return this.#scans.start(message);

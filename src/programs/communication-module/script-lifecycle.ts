@@ -13,7 +13,7 @@ import type { Clock, Timer } from '../../platform/clock/index.ts';
 import { cutToBytes } from '../../lib/text.ts';
 import type { MonotonicMs } from '../../lib/time.ts';
 import { type Assignment, decodeFacts, type FromModule, type ScriptState } from '../../protocol/module.ts';
-import { canonicalValues } from './configuration-values.ts';
+import { canonicalValues, noAnswer } from './configuration-values.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { ContentLibrary } from './content-library.ts';
 import type { Publisher } from './publisher.ts';
@@ -22,6 +22,7 @@ import type {
   DeviceLogEntry,
   FailureReason,
   GivenCommand,
+  Question,
   ScriptEvent,
 } from './thread-messages.ts';
 import type { DeviceScripts, ScriptEvents } from './device-scripts.ts';
@@ -138,18 +139,11 @@ export class ScriptLifecycle {
     this.#run.tell({ kind: 'command', ...given });
   }
 
-  check(id: string, group: string, values: Record<string, unknown>): void {
-    // Nobody is there to refuse: the values go through.
+  /** Asks the script about its configuration. */
+  ask(question: Question): void {
     if (this.#run === undefined || this.#state !== 'running')
-      return this.#options.send({ type: 'configuration_verdict', id });
-    this.#run.tell({ kind: 'check', id, group, values });
-  }
-
-  /** Asks the script for the values of a group. */
-  read(id: string, group: string): void {
-    if (this.#run === undefined || this.#state !== 'running')
-      return this.#options.send({ type: 'configuration_values', id });
-    this.#run.tell({ kind: 'read', id, group });
+      return this.#options.send(noAnswer(question));
+    this.#run.tell({ kind: 'question', question });
   }
 
   /** Says its status again. */
@@ -245,14 +239,8 @@ export class ScriptLifecycle {
       case 'reads':
         this.#reads = event.groups;
         return this.#state === 'running' ? this.report() : undefined;
-      case 'verdict': {
-        const { kind: _, ...verdict } = event;
-        return this.#options.send({ type: 'configuration_verdict', ...verdict });
-      }
-      case 'values': {
-        const { kind: _, ...values } = event;
-        return this.#options.send({ type: 'configuration_values', ...values });
-      }
+      case 'answer':
+        return this.#options.send(event.answer);
     }
   }
 }

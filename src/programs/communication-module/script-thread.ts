@@ -11,7 +11,6 @@ hostScripts<DeviceTypes>((start, port) => {
     clock: port.clock,
     limits: LIMITS,
     surroundings: port.shared,
-    ports: new Map(Object.entries(start.ports)),
     post: (event) => {
       port.tell(event);
       if (event.kind === 'failed') port.over();
@@ -19,18 +18,7 @@ hostScripts<DeviceTypes>((start, port) => {
     call: port.request,
   });
   return {
-    order: (order) => {
-      switch (order.kind) {
-        case 'command':
-          return script.command(order);
-        case 'configuration':
-          return script.configure(order.groups, order.changed);
-        case 'check':
-          return script.check(order.id, order.group, order.values);
-        case 'read':
-          return script.read(order.id, order.group);
-      }
-    },
+    order: (order) => script.take(order),
     stop: () => script.close(),
     sharedChanged: (before) => {
       const { isConnected } = port.shared();

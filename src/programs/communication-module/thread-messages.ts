@@ -1,6 +1,6 @@
 /** What goes between the module's main thread, which owns all wires, and the threads that run scripts. */
 import type { DurationMs } from '../../lib/time.ts';
-import type { BlueprintFacts } from '../../protocol/module.ts';
+import type { BlueprintFacts, FromModule, ToModule } from '../../protocol/module.ts';
 import type { Answer, ChannelRequest } from './control-channel.ts';
 import type { IoKind, ModbusRequest, Quantity, SerialSettings } from './field/index.ts';
 
@@ -35,13 +35,15 @@ export interface GivenCommand {
   waitedMs: DurationMs;
 }
 
-type ScriptOrder =
+/** What the gateway asks a script about its configuration, and what it is answered. */
+export type Question = ToModule & { type: 'configuration_check' | 'configuration_read' };
+export type QuestionAnswer = FromModule & { type: 'configuration_verdict' | 'configuration_values' };
+
+export type ScriptOrder =
   | ({ kind: 'command' } & GivenCommand)
   /** `changed`: groups whose callbacks run. */
   | { kind: 'configuration'; groups: ConfigurationGroups; changed: readonly string[] }
-  | { kind: 'check'; id: string; group: string; values: Record<string, unknown> }
-  /** The values of a group that the script reads from the device. */
-  | { kind: 'read'; id: string; group: string };
+  | { kind: 'question'; question: Question };
 
 /** What is the same for every script. */
 export interface Surroundings {
@@ -80,10 +82,9 @@ export type ScriptEvent =
   | { kind: 'publish'; subject: 'telemetry' | 'properties'; text: string }
   | ({ kind: 'log' } & DeviceLogEntry)
   | ({ kind: 'response' } & CommandResponse)
-  | { kind: 'verdict'; id: string; refusal?: string }
+  | { kind: 'answer'; answer: QuestionAnswer }
   /** Groups whose values the script reads from the device. */
-  | { kind: 'reads'; groups: readonly string[] }
-  | { kind: 'values'; id: string; values?: Record<string, unknown> };
+  | { kind: 'reads'; groups: readonly string[] };
 
 /** What only the main thread can do. */
 export type ThreadCall = AskedOfMain & {

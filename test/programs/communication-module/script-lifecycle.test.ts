@@ -133,8 +133,9 @@ describe('a device on a module', () => {
     lifecycle.command(startCommand('x'));
     assert.deepEqual(responses, ['{"id":"x","state":"error","payload":{"message":"script is not running"}}']);
     lifecycle.configure({}, []);
-    lifecycle.check('q', 'group', {});
-    lifecycle.read('q', 'group');
+    const about = { id: 'q', channel_id: 'c', group: 'group' };
+    lifecycle.ask({ type: 'configuration_check', values: {}, ...about });
+    lifecycle.ask({ type: 'configuration_read', ...about });
     assert.deepEqual(verdicts, [undefined]);
     assert.deepEqual(read, [undefined]);
     assert.deepEqual(starts[0]?.posted, []);
@@ -167,9 +168,10 @@ describe('a device on a module', () => {
     say({ kind: 'reads', groups: ['a'] });
     runs();
     say({ kind: 'reads', groups: ['a', 'b'] });
-    lifecycle.read('q', 'a');
-    assert.deepEqual(starts[0]?.posted, [{ kind: 'read', id: 'q', group: 'a' }]);
-    say({ kind: 'values', id: 'q', values: { x: 1 } });
+    const question = { type: 'configuration_read', id: 'q', channel_id: 'c', group: 'a' } as const;
+    lifecycle.ask(question);
+    assert.deepEqual(starts[0]?.posted, [{ kind: 'question', question }]);
+    say({ kind: 'answer', answer: { type: 'configuration_values', id: 'q', values: { x: 1 } } });
     assert.deepEqual(read, [{ x: 1 }]);
     lifecycle.restart();
     assert.deepEqual(statuses, ['starting', 'running', 'reads a', 'running', 'reads a, b', 'starting']);

@@ -5,6 +5,7 @@ import type { DurationMs } from '../../../lib/time.ts';
 import { TokenBucket } from '../../../lib/token-bucket.ts';
 import {
   type HostFunction,
+  type HostResult,
   type Library,
   type LuaFailure,
   LuaJson,
@@ -18,13 +19,14 @@ import type {
   CallResult,
   ConfigurationGroups,
   FailureReason,
-  GivenCommand,
+  Question,
   ScriptEvent,
+  ScriptOrder,
   ScriptStart,
   Surroundings,
   ThreadCall,
 } from '../thread-messages.ts';
-import { canonicalValues } from '../configuration-values.ts';
+import { canonicalValues, noAnswer } from '../configuration-values.ts';
 import { ABSENT_LIBRARIES } from './absent-libraries.ts';
 import { canFunctions, canLibrary } from './can-library.ts';
 import { type CommandQueue, createCommandQueue, withoutPosition } from './command-queue.ts';
@@ -46,7 +48,6 @@ interface DeviceScriptOptions {
   clock: Clock;
   limits: Limits;
   surroundings: () => Surroundings;
-  ports: ReadonlyMap<string, string>;
   post: (event: ScriptEvent) => void;
   /** Carried out on the main thread. */
   call: (request: ThreadCall) => Promise<CallResult>;
@@ -114,11 +115,23 @@ export class DeviceScript {
     this.#commands.close();
   }
 
-  command(given: GivenCommand): void {
-    this.#commands.add(given);
+  take(order: ScriptOrder): void {
+    if (order.kind === 'command') return this.#commands.add(order);
+    if (order.kind === 'configuration') return this.#configure(order.groups, order.changed);
+    const { question } = order;
+    if (question.type === 'configuration_check') this.#check(question);
+    else this.#read(question);
   }
 
-  configure(next: ConfigurationGroups, changed: readonly string[]): void {
+  connectionChanged(isConnected: boolean): void {
+    this.#call('connection', [isConnected]);
+  }
+
+  #call(entry: string, values: HostResult): void {
+    this.#script.machine.call(entry, values, this.#callMs).catch((failure) => this.#failed(failure));
+  }
+
+  #configure(next: ConfigurationGroups, changed: readonly string[]): void {
     this.#groups = next;
     // The older generation has no such callbacks.
     if (this.#start.facts.api === 'v1') return;
@@ -126,47 +139,45 @@ export class DeviceScript {
       const values = new LuaJson(exactJson(next[name] ?? {}));
       const isStored = this.#agreed.get(name) === canonicalValues(next[name]);
       this.#agreed.delete(name);
-      this.#script.machine
-        .call('configuration_changed', [name, values, isStored], this.#callMs)
-        .catch((failure) => this.#failed(failure));
+      this.#call('configuration_changed', [name, values, isStored]);
     }
   }
 
-  check(id: string, group: string, values: Record<string, unknown>): void {
-    if (this.#start.facts.api === 'v1') return this.#post({ kind: 'verdict', id });
+  #check(question: Question & { type: 'configuration_check' }): void {
+    const { group, values } = question;
+    if (this.#start.facts.api === 'v1') return this.#answer(question);
     const table = new LuaJson(exactJson(values));
     this.#script.machine.call('configuration_check', [group, table], this.#limits.module.verdictMs).then(
       ([refusal]) => {
         const text = textOf(refusal);
-        if (text === undefined) this.#agreed.set(group, canonicalValues(values));
-        this.#post({ kind: 'verdict', id, ...(text === undefined ? {} : { refusal: this.#sentence(text) }) });
+        if (text !== undefined) return this.#refuse(question, text);
+        this.#agreed.set(group, canonicalValues(values));
+        this.#answer(question);
       },
       (failure: LuaFailure) => {
         this.#failed(failure);
-        this.#post({ kind: 'verdict', id, refusal: this.#sentence(withoutPosition(failure.message)) });
+        this.#refuse(question, withoutPosition(failure.message));
       },
     );
   }
 
-  /** As much of it as the gateway takes. */
-  #sentence(text: string): string {
-    return cutToBytes(text, this.#limits.module.reasonBytes);
-  }
-
-  read(id: string, group: string): void {
-    this.#script.machine.call('configuration_read', [group], this.#limits.module.verdictMs).then(
-      ([values]) => this.#post({ kind: 'values', id, ...(values instanceof LuaJson && tableOf(values)) }),
+  #read(question: Question): void {
+    this.#script.machine.call('configuration_read', [question.group], this.#limits.module.verdictMs).then(
+      ([values]) => this.#answer(question, values instanceof LuaJson ? tableOf(values) : {}),
       (failure: LuaFailure) => {
         this.#failed(failure);
-        this.#post({ kind: 'values', id });
+        this.#answer(question);
       },
     );
   }
 
-  connectionChanged(isConnected: boolean): void {
-    this.#script.machine
-      .call('connection', [isConnected], this.#callMs)
-      .catch((failure) => this.#failed(failure));
+  /** With as much of the text as the gateway takes. */
+  #refuse(question: Question, text: string): void {
+    this.#answer(question, { refusal: cutToBytes(text, this.#limits.module.reasonBytes) });
+  }
+
+  #answer(question: Question, members: { refusal?: string; values?: Record<string, unknown> } = {}): void {
+    this.#post({ kind: 'answer', answer: { ...noAnswer(question), ...members } });
   }
 
   /** A call ended badly: the script goes on, unless its machine is gone. */
@@ -231,7 +242,7 @@ function createScript(
     get surroundings() {
       return options.surroundings();
     },
-    ports: options.ports,
+    ports: new Map(Object.entries(start.ports)),
     ioPorts: new Map(Object.entries(start.ioPorts)),
     messageBytes: limits.module.messageBytes,
     epochS: () => Math.floor(clock.wallMs() / 1_000),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { LIMITS } from '../../../../src/lib/limits.ts';
+import type { Question, QuestionAnswer } from '../../../../src/programs/communication-module/thread-messages.ts';
 import { until } from '../../../support/until.ts';
 import { settle, TestClock } from '../../../support/test-clock.ts';
 import { clock, closeBenches, type Posted, scriptBench } from './script-bench.ts';
@@ -11,6 +12,17 @@ const failureOf = (posted: Posted[]): string => {
   const failed = posted.find(({ kind }) => kind === 'failed');
   return failed?.kind === 'failed' ? `${failed.reason}: ${failed.message.split('\n')[0]}` : 'none';
 };
+
+const check = (id: string, group: string, values: Record<string, unknown>): Question => ({
+  type: 'configuration_check',
+  id,
+  channel_id: 'c1',
+  group,
+  values,
+});
+
+const refusalIn = (answer: QuestionAnswer): string | undefined =>
+  answer.type === 'configuration_verdict' ? answer.refusal : assert.fail('it is no verdict');
 
 describe('a device script fails', () => {
   for (const [what, source, failure] of [
@@ -267,7 +279,7 @@ describe('the configuration of a device script', () => {
       { facts, groups: { connection: { address: 'tcp://a' } } },
     );
     await bench.started();
-    bench.device.configure({ connection: { address: 'tcp://b' } }, ['connection']);
+    bench.configure({ connection: { address: 'tcp://b' } }, ['connection']);
     await until(() => bench.logs().length === 2);
     assert.deepEqual(bench.logs(), ['info: tcp://a', 'info: tcp://b tcp://b']);
   });
@@ -278,24 +290,12 @@ describe('the configuration of a device script', () => {
       { facts },
     );
     await bench.started();
-    const verdict = async (
-      id: string,
-      group: string,
-      values: Record<string, unknown>,
-    ): Promise<Posted | undefined> => {
-      bench.device.check(id, group, values);
-      await until(() => bench.posted.some((message) => message.kind === 'verdict' && message.id === id));
-      return bench.posted.find((message) => message.kind === 'verdict' && message.id === id);
-    };
-    assert.deepEqual(await verdict('1', 'connection', { unit: 11 }), {
-      kind: 'verdict',
-      id: '1',
-      refusal: 'too large',
-    });
-    assert.deepEqual(await verdict('2', 'connection', { unit: 1 }), { kind: 'verdict', id: '2' });
-    assert.deepEqual(await verdict('3', 'other', {}), { kind: 'verdict', id: '3' });
-    const raised = await verdict('4', 'connection', {});
-    assert.match(raised?.kind === 'verdict' ? (raised.refusal ?? '') : '', /attempt to compare/);
+    const type = 'configuration_verdict';
+    const tooLarge = await bench.ask(check('1', 'connection', { unit: 11 }));
+    assert.deepEqual(tooLarge, { type, id: '1', refusal: 'too large' });
+    assert.deepEqual(await bench.ask(check('2', 'connection', { unit: 1 })), { type, id: '2' });
+    assert.deepEqual(await bench.ask(check('3', 'other', {})), { type, id: '3' });
+    assert.match(refusalIn(await bench.ask(check('4', 'connection', {}))) ?? '', /attempt to compare/);
   });
 
   test('can be refused with a text of any length, of which the gateway gets as much as it takes', async () => {
@@ -304,10 +304,8 @@ describe('the configuration of a device script', () => {
       { facts },
     );
     await bench.started();
-    bench.device.check('1', 'connection', { unit: 1 });
-    await until(() => bench.posted.some((message) => message.kind === 'verdict'));
-    const [verdict] = bench.posted.filter((message) => message.kind === 'verdict');
-    assert.equal(verdict?.refusal, 'no '.repeat(9_000).slice(0, LIMITS.module.reasonBytes));
+    const verdict = await bench.ask(check('1', 'connection', { unit: 1 }));
+    assert.equal(refusalIn(verdict), 'no '.repeat(9_000).slice(0, LIMITS.module.reasonBytes));
   });
 
   test('is stored by the script itself when it wants, once, and refused when that fails', async () => {
@@ -320,23 +318,14 @@ describe('the configuration of a device script', () => {
       { facts },
     );
     await bench.started();
-    const refusalOf = async (id: string, unit: number): Promise<string | undefined> => {
-      bench.device.check(id, 'connection', { unit });
-      const find = () =>
-        bench.posted.flatMap((message) =>
-          message.kind === 'verdict' && message.id === id ? [message] : [],
-        )[0];
-      await until(() => find() !== undefined);
-      return find()?.refusal;
-    };
-    assert.equal(await refusalOf('1', 11), 'no room');
-    assert.equal(await refusalOf('2', 5), undefined);
-    bench.device.configure({ connection: { unit: 5 } }, ['connection']);
+    assert.equal(refusalIn(await bench.ask(check('1', 'connection', { unit: 11 }))), 'no room');
+    assert.equal(refusalIn(await bench.ask(check('2', 'connection', { unit: 5 }))), undefined);
+    bench.configure({ connection: { unit: 5 } }, ['connection']);
     await until(() => bench.logs().includes('info: after 5'));
     // Nobody asked before this one was written: the gateway did not reach the module.
-    bench.device.configure({ connection: { unit: 6 } }, ['connection']);
+    bench.configure({ connection: { unit: 6 } }, ['connection']);
     await until(() => bench.logs().includes('info: after 6'));
-    bench.device.configure({ connection: { unit: 12 } }, ['connection']);
+    bench.configure({ connection: { unit: 12 } }, ['connection']);
     await until(() => bench.logs().includes('info: after 12'));
     assert.deepEqual(bench.logs(), [
       'info: stores 5',
@@ -359,18 +348,14 @@ describe('the configuration of a device script', () => {
       { facts },
     );
     await bench.started();
-    const { posted } = bench;
-    assert.deepEqual(posted[0], { kind: 'reads', groups: ['connection'] });
-    const read = async (id: string, group: string): Promise<Posted | undefined> => {
-      bench.device.read(id, group);
-      const find = () => posted.find((message) => message.kind === 'values' && message.id === id);
-      await until(() => find() !== undefined);
-      return find();
-    };
-    assert.deepEqual(await read('1', 'connection'), { kind: 'values', id: '1', values: { unit: 7 } });
-    assert.deepEqual(await read('2', 'connection'), { kind: 'values', id: '2' });
-    assert.deepEqual(await read('3', 'connection'), { kind: 'values', id: '3' });
-    assert.deepEqual(await read('4', 'other'), { kind: 'values', id: '4' });
+    assert.deepEqual(bench.posted[0], { kind: 'reads', groups: ['connection'] });
+    const read = (id: string, group: string): Promise<QuestionAnswer> =>
+      bench.ask({ type: 'configuration_read', id, channel_id: 'c1', group });
+    const type = 'configuration_values';
+    assert.deepEqual(await read('1', 'connection'), { type, id: '1', values: { unit: 7 } });
+    assert.deepEqual(await read('2', 'connection'), { type, id: '2' });
+    assert.deepEqual(await read('3', 'connection'), { type, id: '3' });
+    assert.deepEqual(await read('4', 'other'), { type, id: '4' });
     const [first, second] = bench.logs();
     assert.equal(first, 'error: group connection cannot be read from the device: no answer');
     assert.match(second ?? '', /broken/);

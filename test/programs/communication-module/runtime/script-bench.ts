@@ -8,6 +8,8 @@ import { DeviceScript } from '../../../../src/programs/communication-module/runt
 import type {
   CallResult,
   ConfigurationGroups,
+  Question,
+  QuestionAnswer,
   ScriptEvent,
   ScriptStart,
   Surroundings,
@@ -33,6 +35,9 @@ export interface ScriptBench {
   logs(): string[];
   /** Runs a command to its end; its responses. */
   command(name: string, args?: Record<string, unknown>): Promise<Record<string, unknown>[]>;
+  /** Its answer to a question about the configuration. */
+  ask(question: Question): Promise<QuestionAnswer>;
+  configure(groups: ConfigurationGroups, changed: readonly string[]): void;
   /** Resolves when the entry has ended, well or badly. */
   started(): Promise<void>;
 }
@@ -115,10 +120,20 @@ export function scriptBench(
       ),
     command: async (name, args = {}) => {
       const id = `x${++commandCount}`;
-      bench.device.command({ id, name, argumentsText: JSON.stringify(args), waitedMs: 0 });
+      bench.device.take({ kind: 'command', id, name, argumentsText: JSON.stringify(args), waitedMs: 0 });
       await until(() => responses(id).some(({ state }) => state !== 'log'));
       return responses(id);
     },
+    ask: async (question) => {
+      const answers = (): QuestionAnswer[] =>
+        posted.flatMap((event) =>
+          event.kind === 'answer' && event.answer.id === question.id ? [event.answer] : [],
+        );
+      bench.device.take({ kind: 'question', question });
+      await until(() => answers().length > 0);
+      return answers()[0] ?? assert.fail('there is no answer');
+    },
+    configure: (groups, changed) => bench.device.take({ kind: 'configuration', groups, changed }),
     started: () => until(() => posted.some(({ kind }) => kind === 'running' || kind === 'failed')),
     device: new DeviceScript({
       start,
@@ -132,7 +147,6 @@ export function scriptBench(
       clock: options.clock ?? clock,
       limits: { ...LIMITS, module: { ...LIMITS.module, ...options.limits } },
       surroundings: () => bench.surroundings,
-      ports: new Map(Object.entries(options.ports ?? {})),
       post: (message) => posted.push(message),
       call: async (request) => {
         calls.push(request);
