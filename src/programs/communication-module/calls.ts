@@ -9,13 +9,12 @@ import {
   faultText,
   type FieldBus,
   noPort,
-  SerialFault,
   type SerialPort,
   type SerialSettings,
   type SerialTurn,
 } from './field/index.ts';
-import { IoCalls } from './io-calls.ts';
-import type { CallFault, CallResult, SerialOperation, ThreadCall } from './thread-messages.ts';
+import { fault, IoCalls, portResult } from './io-calls.ts';
+import type { CallResult, SerialOperation, ThreadCall } from './thread-messages.ts';
 
 /** A serial port that a script has to itself. */
 interface Holding {
@@ -73,7 +72,7 @@ export class Calls {
       case 'modbus':
         return this.#modbus(this.#askerOf(run, call), call);
       case 'serial':
-        return this.#serial(this.#askerOf(run, call), call.port, call.operation);
+        return portResult(() => this.#serial(this.#askerOf(run, call), call.port, call.operation));
       case 'can':
         return this.#io.can(run, call.port, call.operation);
       case 'io':
@@ -122,29 +121,20 @@ export class Calls {
     if (port === undefined) return fault(noPort(name), 5);
     const key = `${run} ${name}`;
     const holding = this.#holdings.get(key);
-    try {
-      switch (operation.do) {
-        case 'configure':
-          this.#lend(run, port, operation.settings);
-          return { kind: 'done' };
-        case 'acquire':
-          return await this.#acquire(asker, key, port);
-        case 'release':
-          holding?.release();
-          return { kind: 'done' };
-        default:
-          if (holding) return await operate(holding.turn, operation, limits, untilMs - clock.monotonicMs());
-          return await port.inTurn(
-            (turn) => operate(turn, operation, limits, untilMs - clock.monotonicMs()),
-            isWaiting,
-          );
+    switch (operation.do) {
+      case 'configure':
+        this.#lend(run, port, operation.settings);
+        return { kind: 'done' };
+      case 'acquire':
+        return this.#acquire(asker, key, port);
+      case 'release':
+        holding?.release();
+        return { kind: 'done' };
+      default: {
+        const use = (turn: SerialTurn): Promise<CallResult> =>
+          operate(turn, operation, limits, untilMs - clock.monotonicMs());
+        return holding ? use(holding.turn) : port.inTurn(use, isWaiting);
       }
-    } catch (error) {
-      if (!(error instanceof SerialFault)) throw error;
-      return fault(
-        error.kind === 'timeout' ? 'timeout' : `connection failed: ${error.message}`,
-        error.kind === 'timeout' ? 1 : 2,
-      );
     }
   }
 
@@ -176,10 +166,6 @@ export class Calls {
       port.inTurn(hold, isWaiting).catch(reject);
     });
   }
-}
-
-function fault(text: string, number: number): CallResult & { fault: CallFault } {
-  return { kind: 'fault', fault: { text, number } };
 }
 
 type RawOperation = Exclude<SerialOperation, { do: 'configure' | 'acquire' | 'release' }>;

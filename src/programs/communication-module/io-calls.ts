@@ -4,14 +4,6 @@ import type { Limits } from '../../lib/limits.ts';
 import { type CanBus, CanMailbox, type FieldBus, noPort, PortFault } from './field/index.ts';
 import type { CallResult, CanOperation, IoOperation, WireFrame } from './thread-messages.ts';
 
-/** The numbers of faults: docs/interface/lua-devices.md#older-interface. */
-const NUMBERS: Readonly<Record<PortFault['kind'], number>> = {
-  connection_failed: 2,
-  invalid_argument: 3,
-  not_supported: 5,
-  overloaded: 7,
-};
-
 /** What one script keeps of one bus. */
 interface Kept {
   bus: CanBus;
@@ -36,7 +28,7 @@ export class IoCalls {
   async can(run: number, port: string, operation: CanOperation): Promise<CallResult> {
     const bus = this.#io.buses.get(port);
     if (bus === undefined) return absent(port);
-    return told(() => this.#operate(run, bus, operation));
+    return portResult(() => this.#operate(run, bus, operation));
   }
 
   /** `isWanted`: whoever asks still waits for it. */
@@ -45,14 +37,14 @@ export class IoCalls {
       case 'is_closed':
       case 'read_counter':
       case 'set_counter':
-        return told(() => this.#read(port, operation));
+        return portResult(() => this.#read(port, operation));
       case 'measure':
-        return told(async () => {
+        return portResult(async () => {
           const channel = this.#io.channels.get(port);
           return channel ? results(await channel.measure(operation.quantity)) : absent(port);
         });
       default:
-        return told(() => this.#switch(port, operation, isWanted));
+        return portResult(() => this.#switch(port, operation, isWanted));
     }
   }
 
@@ -125,13 +117,12 @@ export class IoCalls {
 }
 
 /** A port that cannot be used is an answer, not a fault of ours. */
-async function told(operation: () => Promise<CallResult>): Promise<CallResult> {
+export async function portResult(operation: () => Promise<CallResult>): Promise<CallResult> {
   try {
     return await operation();
   } catch (error) {
     if (!(error instanceof PortFault)) throw error;
-    const { kind, message } = error;
-    return fault(kind === 'connection_failed' ? `connection failed: ${message}` : message, NUMBERS[kind]);
+    return { kind: 'fault', fault: error.ofScript };
   }
 }
 
@@ -143,6 +134,6 @@ function absent(port: string): CallResult {
   return fault(noPort(port), 5);
 }
 
-function fault(text: string, number: number): CallResult {
+export function fault(text: string, number: number): CallResult {
   return { kind: 'fault', fault: { text, number } };
 }

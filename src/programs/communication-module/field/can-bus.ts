@@ -68,7 +68,7 @@ export class CanBus {
 
   /**
    * Resolves when the interface has taken the frame; frames go out in the order of the calls.
-   * @throws PortFault invalid_argument, overloaded, connection_failed
+   * @throws PortFault invalid_argument, too_many_frames, connection_failed
    */
   send(id: number, data: Uint8Array): Promise<void> {
     if (!Number.isInteger(id) || id < 0 || id > EXTENDED_ID_MAX)
@@ -76,7 +76,7 @@ export class CanBus {
     if (data.length > DATA_BYTES_MAX)
       return Promise.reject(new PortFault('invalid_argument', `a frame has ${DATA_BYTES_MAX} bytes at most`));
     if (this.#waiting.length >= this.#options.limits.queuedRequests)
-      return Promise.reject(new PortFault('overloaded', 'too many frames are waiting'));
+      return Promise.reject(new PortFault('too_many_frames', 'too many frames are waiting'));
     return new Promise((resolve, reject) => {
       this.#waiting.push({ line: lineOf(this.#options.interfaceName, id, data), resolve, reject });
       if (!this.#isSending) void this.#sendAll();

@@ -1,5 +1,6 @@
 import net from 'node:net';
 import type { Duplex } from 'node:stream';
+import { isDeepStrictEqual } from 'node:util';
 import { type Limits, LIMITS } from '../../../lib/limits.ts';
 import type { DurationMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
@@ -9,14 +10,9 @@ import { failed, type ModbusAnswer, type ModbusFault } from './modbus-fault.ts';
 import type { ModbusRequest } from './modbus-pdu.ts';
 import { ModbusRtu } from './modbus-rtu.ts';
 import { type ModbusClient, ModbusTcp } from './modbus-tcp.ts';
+import { PortFault } from './port-fault.ts';
 import { systemSerialLine } from './serial-line.ts';
-import {
-  isSameLine,
-  SerialFault,
-  SerialPort,
-  type OpenSerialLine,
-  type SerialSettings,
-} from './serial-port.ts';
+import { type OpenSerialLine, SerialPort, type SerialSettings } from './serial-port.ts';
 import type { SystemPrograms } from './system-program.ts';
 
 type TcpAddress = FieldAddress & { kind: 'tcp' };
@@ -215,14 +211,14 @@ function serialVisit(
       return port.isUsed;
     },
     get isSetOtherwise() {
-      return !isSameLine(port.settings, settings);
+      return !isDeepStrictEqual(port.settings, settings);
     },
     reach: async () => {
       try {
         await port.visit(settings, () => Promise.resolve());
         return undefined;
       } catch (error) {
-        if (!(error instanceof SerialFault)) throw error;
+        if (!(error instanceof PortFault)) throw error;
         return { kind: 'connection_failed', reason: error.message };
       }
     },

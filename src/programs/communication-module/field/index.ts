@@ -8,10 +8,4 @@ export type { ModbusClient } from './modbus-tcp.ts';
 export { faultNumber, faultText, type ModbusAnswer, type ModbusFault } from './modbus-fault.ts';
 export type { ModbusRequest, ReadKind, WriteKind } from './modbus-pdu.ts';
 export { PortFault } from './port-fault.ts';
-export {
-  characterMs,
-  SerialFault,
-  type SerialPort,
-  type SerialSettings,
-  type SerialTurn,
-} from './serial-port.ts';
+export { characterMs, type SerialPort, type SerialSettings, type SerialTurn } from './serial-port.ts';

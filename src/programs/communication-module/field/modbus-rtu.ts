@@ -12,13 +12,8 @@ import type { ModbusClient } from './modbus-tcp.ts';
 import { failed, type ModbusAnswer } from './modbus-fault.ts';
 import { decodeAnswer, encodeRequest, isWrite, type ModbusRequest, requestProblem } from './modbus-pdu.ts';
 import { decodeRtuFrame, encodeRtuFrame, rtuAnswerLength } from './modbus-rtu-frame.ts';
-import {
-  characterMs,
-  SerialFault,
-  type SerialPort,
-  type SerialSettings,
-  type SerialTurn,
-} from './serial-port.ts';
+import { PortFault } from './port-fault.ts';
+import { characterMs, type SerialPort, type SerialSettings, type SerialTurn } from './serial-port.ts';
 
 /** Writes to it are for every unit, and nobody answers. */
 const BROADCAST_UNIT = 0;
@@ -204,7 +199,7 @@ async function answered(turn: Promise<ModbusAnswer>): Promise<ModbusAnswer> {
   try {
     return await turn;
   } catch (error) {
-    if (!(error instanceof SerialFault)) throw error;
+    if (!(error instanceof PortFault)) throw error;
     const { kind, message } = error;
     return failed(
       kind === 'overloaded' || kind === 'timeout' ? { kind } : { kind: 'connection_failed', reason: message },

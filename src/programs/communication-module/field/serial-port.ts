@@ -1,8 +1,10 @@
 import { Buffer } from 'node:buffer';
+import { isDeepStrictEqual } from 'node:util';
 import type { Limits } from '../../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../../lib/time.ts';
 import type { Clock, Timer } from '../../../platform/clock/index.ts';
 import { reasonOf } from './modbus-fault.ts';
+import { PortFault } from './port-fault.ts';
 import { RetryPause } from './retry-pause.ts';
 
 /** How a line is set. */
@@ -32,23 +34,13 @@ export type OpenSerialLine = (
   on: { onBytes: (bytes: Buffer) => void; onEnd: (reason: string) => void },
 ) => Promise<SerialLine>;
 
-/** Why the port could not be used; `message` is for people. */
-export class SerialFault extends Error {
-  readonly kind: 'timeout' | 'connection_failed' | 'invalid_argument' | 'overloaded';
-  constructor(kind: SerialFault['kind'], message: string, cause?: unknown) {
-    super(message, { cause });
-    this.name = 'SerialFault';
-    this.kind = kind;
-  }
-}
-
 /** What the holder of the turn may do; useless afterwards. */
 export interface SerialTurn {
-  /** @throws SerialFault */
+  /** @throws PortFault */
   write(bytes: Buffer): Promise<void>;
   /**
    * Up to `countMax` bytes as soon as so many are there, or what is there after the time.
-   * @throws SerialFault timeout when there is nothing
+   * @throws PortFault timeout when there is nothing
    */
   read(countMax: number, timeoutMs: DurationMs): Promise<Buffer>;
   /** Bytes that have arrived within `timeoutMs`, at least one; undefined when none did. */
@@ -104,13 +96,13 @@ export class SerialPort {
   }
 
   /**
-   * Runs `use` when it is this one's turn, with the line open. @throws SerialFault, timeout too when it is not wanted
+   * Runs `use` when it is this one's turn, with the line open. @throws PortFault, timeout too when it is not wanted
    * any more by then, or what `use` throws
    */
   inTurn<T>(use: (turn: SerialTurn) => Promise<T>, isWanted: () => boolean = () => true): Promise<T> {
     this.#users += 1;
     const useIfWanted = (turn: SerialTurn): Promise<T> => {
-      if (!isWanted()) throw new SerialFault('timeout', 'timeout');
+      if (!isWanted()) throw new PortFault('timeout', 'timeout');
       return use(turn);
     };
     return this.#queue(() => this.#take(useIfWanted, this.#wanted)).finally(() => {
@@ -153,7 +145,7 @@ export class SerialPort {
 
   #queue<T>(take: () => Promise<T>): Promise<T> {
     if (this.#waiting >= this.#limits.queuedRequests)
-      return Promise.reject(new SerialFault('overloaded', 'too many requests are waiting'));
+      return Promise.reject(new PortFault('overloaded', 'too many requests are waiting'));
     this.#waiting += 1;
     const turn = this.#lastTurn.then(() => {
       this.#waiting -= 1;
@@ -173,11 +165,11 @@ export class SerialPort {
   }
 
   async #ready(settings: SerialSettings): Promise<SerialLine> {
-    if (this.#line && isSameLine(this.#settings, settings)) return this.#line;
+    if (this.#line && isDeepStrictEqual(this.#settings, settings)) return this.#line;
     this.#line?.close();
     this.#line = undefined;
     if (this.#pause.isResting(this.#clock.monotonicMs()))
-      throw new SerialFault('connection_failed', this.#lastFailure);
+      throw new PortFault('connection_failed', this.#lastFailure);
     this.#inbox.begin();
     this.#settings = settings;
     const closingsBefore = this.#closings;
@@ -209,7 +201,7 @@ export class SerialPort {
       return this.#line;
     } catch (error) {
       this.#lose(reasonOf(error));
-      throw new SerialFault('connection_failed', this.#lastFailure, error);
+      throw new PortFault('connection_failed', this.#lastFailure, error);
     }
   }
 
@@ -221,7 +213,7 @@ export class SerialPort {
         try {
           await opened.write(bytes);
         } catch (error) {
-          throw new SerialFault('connection_failed', reasonOf(error), error);
+          throw new PortFault('connection_failed', reasonOf(error), error);
         }
       },
       read: (countMax, timeoutMs) => this.#inbox.read(countMax, timeoutMs),
@@ -229,15 +221,6 @@ export class SerialPort {
       flush: () => this.#inbox.flush(),
     });
   }
-}
-
-export function isSameLine(a: SerialSettings, b: SerialSettings): boolean {
-  return (
-    a.baudRate === b.baudRate &&
-    a.dataBits === b.dataBits &&
-    a.parity === b.parity &&
-    a.stopBits === b.stopBits
-  );
 }
 
 /** What has arrived and nobody has read, bounded: of more, the oldest bytes are dropped. */
@@ -271,7 +254,7 @@ class Inbox {
 
   async read(countMax: number, timeoutMs: DurationMs): Promise<Buffer> {
     await this.#waitFor(Math.min(countMax, this.#bytesMax), timeoutMs);
-    if (this.#held.length === 0) throw new SerialFault('timeout', 'timeout');
+    if (this.#held.length === 0) throw new PortFault('timeout', 'timeout');
     return this.#take(countMax);
   }
 
@@ -304,7 +287,7 @@ class Inbox {
   async #waitFor(count: number, timeoutMs: DurationMs): Promise<void> {
     const endMs = this.#clock.monotonicMs() + timeoutMs;
     while (this.#held.length < count) {
-      if (this.#ended !== undefined) throw new SerialFault('connection_failed', this.#ended);
+      if (this.#ended !== undefined) throw new PortFault('connection_failed', this.#ended);
       const remainingMs = endMs - this.#clock.monotonicMs();
       if (remainingMs <= 0) return;
       await this.#change(remainingMs);

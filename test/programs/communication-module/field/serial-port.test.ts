@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../../../src/lib/limits.ts';
-import { SerialPort, SerialFault } from '../../../../src/programs/communication-module/field/serial-port.ts';
+import { PortFault } from '../../../../src/programs/communication-module/field/port-fault.ts';
+import { SerialPort } from '../../../../src/programs/communication-module/field/serial-port.ts';
 import { TestClock } from '../../../support/test-clock.ts';
 import { fakeSerialDevice, type FakeSerialDevice, played, SETTINGS } from './serial-device.ts';
 
@@ -14,9 +15,9 @@ function opened(): { clock: TestClock; device: FakeSerialDevice; port: SerialPor
 }
 
 const isFault =
-  (kind: SerialFault['kind'], text = '') =>
+  (kind: PortFault['kind'], text = '') =>
   (error: unknown): boolean =>
-    error instanceof SerialFault && error.kind === kind && error.message.includes(text);
+    error instanceof PortFault && error.kind === kind && error.message.includes(text);
 
 describe('a serial port', () => {
   test('fails a read when nothing comes in time', async () => {
