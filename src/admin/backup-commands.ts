@@ -2,11 +2,18 @@
 import { isUtf8 } from 'node:buffer';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { messageOf } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { isPlainCopy, prepareCopyRestore, prepareRestore, saveBackup } from '../platform/backup/index.ts';
 import { packageVersion } from '../platform/files/index.ts';
-import { type Command, openFile, type Run, type Terminal, UsageError, type Values } from './command.ts';
+import {
+  type Command,
+  openFile,
+  type Run,
+  type Terminal,
+  tried,
+  UsageError,
+  type Values,
+} from './command.ts';
 
 export const BACKUP_COMMANDS: Record<string, Command> = {
   backup: {
@@ -83,12 +90,8 @@ function judged(password: string): string {
 }
 
 function firstLineOf(path: string): string {
-  try {
-    const bytes = readFileSync(path);
-    if (!isUtf8(bytes)) throw new Error(`${path} is not UTF-8: nobody could type its password elsewhere`);
-    // A byte order mark, which some editors write, belongs to no password.
-    return new TextDecoder().decode(bytes).split(/\r?\n/, 1)[0] ?? '';
-  } catch (error) {
-    throw new UsageError(messageOf(error), { cause: error });
-  }
+  const bytes = tried(() => readFileSync(path));
+  if (!isUtf8(bytes)) throw new UsageError(`${path} is not UTF-8: nobody could type its password elsewhere`);
+  // A byte order mark, which some editors write, belongs to no password.
+  return new TextDecoder().decode(bytes).split(/\r?\n/, 1)[0] ?? '';
 }

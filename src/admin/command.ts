@@ -40,13 +40,20 @@ const OPTIONS = {
 /** A mistake in the command line, told without a stack. */
 export class UsageError extends Error {}
 
-export function readArguments() {
+/** Does what fails by a mistake in the command line. @throws UsageError in the words of the failure, or in others */
+export function tried<Result>(work: () => Result, wordsOf = (reason: string) => reason): Result {
   try {
-    return parseArgs({ allowPositionals: true, options: OPTIONS, tokens: true });
-  } catch (error) {
-    throw new UsageError(`${messageOf(error)}; try --help`, { cause: error });
+    return work();
+  } catch (cause) {
+    throw new UsageError(wordsOf(messageOf(cause)), { cause });
   }
 }
+
+export const readArguments = () =>
+  tried(
+    () => parseArgs({ allowPositionals: true, options: OPTIONS, tokens: true }),
+    (reason) => `${reason}; try --help`,
+  );
 
 /** Records in the audit trail what the command did. */
 export type RecordAudit = ReturnType<typeof createLocalAudit>;

@@ -1,8 +1,7 @@
 /** The local command that makes the running gateway what a site file says. */
-import { messageOf } from '../lib/errors.ts';
 import type { Config } from '../platform/config/index.ts';
 import type { Outcome } from '../site-file/index.ts';
-import { type Command, localUrl, UsageError } from './command.ts';
+import { type Command, localUrl, tried } from './command.ts';
 
 export const PROVISION_COMMANDS: Record<string, Command> = {
   provision: {
@@ -10,7 +9,7 @@ export const PROVISION_COMMANDS: Record<string, Command> = {
     options: ['dry-run'],
     prepare: async (values, [path = ''], terminal) => {
       const { readSiteFile } = await loadSiteFile();
-      const file = judged(() => readSiteFile(path, terminal.environment));
+      const file = tried(() => readSiteFile(path, terminal.environment));
       const isDryRun = values['dry-run'];
       return async ({ config, clock, withState }) => {
         await requireRunning(config);
@@ -29,14 +28,6 @@ export const PROVISION_COMMANDS: Record<string, Command> = {
 
 /** It brings the forms of half the interface, which other commands have no use for. */
 const loadSiteFile = () => import('../site-file/index.ts');
-
-function judged<Result>(read: () => Result): Result {
-  try {
-    return read();
-  } catch (error) {
-    throw new UsageError(messageOf(error), { cause: error });
-  }
-}
 
 /** Before anything is opened: the first start makes the database, not this. */
 async function requireRunning(config: Config): Promise<void> {

@@ -2,11 +2,10 @@
 import { accessSync, constants, copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { messageOf } from '../lib/errors.ts';
 import { packageVersion } from '../platform/files/index.ts';
 import { type DebPackage, judgePackage, updateKeyFiles } from '../platform/packages/index.ts';
 import { requireRoot, system } from './box-commands.ts';
-import { type Command, type Terminal, UsageError, type Values } from './command.ts';
+import { type Command, type Terminal, tried, UsageError, type Values } from './command.ts';
 
 export const UPDATE_COMMANDS: Record<string, Command> = {
   update: {
@@ -45,35 +44,24 @@ export const UPDATE_COMMANDS: Record<string, Command> = {
 };
 
 function temporaryFolder(): string {
-  try {
-    return mkdtempSync(join(tmpdir(), 'energy-gateway-update-'));
-  } catch (cause) {
-    const [reason = ''] = messageOf(cause).split(',');
-    throw new UsageError(`In ${tmpdir()} no folder can be made, which an update needs: ${reason}`, { cause });
-  }
+  return tried(
+    () => mkdtempSync(join(tmpdir(), 'energy-gateway-update-')),
+    (reason) => `In ${tmpdir()} no folder can be made, which an update needs: ${firstPart(reason)}`,
+  );
 }
 
 function copyOf(path: string, copy: string): void {
-  requireReadable(path);
-  try {
-    copyFileSync(path, copy);
-  } catch (cause) {
-    // Only the beginning: where the copy lies is nothing to a person.
-    const [reason = ''] = messageOf(cause).split(',');
-    throw new UsageError(`${path} cannot be copied to ${tmpdir()}: ${reason}`, { cause });
-  }
+  const isFile = tried(() => statSync(path).isFile());
+  tried(() => accessSync(path, constants.R_OK));
+  if (!isFile) throw new UsageError(`${path} is not a file`);
+  tried(
+    () => copyFileSync(path, copy),
+    (reason) => `${path} cannot be copied to ${tmpdir()}: ${firstPart(reason)}`,
+  );
 }
 
-function requireReadable(path: string): void {
-  let isFile: boolean;
-  try {
-    isFile = statSync(path).isFile();
-    accessSync(path, constants.R_OK);
-  } catch (cause) {
-    throw new UsageError(messageOf(cause), { cause });
-  }
-  if (!isFile) throw new UsageError(`${path} is not a file`);
-}
+/** Without the path of the copy, which means nothing to a person. */
+const firstPart = (reason: string): string => reason.split(',', 1)[0] ?? '';
 
 async function agree(
   { version, releaseNotes }: DebPackage,
