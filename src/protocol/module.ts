@@ -10,7 +10,7 @@ import { isObject } from '../lib/members.ts';
 import type { EpochS } from '../lib/time.ts';
 import { deviceTopic } from './device-topic.ts';
 import { exactJson, parseExactJson } from './telemetry.ts';
-import { storageKeyLength } from './storage-key.ts';
+import { isStorageKey } from './storage-key.ts';
 
 /** Said in `hello`; a gateway that speaks another version answers nothing and writes a log entry. */
 export const MODULE_PROTOCOL: { readonly version: number } = { version: 1 };
@@ -39,6 +39,7 @@ export function moduleTopic(hardwareId: string): string {
 
 const identifier = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,64}$/, 'is no identifier'));
 const hash = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, 'is no SHA-256'));
+const wholeNumber = v.pipe(v.number(), v.integer(), v.minValue(0));
 const sizeBytes = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(LIMITS.module.contentBytes));
 const text = v.pipe(v.string(), v.maxLength(LIMITS.module.reasonBytes));
 const OF_ANY_NAMES = { type: 'object', additionalProperties: true };
@@ -64,11 +65,6 @@ const bytes = (bytesMax: number) =>
     v.check((decoded) => decoded.length <= bytesMax, `has more than ${bytesMax} bytes`),
   );
 
-/** 1 to 64 bytes. */
-export function isStorageKey(key: string): boolean {
-  return key.length > 0 && storageKeyLength(key) <= LIMITS.module.storageKeyBytes;
-}
-
 /** Something that is fetched in chunks and kept by its SHA-256, in lower-case hexadecimal. */
 const content = v.object({ hash, size: sizeBytes });
 
@@ -78,7 +74,7 @@ const assignment = v.object({
   /** Another one starts the script again, also one of the same content. */
   blueprint_id: v.optional(v.pipe(v.string(), v.maxLength(64))),
   /** Another number starts the script again, with whatever blueprint; absent in a gateway of before. */
-  assignment_count: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+  assignment_count: v.optional(wholeNumber),
   /** The compiled Lua file. */
   script: content,
   /** What the runtime must know of the blueprint: `BlueprintFacts` as JSON. */
@@ -87,12 +83,15 @@ const assignment = v.object({
 
 const unitId = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255));
 const word = v.optional(v.pipe(v.string(), v.maxLength(255)));
+const storageValue = bytes(LIMITS.module.storageValueBytes);
+
+const message = <Type extends string, Members extends v.ObjectEntries>(type: Type, members: Members) =>
+  v.object({ type: v.literal(type), ...members });
 
 const TO_MODULE = v.variant('type', [
-  v.object({
-    type: v.literal('assignments'),
+  message('assignments', {
     /** Grows with each document of one run of the gateway. */
-    revision: v.pipe(v.number(), v.integer(), v.minValue(0)),
+    revision: wholeNumber,
     /** IANA name, for `os.date`. */
     time_zone: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),
     /** Silence after which the gateway ends an execution; absent: 60 s. */
@@ -105,45 +104,30 @@ const TO_MODULE = v.variant('type', [
     devices: v.pipe(v.array(assignment), v.maxLength(LIMITS.module.scripts)),
   }),
   /** Another module with the same credentials is there: this one shall run nothing. */
-  v.object({ type: v.literal('refused'), run: identifier, reason: text }),
-  v.object({
-    type: v.literal('content'),
-    hash,
-    size: sizeBytes,
-    offset: sizeBytes,
-    data: bytes(LIMITS.module.chunkBytes),
-  }),
-  v.object({
-    type: v.literal('configuration'),
+  message('refused', { run: identifier, reason: text }),
+  message('content', { hash, size: sizeBytes, offset: sizeBytes, data: bytes(LIMITS.module.chunkBytes) }),
+  message('configuration', {
     channel_id: identifier,
     /** All groups: defaults applied, sensitive values in clear, unset parameters absent. */
     groups: tables,
     /** Groups that were just written: their callbacks run even when no value differs. */
     written: v.pipe(v.array(v.string()), v.maxLength(1_000)),
   }),
-  v.object({
-    type: v.literal('configuration_check'),
+  message('configuration_check', {
     id: identifier,
     channel_id: identifier,
     group: v.string(),
     values: table,
   }),
-  v.object({
-    type: v.literal('configuration_read'),
-    id: identifier,
-    channel_id: identifier,
-    group: v.string(),
-  }),
-  v.object({
-    type: v.literal('restart'),
+  message('configuration_read', { id: identifier, channel_id: identifier, group: v.string() }),
+  message('restart', {
     /** Absent: every script. */
     channel_id: v.optional(identifier),
     /** Of the device: assignments with this number start its script no second time. */
-    assignment_count: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+    assignment_count: v.optional(wholeNumber),
   }),
   /** Looks for units behind an address or on a serial line, in order; a single unit is asked more thoroughly. */
-  v.object({
-    type: v.literal('scan'),
+  message('scan', {
     id: identifier,
     /** As scripts write it: `tcp://host:port`, `port://name`. */
     uri: v.pipe(v.string(), v.maxLength(255)),
@@ -156,12 +140,11 @@ const TO_MODULE = v.variant('type', [
     last_unit: unitId,
     timeout_ms: v.pipe(v.number(), v.minValue(1), v.maxValue(LIMITS.field.scanAnswerMsMax)),
   }),
-  v.object({ type: v.literal('scan_stop'), id: identifier }),
-  v.object({
-    type: v.literal('answer'),
+  message('scan_stop', { id: identifier }),
+  message('answer', {
     id: identifier,
     /** Of `storage_read`; absent when there is no such key. */
-    value: v.optional(bytes(LIMITS.module.storageValueBytes)),
+    value: v.optional(storageValue),
     /** Of `command`. */
     state: v.optional(v.picklist(['completed', 'error'])),
     payload: v.optional(table),
@@ -171,17 +154,15 @@ const TO_MODULE = v.variant('type', [
 ]);
 
 const FROM_MODULE = v.variant('type', [
-  v.object({
-    type: v.literal('hello'),
+  message('hello', {
     version: v.pipe(v.number(), v.integer()),
     /** Another text after each start of the module. */
     run: identifier,
     /** Requirements of blueprints that it meets, such as `modbus`, and its ports, as `moduleOffers` writes them. */
     offers: v.pipe(v.array(v.pipe(v.string(), v.maxLength(96))), v.maxLength(512)),
   }),
-  v.object({ type: v.literal('get'), hash, offset: sizeBytes }),
-  v.object({
-    type: v.literal('status'),
+  message('get', { hash, offset: sizeBytes }),
+  message('status', {
     channel_id: identifier,
     state: v.picklist(['starting', 'running', 'failed', 'stopped']),
     /** SHA-256 of the script it is about. */
@@ -191,12 +172,11 @@ const FROM_MODULE = v.variant('type', [
     /** Configuration groups whose values the script reads from the device. */
     reads: v.optional(v.pipe(v.array(v.pipe(v.string(), v.maxLength(255))), v.maxLength(1_000))),
   }),
-  v.object({ type: v.literal('configuration_verdict'), id: identifier, refusal: v.optional(text) }),
+  message('configuration_verdict', { id: identifier, refusal: v.optional(text) }),
   /** Answer to `configuration_read`; without values what is stored counts. */
-  v.object({ type: v.literal('configuration_values'), id: identifier, values: v.optional(table) }),
+  message('configuration_values', { id: identifier, values: v.optional(table) }),
   /** What a scan found under one unit id. */
-  v.object({
-    type: v.literal('scan_unit'),
+  message('scan_unit', {
     id: identifier,
     unit_id: unitId,
     outcome: v.picklist(['answers', 'exception', 'silent', 'garbled', 'closed']),
@@ -216,23 +196,15 @@ const FROM_MODULE = v.variant('type', [
       }),
     ),
   }),
-  v.object({
-    type: v.literal('scan_end'),
+  message('scan_end', {
     id: identifier,
     outcome: v.picklist(['complete', 'unreachable', 'in_use', 'busy', 'no_port', 'time_limit']),
     reason: v.optional(text),
   }),
-  v.object({ type: v.literal('storage_read'), id: identifier, channel_id: identifier, key: storageKey }),
-  v.object({
-    type: v.literal('storage_write'),
-    id: identifier,
-    channel_id: identifier,
-    key: storageKey,
-    value: bytes(LIMITS.module.storageValueBytes),
-  }),
-  v.object({ type: v.literal('storage_remove'), id: identifier, channel_id: identifier, key: storageKey }),
-  v.object({
-    type: v.literal('command'),
+  message('storage_read', { id: identifier, channel_id: identifier, key: storageKey }),
+  message('storage_write', { id: identifier, channel_id: identifier, key: storageKey, value: storageValue }),
+  message('storage_remove', { id: identifier, channel_id: identifier, key: storageKey }),
+  message('command', {
     id: identifier,
     /** Of the device whose script asks. */
     channel_id: identifier,

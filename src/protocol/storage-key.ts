@@ -3,6 +3,7 @@
  * are no UTF-8 are marked and stand with one character each, so that two keys are never one. Pure.
  */
 import { Buffer, isUtf8 } from 'node:buffer';
+import { LIMITS } from '../lib/limits.ts';
 
 /** Stands for no character, so a text has no reason to begin with it; one that does is marked itself. */
 const MARK = '\uffff';
@@ -16,4 +17,9 @@ export function storageKeyOf(bytes: Buffer): string {
 /** Bytes that the key has for the script. */
 export function storageKeyLength(key: string): number {
   return key.startsWith(MARK) ? key.length - MARK.length : Buffer.byteLength(key);
+}
+
+/** Whether a device may have the key: 1 to 64 bytes. */
+export function isStorageKey(key: string): boolean {
+  return key.length > 0 && storageKeyLength(key) <= LIMITS.module.storageKeyBytes;
 }

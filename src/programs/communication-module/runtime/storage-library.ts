@@ -7,8 +7,7 @@ import {
   bytesArgument,
   waiting,
 } from '../../../lua/index.ts';
-import { isStorageKey } from '../../../protocol/module.ts';
-import { storageKeyOf } from '../../../protocol/storage-key.ts';
+import { isStorageKey, storageKeyOf } from '../../../protocol/storage-key.ts';
 import type { ChannelRequest } from '../control-channel.ts';
 import { failedResult, resultOf, type ScriptHost } from './script-host.ts';
 
