@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { messageOf } from '../../../lib/errors.ts';
 import { PortFault } from './port-fault.ts';
+import type { PortOptions } from './system-program.ts';
 
 /** What a channel measures: V, A, °C. */
 export type Quantity = 'voltage' | 'current' | 'temperature';
@@ -18,11 +19,9 @@ const CHANNELS: Readonly<Record<Quantity, RegExp>> = {
 };
 const PER_UNIT = 1_000;
 
-interface AnalogInputOptions {
+interface AnalogInputOptions extends Pick<PortOptions, 'onFailed' | 'onWorking'> {
   /** Channel, such as /sys/bus/iio/devices/iio:device0/in_voltage0. */
   path: string;
-  onFailed: (reason: string) => void;
-  onWorking: () => void;
 }
 
 export class AnalogInput {

@@ -1,10 +1,9 @@
 import { Buffer } from 'node:buffer';
 import { messageOf } from '../../../lib/errors.ts';
 import { DoublingPause } from '../../../lib/doubling-pause.ts';
-import type { Limits } from '../../../lib/limits.ts';
-import type { Clock, Timer } from '../../../platform/clock/index.ts';
+import type { Timer } from '../../../platform/clock/index.ts';
 import { PortFault } from './port-fault.ts';
-import { type RunningProgram, runProgram, startProgram, type SystemPrograms } from './system-program.ts';
+import { type PortOptions, type RunningProgram, runProgram, startProgram } from './system-program.ts';
 
 /** Identifiers above this have the extended format of 29 bits. */
 const STANDARD_ID_MAX = 0x7ff;
@@ -18,16 +17,9 @@ export interface CanFrame {
   data: Buffer;
 }
 
-interface CanBusOptions {
+interface CanBusOptions extends PortOptions {
   /** Of the system, such as `can0`. */
   interfaceName: string;
-  programs: SystemPrograms;
-  clock: Clock;
-  limits: Limits['field'];
-  /** The interface cannot be listened to, or frames cannot be sent; called for each attempt. */
-  onFailed: (reason: string) => void;
-  /** It works. */
-  onWorking: () => void;
 }
 
 interface Sending {

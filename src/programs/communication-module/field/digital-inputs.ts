@@ -3,12 +3,10 @@
  * the counters.
  */
 import { messageOf } from '../../../lib/errors.ts';
-import type { Limits } from '../../../lib/limits.ts';
 import type { DurationMs } from '../../../lib/time.ts';
-import type { Clock } from '../../../platform/clock/index.ts';
 import { PortFault } from './port-fault.ts';
 import { RetryPause } from './retry-pause.ts';
-import { type RunningProgram, runProgram, startProgram, type SystemPrograms } from './system-program.ts';
+import { type PortOptions, type RunningProgram, runProgram, startProgram } from './system-program.ts';
 
 /** What is the same for all inputs of one watch. */
 interface InputWiring {
@@ -19,15 +17,10 @@ interface InputWiring {
   debounceMs: DurationMs;
 }
 
-interface DigitalInputsOptions {
+interface DigitalInputsOptions extends PortOptions {
   wiring: InputWiring;
   /** Numbers of the lines. */
   lines: readonly number[];
-  programs: SystemPrograms;
-  clock: Clock;
-  limits: Limits['field'];
-  onFailed: (reason: string) => void;
-  onWorking: () => void;
 }
 
 interface Line {

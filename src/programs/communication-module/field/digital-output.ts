@@ -4,23 +4,17 @@
  */
 import { DoublingPause } from '../../../lib/doubling-pause.ts';
 import { messageOf } from '../../../lib/errors.ts';
-import type { Limits } from '../../../lib/limits.ts';
 import type { DurationMs } from '../../../lib/time.ts';
-import type { Clock, Timer } from '../../../platform/clock/index.ts';
+import type { Timer } from '../../../platform/clock/index.ts';
 import { PortFault } from './port-fault.ts';
-import { type RunningProgram, runProgram, startProgram, type SystemPrograms } from './system-program.ts';
+import { type PortOptions, type RunningProgram, runProgram, startProgram } from './system-program.ts';
 
-interface DigitalOutputOptions {
+interface DigitalOutputOptions extends PortOptions {
   /** Device file of the chip, such as /dev/gpiochip0. */
   chip: string;
   line: number;
   /** On is the low level. */
   isActiveLow: boolean;
-  programs: SystemPrograms;
-  clock: Clock;
-  limits: Limits['field'];
-  onFailed: (reason: string) => void;
-  onWorking: () => void;
 }
 
 /** One that is going on. */

@@ -23,7 +23,7 @@ interface Unit<Entry> {
 }
 
 export class Pipeline<Entry extends Waiting> {
-  readonly #limits: Pick<Limits['field'], 'queuedRequests' | 'requestsAtOnce' | 'requestsAtOncePerUnit'>;
+  readonly #limits: Limits['field'];
   readonly #units = new Map<number, Unit<Entry>>();
   readonly #inFlight = new Map<number, { entry: Entry; answersBefore: number }>();
   /** Units that take one request at a time. */
@@ -34,7 +34,7 @@ export class Pipeline<Entry extends Waiting> {
   /** One request at a time, whatever its unit. */
   isSingle = false;
 
-  constructor(limits: Pick<Limits['field'], 'queuedRequests' | 'requestsAtOnce' | 'requestsAtOncePerUnit'>) {
+  constructor(limits: Limits['field']) {
     this.#limits = limits;
   }
 

@@ -5,7 +5,9 @@
 import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import type { Limits } from '../../../lib/limits.ts';
 import type { DurationMs } from '../../../lib/time.ts';
+import type { Clock } from '../../../platform/clock/index.ts';
 
 /** Its kernel call ends the child with its parent; part of Debian's base system. */
 const SETPRIV = '/usr/bin/setpriv';
@@ -18,6 +20,17 @@ export interface SystemPrograms {
 }
 
 export const SYSTEM_PROGRAMS: SystemPrograms = { folder: '/usr/bin' };
+
+/** What a port of the board works with. */
+export interface PortOptions {
+  programs: SystemPrograms;
+  clock: Clock;
+  limits: Limits['field'];
+  /** The port cannot be used; called for each attempt. */
+  onFailed: (reason: string) => void;
+  /** It works. */
+  onWorking: () => void;
+}
 
 export interface RunningProgram {
   /** Resolves when it is gone, with the reason for people. */
