@@ -64,8 +64,9 @@ export function epochOf(
 }
 
 const DAYS = 'Monday Tuesday Wednesday Thursday Friday Saturday Sunday'.split(' ');
-const MONTHS =
-  'January February March April May June July August September October November December'.split(' ');
+const MONTHS = 'January February March April May June July August September October November December'.split(
+  ' ',
+);
 
 type Conversion = (time: Temporal.ZonedDateTime) => string;
 

@@ -9,7 +9,7 @@ import { type LuaState, MEMORY_MESSAGE, TIME_MESSAGE } from './state.ts';
 import { type FailureReason, type HostResult, LuaFailure, type Task } from './task.ts';
 import { LuaError, type LuaValue } from './values.ts';
 
-/** What of a clock scripts need; a simulated one will do. */
+/** The part of a clock that scripts need; it may be simulated. */
 export interface ScriptClock {
   wallMs(): EpochMs;
   monotonicMs(): MonotonicMs;
@@ -21,7 +21,7 @@ interface MachineOptions {
   clock: Pick<ScriptClock, 'monotonicMs' | 'setTimer'>;
   /** False: a task that waits keeps all others waiting. */
   overlaps: boolean;
-  /** There is work for `slice` again. */
+  /** Called when `slice` has work again. */
   onReady: () => void;
 }
 
@@ -32,7 +32,7 @@ interface Call {
   timeoutMs: DurationMs | undefined;
   /** Asked before the first slice; false: it does not begin. */
   isWanted: (() => boolean) | undefined;
-  /** Runs from the first slice on: what waits for its turn has not begun. */
+  /** Runs from the first slice on: a call that waits for its turn has not begun. */
   timer: { cancel(): void } | undefined;
 }
 
@@ -51,8 +51,8 @@ export class LuaMachine {
   }
 
   /**
-   * Runs an entry of the libraries as a task of its own. With `timeoutMs` it is given up so long after its begin,
-   * waiting included. One that is not wanted any more when its turn comes does not begin. @throws LuaFailure
+   * Runs an entry of the libraries as a task of its own. With `timeoutMs` it is given up this long after its begin,
+   * waiting included. It does not begin if it is no longer wanted when its turn comes. @throws LuaFailure
    */
   call(
     entry: string,
@@ -120,7 +120,7 @@ export class LuaMachine {
     }
   }
 
-  /** Gives all tasks up; whoever waits for one gets `reason`. No further task starts. */
+  /** Gives up all tasks with `reason`, also for those who wait for them. No further task starts. */
   close(reason: FailureReason = 'stopped', message = 'stopped'): void {
     this.#closed ??= new LuaFailure(reason, message);
     for (const call of this.#calls) {
@@ -173,7 +173,7 @@ export class LuaMachine {
     if (this.isReady) this.#options.onReady();
   }
 
-  /** A state that broke takes its script along, and nothing else. */
+  /** A broken state ends its script and nothing else. */
   #attempt<Result>(run: () => Result): Result | undefined {
     try {
       return run();

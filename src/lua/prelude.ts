@@ -1,4 +1,4 @@
-/** The beginning of a state: the libraries in Lua, each with the functions of the host and a table that only libraries see. */
+/** Loads the libraries that are written in Lua into a new state. */
 import { BASE_LIBRARY } from './libraries/base.ts';
 import { CHUNK_HEAD, type Library, PRELUDE_NAME } from './library.ts';
 import { LUA_INDEX, LuaStack } from './stack.ts';
@@ -6,30 +6,30 @@ import type { HostFunction } from './task.ts';
 import { LuaError } from './values.ts';
 import { LuaInstance, type Pointer } from './wasm.ts';
 
-/** What the host needs of the base library, in the registry of Lua. */
+/** Values of the base library that the host needs, in the registry of Lua. */
 export interface References {
   tag: number;
   flags: number;
   entry: number;
 }
 
-/** Compiled libraries: what reading them takes is done once for all states of a kind. */
+/** Compiled libraries, which all states of a kind share. */
 export interface Prelude {
   chunks: readonly Buffer[];
-  /** What is loaded when it is called. */
+  /** Chunks that are loaded when they are first called. */
   parts: ReadonlyMap<string, Buffer>;
 }
 
 const NAME = Buffer.from(`=${PRELUDE_NAME}\0`);
 
 interface PreludeOptions {
-  /** Where functions of the host are called; each knows its place in `functions`. */
+  /** Entry in the table of functions that calls the host; each function knows its place in `functions`. */
   callEntry: number;
   functions: readonly string[];
   prelude: Prelude;
 }
 
-/** `memoryBytes`: of the states, which are of the same module then. @throws Error for a library that does not compile */
+/** `memoryBytes`: that of the states, so that one module serves all. @throws Error for a library that does not compile */
 export function compileLibraries(libraries: readonly Library[], memoryBytes: number): Prelude {
   const compiler = new Compiler(memoryBytes);
   const compiled = (source: string): Buffer => compiler.compiled(CHUNK_HEAD + source);
@@ -72,7 +72,7 @@ export function loadLibraries(stack: LuaStack, main: Pointer, options: PreludeOp
   return { tag, flags, entry };
 }
 
-/** The function of the host that gives a part; what it does is `pushPart`. */
+/** Stands for the function of the host that loads a part, which `pushPart` does. */
 export const PART: HostFunction = () => [];
 
 /** Pushes a part of the libraries, as a function. @throws LuaError when there is no memory for it */
@@ -98,7 +98,7 @@ function call(stack: LuaStack, main: Pointer, values: number, results: number): 
     throw new Error(`a library does not run: ${stack.errorText(main)}`);
 }
 
-/** A state that does nothing but read libraries: what that takes of memory is not in those that use them. */
+/** Compiles libraries in a state of its own, so that other states do not keep the memory that this takes. */
 class Compiler {
   readonly #stack: LuaStack;
   readonly #main: Pointer;

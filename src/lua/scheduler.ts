@@ -2,16 +2,16 @@ import type { Limits } from '../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../lib/time.ts';
 import type { ScriptClock } from './machine.ts';
 
-/** What gets slices. */
+/** Work that gets slices. */
 export interface Runnable {
-  /** It has work. */
+  /** Whether it has something to do. */
   readonly isReady: boolean;
   slice(): void;
 }
 
 /** A runnable that the scheduler knows. */
 export interface ScheduledTask {
-  /** The machine has work. */
+  /** To be called when the runnable has work again. */
   wake(): void;
   /** No further slices. */
   leave(): void;
@@ -21,10 +21,10 @@ export interface ScheduledTask {
 
 interface SchedulerOptions {
   clock: Pick<ScriptClock, 'monotonicMs' | 'setTimer'>;
-  /** Lets the event loop have its turn. */
+  /** Lets the event loop run. */
   nextTurn: () => Promise<void>;
   limits: Pick<Limits['lua'], 'sliceMs' | 'turnMs' | 'processorPermille' | 'processorBurstMs'>;
-  /** Told before and after each slice, for whoever watches from outside. */
+  /** Called before and after each slice. */
   onSlice?: (runnable: Runnable, isRunning: boolean) => void;
 }
 
@@ -40,8 +40,8 @@ interface Entry extends ScheduledTask {
 }
 
 /**
- * Shares a thread among machines: each that has work gets a slice in turn, and between rounds the event loop
- * goes on. A machine that takes more than its share of the processor in the long run is made to pause.
+ * Shares a thread among runnables: each that has work gets a slice in turn, and between rounds the event loop
+ * goes on. One that takes more than its share of the processor in the long run is made to pause.
  */
 export class Scheduler {
   readonly #options: SchedulerOptions;
@@ -54,7 +54,7 @@ export class Scheduler {
     this.#options = options;
   }
 
-  /** `onPaused`: the machine is over its share and pauses for so long. */
+  /** `onPaused`: the runnable is over its share and pauses for this long. */
   add(runnable: Runnable, onPaused: (durationMs: DurationMs) => void): ScheduledTask {
     const entry: Entry = {
       runnable,
@@ -76,7 +76,7 @@ export class Scheduler {
     this.#queue.push(entry);
     if (this.#isRunning) return;
     this.#isRunning = true;
-    // Whoever woke the machine finishes first.
+    // The caller of `wake` finishes first.
     queueMicrotask(() => void this.#run());
   }
 
@@ -123,7 +123,7 @@ export class Scheduler {
     });
   }
 
-  /** A leaky bucket of processor time; how long the machine has to pause. */
+  /** A leaky bucket of processor time. Returns how long the runnable has to pause. */
   #account(entry: Entry, usedMs: DurationMs, nowMs: MonotonicMs): number {
     const { processorPermille, processorBurstMs } = this.#options.limits;
     const share = processorPermille / 1_000;

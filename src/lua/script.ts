@@ -21,19 +21,19 @@ export interface ScriptModule {
 }
 
 interface ScriptOptions {
-  /** Scripts of one kind have the same libraries and functions; the first one's beginning serves all others. */
+  /** Scripts of one kind have the same libraries and functions, and begin with a copy of the first one's memory. */
   kind: string;
   memoryBytes: number;
   libraries: readonly Library[];
   functions: Readonly<Record<string, HostFunction>>;
   modules: (name: string) => ScriptModule | undefined;
-  /** What `print` writes. */
+  /** Takes the output of `print`. */
   print: (text: string) => void;
-  /** Calls at different times may overlap while one waits. */
+  /** While one call waits, others may run. */
   overlaps: boolean;
-  /** Of one run of a scheduled function, waits included; default: that of the limits. */
+  /** Time limit of one run of a scheduled function, waits included; default: that of the limits. */
   callMs?: DurationMs;
-  /** Asked at every use. */
+  /** Called at every use. */
   timeZone: () => string;
   /** A call of a scheduled function failed. */
   onJobFailure: (failure: LuaFailure) => void;
@@ -41,7 +41,7 @@ interface ScriptOptions {
   onSettled: () => void;
   /** The script takes more than its share of the processor and pauses. */
   onPaused: (durationMs: DurationMs) => void;
-  /** A host function failed by its own fault. */
+  /** A host function failed by a fault of this program. */
   onFault: (name: string, error: unknown) => void;
 }
 
@@ -58,9 +58,9 @@ interface ScriptsOptions {
   seed: () => [bigint, bigint];
 }
 
-/** Makes the scripts of one thread. */
+/** Creates the scripts of one thread. */
 export class Scripts {
-  /** Of functions that run again and again. */
+  /** Timers of functions that run again and again. */
   readonly timers: PeriodicTimers;
   readonly #options: ScriptsOptions;
   readonly #kinds = new Map<string, { prelude: Prelude; image?: Image }>();
@@ -168,8 +168,8 @@ export class Script implements Runnable {
   }
 
   /**
-   * Makes it as it was before its first run, which is cheaper than a new one. False: it has grown too large for
-   * that, or broke, and a new one is to be made.
+   * Restores its state from before the first run, which is cheaper than a new script. False: it has grown too large
+   * for that, or is broken, and a new one must be created.
    */
   reset(): boolean {
     const { state, image, limits } = this.#parts;
@@ -197,7 +197,7 @@ export class Script implements Runnable {
     return this.#task.processorMs;
   }
 
-  /** Ends everything where it stands. Its memory is free as soon as nobody holds this object. */
+  /** Ends everything at once. Its memory is free as soon as nobody holds this object. */
   close(): void {
     this.#endAll();
     this.#task.leave();

@@ -26,10 +26,7 @@ interface StateOptions {
   monotonicMs: () => MonotonicMs;
   /** Processor time that this thread has taken, for turns. */
   processorMs: () => DurationMs;
-  limits: Pick<
-    Limits['lua'],
-    'turnMs' | 'sliceMs' | 'sliceSteps' | 'nativeMs' | 'hookInstructions' | 'stackSlots' | 'memoryRefusals'
-  >;
+  limits: Limits['lua'];
   /** A host function failed by a fault of its own; the script sees "internal fault". */
   onFault: (name: string, error: unknown) => void;
   /** Of a state with the same functions and libraries: it begins as that one did. */

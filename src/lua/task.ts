@@ -43,6 +43,12 @@ export class LuaFailure extends Error {
     this.reason = reason;
     this.traceback = traceback;
   }
+
+  /** Message and traceback. */
+  get text(): string {
+    if (this.traceback.length === 0) return this.message;
+    return [this.message, 'stack traceback:', ...this.traceback.map((line) => `\t${line}`)].join('\n');
+  }
 }
 
 export type Outcome =

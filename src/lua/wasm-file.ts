@@ -11,7 +11,7 @@ import { fuelExport, globalsWithFuel, meteredCode } from './wasm-meter.ts';
 export type Pointer = number;
 
 /** Stands for an export, of which only the type is needed here. */
-const of = <Type>() => undefined as Type;
+const of = <Type>(none?: Type): Type => none as Type;
 
 /**
  * The exports of the file that are used, with their types: pointers and ints are numbers, 64-bit integers bigints. Each
@@ -29,7 +29,8 @@ const USED = {
   free: of<(pointer: Pointer) => void>(),
   luaL_newstate: of<() => Pointer>(),
   luaL_openlibs: of<(state: Pointer) => void>(),
-  luaL_loadbufferx: of<(state: Pointer, buffer: Pointer, sizeBytes: number, name: Pointer, mode: Pointer) => number>(),
+  luaL_loadbufferx:
+    of<(state: Pointer, buffer: Pointer, sizeBytes: number, name: Pointer, mode: Pointer) => number>(),
   luaL_ref: of<(state: Pointer, table: number) => number>(),
   luaL_unref: of<(state: Pointer, table: number, reference: number) => void>(),
   luaL_where: of<(state: Pointer, level: number) => void>(),
@@ -44,7 +45,17 @@ const USED = {
   lua_isyieldable: of<(state: Pointer) => number>(),
   lua_newthread: of<(state: Pointer) => Pointer>(),
   lua_next: of<(state: Pointer, index: number) => number>(),
-  lua_pcallk: of<(state: Pointer, values: number, results: number, handler: number, context: number, continuation: number) => number>(),
+  lua_pcallk:
+    of<
+      (
+        state: Pointer,
+        values: number,
+        results: number,
+        handler: number,
+        context: number,
+        continuation: number,
+      ) => number
+    >(),
   lua_pushboolean: of<(state: Pointer, value: number) => void>(),
   lua_pushcclosure: of<(state: Pointer, entry: number, upvalues: number) => void>(),
   lua_pushinteger: of<(state: Pointer, value: bigint) => void>(),

@@ -6,6 +6,11 @@ import type { EpochS } from '../lib/time.ts';
 export const LOG_SEVERITIES = ['debug', 'info', 'warning', 'error'] as const;
 export type LogSeverity = (typeof LOG_SEVERITIES)[number];
 
+/** An unknown word counts as `info`. */
+export function severityOf(word: string | undefined): LogSeverity {
+  return LOG_SEVERITIES.find((severity) => severity === word) ?? 'info';
+}
+
 /** Bit n stands for severity n; all of them when none is named. */
 export function severityMask(severities: readonly LogSeverity[] | undefined): number {
   return (severities ?? LOG_SEVERITIES).reduce(
@@ -31,10 +36,9 @@ export function decodeDeviceLog(
   messageBytes: number,
 ): DeviceLogMessage | undefined {
   if (typeof body.message !== 'string') return undefined;
-  const word = typeof body.severity === 'string' ? body.severity.toLowerCase() : '';
   return {
     message: cutToBytes(body.message.toWellFormed(), messageBytes),
-    severity: LOG_SEVERITIES.find((severity) => severity === word) ?? 'info',
+    severity: severityOf(typeof body.severity === 'string' ? body.severity.toLowerCase() : undefined),
     persist: body.persist === true,
     deviceTimeS: deviceTimeOf(body.timestamp),
   };

@@ -22,6 +22,7 @@
  * answer late; a rule only waits.
  */
 import type { DurationMs, EpochMs } from '../lib/time.ts';
+import type { LogSeverity } from './device-log.ts';
 import type { DryRunPeriod, DryRunReport, RecordedMethods } from './dry-run.ts';
 import { exactJson, type JsonValue, parseExactJson } from './telemetry.ts';
 
@@ -65,7 +66,6 @@ export interface SandboxSettings {
 
 type RuleRuntimeVersion = 'V1' | 'V3';
 export type RuleState = 'STARTED' | 'STOPPED';
-export type RuleSeverity = 'debug' | 'info' | 'warning' | 'error';
 
 export interface RuleScript {
   id: string;
@@ -79,7 +79,7 @@ export interface RuleScript {
 
 export interface RuleLogEntry {
   timestampMs: EpochMs;
-  severity: RuleSeverity;
+  severity: LogSeverity;
   /** At most LIMITS.rules.logMessageBytes as UTF-8. */
   message: string;
 }

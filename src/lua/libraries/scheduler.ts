@@ -53,7 +53,7 @@ end
 interface Job {
   timer: { cancel(): void } | undefined;
   isRunning: boolean;
-  /** What an event handed over while the function still ran: only the newest counts. */
+  /** Values of an event that came while the function still ran; only the newest are kept. */
   next: HostResult | undefined;
   onRemoved: (() => void) | undefined;
 }
@@ -63,9 +63,9 @@ interface JobsOptions {
   timers: PeriodicTimers;
   limits: Pick<Limits['lua'], 'jobs' | 'jobPeriodMs' | 'callMs'>;
   machine: () => LuaMachine;
-  /** One call of a job ended badly; the job stays. */
+  /** A call of a job failed; the job stays. */
   onFailure: (failure: LuaFailure) => void;
-  /** The number of jobs, or of their calls that run, became less. */
+  /** A job, or a call of one, ended. */
   onSettled: () => void;
 }
 
@@ -91,8 +91,8 @@ export class Jobs {
   };
 
   /**
-   * Every `periodMs` from now on, within the slack of `timers`; a run that is not over when the next is due makes that one be left out, and
-   * nothing is made up for. @throws LuaError
+   * Runs the function every `periodMs` from now on, within the slack of `timers`. A moment at which the last run still
+   * goes on is skipped and not made up for. @throws LuaError
    */
   every(periodMs: DurationMs): bigint {
     if (!(periodMs > 0)) throw new LuaError("bad argument #1 to 'add' (period must be positive)");

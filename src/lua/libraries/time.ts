@@ -1,4 +1,4 @@
-/** `os` with what of it is about time, in the zone of the site, and `system`. */
+/** The part of `os` that is about time, in the zone of the site, and `system`. */
 import type { DurationMs } from '../../lib/time.ts';
 import { bytesArgument, numberArgument, numberArgumentOr } from '../arguments.ts';
 import { epochOf, formatTime, isSummerTime, zonedTime } from '../calendar.ts';
@@ -80,7 +80,7 @@ end
 };
 
 /**
- * `timeZone` is asked at every call. Waits are not shorter than `delayMs`; `stop` ends those that go on, which
+ * `timeZone` is called at every use. Waits are at least `delayMs` long; `stop` ends those that go on, which
  * would hold the script in memory until they are over.
  */
 export function timeFunctions(options: { clock: ScriptClock; timeZone: () => string; delayMs: DurationMs }): {

@@ -1,4 +1,4 @@
-/** Carries out what scripts ask of the wires, and forgets it when their run is over. */
+/** Carries out the calls of scripts on serial lines, networks and ports, and ends them with their run. */
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
@@ -16,26 +16,26 @@ import {
 import { fault, IoCalls, portResult } from './io-calls.ts';
 import type { CallResult, SerialOperation, ThreadCall } from './thread-messages.ts';
 
-/** A serial port that a script has to itself. */
+/** A serial port that one script holds. */
 interface Holding {
   turn: SerialTurn;
   release: () => void;
 }
 
-/** Who asks, and until when: what comes to its turn later would happen unseen. */
+/** The run that asks, and until when it waits: nobody would see what is done later. */
 interface Asker {
   run: number;
-  /** Its script is not over, nor the call given up that asked. */
+  /** Neither is the script over nor the call given up. */
   isWaiting: () => boolean;
   /** Monotonic; infinite: as long as the script runs. */
   untilMs: MonotonicMs;
 }
 
-/** An adapter hands over what it collected at most so late, and a device thinks between two parts of its answer. */
+/** Adapters hand over collected bytes at most this late, and devices pause between two parts of an answer. */
 const PAUSE_MS = 100;
-/** Characters that a device may be late with. */
+/** Pause of a device within an answer, in characters at the speed of its line. */
 const PAUSE_CHARACTERS = 16;
-/** What arrived while this process was busy is read after its timers: one more look finds it. */
+/** Bytes that arrived while this process was busy are read after its timers: one more look finds them. */
 const LOOK_AGAIN_MS = 1;
 
 /** Silence after which an answer of unknown length is over, at the speed of the line. */
@@ -57,7 +57,7 @@ export class Calls {
   readonly #holdings = new Map<string, Holding>();
   readonly #lives = new Map<number, { isOver: boolean }>();
   readonly #io: IoCalls;
-  /** Lines that scripts set up: they are as the last of those that run wants it, then as they were. */
+  /** Lines that scripts set up: the last running script's settings count; after the last one those of before. */
   readonly #lent = new Map<SerialPort, { before: SerialSettings; wishes: Map<number, SerialSettings> }>();
 
   constructor(options: CallsOptions) {
@@ -82,7 +82,7 @@ export class Calls {
     }
   }
 
-  /** The script is over: what it holds is given back. */
+  /** The script is over: gives back what it holds. */
   release(run: number): void {
     this.#io.release(run);
     for (const [port, { before, wishes }] of this.#lent) {
@@ -146,7 +146,7 @@ export class Calls {
     port.configure(settings);
   }
 
-  /** A call that is given up lets go of nothing itself: its port is given back then. */
+  /** A call that is given up cannot release its port by itself, so the port is released then. */
   #acquire({ isWaiting, untilMs }: Asker, key: string, port: SerialPort): Promise<CallResult> {
     if (this.#holdings.has(key)) return Promise.resolve(fault('the port is held already', 3));
     const { clock } = this.#options;
@@ -170,7 +170,7 @@ export class Calls {
 
 type RawOperation = Exclude<SerialOperation, { do: 'configure' | 'acquire' | 'release' }>;
 
-/** `restMs`: after it the call is given up, and what it still read would be missing to others. */
+/** `restMs`: after it the call is given up, and bytes that it reads later would be lost to others. */
 async function operate(
   turn: SerialTurn,
   operation: RawOperation,

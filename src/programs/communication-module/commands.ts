@@ -1,5 +1,6 @@
 /** Command requests that reach a module: for its devices, and for itself. */
 import { MODULE_CHANNEL, moduleAnswer } from '../../protocol/module.ts';
+import { isObject } from '../../lib/members.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import { exactJson, parseExactJson } from '../../protocol/telemetry.ts';
 import type { DeviceRegistry } from './device-registry.ts';
@@ -7,11 +8,11 @@ import type { DeviceRegistry } from './device-registry.ts';
 interface CommandOptions {
   registry: Pick<DeviceRegistry, 'get' | 'restart'>;
   respond: (channelId: string, text: string) => void;
-  /** Nobody's request. */
+  /** The request has no id, so nobody can be answered. */
   onUnreadable: (channelId: string) => void;
 }
 
-/** Takes one request, which may have waited for `waitedMs`. Whatever it asks for, it is answered, unless it has no id. */
+/** Takes one request, which may have waited for `waitedMs`. Every request with an id is answered. */
 export function createCommands(
   options: CommandOptions,
 ): (channelId: string, payload: Buffer, waitedMs: DurationMs) => void {
@@ -40,9 +41,8 @@ function readRequest(payload: Buffer): { id: string; name: string; argumentsText
     if (!(error instanceof SyntaxError)) throw error;
     return undefined;
   }
-  if (typeof body !== 'object' || body === null) return undefined;
-  const { id, name, arguments: given } = body as Record<string, unknown>;
+  if (!isObject(body)) return undefined;
+  const { id, name, arguments: given } = body;
   if (typeof id !== 'string' || typeof name !== 'string') return undefined;
-  const isTable = typeof given === 'object' && given !== null && !Array.isArray(given);
-  return { id, name, argumentsText: exactJson(isTable ? given : {}) };
+  return { id, name, argumentsText: exactJson(isObject(given) ? given : {}) };
 }

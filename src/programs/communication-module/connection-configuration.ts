@@ -1,4 +1,5 @@
 /** The connection configuration that provisioning returns. */
+import { isObject } from '../../lib/members.ts';
 
 export interface ConnectionConfiguration {
   mqttHost: string;
@@ -66,9 +67,8 @@ export function connectionConfigurationOf(content: unknown): ConnectionConfigura
 
 /** @throws Error naming what is no object */
 export function objectOf(value: unknown, name: string): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new Error(`${name} must be an object`);
-  return value as Record<string, unknown>;
+  if (!isObject(value)) throw new Error(`${name} must be an object`);
+  return value;
 }
 
 function textOf(object: Record<string, unknown>, name: string): string {

@@ -1,5 +1,5 @@
 /**
- * Scripts and facts by their hash: fetched chunk by chunk, verified, kept as long as somebody runs them.
+ * Scripts and facts by their hash: fetched chunk by chunk, verified, and kept while a device needs them.
  */
 import { hash as hashOf } from 'node:crypto';
 import type { Limits } from '../../lib/limits.ts';
@@ -20,9 +20,9 @@ interface ContentLibraryOptions {
   limits: Limits['module'];
   /** Asks for the chunk that begins there. */
   ask: (hash: string, offset: number) => void;
-  /** It is here and its hash is right. */
+  /** The content is complete and its hash is right. */
   onComplete: (hash: string) => void;
-  /** What came is not what its hash says; it is fetched again. */
+  /** The content does not have its hash; it is fetched again. */
   onDamaged: (hash: string) => void;
 }
 
@@ -35,12 +35,12 @@ export class ContentLibrary {
     this.#options = options;
   }
 
-  /** What is here already; undefined while it is fetched. */
+  /** Complete content; undefined while it is fetched. */
   get(hash: string): Buffer | undefined {
     return this.#whole.get(hash);
   }
 
-  /** From now on exactly these are wanted: others are forgotten, missing ones are fetched. */
+  /** From now on exactly these are wanted: forgets others and fetches missing ones. */
   want(contents: readonly ContentReference[]): void {
     const wanted = new Map(contents.map((content) => [content.hash, content]));
     for (const hash of this.#whole.keys()) if (!wanted.has(hash)) this.#whole.delete(hash);
@@ -60,7 +60,7 @@ export class ContentLibrary {
   /** A chunk came. */
   receive({ hash, size: sizeBytes, offset, data }: ToModule & { type: 'content' }): void {
     const entry = this.#fetching.get(hash);
-    // A chunk that was asked for twice comes twice.
+    // A chunk that was requested twice comes twice.
     if (entry === undefined || offset !== entry.receivedBytes) return;
     const endBytes = offset + data.length;
     if (sizeBytes !== entry.sizeBytes || endBytes > sizeBytes || (data.length === 0 && endBytes < sizeBytes))
@@ -71,7 +71,7 @@ export class ContentLibrary {
     else this.#ask(hash, entry);
   }
 
-  /** There is a connection again: what is missing is asked for again. */
+  /** After a new connection: requests what is missing again. */
   askAgain(): void {
     for (const [hash, entry] of this.#fetching) this.#ask(hash, entry);
   }
@@ -83,7 +83,7 @@ export class ContentLibrary {
 
   #ask(hash: string, entry: Fetching): void {
     entry.timer?.cancel();
-    // The answer, or the question, may be lost with a connection.
+    // The request or its answer may be lost with a connection.
     entry.timer = this.#options.clock.setTimer(this.#options.limits.answerMs, () => this.#ask(hash, entry));
     this.#options.ask(hash, entry.receivedBytes);
   }

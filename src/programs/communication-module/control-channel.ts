@@ -1,4 +1,4 @@
-/** The module's side of docs/communication-module.md: hello, requests with answers, and what the gateway says. */
+/** The module's side of docs/communication-module.md: hello, requests with answers, and messages of the gateway. */
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import {
@@ -10,10 +10,10 @@ import {
 } from '../../protocol/module.ts';
 
 export type Answer = ToModule & { type: 'answer' };
-/** What the gateway says by itself. */
+/** A message of the gateway that answers no request. */
 export type Order = Exclude<ToModule, Answer>;
 type WithoutId<Message> = Message extends unknown ? Omit<Message, 'id'> : never;
-/** What a script wants of the gateway. */
+/** A request of a script to the gateway. */
 export type ChannelRequest = WithoutId<
   FromModule & { type: 'storage_read' | 'storage_write' | 'storage_remove' | 'command' }
 >;
@@ -21,14 +21,14 @@ export type ChannelRequest = WithoutId<
 interface ControlChannelOptions {
   clock: Clock;
   limits: Limits['module'];
-  /** Another text after each start of the module. */
+  /** A new text at each start of the module. */
   run: string;
   offers: readonly string[];
-  /** False: not handed over. */
+  /** False: the message was not sent. */
   send: (text: string) => boolean;
-  /** What the gateway wants; answers go to who asked. */
+  /** Called with each message that answers no request. */
   onMessage: (message: Order) => void;
-  /** What the gateway said cannot be understood. */
+  /** A message of the gateway cannot be understood. */
   onUnreadable: (problem: string) => void;
 }
 
@@ -40,7 +40,7 @@ export function createControlChannel(options: ControlChannelOptions) {
   let lastId = 0;
   let helloTimer: Timer | undefined;
 
-  /** False: not handed over. */
+  /** False: the message was not sent. */
   const send = (message: FromModule): boolean => options.send(encodeModuleMessage(message));
 
   function hello(): void {
@@ -52,7 +52,7 @@ export function createControlChannel(options: ControlChannelOptions) {
   function handle(message: ToModule): void {
     if (message.type === 'answer') return open.get(message.id)?.(message);
     const isOrder = message.type === 'assignments' || message.type === 'refused';
-    // Another start of the module, on another board, has the same topic.
+    // A module with the same credentials on another board has the same topic.
     if (isOrder && message.run !== undefined && message.run !== options.run) return;
     if (isOrder) helloTimer?.cancel();
     options.onMessage(message);

@@ -1,4 +1,4 @@
-/** The devices that a module runs: what the gateway assigned, each with its lifecycle. */
+/** The devices that the gateway assigned to a module, each with the lifecycle of its script. */
 import type { ContentLibrary } from './content-library.ts';
 import type { ScriptLifecycle } from './script-lifecycle.ts';
 import type { ConfigurationGroups } from './thread-messages.ts';
@@ -15,7 +15,7 @@ export function createDeviceRegistry(options: {
 
   return {
     get: (channelId: string) => lifecycles.get(channelId),
-    /** The whole truth: stops, replaces, starts, and leaves alone what is the same. */
+    /** Takes the whole list: stops and replaces scripts, starts new ones, and leaves unchanged ones alone. */
     assign: (devices: readonly ScriptLifecycle['assignment'][]) => {
       const assigned = new Map(devices.map((assignment) => [assignment.channel_id, assignment]));
       for (const [channelId, lifecycle] of lifecycles)
@@ -44,11 +44,11 @@ export function createDeviceRegistry(options: {
       for (const [name, lifecycle] of lifecycles)
         if (channelId === undefined || name === channelId) lifecycle.restart(assignmentCount);
     },
-    /** Something arrived that some may have been waiting for. */
+    /** Content arrived that scripts may have been waiting for. */
     tryStart: () => {
       for (const lifecycle of lifecycles.values()) lifecycle.tryStart();
     },
-    /** Every device says its status again. */
+    /** Reports the status of every device again. */
     report: () => {
       for (const lifecycle of lifecycles.values()) lifecycle.report();
     },

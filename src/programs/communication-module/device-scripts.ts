@@ -1,4 +1,4 @@
-/** The threads that run scripts of devices, and what those ask of the wires. */
+/** The threads that run scripts of devices, and the calls of these scripts. */
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import { programEntry } from '../../platform/processes/index.ts';
@@ -10,7 +10,7 @@ import type { CallResult, DeviceTypes, ScriptEvent, ScriptStart, Surroundings } 
 
 export interface ScriptEvents {
   onEvent: (event: ScriptEvent) => void;
-  /** Its thread ended, because of this script, of another one, or of nobody knows whom. */
+  /** Its thread ended because of this script, because of another one, or for an unknown reason. */
   onThreadLost: (because: 'itself' | 'neighbour' | 'unknown', message: string) => void;
 }
 
@@ -21,9 +21,9 @@ interface DeviceScriptsOptions {
   surroundings: Surroundings;
   /** Device file of each serial port by its name. */
   ports: Readonly<Record<string, string>>;
-  /** What kind of port each other name stands for. */
+  /** Kind of every other port by its name. */
   ioPorts?: Readonly<Record<string, IoKind>>;
-  /** Something of ours failed; the script is told so, and nothing else stops. */
+  /** This program failed to carry out a call; the script gets an error, and everything else goes on. */
   onFault: (error: unknown) => void;
   /** Default: real threads. */
   startThread?: typeof startThread;
@@ -50,7 +50,7 @@ export class DeviceScripts {
     });
   }
 
-  /** `isAlone`: in a thread of its own, because it has taken one down before. */
+  /** `isAlone`: in a thread of its own, because it once took its thread down. */
   start(
     script: Omit<ScriptStart, 'ports' | 'ioPorts'>,
     events: ScriptEvents,
@@ -70,7 +70,7 @@ export class DeviceScripts {
         onOver: () => calls.release(run.number),
         onThreadLost: (loss) => {
           calls.release(run.number);
-          // In the middle of a slice it is clear whose it was; else all of them pause.
+          // In the middle of a slice the culprit is known; otherwise all scripts pause.
           if (loss.culprit === undefined) events.onThreadLost('unknown', reasonOf(loss));
           else if (loss.culprit === run.number) events.onThreadLost('itself', reasonOf(loss));
           else events.onThreadLost('neighbour', 'a script beside it was stuck and its thread was ended');
@@ -86,7 +86,7 @@ export class DeviceScripts {
     };
   }
 
-  /** Tells every thread. */
+  /** Sends the shared state to every thread. */
   surround(surroundings: Surroundings): void {
     this.#threads.share(surroundings);
   }

@@ -1,14 +1,14 @@
-/** Carries out what scripts ask of CAN, contacts and analogue channels. */
+/** Carries out the calls of scripts on CAN, contacts and analogue channels. */
 import { Buffer } from 'node:buffer';
 import type { Limits } from '../../lib/limits.ts';
 import { type CanBus, CanMailbox, type FieldBus, noPort, PortFault } from './field/index.ts';
 import type { CallResult, CanOperation, IoOperation, WireFrame } from './thread-messages.ts';
 
-/** What one script keeps of one bus. */
+/** A mailbox of one script on one bus. */
 interface Kept {
   bus: CanBus;
   mailbox: CanMailbox;
-  /** Frames that it can hold. */
+  /** How many frames it can hold. */
   room: number;
   stop: () => void;
 }
@@ -24,7 +24,7 @@ export class IoCalls {
     this.#limits = options.limits;
   }
 
-  /** Never rejects but with our own faults. */
+  /** Rejects only with faults of this program. */
   async can(run: number, port: string, operation: CanOperation): Promise<CallResult> {
     const bus = this.#io.buses.get(port);
     if (bus === undefined) return absent(port);
@@ -116,7 +116,7 @@ export class IoCalls {
   }
 }
 
-/** A port that cannot be used is an answer, not a fault of ours. */
+/** A port that cannot be used is an answer, not a fault of this program. */
 export async function portResult(operation: () => Promise<CallResult>): Promise<CallResult> {
   try {
     return await operation();

@@ -63,23 +63,13 @@ function nameOf(name: string): string {
 const PARITIES = ['N', 'E', 'O'] as const;
 const DATA_BITS = [8, 7, 6, 5] as const;
 const STOP_BITS = [1, 2] as const;
-const BAUD_RATE_DEFAULT = 9_600;
 const BAUD_RATE_MAX = 4_000_000;
 
 function portOf(port: Record<string, unknown>, name: string): PortMapping {
-  const { path, baud_rate: baudRate = BAUD_RATE_DEFAULT } = port;
-  if (typeof path !== 'string' || !path.startsWith('/'))
-    throw new Error(`${name}.path must be the path of a device file`);
-  if (
-    typeof baudRate !== 'number' ||
-    !Number.isInteger(baudRate) ||
-    baudRate < 50 ||
-    baudRate > BAUD_RATE_MAX
-  )
-    throw new Error(`${name}.baud_rate must be a whole number from 50 to ${BAUD_RATE_MAX}`);
+  const { baud_rate: baudRate = 9_600 } = port;
   return {
-    path,
-    baudRate,
+    path: matching(port.path, /^\//, `${name}.path must be the path of a device file`),
+    baudRate: wholeNumber(baudRate, 50, BAUD_RATE_MAX, `${name}.baud_rate`),
     dataBits: oneOf(port.data_bits ?? 8, DATA_BITS, `${name}.data_bits`),
     parity: oneOf(port.parity ?? 'N', PARITIES, `${name}.parity`),
     stopBits: oneOf(port.stop_bits ?? 1, STOP_BITS, `${name}.stop_bits`),
@@ -121,7 +111,7 @@ function ioPortOf(kind: IoPortMapping['kind'], port: Record<string, unknown>, na
         kind,
         ...lineOf(port, name),
         bias: GPIOD_BIASES[oneOf(port.bias ?? 'as_is', BIASES, `${name}.bias`)],
-        debounceMs: wholeNumber(port.debounce_ms ?? 5, DEBOUNCE_MS_MAX, `${name}.debounce_ms`),
+        debounceMs: wholeNumber(port.debounce_ms ?? 5, 0, DEBOUNCE_MS_MAX, `${name}.debounce_ms`),
       };
   }
 }
@@ -129,7 +119,7 @@ function ioPortOf(kind: IoPortMapping['kind'], port: Record<string, unknown>, na
 function lineOf(port: Record<string, unknown>, name: string) {
   return {
     path: matching(port.path, CHIP, `${name}.path must be a chip such as /dev/gpiochip0`),
-    line: wholeNumber(port.line, LINE_MAX, `${name}.line`),
+    line: wholeNumber(port.line, 0, LINE_MAX, `${name}.line`),
     isActiveLow: oneOf(port.active_low ?? false, [true, false], `${name}.active_low`),
   };
 }
@@ -139,9 +129,9 @@ function matching(value: unknown, pattern: RegExp, problem: string): string {
   return value;
 }
 
-function wholeNumber(value: unknown, max: number, name: string): number {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > max)
-    throw new Error(`${name} must be a whole number from 0 to ${max}`);
+function wholeNumber(value: unknown, min: number, max: number, name: string): number {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max)
+    throw new Error(`${name} must be a whole number from ${min} to ${max}`);
   return value;
 }
 

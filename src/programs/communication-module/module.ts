@@ -1,4 +1,4 @@
-/** A communication module: its parts wired together. The main thread owns all wires, other threads run scripts. */
+/** A communication module. Its main thread owns all ports and connections, other threads run scripts. */
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { mapped } from '../../lib/members.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
@@ -39,7 +39,7 @@ const AT_START: Surroundings = {
   commandMs: LIMITS.commands.timeoutMs,
 };
 
-/** Runs from its making on. */
+/** Runs from its construction on. */
 export class CommunicationModule {
   readonly #log: Log;
   readonly #clock: Clock;
@@ -54,12 +54,12 @@ export class CommunicationModule {
   readonly #publisher: Publisher;
   readonly #gatewayTime: GatewayTime;
   #surroundings = AT_START;
-  /** What was told of the clock last, and what may be told soon. */
+  /** What was last logged about the clock, and the timer of the next look. */
   #isClockTold = true;
   #doubt: Timer | undefined;
-  /** Whether the gateway has it run something, or another module with its credentials; open on a new connection. */
+  /** Whether the gateway lets it run scripts, or another module with its credentials; open on each new connection. */
   #standing: 'open' | 'accepted' | 'refused' = 'open';
-  /** Commands that came while that was open. */
+  /** Commands that came before the decision. */
   #early: { sinceMs: MonotonicMs; carryOut: (heldMs: DurationMs) => void }[] = [];
   readonly #standstill: Standstill;
 
@@ -200,7 +200,7 @@ export class CommunicationModule {
       },
       onLost: (reason) => {
         const { sameErrorMs } = this.#limits.module;
-        // By its reason: what is told a minute later is what an installer waits for.
+        // Limited for each reason: a new one is what an installer waits for.
         log.warnLimited(`lost:${reason}`, sameErrorMs, 'no connection to the gateway', { reason });
         this.#early = [];
         this.#channel.lost();
@@ -212,10 +212,10 @@ export class CommunicationModule {
         const { waitedMs } = this.#standstill;
         const carryOut = (heldMs: DurationMs): void => command(channelId, payload, waitedMs + heldMs);
         if (this.#standing === 'accepted') return carryOut(0);
-        // Another module with the same credentials may be the one that carries it out.
+        // Another module with the same credentials may carry it out.
         if (this.#standing !== 'open') return;
         this.#early.push({ sinceMs: clock.monotonicMs(), carryOut });
-        // A gateway that sends commands and never says who carries them out must not fill the memory; the oldest are too late first.
+        // A gateway that never decides must not fill the memory. The oldest commands are late first.
         if (this.#early.length > this.#limits.module.commandsWaiting) this.#early.shift();
       },
     });
@@ -262,7 +262,7 @@ export class CommunicationModule {
       if (nowMs - sinceMs <= this.#limits.module.answerMs) carryOut(nowMs - sinceMs);
   }
 
-  /** Until the gateway takes it: it is asked again and again. */
+  /** Runs nothing until the gateway accepts it; the channel goes on asking. */
   #rest(reason: string): void {
     this.#standing = 'refused';
     this.#early = [];
@@ -274,7 +274,7 @@ export class CommunicationModule {
     const { isBelieved } = this.#gatewayTime;
     if (isBelieved === this.#surroundings.isClockBelieved) return;
     this.#surround({ isClockBelieved: isBelieved });
-    // What it said may be old: it sends its time with the assignments.
+    // The time that it sent may be old: it sends a new one with the assignments.
     if (!isBelieved && this.#surroundings.isConnected) this.#channel.connected();
     this.#doubt?.cancel();
     this.#doubt = this.#clock.setTimer(this.#limits.module.clockDoubtMs, () => this.#tellClock());
@@ -296,7 +296,7 @@ export class CommunicationModule {
     });
   }
 
-  /** Tells of changes only. */
+  /** Passes on changes only. */
   #surround(change: Partial<Surroundings>): void {
     const entries = Object.entries(change) as [keyof Surroundings, unknown][];
     if (entries.every(([name, value]) => this.#surroundings[name] === value)) return;

@@ -1,7 +1,7 @@
 /**
- * The module's one connection to the gateway's broker. It is opened again for ever. What must not be lost,
+ * The module's one connection to the gateway's broker, opened again and again. What must not be lost,
  * responses and persistent log entries, is kept until the broker has acknowledged it and sent again after a
- * loss, entries no faster than the gateway takes them; everything else is measured anew anyway.
+ * loss, entries no faster than the gateway takes them. Everything else is measured anew anyway.
  */
 import { DoublingPause } from '../../lib/doubling-pause.ts';
 import type { MqttClient } from 'mqtt';
@@ -11,7 +11,7 @@ import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import { addressOf } from '../../platform/mdns/index.ts';
 import { loadLine } from '../../platform/mqtt-client/index.ts';
-import { deviceTopic, type DeviceAddress } from '../../protocol/device-topic.ts';
+import { commandRequestTopic, deviceSource } from '../../protocol/device-topic.ts';
 import { MODULE_CHANNEL, moduleTopic } from '../../protocol/module.ts';
 import { clientOptions } from './client-options.ts';
 import type { ConnectionConfiguration } from './connection-configuration.ts';
@@ -34,7 +34,7 @@ interface GatewayLinkOptions {
   onConnected: () => void;
   /** The connection ended or could not be opened; another attempt follows. */
   onLost: (reason: string) => void;
-  /** The gateway speaks to the module. */
+  /** A message of the gateway for the module. */
   onModuleMessage: (payload: Buffer) => void;
   /** A command for the device on this channel; `ucm` is the module itself. */
   onCommand: (channelId: string, payload: Buffer) => void;
@@ -43,9 +43,9 @@ interface GatewayLinkOptions {
 interface Kept {
   topic: string;
   text: string;
-  /** Somebody waits for it. */
+  /** A response, for which somebody waits. */
   isResponse: boolean;
-  /** On the present connection. */
+  /** It was sent on the present connection. */
   isSent: boolean;
 }
 
@@ -71,7 +71,7 @@ export class GatewayLink {
     this.#options = options;
     const { hardwareId } = options.connection;
     this.#moduleMessages = moduleTopic(hardwareId);
-    this.#commandFilter = deviceTopic({ hardwareId, channelId: '+' }, 'v1/command/requests');
+    this.#commandFilter = commandRequestTopic({ hardwareId, channelId: '+' });
     const { reconnectFirstMs: firstMs, reconnectMaxMs: maxMs } = options.limits;
     this.#pause = new DoublingPause({ firstMs, maxMs });
     this.#open();
@@ -83,8 +83,8 @@ export class GatewayLink {
   }
 
   /**
-   * False: not handed over, because there is no connection or the broker does not keep up. The conversation with the
-   * gateway is little, and is not measured anew: it waits for no room.
+   * False: not sent, because there is no connection or the broker does not keep up. The conversation with the
+   * gateway is small and is not measured anew, so it needs no room.
    */
   send(channelId: string, subject: Subject, text: string, qos: 0 | 1 = 1): boolean {
     if (subject === 'module' ? this.#connectedAtMs === undefined : !this.isReady) return false;
@@ -92,14 +92,14 @@ export class GatewayLink {
     return true;
   }
 
-  /** Is sent until it is acknowledged. False: too much waits already; responses have as much room again. */
+  /** Sends it until it is acknowledged. False: too much waits already; responses have as much room again. */
   keep(channelId: string, subject: 'log' | 'commandResponse', text: string): boolean {
     const isResponse = subject === 'commandResponse';
     if (this.#keptBytes + text.length > this.#options.limits.keptBytes * (isResponse ? 2 : 1)) return false;
     const message: Kept = { topic: this.#topicOf(channelId, subject), text, isResponse, isSent: false };
     this.#kept.add(message);
     this.#keptBytes += text.length;
-    // Entries wait behind those of before.
+    // Entries wait behind earlier ones.
     const isNext = isResponse || this.#drain === undefined;
     if (this.#connectedAtMs !== undefined && isNext) this.#sendKept(message);
     return true;
@@ -128,7 +128,7 @@ export class GatewayLink {
     this.#drain = undefined;
     for (const message of this.#kept) message.isSent = false;
     lost?.end(true);
-    // One that is thrown out at once must not come back again and again.
+    // A client that is thrown out at once must not come back without a pause.
     const pauseMs = this.#pause.nextAfter(connectedMs, this.#options.limits.reconnectMaxMs);
     this.#retry = this.#options.clock.setTimer(pauseMs, () => this.#open());
     this.#options.onLost(reason);
@@ -216,14 +216,14 @@ export class GatewayLink {
   }
 
   #topicOf(channelId: string, subject: Subject): string {
-    return fromTopic({ hardwareId: this.#options.connection.hardwareId, channelId }, SUBJECTS[subject]);
+    return deviceSource({ hardwareId: this.#options.connection.hardwareId, channelId }, SUBJECTS[subject]);
   }
 }
 
 /** Of CONNACK: bad user name or password, and not authorized. */
 const REFUSALS: ReadonlySet<unknown> = new Set([4, 5]);
 
-/** For whoever reads the log of a board. */
+/** For people who read the log of a board. */
 function wordsOf(error: Error): string {
   const message = messageOf(error);
   if (!('code' in error) || !REFUSALS.has(error.code)) return message;
@@ -231,10 +231,6 @@ function wordsOf(error: Error): string {
     `${message}: the gateway does not know these credentials any more. ` +
     "Let it make a connection configuration for the module's device anew, and give that to the module."
   );
-}
-
-function fromTopic({ hardwareId, channelId }: DeviceAddress, subject: string): string {
-  return `v1/from/${hardwareId}/${channelId}/${subject}`;
 }
 
 /** The channel of a topic that our own filter let through. */

@@ -1,4 +1,4 @@
-/** What a module says over its link: for its devices, and for itself on its own channel. */
+/** Publishes for the devices of a module, and for the module itself on its own channel. */
 import type { Limits } from '../../lib/limits.ts';
 import type { EpochS } from '../../lib/time.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
@@ -21,7 +21,7 @@ export function createPublisher(options: {
   log: Log;
   limits: Limits['module'];
   counts: () => ModuleCounts;
-  /** False: nothing gets a time of its own, but that of its receipt. */
+  /** False: messages carry no time, so that the time of their receipt counts. */
   isClockBelieved: () => boolean;
   /** Called with every heartbeat and after a message that could not be sent. */
   onPulse: () => void;
@@ -42,7 +42,7 @@ export function createPublisher(options: {
   const entryOf = ({ message, severity, persist }: DeviceLogEntry): string =>
     JSON.stringify({ timestamp: stamp(), message, severity, persist });
 
-  /** As soon as there is room for it. */
+  /** Reports lost entries as soon as there is room. */
   function tellLost(): void {
     for (const [channelId, count] of link.isReady ? lost : []) {
       const message = `${count} log entries were lost: too much was waiting for the gateway`;
@@ -68,7 +68,7 @@ export function createPublisher(options: {
   ];
 
   return {
-    /** Telemetry or properties; what cannot be sent now is measured anew. */
+    /** Telemetry or properties; values that cannot be sent now are measured anew. */
     publish: (channelId: string, subject: 'telemetry' | 'properties', text: string) => {
       if (!link.send(channelId, subject, text)) options.onPulse();
     },

@@ -34,7 +34,7 @@ interface ScriptLifecycleOptions {
   library: Pick<ContentLibrary, 'get'>;
   scripts: Pick<DeviceScripts, 'start'>;
   log: Log;
-  /** To the gateway: how the script fares, and what it answers. */
+  /** To the gateway: the status of the script, and its answers. */
   send: (message: FromModule) => void;
   publisher: Pick<Publisher, 'publish' | 'log' | 'respond'>;
 }
@@ -47,15 +47,15 @@ export class ScriptLifecycle {
   #state: ScriptState | 'waiting' = 'waiting';
   #reason: string | undefined;
   #groups: ConfigurationGroups | undefined;
-  /** Groups that this run of the script reads from the device. */
+  /** Groups that this run of the script reads from its device. */
   #reads: readonly string[] = [];
   #run: Run | undefined;
-  /** Commands that the run was given and has not answered to their end. */
+  /** Commands of this run without their last response. */
   readonly #commands = new Set<string>();
   #retry: Timer | undefined;
   readonly #pause: DoublingPause;
   #startedAtMs: MonotonicMs = 0;
-  /** It was stuck once and took its thread along: from then on it has one for itself. */
+  /** It was stuck once and took its thread down: from then on it has a thread of its own. */
   #isAlone = false;
 
   constructor(options: ScriptLifecycleOptions) {
@@ -79,7 +79,7 @@ export class ScriptLifecycle {
     this.#assignment = next;
     if (isSame) return;
     this.#isAlone = false;
-    // That of another blueprint may lack what this one declares, or mean something else by it.
+    // The configuration of another blueprint may lack parameters of this one, or give them another meaning.
     this.#groups = undefined;
     this.restart();
   }
@@ -91,12 +91,12 @@ export class ScriptLifecycle {
     if (this.#run !== undefined) {
       if (changed.length > 0) this.#run.tell({ kind: 'configuration', groups: next, changed });
     } else if (this.#retry !== undefined && changed.length > 0) {
-      // What somebody has just set may be what it failed for want of.
+      // The script may have failed for want of what was just set.
       this.restart();
     } else this.tryStart();
   }
 
-  /** Something that may have been missing is there. */
+  /** Starts the script if everything that it needs is there. */
   tryStart(): void {
     const { clock, library, scripts } = this.#options;
     const groups = this.#groups;
@@ -121,7 +121,7 @@ export class ScriptLifecycle {
     this.#enter('starting');
   }
 
-  /** `assignmentCount`: of the assignment for which it is; the same in `assignments` is no other one then. */
+  /** `assignmentCount`: of the assignment that asks for it; the same count in `assignments` starts no second time. */
   restart(assignmentCount?: number): void {
     if (assignmentCount !== undefined)
       this.#assignment = { ...this.#assignment, assignment_count: assignmentCount };
@@ -141,12 +141,11 @@ export class ScriptLifecycle {
 
   /** Asks the script about its configuration. */
   ask(question: Question): void {
-    if (this.#run === undefined || this.#state !== 'running')
-      return this.#options.send(noAnswer(question));
+    if (this.#run === undefined || this.#state !== 'running') return this.#options.send(noAnswer(question));
     this.#run.tell({ kind: 'question', question });
   }
 
-  /** Says its status again. */
+  /** Reports its status again. */
   report(): void {
     if (this.#state === 'waiting') return;
     const { log, send } = this.#options;
@@ -179,7 +178,7 @@ export class ScriptLifecycle {
     this.#giveUpRun();
   }
 
-  /** Nothing more is heard of it: what it owes is answered here. */
+  /** Forgets the run and answers the commands that it leaves behind. */
   #giveUpRun(): void {
     this.#run = undefined;
     for (const id of this.#commands) this.#refuse(id, 'the script ended before the command did');
@@ -212,7 +211,7 @@ export class ScriptLifecycle {
     }
     this.#log({ message, severity: 'error', persist: true });
     this.#enter('failed', message);
-    // The same text would fail the same way.
+    // The same source would fail the same way.
     if (kind === 'syntax') return;
     // Only a script that worked for a while gets short pauses again.
     if (clock.monotonicMs() - this.#startedAtMs >= limits.retryMaxMs) this.#pause.reset();
@@ -245,7 +244,7 @@ export class ScriptLifecycle {
   }
 }
 
-/** A gateway of before does not say blueprint and number, and one that does brings nothing new by it. */
+/** An older gateway names neither blueprint nor number, so a missing one is no difference. */
 function isSameWork(a: Assignment, b: Assignment): boolean {
   const isSame = (name: 'blueprint_id' | 'assignment_count'): boolean =>
     a[name] === undefined || b[name] === undefined || a[name] === b[name];

@@ -1,13 +1,13 @@
 /**
- * How long what arrives now may have waited unread: a program stands still when its machine is paused or has no memory
- * left, and a command that came meanwhile must not pass for a new one.
+ * How long a message that arrives now may have waited unread: a program stands still while its machine is paused or out of
+ * memory, and a command that came meanwhile must not pass for a new one.
  */
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 
-/** G: a beat that is later is late because the program stood still. */
+/** G: a beat later than this means that the program stood still. */
 const LATE_MS = 1_000;
-/** G: what waited in the socket is read by then. */
+/** G: within this time everything that waited in the socket is read. */
 const READING_MS = 2_000;
 
 export class Standstill {
@@ -22,14 +22,14 @@ export class Standstill {
     this.#beatAtMs = clock.monotonicMs();
   }
 
-  /** Every `intervalMs` at least. */
+  /** To be called at least every `intervalMs`. */
   beat(): void {
     const nowMs = this.#clock.monotonicMs();
     if (this.#isLate(nowMs)) this.#last = { sinceMs: this.#beatAtMs, readAtMs: nowMs + READING_MS };
     this.#beatAtMs = nowMs;
   }
 
-  /** At most so long; 0 as long as the program goes on. */
+  /** The longest possible wait; 0 while the program runs without a pause. */
   get waitedMs(): DurationMs {
     const nowMs = this.#clock.monotonicMs();
     const isBeingRead = this.#last !== undefined && nowMs < this.#last.readAtMs;

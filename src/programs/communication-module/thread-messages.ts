@@ -1,5 +1,6 @@
-/** What goes between the module's main thread, which owns all wires, and the threads that run scripts. */
+/** Messages between the module's main thread, which owns all connections and ports, and the threads that run scripts. */
 import type { DurationMs } from '../../lib/time.ts';
+import type { LogSeverity } from '../../protocol/device-log.ts';
 import type { BlueprintFacts, FromModule, ToModule } from '../../protocol/module.ts';
 import type { Answer, ChannelRequest } from './control-channel.ts';
 import type { IoKind, ModbusRequest, Quantity, SerialSettings } from './field/index.ts';
@@ -14,7 +15,7 @@ export interface ScriptStart {
   groups: ConfigurationGroups;
   /** Device file of each serial port by its name. */
   ports: Readonly<Record<string, string>>;
-  /** What kind of port each other name stands for. */
+  /** Kind of every other port by its name. */
   ioPorts: Readonly<Record<string, IoKind>>;
 }
 
@@ -31,7 +32,7 @@ export interface GivenCommand {
   id: string;
   name: string;
   argumentsText: string;
-  /** Before it was given; at most, where that is not known. */
+  /** How long it has waited already; the longest possible wait where that is not known. */
   waitedMs: DurationMs;
 }
 
@@ -45,16 +46,16 @@ export type ScriptOrder =
   | { kind: 'configuration'; groups: ConfigurationGroups; changed: readonly string[] }
   | { kind: 'question'; question: Question };
 
-/** What is the same for every script. */
+/** State that is the same for every script. */
 export interface Surroundings {
-  /** The link to the broker, as scripts are told. */
+  /** Whether the broker is connected, as scripts see it. */
   isConnected: boolean;
-  /** The link keeps up; else nothing can be sent. */
+  /** Whether the link keeps up; otherwise nothing can be sent. */
   hasRoom: boolean;
-  /** Else values go without a time of their own, and get that of their receipt. */
+  /** If false, values carry no time, and the time of their receipt counts. */
   isClockBelieved: boolean;
   timeZone: string;
-  /** Silence after which the gateway ends an execution. */
+  /** Time without a response after which the gateway ends an execution. */
   commandMs: DurationMs;
 }
 
@@ -62,20 +63,20 @@ export type FailureReason = 'error' | 'syntax' | 'time' | 'memory';
 
 export interface DeviceLogEntry {
   message: string;
-  severity: 'debug' | 'info' | 'warning' | 'error';
+  severity: LogSeverity;
   persist: boolean;
 }
 
-/** What a script says to a command, as the gateway gets it. */
+/** A response of a script to a command, as the gateway gets it. */
 export interface CommandResponse {
   id: string;
-  /** The command has ended with it. */
+  /** It is the last response to the command. */
   isLast: boolean;
   text: string;
 }
 
 export type ScriptEvent =
-  /** The entry of the script has ended well; jobs and handlers live. */
+  /** The entry of the script has ended well; its jobs and handlers go on. */
   | { kind: 'running' }
   /** The script is over. */
   | { kind: 'failed'; reason: FailureReason; message: string }
@@ -86,9 +87,9 @@ export type ScriptEvent =
   /** Groups whose values the script reads from the device. */
   | { kind: 'reads'; groups: readonly string[] };
 
-/** What only the main thread can do. */
+/** A call that only the main thread can carry out. */
 export type ThreadCall = AskedOfMain & {
-  /** So long whoever asks waits for it, from now on; absent: until it is done or the script is over. */
+  /** How long the caller waits from now on; absent: until it is done or the script is over. */
   remainingMs?: DurationMs;
 };
 
@@ -101,7 +102,7 @@ type AskedOfMain =
 
 export type SerialOperation =
   | { do: 'read'; countMax: number; timeoutMs: DurationMs }
-  /** What arrives first, up to a silence. */
+  /** Reads the bytes that arrive next, up to a pause. */
   | { do: 'receive'; timeoutMs: DurationMs }
   | { do: 'write'; bytes: Uint8Array }
   | { do: 'flush' }
@@ -112,7 +113,7 @@ export type SerialOperation =
 
 export type CanOperation =
   | { do: 'send'; id: number; data: Uint8Array }
-  /** Keeps what comes in a mailbox of this number. `ids` undefined: everything, in one row. */
+  /** Keeps received frames in the mailbox of this number. `ids` undefined: all frames, in one row. */
   | {
       do: 'keep';
       mailbox: number;
@@ -120,9 +121,9 @@ export type CanOperation =
       sizeMax: number;
       drops: 'oldest' | 'newest';
     }
-  /** A table of the frames of each identifier, oldest first; without identifiers the row of all. */
+  /** Takes the frames of each identifier, oldest first; without identifiers the row of all frames. */
   | { do: 'take'; mailbox: number; ids: readonly number[] | undefined }
-  /** How many gave way since the last time. */
+  /** How many frames were dropped since the last question. */
   | { do: 'drops'; mailbox: number; id: number };
 
 export type IoOperation =
@@ -137,7 +138,7 @@ export type IoOperation =
 /** A frame in a table for a script: identifier, and bytes as hexadecimal text. */
 export type WireFrame = [id: number, hex: string];
 
-/** A fault in the words and numbers of the device API. */
+/** A fault with the text and number of the device API. */
 export interface CallFault {
   text: string;
   number: number;
@@ -147,7 +148,7 @@ export type CallResult =
   | { kind: 'values'; values: readonly number[] }
   | { kind: 'bytes'; bytes: Uint8Array }
   | { kind: 'done' }
-  /** One or several results, each a number, a boolean or what becomes a table. */
+  /** One or several results, each a number, a boolean or a table. */
   | { kind: 'results'; results: readonly (number | boolean | object)[] }
   | { kind: 'answer'; answer: Answer }
   | { kind: 'fault'; fault: CallFault };

@@ -21,7 +21,7 @@ type DryRunMessage = Extract<ToSandbox, { dryRun: number }>;
 interface Present {
   dryRun: number;
   threads: ScriptThreads<DryRunTypes>;
-  /** What it asked, by the number of the request. */
+  /** Its open requests by number. */
   requests: Map<number, (answer: RuleAnswer) => void>;
   entries: DryRunEntry[];
   deadline: { cancel(): void };
@@ -32,7 +32,7 @@ interface DryRunHostOptions {
   log: Log;
   limits: Pick<Limits, 'lua' | 'rules'>;
   site: () => SandboxSite;
-  /** Waits for room. False: it did not go out, because it is too large or the gateway is gone. */
+  /** Waits for room. False: not sent, because the message is too large or the gateway is gone. */
   send: (message: FromSandbox) => Promise<boolean>;
 }
 
@@ -67,7 +67,7 @@ export class DryRunHost {
       entry: programEntry('programs/rule-sandbox/dry-run-thread'),
       shared: this.#options.site(),
     });
-    // It looks at its time itself between two steps; this is for one that does not come so far.
+    // A dry run checks its time between two steps; this ends one that does not get there.
     const deadline = clock.setTimer(durationMs + graceMs, () =>
       this.#over(dryRun, {
         end: 'limit_reached',

@@ -1,4 +1,4 @@
-/** A worker thread for one dry run: it would keep rules beside it waiting. */
+/** A worker thread for one dry run, which would keep rules on the same thread waiting. */
 import { nextTurn } from '../../platform/clock/index.ts';
 import { processorMs } from '../../platform/threads/index.ts';
 import { hostScripts } from '../script-host/index.ts';
@@ -20,6 +20,6 @@ hostScripts<DryRunTypes>(({ rule, period }, { clock, limits, shared, request, te
     onFault: (text) => tell({ type: 'fault', text }),
   });
   void run.then((report) => tell({ type: 'report', report }));
-  // It gets no orders, and ends with its thread.
+  // A dry run gets no orders and ends with its thread.
   return { order: () => undefined, stop: () => undefined };
 });

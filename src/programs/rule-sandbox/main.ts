@@ -1,6 +1,6 @@
 /**
- * The rule sandbox: a program beside the gateway that runs the Lua rules of the site. It knows what the gateway
- * tells it and asks the gateway for everything (protocol/rule-sandbox.ts). It ends when the gateway says so or
+ * The rule sandbox: a program beside the gateway that runs the Lua rules of the site. It knows only what the gateway
+ * sends it and asks the gateway for everything else (protocol/rule-sandbox.ts). It ends when the gateway says so or
  * is gone.
  */
 import { LIMITS } from '../../lib/limits.ts';
@@ -11,7 +11,7 @@ import { connectToParent, type Payload } from '../../platform/processes/index.ts
 import { RULE_SANDBOX_PROGRAM, type SandboxSettings } from '../../protocol/rule-sandbox.ts';
 import { createSandbox } from './sandbox.ts';
 
-/** Messages that come before the sandbox is there wait. */
+/** Messages that arrive before the sandbox exists. */
 const early: Payload[] = [];
 let receive = (payload: Payload): void => void early.push(payload);
 

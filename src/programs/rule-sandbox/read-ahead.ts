@@ -1,30 +1,30 @@
 /**
- * What a script reads one after another is asked for together: with a question go those that followed it when it was
- * asked before. An answer that came along counts in the slice that begins with its arrival and no longer, so that nothing
- * the script learned otherwise is newer; each is given once, and what is wanted again is asked again.
+ * Asks for the values that a script reads one after another together: a question takes along those that followed it the
+ * last time. An answer that came along may be used only in the slice that begins with its arrival, so that nothing the
+ * script learned otherwise is newer. Each is used once; a value that is wanted again is asked for again.
  */
 import type { Limits } from '../../lib/limits.ts';
 import type { MonotonicMs } from '../../lib/time.ts';
 import type { LuaTurn, ScriptClock } from '../../lua/index.ts';
 import type { ReadRequest, RuleAnswer } from '../../protocol/rule-sandbox.ts';
 
-/** A question that changes nothing; the same questions have the same key. */
+/** A question that changes nothing; equal questions have equal keys. */
 interface Read {
   key: string;
   request: () => ReadRequest;
 }
 
-/** What followed a question, and how often in turn it came along for nothing. */
+/** The question that followed another one, and how often in a row it was asked along for nothing. */
 interface Following {
   key: string;
   request: ReadRequest;
   inVain: number;
 }
 
-/** Where a task of the script stands: its note. */
+/** The reads of a task so far, kept as the note of its turn. */
 interface Reading {
   lastKey: string;
-  /** That of a read which follows the last one at once, and of the answers that came along with it. */
+  /** The slice in which the next read may use the answers. */
   slice: number;
   answers: Map<string, RuleAnswer>;
   untilMs: MonotonicMs;
@@ -32,8 +32,8 @@ interface Reading {
 
 interface ReadAheadOptions {
   clock: Pick<ScriptClock, 'monotonicMs'>;
-  limits: Pick<Limits['rules'], 'readsAhead' | 'readAheadMs' | 'readAheadLength' | 'readsRemembered'>;
-  /** Asks the first, and those of the others that there is a turn for. */
+  limits: Limits['rules'];
+  /** Asks the first question, and as many of the others as the rate allows. */
   ask: (
     first: ReadRequest,
     others: readonly ReadRequest[],
@@ -52,7 +52,7 @@ export class ReadAhead {
     this.#options = options;
   }
 
-  /** At once when the answer came along with an earlier one. */
+  /** Answers at once when the answer came along with an earlier one. */
   read(read: Read, turn: LuaTurn, deadlineMs?: MonotonicMs): RuleAnswer | Promise<RuleAnswer> {
     const reading = turn.note as Reading | undefined;
     if (reading?.slice !== turn.slice) return this.#ask(read, turn, deadlineMs);
@@ -99,7 +99,7 @@ export class ReadAhead {
     return first;
   }
 
-  /** What followed last time, up to where it turns in a circle. */
+  /** The questions that followed last time, until they repeat. */
   #othersAfter(firstKey: string): Following[] {
     const others = new Map<string, Following>();
     for (let key = firstKey; others.size < this.#options.limits.readsAhead;) {
@@ -116,10 +116,10 @@ export class ReadAhead {
   }
 }
 
-/** What a member takes beside its name and what it holds, in characters of JSON. */
+/** Characters of JSON that a member takes beside its name and value. */
 const MEMBER_LENGTH = 4;
 
-/** Characters that are left beside a value, about as its JSON text would have them; below 0 when it is too long. */
+/** Characters that are left beside the JSON text of a value, about; below 0 when it is too long. */
 function roomFor(value: unknown, length: number): number {
   if (typeof value === 'string') return length - value.length;
   if (typeof value !== 'object' || value === null) return length - MEMBER_LENGTH;

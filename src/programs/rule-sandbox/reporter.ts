@@ -1,6 +1,6 @@
 /**
- * What the supervisor tells the gateway. What finds no room is dropped, except what must arrive: the newest state of
- * each rule, the ends of runs, and how many entries are missing in the log of a rule.
+ * Sends the supervisor's messages to the gateway. A message without room is dropped, unless it must arrive: the newest
+ * state of each rule, the ends of runs, and the number of entries that are missing in the log of a rule.
  */
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
@@ -16,9 +16,9 @@ export function createReporter(options: {
   log: Log;
 }): (message: SandboxReport) => boolean {
   const { link, clock, log } = options;
-  /** By what they are about: the newest counts. */
+  /** By subject; the newest message of each counts. */
   const waiting = new Map<string, SandboxReport>();
-  /** Entries that are missing, by rule. */
+  /** Number of missing entries by rule. */
   const missing = new Map<string, number>();
   let isTelling = false;
 

@@ -9,15 +9,12 @@ export type GatewayRequests = ReturnType<typeof createGatewayRequests>;
 
 const WRITES: readonly RuleMethod[] = ['execute', 'storage_write', 'storage_remove'];
 const RETRY_MS = 20;
-/** A function that may take no longer hears of the timeout of its command, and has so long to say so. */
+/** Time that is left to a function after the timeout of its command, so that it can report it. */
 const LAST_WORD_MS = 250;
 
 export function createGatewayRequests(options: {
   clock: ScriptClock;
-  limits: Pick<
-    Limits['rules'],
-    'requestsPerSecond' | 'requestBurst' | 'writesPerSecond' | 'writeBurst' | 'commandsAtOnce'
-  >;
+  limits: Limits['rules'];
   send: (request: RuleRequest, answered: (answer: RuleAnswer) => void) => void;
 }) {
   const { clock, limits, send } = options;
@@ -38,8 +35,8 @@ export function createGatewayRequests(options: {
 
   return {
     /**
-     * Resolves with the answer, never when the run ends before. What still waits for its turn when the script does not
-     * wait for it any more is not asked.
+     * Resolves with the answer, and never if the run ends before. A request whose turn comes when the script no longer
+     * waits for it is not sent.
      */
     send: async (
       request: RuleRequest,
@@ -56,13 +53,13 @@ export function createGatewayRequests(options: {
         if (isCommand) commands--;
       }
     },
-    /** The same, with those of the others along that the rate leaves room for; their answers come behind the first. */
+    /** The same with as many of the others as the rate allows; their answers follow the first. */
     sendAlong: async (
       first: ReadRequest,
       others: readonly ReadRequest[],
       deadlineMs: MonotonicMs = Number.POSITIVE_INFINITY,
     ): Promise<RuleAnswer[]> => {
-      // There nearly always is a turn: a promise for it would be one for each question.
+      // There is nearly always room: this avoids a promise for each question.
       if (!all.take(clock.monotonicMs())) await gate.admitted(all);
       const refused = others.findIndex(() => !all.take(clock.monotonicMs()));
       const along = refused < 0 ? others : others.slice(0, refused);
@@ -94,14 +91,14 @@ function createGate(clock: ScriptClock) {
           timers.add(timer);
         });
     },
-    /** Nobody who waits has a turn any more. */
+    /** No waiting request gets a turn any more. */
     close: () => {
       for (const timer of timers) timer.cancel();
     },
   };
 }
 
-/** Nobody waits for a command longer than its function lives. */
+/** A command is not waited for longer than its function may run. */
 function inTime(request: RuleRequest, leftMs: DurationMs): RuleRequest {
   if (request.method !== 'execute') return request;
   const { parameters } = request;

@@ -1,13 +1,13 @@
-/** What a rule says, bounded in length and rate (docs/interface/lua-rules.md#logs). */
+/** The log of a rule, bounded in length and rate (docs/interface/lua-rules.md#logs). */
 import type { Limits } from '../../lib/limits.ts';
 import { cutToBytes } from '../../lib/text.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { LuaFailure, ScriptClock } from '../../lua/index.ts';
-import type { RuleLogEntry, RuleSeverity } from '../../protocol/rule-sandbox.ts';
+import { type LogSeverity, severityOf } from '../../protocol/device-log.ts';
+import type { RuleLogEntry } from '../../protocol/rule-sandbox.ts';
 import { ToldTexts } from '../script-host/index.ts';
 
-const SEVERITIES: readonly RuleSeverity[] = ['debug', 'info', 'warning', 'error'];
 const SECOND_MS = 1_000;
 const FLUSH_MS = 20;
 const PAUSES = 'takes too much processor time and pauses again and again';
@@ -17,20 +17,17 @@ export interface RuleLog {
   write(severity: string, message: string): void;
   /** With traceback. */
   failure(failure: LuaFailure): void;
-  /** The same, but the same message only once in a while: for what runs again and again. */
+  /** The same, but each message only once in a while: for functions that run again and again. */
   repeatedFailure(failure: LuaFailure): void;
-  /** It takes more than its share of the processor; told once in a while. */
+  /** It takes more than its share of the processor; logged once in a while. */
   pause(durationMs: DurationMs): void;
-  /** Hands over what waits; nothing is lost at the end of a script. */
+  /** Hands over all waiting entries, so that nothing is lost at the end of a script. */
   flush(): void;
 }
 
 export function createRuleLog(options: {
   clock: ScriptClock;
-  limits: Pick<
-    Limits['rules'],
-    'logMessageBytes' | 'logsPerSecond' | 'ownLogsPerSecond' | 'repeatedErrorMs' | 'errorsRemembered'
-  >;
+  limits: Limits['rules'];
   send: (entries: RuleLogEntry[]) => void;
   /** Sends each entry at once, instead of those of a short while together. */
   isImmediate?: boolean;
@@ -38,7 +35,7 @@ export function createRuleLog(options: {
   const { clock, limits } = options;
   const { logsPerSecond, ownLogsPerSecond } = limits;
   const written = new TokenBucket(logsPerSecond, logsPerSecond, clock.monotonicMs());
-  /** A script that fills its log is still heard to fail. */
+  /** For failures, which are logged although the script fills its log. */
   const own = new TokenBucket(ownLogsPerSecond, ownLogsPerSecond, clock.monotonicMs());
   const repeated = new ToldTexts({ intervalMs: limits.repeatedErrorMs, most: limits.errorsRemembered });
   let waiting: RuleLogEntry[] = [];
@@ -46,7 +43,7 @@ export function createRuleLog(options: {
   let dropped = 0;
   let droppedTimer: { cancel(): void } | undefined;
 
-  function append(severity: RuleSeverity, message: string): void {
+  function append(severity: LogSeverity, message: string): void {
     const text = cutToBytes(message, limits.logMessageBytes);
     waiting.push({ timestampMs: clock.wallMs(), severity, message: text });
     if (options.isImmediate) send();
@@ -70,20 +67,20 @@ export function createRuleLog(options: {
     dropped = 0;
   }
 
-  function appendWithin(buckets: readonly TokenBucket[], severity: RuleSeverity, message: string): void {
+  function appendWithin(buckets: readonly TokenBucket[], severity: LogSeverity, message: string): void {
     if (buckets.some((bucket) => bucket.take(clock.monotonicMs()))) return append(severity, message);
     dropped++;
     droppedTimer ??= clock.setTimer(SECOND_MS, tellDropped);
   }
 
-  const say = (severity: RuleSeverity, text: string): void => appendWithin([own, written], severity, text);
+  const say = (severity: LogSeverity, text: string): void => appendWithin([own, written], severity, text);
 
   return {
     write: (severity, message) => appendWithin([written], severityOf(severity), message),
-    failure: (failure) => say('error', textOf(failure)),
+    failure: (failure) => say('error', failure.text),
     repeatedFailure: (failure) => {
       const text = cutToBytes(failure.message, limits.logMessageBytes);
-      if (repeated.isNews(text, clock.monotonicMs())) say('error', textOf(failure));
+      if (repeated.isNews(text, clock.monotonicMs())) say('error', failure.text);
     },
     pause: (durationMs) => {
       if (repeated.isNews(PAUSES, clock.monotonicMs()))
@@ -94,13 +91,4 @@ export function createRuleLog(options: {
       send();
     },
   };
-}
-
-function severityOf(word: string): RuleSeverity {
-  return SEVERITIES.find((known) => known === word) ?? 'info';
-}
-
-function textOf({ message, traceback }: LuaFailure): string {
-  const calls = traceback.map((line) => `\n\t${line}`).join('');
-  return calls === '' ? message : `${message}\nstack traceback:${calls}`;
 }

@@ -25,9 +25,9 @@ interface RunOptions {
   limits: Pick<Limits, 'lua' | 'rules'>;
   log: RuleLog;
   send: (request: RuleRequest, answered: (answer: RuleAnswer) => void) => void;
-  /** In place of those that use the network. */
+  /** Replacements for functions that use the network. */
   httpFunctions?: Readonly<Record<string, HostFunction>>;
-  /** Told once, unless the run was stopped. */
+  /** Called once, unless the run was stopped. */
   onEnded: (how: RunEnd) => void;
   onFault: (text: string) => void;
 }
@@ -36,8 +36,8 @@ export interface Run {
   start(): void;
   stop(): void;
   changed(watchId: number, value: JsonValue, timestampMs: EpochMs): void;
-  readonly memoryBytes: number;
-  readonly processorMs: DurationMs;
+  /** Memory of its Lua state, and processor time so far. */
+  usage(): { memoryBytes: number; processorMs: DurationMs };
 }
 
 const FILE = 'main.lua';
@@ -130,18 +130,15 @@ class LivingRun implements Run {
     this.#life.script.jobs.tell(BigInt(watchId), changedValues(value, timestampMs));
   }
 
-  get memoryBytes(): number {
-    return this.#life.script.sizeBytes;
-  }
-
-  get processorMs(): DurationMs {
-    return this.#life.script.processorMs;
+  usage(): ReturnType<Run['usage']> {
+    const { sizeBytes, processorMs } = this.#life.script;
+    return { memoryBytes: sizeBytes, processorMs: Math.round(processorMs) };
   }
 
   #jobFailed(failure: LuaFailure): void {
     if (this.#isOver) return;
     this.#options.log.repeatedFailure(failure);
-    // A state without memory, or one that broke, is of no further use.
+    // A state without memory, or a broken one, is of no further use.
     if (failure.reason === 'memory' || this.#life.script.machine.failure) this.#end('failed');
   }
 
@@ -185,12 +182,9 @@ class RepeatedRun implements Run {
     // This runtime watches nothing.
   }
 
-  get memoryBytes(): number {
-    return this.#life?.script.sizeBytes ?? 0;
-  }
-
-  get processorMs(): DurationMs {
-    return this.#endedProcessorMs + (this.#life?.script.processorMs ?? 0);
+  usage(): ReturnType<Run['usage']> {
+    const { sizeBytes, processorMs } = this.#life?.script ?? { sizeBytes: 0, processorMs: 0 };
+    return { memoryBytes: sizeBytes, processorMs: Math.round(this.#endedProcessorMs + processorMs) };
   }
 
   #tick(): void {
@@ -199,7 +193,7 @@ class RepeatedRun implements Run {
     const lateMs = Math.max(0, clock.monotonicMs() - this.#dueMs);
     this.#dueMs += intervalMs * (1 + Math.floor(lateMs / intervalMs));
     this.#timer = scripts.timers.set(this.#dueMs, intervalMs, () => this.#tick());
-    // A run that is not over makes this one be left out.
+    // This run is skipped while the last one still goes on.
     if (!this.#isRunning) void this.#runOnce();
   }
 

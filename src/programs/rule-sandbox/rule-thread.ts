@@ -36,12 +36,7 @@ function start(rule: RuleScript, port: RunPort<RuleTypes>): HostedScript<RuleTyp
       run.stop();
       log.flush();
     },
-    get memoryBytes() {
-      return run.memoryBytes;
-    },
-    get processorMs() {
-      return run.processorMs;
-    },
+    usage: () => run.usage(),
   };
 }
 

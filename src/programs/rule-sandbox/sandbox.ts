@@ -1,4 +1,4 @@
-/** The sandbox between its channel to the gateway and its rules. */
+/** Connects the channel to the gateway with rules and dry runs. */
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
@@ -19,7 +19,7 @@ export function createSandbox(options: {
   clock: Clock;
   log: Log;
   limits: Pick<Limits, 'lua' | 'rules'>;
-  /** A rule starts, which takes memory for a moment. */
+  /** A rule starts, which needs more memory for a moment. */
   onStart: () => void;
 }) {
   const { link } = options;

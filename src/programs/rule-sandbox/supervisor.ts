@@ -7,10 +7,10 @@ import { DoublingPause } from '../../lib/doubling-pause.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
+import type { LogSeverity } from '../../protocol/device-log.ts';
 import type {
   RuleLogEntry,
   RuleScript,
-  RuleSeverity,
   RuleState,
   RuleUsage,
   SandboxOrder,
@@ -58,7 +58,7 @@ export class Supervisor {
   #site: SandboxSite;
   #lastRequest = 0;
   #threadsEnded = 0;
-  /** Because of which the last thread was ended. */
+  /** The rule because of which the last thread was ended. */
   #culprit: Rule | undefined;
 
   constructor(options: SupervisorOptions) {
@@ -160,7 +160,7 @@ export class Supervisor {
           else if (event.type === 'ended') this.#runEnded(rule, event.how);
           else this.#fault(script.id, event.text);
         },
-        // What it said on its way out still counts.
+        // Log entries that it wrote while it stopped still count.
         onLateEvent: (event) => {
           if (event.type === 'log') tellLog(event.entries);
         },
@@ -248,7 +248,7 @@ export class Supervisor {
       this.#say(rule, 'error', `execution time exceeded: ${reason}, the rule was ended`);
       this.#restartLater(rule);
     } else if (this.#culprit === undefined && this.#ranMs(rule) < this.#options.limits.rules.restartFirstMs) {
-      // Nobody knows whose fault it is, and to start again at once was of no use.
+      // The culprit is unknown, and starting again at once did not help.
       this.#say(rule, 'error', `its thread was ended soon after its start: ${reason}`);
       this.#restartLater(rule);
     } else {
@@ -258,7 +258,7 @@ export class Supervisor {
     }
   }
 
-  #say(rule: Rule, severity: RuleSeverity, message: string): void {
+  #say(rule: Rule, severity: LogSeverity, message: string): void {
     const { id } = rule.script;
     const entries = [{ timestampMs: this.#options.clock.wallMs(), severity, message }];
     this.#options.send({ type: 'log', ruleId: id, generation: rule.generation, entries });
@@ -279,7 +279,7 @@ export class Supervisor {
   }
 }
 
-/** Threads for rules, of one kind or another. */
+/** Options of threads for rules and for dry runs. */
 export function ruleThreads({ clock, limits }: Pick<SupervisorOptions, 'clock' | 'limits'>) {
   const { threads, solitaryThreads, threadHeapMib, threadYoungHeapMib } = limits.rules;
   return {

@@ -1,4 +1,4 @@
-/** What goes between the sandbox's main thread and the threads that run rules. */
+/** Messages between the sandbox's main thread and the threads that run rules. */
 import type { EpochMs } from '../../lib/time.ts';
 import type { DryRunEntry, DryRunPeriod, DryRunReport } from '../../protocol/dry-run.ts';
 import type {
@@ -37,7 +37,7 @@ export interface DryRunTypes {
   answer: RuleAnswer;
 }
 
-/** A fault of ours, for the service log. */
+/** A fault of this program, for the service log. */
 interface Fault {
   type: 'fault';
   text: string;

@@ -1,11 +1,10 @@
 /**
- * The inside of a thread that runs scripts. It tells through shared memory whose slice it is, so that the main
+ * The inside of a thread that runs scripts. Shared memory shows which run has its slice, so that the main
  * thread can end it when a script is stuck inside the C library.
  */
 import { randomBytes } from 'node:crypto';
 import { Gatherer, Turns } from '../../lib/gatherer.ts';
 import type { Limits } from '../../lib/limits.ts';
-import type { DurationMs } from '../../lib/time.ts';
 import { Scheduler, Scripts, type Runnable } from '../../lua/index.ts';
 import { type Clock, createSystemClock, nextTurn } from '../../platform/clock/index.ts';
 import { connectThread, processorMs, type ThreadPort } from '../../platform/threads/index.ts';
@@ -21,26 +20,26 @@ import {
 /** A script that runs, or a rule that makes one script after another. */
 export interface HostedScript<Types extends ScriptTypes> {
   order(order: Types['order']): void;
-  /** Ends it; `over` is not called then. What it says meanwhile is heard. */
+  /** Ends it without a call of `over`. Events that it sends while it stops are still handed on. */
   stop(): void;
   sharedChanged?(before: Types['shared']): void;
-  readonly memoryBytes?: number;
-  readonly processorMs?: DurationMs;
+  /** What it takes of the machine. */
+  usage?(): Omit<Usage, 'run'>;
 }
 
 /** What a run is given to work with. */
 export interface RunPort<Types extends ScriptTypes> {
-  /** Slices of what is made here are of this run. */
+  /** Slices of scripts that are made here count as slices of this run. */
   readonly scripts: Pick<Scripts, 'create' | 'timers'>;
   readonly clock: Clock;
   readonly limits: Pick<Limits, 'lua' | 'rules'>;
   shared: () => Types['shared'];
   tell: (event: Types['event']) => void;
-  /** Asks the main thread. Never rejects; never resolves when the run is over before. */
+  /** Asks the main thread. Never rejects, and does not resolve once the run is over. */
   request: (request: Types['request']) => Promise<Types['answer']>;
-  /** For slices of scripts that are made elsewhere. */
+  /** Reports slices of scripts that are made elsewhere. */
   tellSlice: (isRunning: boolean) => void;
-  /** It has ended by itself. */
+  /** Reports that it has ended by itself. */
   over: () => void;
 }
 
@@ -105,7 +104,7 @@ class Host<Types extends ScriptTypes> {
     this.#port.onMessage((messages) => turns.add(messages));
   }
 
-  /** A slice of a run begins, or, with 0, it ended. */
+  /** A slice of this run begins; 0: the slice has ended. */
   #tellSlice(run: number): void {
     Atomics.add(this.#watch, WATCH_WORDS.slices, 1);
     Atomics.store(this.#watch, WATCH_WORDS.run, run);
@@ -136,7 +135,12 @@ class Host<Types extends ScriptTypes> {
         break;
       }
       case 'usage':
-        this.#outgoing.add({ type: 'usage', usage: this.#usage() });
+        this.#outgoing.add({
+          type: 'usage',
+          usage: [...this.#runs].flatMap(([run, script]) =>
+            script.usage ? [{ run, ...script.usage() }] : [],
+          ),
+        });
     }
   }
 
@@ -150,14 +154,14 @@ class Host<Types extends ScriptTypes> {
         create: (options) => {
           const script = this.#scripts.create(options);
           this.#runOf.set(script, run);
-          // Another one was given up for it, unless it is the first.
+          // Unless this is its first script, the run has given up another one.
           this.#releaseSoon();
           return script;
         },
       },
       tell: (event) => {
         this.#outgoing.add({ type: 'event', run, event });
-        // A script that is stuck right behind it takes along what has not gone.
+        // If the script is stuck next, what has not been sent is lost with the thread.
         this.#outgoing.flush();
       },
       request: (request) =>
@@ -178,7 +182,7 @@ class Host<Types extends ScriptTypes> {
     this.#outgoing.add({ type: 'over', run });
   }
 
-  /** A state that is gone holds up to its bound until it is collected, and V8 sees little reason to. */
+  /** The memory of an ended state stays until it is collected, and V8 sees little reason to collect it. */
   #releaseSoon(): void {
     if (this.#isReleasing) return;
     this.#isReleasing = true;
@@ -186,14 +190,6 @@ class Host<Types extends ScriptTypes> {
       this.#isReleasing = false;
       globalThis.gc?.();
     });
-  }
-
-  #usage(): Usage[] {
-    return [...this.#runs].map(([run, { memoryBytes = 0, processorMs = 0 }]) => ({
-      run,
-      memoryBytes,
-      processorMs: Math.round(processorMs),
-    }));
   }
 }
 

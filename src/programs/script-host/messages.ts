@@ -1,33 +1,33 @@
 /**
- * Between the main thread of a program and the threads that hold its Lua states, those of one turn together. Copied, not
- * parsed.
+ * Messages between the main thread of a program and the threads that hold its Lua states. Those of one turn go together;
+ * they are copied, not parsed.
  */
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs } from '../../lib/time.ts';
 
-/** What a program's own messages are made of. */
+/** The parts of the messages that each program defines for itself. */
 export interface ScriptTypes {
-  /** What is started. */
+  /** A script to be started. */
   script: unknown;
-  /** What a running script is told. */
+  /** An order to a running script. */
   order: unknown;
-  /** What is the same for all scripts, and may change. */
+  /** State that all scripts share and that may change. */
   shared: unknown;
-  /** What a running script tells. */
+  /** An event that a running script reports. */
   event: unknown;
-  /** What it asks, and what it is answered. */
+  /** A request of a script, and the answer to it. */
   request: unknown;
   answer: unknown;
 }
 
-/** What a thread is given at its start. */
+/** What a thread gets at its start. */
 export interface ThreadSetup<Types extends ScriptTypes> {
   shared: Types['shared'];
   watch: SharedArrayBuffer;
   limits: Pick<Limits, 'lua' | 'rules'>;
 }
 
-/** A run is one life of one script: another number for each start, so that nothing of an earlier one counts. */
+/** A run is one life of one script. Each start has a new number, so that late messages of an earlier run are ignored. */
 export type ToThread<Types extends ScriptTypes> =
   | { type: 'start'; run: number; script: Types['script'] }
   | { type: 'stop'; run: number }
@@ -39,7 +39,7 @@ export type ToThread<Types extends ScriptTypes> =
 export type FromThread<Types extends ScriptTypes> =
   | { type: 'event'; run: number; event: Types['event'] }
   | { type: 'request'; run: number; call: number; request: Types['request'] }
-  /** Nothing more is heard of the run: it ended by itself, or was told to stop. */
+  /** The last message of a run: it ended by itself, or was stopped. */
   | { type: 'over'; run: number }
   | { type: 'usage'; usage: Usage[] };
 
@@ -50,5 +50,5 @@ export interface Usage {
   processorMs: DurationMs;
 }
 
-/** Words of the shared memory: number of the run that has its slice (0: none), count of begins and ends of slices. */
+/** Words of the shared memory: number of the run that has its slice (0: none), count of slices begun and ended. */
 export const WATCH_WORDS = { run: 0, slices: 1 } as const;

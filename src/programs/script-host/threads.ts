@@ -14,16 +14,16 @@ import {
 
 /** Why a run lost its thread. */
 export interface ThreadLoss {
-  /** The run whose slice it was; undefined: nobody's. */
+  /** The run that had its slice; undefined: no run had. */
   culprit: number | undefined;
-  /** It was ended by us, because a slice lasted too long. */
+  /** The main thread ended it because a slice lasted too long. */
   wasStuck: boolean;
   error: Error | undefined;
 }
 
 interface RunEvents<Types extends ScriptTypes> {
   onEvent(event: Types['event']): void;
-  /** What it said after it was told to stop, before it did. */
+  /** An event that it sent after the order to stop, before it stopped. */
   onLateEvent?(event: Types['event']): void;
   onRequest(request: Types['request'], answer: (answer: Types['answer']) => void): void;
   /** It has ended by itself. */
@@ -33,29 +33,29 @@ interface RunEvents<Types extends ScriptTypes> {
 
 interface ScriptThreadsOptions<Types extends ScriptTypes> {
   clock: Clock;
-  /** Of the module that calls `hostScripts`. */
+  /** Path of the module that calls `hostScripts`. */
   entry: string;
   limits: Pick<Limits, 'lua' | 'rules'>;
   heapMaxMib: number;
   youngHeapMaxMib: number;
-  /** So many threads share the scripts; further ones begin when all of them are full. */
+  /** How many threads share the scripts; more are started only when all of these are full. */
   sharedThreads: number;
   scriptsPerThread: number;
-  /** So many threads for scripts that had to be ended with their thread before. */
+  /** How many threads there may be for scripts that once took their thread down. */
   solitaryThreads: number;
   shared: Types['shared'];
-  /** For the service log: a thread is gone, with so many runs. Called before they are told. */
+  /** For the service log: a thread is gone with this many runs. Called before `onThreadLost` of each. */
   onThreadEnded?: (loss: ThreadLoss, runs: number) => void;
   /** Default: real threads. */
   start?: typeof startThread;
 }
 
-/** A look that is later than so many intervals counts no more. */
+/** A late look counts for at most this many intervals. */
 const LATE_LOOKS = 4;
 
 /**
  * The threads that hold the Lua states of a program: started when needed, watched, ended when they have no script
- * left or when one is stuck where no hook is called, inside of C. Those beside it lose their thread, too, and are told.
+ * left or when one is stuck where no hook is called, inside of C. Scripts beside that one lose their thread, too.
  */
 export class ScriptThreads<Types extends ScriptTypes> {
   readonly #options: ScriptThreadsOptions<Types>;
@@ -75,7 +75,7 @@ export class ScriptThreads<Types extends ScriptTypes> {
     return this.#threads.size;
   }
 
-  /** `isSolitary`: it took its thread along before, and gets one where no other kind of script is. */
+  /** `isSolitary`: it once took its thread down, and shares one only with scripts that did the same. */
   start(script: Types['script'], events: RunEvents<Types>, isSolitary = false): ScriptRun<Types> {
     const thread = this.#place(isSolitary);
     const run = new ScriptRun(++this.#lastRun, thread, events);
@@ -84,13 +84,13 @@ export class ScriptThreads<Types extends ScriptTypes> {
     return run;
   }
 
-  /** Tells every thread, also later ones. */
+  /** Sends the shared state to every thread, and to those that are started later. */
   share(shared: Types['shared']): void {
     this.#shared = shared;
     for (const thread of this.#threads) thread.post({ type: 'shared', shared });
   }
 
-  /** Has every run's `usage` brought up to date soon. */
+  /** Asks for the `usage` of every run, which is updated when the answer comes. */
   askUsage(): void {
     for (const thread of this.#threads) thread.post({ type: 'usage' });
   }
@@ -140,7 +140,7 @@ export class ScriptThreads<Types extends ScriptTypes> {
       }
       return;
     }
-    // What comes after the end of a run is nobody's.
+    // Messages that come after the end of a run are ignored.
     const run = host.runs.get(message.run);
     if (!run) return;
     if (message.type === 'event') {
@@ -181,7 +181,7 @@ export class ScriptThreads<Types extends ScriptTypes> {
   #look(): void {
     const { clock, limits } = this.#options;
     const nowMs = clock.monotonicMs();
-    // Looks that come late say that this process had no processor, or stood still: a script need not be stuck.
+    // A late look means that this process had no processor or stood still: a script need not be stuck.
     const passedMs = Math.min(nowMs - this.#lookedAtMs, LATE_LOOKS * limits.lua.watchIntervalMs);
     this.#lookedAtMs = nowMs;
     for (const host of this.#threads) host.look(passedMs, limits.lua.stuckMs);
@@ -207,7 +207,7 @@ export class ScriptRun<Types extends ScriptTypes> {
     if (!this.isStopped) this.#thread.post({ type: 'order', run: this.number, order });
   }
 
-  /** Ends it; no further events but late ones. False: it was over already. */
+  /** Ends it; only late events follow. False: it was over already. */
   stop(): boolean {
     if (this.isStopped) return false;
     this.isStopped = true;
@@ -216,7 +216,7 @@ export class ScriptRun<Types extends ScriptTypes> {
   }
 }
 
-/** A thread with the runs in it. */
+/** A thread and its runs. */
 class HostThread<Types extends ScriptTypes> {
   readonly isSolitary: boolean;
   readonly runs = new Map<number, ScriptRun<Types>>();
@@ -226,7 +226,7 @@ class HostThread<Types extends ScriptTypes> {
   readonly #thread: Thread;
   readonly #outgoing = new Gatherer<ToThread<Types>>((messages) => this.#thread.post(messages));
   #seenSlices = 0;
-  /** How long the slice that was seen last has been seen. */
+  /** How long the slice seen last has lasted. */
   #lastedMs: DurationMs = 0;
   isEnding = false;
   isStuck = false;

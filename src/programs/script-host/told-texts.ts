@@ -1,15 +1,15 @@
-/** Texts that were said lately, for what fails again and again. */
+/** Texts that were logged lately, for what fails again and again. */
 import { createHash } from 'node:crypto';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 
 /**
- * The same text is said again only after a while. Of a script that makes ever new ones so many are remembered, and of
- * each, however long it is, a few bytes.
+ * The same text is logged again only after a while. A bounded number of texts is remembered, a few bytes of each,
+ * however long they are and however many a script makes.
  */
 export class ToldTexts {
   readonly #intervalMs: DurationMs;
   readonly #most: number;
-  /** When it may be said again, by digest; the one that was said first comes first. */
+  /** When a text may be logged again, by its digest; the oldest comes first. */
   readonly #untilMs = new Map<string, number>();
 
   constructor(limits: { intervalMs: DurationMs; most: number }) {
@@ -17,7 +17,7 @@ export class ToldTexts {
     this.#most = limits.most;
   }
 
-  /** Whether it is to be said now. @param nowMs monotonic */
+  /** Whether the text is to be logged now. @param nowMs monotonic */
   isNews(text: string, nowMs: MonotonicMs): boolean {
     const digest = createHash('sha1').update(text).digest('base64');
     for (const [oldest, untilMs] of this.#untilMs) {

@@ -35,6 +35,11 @@ const EXCEPTION_TEXTS: ReadonlyMap<number, string> = new Map([
   [11, 'gateway target device failed to respond'],
 ]);
 
+/** Of an exception code, in the words of the specification. */
+export function exceptionText(code: number | bigint): string {
+  return EXCEPTION_TEXTS.get(Number(code)) ?? `exception ${code}`;
+}
+
 /** The text a script sees. */
 export function faultText(fault: ModbusFault): string {
   switch (fault.kind) {
@@ -47,7 +52,7 @@ export function faultText(fault: ModbusFault): string {
     case 'invalid_response':
       return 'invalid response';
     case 'exception':
-      return EXCEPTION_TEXTS.get(fault.exceptionCode) ?? `exception ${fault.exceptionCode}`;
+      return exceptionText(fault.exceptionCode);
     case 'overloaded':
       return 'connection failed: too many requests are waiting';
   }

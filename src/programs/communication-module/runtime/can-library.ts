@@ -155,15 +155,7 @@ export function canFunctions(host: ScriptHost, limits: Limits['field']): Record<
       }),
     ),
     can_keep: waiting(async ([port, mailbox, ids, size, drops]) => {
-      if (ids === undefined)
-        return run(port, {
-          do: 'keep',
-          mailbox: numberArgument(mailbox, 1, 'init'),
-          ids: undefined,
-          sizeMax: limits.canRowFrames,
-          drops: 'oldest',
-        });
-      const sizeMax = numberArgument(size, 2, 'queue');
+      const sizeMax = ids === undefined ? limits.canRowFrames : numberArgument(size, 2, 'queue');
       if (!(sizeMax >= 1)) throw new LuaError("bad argument #2 to 'queue' (size must be positive)");
       return run(port, {
         do: 'keep',
@@ -177,7 +169,7 @@ export function canFunctions(host: ScriptHost, limits: Limits['field']): Record<
       run(port, {
         do: 'take',
         mailbox: numberArgument(mailbox, 1, 'pop'),
-        ids: ids === undefined ? undefined : idsArgument(ids, 'pop'),
+        ids: idsArgument(ids, 'pop'),
       }),
     ),
     can_drops: waiting(async ([port, mailbox, id]) =>
@@ -190,8 +182,9 @@ export function canFunctions(host: ScriptHost, limits: Limits['field']): Record<
   };
 }
 
-/** @throws LuaError when it is no list of numbers */
-function idsArgument(value: LuaValue, name: string): number[] {
+/** Undefined: all of them. @throws LuaError when it is no list of numbers */
+function idsArgument(value: LuaValue, name: string): number[] | undefined {
+  if (value === undefined) return undefined;
   const list = tableArgument(value, 1, name);
   const ids: unknown[] = Array.isArray(list) ? list : Object.values(list as object);
   if (ids.some((id) => typeof id !== 'number'))

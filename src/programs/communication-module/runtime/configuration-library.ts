@@ -64,7 +64,7 @@ end
 export function configurationFunctions(host: ScriptHost): Record<string, HostFunction> {
   const reads = new Set<string>();
   const groupOf = (name: string): Record<string, unknown> | undefined =>
-    Object.hasOwn(host.groups, name) ? host.groups[name] : undefined;
+    Object.hasOwn(host.groups(), name) ? host.groups()[name] : undefined;
   return {
     configuration_read: ([group]) => {
       const name = textArgument(group, 1, 'read');

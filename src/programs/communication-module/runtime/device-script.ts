@@ -60,9 +60,8 @@ const OLD_CALL_MS = 30_000;
 
 export class DeviceScript {
   readonly #options: DeviceScriptOptions;
-  readonly #start: ScriptStart;
-  readonly #limits: Limits;
-  readonly #post: (event: ScriptEvent) => void;
+  /** Of the older generation. */
+  readonly #isOld: boolean;
   readonly #callMs: DurationMs;
   #groups: ConfigurationGroups;
   #isOver = false;
@@ -74,35 +73,28 @@ export class DeviceScript {
   readonly #script: Script;
 
   constructor(options: DeviceScriptOptions) {
+    const { start, clock, limits, surroundings, post } = options;
     this.#options = options;
-    this.#start = options.start;
-    this.#limits = options.limits;
-    this.#post = options.post;
-    this.#callMs = this.#start.facts.api === 'v1' ? OLD_CALL_MS : this.#limits.lua.callMs;
-    this.#groups = this.#start.groups;
+    this.#isOld = start.facts.api === 'v1';
+    this.#callMs = this.#isOld ? OLD_CALL_MS : limits.lua.callMs;
+    this.#groups = start.groups;
     this.#log = createDeviceLog({
-      clock: options.clock,
-      limits: this.#limits.module,
-      messageBytes: this.#limits.deviceLogs.messageBytes,
-      post: (entry) => this.#post({ kind: 'log', ...entry }),
+      clock,
+      limits: limits.module,
+      messageBytes: limits.deviceLogs.messageBytes,
+      post: (entry) => post({ kind: 'log', ...entry }),
     });
     this.#commands = createCommandQueue({
       call: (...values) => this.#script.machine.call(...values),
-      clock: options.clock,
+      clock,
       callMs: this.#callMs,
-      waitingMax: this.#limits.module.commandsWaiting,
-      waitMs: () => waitMsOf(options.surroundings().commandMs, this.#callMs),
-      messageBytes: this.#limits.module.messageBytes,
-      post: (response) => this.#post({ kind: 'response', ...response }),
+      waitingMax: limits.module.commandsWaiting,
+      waitMs: () => waitMsOf(surroundings().commandMs, this.#callMs),
+      messageBytes: limits.module.messageBytes,
+      post: (response) => post({ kind: 'response', ...response }),
       onFailure: (failure) => this.#failed(failure),
     });
-    this.#script = createScript(this.#options, {
-      log: this.#log,
-      groups: () => this.#groups,
-      respond: (...response) => this.#commands.respond(...response),
-      callMs: this.#callMs,
-      onJobFailure: (failure) => this.#failed(failure),
-    });
+    this.#script = this.#createScript();
     this.#begin().then(
       () => this.#enterRunning(),
       (failure: LuaFailure) => this.#end(failure),
@@ -134,7 +126,7 @@ export class DeviceScript {
   #configure(next: ConfigurationGroups, changed: readonly string[]): void {
     this.#groups = next;
     // The older generation has no such callbacks.
-    if (this.#start.facts.api === 'v1') return;
+    if (this.#isOld) return;
     for (const name of changed) {
       const values = new LuaJson(exactJson(next[name] ?? {}));
       const isStored = this.#agreed.get(name) === canonicalValues(next[name]);
@@ -145,9 +137,10 @@ export class DeviceScript {
 
   #check(question: Question & { type: 'configuration_check' }): void {
     const { group, values } = question;
-    if (this.#start.facts.api === 'v1') return this.#answer(question);
+    const { verdictMs } = this.#options.limits.module;
+    if (this.#isOld) return this.#answer(question);
     const table = new LuaJson(exactJson(values));
-    this.#script.machine.call('configuration_check', [group, table], this.#limits.module.verdictMs).then(
+    this.#script.machine.call('configuration_check', [group, table], verdictMs).then(
       ([refusal]) => {
         const text = textOf(refusal);
         if (text !== undefined) return this.#refuse(question, text);
@@ -162,7 +155,8 @@ export class DeviceScript {
   }
 
   #read(question: Question): void {
-    this.#script.machine.call('configuration_read', [question.group], this.#limits.module.verdictMs).then(
+    const { verdictMs } = this.#options.limits.module;
+    this.#script.machine.call('configuration_read', [question.group], verdictMs).then(
       ([values]) => this.#answer(question, values instanceof LuaJson ? tableOf(values) : {}),
       (failure: LuaFailure) => {
         this.#failed(failure);
@@ -173,32 +167,32 @@ export class DeviceScript {
 
   /** With as much of the text as the gateway takes. */
   #refuse(question: Question, text: string): void {
-    this.#answer(question, { refusal: cutToBytes(text, this.#limits.module.reasonBytes) });
+    this.#answer(question, { refusal: cutToBytes(text, this.#options.limits.module.reasonBytes) });
   }
 
   #answer(question: Question, members: { refusal?: string; values?: Record<string, unknown> } = {}): void {
-    this.#post({ kind: 'answer', answer: { ...noAnswer(question), ...members } });
+    this.#options.post({ kind: 'answer', answer: { ...noAnswer(question), ...members } });
   }
 
   /** A call ended badly: the script goes on, unless its machine is gone. */
   #failed(failure: LuaFailure): void {
     if (this.#isOver || failure.reason === 'stopped') return;
     if (failure.reason === 'memory' || this.#script.machine.failure) return this.#end(failure);
-    this.#log.error(describe(failure));
+    this.#log.error(failure.text);
   }
 
   #end(failure: LuaFailure): void {
     if (this.#isOver) return;
     this.close();
     const reason: FailureReason = failure.reason === 'stopped' ? 'error' : failure.reason;
-    this.#post({ kind: 'failed', reason, message: describe(failure) });
+    this.#options.post({ kind: 'failed', reason, message: failure.text });
   }
 
   /** The entry may wait as long as it likes; one that is still at it after the time of a call counts as running. */
   async #begin(): Promise<void> {
     const timer = this.#options.clock.setTimer(this.#callMs, () => this.#enterRunning());
     try {
-      await this.#script.run(this.#start.script, FILE);
+      await this.#script.run(this.#options.start.script, FILE);
       await this.#script.machine.call('main');
     } finally {
       timer.cancel();
@@ -208,76 +202,69 @@ export class DeviceScript {
   #enterRunning(): void {
     if (this.#isOver || this.#isRunning) return;
     this.#isRunning = true;
-    this.#post({ kind: 'running' });
+    this.#options.post({ kind: 'running' });
     this.#commands.open();
+  }
+
+  /** The script with everything it may call. */
+  #createScript(): Script {
+    const { start, scripts, clock, limits, surroundings } = this.#options;
+    const log = this.#log;
+    return scripts.create({
+      kind: start.facts.api,
+      memoryBytes: limits.module.scriptBytes,
+      libraries: librariesOf(this.#isOld),
+      functions: {
+        ...functionsOf(this.#createHost(), limits.field),
+        ...httpFunctions({ clock, limits: limits.lua }),
+      },
+      modules: (name) => {
+        const source = UCM_MODULES.get(name);
+        return source === undefined ? undefined : { source: Buffer.from(source), file: `${name}.lua` };
+      },
+      print: (message) => log.write({ message, severity: 'debug', persist: false }),
+      overlaps: !this.#isOld,
+      callMs: this.#callMs,
+      timeZone: () => surroundings().timeZone,
+      onJobFailure: (failure) => this.#failed(failure),
+      onSettled: () => undefined,
+      onPaused: () => log.error('the script takes too much of the processor and pauses again and again'),
+      onFault: (name, error) => log.error(`internal fault of ${name}: ${String(error)}`),
+    });
+  }
+
+  #createHost(): ScriptHost {
+    const { start, clock, limits, surroundings, post, call } = this.#options;
+    const { messagesPerSecond, messageBurst, messageBytes } = limits.module;
+    const messages = new TokenBucket(messagesPerSecond, messageBurst, clock.monotonicMs());
+    return {
+      channelId: start.channelId,
+      facts: start.facts,
+      groups: () => this.#groups,
+      surroundings,
+      ports: new Map(Object.entries(start.ports)),
+      ioPorts: new Map(Object.entries(start.ioPorts)),
+      messageBytes,
+      epochS: () => Math.floor(clock.wallMs() / 1_000),
+      call: (request, deadlineMs) =>
+        call(
+          deadlineMs === undefined ? request : { ...request, remainingMs: deadlineMs - clock.monotonicMs() },
+        ),
+      publish: (subject, text) => {
+        if (!messages.take(clock.monotonicMs())) return false;
+        post({ kind: 'publish', subject, text });
+        return true;
+      },
+      log: this.#log.write,
+      reads: (groups) => post({ kind: 'reads', groups }),
+      respond: (...response) => this.#commands.respond(...response),
+    };
   }
 }
 
 /** So that what begins then ends in time; where no call does, half of the time is good. */
 function waitMsOf(commandMs: DurationMs, callMs: DurationMs): number {
   return Math.max(commandMs - callMs, commandMs / 2);
-}
-
-/** The script with everything it may call. */
-function createScript(
-  options: DeviceScriptOptions,
-  parts: {
-    log: DeviceLog;
-    groups: () => ConfigurationGroups;
-    respond: ScriptHost['respond'];
-    callMs: DurationMs;
-    onJobFailure: (failure: LuaFailure) => void;
-  },
-): Script {
-  const { start, clock, limits, post } = options;
-  const { log } = parts;
-  const { messagesPerSecond, messageBurst } = limits.module;
-  const messages = new TokenBucket(messagesPerSecond, messageBurst, clock.monotonicMs());
-  const host: ScriptHost = {
-    channelId: start.channelId,
-    facts: start.facts,
-    get groups() {
-      return parts.groups();
-    },
-    get surroundings() {
-      return options.surroundings();
-    },
-    ports: new Map(Object.entries(start.ports)),
-    ioPorts: new Map(Object.entries(start.ioPorts)),
-    messageBytes: limits.module.messageBytes,
-    epochS: () => Math.floor(clock.wallMs() / 1_000),
-    call: (request, deadlineMs) =>
-      options.call(
-        deadlineMs === undefined ? request : { ...request, remainingMs: deadlineMs - clock.monotonicMs() },
-      ),
-    publish: (subject, text) => {
-      if (!messages.take(clock.monotonicMs())) return false;
-      post({ kind: 'publish', subject, text });
-      return true;
-    },
-    log: log.write,
-    reads: (names) => post({ kind: 'reads', groups: names }),
-    respond: parts.respond,
-  };
-  const isOld = start.facts.api === 'v1';
-  return options.scripts.create({
-    kind: start.facts.api,
-    memoryBytes: limits.module.scriptBytes,
-    libraries: librariesOf(isOld),
-    functions: { ...functionsOf(host, limits.field), ...httpFunctions({ clock, limits: limits.lua }) },
-    modules: (name) => {
-      const source = UCM_MODULES.get(name);
-      return source === undefined ? undefined : { source: Buffer.from(source), file: `${name}.lua` };
-    },
-    print: (message) => log.write({ message, severity: 'debug', persist: false }),
-    overlaps: !isOld,
-    callMs: parts.callMs,
-    timeZone: () => options.surroundings().timeZone,
-    onJobFailure: parts.onJobFailure,
-    onSettled: () => undefined,
-    onPaused: () => log.error('the script takes too much of the processor and pauses again and again'),
-    onFault: (name, error) => log.error(`internal fault of ${name}: ${String(error)}`),
-  });
 }
 
 function functionsOf(host: ScriptHost, limits: Limits['field']): Record<string, HostFunction> {
@@ -311,9 +298,4 @@ function librariesOf(isOld: boolean): Library[] {
 /** A list is no table of parameters, unless it is empty. */
 function tableOf({ text }: LuaJson): { values?: Record<string, unknown> } {
   return text.startsWith('{') ? { values: parseExactJson(text) as Record<string, unknown> } : {};
-}
-
-function describe(failure: LuaFailure): string {
-  if (failure.traceback.length === 0) return failure.message;
-  return [failure.message, 'stack traceback:', ...failure.traceback.map((line) => `\t${line}`)].join('\n');
 }

@@ -1,5 +1,7 @@
 /** `enapter`: properties, telemetry, logs, commands, the link (docs/interface/lua-devices.md). */
 import { type HostFunction, jsonOf, type Library, LuaError, LuaJson, textOf } from '../../../lua/index.ts';
+import { exceptionText } from '../field/modbus-fault.ts';
+import { severityOf } from '../../../protocol/device-log.ts';
 import { failedResult, type ScriptHost } from './script-host.ts';
 
 /** For both generations: `is_old` is a local of the chunk. */
@@ -74,23 +76,9 @@ end
 
 -- Numbers of the older generation.
 
-local texts = {
-  [0] = '', 'timeout', 'connection failed', 'invalid argument', 'invalid response', 'not supported', 'NotFound',
-  'InternalError',
-}
--- Of the Modbus application protocol, section 7, in the words of the newer generation.
-local exceptions = {
-  'illegal function', 'illegal data address', 'illegal data value', 'server device failure', 'acknowledge',
-  'server device busy', [8] = 'memory parity error', [10] = 'gateway path unavailable',
-  [11] = 'gateway target device failed to respond',
-}
 function kit.err_to_str(code)
-  local text = texts[code]
-  if text then return text end
-  if type(code) == 'number' and tointeger(code) and code > 100 then
-    return exceptions[code - 100] or format('exception %d', code - 100)
-  end
-  return format('error %s', tostring(code))
+  local number = type(code) == 'number' and tointeger(code)
+  return number and host.fault_text(number) or format('error %s', tostring(code))
 end
 if is_old then enapter.err_to_str = kit.err_to_str end
 `;
@@ -99,7 +87,6 @@ export function enapterLibrary(isOld: boolean): Library {
   return { name: 'enapter', source: `local is_old = ${isOld}\n${SOURCE}` };
 }
 
-const SEVERITIES = ['debug', 'info', 'warning', 'error'] as const;
 /** Types whose value is a list, so that an empty table is one too. */
 const LISTS: ReadonlySet<string> = new Set(['alerts', 'array_of_strings']);
 const EMPTY = '{}';
@@ -127,7 +114,7 @@ export function enapterFunctions(host: ScriptHost): Record<string, HostFunction>
     },
     message_send: ([subject]) => {
       const isTelemetry = textOf(subject) === 'telemetry';
-      const { isConnected, hasRoom, isClockBelieved } = host.surroundings;
+      const { isConnected, hasRoom, isClockBelieved } = host.surroundings();
       if (!isConnected) return failedResult('not connected', 2);
       if (!hasRoom) return failedResult('the gateway does not keep up', 2);
       if (isClockBelieved && !parts.some(([name]) => name === 'timestamp'))
@@ -139,18 +126,33 @@ export function enapterFunctions(host: ScriptHost): Record<string, HostFunction>
       if (host.publish(isTelemetry ? 'telemetry' : 'properties', text)) return [true];
       return failedResult('too many messages', 2);
     },
-    log: ([text, severity, persist]) => {
-      const word = textOf(severity);
+    log: ([text, severity, persist]) =>
       host.log({
         message: textOf(text) ?? '',
-        severity: SEVERITIES.find((known) => known === word) ?? 'info',
+        severity: severityOf(textOf(severity)),
         persist: persist === true,
-      });
-    },
-    is_connected: () => [host.surroundings.isConnected],
+      }),
+    fault_text: ([code]) => [typeof code === 'bigint' ? faultTextOf(code) : undefined],
+    is_connected: () => [host.surroundings().isConnected],
     command_error: ([id, message]) => host.respond(idOf(id), 'error', messageText(message)),
     command_log: ([id, message]) => host.respond(idOf(id), 'log', messageText(message)),
   };
+}
+
+/** By the numbers of the older generation. */
+const FAULT_TEXTS = [
+  '',
+  'timeout',
+  'connection failed',
+  'invalid argument',
+  'invalid response',
+  'not supported',
+  'NotFound',
+  'InternalError',
+];
+
+function faultTextOf(code: bigint): string | undefined {
+  return code > 100n ? exceptionText(code - 100n) : FAULT_TEXTS[Number(code)];
 }
 
 function idOf(value: Parameters<typeof textOf>[0]): string {

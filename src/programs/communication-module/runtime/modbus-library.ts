@@ -116,18 +116,13 @@ export function modbusLibrary(isOld: boolean): Library {
 }
 
 const INVALID_ARGUMENT = 3;
-/** Names of kinds in a batch, as the device API spells them. */
-const BATCH_READS: ReadonlyMap<unknown, ReadKind> = new Map([
-  ['inputs', 'read_inputs'],
-  ['holdings', 'read_holdings'],
-  ['coils', 'read_coils'],
-  ['discrete_inputs', 'read_discrete_inputs'],
-]);
-const BATCH_WRITES: ReadonlyMap<unknown, WriteKind> = new Map([
-  ['holding', 'write_holding'],
-  ['coil', 'write_coil'],
-  ['multiple_holdings', 'write_multiple_holdings'],
-  ['multiple_coils', 'write_multiple_coils'],
+/** Types of queries in a batch: the kinds of requests without the word in front. */
+const BATCH_READS: ReadonlySet<unknown> = new Set(['inputs', 'holdings', 'coils', 'discrete_inputs']);
+const BATCH_WRITES: ReadonlySet<unknown> = new Set([
+  'holding',
+  'coil',
+  'multiple_holdings',
+  'multiple_coils',
 ]);
 const BATCH_MAX = 100;
 
@@ -260,25 +255,25 @@ function readQuery(
 }
 
 function readOf(query: Record<string, unknown>): Query | string {
-  const kind = BATCH_READS.get(query['type']);
-  if (kind === undefined) return `there is no type ${JSON.stringify(query['type']) ?? 'nil'} to read`;
-  const { addr, reg, count, timeout } = query;
+  const { type, addr, reg, count, timeout } = query;
+  if (!BATCH_READS.has(type)) return `there is no type ${JSON.stringify(type) ?? 'nil'} to read`;
   const [unitId, start, items] = [addr, reg, count].map(numberOfField);
   if (unitId === undefined || start === undefined || items === undefined)
     return 'addr, reg and count must be numbers';
+  const kind = `read_${String(type)}` as ReadKind;
   return { unitId, request: { kind, start, count: items }, timeoutMs: numberOfField(timeout) };
 }
 
 function writeOf(query: Record<string, unknown>): Query | string {
-  const kind = BATCH_WRITES.get(query['type']);
-  if (kind === undefined) return `there is no type ${JSON.stringify(query['type']) ?? 'nil'} to write`;
-  const { addr, reg, value, timeout } = query;
+  const { type, addr, reg, value, timeout } = query;
+  if (!BATCH_WRITES.has(type)) return `there is no type ${JSON.stringify(type) ?? 'nil'} to write`;
   const values = query['values'] ?? [value];
   const [unitId, start] = [addr, reg].map(numberOfField);
   if (unitId === undefined || start === undefined) return 'addr and reg must be numbers';
   if (!Array.isArray(values)) return 'value or values is missing';
   const numbers = values.map(numberOfJson);
   if (numbers.some((number) => number === undefined)) return 'a value is no number';
+  const kind = `write_${String(type)}` as WriteKind;
   const request = { kind, start, values: numbers.map((number) => number ?? 0) };
   return { unitId, request, timeoutMs: numberOfField(timeout) };
 }

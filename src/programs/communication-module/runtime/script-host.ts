@@ -15,8 +15,8 @@ import type {
 export interface ScriptHost {
   readonly channelId: string;
   readonly facts: BlueprintFacts;
-  readonly groups: ConfigurationGroups;
-  readonly surroundings: Surroundings;
+  groups(): ConfigurationGroups;
+  surroundings(): Surroundings;
   readonly ports: ReadonlyMap<string, string>;
   /** Kind of each port that is no serial line. */
   readonly ioPorts: ReadonlyMap<string, IoKind>;

@@ -129,14 +129,6 @@ const QMODBUS = String.raw`
 -- Batches over the functions of the global table.
 local qmodbus = {}
 
-local READS = {
-  coils = 'read_coils', discrete_inputs = 'read_discrete_inputs', holdings = 'read_holdings', inputs = 'read_inputs',
-}
-local WRITES = {
-  coil = 'write_coil', holding = 'write_holding', multiple_coils = 'write_multiple_coils',
-  multiple_holdings = 'write_multiple_holdings',
-}
-
 local function failure(code)
   return { errcode = code, errmsg = modbus.err_to_str(code) }
 end
@@ -144,9 +136,9 @@ end
 function qmodbus.read(queries)
   local results = {}
   for index, query in ipairs(queries) do
-    local kind = READS[query.type]
-    if not kind then return nil, 'unknown type: ' .. tostring(query.type) end
-    local data, code = modbus[kind](query.addr, query.reg, query.count, query.timeout or 1000)
+    local read = modbus['read_' .. tostring(query.type)]
+    if not read then return nil, 'unknown type: ' .. tostring(query.type) end
+    local data, code = read(query.addr, query.reg, query.count, query.timeout or 1000)
     results[index] = data and { data = data } or failure(code)
   end
   return results
@@ -155,9 +147,9 @@ end
 function qmodbus.write(queries)
   local results = {}
   for index, query in ipairs(queries) do
-    local kind = WRITES[query.type]
-    if not kind then return nil, 'unknown type: ' .. tostring(query.type) end
-    local code = modbus[kind](query.addr, query.reg, query.values or query.value, query.timeout or 1000)
+    local write = modbus['write_' .. tostring(query.type)]
+    if not write then return nil, 'unknown type: ' .. tostring(query.type) end
+    local code = write(query.addr, query.reg, query.values or query.value, query.timeout or 1000)
     results[index] = code == 0 and {} or failure(code)
   end
   return results

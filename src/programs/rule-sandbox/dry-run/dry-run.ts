@@ -1,5 +1,5 @@
 /**
- * A rule's script on its way through a past period: the same run as that of a rule that is live, with a clock that
+ * Runs a rule's script through a past period: the same run as that of a live rule, with a clock that
  * jumps from one event to the next and a gateway made of records.
  */
 import { DoublingPause } from '../../../lib/doubling-pause.ts';
@@ -23,20 +23,20 @@ interface DryRunOptions {
   period: DryRunPeriod;
   site: () => SandboxSite;
   limits: Pick<Limits, 'lua' | 'rules'>;
-  /** Real time, for what the machine may take. */
+  /** Real time, for the limits on what the machine may take. */
   clock: Clock;
   /** Processor time that this thread has taken. */
   processorMs: () => DurationMs;
   nextTurn: () => Promise<void>;
   ask: (request: RecordedRequest) => Promise<RuleAnswer>;
-  /** In order; those that there is room for. */
+  /** Called in order with the entries that there is room for. */
   tell: (entry: DryRunEntry) => void;
-  /** Told before and after each slice of the script. */
+  /** Called before and after each slice of the script. */
   onSlice: (isRunning: boolean) => void;
   onFault: (text: string) => void;
 }
 
-/** Resolves at its end; what it did was told by then. */
+/** Resolves at its end, when all entries have been handed over. */
 export function dryRun(options: DryRunOptions): Promise<Omit<DryRunReport, 'entries'>> {
   return new DryRun(options).go();
 }
@@ -75,7 +75,7 @@ class DryRun {
       monotonicMs: () => options.clock.monotonicMs(),
       processorMs: options.processorMs,
       scheduler: this.#scheduler(),
-      // Nothing else runs beside it that it could wake up with.
+      // Nothing else runs in this thread whose timers it could share.
       limits: { ...limits.lua, timerSlackPermille: 0 },
       // The same every time, so that the same dry run gives the same answer.
       seed: () => [1n, 2n],
@@ -146,7 +146,7 @@ class DryRun {
     this.#clock.setTimer(afterMs, () => this.#start());
   }
 
-  /** Slices in real time. What a dry run may take in the long run is `createPace`'s. */
+  /** Slices in real time. `createPace` bounds what a dry run takes in the long run. */
   #scheduler(): Scheduler {
     const { clock, nextTurn, limits, onSlice } = this.#options;
     return new Scheduler({

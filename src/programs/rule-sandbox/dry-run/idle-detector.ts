@@ -5,7 +5,7 @@ export type IdleDetector = ReturnType<typeof createIdleDetector>;
 export function createIdleDetector(nextTurn: () => Promise<void>) {
   const state = { open: 0, wake: (): void => undefined };
   return {
-    /** Something that the script, or its machine, waits for in real time. */
+    /** Marks work that the script, or its machine, waits for in real time. */
     during: async <Result>(work: Promise<Result>): Promise<Result> => {
       state.open++;
       try {
@@ -15,7 +15,7 @@ export function createIdleDetector(nextTurn: () => Promise<void>) {
         state.wake();
       }
     },
-    /** Resolves when nothing of it is open, and what followed from it has run. */
+    /** Resolves when no such work is open and everything that followed from it has run. */
     reached: async () => {
       await nextTurn();
       while (state.open > 0) {

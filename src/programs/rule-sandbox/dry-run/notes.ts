@@ -1,4 +1,4 @@
-/** What a dry run answers about: the things that the script did, bounded in number and size. */
+/** The entries of a dry run: what the script did, bounded in number and size. */
 import type { Limits } from '../../../lib/limits.ts';
 import type { EpochMs } from '../../../lib/time.ts';
 import type { DryRunEntry, DryRunReport } from '../../../protocol/dry-run.ts';
@@ -14,7 +14,7 @@ export function createNotes(options: {
   tell: (entry: DryRunEntry) => void;
 }) {
   const { clock, limits, tell } = options;
-  /** Of each kind, including those there was no room for. */
+  /** Entries of each kind, including those that there was no room for. */
   const counts: DryRunReport['counts'] = {};
   let bytes = 0;
   return {

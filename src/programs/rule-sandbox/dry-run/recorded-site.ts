@@ -1,5 +1,5 @@
 /**
- * The gateway as a script in a dry run meets it: telemetry is what was recorded up to the virtual instant, commands
+ * The gateway as a script in a dry run sees it: telemetry is what was recorded up to the virtual instant, commands
  * are noted and count as done, storage is a scratch copy, everything else is as it is now.
  */
 import type { Limits } from '../../../lib/limits.ts';
@@ -32,7 +32,7 @@ interface RecordedSiteOptions {
   notes: Notes;
 }
 
-/** Thrown within this file only, for an answer that is a text. */
+/** Thrown and caught within this file only: the request is answered with this error. */
 class Refused extends Error {}
 
 const DONE: RuleAnswer = { ok: true, result: null };
@@ -122,7 +122,7 @@ export class RecordedSite {
     }
   }
 
-  /** What does not change in a dry run is asked for once. */
+  /** Asks only once for what does not change in a dry run. */
   #fact(request: RecordedRequest): Promise<RuleAnswer> {
     const key = `${request.method} ${exactJson(request.parameters)}`;
     let answer = this.#facts.get(key);

@@ -7,7 +7,7 @@ type Chunk = RecordedResults['samples'];
 export class Recording {
   readonly #load: (afterMs: EpochMs) => Promise<Chunk>;
   #chunk: Chunk | undefined;
-  /** Index in the chunk of the first sample that is later than the last instant asked for. */
+  /** Index in the chunk of the first sample later than the last instant. */
   #position = 0;
   #loading: Promise<void> | undefined;
 
@@ -29,7 +29,7 @@ export class Recording {
   }
 
   async #reach(nowMs: EpochMs): Promise<Chunk> {
-    // A long way ahead is not gone sample by sample: the chunk around the instant is read instead.
+    // Far ahead, the chunk around the instant is loaded instead of all those between.
     for (;;) {
       const chunk = this.#chunk;
       if (chunk && (chunk.isComplete || (chunk.samples.at(-1)?.[0] ?? 0) > nowMs)) {

@@ -1,4 +1,4 @@
-/** Storage of a rule in a dry run: begins as it is now, takes every change, and is thrown away. */
+/** Storage of a rule in a dry run: begins with the present content, takes every change, and is thrown away. */
 import type { Limits } from '../../../lib/limits.ts';
 import { cutToBytes } from '../../../lib/text.ts';
 import type { RuleStore } from '../../../protocol/rule-sandbox.ts';
@@ -6,12 +6,12 @@ import type { Notes } from './notes.ts';
 
 export function createScratchStorage(options: {
   limits: Pick<Limits['rules'], 'storageBytes' | 'dryRun'>;
-  /** What is stored really. */
+  /** Reads the real storage. */
   original: (store: RuleStore, key: string) => Promise<string | null>;
   notes: Notes;
 }) {
   const { limits, original, notes } = options;
-  /** What is different from the original; null: removed. */
+  /** Changed values; null: removed. */
   const changed = new Map<RuleStore, Map<string, string | null>>();
 
   /** JSON text, or null. */

@@ -39,7 +39,7 @@ kit.library('sun', { times = host.sun_times, position = host.sun_position })
 const DAY_MS = 86_400_000;
 /** Far enough for an event that a polar night keeps away for months. */
 const SUN_DAYS_MAX = 370;
-/** Names of ours for those of the library where they say more. */
+/** Clearer names for events of the package. */
 const SUN_EVENTS: Record<string, string> = { noon: 'solarNoon', midnight: 'nadir' };
 
 interface CalendarOptions {
@@ -188,7 +188,7 @@ function cronOf(pattern: string, timeZone: string): Cron {
   }
 }
 
-/** A job that is never due would be waited for without a word. A single moment may be over. @throws LuaError */
+/** Refuses a job that would never be due; a single moment may be over. @throws LuaError */
 function requireMoment(pattern: string, timeZone: string, nowMs: EpochMs): void {
   const isDate = /^\s*\d{4}-/.test(pattern);
   if (nextCronMs(pattern, timeZone, nowMs) === undefined && !isDate)
@@ -218,7 +218,7 @@ export function nextSunMs(
   site: SandboxSite,
 ): EpochMs | undefined {
   if (!site.location) return undefined;
-  // The event belongs to a day; with the offset, yesterday's may still be ahead.
+  // Events belong to days; with an offset, yesterday's event may still be ahead.
   const firstMs = afterMs - offsetMs - 2 * DAY_MS;
   for (let day = 0; day < SUN_DAYS_MAX; day++) {
     const timeS = sunTimes(firstMs + day * DAY_MS, site.location)[event];

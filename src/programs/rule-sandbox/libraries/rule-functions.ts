@@ -1,4 +1,4 @@
-/** What the rule library asks of its host. */
+/** Host functions of the rule library. */
 import { Buffer } from 'node:buffer';
 import { parseDurationMs } from '../../../lib/duration.ts';
 import type { Limits } from '../../../lib/limits.ts';
@@ -19,12 +19,12 @@ import {
   textOf,
   waiting,
 } from '../../../lua/index.ts';
-import {
-  type ReadRequest,
-  type RuleAnswer,
-  type RuleMethod,
-  type RuleRequest,
-  type SandboxSite,
+import type {
+  ReadRequest,
+  RuleAnswer,
+  RuleMethod,
+  RuleRequest,
+  SandboxSite,
 } from '../../../protocol/rule-sandbox.ts';
 import { storageKeyOf } from '../../../protocol/storage-key.ts';
 import { type JsonValue, parseExactJson } from '../../../protocol/telemetry.ts';
@@ -35,18 +35,7 @@ import type { RuleLog } from '../rule-log.ts';
 interface RuleFunctionsOptions {
   clock: ScriptClock;
   site: () => SandboxSite;
-  limits: Pick<
-    Limits['rules'],
-    | 'storageKeyBytes'
-    | 'storageValueBytes'
-    | 'relevanceMs'
-    | 'averageMaxMs'
-    | 'commandTimeoutMs'
-    | 'readsAhead'
-    | 'readAheadMs'
-    | 'readAheadLength'
-    | 'readsRemembered'
-  >;
+  limits: Limits['rules'];
   log: RuleLog;
   requests: GatewayRequests;
   jobs: () => Jobs;
@@ -116,7 +105,7 @@ function resultOf(answer: RuleAnswer): HostResult {
   return answer.ok ? [new LuaData(answer.result)] : [undefined, answer.error];
 }
 
-/** Of a reading the script is given what was read. */
+/** The script gets the value alone. */
 function valueOf(answer: RuleAnswer): HostResult {
   return answer.ok ? [new LuaData((answer.result as { value: JsonValue }).value)] : [undefined, answer.error];
 }
@@ -149,11 +138,7 @@ function durationMsOf(value: LuaValue): number | undefined {
   return Math.min(durationMs, Number.MAX_SAFE_INTEGER);
 }
 
-function storageFault(
-  key: LuaValue,
-  text: LuaValue,
-  limits: RuleFunctionsOptions['limits'],
-): string | undefined {
+function storageFault(key: LuaValue, text: LuaValue, limits: Limits['rules']): string | undefined {
   if (!Buffer.isBuffer(key) || !Buffer.isBuffer(text)) throw new LuaError('a text was expected');
   if (key.length > limits.storageKeyBytes) return `the key is longer than ${limits.storageKeyBytes} bytes`;
   return text.length > limits.storageValueBytes
@@ -161,12 +146,8 @@ function storageFault(
     : undefined;
 }
 
-/** Fills in what the script left out, and bounds what it asked for. */
-function completed(
-  method: RuleMethod,
-  parameters: Parameters,
-  limits: RuleFunctionsOptions['limits'],
-): RuleRequest {
+/** Fills in defaults and applies bounds. */
+function completed(method: RuleMethod, parameters: Parameters, limits: Limits['rules']): RuleRequest {
   const request: Parameters = { ...parameters };
   if (method === 'aggregate') request.windowMs = Math.min(Number(request.windowMs), limits.averageMaxMs);
   if (method === 'execute') request.timeoutMs ??= limits.commandTimeoutMs;

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { LIMITS } from '../../../../src/lib/limits.ts';
-import type { Question, QuestionAnswer } from '../../../../src/programs/communication-module/thread-messages.ts';
+import type {
+  Question,
+  QuestionAnswer,
+} from '../../../../src/programs/communication-module/thread-messages.ts';
 import { until } from '../../../support/until.ts';
 import { settle, TestClock } from '../../../support/test-clock.ts';
 import { clock, closeBenches, type Posted, scriptBench } from './script-bench.ts';
