@@ -229,7 +229,8 @@ describe('the border between Lua and its host', () => {
 
   test('refuses JSON beyond the limit of size, reading and writing', async () => {
     // Megabytes of text take longer than a turn on a busy machine.
-    const { run, printed } = testScript({ memoryBytes: 64 * 1_048_576, limits: { turnMs: 60_000 } });
+    const limits = { turnMs: 60_000, nativeMs: 60_000 };
+    const { run, printed } = testScript({ memoryBytes: 64 * 1_048_576, limits });
     await run(
       `local big = ("x"):rep(${LIMITS.lua.jsonBytes})\n` +
         'print(pcall(json.decode, "\\"" .. big .. "\\""))\nprint(pcall(echo or json.encode, { big }))',
