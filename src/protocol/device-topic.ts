@@ -1,7 +1,7 @@
 /** Topics of devices. Source: docs/interface/mqtt-devices.md#topics. Pure. */
 
 /** An address is one device: the hardware that connects, and the channel it speaks on. */
-export interface DeviceAddress {
+interface DeviceAddress {
   hardwareId: string;
   channelId: string;
 }

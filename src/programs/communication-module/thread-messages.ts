@@ -139,7 +139,7 @@ export type IoOperation =
 export type WireFrame = [id: number, hex: string];
 
 /** A fault with the text and number of the device API. */
-export interface CallFault {
+interface CallFault {
   text: string;
   number: number;
 }
