@@ -1,29 +1,27 @@
 import { isUtf8 } from 'node:buffer';
 import { parse as parseYaml, YAMLParseError } from 'yaml';
 import { readPlainFile } from '../files/index.ts';
-import { type Option, OPTIONS, type OptionValue } from './options.ts';
+import { type Option, OPTIONS, type OptionValue, typeOf } from './options.ts';
 import { isAnyAddress } from '../../lib/address.ts';
 import { messageOf } from '../../lib/errors.ts';
+import { type Camel, camel } from '../../lib/members.ts';
 import { nearNameHint } from '../../lib/near-name.ts';
 import { yamlFault } from '../../lib/yaml-fault.ts';
 
 const SHOWN_LENGTH = 100;
 
 type Table = (typeof OPTIONS)[number];
-type Widen<T> = T extends { type: 'integer' }
-  ? number
-  : T extends { type: 'boolean' }
-    ? boolean
-    : T extends { choices: readonly (infer Choice)[] }
-      ? Choice
+type Widen<T> = T extends { choices: readonly (infer Choice)[] }
+  ? Choice
+  : T extends { max: number }
+    ? number
+    : T extends { default: boolean }
+      ? boolean
       : string;
-type CamelCase<Text extends string> = Text extends `${infer Head}_${infer Tail}`
-  ? `${Head}${Capitalize<CamelCase<Tail>>}`
-  : Text;
 type Value<T> = T extends { default: null } ? Widen<T> | undefined : Widen<T>;
 
 /** One member per row of the option table: `http_port` is `config.httpPort`. */
-export type Config = Readonly<{ [Row in Table as CamelCase<Row['name']>]: Value<Row> }>;
+export type Config = Readonly<{ [Row in Table as Camel<Row['name']>]: Value<Row> }>;
 
 /**
  * From environment and configuration file to one frozen `Config`. All faults are found in one pass, so a
@@ -63,7 +61,7 @@ export function loadConfig(source: ConfigSource): Config {
     const text = source.environment[variable];
     const given = text !== undefined && text !== '' ? text : fromFile[option.name];
     const where = text !== undefined && text !== '' ? variable : `${source.file}: ${option.name}`;
-    config[camelCase(option.name)] = judge(option, given, where, findings);
+    config[camel(option.name)] = judge(option, given, where, findings);
   }
   for (const name of Object.keys(fromFile))
     if (!OPTIONS.some((option) => option.name === name))
@@ -171,7 +169,7 @@ function judge(option: Option, given: unknown, where: string, findings: Findings
     findings.faults.push(`${where}: ${shown(option, given)} is not allowed, must be ${allowed(option)}`);
     return undefined;
   };
-  switch (option.type) {
+  switch (typeOf(option)) {
     case 'integer': {
       const value = typeof given === 'string' && /^-?\d+$/.test(given) ? Number(given) : given;
       if (typeof value !== 'number' || !Number.isInteger(value)) return refuse();
@@ -201,7 +199,7 @@ function shown(option: Option, given: unknown): string {
 }
 
 function allowed(option: Option): string {
-  switch (option.type) {
+  switch (typeOf(option)) {
     case 'integer':
       return `${option.unit ? `${option.unit}, ` : ''}integer ${option.min} to ${option.max}`;
     case 'boolean':
@@ -211,8 +209,4 @@ function allowed(option: Option): string {
     case 'string':
       return 'text';
   }
-}
-
-function camelCase(name: string): string {
-  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -9,10 +9,10 @@ import { canonicalTimeZone } from '../../lib/time-zone.ts';
 
 export type OptionValue = string | number | boolean;
 
+/** Its type follows from its members: names to choose from, bounds of a whole number, a default that is true or false. */
 export interface Option {
   /** Key in the configuration file; `GATEWAY_` + upper case is the environment variable. */
   name: string;
-  type: 'string' | 'integer' | 'boolean' | 'choice';
   /** `null`: no value unless given. */
   default: OptionValue | null;
   /** Unit of an integer, for the table. */
@@ -29,12 +29,22 @@ export interface Option {
   purpose: string;
 }
 
+export type OptionType = 'choice' | 'integer' | 'boolean' | 'string';
+
+export function typeOf({ choices, max, default: usual }: Option): OptionType {
+  if (choices) return 'choice';
+  if (max !== undefined) return 'integer';
+  return typeof usual === 'boolean' ? 'boolean' : 'string';
+}
+
 const SAMPLE_DAYS_MAX = 36_500;
 const SERIAL_PORT = '[A-Za-z0-9_-]{1,64}=/[^,:=]+(:\\d{2,7}(:[5-8][NEO][12])?)?';
 const MDNS_NAME = /^[a-z0-9]([a-z0-9-]{0,28}[a-z0-9])?$/i;
 const SERIAL_PORTS = new RegExp(`^${SERIAL_PORT}(,${SERIAL_PORT})*$`);
 
-const port = { type: 'integer', unit: 'TCP port', min: 0, max: 65_535 } as const;
+const port = { unit: 'TCP port', min: 0, max: 65_535 } as const;
+const rate = { min: 1, max: 1_000_000 } as const;
+const days = { unit: 'days', min: 8, max: 36_500 } as const;
 
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?$/i;
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@A-Z]+$/;
@@ -49,6 +59,8 @@ function hostFault(host: string): string | undefined {
 const pathFault = (path: string): string | undefined =>
   // oxlint-disable-next-line no-control-regex
   /[\u0000-\u001f]/.test(path) ? 'must be the path of a file, not what the file holds' : undefined;
+
+const filePath = { default: null, doubt: pathFault, secret: true } as const;
 
 function originsFault(value: string): string | undefined {
   const wrong = value.split(',').find((origin) => origin.trim() !== '*' && !ORIGIN.test(origin.trim()));
@@ -78,13 +90,11 @@ function repeatedFault(names: readonly (string | undefined)[]): string | undefin
 export const OPTIONS = [
   {
     name: 'data_dir',
-    type: 'string',
     default: 'data',
     purpose: 'Folder of the databases, backups and the claim code; relative to the working folder.',
   },
   {
     name: 'http_host',
-    type: 'string',
     default: '0.0.0.0',
     check: hostFault,
     purpose:
@@ -92,57 +102,40 @@ export const OPTIONS = [
   },
   {
     name: 'http',
-    type: 'boolean',
     default: true,
     purpose:
       'Serves plain HTTP on the address of http_host; with false only this machine may use it, and others need HTTPS.',
   },
   { name: 'http_port', ...port, default: 8_080, purpose: 'Port of the HTTP API; 0 picks a free one.' },
-  {
-    name: 'https',
-    type: 'boolean',
-    default: true,
-    purpose: 'Serves the same over TLS, on the address of http_host.',
-  },
+  { name: 'https', default: true, purpose: 'Serves the same over TLS, on the address of http_host.' },
   { name: 'https_port', ...port, default: 8_443, purpose: 'Port of HTTPS; 0 picks a free one.' },
   {
     name: 'tls_certificate',
-    type: 'string',
-    default: null,
-    doubt: pathFault,
-    secret: true,
+    ...filePath,
     purpose:
       'PEM file of a certificate with its chain for HTTPS, instead of one made here; read again when it changes.',
   },
   {
     name: 'tls_private_key',
-    type: 'string',
-    default: null,
-    doubt: pathFault,
-    secret: true,
+    ...filePath,
     purpose: 'PEM file of the private key of tls_certificate, without a password.',
   },
   {
     name: 'http_requests_per_second',
-    type: 'integer',
     unit: 'requests/s',
-    min: 1,
-    max: 1_000_000,
+    ...rate,
     default: 50,
     purpose: 'Rate of requests that one access token may sustain.',
   },
   {
     name: 'http_request_burst',
-    type: 'integer',
     unit: 'requests',
-    min: 1,
-    max: 1_000_000,
+    ...rate,
     default: 200,
     purpose: 'Requests that one access token may send at once above its rate.',
   },
   {
     name: 'mqtt_host',
-    type: 'string',
     default: '0.0.0.0',
     check: hostFault,
     purpose: 'Address on which the MQTT broker listens; `::` is all of IPv6 and IPv4.',
@@ -150,51 +143,34 @@ export const OPTIONS = [
   { name: 'mqtt_port', ...port, default: 1_883, purpose: 'Port of plain MQTT; 0 picks a free one.' },
   {
     name: 'mqtts',
-    type: 'boolean',
     default: true,
     purpose: 'Listens for MQTT over TLS, with certificates for devices, on the address of mqtt_host.',
   },
-  {
-    name: 'mqtts_port',
-    ...port,
-    default: 8_883,
-    purpose: 'Port of MQTT over TLS; 0 picks a free one.',
-  },
+  { name: 'mqtts_port', ...port, default: 8_883, purpose: 'Port of MQTT over TLS; 0 picks a free one.' },
   {
     name: 'mqtt_messages_per_second',
-    type: 'integer',
     unit: 'messages/s',
-    min: 1,
-    max: 1_000_000,
+    ...rate,
     default: 100,
     purpose: 'Rate of messages that one set of MQTT credentials may sustain.',
   },
   {
     name: 'mqtt_message_burst',
-    type: 'integer',
     unit: 'messages',
-    min: 1,
-    max: 1_000_000,
+    ...rate,
     default: 500,
     purpose: 'Messages that one set of MQTT credentials may send at once above its rate.',
   },
   {
     name: 'public_host',
-    type: 'string',
     default: null,
     doubt: hostFault,
     purpose:
       'Name or address of the gateway in connection configurations; otherwise the host of the request.',
   },
-  {
-    name: 'mdns',
-    type: 'boolean',
-    default: true,
-    purpose: 'Announces the gateway on the local network as mdns_name.local.',
-  },
+  { name: 'mdns', default: true, purpose: 'Announces the gateway on the local network as mdns_name.local.' },
   {
     name: 'mdns_name',
-    type: 'string',
     default: 'energy-gateway',
     check: (value) =>
       MDNS_NAME.test(value)
@@ -204,14 +180,12 @@ export const OPTIONS = [
   },
   {
     name: 'site_name',
-    type: 'string',
     default: null,
     check: (value) => storedNameProblem(normalizedName(value), LIMITS.http.nameLength),
     purpose: 'Name of the site that the first start creates; otherwise the host name.',
   },
   {
     name: 'site_timezone',
-    type: 'string',
     default: 'UTC',
     check: (value) =>
       canonicalTimeZone(value) === undefined ? 'must be an IANA time zone such as Europe/Berlin' : undefined,
@@ -219,23 +193,18 @@ export const OPTIONS = [
   },
   {
     name: 'provision_file',
-    type: 'string',
-    default: null,
-    doubt: pathFault,
-    secret: true,
+    ...filePath,
     purpose:
       'YAML file that the first start applies: site, users, blueprints, targets, devices, rules, notifications (docs/fleet.md).',
   },
   {
     name: 'anonymous_role',
-    type: 'choice',
     choices: ['NONE', 'READONLY'],
     default: 'NONE',
     purpose: 'Role of HTTP calls without a token.',
   },
   {
     name: 'blueprint_checks',
-    type: 'choice',
     choices: ['STRICT', 'LENIENT'],
     default: 'STRICT',
     purpose:
@@ -243,19 +212,12 @@ export const OPTIONS = [
   },
   {
     name: 'built_in_module',
-    type: 'boolean',
     default: true,
     purpose: 'Whether the gateway runs a communication module of its own, for Lua devices.',
   },
-  {
-    name: 'rule_sandbox',
-    type: 'boolean',
-    default: true,
-    purpose: 'Whether the rules of the site run.',
-  },
+  { name: 'rule_sandbox', default: true, purpose: 'Whether the rules of the site run.' },
   {
     name: 'serial_ports',
-    type: 'string',
     default: null,
     check: serialPortsFault,
     purpose:
@@ -263,7 +225,6 @@ export const OPTIONS = [
   },
   {
     name: 'command_timeout_s',
-    type: 'integer',
     unit: 's',
     min: 1,
     max: 3_600,
@@ -272,16 +233,12 @@ export const OPTIONS = [
   },
   {
     name: 'telemetry_sample_days',
-    type: 'integer',
-    unit: 'days',
-    min: 8,
-    max: 36_500,
+    ...days,
     default: 730,
     purpose: 'Days for which every sample of telemetry is kept; afterwards one-minute averages remain.',
   },
   {
     name: 'telemetry_sample_days_of',
-    type: 'string',
     default: null,
     check: (value) => (SAMPLE_DAYS.test(value) ? undefined : SAMPLE_DAYS_ALLOWED),
     doubt: sampleDaysDoubt,
@@ -289,25 +246,18 @@ export const OPTIONS = [
   },
   {
     name: 'telemetry_minute_days',
-    type: 'integer',
-    unit: 'days',
-    min: 8,
-    max: 36_500,
+    ...days,
     default: 1_825,
     purpose: 'Days for which one-minute averages are kept; afterwards quarter-hour averages remain.',
   },
   {
     name: 'telemetry_quarter_days',
-    type: 'integer',
-    unit: 'days',
-    min: 8,
-    max: 36_500,
+    ...days,
     default: 7_300,
     purpose: 'Days for which quarter-hour averages are kept.',
   },
   {
     name: 'telemetry_open_samples',
-    type: 'integer',
     unit: 'samples',
     min: 10_000,
     max: 4_000_000,
@@ -317,7 +267,6 @@ export const OPTIONS = [
   },
   {
     name: 'history_max_mib',
-    type: 'integer',
     unit: 'MiB',
     min: 64,
     max: 4_194_304,
@@ -327,21 +276,18 @@ export const OPTIONS = [
   },
   {
     name: 'cors_origins',
-    type: 'string',
     default: null,
     doubt: originsFault,
     purpose: 'Origins that browsers may call the API from, separated by commas; `*` for any.',
   },
   {
     name: 'log_level',
-    type: 'choice',
     choices: ['debug', 'info', 'warn', 'error'],
     default: 'info',
     purpose: 'Least severity written to the service log.',
   },
   {
     name: 'log_format',
-    type: 'choice',
     choices: ['auto', 'json', 'journal', 'text'],
     default: 'auto',
     purpose: 'Form of the service log; auto is text on a terminal, journal under systemd, else json.',

@@ -5,7 +5,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { ConfigError, loadConfig } from '../../../src/platform/config/index.ts';
-import { type Option, OPTIONS } from '../../../src/platform/config/options.ts';
+import { type Option, OPTIONS, type OptionType, typeOf } from '../../../src/platform/config/options.ts';
 import { temporaryFolder } from '../../support/workspace.ts';
 
 const ALL: readonly Option[] = OPTIONS;
@@ -28,15 +28,16 @@ function fileOf(t: TestContext, content: string | Buffer): string {
 }
 
 /** What is allowed, as the README's table has it, or what the option says of itself. */
-const ALLOWED: Record<Option['type'], RegExp> = {
+const ALLOWED: Record<OptionType, RegExp> = {
   integer: /is not allowed, must be .*integer \d+ to \d+$/,
   boolean: /is not allowed, must be true or false$/,
   choice: /is not allowed, must be [A-Za-z]+(, [A-Za-z]+)+$/,
   string: /is not allowed, must be text$/,
 };
 
-function wrongTexts({ type, min, max, unit }: Option): string[] {
-  switch (type) {
+function wrongTexts(option: Option): string[] {
+  const { min, max, unit } = option;
+  switch (typeOf(option)) {
     case 'integer':
       return [
         'x',
@@ -60,9 +61,10 @@ function wrongTexts({ type, min, max, unit }: Option): string[] {
 }
 
 /** In YAML. */
-function wrongValues({ type, min, max }: Option): string[] {
+function wrongValues(option: Option): string[] {
+  const { min, max } = option;
   const structures = ['[]', '{}', '[true]', '{a: 1}', '&a [*a]', '{? [a, b] : c}'];
-  switch (type) {
+  switch (typeOf(option)) {
     case 'integer':
       return [
         ...structures,
@@ -85,7 +87,8 @@ function wrongValues({ type, min, max }: Option): string[] {
 }
 
 /** A value that no default is. */
-function otherValue({ name, type, min, choices, default: usual }: Option): string {
+function otherValue(option: Option): string {
+  const { name, min, choices, default: usual } = option;
   const texts: Record<string, string> = {
     mdns_name: 'plant-7',
     site_timezone: 'Europe/Berlin',
@@ -93,8 +96,8 @@ function otherValue({ name, type, min, choices, default: usual }: Option): strin
     telemetry_sample_days_of: 'noise_level=30,wind_direction=60',
     cors_origins: 'https://app.example,http://10.0.0.7:3000',
   };
-  if (type === 'integer') return String((min ?? 0) + 1);
-  if (type === 'boolean') return String(!usual);
+  if (typeOf(option) === 'integer') return String((min ?? 0) + 1);
+  if (typeOf(option) === 'boolean') return String(!usual);
   return texts[name] ?? choices?.findLast((choice) => choice !== usual) ?? 'other';
 }
 
@@ -113,7 +116,8 @@ function judgementOf(environment: Record<string, string>, file?: string): readon
 describe('an option', () => {
   for (const option of ALL) {
     const variable = variableOf(option);
-    const { name, type } = option;
+    const { name } = option;
+    const allowed = ALLOWED[typeOf(option)];
 
     test(`${name} is taken from environment and file`, (t) => {
       const value = otherValue(option);
@@ -133,7 +137,7 @@ describe('an option', () => {
       for (const text of wrongTexts(option)) {
         const [fault = '', ...others] = faultsOf({ [variable]: text });
         assert.deepEqual([fault.startsWith(`${variable}: "`), others], [true, []], fault);
-        assert.match(fault, ALLOWED[type]);
+        assert.match(fault, allowed);
         assert.ok(fault.length < 300, fault);
       }
       for (const value of wrongValues(option)) {
@@ -141,7 +145,7 @@ describe('an option', () => {
         const faults = faultsOf({}, file);
         assert.equal(faults.length, 1, `${value}: ${faults.join('\n')}`);
         assert.ok(faults[0]?.startsWith(`${file}: ${name}: `), faults.join());
-        assert.match(faults[0] ?? '', ALLOWED[type], value);
+        assert.match(faults[0] ?? '', allowed, value);
       }
     });
 
