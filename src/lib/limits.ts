@@ -285,107 +285,73 @@ export const LIMITS: Limits = VALUES;
 
 /** Relations between limits that do not hold; must be empty. */
 export function contradictions(limits: Limits): string[] {
+  const { audit, blueprints, commands, commits, connectivity, deviceLogs, field, http, module, mqtt } =
+    limits;
+  const { stop, telemetry, tls, webSocket } = limits;
   const relations: [boolean, string][] = [
-    [limits.deviceLogs.pageItems <= limits.http.pageItems, 'a log page is not larger than the largest page'],
+    [deviceLogs.pageItems <= http.pageItems, 'a log page is not larger than the largest page'],
+    [mqtt.packetBytes > mqtt.payloadBytes + mqtt.topicBytes, 'a packet holds payload and topic'],
+    [mqtt.inFlightBytes > mqtt.payloadBytes, 'the window of one connection holds the largest message'],
+    [mqtt.outboundQueuedBytes > mqtt.packetBytes, 'the queue towards one client holds the largest packet'],
     [
-      limits.mqtt.packetBytes > limits.mqtt.payloadBytes + limits.mqtt.topicBytes,
-      'a packet holds payload and topic',
-    ],
-    [
-      limits.mqtt.inFlightBytes > limits.mqtt.payloadBytes,
-      'the window of one connection holds the largest message',
-    ],
-    [
-      limits.mqtt.outboundQueuedBytes > limits.mqtt.packetBytes,
-      'the queue towards one client holds the largest packet',
-    ],
-    [
-      limits.mqtt.requestPacketBytes > limits.mqtt.subscriptionsPerSession * (limits.mqtt.topicBytes + 3),
+      mqtt.requestPacketBytes > mqtt.subscriptionsPerSession * (mqtt.topicBytes + 3),
       'all subscriptions of a session fit one packet',
     ],
-    [limits.mqtt.sliceWorkMs < limits.mqtt.turnWorkMs, 'several identities share a turn'],
-    [limits.mqtt.connections > limits.mqtt.sessions, 'every session has a connection'],
+    [mqtt.sliceWorkMs < mqtt.turnWorkMs, 'several identities share a turn'],
+    [mqtt.connections > mqtt.sessions, 'every session has a connection'],
     [
-      limits.tls.webRenewalMs + limits.tls.webBackdatingMs < limits.tls.webValidityMs,
+      tls.webRenewalMs + tls.webBackdatingMs < tls.webValidityMs,
       'a renewed certificate is not due for renewal',
     ],
-    [limits.mqtt.inFlightMessages < 65_535, 'packet identifiers outnumber the messages in flight'],
+    [mqtt.inFlightMessages < 65_535, 'packet identifiers outnumber the messages in flight'],
+    [mqtt.stopTimeoutMs + mqtt.closeTimeoutMs < stop.totalMs, 'the broker stops within the total'],
+    [audit.listItems <= http.pageItems, 'a page of the audit trail is not larger than the largest'],
+    [connectivity.graceMs > 5_000, 'the grace period covers the 5 s reconnect of the public SDK'],
     [
-      limits.mqtt.stopTimeoutMs + limits.mqtt.closeTimeoutMs < limits.stop.totalMs,
-      'the broker stops within the total',
-    ],
-    [
-      limits.audit.listItems <= limits.http.pageItems,
-      'a page of the audit trail is not larger than the largest',
-    ],
-    [limits.connectivity.graceMs > 5_000, 'the grace period covers the 5 s reconnect of the public SDK'],
-    [
-      limits.commands.bufferedResponseBytes < limits.commits.bufferedBytes,
+      commands.bufferedResponseBytes < commits.bufferedBytes,
       'responses waiting for the disk do not fill the whole buffer of the group commit',
     ],
-    [limits.commands.argumentsBytes + 1_024 < limits.mqtt.payloadBytes, 'a command request fits one message'],
-    [limits.commits.windowMaxMs <= 1_000, 'an acknowledgement waits 1 s at most (decision 0002)'],
-    [limits.telemetry.jsonBytes < limits.mqtt.payloadBytes, 'a JSON value fits one message'],
+    [commands.argumentsBytes + 1_024 < mqtt.payloadBytes, 'a command request fits one message'],
+    [commits.windowMaxMs <= 1_000, 'an acknowledgement waits 1 s at most (decision 0002)'],
+    [telemetry.jsonBytes < mqtt.payloadBytes, 'a JSON value fits one message'],
+    [(module.chunkBytes * 4) / 3 + 1_024 < mqtt.payloadBytes, 'a piece of a script fits one message'],
+    [module.messageBytes < mqtt.payloadBytes, 'a message of a script fits one publication'],
+    [module.contentBytes >= blueprints.luaFileBytes, 'a module takes the largest script'],
+    [field.connectMs + field.reconnectMaxMs < 30_000, 'a field device that returns is reached within 30 s'],
+    [webSocket.closeTimeoutMs < stop.totalMs, 'WebSockets close before the gateway has stopped'],
+    [http.connectionsPerAddress < http.connections, 'one address cannot take every connection'],
+    [http.connectionsPerIdentity < http.connections, 'one token cannot keep every connection'],
     [
-      (limits.module.chunkBytes * 4) / 3 + 1_024 < limits.mqtt.payloadBytes,
-      'a piece of a script fits one message',
+      webSocket.connectionsPerIdentity <= webSocket.connectionsPerAddress &&
+        webSocket.connectionsPerAddress < webSocket.connections,
+      'one token, or one address, cannot keep every WebSocket',
     ],
-    [limits.module.messageBytes < limits.mqtt.payloadBytes, 'a message of a script fits one publication'],
-    [limits.module.contentBytes >= limits.blueprints.luaFileBytes, 'a module takes the largest script'],
-    [
-      limits.field.connectMs + limits.field.reconnectMaxMs < 30_000,
-      'a field device that returns is reached within 30 s',
-    ],
-    ...httpRelations(limits),
+    [http.keepAliveTimeoutMs < http.silenceTimeoutMs, 'idle connections end by their own limit'],
     ...programRelations(limits),
   ];
   return relations.filter(([holds]) => !holds).map(([, statement]) => statement);
 }
 
-function httpRelations(limits: Limits): [boolean, string][] {
+function programRelations({ lua, processes, rules, stop, telemetry }: Limits): [boolean, string][] {
+  const { nativeMs, turnMs, stuckMs, watchIntervalMs } = lua;
   return [
     [
-      limits.webSocket.closeTimeoutMs < limits.stop.totalMs,
-      'WebSockets close before the gateway has stopped',
-    ],
-    [limits.http.connectionsPerAddress < limits.http.connections, 'one address cannot take every connection'],
-    [limits.http.connectionsPerIdentity < limits.http.connections, 'one token cannot keep every connection'],
-    [
-      limits.webSocket.connectionsPerIdentity <= limits.webSocket.connectionsPerAddress &&
-        limits.webSocket.connectionsPerAddress < limits.webSocket.connections,
-      'one token, or one address, cannot keep every WebSocket',
-    ],
-    [
-      limits.http.keepAliveTimeoutMs < limits.http.silenceTimeoutMs,
-      'idle connections end by their own limit',
-    ],
-  ];
-}
-
-function programRelations(limits: Limits): [boolean, string][] {
-  const { processes } = limits;
-  const { nativeMs, turnMs, stuckMs, watchIntervalMs } = limits.lua;
-  return [
-    [
-      (processes.stopMs + processes.termMs + processes.reapMs) * 2 < limits.stop.totalMs,
+      (processes.stopMs + processes.termMs + processes.reapMs) * 2 < stop.totalMs,
       'child programs end in less than half of the time that the gateway has',
     ],
     [processes.messageBytes <= processes.queuedBytes, 'one message fits the queue of a program'],
     [
-      limits.rules.scriptBytes * 2 < processes.messageBytes,
+      rules.scriptBytes * 2 < processes.messageBytes,
       'a rule with its script fits one message to the sandbox',
     ],
+    [rules.storageValueBytes * 2 < processes.messageBytes, 'a stored value fits one message to the sandbox'],
     [
-      limits.rules.storageValueBytes * 2 < processes.messageBytes,
-      'a stored value fits one message to the sandbox',
-    ],
-    [
-      limits.rules.dryRun.entriesBytes * 2 <= processes.messageBytes &&
-        limits.telemetry.readBytes * 2 < processes.messageBytes,
+      rules.dryRun.entriesBytes * 2 <= processes.messageBytes &&
+        telemetry.readBytes * 2 < processes.messageBytes,
       'the answer of a dry run and a piece of what it reads fit one message each',
     ],
     [
-      limits.rules.dryRun.steps * 1_000 >= limits.rules.dryRun.periodMs,
+      rules.dryRun.steps * 1_000 >= rules.dryRun.periodMs,
       'a dry run has a step for every second of its longest period',
     ],
     [
