@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
-import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Instruments } from '../metrics/index.ts';
 import type { MqttCertificate, MqttHooks, MqttLimits, MqttSession } from './types.ts';
@@ -13,7 +12,7 @@ import { addressKey, plainAddress } from '../../lib/address.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { Rates } from '../../lib/rates.ts';
 import { Connection, type ConnectionContext } from './connection.ts';
-import { createLogin, type Login, withCertificate } from './login.ts';
+import { createLogin, withCertificate } from './login.ts';
 import { createBrokerMetrics } from './broker-metrics.ts';
 import { RareSenders } from './rare-senders.ts';
 import { Router } from './router.ts';
@@ -45,19 +44,10 @@ export interface MqttBrokerOptions extends Instruments {
 /** Accepts streams at once and listens after `start`. */
 export class MqttBroker {
   readonly #options: MqttBrokerOptions;
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #limits: MqttLimits;
-  readonly #registry: SessionRegistry<Connection>;
-  readonly #metrics;
-  readonly #hooks: MqttHooks;
-  readonly #login: Login;
-  readonly #router: Router;
   readonly #connectRate: Rates;
   readonly #admission: Admission<Connection>;
   #server: Server | undefined;
   #isStopping = false;
-  #lastSession = 0;
   readonly #context: ConnectionContext;
   readonly #secure: TlsListener | undefined;
 
@@ -68,43 +58,33 @@ export class MqttBroker {
   }
 
   private constructor(options: MqttBrokerOptions, router: Router) {
-    this.#options = options;
-    this.#clock = options.clock;
-    this.#log = options.log;
-    this.#limits = { ...LIMITS.mqtt, ...options.limits };
-    this.#registry = new SessionRegistry<Connection>(this.#clock, this.#limits);
-    this.#metrics = createBrokerMetrics(options.metrics, () => this.#registry.size, {
-      limit: this.#limits.outboundQueuedBytes,
+    const { clock, log } = options;
+    const limits = { ...LIMITS.mqtt, ...options.limits };
+    const registry = new SessionRegistry<Connection>(clock, limits);
+    const metrics = createBrokerMetrics(options.metrics, () => registry.size, {
+      limit: limits.outboundQueuedBytes,
       depth: () => Math.max(0, ...[...this.#admission.connections()].map(({ queuedBytes }) => queuedBytes)),
     });
-    this.#hooks = shielded(options.hooks, this.#log);
-    this.#login = createLogin({
-      clock: this.#clock,
-      log: this.#log,
-      limits: this.#limits,
-      hooks: options.hooks,
-    });
-    this.#router = router;
-    this.#connectRate = new Rates({
-      perSecond: this.#limits.connectsPerSecond,
-      burst: this.#limits.connectBurst,
-    });
-    this.#admission = new Admission<Connection>(this.#limits, (connection, limit) => {
+    const hooks = shielded(options.hooks, log);
+    let lastSession = 0;
+    this.#options = options;
+    this.#connectRate = new Rates({ perSecond: limits.connectsPerSecond, burst: limits.connectBurst });
+    this.#admission = new Admission<Connection>(limits, (connection, limit) => {
       this.#warn(limit, connection.remoteAddress, 'connection without a login gave way to the next');
       connection.close('gave_way');
     });
     this.#context = {
-      clock: this.#clock,
-      log: this.#log,
-      limits: this.#limits,
-      metrics: this.#metrics,
-      hooks: this.#hooks,
-      registry: this.#registry,
-      turns: new TurnScheduler(this.#limits),
-      rareSenders: new RareSenders(this.#limits),
-      router: this.#router,
-      login: this.#login,
-      newSessionId: () => `session-${++this.#lastSession}`,
+      clock,
+      log,
+      limits,
+      metrics,
+      hooks,
+      registry,
+      turns: new TurnScheduler(limits),
+      rareSenders: new RareSenders(limits),
+      router,
+      login: createLogin({ clock, log, limits, hooks: options.hooks }),
+      newSessionId: () => `session-${++lastSession}`,
       newClientId: options.newClientId ?? randomUUID,
       onOpened: (connection) => this.#admission.authenticate(connection),
       onEnded: (connection) => this.#admission.leave(connection),
@@ -113,27 +93,37 @@ export class MqttBroker {
       options.tls &&
       new TlsListener({
         ...options.tls,
-        log: this.#log,
-        limits: this.#limits,
-        metrics: this.#metrics,
+        log,
+        limits,
+        metrics,
         mayConnect: (address) => this.#mayConnect(address),
-        hooks: this.#hooks,
-        accept: (stream, certificate) => this.#accept(stream, certificate),
+        hooks,
+        accept: (stream, certificate) => this.accept(stream, certificate),
       });
   }
 
-  /** Hands one client stream to the broker; tests speak MQTT over an in-memory pair. */
-  accept(stream: Duplex & { remoteAddress?: string | undefined }): void {
-    this.#accept(stream);
+  /** Takes one client stream: of a listener with the certificate that its handshake proved, or of a test from memory. */
+  accept(stream: Stream, certificate?: MqttCertificate): void {
+    // Its `close` has been and would never be seen.
+    if (stream.destroyed) return;
+    if (this.#isStopping) return discard(stream);
+    const address = plainAddress(stream.remoteAddress ?? NO_ADDRESS);
+    // Over TLS it was counted before its handshake.
+    if (!certificate && !this.#mayConnect(address)) return this.#refuse(stream, address, 'address_rate');
+    const own = certificate
+      ? { ...this.#context, login: withCertificate(this.#context.login, certificate) }
+      : this.#context;
+    const full = this.#admission.admit(address, () => new Connection(own, stream, address));
+    if (full !== undefined) this.#refuse(stream, address, full);
   }
 
   /** Opens the listeners; resolves with the ports really used. */
   async start(): Promise<{ port: number; tlsPort: number | undefined }> {
-    this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
+    this.#server = createServer({ noDelay: true }, (socket) => this.accept(socket));
     const port = await listen(this.#server, this.#options.host, this.#options.port);
-    this.#server.on('error', (error) => this.#log.error('MQTT listener failed', { error }));
+    this.#server.on('error', (error) => this.#options.log.error('MQTT listener failed', { error }));
     const tlsPort = await this.#secure?.start();
-    this.#log.info('MQTT broker listens', { host: this.#options.host, port, tls_port: tlsPort });
+    this.#options.log.info('MQTT broker listens', { host: this.#options.host, port, tls_port: tlsPort });
     return { port, tlsPort };
   }
 
@@ -150,15 +140,15 @@ export class MqttBroker {
     this.#isStopping = true;
     const closed = Promise.all([this.#server && closeServer(this.#server), this.#secure?.stop()]);
     await Promise.all(
-      [...this.#admission.connections()].map((connection) => connection.drain(this.#limits.stopTimeoutMs)),
+      [...this.#admission.connections()].map((connection) => connection.drain(this.#context.limits.stopTimeoutMs)),
     );
     await closed;
-    await this.#router.close();
+    await this.#context.router.close();
   }
 
   /** Number of sessions now connected with a granted subscription that matches the topic. */
   subscribers(topic: string): number {
-    return this.#router.subscriberCount(topic);
+    return this.#context.router.subscriberCount(topic);
   }
 
   /**
@@ -168,22 +158,22 @@ export class MqttBroker {
    * written to.
    */
   async publish(topic: string, payload: string | Buffer, isWanted?: () => boolean): Promise<number> {
-    const count = this.#router.subscriberCount(topic);
-    if (count > 0) await this.#router.publish(topic, Buffer.from(payload), isWanted);
+    const count = this.#context.router.subscriberCount(topic);
+    if (count > 0) await this.#context.router.publish(topic, Buffer.from(payload), isWanted);
     return count;
   }
 
   /** Closes every session of an identity and forgets what was kept for it; logins under way are checked again. */
   closeSessions(identityKey: string): void {
-    this.#login.recheck();
-    for (const connection of this.#registry.owners(identityKey)) connection.close('revoked');
-    this.#registry.forgetKept(identityKey);
+    this.#context.login.recheck();
+    for (const connection of this.#context.registry.owners(identityKey)) connection.close('revoked');
+    this.#context.registry.forgetKept(identityKey);
   }
 
   /** How long nothing was heard of a session; undefined: it has ended. */
   silentMs(session: MqttSession): DurationMs | undefined {
     const connection = this.#connectionOf(session);
-    return connection && this.#clock.monotonicMs() - connection.lastPacketMs;
+    return connection && this.#context.clock.monotonicMs() - connection.lastPacketMs;
   }
 
   /** Ends one session; its credentials stay. */
@@ -192,42 +182,28 @@ export class MqttBroker {
   }
 
   sessionCount(identityKey?: string): number {
-    return this.#registry.count(identityKey);
+    return this.#context.registry.count(identityKey);
   }
 
   #connectionOf({ id, identity }: MqttSession): Connection | undefined {
-    return this.#registry.owners(identity.key).find(({ sessionId }) => sessionId === id);
+    return this.#context.registry.owners(identity.key).find(({ sessionId }) => sessionId === id);
   }
 
   #mayConnect(address: string | undefined): boolean {
-    return this.#connectRate.take(addressKey(address), this.#clock.monotonicMs()) === 0;
+    return this.#connectRate.take(addressKey(address), this.#context.clock.monotonicMs()) === 0;
   }
 
   #warn(limit: string, address: string, sentence: string): void {
-    this.#log.warnLimited(`mqtt_${limit}:${address}`, WARNING_INTERVAL_MS, sentence, {
+    this.#options.log.warnLimited(`mqtt_${limit}:${address}`, WARNING_INTERVAL_MS, sentence, {
       limit,
       remote_address: address,
     });
   }
 
   #refuse(stream: Duplex, address: string, limit: 'address_rate' | Full): void {
-    this.#metrics.connects.inc({ result: limit });
+    this.#context.metrics.connects.inc({ result: limit });
     this.#warn(limit, address, 'connection refused: too many');
     discard(stream);
-  }
-
-  #accept(stream: Stream, certificate?: MqttCertificate): void {
-    // Its `close` has been and would never be seen.
-    if (stream.destroyed) return;
-    if (this.#isStopping) return discard(stream);
-    const address = plainAddress(stream.remoteAddress ?? NO_ADDRESS);
-    // Over TLS it was counted before its handshake.
-    if (!certificate && !this.#mayConnect(address)) return this.#refuse(stream, address, 'address_rate');
-    const own = certificate
-      ? { ...this.#context, login: withCertificate(this.#login, certificate) }
-      : this.#context;
-    const full = this.#admission.admit(address, () => new Connection(own, stream, address));
-    if (full !== undefined) this.#refuse(stream, address, full);
   }
 }
 

@@ -79,7 +79,10 @@ export class Connection implements SessionOwner, FrameSink {
       clock: context.clock,
       limits: context.limits,
       metrics: context.metrics,
-      onOverflow: (queuedBytes) => this.#overflowed(queuedBytes),
+      onOverflow: (queuedBytes) => {
+        this.#log.slow(queuedBytes);
+        this.close('slow_consumer');
+      },
       onClosed: () => {
         this.close('lost');
         context.onEnded(this);
@@ -136,28 +139,29 @@ export class Connection implements SessionOwner, FrameSink {
     switch (firstByte >> 4) {
       case PACKET.publish:
         return publications.receive(firstByte, buffer, start, end, this.#inbound.nowMs, this.#inbound.wallMs);
-      case PACKET.pubrel: {
-        const packetId = parsePacketId(buffer, start);
-        return typeof packetId === 'number' ? publications.release(packetId) : this.refuse(packetId);
-      }
       case PACKET.subscribe:
-        return this.#subscribe(buffer, start, end);
+        return this.#request(parseSubscribe(buffer, start, end), (asked, request) => asked.subscribe(request));
       case PACKET.unsubscribe:
-        return this.#unsubscribe(buffer, start, end);
+        return this.#request(parseUnsubscribe(buffer, start, end), ({ client }, { packetId, filters }) =>
+          client.unsubscribe(packetId, filters),
+        );
       case PACKET.pingreq:
         return this.#channel.send([PINGRESP_BYTES]);
-      case PACKET.puback:
-        return this.#acknowledged(buffer, start);
       case PACKET.disconnect:
         // [MQTT-3.14.4-3]: the will is discarded.
         this.#isDisconnected = true;
         return this.close('disconnected');
-      default: {
-        // PUBREC and PUBCOMP belong to deliveries at QoS 2, of which there are none: nothing to do.
-        const packetId = parsePacketId(buffer, start);
-        if (typeof packetId !== 'number') this.refuse(packetId);
-      }
+      default:
+        this.#acknowledged(publications, firstByte >> 4, buffer, start);
     }
+  }
+
+  /** PUBREC and PUBCOMP belong to deliveries at QoS 2, of which there are none: nothing to do. */
+  #acknowledged(publications: Publications, type: number, buffer: Buffer, start: number): void {
+    const packetId = parsePacketId(buffer, start);
+    if (typeof packetId !== 'number') this.refuse(packetId);
+    else if (type === PACKET.pubrel) publications.release(packetId);
+    else if (type === PACKET.puback) this.#subscriptions?.client.acknowledged(packetId);
   }
 
   refuse(problem: Violation): void {
@@ -189,7 +193,10 @@ export class Connection implements SessionOwner, FrameSink {
     if (typeof identity === 'string') return this.#turnAway(connack(RETURN_CODES[identity]), identity);
     const { registry } = this.#context;
     const admitted = registry.admit(identity, clientId, connect.cleanSession);
-    if (typeof admitted === 'string') return this.#turnAwayFull(identity, admitted);
+    if (typeof admitted === 'string') {
+      this.#log.full(admitted, identity);
+      return this.#turnAway(connack(3), admitted);
+    }
     this.#judgeWill(identity, connect);
     const session = {
       id: this.#context.newSessionId(),
@@ -250,11 +257,6 @@ export class Connection implements SessionOwner, FrameSink {
     this.#inbound.release(HOLD.login);
   }
 
-  #turnAwayFull(identity: MqttIdentity, limit: string): void {
-    this.#log.full(limit, identity);
-    this.#turnAway(connack(3), limit);
-  }
-
   /** Answers a CONNECT with a refusal and closes ([MQTT-3.2.2-5]). */
   #turnAway(answer: Buffer, result: string): void {
     this.#context.metrics.connects.inc({ result });
@@ -264,33 +266,21 @@ export class Connection implements SessionOwner, FrameSink {
 
   // Requests of an open session
 
-  #subscribe(buffer: Buffer, start: number, end: number): void {
-    const subscribe = parseSubscribe(buffer, start, end);
-    if (isViolation(subscribe)) this.refuse(subscribe);
-    else if (this.#subscriptions) this.#answer(this.#subscriptions.subscribe(subscribe));
-  }
-
-  #unsubscribe(buffer: Buffer, start: number, end: number): void {
-    const unsubscribe = parseUnsubscribe(buffer, start, end);
-    if (isViolation(unsubscribe)) this.refuse(unsubscribe);
-    else if (this.#subscriptions) this.#answer(this.#subscriptions.unsubscribe(unsubscribe));
-  }
-
   /** Packets behind the request wait, so that subscribe and unsubscribe take effect in their order. */
-  #answer(work: Promise<Buffer | void>): void {
+  #request<Request extends object>(
+    request: Request | Violation,
+    work: (subscriptions: Subscriptions, request: Request) => Promise<Buffer | void>,
+  ): void {
+    if (isViolation(request)) return this.refuse(request);
+    if (!this.#subscriptions) return;
+    const answered = work(this.#subscriptions, request);
     this.#inbound.hold(HOLD.request);
-    work
+    answered
       .then((answer) => {
         if (answer) this.#channel.send([answer]);
         this.#inbound.release(HOLD.request);
       })
       .catch((error: unknown) => this.#failed(error));
-  }
-
-  #acknowledged(buffer: Buffer, start: number): void {
-    const packetId = parsePacketId(buffer, start);
-    if (typeof packetId === 'number') this.#subscriptions?.delivered(packetId);
-    else this.refuse(packetId);
   }
 
   #port(): PublicationsPort {
@@ -347,7 +337,7 @@ export class Connection implements SessionOwner, FrameSink {
     this.#context.metrics.closes.inc({ reason });
     this.#log.ended(reason);
     if (this.#open) this.#endSession(this.#open, wasOpen, reason);
-    this.#subscriptions?.detach();
+    this.#subscriptions?.client.detach();
     this.#onIdle?.();
     this.#channel.end();
   }
@@ -358,11 +348,6 @@ export class Connection implements SessionOwner, FrameSink {
       deliverWill(this.#context, session, registry.of(session.identity), connect.will);
     registry.leave(session.identity, session.clientId, this);
     if (this.#isAnnounced) hooks.onSessionClosed(session, reason);
-  }
-
-  #overflowed(queuedBytes: number): void {
-    this.#log.slow(queuedBytes);
-    this.close('slow_consumer');
   }
 
   #isEnded(): boolean {

@@ -18,11 +18,10 @@ import type { IdentityRecord, ReceivedMessage, SessionState } from './sessions.t
 import type { MqttHooks, MqttLimits, MqttMessage, MqttSession } from './types.ts';
 import { PACKET, violation, type Violation } from './packet-types.ts';
 import { nonAsciiProblem, textProblem } from './strings.ts';
+import { EMPTY_TOPIC, HASH, PLUS, SLASH, WILDCARD_IN_NAME } from './topic.ts';
 
 const TRUNCATED = violation('MQTT-4.8.0-1', 'PUBLISH ends within a field');
 const NO_PACKET_ID = violation('MQTT-2.3.1-1', 'packet identifier is 0');
-const WILDCARD = violation('MQTT-3.3.2-2', 'topic of a publication has a wildcard');
-const EMPTY_TOPIC = violation('MQTT-4.7.3-1', 'topic is empty');
 const EARLY_RELEASE = violation('MQTT-4.3.3-1', 'PUBREL before PUBREC');
 
 const WARNING_INTERVAL_MS = 60_000;
@@ -189,7 +188,7 @@ export class Publications {
     for (let index = start; index < end; index++) {
       const byte = buffer[index] as number;
       if (byte < 0x20 || byte === 0x7f) return textProblem(buffer, start, end);
-      if (byte === HASH || byte === PLUS) return WILDCARD;
+      if (byte === HASH || byte === PLUS) return WILDCARD_IN_NAME;
       if (byte === SLASH) levels++;
       if (byte >= 0x80) isAscii = false;
     }
@@ -393,7 +392,3 @@ export class Publications {
 function digestOf(topic: Buffer, payload: Buffer): string {
   return createHash('sha1').update(topic).update(payload).digest('base64');
 }
-
-const SLASH = 0x2f;
-const PLUS = 0x2b;
-const HASH = 0x23;

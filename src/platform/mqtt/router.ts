@@ -11,7 +11,7 @@ import { deliveryQos, type GrantedSubscription, SessionPersistence } from './ses
 import type { SessionState } from './sessions.ts';
 
 /** What a session needs from its connection. */
-interface RouterPort {
+export interface RouterPort {
   /** Unique among all connections, so that a take-over never meets the remains of the one before. */
   readonly id: string;
   readonly state: SessionState;
@@ -137,6 +137,7 @@ export class Router {
 export class RouterClient {
   readonly #client: Client;
   readonly #stream: Duplex;
+  /** Takes the PUBACK of a delivery. */
   readonly acknowledged: (packetId: number) => void;
 
   constructor(client: Client, stream: Duplex, acknowledged: (packetId: number) => void) {
@@ -154,7 +155,7 @@ export class RouterClient {
     return settled((done) => this.#client.subscribe(subscriptions, done));
   }
 
-  /** Aedes answers with UNSUBACK. */
+  /** Resolves when Aedes has answered with UNSUBACK. */
   unsubscribe(messageId: number, filters: readonly string[]): Promise<void> {
     const packet = { cmd: 'unsubscribe' as const, messageId, unsubscriptions: [...filters] };
     return settled((done) => this.#client.unsubscribe(packet, done));

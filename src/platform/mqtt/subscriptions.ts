@@ -1,8 +1,7 @@
 /** SUBSCRIBE, UNSUBSCRIBE and the deliveries that follow from them, of one session. */
-import type { Router, RouterClient } from './router.ts';
-import type { SessionState } from './sessions.ts';
+import type { Router, RouterClient, RouterPort } from './router.ts';
 import type { MqttHooks, MqttLimits, MqttSession } from './types.ts';
-import { type Subscribe, suback, type Unsubscribe } from './packets.ts';
+import { type Subscribe, suback } from './packets.ts';
 import { levelCount } from './topic.ts';
 
 interface SubscriptionsContext {
@@ -12,14 +11,8 @@ interface SubscriptionsContext {
 }
 
 /** What the subscriptions of one session need from its connection. */
-interface SubscriptionsPort {
+interface SubscriptionsPort extends Pick<RouterPort, 'state' | 'accepted' | 'isOpen' | 'write'> {
   readonly session: MqttSession;
-  readonly state: SessionState;
-  /** The session is known: CONNACK may be sent. */
-  accepted(): void;
-  /** False while nothing may be delivered. */
-  isOpen(): boolean;
-  write(chunks: readonly Buffer[]): void;
   /** A delivery follows. */
   onDelivery(): void;
   close(reason: string): void;
@@ -28,7 +21,7 @@ interface SubscriptionsPort {
 export class Subscriptions {
   readonly #context: SubscriptionsContext;
   readonly #port: SubscriptionsPort;
-  readonly #client: RouterClient;
+  readonly client: RouterClient;
 
   /** Subscriptions of a kept session whose permission has ended meanwhile end too. */
   constructor(context: SubscriptionsContext, port: SubscriptionsPort) {
@@ -37,12 +30,9 @@ export class Subscriptions {
     const { session, state } = port;
     for (const filter of state.subscriptions.keys())
       if (this.#refusalOf(filter, false) !== undefined) state.subscriptions.delete(filter);
-    this.#client = context.router.attach({
+    this.client = context.router.attach({
+      ...port,
       id: session.id,
-      state,
-      accepted: () => port.accepted(),
-      write: (chunks) => port.write(chunks),
-      isOpen: () => port.isOpen(),
       mayDeliver: () => this.#mayDeliver(),
       lost: () => port.close('lost'),
     });
@@ -65,22 +55,8 @@ export class Subscriptions {
       return qos;
     });
     if (denied !== undefined) this.#reportDenied(denied);
-    if (granted.size > 0) await this.#client.subscribe(granted);
+    if (granted.size > 0) await this.client.subscribe(granted);
     return suback(packetId, codes);
-  }
-
-  /** Resolves when it was answered. */
-  unsubscribe({ packetId, filters }: Unsubscribe): Promise<void> {
-    return this.#client.unsubscribe(packetId, filters);
-  }
-
-  /** A PUBACK arrived. */
-  delivered(packetId: number): void {
-    this.#client.acknowledged(packetId);
-  }
-
-  detach(): void {
-    this.#client.detach();
   }
 
   #mayDeliver(): boolean {

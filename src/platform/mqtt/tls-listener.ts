@@ -36,38 +36,35 @@ interface TlsListenerOptions {
 
 export class TlsListener {
   readonly #options: TlsListenerOptions;
-  readonly #log: Log;
-  readonly #metrics: BrokerMetrics;
   #authority: X509Certificate;
   readonly #handshakes: Handshakes;
   readonly #server: Server;
 
   constructor(options: TlsListenerOptions) {
+    const { log, limits, metrics } = options;
     this.#options = options;
-    this.#log = options.log;
-    this.#metrics = options.metrics;
     this.#authority = authorityOf(options.secureContext);
-    this.#handshakes = new Handshakes(options.limits, (socket, limit) => {
-      this.#metrics.connects.inc({ result: limit });
+    this.#handshakes = new Handshakes(limits, (socket, limit) => {
+      metrics.connects.inc({ result: limit });
       socket.destroy();
     });
     this.#server = createServer({
       ...contextOf(options.secureContext),
       requestCert: true,
       rejectUnauthorized: false,
-      handshakeTimeout: options.limits.connectTimeoutMs,
+      handshakeTimeout: limits.connectTimeoutMs,
       noDelay: true,
     });
     // Open connections and handshakes have each their own limit; this one is never reached before.
-    this.#server.maxConnections = 2 * options.limits.connections;
+    this.#server.maxConnections = 2 * limits.connections;
     this.#server.on('connection', (socket: Socket) => {
       if (options.mayConnect(socket.remoteAddress)) return this.#handshakes.begin(socket);
-      this.#metrics.connects.inc({ result: 'address_rate' });
+      metrics.connects.inc({ result: 'address_rate' });
       socket.destroy();
     });
     this.#server.on('secureConnection', (socket) => {
       this.#handshakes.end(socket);
-      socket.on('error', (error) => this.#log.debug('TLS connection failed', { error }));
+      socket.on('error', (error) => log.debug('TLS connection failed', { error }));
       const certificate = socket.getPeerX509Certificate();
       const problem = certificate ? problemOf(certificate, this.#authority) : 'none was sent';
       if (!certificate || problem !== undefined)
@@ -75,8 +72,8 @@ export class TlsListener {
       else options.accept(socket, describe(certificate));
     });
     this.#server.on('tlsClientError', (error, socket) => {
-      this.#metrics.connects.inc({ result: 'handshake' });
-      this.#log.debug('TLS handshake failed', { error });
+      metrics.connects.inc({ result: 'handshake' });
+      log.debug('TLS handshake failed', { error });
       socket.destroy();
     });
   }
@@ -84,7 +81,7 @@ export class TlsListener {
   /** Resolves with the port really used. */
   async start(): Promise<number> {
     const port = await listen(this.#server, this.#options.host, this.#options.port);
-    this.#server.on('error', (error) => this.#log.error('MQTT listener failed', { error }));
+    this.#server.on('error', (error) => this.#options.log.error('MQTT listener failed', { error }));
     return port;
   }
 
@@ -102,9 +99,9 @@ export class TlsListener {
   }
 
   #refuse(socket: TLSSocket, problem: string, claimed?: string): void {
-    this.#metrics.connects.inc({ result: 'certificate' });
+    this.#options.metrics.connects.inc({ result: 'certificate' });
     const address = plainAddress(socket.remoteAddress ?? 'unknown');
-    this.#log.warnLimited(
+    this.#options.log.warnLimited(
       `mqtt_certificate:${address}`,
       WARNING_INTERVAL_MS,
       'connection refused: certificate',
