@@ -255,9 +255,17 @@ export const TABLE: ImportTable = {
       ],
       node: 'all',
     },
+    // Listeners and their sockets, of whatever protocol.
+    { place: 'platform/sockets', mayImport: [], node: 'all' },
     {
       place: 'platform/http',
-      mayImport: ['platform/clock', 'platform/log', 'platform/metrics', 'platform/config'],
+      mayImport: [
+        'platform/clock',
+        'platform/log',
+        'platform/metrics',
+        'platform/config',
+        'platform/sockets',
+      ],
       node: 'all',
     },
     // What the routes say of themselves, for programs and for people.
@@ -267,7 +275,14 @@ export const TABLE: ImportTable = {
     },
     {
       place: 'platform/mqtt',
-      mayImport: ['platform/clock', 'platform/log', 'platform/metrics', 'platform/config', 'platform/tls'],
+      mayImport: [
+        'platform/clock',
+        'platform/log',
+        'platform/metrics',
+        'platform/config',
+        'platform/sockets',
+        'platform/tls',
+      ],
       node: 'all',
     },
     // Requests to servers that people name.

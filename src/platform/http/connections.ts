@@ -6,17 +6,11 @@ import type { Limits } from '../../lib/limits.ts';
 import { Rates } from '../../lib/rates.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Metrics } from '../metrics/index.ts';
-
-type FarEnd = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localPort'>;
-
-/** Over TLS a request comes on another object than the socket that was counted, with the same ends. */
-function endsOf({ remoteAddress, remotePort, localPort }: FarEnd): string {
-  return `${remoteAddress} ${remotePort} ${localPort}`;
-}
+import { SocketsByEnds } from '../sockets/index.ts';
 
 export class Connections {
   readonly #admission: Admission<Socket>;
-  readonly #byEnds = new Map<string, Socket>();
+  readonly #sockets = new SocketsByEnds();
   /** Who was last seen on a socket. */
   readonly #identities = new WeakMap<Socket, string>();
   readonly #mayConnect: (address: string | undefined) => boolean;
@@ -49,7 +43,7 @@ export class Connections {
   authenticate(socket: Socket, identity: string): void {
     if (this.#identities.get(socket) === identity) return;
     this.#identities.set(socket, identity);
-    const counted = this.#byEnds.get(endsOf(socket));
+    const counted = this.#sockets.get(socket);
     if (counted) this.#admission.authenticate(counted, identity);
   }
 
@@ -66,12 +60,6 @@ export class Connections {
       socket.destroy();
       return;
     }
-    // A closed socket has forgotten its ends.
-    const ends = endsOf(socket);
-    this.#byEnds.set(ends, socket);
-    socket.once('close', () => {
-      this.#admission.leave(socket);
-      if (this.#byEnds.get(ends) === socket) this.#byEnds.delete(ends);
-    });
+    this.#sockets.add(socket, () => this.#admission.leave(socket));
   }
 }

@@ -7,7 +7,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
@@ -16,6 +16,7 @@ import { after } from '../../lib/after.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { type Clock, setDeadline, type Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
+import { closeServer, listen, SocketsByEnds } from '../sockets/index.ts';
 import {
   type Answer,
   commonHeaders,
@@ -48,7 +49,8 @@ export class NodeServer {
   readonly #options: NodeServerOptions;
   readonly #listener: ReturnType<typeof getRequestListener>;
   readonly #turns = new WeakMap<Socket, Turn>();
-  readonly #handshakes = new Map<string, Socket>();
+  /** Before its handshake is done a connection is none of HTTP, which therefore would not close it at the stop. */
+  readonly #handshakes = new SocketsByEnds();
   #isStopping = false;
 
   constructor(options: NodeServerOptions) {
@@ -61,7 +63,7 @@ export class NodeServer {
       ? createSecureServer({ ...nodeOptions(limits), ...tlsOptions(limits, secureContext) }, handle)
       : createServer(nodeOptions(limits), handle);
     this.server.timeout = limits.silenceTimeoutMs;
-    if (secureContext) watchHandshakes(this.server, this.#handshakes, () => this.#isStopping);
+    if (secureContext) this.#watchHandshakes();
     // Node would answer a bare 417; the expectation may be passed over (RFC 9110 section 10.1.1).
     this.server.on('checkExpectation', handle);
     this.server.on('checkContinue', (incoming, outgoing) => {
@@ -77,23 +79,16 @@ export class NodeServer {
   }
 
   /** Binds the socket; rejects when the address is taken. */
-  listen(host: string, port: number): Promise<{ port: number }> {
-    const { server } = this;
-    return new Promise((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(port, host, () => {
-        server.off('error', reject);
-        resolve({ port: (server.address() as AddressInfo).port });
-      });
-    });
+  listen(host: string, port: number): Promise<number> {
+    return listen(this.server, host, port);
   }
 
   /** Stops accepting; resolves when the last connection is closed. */
   close(): Promise<void> {
     this.#isStopping = true;
     if (!this.server.listening) return Promise.resolve();
-    const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
-    for (const socket of this.#handshakes.values()) socket.destroy();
+    const closed = closeServer(this.server);
+    this.#handshakes.destroyAll();
     return closed;
   }
 
@@ -173,6 +168,14 @@ export class NodeServer {
     return () => timer.cancel();
   }
 
+  #watchHandshakes(): void {
+    this.server.on('connection', (socket: Socket) => this.#handshakes.add(socket));
+    this.server.on('secureConnection', (socket: Socket) => {
+      this.#handshakes.take(socket);
+      if (this.#isStopping) socket.destroy();
+    });
+  }
+
   /** Node's own refusal. Bytes in the middle of an answer would become part of it. */
   #refuse(code: string | undefined, socket: Socket): void {
     const { clock, limits, newId } = this.#options;
@@ -204,20 +207,6 @@ const LATE = 'ERR_HTTP_REQUEST_TIMEOUT';
 interface Turn {
   answering: ServerResponse | undefined;
   behind: [IncomingMessage, ServerResponse][];
-}
-
-/** Before its handshake is done a connection is none of HTTP, which therefore would not close it at the stop. */
-function watchHandshakes(server: Server, handshakes: Map<string, Socket>, isStopping: () => boolean): void {
-  const keyOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
-  server.on('connection', (socket: Socket) => {
-    const key = keyOf(socket);
-    handshakes.set(key, socket);
-    socket.once('close', () => handshakes.delete(key));
-  });
-  server.on('secureConnection', (socket: Socket) => {
-    handshakes.delete(keyOf(socket));
-    if (isStopping()) socket.destroy();
-  });
 }
 
 function nodeOptions(limits: Limits['http']): ServerOptions {

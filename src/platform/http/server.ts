@@ -76,9 +76,9 @@ export class Http {
   /** Listens; rejects, with nothing left open, when an address is taken. */
   async start(): Promise<{ port: number; httpsPort: number | undefined }> {
     const { host, https } = this.#options;
-    const { port } = await this.#plain.listen(host, this.#options.port);
+    const port = await this.#plain.listen(host, this.#options.port);
     try {
-      return { port, httpsPort: https && (await this.#secure?.listen(https.host, https.port))?.port };
+      return { port, httpsPort: https && (await this.#secure?.listen(https.host, https.port)) };
     } catch (error) {
       await this.#plain.close();
       throw error;

@@ -8,12 +8,12 @@
  * be used for the rest, because a fault of the dates hides one of the signature.
  */
 import { plainAddress } from '../../lib/address.ts';
-import { Admission, type Full } from '../../lib/admission.ts';
+import { Admission } from '../../lib/admission.ts';
 import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createServer, type SecureContextOptions, type Server, type TLSSocket } from 'node:tls';
 import type { Log } from '../log/index.ts';
-import { closeServer, listen } from './listen.ts';
+import { closeServer, listen, SocketsByEnds } from '../sockets/index.ts';
 import type { BrokerMetrics } from './broker-metrics.ts';
 import type { MqttCertificate, MqttHooks, MqttLimits } from './types.ts';
 
@@ -37,14 +37,15 @@ interface TlsListenerOptions {
 export class TlsListener {
   readonly #options: TlsListenerOptions;
   #authority: X509Certificate;
-  readonly #handshakes: Handshakes;
+  /** Sockets whose handshake is under way. */
+  readonly #handshakes = new SocketsByEnds();
   readonly #server: Server;
 
   constructor(options: TlsListenerOptions) {
     const { log, limits, metrics } = options;
     this.#options = options;
     this.#authority = authorityOf(options.secureContext);
-    this.#handshakes = new Handshakes(limits, (socket, limit) => {
+    const admission = new Admission<Socket>(limits, (socket, limit) => {
       metrics.connects.inc({ result: limit });
       socket.destroy();
     });
@@ -58,12 +59,18 @@ export class TlsListener {
     // Open connections and handshakes have each their own limit; this one is never reached before.
     this.#server.maxConnections = 2 * limits.connections;
     this.#server.on('connection', (socket: Socket) => {
-      if (options.mayConnect(socket.remoteAddress)) return this.#handshakes.begin(socket);
-      metrics.connects.inc({ result: 'address_rate' });
-      socket.destroy();
+      if (!options.mayConnect(socket.remoteAddress)) {
+        metrics.connects.inc({ result: 'address_rate' });
+        socket.destroy();
+        return;
+      }
+      // The oldest handshake may be ended for it. None of them has logged in, so that there always is room.
+      admission.admit(socket.remoteAddress, () => socket);
+      this.#handshakes.add(socket, () => admission.leave(socket));
     });
     this.#server.on('secureConnection', (socket) => {
-      this.#handshakes.end(socket);
+      const accepted = this.#handshakes.take(socket);
+      if (accepted) admission.leave(accepted);
       socket.on('error', (error) => log.debug('TLS connection failed', { error }));
       const certificate = socket.getPeerX509Certificate();
       const problem = certificate ? problemOf(certificate, this.#authority) : 'none was sent';
@@ -118,37 +125,6 @@ export class TlsListener {
       remoteAddress: address,
     });
     socket.destroy();
-  }
-}
-
-/** Sockets whose handshake is under way. The socket after it is another object with the same far end. */
-class Handshakes {
-  readonly #admission: Admission<Socket>;
-  readonly #pending = new Map<string, Socket>();
-
-  constructor(limits: MqttLimits, giveWay: (socket: Socket, limit: Full) => void) {
-    this.#admission = new Admission<Socket>(limits, giveWay);
-  }
-
-  end({ remoteAddress, remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>): void {
-    const place = `${remoteAddress} ${remotePort}`;
-    const socket = this.#pending.get(place);
-    this.#pending.delete(place);
-    if (socket) this.#admission.leave(socket);
-  }
-
-  /** The oldest that is under way may be sent away for it. */
-  begin(socket: Socket): void {
-    const { remoteAddress, remotePort } = socket;
-    // None of them has logged in, so that there always is room.
-    this.#admission.admit(remoteAddress, () => socket);
-    this.#pending.set(`${remoteAddress} ${remotePort}`, socket);
-    // A closed socket has forgotten its far end.
-    socket.once('close', () => this.end({ remoteAddress, remotePort }));
-  }
-
-  destroyAll(): void {
-    for (const socket of this.#pending.values()) socket.destroy();
   }
 }
 

@@ -1,0 +1,2 @@
+export { closeServer, listen } from './listen.ts';
+export { SocketsByEnds } from './sockets-by-ends.ts';
