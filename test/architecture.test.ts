@@ -116,7 +116,8 @@ describe('the check of imports', () => {
       'src/platform/http/app.ts',
       "export * from '../../capabilities/auth/index.ts';",
       'src/platform/http/app.ts:1 imports src/capabilities/auth/index.ts: ' +
-        'platform/http may import lib, platform/clock, platform/log, platform/metrics, platform/config',
+        'platform/http may import lib, platform/clock, platform/log, platform/metrics, platform/config, ' +
+        'platform/sockets',
     ],
     [
       'refuses a higher folder inside a capability',

@@ -7,7 +7,7 @@ import { applyRestore, removeLeftovers } from '../platform/backup/index.ts';
 import { type Clock, keepProvenTime } from '../platform/clock/index.ts';
 import type { Config } from '../platform/config/index.ts';
 import { packagePath } from '../platform/files/index.ts';
-import { createHost, DiskSpace, type Host } from '../platform/host/index.ts';
+import { createHost, DiskSpace } from '../platform/host/index.ts';
 import { LIMITS, type Limits } from '../lib/limits.ts';
 import { programEntry } from '../platform/processes/index.ts';
 import type { Log } from '../platform/log/index.ts';
@@ -54,29 +54,14 @@ export interface GatewayOptions {
 /** Registers what has been started, so that it is stopped, the last one first, whatever fails later. */
 export type StartedHook = (name: string, stop: () => Promise<void> | void) => void;
 
-export interface Infrastructure {
-  options: GatewayOptions;
-  metrics: Metrics;
-  host: Host;
-  space: DiskSpace;
-  state: Database;
-  stateUpkeep: StateUpkeep;
-  history: DegradableDatabase;
-  /** A gateway was started on this folder before. */
-  hadState: boolean;
-  /** What history may take on the disk. */
-  historyRoom: HistoryRoom;
-  /** Journal of telemetry, which belongs to history.db. */
-  journalFolder: string;
-  stateCommits: GroupCommit;
-  historyCommits: GroupCommit;
+export type Infrastructure = ReturnType<typeof openInfrastructure> & {
   /** Of telemetry; it loads since the start. */
   storeThread: SpareThread;
   /** Undefined when nothing listens over TLS. */
   tls: Tls | undefined;
   /** Undefined: the gateway does not announce itself. */
   mdns: Mdns | undefined;
-}
+};
 
 export function storeThreadEntry(): string {
   return programEntry('capabilities/telemetry/engine/thread');
@@ -89,10 +74,7 @@ export function startStoreThread(started: StartedHook): SpareThread {
   return thread;
 }
 
-export function openInfrastructure(
-  options: GatewayOptions,
-  started: StartedHook,
-): Omit<Infrastructure, 'tls' | 'mdns' | 'storeThread'> {
+export function openInfrastructure(options: GatewayOptions, started: StartedHook) {
   const { config, clock, log } = options;
   const { dataDir } = config;
   const metrics = createMetrics();
@@ -151,11 +133,14 @@ export function openInfrastructure(
     space,
     state,
     stateUpkeep,
+    /** A gateway was started on this folder before. */
     hadState,
     stateCommits: commits(state, 'state'),
     historyCommits: commits(history, 'history'),
     history,
+    /** What history may take on the disk. */
     historyRoom,
+    /** Journal of telemetry, which belongs to history.db. */
     journalFolder,
   };
 }

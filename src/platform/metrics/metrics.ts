@@ -5,12 +5,12 @@ export type Metrics = ReturnType<typeof createMetrics>;
 const PREFIX = 'gateway_';
 
 /** What a queue tells of itself; both are in its own unit. */
-interface Queue {
+type Queue = {
   /** What fits. */
   limit: number;
   /** What is in it; asked at each scrape. */
   depth: () => number;
-}
+};
 
 /**
  * Counters, gauges and histograms in one registry, for the Prometheus page. Labels have few, known values

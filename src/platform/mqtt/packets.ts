@@ -86,7 +86,7 @@ export function parseSubscribe(buffer: Buffer, start: number, end: number): Subs
   return requests.length > 0 ? { packetId, requests } : NO_FILTER;
 }
 
-export interface Unsubscribe {
+interface Unsubscribe {
   readonly packetId: number;
   readonly filters: readonly string[];
 }
