@@ -1,6 +1,7 @@
 /** A route being answered: its checks, its body, its handler, then what is told and measured of it. */
 import { after } from '../../lib/after.ts';
 import { GatewayError } from '../../lib/errors.ts';
+import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
@@ -47,35 +48,29 @@ export function operationDurations(metrics: Metrics) {
 }
 type Durations = ReturnType<typeof operationDurations>;
 
+/** What all operations share. */
+interface OperationParts {
+  options: OperationOptions;
+  limits: Pick<Limits['http'], 'jsonBodyBytes' | 'jsonDepth'>;
+  pipeline: Pipeline;
+  durations: Durations;
+}
+
 export class Operation {
-  readonly #options: OperationOptions;
-  readonly #limits: { jsonBodyBytes: number; jsonDepth: number };
-  readonly #pipeline: Pipeline;
+  readonly #parts: OperationParts;
   readonly #route: Route;
   readonly #isChange: boolean;
-  readonly #durations: Durations;
   readonly #byStatus = new Map<number, ReturnType<Durations['labels']>>();
 
-  constructor(
-    route: Route,
-    parts: {
-      options: OperationOptions;
-      limits: { jsonBodyBytes: number; jsonDepth: number };
-      pipeline: Pipeline;
-      durations: Durations;
-    },
-  ) {
+  constructor(route: Route, parts: OperationParts) {
     this.#route = route;
-    this.#options = parts.options;
-    this.#limits = parts.limits;
-    this.#pipeline = parts.pipeline;
-    this.#durations = parts.durations;
+    this.#parts = parts;
     this.#isChange = route.method !== 'GET' && route.isReading !== true;
   }
 
   /** At once where the handler has nothing to wait for, and changes nothing. */
   answer(context: RequestContext): Response | Promise<Response> {
-    const { clock } = this.#options;
+    const { clock } = this.#parts.options;
     const startedMs = clock.monotonicMs();
     return after(this.#answer(context), (answer) =>
       after(this.#isChange ? this.#record(context, answer.status) : undefined, () => {
@@ -87,7 +82,7 @@ export class Operation {
 
   #record(context: RequestContext, status: number): Promise<void> | undefined {
     const { env } = context;
-    return this.#options.onAnswered?.({
+    return this.#parts.options.onAnswered?.({
       operation: this.#route.operation,
       principal: env.principal,
       params: env.params ?? context.req.param(),
@@ -105,7 +100,7 @@ export class Operation {
     };
     try {
       const answer = after(this.#handle(context), (result) =>
-        after(this.#isChange ? this.#options.durable?.() : undefined, () => this.#answerOf(result, context)),
+        after(this.#isChange ? this.#parts.options.durable?.() : undefined, () => this.#answerOf(result, context)),
       );
       return answer instanceof Promise ? answer.catch(refuse) : answer;
     } catch (error) {
@@ -122,12 +117,12 @@ export class Operation {
   }
 
   #handle(context: RequestContext): unknown {
-    const { bodyBytes = this.#limits.jsonBodyBytes, body, readJson } = this.#route;
-    const call = this.#pipeline.prepare(context, this.#route, false);
+    const { bodyBytes = this.#parts.limits.jsonBodyBytes, body, readJson } = this.#route;
+    const call = this.#parts.pipeline.prepare(context, this.#route, false);
     if (body === 'stream') call.streamBytesMax = bodyBytes;
     else if (body)
       return readText(context.req.raw, bodyBytes).then((text) => {
-        call.body = parseBody(body, text, this.#limits.jsonDepth, readJson);
+        call.body = parseBody(body, text, this.#parts.limits.jsonDepth, readJson);
         return this.#route.handle(call);
       });
     return this.#route.handle(call);
@@ -137,10 +132,10 @@ export class Operation {
   #tell(context: RequestContext, status: number, durationMs: DurationMs): void {
     const { method, operation } = this.#route;
     let duration = this.#byStatus.get(status);
-    if (!duration) this.#byStatus.set(status, (duration = this.#durations.labels(operation, String(status))));
+    if (!duration) this.#byStatus.set(status, (duration = this.#parts.durations.labels(operation, String(status))));
     duration.observe(durationMs / 1_000);
     const level = !this.#isChange && status < 400 ? 'debug' : 'info';
-    this.#options.log[level]('request', {
+    this.#parts.options.log[level]('request', {
       method,
       path: context.req.path,
       operation,
@@ -152,7 +147,7 @@ export class Operation {
   }
 
   #logFailure(error: unknown, context: RequestContext, level: 'error' | 'warn' = 'error'): void {
-    this.#options.log[level]('request failed', {
+    this.#parts.options.log[level]('request failed', {
       error,
       operation: this.#route.operation,
       request_id: context.env.requestId,

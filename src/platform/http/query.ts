@@ -9,7 +9,7 @@ import { formatDurationMs, parseDurationMs } from '../../lib/duration.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import { parseTimestampMs } from '../../lib/timestamp.ts';
-import { wire, WIRE, type WireSchema } from './wire-schema.ts';
+import { parsed as parsedText, wire, WIRE, type WireSchema } from './wire-schema.ts';
 
 const rawList = v.optional(v.array(v.string()), []);
 
@@ -19,13 +19,7 @@ function parsed<Value>(parse: (text: string) => Value | undefined, expectation: 
     wire(shape),
     // First non-empty value, or undefined.
     v.transform((values) => values.find((value) => value !== '')),
-    v.rawTransform<string | undefined, Value | undefined>(({ dataset, addIssue, NEVER }) => {
-      if (dataset.value === undefined) return undefined;
-      const value = parse(dataset.value);
-      if (value !== undefined) return value;
-      addIssue({ message: `must be ${expectation}` });
-      return NEVER;
-    }),
+    v.optional(v.pipe(v.string(), parsedText(parse, expectation))),
   );
 }
 
@@ -67,8 +61,9 @@ export const optionalList = (about = '') =>
 /** No list is as long, and SQLite still takes it as a whole number. */
 const OFFSET_MAX = 999_999_999_999_999;
 
-const wholeNumber = (value: string, maximum: number): number | undefined =>
-  /^\d+$/.test(value) && Number(value) <= maximum ? Number(value) : undefined;
+/** Above `most` the same as `most`; more than `allowed` is refused. */
+const wholeNumber = (value: string, most: number, allowed = Infinity): number | undefined =>
+  /^\d+$/.test(value) && Number(value) <= allowed ? Math.min(Number(value), most) : undefined;
 
 const SKIPPED = 'So many items at the start are left out.';
 
@@ -76,10 +71,7 @@ const SKIPPED = 'So many items at the start are left out.';
 export const limit = (fallback: number, maximum: number, strict = false) =>
   withDefault(
     parsed(
-      (value) => {
-        const count = wholeNumber(value, strict ? maximum : Infinity);
-        return count === undefined ? undefined : Math.min(count, maximum);
-      },
+      (value) => wholeNumber(value, maximum, strict ? maximum : Infinity),
       strict ? `a whole number from 0 to ${maximum}` : 'a whole number, 0 or more',
       {
         type: 'integer',
@@ -94,14 +86,12 @@ export const limit = (fallback: number, maximum: number, strict = false) =>
 
 export const offset = () =>
   withDefault(
-    parsed(
-      (value) => {
-        const count = wholeNumber(value, Infinity);
-        return count === undefined ? undefined : Math.min(count, OFFSET_MAX);
-      },
-      'a whole number, 0 or more',
-      { type: 'integer', minimum: 0, description: SKIPPED, default: 0 },
-    ),
+    parsed((value) => wholeNumber(value, OFFSET_MAX), 'a whole number, 0 or more', {
+      type: 'integer',
+      minimum: 0,
+      description: SKIPPED,
+      default: 0,
+    }),
     0,
   );
 
