@@ -85,7 +85,9 @@ export function readSiteFile(path: string, environment: Environment): SiteFile {
     ([at, message]) => `${at === '' ? path : at}: ${message}`,
   );
   if (!judged || all.length > 0) throw new SiteFileError(all);
-  const targets = rawTargets(resolved).map((target, index) => ({
+  // Judged already.
+  const raw = (resolved ?? {}) as { targets?: WantedTarget[] | null; notifications?: WantedChannel[] | null };
+  const targets = (raw.targets ?? []).map((target, index) => ({
     ...target,
     name: judged.targets[index]?.name ?? target.name,
   }));
@@ -100,7 +102,6 @@ export function readSiteFile(path: string, environment: Environment): SiteFile {
   });
   const { rules, ruleFaults } = readRules(judged.rules, folder);
   const { site, users, devices } = judged;
-  const notifications = (resolved as { notifications?: WantedChannel[] | null } | null)?.notifications ?? [];
   const file: SiteFile = {
     site: site ?? undefined,
     users,
@@ -108,7 +109,7 @@ export function readSiteFile(path: string, environment: Environment): SiteFile {
     targets,
     devices,
     rules,
-    notifications,
+    notifications: raw.notifications ?? [],
     referred: references.referred,
   };
   const laterFaults = [...blueprintFaults, ...ruleFaults, ...repeatedNames(file)];
@@ -133,11 +134,6 @@ function readRules(
     return { slug, script, isEnabled: enabled ?? undefined };
   });
   return { rules, ruleFaults };
-}
-
-/** Judged already. */
-function rawTargets(document: unknown): WantedTarget[] {
-  return (document as { targets?: WantedTarget[] | null } | null)?.targets ?? [];
 }
 
 function parseDocument(path: string): unknown {
