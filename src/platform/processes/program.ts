@@ -1,6 +1,5 @@
 import type { Limits } from '../../lib/limits.ts';
 import { DoublingPause } from '../../lib/doubling-pause.ts';
-import { messageOf } from '../../lib/errors.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
@@ -21,8 +20,7 @@ export interface ProgramOptions {
   protocolVersion: number;
   /** Options of Node for the child. */
   nodeOptions?: readonly string[];
-  /** None when left out. */
-  /** As a function: asked at each start. */
+  /** None when left out; as a function: asked at each start. */
   rights?: ProgramRights | (() => ProgramRights);
   /** Handed to the child at each start; must be cloneable. */
   settings: () => unknown;
@@ -144,7 +142,8 @@ export class Program {
         await this.#pauseFor(pauseMs);
         continue;
       }
-      const exit = await this.#runOnce();
+      this.#run = this.#begin();
+      const exit = await this.#run.ended;
       this.#run = undefined;
       this.#lastExit = exit;
       this.#state = this.#isWanted ? 'waiting' : 'stopped';
@@ -156,39 +155,31 @@ export class Program {
     this.#supervision = undefined;
   }
 
-  /** What its owner cannot say now, as while the disk fails, it may be able to say after a pause. */
-  async #runOnce(): Promise<Exit> {
-    try {
-      this.#run = this.#begin();
-    } catch (error) {
-      return {
-        reason: `cannot be started: ${messageOf(error)}`,
-        wasAsked: false,
-        ranMs: 0,
-        errorOutput: '',
-      };
-    }
-    return this.#run.ended;
-  }
-
-  #tell(work: () => void): void {
+  #tell(work: () => void, sentence = 'the owner of the program failed'): void {
     try {
       work();
     } catch (error) {
-      this.#surroundings.log.error('the owner of the program failed', { error });
+      this.#surroundings.log.error(sentence, { error });
     }
   }
 
   #begin(): ProgramRun {
     const { log, clock, limits, onDropped } = this.#surroundings;
-    const { entry, protocolVersion, nodeOptions = [], rights = NO_RIGHTS, settings } = this.#options;
+    const {
+      entry,
+      protocolVersion,
+      nodeOptions = [],
+      rights = NO_RIGHTS,
+      settings,
+      onPayload,
+    } = this.#options;
     this.#state = 'starting';
     return new ProgramRun({
       entry,
       protocolVersion,
       nodeOptions,
-      rights: typeof rights === 'function' ? rights() : rights,
-      settings: settings(),
+      rights: typeof rights === 'function' ? rights : () => rights,
+      settings,
       clock,
       limits,
       onHello: () => {
@@ -197,13 +188,7 @@ export class Program {
         log.info('program runs', { process_id: this.processId });
         this.#tell(() => this.#options.onRunning?.());
       },
-      onPayload: (payload) => {
-        try {
-          this.#options.onPayload(payload);
-        } catch (error) {
-          log.error('message of the program was not handled', { error });
-        }
-      },
+      onPayload: (payload) => this.#tell(() => onPayload(payload), 'message of the program was not handled'),
       onDropped,
     });
   }

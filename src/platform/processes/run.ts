@@ -5,7 +5,7 @@ import { Turns } from '../../lib/gatherer.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../clock/index.ts';
-import { killGroup, launch, type LaunchOptions } from './launch.ts';
+import { killGroup, launch, type LaunchOptions, type ProgramRights } from './launch.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { type Payload, readMessage, type ToChild, type ToParent } from './wire.ts';
 
@@ -21,9 +21,11 @@ export interface Exit {
   errorOutput: string;
 }
 
-interface RunOptions extends LaunchOptions {
+interface RunOptions extends Omit<LaunchOptions, 'rights'> {
   protocolVersion: number;
-  settings: unknown;
+  /** Of this run; like its settings, what the owner cannot say now keeps it from being started. */
+  rights: () => ProgramRights;
+  settings: () => unknown;
   clock: Clock;
   limits: Limits['processes'];
   /** The child is there and speaks our version. */
@@ -40,7 +42,7 @@ export class ProgramRun {
   readonly ended: Promise<Exit>;
   readonly #options: RunOptions;
   readonly #child: ChildProcess | undefined;
-  readonly #heartbeat: Heartbeat;
+  readonly #heartbeat: ReturnType<typeof createHeartbeat>;
   readonly #payloads: Turns<Payload>;
   readonly #finish: (exit: Exit) => void;
   readonly #timers = new Set<Timer>();
@@ -60,7 +62,7 @@ export class ProgramRun {
       limits: options.limits,
       onDropped: options.onDropped,
     });
-    this.#heartbeat = new Heartbeat(
+    this.#heartbeat = createHeartbeat(
       options,
       (message) => {
         // Who answers has come through all that was sent before.
@@ -69,15 +71,17 @@ export class ProgramRun {
       },
       () => this.#end('heartbeat missed'),
     );
+    let settings: unknown;
     try {
-      this.#child = launch(options);
+      settings = options.settings();
+      this.#child = launch({ ...options, rights: options.rights() });
     } catch (error) {
       this.#ended(`cannot be started: ${messageOf(error)}`);
       return;
     }
     this.#helloTimer = this.#setTimer(options.limits.helloMs, () => this.#end('no hello'));
     this.#listen(this.#child);
-    this.#post({ kind: 'settings', version: options.protocolVersion, settings: options.settings });
+    this.#post({ kind: 'settings', version: options.protocolVersion, settings });
   }
 
   get processId(): number | undefined {
@@ -184,37 +188,24 @@ export class ProgramRun {
 }
 
 /** Asks at intervals; too many questions without an answer are a miss. */
-class Heartbeat {
-  readonly #options: Pick<RunOptions, 'clock' | 'limits'>;
-  readonly #post: (message: ToChild) => void;
-  readonly #onMissed: () => void;
-  #timer: Timer | undefined;
-  #asked = 0;
-  #answered = 0;
-
-  constructor(
-    options: Pick<RunOptions, 'clock' | 'limits'>,
-    post: (message: ToChild) => void,
-    onMissed: () => void,
-  ) {
-    this.#options = options;
-    this.#post = post;
-    this.#onMissed = onMissed;
-  }
-
-  start(): void {
-    const { clock, limits } = this.#options;
-    this.#timer = clock.setRepeating(limits.heartbeatIntervalMs, () => {
-      if (this.#asked - this.#answered >= limits.missedHeartbeats) this.#onMissed();
-      else this.#post({ kind: 'ping', id: ++this.#asked });
-    });
-  }
-
-  stop(): void {
-    this.#timer?.cancel();
-  }
-
-  answered(id: number): void {
-    this.#answered = Math.max(this.#answered, Math.min(id, this.#asked));
-  }
+function createHeartbeat(
+  { clock, limits }: Pick<RunOptions, 'clock' | 'limits'>,
+  post: (message: ToChild) => void,
+  onMissed: () => void,
+) {
+  let timer: Timer | undefined;
+  let asked = 0;
+  let answered = 0;
+  return {
+    start: () => {
+      timer = clock.setRepeating(limits.heartbeatIntervalMs, () => {
+        if (asked - answered >= limits.missedHeartbeats) onMissed();
+        else post({ kind: 'ping', id: ++asked });
+      });
+    },
+    stop: () => timer?.cancel(),
+    answered: (id: number) => {
+      answered = Math.max(answered, Math.min(id, asked));
+    },
+  };
 }
