@@ -12,7 +12,7 @@ import { isLocalHost } from './host-names.ts';
 import { ReadQueries } from './read-queries.ts';
 import { type Principal } from './principal.ts';
 import { type Role, roleIncludes } from '../../lib/role.ts';
-import { RateLimits } from './rate-limits.ts';
+import { createRateLimits, type RateLimits } from './rate-limits.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Route, Stream } from './route.ts';
 import { sessionTokensOf } from './session-cookie.ts';
@@ -52,7 +52,7 @@ export class Pipeline {
     this.#stopping = stopping;
     const perSecond = options.requestsPerSecond ?? limits.requestsPerSecond;
     const burst = options.requestBurst ?? limits.requestBurst;
-    this.#rates = new RateLimits(options.clock, {
+    this.#rates = createRateLimits(options.clock, {
       requests: { perSecond, burst },
       // Whoever lets a token ask more lets its owner log in more often too.
       unauthenticated: {

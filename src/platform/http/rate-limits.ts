@@ -9,57 +9,42 @@ import type { Clock } from '../clock/index.ts';
 
 const MINUTE_S = 60;
 
-export class RateLimits {
-  readonly #clock: Pick<Clock, 'monotonicMs'>;
-  readonly #requests: Rates;
-  readonly #unauthenticated: Rates;
-  readonly #failures: Rates;
-  readonly #anonymous = new Map<string, Rates>();
+export type RateLimits = ReturnType<typeof createRateLimits>;
 
-  constructor(
-    clock: Pick<Clock, 'monotonicMs'>,
-    limits: {
-      requests: { perSecond: number; burst: number };
-      unauthenticated: { perSecond: number; burst: number };
-      failedAuthenticationsPerMinute: number;
+/** Each counts one more. @throws GatewayError too_many_requests (429) */
+export function createRateLimits(
+  clock: Pick<Clock, 'monotonicMs'>,
+  limits: {
+    requests: { perSecond: number; burst: number };
+    unauthenticated: { perSecond: number; burst: number };
+    failedAuthenticationsPerMinute: number;
+  },
+) {
+  const ofOperations = new Map<string, Rates>();
+  const limited =
+    (rates: Rates) =>
+    (key: string): void => {
+      const waitMs = rates.take(key, clock.monotonicMs());
+      if (waitMs === 0) return;
+      throw tooManyRequests(
+        'Too many requests; wait for the time in Retry-After.',
+        Math.max(1, Math.ceil(waitMs / 1_000)),
+      );
+    };
+  return {
+    /** One request of a caller, by the key of its rate. */
+    request: limited(new Rates(limits.requests)),
+    /** One request of an address without a token, for whatever. */
+    unauthenticated: limited(new Rates(limits.unauthenticated)),
+    /** One failed authentication of an address. */
+    failedAuthentication: limited(ratesPerMinute(limits.failedAuthenticationsPerMinute)),
+    /** One anonymous call of an operation with its own bound. */
+    anonymous: (operation: string, address: string, perMinute: number): void => {
+      const rates = ofOperations.get(operation) ?? ratesPerMinute(perMinute);
+      ofOperations.set(operation, rates);
+      limited(rates)(address);
     },
-  ) {
-    this.#clock = clock;
-    this.#requests = new Rates(limits.requests);
-    this.#unauthenticated = new Rates(limits.unauthenticated);
-    this.#failures = ratesPerMinute(limits.failedAuthenticationsPerMinute);
-  }
-
-  /** One request of a caller. @throws GatewayError too_many_requests (429) */
-  request(rateKey: string): void {
-    this.#take(this.#requests, rateKey);
-  }
-
-  /** One request of an address without a token, for whatever. @throws GatewayError too_many_requests (429) */
-  unauthenticated(address: string): void {
-    this.#take(this.#unauthenticated, address);
-  }
-
-  /** One failed authentication of an address. @throws GatewayError too_many_requests (429) */
-  failedAuthentication(address: string): void {
-    this.#take(this.#failures, address);
-  }
-
-  /** One anonymous call of an operation with its own bound. @throws GatewayError too_many_requests (429) */
-  anonymous(operation: string, address: string, perMinute: number): void {
-    let rates = this.#anonymous.get(operation);
-    if (!rates) this.#anonymous.set(operation, (rates = ratesPerMinute(perMinute)));
-    this.#take(rates, address);
-  }
-
-  #take(rates: Rates, key: string): void {
-    const waitMs = rates.take(key, this.#clock.monotonicMs());
-    if (waitMs === 0) return;
-    throw tooManyRequests(
-      'Too many requests; wait for the time in Retry-After.',
-      Math.max(1, Math.ceil(waitMs / 1_000)),
-    );
-  }
+  };
 }
 
 function ratesPerMinute(count: number): Rates {

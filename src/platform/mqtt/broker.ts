@@ -15,7 +15,7 @@ import { Rates } from '../../lib/rates.ts';
 import { Connection, type ConnectionContext } from './connection.ts';
 import { createLogin, withCertificate } from './login.ts';
 import { createBrokerMetrics } from './broker-metrics.ts';
-import { RareSenders } from './rare-senders.ts';
+import { rareSenders } from './rare-senders.ts';
 import { Router } from './router.ts';
 import { SessionRegistry } from './sessions.ts';
 import { TlsListener } from './tls-listener.ts';
@@ -81,7 +81,7 @@ export class MqttBroker {
       hooks,
       registry,
       turns: new TurnScheduler(limits),
-      rareSenders: new RareSenders(limits),
+      isOneOfFew: rareSenders(limits),
       router,
       login: createLogin({ clock, log, limits, hooks: options.hooks }),
       newSessionId: () => `session-${++lastSession}`,
@@ -140,7 +140,9 @@ export class MqttBroker {
     this.#isStopping = true;
     const closed = Promise.all([this.#server && closeServer(this.#server), this.#secure?.stop()]);
     await Promise.all(
-      [...this.#admission.connections()].map((connection) => connection.drain(this.#context.limits.stopTimeoutMs)),
+      [...this.#admission.connections()].map((connection) =>
+        connection.drain(this.#context.limits.stopTimeoutMs),
+      ),
     );
     await closed;
     await this.#context.router.close();

@@ -19,51 +19,36 @@ const REMARKABLE_ENDS: ReadonlySet<string> = new Set([
   'unreleased_messages',
 ]);
 
-export class ConnectionLog {
-  readonly #log: Log;
-  readonly #remoteAddress: string;
-  #session: MqttSession | undefined;
+export type ConnectionLog = ReturnType<typeof createConnectionLog>;
 
-  constructor(log: Log, remoteAddress: string) {
-    this.#log = log;
-    this.#remoteAddress = remoteAddress;
-  }
-
-  opened(session: MqttSession): void {
-    this.#session = session;
-  }
-
-  violation({ statement, problem }: Violation): void {
-    const sentence = 'connection closed: the client broke the protocol';
-    this.#warn(`violation:${this.#remoteAddress}`, sentence, { statement, problem });
-  }
-
-  full(limit: string, { key }: MqttIdentity): void {
-    this.#warn(`${limit}:${key}`, 'client turned away: too many sessions', { limit, identity: key });
-  }
-
-  foreignWill(topic: string, { key }: MqttIdentity): void {
-    this.#warn(`will:${key}`, 'will outside its permission is ignored', { identity: key, topic });
-  }
-
-  slow(queuedBytes: number): void {
-    const sentence = 'connection closed: the client does not read what it asked for';
-    this.#warn(`slow:${this.#remoteAddress}`, sentence, { queued_bytes: queuedBytes });
-  }
-
-  ended(reason: string): void {
-    if (!REMARKABLE_ENDS.has(reason)) return;
-    const whose = this.#session?.identity.key ?? this.#remoteAddress;
-    const client_id = this.#session?.clientId.slice(0, CLIENT_ID_LENGTH);
-    this.#warn(`close:${reason}:${whose}`, 'connection closed by the broker', { reason, client_id });
-  }
-
-  failed(error: unknown): void {
-    this.#log.error('connection failed inside the broker', { error });
-  }
-
-  #warn(key: string, sentence: string, fields: Record<string, unknown>): void {
-    const whose = { identity: this.#session?.identity.key, remote_address: this.#remoteAddress };
-    this.#log.warnLimited(`mqtt_${key}`, WARNING_INTERVAL_MS, sentence, { ...whose, ...fields });
-  }
+export function createConnectionLog(log: Log, remoteAddress: string) {
+  let session: MqttSession | undefined;
+  const warn = (key: string, sentence: string, fields: Record<string, unknown>): void => {
+    const whose = { identity: session?.identity.key, remote_address: remoteAddress };
+    log.warnLimited(`mqtt_${key}`, WARNING_INTERVAL_MS, sentence, { ...whose, ...fields });
+  };
+  return {
+    opened: (opened: MqttSession) => {
+      session = opened;
+    },
+    violation: ({ statement, problem }: Violation) => {
+      const sentence = 'connection closed: the client broke the protocol';
+      warn(`violation:${remoteAddress}`, sentence, { statement, problem });
+    },
+    full: (limit: string, { key }: MqttIdentity) =>
+      warn(`${limit}:${key}`, 'client turned away: too many sessions', { limit, identity: key }),
+    foreignWill: (topic: string, { key }: MqttIdentity) =>
+      warn(`will:${key}`, 'will outside its permission is ignored', { identity: key, topic }),
+    slow: (queuedBytes: number) => {
+      const sentence = 'connection closed: the client does not read what it asked for';
+      warn(`slow:${remoteAddress}`, sentence, { queued_bytes: queuedBytes });
+    },
+    ended: (reason: string) => {
+      if (!REMARKABLE_ENDS.has(reason)) return;
+      const whose = session?.identity.key ?? remoteAddress;
+      const client_id = session?.clientId.slice(0, CLIENT_ID_LENGTH);
+      warn(`close:${reason}:${whose}`, 'connection closed by the broker', { reason, client_id });
+    },
+    failed: (error: unknown) => log.error('connection failed inside the broker', { error }),
+  };
 }

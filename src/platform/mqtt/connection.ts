@@ -12,7 +12,7 @@ import type { Router } from './router.ts';
 import type { MqttHooks, MqttIdentity, MqttSession } from './types.ts';
 import { Channel } from './channel.ts';
 import { connack, connectHeaderProblem, parseConnect, type Connect } from './connect-packet.ts';
-import { ConnectionLog } from './connection-log.ts';
+import { type ConnectionLog, createConnectionLog } from './connection-log.ts';
 import type { FrameSink } from './frame-reader.ts';
 import { HOLD, Inbound } from './inbound.ts';
 import { watchSilence } from './keep-alive.ts';
@@ -70,7 +70,7 @@ export class Connection implements SessionOwner, FrameSink {
     this.#context = context;
     this.#stream = stream;
     this.#remoteAddress = remoteAddress;
-    this.#log = new ConnectionLog(context.log, remoteAddress);
+    this.#log = createConnectionLog(context.log, remoteAddress);
     this.#silence = context.clock.setTimer(context.limits.connectTimeoutMs, () =>
       this.close('connect_timeout'),
     );
@@ -140,7 +140,9 @@ export class Connection implements SessionOwner, FrameSink {
       case PACKET.publish:
         return publications.receive(firstByte, buffer, start, end, this.#inbound.nowMs, this.#inbound.wallMs);
       case PACKET.subscribe:
-        return this.#request(parseSubscribe(buffer, start, end), (asked, request) => asked.subscribe(request));
+        return this.#request(parseSubscribe(buffer, start, end), (asked, request) =>
+          asked.subscribe(request),
+        );
       case PACKET.unsubscribe:
         return this.#request(parseUnsubscribe(buffer, start, end), ({ client }, { packetId, filters }) =>
           client.unsubscribe(packetId, filters),

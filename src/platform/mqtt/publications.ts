@@ -13,7 +13,7 @@ import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Answering, AwaitedMessage } from './awaited-messages.ts';
 import type { BrokerMetrics } from './broker-metrics.ts';
-import type { RareSenders } from './rare-senders.ts';
+import type { IsOneOfFew } from './rare-senders.ts';
 import type { IdentityRecord, ReceivedMessage, SessionState } from './sessions.ts';
 import type { MqttHooks, MqttLimits, MqttMessage, MqttSession } from './types.ts';
 import { PACKET, violation, type Violation } from './packet-types.ts';
@@ -45,7 +45,7 @@ export interface PublicationsContext {
   readonly log: Log;
   readonly limits: MqttLimits;
   readonly metrics: BrokerMetrics;
-  readonly rareSenders: RareSenders;
+  readonly isOneOfFew: IsOneOfFew;
   readonly registry: { readonly windowBytes: number };
   readonly hooks: Pick<MqttHooks, 'mayPublish' | 'onMessage' | 'onAwaited' | 'onTooFast' | 'onRefused'>;
 }
@@ -334,7 +334,7 @@ export class Publications {
    * came just behind the acknowledgements of others. Each time that happens it takes twice as many chances.
    */
   #noteWaiting(): void {
-    const { limits, clock, hooks, rareSenders } = this.#context;
+    const { limits, clock, hooks, isOneOfFew } = this.#context;
     const nowMs = clock.monotonicMs();
     const isSoon = this.#pendingMessages === 1 && nowMs - this.#acknowledgedMs <= limits.awaitedMs;
     const isPrompt = isSoon && nowMs - this.#identity.lastMessageMs < limits.steadyMs;
@@ -343,8 +343,8 @@ export class Publications {
         ? limits.awaitedInRow
         : Math.min(this.#awaitedNeeded * 2, limits.awaitedInRowMax);
     this.#awaitedInRow = isPrompt ? this.#awaitedInRow + 1 : 0;
-    const isOneOfFew = rareSenders.isOneOfFew(this.#identity, nowMs);
-    if (isOneOfFew || this.#awaitedInRow >= this.#awaitedNeeded) hooks.onAwaited?.();
+    const isRare = isOneOfFew(this.#identity, nowMs);
+    if (isRare || this.#awaitedInRow >= this.#awaitedNeeded) hooks.onAwaited?.();
   }
 
   #settle(sizeBytes: number): void {

@@ -5,23 +5,17 @@
 import type { MonotonicMs } from '../../lib/time.ts';
 import type { MqttLimits } from './types.ts';
 
-export class RareSenders {
-  readonly #limits: Pick<MqttLimits, 'rareMs' | 'rareSenders' | 'rareWindowMs'>;
+export type IsOneOfFew = ReturnType<typeof rareSenders>;
+
+/** Answers for each message, which it notes, whether its sender and few others spoke seldom lately. */
+export function rareSenders(limits: Pick<MqttLimits, 'rareMs' | 'rareSenders' | 'rareWindowMs'>) {
   /** When the last ones spoke, oldest first. */
-  readonly #spokeMs: MonotonicMs[];
-
-  constructor(limits: Pick<MqttLimits, 'rareMs' | 'rareSenders' | 'rareWindowMs'>) {
-    this.#limits = limits;
-    this.#spokeMs = Array.from({ length: limits.rareSenders }, () => Number.NEGATIVE_INFINITY);
-  }
-
-  /** Notes a message; true when its sender and few others spoke seldom lately. */
-  isOneOfFew(sender: { lastMessageMs: MonotonicMs }, nowMs: MonotonicMs): boolean {
-    const { rareMs, rareWindowMs } = this.#limits;
-    const isRare = nowMs - sender.lastMessageMs >= rareMs;
+  const spokeMs: MonotonicMs[] = Array.from({ length: limits.rareSenders }, () => Number.NEGATIVE_INFINITY);
+  return (sender: { lastMessageMs: MonotonicMs }, nowMs: MonotonicMs): boolean => {
+    const isRare = nowMs - sender.lastMessageMs >= limits.rareMs;
     sender.lastMessageMs = nowMs;
     if (!isRare) return false;
-    this.#spokeMs.push(nowMs);
-    return nowMs - (this.#spokeMs.shift() ?? nowMs) >= rareWindowMs;
-  }
+    spokeMs.push(nowMs);
+    return nowMs - (spokeMs.shift() ?? nowMs) >= limits.rareWindowMs;
+  };
 }

@@ -72,7 +72,7 @@ export class Router {
    * Gives Aedes a session. `port.accepted` is called first, then what its last connection has not acknowledged goes out
    * again, except what nobody wants any more.
    */
-  attach(port: RouterPort): RouterClient {
+  attach(port: RouterPort) {
     this.#ports.set(port.id, port);
     this.#persistence.open(port.id, port.state);
     const forget = (): void => {
@@ -84,7 +84,24 @@ export class Router {
     const session = { cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, keepalive: 0 } as const;
     // Clean or not, the state is in our persistence; the guard forgets it with a clean session.
     stream.push(generate({ ...session, clientId: port.id, clean: false }));
-    return new RouterClient(client, stream, (packetId) => this.#persistence.acknowledged(port.id, packetId));
+    return {
+      subscribe: (granted: ReadonlyMap<string, 0 | 1 | 2>): Promise<void> => {
+        const subscriptions = Array.from(granted, ([topic, qos]): GrantedSubscription => ({
+          topic,
+          qos: 1,
+          granted: qos,
+        }));
+        return settled((done) => client.subscribe(subscriptions, done));
+      },
+      /** Resolves when Aedes has answered with UNSUBACK. */
+      unsubscribe: (messageId: number, filters: readonly string[]): Promise<void> => {
+        const packet = { cmd: 'unsubscribe' as const, messageId, unsubscriptions: [...filters] };
+        return settled((done) => client.unsubscribe(packet, done));
+      },
+      /** Takes the PUBACK of a delivery. */
+      acknowledged: (packetId: number) => this.#persistence.acknowledged(port.id, packetId),
+      detach: () => void stream.destroy(),
+    };
   }
 
   /** How many connected sessions get what is published there. */
@@ -134,37 +151,7 @@ export class Router {
 }
 
 /** One session of Aedes. */
-export class RouterClient {
-  readonly #client: Client;
-  readonly #stream: Duplex;
-  /** Takes the PUBACK of a delivery. */
-  readonly acknowledged: (packetId: number) => void;
-
-  constructor(client: Client, stream: Duplex, acknowledged: (packetId: number) => void) {
-    this.#client = client;
-    this.#stream = stream;
-    this.acknowledged = acknowledged;
-  }
-
-  subscribe(granted: ReadonlyMap<string, 0 | 1 | 2>): Promise<void> {
-    const subscriptions = Array.from(granted, ([topic, qos]): GrantedSubscription => ({
-      topic,
-      qos: 1,
-      granted: qos,
-    }));
-    return settled((done) => this.#client.subscribe(subscriptions, done));
-  }
-
-  /** Resolves when Aedes has answered with UNSUBACK. */
-  unsubscribe(messageId: number, filters: readonly string[]): Promise<void> {
-    const packet = { cmd: 'unsubscribe' as const, messageId, unsubscriptions: [...filters] };
-    return settled((done) => this.#client.unsubscribe(packet, done));
-  }
-
-  detach(): void {
-    this.#stream.destroy();
-  }
-}
+export type RouterClient = ReturnType<Router['attach']>;
 
 /** The stream that Aedes takes for a socket. It never makes Aedes wait; the connection bounds its queue. */
 function portStream(port: RouterPort, forget: () => void): Duplex {
