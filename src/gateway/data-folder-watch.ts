@@ -18,7 +18,6 @@ export function watchDataFolder(
 ): void {
   const { config, clock, log, requestRestart } = options;
   const folder = new HeldFile(config.dataDir);
-  const historyFiles = [data.history.path, data.journalFolder].map((path) => new Presence(path));
   const { state, history } = data;
   const places: [path: string, isInPlace: () => boolean][] = [
     [folder.path, () => folder.isInPlace],
@@ -26,7 +25,10 @@ export function watchDataFolder(
     [`${state.path}-wal`, () => state.isLogInPlace],
     [join(folder.path, 'gateway.lock'), () => lock.isInPlace],
     // While history is set aside and begun anew, its files may be missing.
-    ...historyFiles.map((file): [string, () => boolean] => [file.path, () => !file.isGone(history.isOpen)]),
+    ...[history.path, data.journalFolder].map((path): [string, () => boolean] => {
+      const isGone = goneDetector(path);
+      return [path, () => !isGone(history.isOpen)];
+    }),
   ];
   const timer = clock.setRepeating(LIMITS.state.placeCheckIntervalMs, () => {
     const amiss = places.find(([, isInPlace]) => !isInPlace())?.[0];
@@ -38,22 +40,16 @@ export function watchDataFolder(
   started('watch of the data folder', () => timer.cancel());
 }
 
-/** Of a file that the gateway itself may put elsewhere and make anew: it has been there, and is missing twice in a row. */
-class Presence {
-  readonly path: string;
-  #wasThere = false;
-  #isMissed = false;
-
-  constructor(path: string) {
-    this.path = path;
-  }
-
-  isGone(isExpected: boolean): boolean {
-    const isThere = existsSync(this.path);
-    this.#wasThere ||= isThere;
-    const isMissing = isExpected && this.#wasThere && !isThere;
-    const isGone = isMissing && this.#isMissed;
-    this.#isMissed = isMissing;
+/** For a file that the gateway itself may put elsewhere and make anew: true once it was there and is missing twice in a row. */
+function goneDetector(path: string): (isExpected: boolean) => boolean {
+  let wasThere = false;
+  let isMissed = false;
+  return (isExpected) => {
+    const isThere = existsSync(path);
+    wasThere ||= isThere;
+    const isMissing = isExpected && wasThere && !isThere;
+    const isGone = isMissing && isMissed;
+    isMissed = isMissing;
     return isGone;
-  }
+  };
 }

@@ -6,56 +6,42 @@ import type { Step } from './step.ts';
 
 const NAMED = /^[^/]+\/[^/]+\/[^/]+$/;
 
-export class BlueprintIds {
-  readonly #api: Api;
-  readonly #wanted: readonly WantedBlueprint[];
+export type BlueprintIds = Awaited<ReturnType<typeof blueprintIds>>;
+
+export async function blueprintIds(wanted: readonly WantedBlueprint[], api: Api) {
   /** Name in the file → ids of the same bytes. */
-  readonly #ids: Map<string, string[]>;
-
-  private constructor(api: Api, wanted: readonly WantedBlueprint[], ids: Map<string, string[]>) {
-    this.#api = api;
-    this.#wanted = wanted;
-    this.#ids = ids;
+  const ids = new Map(wanted.map(({ name }): [string, string[]] => [name, []]));
+  const listed =
+    wanted.length === 0 ? [] : await api.all<{ id: string; source: string }>('/v3/blueprints', 'blueprints');
+  for (const { id, source } of listed) {
+    if (source !== 'UPLOADED') continue;
+    const here = hash('sha256', await api.bytes(`/v3/blueprints/${id}/zip?view=ORIGINAL`));
+    for (const { name, zip } of wanted) if (hash('sha256', zip) === here) ids.get(name)?.push(id);
   }
-
-  static async of(wanted: readonly WantedBlueprint[], api: Api): Promise<BlueprintIds> {
-    const ids = new Map(wanted.map(({ name }): [string, string[]] => [name, []]));
-    const listed =
-      wanted.length === 0
-        ? []
-        : await api.all<{ id: string; source: string }>('/v3/blueprints', 'blueprints');
-    for (const { id, source } of listed) {
-      if (source !== 'UPLOADED') continue;
-      const here = hash('sha256', await api.bytes(`/v3/blueprints/${id}/zip?view=ORIGINAL`));
-      for (const { name, zip } of wanted) if (hash('sha256', zip) === here) ids.get(name)?.push(id);
-    }
-    return new BlueprintIds(api, wanted, ids);
-  }
-
-  /** Uploads of what is not there. */
-  steps(): Step[] {
-    return this.#wanted
-      .filter(({ name }) => this.#ids.get(name)?.length === 0)
-      .map(({ name, zip }) => ({
-        change: `blueprint "${name}": new`,
-        run: async () => {
-          const { id } = await this.#api.send<{ id: string }>('POST', '/v3/blueprints/upload', zip);
-          this.#ids.set(name, [id]);
-        },
-      }));
-  }
-
-  /**
-   * Ids that are meant by a name of the file, by an id, or by `namespace/name/tag`; empty for one that is to be uploaded
-   * yet, undefined when there is none.
-   */
-  async meantBy(reference: string): Promise<readonly string[] | undefined> {
-    const own = this.#ids.get(reference);
-    if (own) return own;
-    const path = NAMED.test(reference)
-      ? reference.split('/').map(encodeURIComponent).join('/')
-      : encodeURIComponent(reference);
-    const found = await this.#api.find<{ blueprint: { id: string } }>(`/v3/blueprints/${path}`);
-    return found && [found.blueprint.id];
-  }
+  return {
+    /** Uploads of what is not there. */
+    steps: (): Step[] =>
+      wanted
+        .filter(({ name }) => ids.get(name)?.length === 0)
+        .map(({ name, zip }) => ({
+          change: `blueprint "${name}": new`,
+          run: async () => {
+            const { id } = await api.send<{ id: string }>('POST', '/v3/blueprints/upload', zip);
+            ids.set(name, [id]);
+          },
+        })),
+    /**
+     * Ids that are meant by a name of the file, by an id, or by `namespace/name/tag`; empty for one that is to be uploaded
+     * yet, undefined when there is none.
+     */
+    meantBy: async (reference: string): Promise<readonly string[] | undefined> => {
+      const own = ids.get(reference);
+      if (own) return own;
+      const path = NAMED.test(reference)
+        ? reference.split('/').map(encodeURIComponent).join('/')
+        : encodeURIComponent(reference);
+      const found = await api.find<{ blueprint: { id: string } }>(`/v3/blueprints/${path}`);
+      return found && [found.blueprint.id];
+    },
+  };
 }

@@ -1,6 +1,6 @@
 /** The difference between a site file and the gateway, as steps. What the file does not name is left alone. */
 import type { Api } from './api.ts';
-import { BlueprintIds } from './blueprint-ids.ts';
+import { blueprintIds } from './blueprint-ids.ts';
 import { channelSteps } from './plan-channels.ts';
 import { configurationSteps } from './plan-configuration.ts';
 import { deviceSteps } from './plan-devices.ts';
@@ -14,7 +14,7 @@ import { changed, requestStep, type Step } from './step.ts';
 /** @throws SiteFileError when something cannot become what the file says */
 export async function planOf(file: SiteFile, api: Api): Promise<Step[]> {
   const faults: string[] = [];
-  const blueprints = await BlueprintIds.of(file.blueprints, api);
+  const blueprints = await blueprintIds(file.blueprints, api);
   const terms = { api, blueprints, faults };
   const steps = [
     ...(file.site ? await siteSteps(file.site, api) : []),

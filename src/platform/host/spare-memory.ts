@@ -36,68 +36,52 @@ interface Range {
  * given back within seconds.
  */
 export function returnSpareMemory(log: Log): { soon: () => void } {
-  const memory = new SpareMemory(log);
-  void memory.start();
-  return memory;
-}
+  let calls: Calls | undefined;
+  let delayMs: DurationMs = FIRST_MS;
+  let timer: Timer | undefined;
 
-class SpareMemory {
-  readonly #log: Log;
-  #calls: Calls | undefined;
-  #delayMs: DurationMs = FIRST_MS;
-  #timer: Timer | undefined;
+  const isNotGivenBack = (error: unknown): void => log.debug('spare memory is not given back', { error });
 
-  constructor(log: Log) {
-    this.#log = log;
+  function schedule(possible: Calls): void {
+    timer?.cancel();
+    timer = setRealTimer(delayMs, () => {
+      delayMs = Math.min(delayMs * 2, LAST_MS);
+      giveBack(possible, log).then(() => schedule(possible), isNotGivenBack);
+    });
   }
 
-  async start(): Promise<void> {
+  async function start(): Promise<void> {
     try {
       const { dlopen } = await import('node:ffi');
-      this.#calls = dlopen(null, CALLS).functions;
+      calls = dlopen(null, CALLS).functions;
       // A program that runs foreign code was given the right to call the C library for these two calls alone.
       const { permission } = process as { permission?: { drop(right: string): void } };
       permission?.drop('ffi');
-      this.#schedule(this.#calls);
+      schedule(calls);
     } catch (error) {
-      this.#isNotGivenBack(error);
+      isNotGivenBack(error);
     }
   }
 
-  /** Nothing changes where the next time is as near already: who asks all the time would put it off for ever. */
-  soon(): void {
-    if (this.#delayMs === SOON_MS) return;
-    this.#delayMs = SOON_MS;
-    if (this.#calls) this.#schedule(this.#calls);
-  }
+  void start();
+  return {
+    // Nothing changes where the next time is as near already: who asks all the time would put it off for ever.
+    soon: () => {
+      if (delayMs === SOON_MS) return;
+      delayMs = SOON_MS;
+      if (calls) schedule(calls);
+    },
+  };
+}
 
-  #schedule(calls: Calls): void {
-    this.#timer?.cancel();
-    this.#timer = setRealTimer(this.#delayMs, () => {
-      this.#delayMs = Math.min(this.#delayMs * 2, LAST_MS);
-      this.#giveBack(calls).then(
-        () => this.#schedule(calls),
-        (error) => this.#isNotGivenBack(error),
-      );
-    });
-  }
-
-  #isNotGivenBack(error: unknown): void {
-    this.#log.debug('spare memory is not given back', { error });
-  }
-
-  async #giveBack(calls: Calls): Promise<void> {
-    const residentBefore = process.memoryUsage.rss();
-    globalThis.gc?.();
-    calls.malloc_trim(0n);
-    for (const { start, length } of unchangedRanges(await mappings(this.#log), process.execPath))
-      calls.madvise(start, length, DONT_NEED);
-    const residentAfter = process.memoryUsage.rss();
-    this.#log.debug('spare memory given back', {
-      bytes: residentBefore - residentAfter,
-      left_bytes: residentAfter,
-    });
-  }
+async function giveBack(calls: Calls, log: Log): Promise<void> {
+  const residentBefore = process.memoryUsage.rss();
+  globalThis.gc?.();
+  calls.malloc_trim(0n);
+  for (const { start, length } of unchangedRanges(await mappings(log), process.execPath))
+    calls.madvise(start, length, DONT_NEED);
+  const residentAfter = process.memoryUsage.rss();
+  log.debug('spare memory given back', { bytes: residentBefore - residentAfter, left_bytes: residentAfter });
 }
 
 /** Nothing where they cannot be read now, as without another open file: the next time is near. */

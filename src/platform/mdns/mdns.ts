@@ -24,11 +24,7 @@ interface MdnsOptions {
  * come and go, and takes another name when the name is taken (`name-2.local` and so on).
  */
 export class Mdns {
-  readonly #options: MdnsOptions;
-  readonly #limits: Limits['mdns'];
-  readonly #network: Network;
-  readonly #random: () => number;
-  readonly #log: Log;
+  readonly #options: Required<MdnsOptions>;
   /** By address; undefined while it is opened. */
   readonly #links = new Map<string, LinkResponder | undefined>();
   #servicesAt: (address: string) => readonly AnnouncedService[] = () => [];
@@ -38,11 +34,13 @@ export class Mdns {
   #looking: Timer | undefined;
 
   constructor(options: MdnsOptions) {
-    this.#options = options;
-    this.#limits = options.limits ?? LIMITS.mdns;
-    this.#network = options.network ?? systemNetwork();
-    this.#random = options.random ?? randomShare;
-    this.#log = options.log.child({ component: 'mdns' });
+    this.#options = {
+      limits: LIMITS.mdns,
+      network: systemNetwork(),
+      random: randomShare,
+      ...options,
+      log: options.log.child({ component: 'mdns' }),
+    };
     this.#label = options.name;
   }
 
@@ -56,7 +54,7 @@ export class Mdns {
     this.#servicesAt = services;
     this.#isRunning = true;
     this.#look();
-    this.#looking = this.#options.clock.setRepeating(this.#limits.lookMs, () => this.#look());
+    this.#looking = this.#options.clock.setRepeating(this.#options.limits.lookMs, () => this.#look());
   }
 
   /** Says goodbye on every network. */
@@ -67,10 +65,10 @@ export class Mdns {
   }
 
   #look(): void {
-    const present = this.#network
+    const present = this.#options.network
       .addresses()
       .filter((address) => this.#servicesAt(address).length > 0)
-      .slice(0, this.#limits.networks);
+      .slice(0, this.#options.limits.networks);
     for (const [address, responder] of this.#links)
       if (!present.includes(address)) {
         this.#links.delete(address);
@@ -80,20 +78,21 @@ export class Mdns {
   }
 
   async #join(address: string): Promise<void> {
+    const { clock, limits, log, network, random } = this.#options;
     this.#links.set(address, undefined);
     try {
-      const link = await this.#network.open(address, (error) => this.#lose(address, error));
+      const link = await network.open(address, (error) => this.#lose(address, error));
       if (!this.#isRunning || !this.#links.has(address)) return link.close();
       const responder = new LinkResponder({
         link,
-        clock: this.#options.clock,
-        limits: this.#limits,
-        random: this.#random,
+        clock,
+        limits,
+        random,
         records: hostRecords(this.#label, address, this.#servicesAt(address)),
-        pauseMs: this.#conflicts > this.#limits.conflictsAtOnce ? this.#limits.conflictPauseMs : 0,
-        isOwnAddress: (other) => this.#network.addresses().includes(other),
+        pauseMs: this.#conflicts > limits.conflictsAtOnce ? limits.conflictPauseMs : 0,
+        isOwnAddress: (other) => network.addresses().includes(other),
         onConflict: () => this.#rename(),
-        onAnnounced: () => this.#log.info('announced on the network', { host_name: this.hostName, address }),
+        onAnnounced: () => log.info('announced on the network', { host_name: this.hostName, address }),
       });
       this.#links.set(address, responder);
     } catch (error) {
@@ -105,21 +104,17 @@ export class Mdns {
   #lose(address: string, error: unknown): void {
     this.#links.get(address)?.stop();
     this.#links.delete(address);
-    this.#log.warnLimited(
-      `lost ${address}`,
-      this.#limits.sameWarningMs,
-      'cannot be announced on a network now',
-      {
-        address,
-        reason: messageOf(error),
-      },
-    );
+    const { limits, log } = this.#options;
+    log.warnLimited(`lost ${address}`, limits.sameWarningMs, 'cannot be announced on a network now', {
+      address,
+      reason: messageOf(error),
+    });
   }
 
   #rename(): void {
     this.#conflicts += 1;
     this.#label = `${this.#options.name}-${this.#conflicts + 1}`;
-    this.#log.warn('another machine has the name already', { taken_instead: this.hostName });
+    this.#options.log.warn('another machine has the name already', { taken_instead: this.hostName });
     this.#leave();
     this.#look();
   }
