@@ -10,7 +10,7 @@ import { makePrivateFolder } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
 import { programEntry } from '../processes/index.ts';
 import { type Database, isDamage } from '../sqlite/index.ts';
-import { startThread, type Thread } from '../threads/index.ts';
+import { startThread } from '../threads/index.ts';
 import { BACKUPS_FOLDER, BEING_MADE, TLS_FOLDER } from './layout.ts';
 import type { SealedChunk, SealThreadData } from './seal-thread.ts';
 
@@ -70,7 +70,7 @@ export async function openBackup(options: BackupOptions, password: string): Prom
     file = await open(copy);
     removeCopy();
     const madeAtMs = clock.wallMs();
-    const sealing = new Sealing(options, {
+    const sealing = seal(options, {
       info: {
         version,
         made_at: formatTimestamp(madeAtMs),
@@ -93,67 +93,61 @@ export async function openBackup(options: BackupOptions, password: string): Prom
 }
 
 /** What the thread makes, as a stream. */
-class Sealing {
-  /** Resolves when the thread is gone, however it ended. */
-  readonly ended: Promise<void>;
-  readonly #thread: Thread;
-  readonly #giveUpLater: () => Timer;
-  #idle: Timer | undefined;
-  #asked: PromiseWithResolvers<SealedChunk> | undefined;
-  #failure: Error | undefined;
+function seal(
+  { clock, signal, limits = LIMITS.backup, onHistoryDamage }: BackupOptions,
+  data: SealThreadData,
+): { stream: () => Promise<ReadableStream<Uint8Array>>; ended: Promise<void> } {
+  const { promise: ended, resolve: hasEnded } = Promise.withResolvers<void>();
+  let idle: Timer | undefined;
+  let asked: PromiseWithResolvers<SealedChunk> | undefined;
+  let failure: Error | undefined;
+  signal?.throwIfAborted();
+  const giveUp = (): void => void thread.end();
+  const thread = startThread({
+    entry: programEntry('platform/backup/seal-thread'),
+    data,
+    heapMaxMib: limits.threadHeapMib,
+    youngHeapMaxMib: 6,
+    onMessage: (message) => asked?.resolve(message as SealedChunk),
+    onExit: (error) => {
+      signal?.removeEventListener('abort', giveUp);
+      idle?.cancel();
+      // It opens no other database.
+      const isOfHistory = error !== undefined && isDamage(error);
+      failure = isOfHistory
+        ? unavailable(HISTORY_DAMAGED, { cause: error })
+        : (error ?? new Error('the thread that seals the backup ended early'));
+      asked?.reject(failure);
+      hasEnded();
+      if (isOfHistory) onHistoryDamage?.(error);
+    },
+  });
+  signal?.addEventListener('abort', giveUp);
 
-  constructor(
-    { clock, signal, limits = LIMITS.backup, onHistoryDamage }: BackupOptions,
-    data: SealThreadData,
-  ) {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.ended = promise;
-    signal?.throwIfAborted();
-    const giveUp = (): void => void this.#thread.end();
-    this.#giveUpLater = () => clock.setTimer(limits.readerIdleMs, giveUp);
-    this.#thread = startThread({
-      entry: programEntry('platform/backup/seal-thread'),
-      data,
-      heapMaxMib: limits.threadHeapMib,
-      youngHeapMaxMib: 6,
-      onMessage: (message) => this.#asked?.resolve(message as SealedChunk),
-      onExit: (error) => {
-        signal?.removeEventListener('abort', giveUp);
-        this.#idle?.cancel();
-        // It opens no other database.
-        const isOfHistory = error !== undefined && isDamage(error);
-        this.#failure = isOfHistory
-          ? unavailable(HISTORY_DAMAGED, { cause: error })
-          : (error ?? new Error('the thread that seals the backup ended early'));
-        this.#asked?.reject(this.#failure);
-        resolve();
-        if (isOfHistory) onHistoryDamage?.(error);
-      },
-    });
-    signal?.addEventListener('abort', giveUp);
-  }
-
-  /** Resolves with the first chunk ready; the stream's end or its cancelling ends the thread. */
-  async stream(): Promise<ReadableStream<Uint8Array>> {
-    const first = await this.#next();
-    return new ReadableStream({
-      start: (controller) => give(controller, first),
-      pull: async (controller) => give(controller, await this.#next()),
-      cancel: () => this.#thread.end(),
-    });
-  }
-
-  async #next(): Promise<SealedChunk> {
-    this.#idle?.cancel();
-    const asked = Promise.withResolvers<SealedChunk>();
-    this.#asked = asked;
-    if (this.#failure) asked.reject(this.#failure);
-    else this.#thread.post('next');
+  async function next(): Promise<SealedChunk> {
+    idle?.cancel();
+    asked = Promise.withResolvers<SealedChunk>();
+    if (failure) asked.reject(failure);
+    else thread.post('next');
     const chunk = await asked.promise;
     // Who does not read on keeps nobody else from a backup.
-    if (chunk !== 'end' && !this.#failure) this.#idle = this.#giveUpLater();
+    if (chunk !== 'end' && !failure) idle = clock.setTimer(limits.readerIdleMs, giveUp);
     return chunk;
   }
+
+  return {
+    /** Resolves when the thread is gone, however it ended. */
+    ended,
+    /** Resolves with the first chunk ready; the stream's end or its cancelling ends the thread. */
+    stream: async () => {
+      const first = await next();
+      return new ReadableStream({
+        start: (controller) => give(controller, first),
+        pull: async (controller) => give(controller, await next()),
+        cancel: () => thread.end(),
+      });
+    },
+  };
 }
 
 function give(controller: ReadableStreamDefaultController<Uint8Array>, chunk: SealedChunk): void {

@@ -28,7 +28,7 @@ import {
 } from './answer.ts';
 import { unreadBodyBytes, continueWhenRead, isAheadOfRequest, send } from './departure.ts';
 
-interface NodeServerOptions {
+export interface NodeServerOptions {
   /** At once where nothing has to be waited for. */
   answer: (request: Request, connection: HttpBindings) => Answer | Promise<Answer>;
   /** Told of every request whose caller went away before the whole answer. */
@@ -101,7 +101,14 @@ export class NodeServer {
   /** The answer is written here: the library would take it apart, and write to the console when a stream fails. */
   #newListener(): ReturnType<typeof getRequestListener> {
     const { answer, limits, log, newId } = this.#options;
-    return getRequestListener(fetchOf(answer, limits.unreadBodyBytes), {
+    const fetch = (request: Request, env: unknown) => {
+      const connection = env as HttpBindings;
+      const sent = after(answer(request, connection), (given) =>
+        send(given, connection.outgoing, limits.unreadBodyBytes),
+      );
+      return after(sent, () => RESPONSE_ALREADY_SENT);
+    };
+    return getRequestListener(fetch, {
       hostname: 'localhost',
       overrideGlobalObjects: false,
       errorHandler: (error) => {
@@ -186,20 +193,6 @@ export class NodeServer {
   }
 }
 
-/** What the library calls, with the answer written past it. */
-function fetchOf(
-  answer: NodeServerOptions['answer'],
-  unreadBytesMax: number,
-): Parameters<typeof getRequestListener>[0] {
-  return (request, env) => {
-    const connection = env as HttpBindings;
-    const sent = after(answer(request, connection), (given) =>
-      send(given, connection.outgoing, unreadBytesMax),
-    );
-    return after(sent, () => RESPONSE_ALREADY_SENT);
-  };
-}
-
 /** Node's word for a request that took too long. */
 const LATE = 'ERR_HTTP_REQUEST_TIMEOUT';
 
@@ -243,18 +236,17 @@ function isAnswerable(code: string | undefined): boolean {
 
 /** Node refuses such a request before any handler; the answer is our envelope all the same. */
 function clientErrorAnswer(code: string | undefined, limits: Limits['http'], requestId: string): Answer {
-  const [status, problem]: [number, Problem] =
-    code === 'HPE_HEADER_OVERFLOW'
-      ? [
-          431,
-          {
-            code: 'payload_too_large',
-            message: `The headers are larger than ${limits.headerBytes} bytes.`,
-            details: { limit: limits.headerBytes },
-          },
-        ]
-      : code === LATE
-        ? [408, { code: 'request_timeout', message: 'The request took too long to arrive.' }]
-        : [400, { code: 'invalid_path', message: 'The request is not HTTP/1.1.' }];
+  const limit = limits.headerBytes;
+  const problems: Record<string, [status: number, Problem]> = {
+    HPE_HEADER_OVERFLOW: [
+      431,
+      { code: 'payload_too_large', message: `The headers are larger than ${limit} bytes.`, details: { limit } },
+    ],
+    [LATE]: [408, { code: 'request_timeout', message: 'The request took too long to arrive.' }],
+  };
+  const [status, problem] = problems[code ?? ''] ?? [
+    400,
+    { code: 'invalid_path', message: 'The request is not HTTP/1.1.' },
+  ];
   return { status, headers: { ...JSON_HEADERS, ...commonHeaders(requestId) }, body: envelope([problem]) };
 }

@@ -3,12 +3,11 @@ import type { SecureContextOptions } from 'node:tls';
 import { unavailable } from '../../lib/errors.ts';
 import { type Limits, LIMITS } from '../../lib/limits.ts';
 import type { DurationMs } from '../../lib/time.ts';
-import type { Metrics } from '../metrics/index.ts';
 import { responseOf } from './answer.ts';
 import { Answering, type AppOptions } from './app.ts';
 import { Connections } from './connections.ts';
 import { requestOfUpgrade } from './exchange.ts';
-import { NodeServer } from './node-server.ts';
+import { NodeServer, type NodeServerOptions } from './node-server.ts';
 import { Pipeline, type PipelineOptions } from './pipeline.ts';
 import type { Principal } from './principal.ts';
 import { WebSockets } from './web-socket.ts';
@@ -63,7 +62,15 @@ export class Http {
       newId,
       judge: async (incoming) => this.#answering.judge(requestOfUpgrade(incoming), { incoming }),
     });
-    const counters = countersOf(metrics);
+    const departed = metrics.counter(
+      'http_callers_gone_total',
+      'Requests whose caller went away before the whole answer.',
+    );
+    const sentAhead = metrics.counter(
+      'http_pipelines_refused_total',
+      'Connections closed because of too many requests sent ahead.',
+    );
+    const counters = { onDeparted: () => departed.inc(), onSentAhead: () => sentAhead.inc() };
     this.#plain = this.#newServer(counters);
     this.#secure = https && this.#newServer(counters, https.secureContext);
   }
@@ -109,11 +116,13 @@ export class Http {
     return this.#webSockets.count;
   }
 
-  #newServer(counters: ReturnType<typeof countersOf>, secureContext?: SecureContextOptions): NodeServer {
+  #newServer(
+    counters: Pick<NodeServerOptions, 'onDeparted' | 'onSentAhead'>,
+    secureContext?: SecureContextOptions,
+  ): NodeServer {
     const server = new NodeServer({
       answer: (request, connection) => this.#answering.answer(request, connection),
-      onDeparted: () => counters.departed.inc(),
-      onSentAhead: () => counters.sentAhead.inc(),
+      ...counters,
       limits: this.#limits.http,
       clock: this.#options.clock,
       log: this.#options.log,
@@ -124,17 +133,4 @@ export class Http {
     this.#connections.attach(server.server);
     return server;
   }
-}
-
-function countersOf(metrics: Metrics) {
-  return {
-    departed: metrics.counter(
-      'http_callers_gone_total',
-      'Requests whose caller went away before the whole answer.',
-    ),
-    sentAhead: metrics.counter(
-      'http_pipelines_refused_total',
-      'Connections closed because of too many requests sent ahead.',
-    ),
-  };
 }
