@@ -1,7 +1,7 @@
 /** Keeps the proven time over restarts, in a small file of the data folder. */
 import { statSync } from 'node:fs';
 import type { EpochMs } from '../../lib/time.ts';
-import { readPlainFile, writePrivateFile } from '../files/index.ts';
+import { readNote, writePrivateFile } from '../files/index.ts';
 import type { Clock } from './clock.ts';
 
 /** A kill costs this much of the age of everything, which is then deleted so much later; each time costs the card a new file. */
@@ -49,25 +49,11 @@ export function keepProvenTime(options: {
 
 /** Undefined when there is no such file, or nothing that can be used; what cannot be read is told. */
 function readProven(path: string, onUnreadable: (error: unknown) => void): number | undefined {
-  try {
-    const content = JSON.parse(readPlainFile(path).toString('utf8')) as { proven_ms?: unknown } | null;
-    const provenMs = content?.proven_ms;
-    return typeof provenMs === 'number' && Number.isFinite(provenMs) ? provenMs : undefined;
-  } catch (error) {
-    if (!isMissing(error)) onUnreadable(error);
-    return undefined;
-  }
+  const note = readNote(path, onUnreadable) as { proven_ms?: unknown } | undefined;
+  const provenMs = note?.proven_ms;
+  return typeof provenMs === 'number' && Number.isFinite(provenMs) ? provenMs : undefined;
 }
 
 function changedAtMs(path: string): EpochMs | undefined {
-  try {
-    return statSync(path).mtimeMs;
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs;
 }
