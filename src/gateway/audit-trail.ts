@@ -80,9 +80,9 @@ export function refusalRecorder(
     owners: LIMITS.audit.refusalSubjects,
   });
   return ({ what, reason, claimed, topic, remoteAddress }) => {
-    // Each device and each strange address by itself, so that one does not hide another.
+    // Each device and each unknown address is counted by itself, so that one does not hide another.
     const [device] = claimed === undefined ? [] : devices.atHardware(claimed);
-    // What is no device's may be anything, a password in the wrong place too.
+    // Anything else may be a password in the wrong place.
     const hardwareId = device && claimed;
     const subject = `${what} ${hardwareId} ${remoteAddress}`;
     if (

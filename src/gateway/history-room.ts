@@ -62,7 +62,7 @@ export class HistoryRoom {
     return !this.#options.space.isLow;
   }
 
-  /** What those removed before its time who keep no count themselves. */
+  /** Entries removed early by parts that keep no count of their own. */
   get removedEarly(): number {
     return this.#removedEarly;
   }
@@ -166,7 +166,7 @@ function surplusOf(aside: readonly SetAside[], path: string): SetAside[] {
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
-/** None of a folder that is none, or is not ours to read: whoever writes there says so. */
+/** Empty for a folder that is missing or cannot be read: the part that writes there reports it. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);

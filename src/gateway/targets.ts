@@ -1,4 +1,4 @@
-/** What targets find of the records that they carry besides telemetry, and what is told of them. */
+/** The records that targets carry besides telemetry, and what the gateway tells of its targets. */
 import { type Alerts, alertToWire, maySee } from '../capabilities/alerts/index.ts';
 import { type Audit, auditToWire } from '../capabilities/audit/index.ts';
 import { type Commands, executionToWire } from '../capabilities/commands/index.ts';

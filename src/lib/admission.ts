@@ -1,6 +1,6 @@
 /**
- * Who may be connected at once. Whoever has not shown yet who he is gives way to the next when there is no room,
- * the oldest first: who only holds places cannot keep out those who come and log in at once.
+ * Limits how many may be connected at once. When there is no room, a connection that has not authenticated gives way
+ * to the next, the oldest first: a client that only holds connections cannot keep out one that logs in at once.
  */
 import { addressKey } from './address.ts';
 
@@ -32,15 +32,15 @@ export class Admission<Connection> {
   readonly #perIdentity = new Map<string, number>();
   readonly #unauthenticated = new Set<Connection>();
 
-  /** @param giveWay told who has to go; he is not counted any more */
+  /** @param giveWay called with the connection that has to go; it is not counted any more */
   constructor(limits: AdmissionLimits, giveWay: (connection: Connection, limit: Full) => void) {
     this.#limits = limits;
     this.#giveWay = giveWay;
   }
 
   /**
-   * Lets one in, unauthenticated; another one such may be sent away for it. Answers what is full, if anything; else
-   * `open` is asked for the connection.
+   * Admits a connection as unauthenticated; another unauthenticated one may have to go for it. Returns the limit that is
+   * reached, if any; otherwise `open` gives the connection.
    */
   admit(remoteAddress: string | undefined, open: () => Connection): Full | undefined {
     const address = addressKey(remoteAddress);
@@ -61,7 +61,7 @@ export class Admission<Connection> {
     return undefined;
   }
 
-  /** Has shown who he is; keeps his place from now on, within the share of the identity. */
+  /** The connection has authenticated: it keeps its place from now on, within the share of the identity. */
   authenticate(connection: Connection, identity?: string): void {
     const entry = this.#entries.get(connection);
     if (!entry || entry.identity !== undefined) return;
@@ -102,7 +102,7 @@ export class Admission<Connection> {
     return this.#entries.size;
   }
 
-  /** False when there is nobody who can go. */
+  /** False when none of them can go. */
   #makeRoom(candidates: ReadonlySet<Connection>, limit: Full): boolean {
     for (const oldest of candidates) {
       this.leave(oldest);

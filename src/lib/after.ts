@@ -1,4 +1,4 @@
-/** Goes on with a value at once, or with a promise once it is kept: each promise costs a small answer some of its time. */
+/** Goes on with a value at once, or with a promise once it is fulfilled: each promise costs a small answer some time. */
 export function after<Value, Result>(
   value: Value | Promise<Value>,
   goOn: (value: Value) => Result | Promise<Result>,

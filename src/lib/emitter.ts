@@ -43,7 +43,7 @@ export class Emitter<Events extends object> {
   emit<Name extends keyof Events>(name: Name, event: Events[Name]): void {
     const set = this.#listeners.get(name);
     if (!set) return;
-    // Who subscribes while the event is told comes too late for it.
+    // A listener that subscribes during the event is too late for it.
     const end = this.#subscriptions;
     for (const { owner, handle, order } of set) {
       if (order >= end) break;

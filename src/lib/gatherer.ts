@@ -1,4 +1,4 @@
-/** What is said one after another and goes as one: a message between threads or programs costs more than what it says. */
+/** Items that are handed over together: a message between threads or programs costs more than its content. */
 
 /** Hands over what came in the same turn of work, in its order, as soon as promises that are settled have run. */
 export class Gatherer<Item> {
@@ -23,8 +23,8 @@ export class Gatherer<Item> {
 }
 
 /**
- * Takes in what came as one, each once the promises that the one before settled have run: what an answer is waited for by goes
- * on before what was said behind that answer is looked at, as if each had come alone.
+ * Takes items that came together one by one, each once the promises that the item before settled have run: a caller that
+ * waits for an answer goes on before the items behind that answer are looked at, as if each had come alone.
  */
 export class Turns<Item> {
   readonly #take: (item: Item) => void;

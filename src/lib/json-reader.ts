@@ -1,7 +1,7 @@
 /**
- * JSON of others, read with its limits kept while reading: a text is given up at the first excess, so that what it
- * costs is bounded by the limits and not by what somebody can write into one message. What most devices send, a short
- * object of plain values, is left to `JSON.parse`, which is three times as fast. Pure.
+ * Reads JSON from outside within limits: reading stops at the first excess, so that its cost is bounded by the limits
+ * and not by what a message can hold. Short objects of plain values, which most devices send, are left to `JSON.parse`,
+ * which is three times as fast. Pure.
  */
 
 export interface JsonLimits {

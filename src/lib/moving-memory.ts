@@ -1,7 +1,7 @@
 /**
- * To be called in each thread that gives memory away, before it has run for long. The runtime optimizes code for memory
- * that never moves, and when the first piece moves away, throws all of this code away: the next questions would find a
- * store whose code is interpreted, and processors that compile it once more.
+ * To be called in each thread that transfers buffers, before it has run for long. The runtime optimizes code for buffers
+ * that never move, and throws this code away when the first one is transferred: the next queries would run interpreted
+ * code while it is compiled again.
  */
 export function expectMovingMemory(): void {
   new ArrayBuffer(1).transfer(0);

@@ -1,4 +1,4 @@
-/** What follows from an object that does not change: found once, and kept as long as the object is. */
+/** Finds once what follows from an object that does not change, and keeps it as long as the object. */
 export function remembered<Key extends object, Value extends object>(
   find: (key: Key) => Value,
 ): (key: Key) => Value {

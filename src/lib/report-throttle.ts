@@ -18,8 +18,8 @@ interface ReportLimits {
 const EVERYBODY_ELSE = '';
 
 /**
- * What is told of somebody's faults: each once in a while, and of one who makes ever new ones only so many, so
- * that faults cost neither memory nor disk without a bound. Pure; the caller hands in the time.
+ * Limits reports of faults: each fault is reported once in a while, and only so many of one owner, so that the
+ * memory and disk that they cost are bounded. Pure; the caller hands in the time.
  */
 export class ReportThrottle {
   readonly #limits: ReportLimits;

@@ -17,12 +17,12 @@ export function roleOfAccessLevel(accessLevel: string): Role | undefined {
   return ROLE_OF.get(accessLevel) ?? ROLE_OF.get(accessLevel.toLowerCase());
 }
 
-/** The same; what is no role is nobody's. */
+/** The same; an access level that is no role needs the highest one. */
 export function roleNeededFor(accessLevel: string): Role {
   return roleOfAccessLevel(accessLevel) ?? 'SYSTEM';
 }
 
-/** Whether a role reaches an access level of a manifest, or another role; no level asks for nothing. */
+/** Whether a role reaches an access level of a manifest, or another role; without a level every caller does. */
 export function reaches(role: Role | undefined, needed: string | undefined): boolean {
   if (needed === undefined) return true;
   const wanted = roleOfAccessLevel(needed);

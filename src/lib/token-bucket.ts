@@ -9,8 +9,8 @@ const ROUNDING = 1e-6;
  * counters of fixed windows give. Plain arithmetic without timers, so that it can run for every message; the
  * caller hands in monotonic milliseconds, so that it works with any clock.
  *
- *   - `take` for who is refused when there is nothing left (HTTP, logs); `waitMs` says when to come again.
- *   - `borrow` for who is slowed down instead (messages of a connection), and pays back by waiting.
+ *   - `take` where a caller is refused when nothing is left (HTTP, logs); `waitMs` says when to try again.
+ *   - `borrow` where a sender is slowed down instead (messages of a connection) and pays back by waiting.
  *
  * Tokens may be parts and need not be equal: hand in what a piece of work costs. One bucket an identity; keep
  * them in a map with a bound, and drop those that are `isFull`: nothing is forgotten by it.

@@ -1,6 +1,5 @@
 /**
- * What is wrong with a text of YAML, in the parser's words: without those of the text itself, where a secret may stand.
- * Given is the message of the parser's error.
+ * The message of a YAML parser's error without pieces of the text, which may hold a secret.
  */
 export function yamlFault(message: string): string {
   const [head = ''] = message.split('\n');

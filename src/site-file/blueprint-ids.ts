@@ -1,4 +1,4 @@
-/** Which blueprints of the gateway those of a site file are: an upload has no name there, so their bytes tell. */
+/** Finds the blueprints of a site file on the gateway: an upload has no name there, so its bytes are compared. */
 import { hash } from 'node:crypto';
 import type { Api } from './api.ts';
 import type { WantedBlueprint } from './read.ts';

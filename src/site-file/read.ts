@@ -58,7 +58,7 @@ export class SiteFileError extends Error {
   }
 }
 
-/** These never stand in the file itself. */
+/** Members whose texts never stand in the file itself. */
 const SECRETS: ReadonlySet<string> = new Set([
   'password',
   'secret',
@@ -66,11 +66,11 @@ const SECRETS: ReadonlySet<string> = new Set([
   'signing_secret',
   'token',
 ]);
-/** Their names are those of a manifest. */
+/** Parameters of devices, which have the names of a manifest. */
 const PARAMETER = /^devices\[\d+\]\.configuration\.[^.]+\.[^.]+$/;
-/** Who knows it may send there. */
+/** The address of a webhook is a secret: whoever knows it may send there. */
 const SECRET_URL = /^notifications\[\d+\]\.webhook\.url$/;
-/** These may. */
+/** Members that may be given as a reference. */
 const REFERABLE: ReadonlySet<string> = new Set([...SECRETS, 'ca_pem', 'certificate_pem']);
 
 /** What the file asks for, with the secrets that it names. @throws SiteFileError */

@@ -48,7 +48,7 @@ export function createHost(folder: string) {
         diskTotalBytes: disk.blocks * disk.bsize,
         diskFreeBytes: disk.bavail * disk.bsize,
         cpuTemperatureCelsius: temperature(),
-        /** That the process gave to the disk since its start, its threads too; undefined where the system does not tell. */
+        /** What the process with its threads has given to the disk since its start; undefined where the system does not tell. */
         writtenBytes: writtenBytes(),
       };
     },
@@ -72,7 +72,7 @@ function availableBytes(): number | undefined {
   return match ? Number(match[1]) * 1_024 : undefined;
 }
 
-/** As the block layer was asked to store it (proc_pid_io(5)); what a flash card makes of it is more. */
+/** What the block layer was asked to store (proc_pid_io(5)); a flash card writes more than that. */
 function writtenBytes(): number | undefined {
   const match = /^write_bytes: (\d+)$/m.exec(textOf('/proc/self/io') ?? '');
   return match ? Number(match[1]) : undefined;

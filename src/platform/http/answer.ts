@@ -166,7 +166,7 @@ function internalError(cause: unknown): GatewayError {
   );
 }
 
-/** The answer of a list that is short enough to be had as a whole: what of it is asked for, and how many there are. */
+/** The answer of a list that is at hand as a whole: the page that is asked for, and how many items there are. */
 export function listed<const Name extends string, Item, OnWire>(
   name: Name,
   all: readonly Item[],

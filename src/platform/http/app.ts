@@ -135,7 +135,7 @@ export class Answering {
     return app;
   }
 
-  /** Operations by path and method. Whatever else there is stands apart, so that one handler is all that fits them. */
+  /** Operations by path and method. Everything else stands apart, so that only one handler fits a request. */
   #newOperations(): App {
     const app = this.#newApp();
     const { corsOrigins, routes, metrics } = this.#options;

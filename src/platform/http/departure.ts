@@ -1,6 +1,6 @@
 /**
- * Callers that go away. What was done for them ends at its source, and it is nobody's fault: whatever throws the
- * reason of the signal is answered, to nobody, like any refusal.
+ * Callers that go away. Work for them ends at its source, and nobody is at fault: the reason of the signal, thrown,
+ * is answered like any refusal, to nobody.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { finished, Readable } from 'node:stream';
@@ -57,23 +57,23 @@ export function isAheadOfRequest(outgoing: ServerResponse): boolean {
 
 /**
  * The caller gets the answer at once, and it ends with the request: closed in the middle of what a caller sends, a
- * connection is reset, and the answer may be lost with it (RFC 9112 section 9.6). Who never ends is a late request.
+ * connection is reset, and the answer may be lost with it (RFC 9112 section 9.6). A request that never ends is refused as late.
  */
 function endBehindRequest(outgoing: ServerResponse, body: string | Uint8Array | null): void {
   const { req } = outgoing;
   if (body === null || req.method === 'HEAD') outgoing.flushHeaders();
   else outgoing.write(body);
-  // Nobody has asked for it, and who waits for 100 (Continue) has got this answer instead.
+  // A caller that waits for 100 (Continue) sends no body and gets this answer instead.
   if (awaitingContinue.has(req)) return void outgoing.end();
   awaitingRequest.add(outgoing);
   finished(req, { writable: false }, () => outgoing.end());
-  // Whoever has begun to read would hold back what he does not take.
+  // A reader that has begun would hold back what it does not take.
   req.removeAllListeners('data').resume();
 }
 
 const awaitingContinue = new WeakSet<IncomingMessage>();
 
-/** Sends 100 (Continue) once the body is read: who is refused before need not send it. */
+/** Sends 100 (Continue) once the body is read: a caller that is refused before need not send it. */
 export function continueWhenRead(incoming: IncomingMessage, outgoing: ServerResponse): void {
   awaitingContinue.add(incoming);
   incoming.once('resume', () => {

@@ -49,7 +49,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 /** The hash of the content in the name, as the bundler writes it: the bytes of such a name never change. */
 const HASHED = /-[A-Z0-9]{8}\.[a-z]+$/;
 
-/** Beside those of every answer. */
+/** Added to the headers of every answer. */
 const PAGE_HEADERS = {
   'content-security-policy':
     "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",

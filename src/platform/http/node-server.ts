@@ -229,7 +229,7 @@ function tlsOptions(limits: Limits['http'], context: SecureContextOptions): Reco
   };
 }
 
-/** Faults of HTTP; after those of the socket and of TLS nobody listens. */
+/** Faults of HTTP. After a fault of the socket or of TLS nobody would read an answer. */
 function isAnswerable(code: string | undefined): boolean {
   return code !== undefined && (code.startsWith('HPE_') || code === LATE);
 }

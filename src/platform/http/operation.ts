@@ -1,4 +1,4 @@
-/** A route being answered: its checks, its body, its handler, then what is told and measured of it. */
+/** Answers the requests of one route: checks, body, handler, then record, log and metrics. */
 import { after } from '../../lib/after.ts';
 import { GatewayError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
@@ -100,7 +100,9 @@ export class Operation {
     };
     try {
       const answer = after(this.#handle(context), (result) =>
-        after(this.#isChange ? this.#parts.options.durable?.() : undefined, () => this.#answerOf(result, context)),
+        after(this.#isChange ? this.#parts.options.durable?.() : undefined, () =>
+          this.#answerOf(result, context),
+        ),
       );
       return answer instanceof Promise ? answer.catch(refuse) : answer;
     } catch (error) {
@@ -132,7 +134,8 @@ export class Operation {
   #tell(context: RequestContext, status: number, durationMs: DurationMs): void {
     const { method, operation } = this.#route;
     let duration = this.#byStatus.get(status);
-    if (!duration) this.#byStatus.set(status, (duration = this.#parts.durations.labels(operation, String(status))));
+    if (!duration)
+      this.#byStatus.set(status, (duration = this.#parts.durations.labels(operation, String(status))));
     duration.observe(durationMs / 1_000);
     const level = !this.#isChange && status < 400 ? 'debug' : 'info';
     this.#parts.options.log[level]('request', {

@@ -184,7 +184,7 @@ export const WHOLE_DOCUMENT = v.pipe(anyObject(), v.description('The document.')
 /** `{}`: an operation without a result. */
 export const nothing = () => v.object({});
 
-/** The member of a record that says a member of a shape: of the same name, `is…` for a statement, `…Ms` for a moment. */
+/** The member of a record that fills a member of a shape: of the same name, `is…` for a statement, `…Ms` for a moment. */
 type SaidBy<Name extends string, Value> = Extract<
   Camel<Name> | `is${Capitalize<Camel<Name>>}` | `${Camel<Name>}Ms`,
   keyof Value

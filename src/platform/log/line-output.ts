@@ -1,7 +1,7 @@
 /**
- * Lines to a stream whose reader may hang, as a service manager that was stopped does, or a pipe that nobody reads: so
- * much waits for him and no more. From the first line that is left out until he has taken what waits all are, so that
- * there is one gap and one line that tells of it.
+ * Lines to a stream whose reader may hang, such as a stopped service manager or a pipe that nobody reads: a bounded
+ * number of bytes waits for it. From the first line that is left out, all are left out until the reader has taken what
+ * waits, so that there is one gap and one line that reports it.
  */
 import type { Writable } from 'node:stream';
 

@@ -19,20 +19,20 @@ export function openLine(options: LineOptions): MqttClient {
   const { protocol, host, port } = options;
   const open = (self: MqttClient): Socket => {
     const line = protocol === 'mqtts' ? overTls(options, self) : connectTcp({ host, port });
-    // What follows an acknowledgement, as the answer to a command, would else wait for that to be acknowledged by TCP: 40 ms.
+    // Otherwise what follows an acknowledgement, such as the answer to a command, would wait 40 ms for TCP to acknowledge that.
     return line.setNoDelay();
   };
   // Otherwise the library makes a buffer for each number of two bytes with the first packet: 65 536 of them, 8 MB.
   const client = new mqtt.MqttClient(open, { ...options, writeCache: false });
-  // Who listens is told; without anybody the library would throw.
+  // Other listeners get it, too; without any the library would throw.
   client.on('error', () => undefined);
   return client;
 }
 
-/** Until it is encrypted the library passes over what goes wrong. */
+/** The library ignores errors until the line is encrypted. */
 function overTls(options: LineOptions, client: MqttClient): Socket {
   const { host } = options;
-  // Loaded for those who need it: 6 MB.
+  // Loaded only where it is needed: 6 MB.
   const { connect } = process.getBuiltinModule('node:tls');
   const line = connect({ ...options, ...(isIP(host) === 0 && { servername: host }) } as object);
   const fail = (error: Error): void => {

@@ -18,7 +18,7 @@ interface MqttClientOptions {
   caPem?: string | undefined;
   certificatePem?: string | undefined;
   privateKeyPem?: string | undefined;
-  /** Told by the broker when the connection ends without a word; asked for with each connection. */
+  /** Published by the broker when the connection ends without DISCONNECT; asked for with each connection. */
   will?: (() => MqttMessage | undefined) | undefined;
   /** Takes what comes of topics that were subscribed to, one by one; the broker gets its acknowledgement once it resolves. */
   onMessage?: ((message: MqttArrival) => Promise<void>) | undefined;
@@ -50,10 +50,10 @@ export class MqttFailure extends Error {
   override name = 'MqttFailure';
 }
 
-/** The broker has the message and does not take it. */
+/** The broker got the message and refused it. */
 export class MqttRefusal extends MqttFailure {
   override name = 'MqttRefusal';
-  /** It is this message that it never takes; others it may. */
+  /** The broker never takes this message; it may take others. */
   readonly isOfMessage: boolean;
 
   constructor(message: string, isOfMessage: boolean) {
@@ -62,9 +62,9 @@ export class MqttRefusal extends MqttFailure {
   }
 }
 
-/** The broker may know older versions of MQTT alone. */
+/** The broker may know older versions of MQTT only. */
 class VersionFailure extends MqttFailure {
-  /** It said so. */
+  /** The broker said so. */
   readonly isSaid: boolean;
 
   constructor(message: string, isSaid: boolean) {
@@ -73,7 +73,7 @@ class VersionFailure extends MqttFailure {
   }
 }
 
-/** Of the packet that asks for a connection. */
+/** Protocol level in CONNECT. */
 const MQTT_5 = 5;
 const MQTT_3 = 4;
 type Version = typeof MQTT_5 | typeof MQTT_3;
@@ -114,7 +114,7 @@ export class MqttClient {
   #opening: Promise<Library> | undefined;
   #library: Library | undefined;
   #connections = 0;
-  /** Counts them, so that an attempt which is still being prepared notices. */
+  /** How often it was closed, so that an attempt which is still being prepared notices. */
   #closings = 0;
   #version: Version = MQTT_5;
   /** Messages that are not acknowledged; a broker says how many it takes. */
@@ -222,14 +222,14 @@ export class MqttClient {
     }
   }
 
-  /** Ends the connection without a word, so that the broker tells the will. */
+  /** Ends the connection without DISCONNECT, so that the broker publishes the will. */
   close(): void {
     this.#closings++;
     this.#library?.end(true);
     this.#library = undefined;
   }
 
-  /** Ends the connection with a word, so that the broker tells no will. */
+  /** Ends the connection with DISCONNECT, so that the broker publishes no will. */
   async leave(): Promise<void> {
     this.#closings++;
     const library = this.#library;

@@ -1,8 +1,8 @@
 /**
  * Messages at QoS 1 of one session that are not acknowledged yet. When the connection ends before, a client that kept
- * its session sends them again under the same identifiers, marked as duplicates ([MQTT-4.4.0-1]): such a one is
- * acknowledged with the first, and not taken twice. What an acknowledgement was written for is forgotten: whether the
- * client got to know cannot be told, and it may have given the identifier to another message.
+ * its session sends them again under the same identifiers, marked as duplicates ([MQTT-4.4.0-1]): such a
+ * duplicate is acknowledged with the first and not taken twice. A message is forgotten once its acknowledgement was
+ * written: nobody knows whether the client got it, and the client may give the identifier to another message.
  */
 
 /** The connection that asked last. */

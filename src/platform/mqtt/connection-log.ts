@@ -1,4 +1,4 @@
-/** What the service log says of one connection, each sentence once a minute for whoever it is about. */
+/** The service log of one connection: each sentence at most once a minute for one client. */
 import type { Log } from '../log/index.ts';
 import type { Violation } from './packet-types.ts';
 import type { MqttIdentity, MqttSession } from './types.ts';
@@ -7,7 +7,7 @@ const WARNING_INTERVAL_MS = 60_000;
 /** G: a client may choose a longer name than a person wants to read. */
 const CLIENT_ID_LENGTH = 64;
 
-/** Ends that are nobody's wish and have no warning of their own. */
+/** Ends that nobody wanted and that have no warning of their own. */
 const REMARKABLE_ENDS: ReadonlySet<string> = new Set([
   'connect_timeout',
   'identity_sessions',

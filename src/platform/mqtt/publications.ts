@@ -18,7 +18,7 @@ import type { IdentityRecord, ReceivedMessage, SessionState } from './sessions.t
 import type { MqttHooks, MqttLimits, MqttMessage, MqttSession } from './types.ts';
 import { PACKET, violation, type Violation } from './packet-types.ts';
 import { nonAsciiProblem, textProblem } from './strings.ts';
-import { EMPTY_TOPIC, HASH, PLUS, SLASH, WILDCARD_IN_NAME } from './topic.ts';
+import { EMPTY_TOPIC, WILDCARD_IN_NAME } from './topic.ts';
 
 const TRUNCATED = violation('MQTT-4.8.0-1', 'PUBLISH ends within a field');
 const NO_PACKET_ID = violation('MQTT-2.3.1-1', 'packet identifier is 0');
@@ -72,12 +72,12 @@ export class Publications {
   #topicBytes: Buffer = Buffer.alloc(0);
   #topic = '';
   #pendingMessages = 0;
-  /** Those that were handed over last and wait for the same. */
+  /** The messages handed over last, which wait for the same promise. */
   #last: { taken: Promise<void>; messages: Waiting[] } | undefined;
   #acknowledgedMs: MonotonicMs = Number.NEGATIVE_INFINITY;
   /** Messages in a row that came soon after the acknowledgement of the one before. */
   #awaitedInRow = 0;
-  /** So many of them are no chance. */
+  /** So many in a row are no chance. */
   #awaitedNeeded: number;
   #pendingBytes = 0;
   #isWindowHeld = false;
@@ -245,7 +245,7 @@ export class Publications {
     if (counted > 1) this.#slowDown(this.#identity.bucket.borrow(nowMs, (counted - 1) * this.#tokens()));
   }
 
-  /** Of a module with a hundred devices each device may send as much as if it were alone. */
+  /** Each device of a module may send as much as if it were alone. */
   #tokens(): number {
     return 1 / Math.max(1, this.#session.identity.devices?.() ?? 1);
   }
@@ -304,7 +304,7 @@ export class Publications {
     else this.#last = this.#follow(taken, [waiting]);
   }
 
-  /** Thousands of messages wait for one sync: those of this connection are told of it together. */
+  /** Thousands of messages wait for one sync; those of one connection are settled together. */
   #follow(taken: Promise<void>, messages: Waiting[]): { taken: Promise<void>; messages: Waiting[] } {
     const settle = (how: (waiting: Waiting) => void): void => {
       // What comes with the same promise from here on has missed it.
@@ -329,9 +329,9 @@ export class Publications {
   }
 
   /**
-   * A client that sends on only when it may forget the last message is slowed down by every acknowledgement. One that is
-   * acknowledged at once and does not send on was taken for such a client by chance: it speaks by a clock, and its messages
-   * came just behind the acknowledgements of others. Each time that happens it takes twice as many chances.
+   * A client that sends its next message only after the last acknowledgement is slowed down by every wait. One that sends by
+   * a clock may look the same by chance, while its messages come just after acknowledgements. Each time the guess proves
+   * wrong, it takes twice as many messages in a row to make it again.
    */
   #noteWaiting(): void {
     const { limits, clock, hooks, isOneOfFew } = this.#context;
@@ -392,3 +392,7 @@ export class Publications {
 function digestOf(topic: Buffer, payload: Buffer): string {
   return createHash('sha1').update(topic).update(payload).digest('base64');
 }
+
+const SLASH = 0x2f;
+const PLUS = 0x2b;
+const HASH = 0x23;

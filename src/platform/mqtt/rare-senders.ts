@@ -1,15 +1,15 @@
 /**
- * Tells whether one who speaks seldom may have his acknowledgement at once. Where few do, it costs few syncs of the
- * disk whatever others send in great numbers; where many do, they share one.
+ * Whether a client that sends seldom gets its acknowledgement at once. While few clients do, that costs few syncs of
+ * the disk, however much others send; where many do, they share a sync.
  */
 import type { MonotonicMs } from '../../lib/time.ts';
 import type { MqttLimits } from './types.ts';
 
 export type IsOneOfFew = ReturnType<typeof rareSenders>;
 
-/** Answers for each message, which it notes, whether its sender and few others spoke seldom lately. */
+/** Notes each message; answers true when its sender and few others sent seldom lately. */
 export function rareSenders(limits: Pick<MqttLimits, 'rareMs' | 'rareSenders' | 'rareWindowMs'>) {
-  /** When the last ones spoke, oldest first. */
+  /** When rare senders sent last, oldest first. */
   const spokeMs: MonotonicMs[] = Array.from({ length: limits.rareSenders }, () => Number.NEGATIVE_INFINITY);
   return (sender: { lastMessageMs: MonotonicMs }, nowMs: MonotonicMs): boolean => {
     const isRare = nowMs - sender.lastMessageMs >= limits.rareMs;

@@ -11,7 +11,7 @@ import { topicMatches } from './topic.ts';
 type ClientId = { id: string };
 type DeliveryId = Pick<AedesPublishPacket, 'brokerCounter' | 'messageId'>;
 
-/** Aedes is told QoS 1 of every filter, since of overlapping ones it would take that of the first ([MQTT-3.3.5-1]). */
+/** Aedes is told QoS 1 for every filter: of overlapping filters it would take the QoS of the first ([MQTT-3.3.5-1]). */
 export interface GrantedSubscription extends Subscription {
   qos: 1;
   granted: 0 | 1 | 2;
@@ -26,7 +26,7 @@ interface Connected {
   isReturning: boolean;
   /** The last publication that was put there, as Aedes counts them. */
   queuedTo: number;
-  /** The delivery that was read last is about to be written, or will not be. */
+  /** Called when the delivery read last is about to be written, or never will be. */
   onTaken: (() => void) | undefined;
 }
 
@@ -48,7 +48,7 @@ export class SessionPersistence {
     return brokerCounter <= (this.#sessions.get(id)?.queuedTo ?? 0);
   }
 
-  /** Takes the acknowledgement of a delivery; one that nobody waits for is nothing. */
+  /** Takes the acknowledgement of a delivery; one that is not expected is ignored. */
   acknowledged(id: string, packetId: number): void {
     this.#take(id, (delivery) => delivery.messageId === packetId);
   }
@@ -99,7 +99,7 @@ export class SessionPersistence {
     const outgoing = session?.state.outgoing ?? [];
     session?.onTaken?.();
     const delivery = outgoing.find(({ brokerCounter }) => brokerCounter === packet.brokerCounter);
-    // Of a session that gets it at QoS 0 nothing is kept.
+    // A delivery at QoS 0 is not kept.
     if (!delivery) return;
     packet.dup = delivery.messageId !== undefined;
     if (delivery.messageId === undefined) packet.messageId = freeId(outgoing, packet.messageId ?? 1);

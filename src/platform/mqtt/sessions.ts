@@ -17,7 +17,7 @@ export interface SessionState {
   readonly subscriptions: Map<string, 0 | 1 | 2>;
   /** Deliveries without their PUBACK, oldest first. */
   readonly outgoing: OutgoingDelivery[];
-  /** Payloads of these. */
+  /** Bytes of their payloads. */
   outgoingBytes: number;
   /** QoS 1 messages without their PUBACK. */
   readonly awaited: AwaitedMessages;
@@ -80,7 +80,7 @@ export class SessionRegistry<Owner extends SessionOwner> {
     return this.#owners.size;
   }
 
-  /** Payload bytes that each may have in flight: of many, its share of what all may have. */
+  /** Payload bytes that one session may have in flight; with many sessions, its share of the total. */
   get windowBytes(): number {
     const { inFlightBytes, inFlightBytesInAll } = this.#limits;
     return Math.min(inFlightBytes, inFlightBytesInAll / this.size);

@@ -2,10 +2,10 @@
  * The listener for MQTT over TLS 1.2 or newer: lets in who has a certificate of our authority and its key.
  *
  * OpenSSL would refuse a certificate whose dates do not fit the clock, so on a board that starts in 1970 no
- * device could connect. It is therefore told to accept any certificate, which the handshake proves the peer
- * to own, and here the signature of our authority and the purpose are checked, the dates are not: what ends a
- * certificate is its revocation, which the login asks for at every connection. OpenSSL's own verdict cannot
- * be used for the rest, because a fault of the dates hides one of the signature.
+ * device could connect. So it accepts any certificate that the handshake proves the peer to own, and the
+ * signature of our authority and the purpose are checked here. The dates are not: a certificate ends by its
+ * revocation, which the login looks up at every connection. OpenSSL's own verdict cannot be used for the rest,
+ * because a fault of the dates hides one of the signature.
  */
 import { plainAddress } from '../../lib/address.ts';
 import { Admission } from '../../lib/admission.ts';
@@ -140,7 +140,7 @@ function authorityOf({ ca }: SecureContextOptions): X509Certificate {
 function problemOf(certificate: X509Certificate, authority: X509Certificate): string | undefined {
   if (!certificate.checkIssued(authority) || !certificate.verify(authority.publicKey))
     return 'it is not of our authority';
-  // Node calls the extended key usage so.
+  // Node's name for the extended key usage.
   if (!certificate.keyUsage?.includes(CLIENT_AUTHENTICATION)) return 'it is not for clients';
   return undefined;
 }

@@ -1,14 +1,14 @@
 /**
  * Divides a turn of the event loop between identities. What a connection has read is worked off until its identity
  * has had its slice of this turn, or the turn is over; the rest waits for the next one, in which every waiting
- * identity gets a slice in its order. So who sends what is costly waits for himself, and neither his neighbours nor
- * anything else in the process wait for more than a turn and the longest single packet.
+ * identity gets a slice in its order. So a client that sends costly packets waits for itself; its neighbours and the
+ * rest of the process wait for one turn and the longest single packet at most.
  */
 import type { DurationMs } from '../../lib/time.ts';
 import { nextTurn } from '../clock/index.ts';
 import type { MqttLimits } from './types.ts';
 
-/** Whoever takes turns: all connections of one identity are one. */
+/** Who takes turns: all connections of one identity share one. */
 export interface Share {
   /** Time that it worked in this turn; kept by the scheduler. */
   turnMs: DurationMs;
@@ -23,7 +23,7 @@ export interface Worker {
 export class TurnScheduler {
   readonly #limits: Pick<MqttLimits, 'turnWorkMs' | 'sliceWorkMs'>;
   readonly #waiting = new Map<Share, Set<Worker>>();
-  /** Those who worked in this turn. */
+  /** Shares that worked in this turn. */
   #active: Share[] = [];
   #spentMs: DurationMs = 0;
   #isTurnBegun = false;
@@ -32,7 +32,7 @@ export class TurnScheduler {
     this.#limits = limits;
   }
 
-  /** Whether there is something left of this turn, and of the share of this one in it. */
+  /** Whether time is left of this turn, and of the slice of this share in it. */
   mayGoOn(share: Share): boolean {
     return this.#spentMs < this.#limits.turnWorkMs && share.turnMs < this.#limits.sliceWorkMs;
   }
@@ -70,12 +70,12 @@ export class TurnScheduler {
     this.#spentMs = 0;
     for (const share of this.#active) share.turnMs = 0;
     this.#active = [];
-    // Half of the turn is left for those who have not waited: their first packet is as a rule their only one.
+    // Half of the turn is left for connections that have not waited: most send one packet only.
     const queueMs = this.#limits.turnWorkMs / 2;
     const queue = [...this.#waiting];
     for (const [share, workers] of queue) {
       if (this.#spentMs >= queueMs) break;
-      // Whoever has to wait again, waits behind all others.
+      // A share that has to wait again goes to the end of the queue.
       this.#waiting.delete(share);
       this.#serve(share, [...workers]);
     }

@@ -50,7 +50,7 @@ export interface MqttMessage {
   readonly receivedAtMs: EpochMs;
 }
 
-/** What a client was refused for who it is or what it may do; faults of the protocol and limits are not among it. */
+/** What a client was refused because of who it is or what it may do; protocol faults and limits are not reported so. */
 export interface MqttRefusal {
   readonly what: 'login' | 'publish' | 'subscribe' | 'will';
   /** Of a login: why. */
@@ -93,15 +93,15 @@ export interface MqttHooks {
    */
   onMessage(message: MqttMessage): Promise<void> | void;
   /**
-   * Somebody waits for what was handed over last: he sends each message only after the acknowledgement of the one
-   * before, or he is one of few who speak seldom, beside whatever others send.
+   * A client waits for what was handed over last: it sends each message only after the acknowledgement of the one
+   * before, or it is one of few that send seldom, however much others send.
    */
   onAwaited?(): void;
   /** A QoS 0 message was dropped because the identity sends too fast. */
   onTooFast?(identity: MqttIdentity): void;
   /** After each refusal; once for all filters of one packet. */
   onRefused?(refusal: MqttRefusal): void;
-  /** What to call one who claims to be this in the log; undefined when nobody has that name. Absent: nobody has. */
+  /** Name in the log of a client that claims to be this; undefined when there is no such client. Absent: there is none. */
   nameOf?(claimed: string): string | undefined;
   /** Once per session, before the client learns that it is connected. */
   onSessionOpened(session: MqttSession): void;

@@ -20,7 +20,7 @@ export interface ParentLink extends Pick<Outbox, 'send' | 'drained' | 'queuedByt
   close(): void;
 }
 
-/** What of `process` is needed. */
+/** The part of `process` that is needed. */
 type ParentPort = Pick<NodeJS.Process, 'on' | 'disconnect' | 'connected'> & {
   send?:
     | ((message: ToParent, handle: undefined, options: undefined, done: () => void) => boolean)

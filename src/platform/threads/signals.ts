@@ -1,8 +1,8 @@
-/** What a thread and the one that started it say to each other before anything else is said. */
+/** Messages between a thread and its starter that come before and after all others. */
 
 /**
- * First thing that a thread says. One that is ended while it loads the native part of a library takes the whole program
- * along: its environment answers no call any more, and the library takes that for a fatal error.
+ * First message of a thread. Ending a thread while it loads the native part of a library ends the whole program: its
+ * environment answers no call any more, and the library takes that for a fatal error.
  */
 export const LOADED = 'loaded';
 

@@ -1,9 +1,9 @@
-/** A thread that loads before anybody knows what it is to do: that takes as long as much else of a start. */
+/** A thread that loads before its work is known: loading takes a large part of a start. */
 import { startThread, type Thread, type ThreadOptions } from './thread.ts';
 
 type Handlers = Pick<ThreadOptions, 'onMessage' | 'onExit'>;
 
-/** Whoever takes it tells it by a message what it is to do; until then it says nothing. */
+/** Its taker tells it by a message what to do; until then it sends nothing. */
 export class SpareThread {
   readonly #thread: Thread;
   #handlers: Handlers | undefined;

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { Busboy, type BusboyFileStream } from '@fastify/busboy';
 import { gatewayError, invalidBody, messageOf } from '../../lib/errors.ts';
 
-/** What of a call is needed. */
+/** The part of a call that is needed. */
 interface UploadRequest {
   /** Header by its lower-case name. */
   header(name: string): string | undefined;

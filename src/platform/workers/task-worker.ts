@@ -11,7 +11,7 @@ interface TaskWorkerOptions {
   timeoutMs: DurationMs;
   /** Largest heap of the thread. */
   heapBytes: number;
-  /** Tasks that wait at most, of those that give way as many again; one more is refused. */
+  /** Tasks that may wait, and as many again of those that give way; one more is refused. */
   waiting: number;
   /** An idle thread ends after this. */
   idleMs: DurationMs;
