@@ -3,7 +3,7 @@ import type { Auth } from '../capabilities/auth/index.ts';
 import { resolveSiteId } from '../capabilities/site/index.ts';
 import { packagePath } from '../platform/files/index.ts';
 import { networkNames } from '../platform/host/index.ts';
-import { Http, type Principal, type Route, type Stream } from '../platform/http/index.ts';
+import { Http, type Principal } from '../platform/http/index.ts';
 import { MqttBroker } from '../platform/mqtt/index.ts';
 import { namedTargets, refusalRecorder } from './audit-trail.ts';
 import type { Capabilities } from './capabilities.ts';
@@ -12,16 +12,10 @@ import { routeGroups } from './route-groups.ts';
 
 const LOOPBACK = '127.0.0.1';
 
-export interface Servers {
-  http: Http;
-  broker: MqttBroker;
-  /** What `http` serves. */
-  routes: readonly Route[];
-  streams: readonly Stream[];
-}
+export type Servers = Awaited<ReturnType<typeof buildServers>>;
 
 /** Builds the broker and the HTTP server; neither listens yet. */
-export async function buildServers(infrastructure: Infrastructure, parts: Capabilities): Promise<Servers> {
+export async function buildServers(infrastructure: Infrastructure, parts: Capabilities) {
   const { options, metrics, tls, mdns } = infrastructure;
   const { config, clock, log } = options;
   const broker = await MqttBroker.create({
@@ -87,7 +81,7 @@ export async function buildServers(infrastructure: Infrastructure, parts: Capabi
     http.setSecureContext(tls.serverContext());
     broker.setSecureContext(tls.deviceContext());
   });
-  return { http, broker, routes, streams };
+  return { http, broker, /** What `http` serves. */ routes, streams };
 }
 
 function anonymousPrincipal(role: 'READONLY'): Principal {

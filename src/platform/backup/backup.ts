@@ -34,18 +34,14 @@ export interface BackupOptions {
 const HISTORY_DAMAGED = 'Part of the history is damaged. It is mended now; try again in a while.';
 
 /** A backup that is being read. */
-export interface Backup {
-  stream: ReadableStream<Uint8Array>;
-  /** Resolves once it was read to its end or cancelled, and nothing of it is left on the disk. */
-  ended: Promise<void>;
-}
+export type Backup = Awaited<ReturnType<typeof openBackup>>;
 
 /**
  * A consistent state as of now, sealed by the password (see container.ts). The database is copied first, in turns
  * of a few pages, so that it takes its size on the disk once more until the stream has ended; its name is gone by
  * then, so that nothing of it stays, however this ends. One at a time. Resolves with its first bytes ready.
  */
-export async function openBackup(options: BackupOptions, password: string): Promise<Backup> {
+export async function openBackup(options: BackupOptions, password: string) {
   const { database, dataDir, clock, log, version, historyPath, limits = LIMITS.backup } = options;
   const folder = join(dataDir, BACKUPS_FOLDER);
   makePrivateFolder(folder);
@@ -83,6 +79,7 @@ export async function openBackup(options: BackupOptions, password: string): Prom
       password,
       workFactor: limits.workFactor,
     });
+    /** Resolves once it was read to its end or cancelled, and nothing of it is left on the disk. */
     const ended = sealing.ended.then(letGo);
     return { stream: await sealing.stream(), ended };
   } catch (error) {

@@ -26,11 +26,7 @@ export interface Opened {
 }
 
 /** Opens sealed backups on a thread of its own. */
-export interface BackupOpener {
-  /** @throws BackupError; GatewayError unavailable when the disk refuses; TaskFailure when it takes too long or too much */
-  open(task: Omit<OpenTask, 'nowMs' | 'dataDir'>): Promise<BackupInfo | undefined>;
-  stop(): Promise<void>;
-}
+export type BackupOpener = ReturnType<typeof createBackupOpener>;
 
 const HEAP_BYTES = 256 * 1_048_576;
 const IDLE_MS = 5_000;
@@ -41,7 +37,7 @@ export function createBackupOpener(options: {
   clock: Clock;
   log: Log;
   limits: Limits['backup'];
-}): BackupOpener {
+}) {
   const { dataDir, clock, log, limits } = options;
   const worker: TaskWorker<OpenTask, Opened> = new TaskWorker({
     entry: programEntry('platform/backup/open-thread'),
@@ -53,7 +49,8 @@ export function createBackupOpener(options: {
     log,
   });
   return {
-    open: async (task) => {
+    /** @throws BackupError; GatewayError unavailable when the disk refuses; TaskFailure when it takes too long or too much */
+    open: async (task: Omit<OpenTask, 'nowMs' | 'dataDir'>): Promise<BackupInfo | undefined> => {
       const { info, refusal, isUnavailable } = await worker.run({ ...task, dataDir, nowMs: clock.wallMs() });
       if (refusal !== undefined && isUnavailable) throw unavailable(refusal);
       if (refusal !== undefined) throw new BackupError(refusal);

@@ -49,17 +49,20 @@ const STAGE = 'restore';
 const READY = 'ready';
 const ASIDE = /^before-restore-(\d+)$/;
 
-/**
- * Opens the backup beside the state of the gateway, for its next start to take over. Nothing has changed when
- * it throws. @throws BackupError
- */
-export function prepareRestore(options: {
+/** A backup, open, and what it is for. */
+interface RestoreOptions {
   file: FileHandle;
   password: string;
   dataDir: string;
   clock: Pick<Clock, 'wallMs'>;
   limits?: Limits['backup'];
-}): Promise<BackupInfo> {
+}
+
+/**
+ * Opens the backup beside the state of the gateway, for its next start to take over. Nothing has changed when
+ * it throws. @throws BackupError
+ */
+export function prepareRestore(options: RestoreOptions): Promise<BackupInfo> {
   const { password, limits = LIMITS.backup } = options;
   return stage(options, async (draft) => {
     await open(options.file, password, draft, { limits, withHistory: true });
@@ -73,12 +76,7 @@ export function prepareRestore(options: {
  * Opens a backup as a restore does and judges the state in it; of the history it reads what is there. Takes room for
  * its content, without the history, twice. @throws BackupError naming what is wrong
  */
-export async function checkBackup(options: {
-  file: FileHandle;
-  password: string;
-  dataDir: string;
-  limits?: Limits['backup'];
-}): Promise<BackupInfo> {
+export async function checkBackup(options: Omit<RestoreOptions, 'clock'>): Promise<BackupInfo> {
   const { file, password, dataDir, limits = LIMITS.backup } = options;
   const draft = join(dataDir, BACKUPS_FOLDER, BEING_CHECKED);
   remove(draft);
@@ -110,11 +108,7 @@ async function open(
  * The same with a plain copy of state.db, as the gateway makes them itself: before a migration, and every hour. The
  * keys of the gateway stay. @throws BackupError
  */
-export function prepareCopyRestore(options: {
-  file: FileHandle;
-  dataDir: string;
-  clock: Pick<Clock, 'wallMs'>;
-}): Promise<void> {
+export function prepareCopyRestore(options: Omit<RestoreOptions, 'password' | 'limits'>): Promise<void> {
   return stage(options, async (draft) => {
     const state = join(draft, STATE_FILE);
     const content = options.file.createReadStream({ start: 0, autoClose: false });
@@ -135,7 +129,7 @@ const SQLITE_HEADER = Buffer.from('SQLite format 3\0', 'latin1');
 
 /** Fills a folder with what the next start takes over; complete or not at all. */
 async function stage<Result>(
-  { dataDir, clock }: { dataDir: string; clock: Pick<Clock, 'wallMs'> },
+  { dataDir, clock }: Pick<RestoreOptions, 'dataDir' | 'clock'>,
   fill: (draft: string) => Promise<Result>,
 ): Promise<Result> {
   const draft = join(dataDir, RESTORE_DRAFT);

@@ -15,12 +15,7 @@ type LoginRequest = Parameters<MqttHooks['authenticate']>[0] & {
 };
 export type LoginFailure = 'bad_credentials' | 'not_authorized' | 'unavailable';
 
-export interface Login {
-  /** Never rejects; a hook that throws is `unavailable`. */
-  verify(request: LoginRequest): Promise<MqttIdentity | LoginFailure>;
-  /** Credentials became void: a login under way, checked perhaps before that, is checked again. */
-  recheck(): void;
-}
+export type Login = ReturnType<typeof createLogin>;
 
 const WARNING_INTERVAL_MS = 60_000;
 
@@ -29,7 +24,7 @@ export function createLogin(options: {
   log: Log;
   limits: MqttLimits;
   hooks: Pick<MqttHooks, 'authenticate' | 'authenticateCertificate' | 'onRefused' | 'nameOf'>;
-}): Login {
+}) {
   const { clock, log, limits, hooks } = options;
   const { failedLoginsPerMinute: burst } = limits;
   const failures = new Rates({ perSecond: burst / 60, burst });
@@ -72,7 +67,8 @@ export function createLogin(options: {
   }
 
   return {
-    async verify(request) {
+    /** Never rejects; a hook that throws is `unavailable`. */
+    async verify(request: LoginRequest): Promise<MqttIdentity | LoginFailure> {
       let answer: MqttIdentity | LoginFailure;
       try {
         answer = await ask(request);
@@ -83,6 +79,7 @@ export function createLogin(options: {
       if (typeof answer === 'string') await slowDown(request, answer);
       return answer;
     },
+    /** Credentials became void: a login under way, checked perhaps before that, is checked again. */
     recheck: () => {
       version++;
     },
