@@ -3,7 +3,7 @@
  * devices is made here.
  */
 import type { Appliance } from './capabilities/appliance/index.ts';
-import { announce, createAnnouncement } from './gateway/announcement.ts';
+import { announce, type AnnouncedPorts, createAnnouncement } from './gateway/announcement.ts';
 import { buildCapabilities, type Listening } from './gateway/capabilities.ts';
 import { openCertificates } from './gateway/certificates.ts';
 import { watchDataFolder } from './gateway/data-folder-watch.ts';
@@ -23,13 +23,7 @@ import type { Log } from './platform/log/index.ts';
 import { type FolderLock, lockFolder } from './platform/sqlite/index.ts';
 
 /** What a person wants to know once everything serves. */
-export interface Started {
-  httpPort: number;
-  /** Undefined: HTTPS is off. */
-  httpsPort: number | undefined;
-  mqttPort: number;
-  /** Undefined: MQTT over TLS is off. */
-  mqttsPort: number | undefined;
+export interface Started extends AnnouncedPorts {
   /** One-time code of a box that belongs to nobody yet, and the file it stands in. */
   claim: { code: string; file: string } | undefined;
 }
@@ -154,7 +148,8 @@ export class Gateway {
     );
     listening.mqttPort = mqttPort;
     listening.mqttsPort = mqttsPort;
-    if (mdns) announce(mdns, options.config, { httpPort, httpsPort, mqttPort, mqttsPort }, this.#started);
+    const ports = { httpPort, httpsPort, mqttPort, mqttsPort };
+    if (mdns) announce(mdns, config, ports, this.#started);
     await this.#timed('programs', () => startPrograms(infrastructure, parts, listening, this.#started));
     await provisionAtFirstStart(options, { ...parts, fetch: (request) => http.fetch(request) });
     if (options.tendsState !== false) data.stateUpkeep.start();
@@ -163,7 +158,7 @@ export class Gateway {
     this.#started('appliance', () => parts.appliance.stop());
     const code = parts.auth.claim.code();
     const claim = code === undefined ? undefined : { code, file: parts.auth.claim.file };
-    return { httpPort, httpsPort, mqttPort, mqttsPort, claim };
+    return { ...ports, claim };
   }
 
   async #stopAll(): Promise<void> {
