@@ -5,7 +5,7 @@ import { type Limits, LIMITS } from '../../lib/limits.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import { responseOf } from './answer.ts';
 import { Answering, type AppOptions } from './app.ts';
-import { Connections } from './connections.ts';
+import { type Connections, createConnections } from './connections.ts';
 import { requestOfUpgrade } from './exchange.ts';
 import { NodeServer, type NodeServerOptions } from './node-server.ts';
 import { Pipeline, type PipelineOptions } from './pipeline.ts';
@@ -47,7 +47,7 @@ export class Http {
     const limits = (this.#limits = options.limits ?? LIMITS);
     const newId = (this.#newId = options.newId ?? randomUUID);
     const stopping = this.#stopping.signal;
-    const connections = (this.#connections = new Connections(limits.http, metrics, clock));
+    const connections = (this.#connections = createConnections(limits.http, metrics, clock));
     const pipeline = new Pipeline(
       { ...options, onAuthenticated: (socket, identity) => connections.authenticate(socket, identity) },
       limits.http,
