@@ -21,7 +21,7 @@ import { targetRoutes } from '../capabilities/targets/index.ts';
 import { updateRoutes } from '../capabilities/updates/index.ts';
 import { telemetryRoutes, telemetryStreams } from '../capabilities/telemetry/index.ts';
 import { LIMITS } from '../lib/limits.ts';
-import type { Route, RouteGroup } from '../platform/http/index.ts';
+import type { Route, RouteGroup, Stream } from '../platform/http/index.ts';
 import type { Metrics } from '../platform/metrics/index.ts';
 import type { Tls } from '../platform/tls/index.ts';
 import type { Capabilities } from './capabilities.ts';
@@ -35,89 +35,70 @@ export function routeGroups(
   metrics: Metrics,
   tls: Tls | undefined,
 ): RouteGroup[] {
-  const { site, auth, audit, blueprints, devices, deviceConfiguration, telemetry } = parts;
-  const groups: RouteGroup[] = [
-    { name: 'Site', about: 'The one site of the gateway.', routes: siteRoutes(site) },
-    {
-      name: 'Devices',
-      about: 'Devices and what happens to them.',
-      routes: deviceRoutes(parts),
-      streams: monitorStreams(parts),
-    },
-    provisioningGroup(parts),
-    {
-      name: 'Blueprints',
-      about: 'Kinds of devices: manifests, scripts, profiles.',
-      routes: blueprintRoutes(blueprints),
-    },
-    {
-      name: 'Configuration',
-      about: 'Configuration of devices by the groups of their blueprints.',
-      routes: deviceConfigurationRoutes(deviceConfiguration, devices),
-    },
-    {
-      name: 'Commands',
-      about: 'Commands of devices and their executions.',
-      routes: commandRoutes({ ...parts, clock, limits: LIMITS.commands }),
-    },
-    {
-      name: 'Telemetry',
-      about: 'Latest values, time series, and the energy of the site.',
-      routes: [...telemetryRoutes(telemetry, devices), ...energyRoutes(parts.energy)],
-      streams: telemetryStreams(telemetry, devices),
-    },
-    {
-      name: 'Device logs',
-      about: 'Log entries of devices.',
-      routes: deviceLogRoutes(parts),
-      streams: deviceLogStreams(parts),
-    },
-    alertGroup(parts),
-    {
-      name: 'Rules',
-      about: 'Automation of the site: Lua rules and their engine.',
-      routes: ruleRoutes(parts),
-      streams: ruleStreams(parts),
-    },
-    { name: 'Targets', about: 'Engines that get the telemetry.', routes: targetRoutes(parts.targets) },
-    { name: 'Access', about: 'Logins, users and access tokens.', routes: authRoutes(auth) },
-    { name: 'Audit', about: 'Who changed or commanded what.', routes: auditRoutes(audit) },
-    {
-      name: 'Appliance',
-      about: 'The gateway itself.',
-      routes: [...ownRoutes(parts, version, metrics), ...authorityRoutes(tls?.caPem)],
-    },
+  const { site, auth, audit, blueprints, devices, deviceConfiguration, modules, telemetry } = parts;
+  const groups = [
+    group('Site', 'The one site of the gateway.', siteRoutes(site)),
+    group('Devices', 'Devices and what happens to them.', deviceRoutes(parts), monitorStreams(parts)),
+    group('Provisioning', 'New devices, and what they need to connect.', [
+      ...provisioningRoutes(parts),
+      ...modulePortRoutes(parts.modulePorts),
+      ...scanRoutes(modules),
+    ]),
+    group('Blueprints', 'Kinds of devices: manifests, scripts, profiles.', blueprintRoutes(blueprints)),
+    group(
+      'Configuration',
+      'Configuration of devices by the groups of their blueprints.',
+      deviceConfigurationRoutes(deviceConfiguration, devices),
+    ),
+    group(
+      'Commands',
+      'Commands of devices and their executions.',
+      commandRoutes({ ...parts, clock, limits: LIMITS.commands }),
+    ),
+    group(
+      'Telemetry',
+      'Latest values, time series, and the energy of the site.',
+      [...telemetryRoutes(telemetry, devices), ...energyRoutes(parts.energy)],
+      telemetryStreams(telemetry, devices),
+    ),
+    group('Device logs', 'Log entries of devices.', deviceLogRoutes(parts), deviceLogStreams(parts)),
+    group(
+      'Alerts',
+      'Alerts of devices, their acknowledgement, and notifications.',
+      [...alertRoutes(parts), ...notificationRoutes(parts.notifications)],
+      alertStreams(parts),
+    ),
+    group(
+      'Rules',
+      'Automation of the site: Lua rules and their engine.',
+      ruleRoutes(parts),
+      ruleStreams(parts),
+    ),
+    group('Targets', 'Engines that get the telemetry.', targetRoutes(parts.targets)),
+    group('Access', 'Logins, users and access tokens.', authRoutes(auth)),
+    group('Audit', 'Who changed or commanded what.', auditRoutes(audit)),
+    group('Appliance', 'The gateway itself.', [
+      ...applianceRoutes({ ...parts, metrics, version }),
+      ...backupRoutes(parts.backups),
+      ...updateRoutes(parts.updates),
+      ...authorityRoutes(tls?.caPem),
+    ]),
   ];
-  groups.push({
-    name: 'Description',
-    about: 'This description.',
-    routes: descriptionRoutes(() => groups, version),
-  });
+  groups.push(
+    group(
+      'Description',
+      'This description.',
+      descriptionRoutes(() => groups, version),
+    ),
+  );
   return groups;
 }
 
-function alertGroup(parts: Capabilities): RouteGroup {
-  return {
-    name: 'Alerts',
-    about: 'Alerts of devices, their acknowledgement, and notifications.',
-    routes: [...alertRoutes(parts), ...notificationRoutes(parts.notifications)],
-    streams: alertStreams(parts),
-  };
-}
-
-function provisioningGroup(parts: Capabilities): RouteGroup {
-  const { modules, modulePorts } = parts;
-  return {
-    name: 'Provisioning',
-    about: 'New devices, and what they need to connect.',
-    routes: [...provisioningRoutes(parts), ...modulePortRoutes(modulePorts), ...scanRoutes(modules)],
-  };
-}
-
-function ownRoutes(parts: Capabilities, version: string, metrics: Metrics): Route[] {
-  return [
-    ...applianceRoutes({ ...parts, metrics, version }),
-    ...backupRoutes(parts.backups),
-    ...updateRoutes(parts.updates),
-  ];
+function group(
+  name: string,
+  about: string,
+  routes: readonly Route[],
+  streams: readonly Stream[] = [],
+): RouteGroup {
+  return { name, about, routes, streams };
 }
