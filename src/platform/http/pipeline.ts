@@ -14,11 +14,14 @@ import { type Principal } from './principal.ts';
 import { type Role, roleIncludes } from '../../lib/role.ts';
 import { createRateLimits, type RateLimits } from './rate-limits.ts';
 import type { Clock } from '../clock/index.ts';
-import type { Route, Stream } from './route.ts';
+import type { Route } from './route.ts';
 import { sessionTokensOf } from './session-cookie.ts';
 
 const TOKEN_HEADER = 'X-Service-Auth-Token';
 const TOKEN_HEADERS = ['x-service-auth-token', 'x-enapter-auth-token'] as const;
+
+/** What a request is judged by; a stream has no more than its role and query. */
+type Target = Pick<Route, 'operation' | 'role' | 'query' | 'beforeClaim' | 'anonymousPerMinute' | 'unresolved'>;
 
 /** The part of the server's options that judging a request needs. */
 export interface PipelineOptions {
@@ -64,7 +67,7 @@ export class Pipeline {
   }
 
   /** Everything before the body: token, limits, role, path parameters, query. @throws GatewayError to refuse */
-  prepare(context: RequestContext, target: Route | Stream, isUpgrade: boolean): Call {
+  prepare(context: RequestContext, target: Target, isUpgrade: boolean): Call {
     const { env } = context;
     const { search } = partsOf(context.req.url);
     const principal = this.#authenticate(context, search, isUpgrade);
@@ -82,7 +85,7 @@ export class Pipeline {
     this.#rates.unauthenticated(addressKey(remoteAddressOf(env)));
   }
 
-  #admit(context: RequestContext, principal: Principal | undefined, target: Route | Stream): void {
+  #admit(context: RequestContext, principal: Principal | undefined, target: Target): void {
     const { env } = context;
     const isWithoutToken = principal === undefined || principal.origin.kind === 'anonymous';
     if (principal) {
@@ -90,7 +93,7 @@ export class Pipeline {
       if (env.incoming && !isWithoutToken)
         this.#options.onAuthenticated?.(env.incoming.socket, principal.rateKey);
     } else this.admitUnauthenticated(context);
-    if (isWithoutToken && 'anonymousPerMinute' in target && target.anonymousPerMinute !== undefined)
+    if (isWithoutToken && target.anonymousPerMinute !== undefined)
       this.#rates.anonymous(target.operation, addressKey(remoteAddressOf(env)), target.anonymousPerMinute);
   }
 
@@ -124,10 +127,9 @@ export class Pipeline {
   }
 
   /** @throws GatewayError invalid_header (401) while the box belongs to nobody */
-  #requireClaim(principal: Principal | undefined, target: Route | Stream): void {
+  #requireClaim(principal: Principal | undefined, target: Target): void {
     const hasToken = principal !== undefined && principal !== this.#options.anonymous;
-    const isOpen = 'beforeClaim' in target && target.beforeClaim === true;
-    if (hasToken || isOpen || this.#options.isClaimed?.() !== false) return;
+    if (hasToken || target.beforeClaim === true || this.#options.isClaimed?.() !== false) return;
     throw gatewayError(
       'unauthenticated',
       'invalid_header',
@@ -166,10 +168,9 @@ function requireRole(principal: Principal | undefined, needed: Role | null): voi
 
 function resolveParams(
   { req }: RequestContext,
-  target: Route | Stream,
+  { unresolved = [] }: Target,
   resolvers: PipelineOptions['resolvers'],
 ): Record<string, string> {
-  const unresolved = 'unresolved' in target ? (target.unresolved ?? []) : [];
   const params: Record<string, string> = {};
   for (const [name, value] of Object.entries(req.param() as Record<string, string>)) {
     const resolve = unresolved.includes(name) ? undefined : resolvers[name];
