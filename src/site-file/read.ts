@@ -91,16 +91,21 @@ export function readSiteFile(path: string, environment: Environment): SiteFile {
     ...target,
     name: judged.targets[index]?.name ?? target.name,
   }));
-  const blueprintFaults: string[] = [];
-  const blueprints = judged.blueprints.map(({ name, file }, index) => {
+  const later: string[] = [];
+  /** Nothing of a file that cannot be read, which is a fault. */
+  const contentOf: ContentOf = (name, bytesMax, at) => {
     try {
-      return { name, zip: readBounded(resolve(folder, file), LIMITS.http.zipBodyBytes) };
+      return readBounded(resolve(folder, name), bytesMax);
     } catch (error) {
-      blueprintFaults.push(`blueprints[${index}].file: ${messageOf(error)}`);
-      return { name, zip: new Uint8Array() };
+      later.push(`${at}: ${messageOf(error)}`);
+      return Buffer.alloc(0);
     }
-  });
-  const { rules, ruleFaults } = readRules(judged.rules, folder);
+  };
+  const blueprints = judged.blueprints.map(({ name, file: zip }, index) => ({
+    name,
+    zip: contentOf(zip, LIMITS.http.zipBodyBytes, `blueprints[${index}].file`),
+  }));
+  const rules = judged.rules.map((rule, index) => ruleOf(rule, `rules[${index}]`, contentOf, later));
   const { site, users, devices } = judged;
   const file: SiteFile = {
     site: site ?? undefined,
@@ -112,28 +117,20 @@ export function readSiteFile(path: string, environment: Environment): SiteFile {
     notifications: raw.notifications ?? [],
     referred: references.referred,
   };
-  const laterFaults = [...blueprintFaults, ...ruleFaults, ...repeatedNames(file)];
-  if (laterFaults.length > 0) throw new SiteFileError(laterFaults);
+  later.push(...repeatedNames(file));
+  if (later.length > 0) throw new SiteFileError(later);
   return file;
 }
 
-function readRules(
-  named: readonly NamedRule[],
-  folder: string,
-): { rules: WantedRule[]; ruleFaults: string[] } {
-  const ruleFaults: string[] = [];
-  const rules = named.map(({ slug, file, runtime_version, exec_interval, enabled }, index): WantedRule => {
-    const script = { code: '', runtime_version, exec_interval };
-    try {
-      script.code = readBounded(resolve(folder, file), LIMITS.rules.scriptBytes).toString('base64');
-    } catch (error) {
-      ruleFaults.push(`rules[${index}].file: ${messageOf(error)}`);
-    }
-    for (const { path, message } of faultsOfScript(script))
-      ruleFaults.push(`rules[${index}].${path === 'code' ? 'file' : path}: ${message}`);
-    return { slug, script, isEnabled: enabled ?? undefined };
-  });
-  return { rules, ruleFaults };
+type ContentOf = (name: string, bytesMax: number, at: string) => Buffer;
+
+function ruleOf(named: NamedRule, at: string, contentOf: ContentOf, faults: string[]): WantedRule {
+  const { slug, file, runtime_version, exec_interval, enabled } = named;
+  const code = contentOf(file, LIMITS.rules.scriptBytes, `${at}.file`).toString('base64');
+  const script = { code, runtime_version, exec_interval };
+  for (const { path, message } of faultsOfScript(script))
+    faults.push(`${at}.${path === 'code' ? 'file' : path}: ${message}`);
+  return { slug, script, isEnabled: enabled ?? undefined };
 }
 
 function parseDocument(path: string): unknown {

@@ -103,12 +103,7 @@ export async function requireInstallable(
       'other_processor',
       `The package is for ${found.architecture} processors; this box has one of ${box.architecture}.`,
     );
-  const isNewer = await promisify(execFile)('dpkg', [
-    '--compare-versions',
-    found.version,
-    'gt',
-    box.version,
-  ]).then(
+  const isNewer = await run('dpkg', ['--compare-versions', found.version, 'gt', box.version]).then(
     () => true,
     (error: unknown) => {
       if (!isRefusal(error)) throw error;

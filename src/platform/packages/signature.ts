@@ -109,15 +109,10 @@ async function findSignature(file: FileHandle): Promise<{ signedBytes: number; l
   while (at < size) {
     const header = await read(HEADER_BYTES, at);
     const length = Number(header.slice(48, 58));
-    if (
-      header.length < HEADER_BYTES ||
-      !header.endsWith(HEADER_END) ||
-      !Number.isSafeInteger(length) ||
-      length < 0
-    )
-      throw new PackageError('truncated', 'The package is damaged, or its end is missing.');
     const end = at + HEADER_BYTES + length + (length % 2);
-    if (end > size) throw new PackageError('truncated', 'The package is damaged, or its end is missing.');
+    const isHeader = header.length === HEADER_BYTES && header.endsWith(HEADER_END);
+    if (!isHeader || !Number.isSafeInteger(length) || length < 0 || end > size)
+      throw new PackageError('truncated', 'The package is damaged, or its end is missing.');
     if (header.slice(0, 16).trim() === MEMBER) {
       // What came behind would be read by dpkg and was not signed.
       if (end !== size || length > SIGNATURE_BYTES_MAX || header !== headerOf(length))
