@@ -154,7 +154,7 @@ function openStateDatabase(
   const { config, clock, log } = options;
   const { dataDir } = config;
   const migrationsDir = packagePath('migrations', 'state');
-  // As the start found it, before the reserve gave its room: on a small disk that alone ends the shortage.
+  // As the start found it, before the reserve gave its room: on a small disk that room ends the shortage.
   const startedLow = space.isLow;
   const state = openState({
     path: join(dataDir, 'state.db'),

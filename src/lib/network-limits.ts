@@ -149,9 +149,9 @@ export const NETWORK_LIMITS = {
     awaitedInRow: 2,
     /** G: and at most, after it was a chance again and again: a minute at one message a second. */
     awaitedInRowMax: 64,
-    /** G: but who speaks every second waits for nothing, although his acknowledgement comes just before. */
+    /** G: but a client that sends every second does not wait, although its acknowledgement comes just before. */
     steadyMs: 970,
-    /** G: who was silent for so long speaks seldom; so many of these in `rareWindowMs` are acknowledged at once. */
+    /** G: a client that was silent for so long sends seldom; so many of them in `rareWindowMs` are acknowledged at once. */
     rareMs: 400,
     rareSenders: 4,
     /** G: longer than a second, for those who all speak in the same moment of each second. */

@@ -118,7 +118,7 @@ const hiddenName = (parameter: string): string => `hidden ${parameter}`;
 
 const listed = (members: object): string => Object.keys(members).join(', ') || 'none';
 
-/** Files and the environment hold texts alone. */
+/** Files and the environment hold texts only. */
 function typedOf(value: unknown, type: string | undefined): unknown {
   if (type === 'string' || typeof value !== 'string') return value;
   try {

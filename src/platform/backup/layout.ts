@@ -21,7 +21,7 @@ export const INFO_FILE = 'backup.json';
 export const STATE_FILE = 'state.db';
 /** PEM files: the authority whose certificates the devices trust, and the keys of the servers. */
 export const TLS_FOLDER = 'tls';
-/** As the gateway names them: others are nobody's, and no restore takes them. */
+/** As the gateway names them; no restore takes others. */
 export const TLS_FILE = /^[a-z0-9-]+\.pem$/;
 /** Telemetry and logs, in backups that shall have them: the database, and what it has not taken over yet. */
 export const HISTORY_FILE = 'history.db';

@@ -1,4 +1,4 @@
-/** The thread that opens backups beside the event loop: a password alone costs it a second. */
+/** The thread that opens backups beside the event loop: the password alone takes a second. */
 import { type FileHandle, open } from 'node:fs/promises';
 import { GatewayError } from '../../lib/errors.ts';
 import { asSystemFault } from '../../lib/system-fault.ts';

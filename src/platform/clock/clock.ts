@@ -22,7 +22,7 @@ export interface Clock {
   isSet(): boolean;
   /** Calls `listener` with the jump in milliseconds (positive = forward); returns the unsubscribe. */
   onStepped(listener: (jumpMs: DurationMs) => void): () => void;
-  /** A lower bound of the true time: whatever is deleted for its age is judged by this alone. */
+  /** A lower bound of the true time: only this decides what is deleted for its age. */
   readonly proven: ProvenTime;
 }
 
@@ -81,7 +81,7 @@ const STANDSTILL_MS = 500;
 const READING_MS = 2_000;
 
 /**
- * Runs `fn` once after `durationMs` in which somebody else was silent. When this program stood still meanwhile, what he
+ * Runs `fn` once after `durationMs` in which a peer was silent. When this program stood still meanwhile, what the peer
  * sent may wait unread, so `fn` comes when it has been read.
  */
 export function setDeadline(

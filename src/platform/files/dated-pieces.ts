@@ -20,7 +20,7 @@ interface DatedPiecesOptions extends MountedFolder {
  * and on the disk, and never changes afterwards:
  *
  *   2026-03-01/telemetry-000000012345-7c1d8a3e.csv     kept
- *   2026-03-01/telemetry-7c1d8a3e.part                 gathered; nobody's yet
+ *   2026-03-01/telemetry-7c1d8a3e.part                 gathered; not to be taken yet
  *
  * What was begun at a place and not kept as a whole is thrown away before it is begun there again, so that nothing stands
  * in two files.

@@ -58,7 +58,7 @@ export function commonHeaders(requestId: string): Answer['headers'] {
   return addCommonHeaders({}, requestId);
 }
 
-/** RFC 6797; the host alone, because others of its domain are none of ours. */
+/** RFC 6797; for this host only, because other hosts of its domain are not ours. */
 export const STRICT_TRANSPORT = { 'strict-transport-security': 'max-age=15552000' } as const;
 
 /** The HTTP status of a kind of error; the only mapping between the two. */

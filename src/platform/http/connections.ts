@@ -13,7 +13,7 @@ export type Connections = ReturnType<typeof createConnections>;
 export function createConnections(limits: Limits['http'], metrics: Metrics, clock: Clock) {
   const connectRate = new Rates({ perSecond: limits.connectsPerSecond, burst: limits.connectBurst });
   const sockets = new SocketsByEnds();
-  /** Who was last seen on a socket. */
+  /** Identity that was last seen on a socket. */
   const identities = new WeakMap<Socket, string>();
   const gaveWay = metrics.counter(
     'http_connections_gave_way_total',
@@ -41,7 +41,7 @@ export function createConnections(limits: Limits['http'], metrics: Metrics, cloc
   return {
     /** Takes part in every connection of a listener from now on. */
     attach: (server: Server): void => void server.on('connection', accept),
-    /** The caller on this connection has shown who he is. */
+    /** The caller on this connection is authenticated. */
     authenticate: (socket: Socket, identity: string): void => {
       if (identities.get(socket) === identity) return;
       identities.set(socket, identity);

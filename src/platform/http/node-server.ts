@@ -157,7 +157,7 @@ export class NodeServer {
     void this.#listener(incoming, outgoing);
   }
 
-  /** Who sends too slowly is refused; what waits here to be read is none of his fault. */
+  /** A caller that sends too slowly is refused; bytes that wait here to be read are not its fault. */
   #limitArrival(incoming: IncomingMessage): () => void {
     const { clock, limits } = this.#options;
     const { socket } = incoming;
@@ -240,7 +240,11 @@ function clientErrorAnswer(code: string | undefined, limits: Limits['http'], req
   const problems: Record<string, [status: number, Problem]> = {
     HPE_HEADER_OVERFLOW: [
       431,
-      { code: 'payload_too_large', message: `The headers are larger than ${limit} bytes.`, details: { limit } },
+      {
+        code: 'payload_too_large',
+        message: `The headers are larger than ${limit} bytes.`,
+        details: { limit },
+      },
     ],
     [LATE]: [408, { code: 'request_timeout', message: 'The request took too long to arrive.' }],
   };

@@ -100,7 +100,9 @@ async function readBytes(request: Request, maximumBytes: number): Promise<ArrayB
   // Of a length that is known nothing needs to be counted, and it comes without a stream.
   if (Number(request.headers.get('content-length') ?? Number.NaN) <= maximumBytes)
     return await request.arrayBuffer().catch(refuseBrokenBody);
-  return Buffer.concat(await Array.fromAsync(boundedBody(request, maximumBytes)));
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of boundedBody(request, maximumBytes)) chunks.push(chunk);
+  return Buffer.concat(chunks);
 }
 
 /**

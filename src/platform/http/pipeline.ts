@@ -21,12 +21,15 @@ const TOKEN_HEADER = 'X-Service-Auth-Token';
 const TOKEN_HEADERS = ['x-service-auth-token', 'x-enapter-auth-token'] as const;
 
 /** What a request is judged by; a stream has no more than its role and query. */
-type Target = Pick<Route, 'operation' | 'role' | 'query' | 'beforeClaim' | 'anonymousPerMinute' | 'unresolved'>;
+type Target = Pick<
+  Route,
+  'operation' | 'role' | 'query' | 'beforeClaim' | 'anonymousPerMinute' | 'unresolved'
+>;
 
 /** The part of the server's options that judging a request needs. */
 export interface PipelineOptions {
   clock: Clock;
-  /** Told of every connection whose caller showed who he is, with the key of his share. */
+  /** Told of every connection whose caller is authenticated, with the key of the caller's share. */
   onAuthenticated?: (socket: Socket, rateKey: string) => void;
   /** Who a token belongs to; undefined when it is unknown, revoked or expired. */
   authenticate: (token: string) => Principal | undefined;

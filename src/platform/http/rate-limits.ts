@@ -34,7 +34,7 @@ export function createRateLimits(
   return {
     /** One request of a caller, by the key of its rate. */
     request: limited(new Rates(limits.requests)),
-    /** One request of an address without a token, for whatever. */
+    /** One request of an address without a token. */
     unauthenticated: limited(new Rates(limits.unauthenticated)),
     /** One failed authentication of an address. */
     failedAuthentication: limited(ratesPerMinute(limits.failedAuthenticationsPerMinute)),

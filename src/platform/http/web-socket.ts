@@ -129,7 +129,7 @@ export class WebSockets {
     });
   }
 
-  /** Undefined when there is room for one more, if need be the place of somebody beyond his share. */
+  /** Undefined when there is room for one more, if need be the place of a caller beyond its share. */
   #fullFor(caller: Caller): string | undefined {
     const { limits } = this.#options;
     if (this.#open.size < limits.connections) return undefined;
@@ -167,7 +167,7 @@ export class WebSockets {
   }
 }
 
-/** How many places a caller's token, or his address, has beyond its share; below 0: so many it may still take. */
+/** How many places a caller's token or address has beyond its share; below 0: how many it may still take. */
 function excesses(
   open: ReadonlySet<OpenSocket>,
   limits: Pick<Limits['webSocket'], 'connectionsPerIdentity' | 'connectionsPerAddress'>,

@@ -37,7 +37,7 @@ export class LineOutput {
     this.#stream.write(bytes, () => this.#written());
   }
 
-  /** One line alone is never too long: nothing would tell that it can go. */
+  /** A line is never too long when nothing waits: no event would tell when it can be written. */
   #isOver(lineBytes: number): boolean {
     const { writableLength } = this.#stream;
     return writableLength > 0 && writableLength + lineBytes > this.#waitingBytes;

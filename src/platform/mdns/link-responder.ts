@@ -134,7 +134,7 @@ export class LinkResponder {
   #contradicts(record: DnsRecord): boolean {
     if (!this.#options.records.names.some((name) => isSameName(name, record.name))) return false;
     const mine = this.#options.records.unique.filter(({ type }) => type === record.type);
-    // A goodbye is nobody's claim; of types that we do not have nobody needs to hear anything.
+    // A goodbye claims nothing, and a type that this host does not have cannot contradict it.
     if (record.ttlS === 0 || mine.length === 0) return false;
     if (mine.some((own) => isSameRecord(own, record))) return false;
     return !(record.type === TYPE.A && this.#options.isOwnAddress(record.data.join('.')));

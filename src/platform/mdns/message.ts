@@ -8,7 +8,7 @@ import type { DurationS } from '../../lib/time.ts';
 
 export const TYPE = { A: 1, PTR: 12, TXT: 16, SRV: 33, NSEC: 47, ANY: 255 } as const;
 const CLASS_IN = 1;
-/** In a question: an answer to the asker alone will do. In a record: nobody else has one like it. */
+/** In a question: an answer to the asker alone is enough. In a record: its name belongs to one host. */
 const TOP_BIT = 0x8000;
 
 export interface Question {

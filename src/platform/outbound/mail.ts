@@ -52,7 +52,7 @@ export async function sendMail(mail: Mail, clock: Clock): Promise<string | undef
       subject: mail.subject,
       text: mail.text,
       messageId: mail.messageId,
-      // RFC 3834: nobody's absence is told to it.
+      // RFC 3834: no automatic reply, such as a notice of absence, answers it.
       headers: { 'Auto-Submitted': 'auto-generated' },
       signal: AbortSignal.any([signal, late.signal]),
     });

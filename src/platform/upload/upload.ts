@@ -30,11 +30,17 @@ export async function readUpload(
   const contentType = request.header('content-type') ?? '';
   const upload = /^\s*multipart\/form-data\b/i.test(contentType)
     ? await readPart(request.stream(), contentType, field)
-    : Buffer.concat(await Array.fromAsync(request.stream()));
+    : await readAll(request.stream());
   if (upload.length <= maximumBytes) return upload;
   throw gatewayError('too_large', 'payload_too_large', `The upload is larger than ${maximumBytes} bytes.`, {
     limit: maximumBytes,
   });
+}
+
+async function readAll(stream: ReadableStream<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks);
 }
 
 async function readPart(
