@@ -77,9 +77,7 @@ function Outcome({ plan }: { plan: BackupPlan }) {
   return (
     <>
       {fault !== null && plan.last_tried_at !== null && (
-        <Notice kind="warning">
-          <p>{say.box.lastTryFailed(momentText(plan.last_tried_at), fault)}</p>
-        </Notice>
+        <Notice kind="warning">{say.box.lastTryFailed(momentText(plan.last_tried_at), fault)}</Notice>
       )}
       <dl class="facts">
         <Fact name={say.box.lastGood}>
@@ -145,7 +143,7 @@ function PlanForm({ plan }: { plan: BackupPlan }) {
     <Form
       action={action}
       submit={say.everywhere.save}
-      done={<p>{say.box.planSaved}</p>}
+      done={say.box.planSaved}
       isIncomplete={differs(typed.sealing)}
       isReadOnly={!may('INSTALLER')}
     >

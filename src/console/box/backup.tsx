@@ -23,7 +23,7 @@ export function BackupCard() {
         action={action}
         submit={say.box.saveBackup}
         isIncomplete={differs(typed)}
-        done={<p>{say.box.backupSaved(fileName, <code>energy-gateway restore {fileName}</code>)}</p>}
+        done={say.box.backupSaved(fileName, <code>energy-gateway restore {fileName}</code>)}
       >
         <NewPassword
           label={say.box.filePassword}

@@ -10,11 +10,7 @@ export function CertificatesCard({ health }: { health: Health | undefined }) {
   const address = port === undefined ? undefined : `https://${location.hostname}:${port}/`;
   return (
     <Card title={say.alerts.encryption} data-test="certificates">
-      {isOpenToListeners() && (
-        <Notice kind="warning">
-          <p>{say.box.notEncrypted}</p>
-        </Notice>
-      )}
+      {isOpenToListeners() && <Notice kind="warning">{say.box.notEncrypted}</Notice>}
       <dl class="facts">
         <Fact name={say.box.https}>
           {health && (address === undefined ? say.box.off : <a href={address}>{address}</a>)}

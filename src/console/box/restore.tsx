@@ -23,7 +23,7 @@ export function RestoreCard() {
     <Card title={say.box.restore} data-test="restore">
       {restored && (
         <Notice kind="success">
-          <p>{say.box.restoredNow(restored.made_at === null ? undefined : momentText(restored.made_at))}</p>
+          {say.box.restoredNow(restored.made_at === null ? undefined : momentText(restored.made_at))}
         </Notice>
       )}
       <DropArea accept=".backup,.db,application/octet-stream" onFile={setFile}>

@@ -57,11 +57,7 @@ export function UpdatesTab() {
 function Installing({ isStarting }: { isStarting: boolean }) {
   const name = handedOver.value ? say.updates.versionName(handedOver.value.to) : say.updates.newerVersion;
   const before = handedOver.value?.from ?? say.updates.oneBefore;
-  return (
-    <Notice>
-      {isStarting ? <p>{say.updates.startsAgain(before)}</p> : <p>{say.updates.judgedAgain(name)}</p>}
-    </Notice>
-  );
+  return <Notice>{isStarting ? say.updates.startsAgain(before) : say.updates.judgedAgain(name)}</Notice>;
 }
 
 /** What became of what was handed over from here. */
@@ -81,10 +77,8 @@ function Ended({ update: { version, last_outcome: outcome, failed_trial: failure
   const said = outcome && outcome.at !== outcomeBefore ? outcome.message : undefined;
   return (
     <Notice kind="warning">
-      <p>
-        {say.updates.runsNot(version, to)}{' '}
-        {said === undefined || said === INSTALLED ? say.updates.tellMore : said}
-      </p>
+      {say.updates.runsNot(version, to)}{' '}
+      {said === undefined || said === INSTALLED ? say.updates.tellMore : said}
     </Notice>
   );
 }

@@ -143,9 +143,7 @@ export function HistoryView({
         <Empty title={say.history.chooseWhat} />
       ) : isEmpty ? (
         <Late isOther={isOther}>
-          <Empty title={say.history.noValues}>
-            <p>{say.history.noValuesText}</p>
-          </Empty>
+          <Empty title={say.history.noValues}>{say.history.noValuesText}</Empty>
         </Late>
       ) : shown && canvas.Canvas ? (
         <Late isOther={isOther}>

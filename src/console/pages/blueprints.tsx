@@ -28,9 +28,7 @@ export function BlueprintsPage() {
         <div class="columns">
           <Card title={say.adding.uploaded}>
             {uploaded.length === 0 ? (
-              <Empty title={say.adding.noneYet}>
-                <p>{say.adding.whatABlueprintIs}</p>
-              </Empty>
+              <Empty title={say.adding.noneYet}>{say.adding.whatABlueprintIs}</Empty>
             ) : (
               <BlueprintList blueprints={uploaded} />
             )}

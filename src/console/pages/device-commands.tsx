@@ -26,9 +26,7 @@ export function CommandsTab({ live }: { live: LiveDevice }) {
   return (
     <>
       {live.device.connectivity?.status !== 'ONLINE' && (
-        <Notice kind="warning">
-          <p>{say.devices.offlineNoCommand}</p>
-        </Notice>
+        <Notice kind="warning">{say.devices.offlineNoCommand}</Notice>
       )}
       <div class="columns">
         {Object.entries(groups).map(([group, members = []]) => (

@@ -19,11 +19,7 @@ export function ConfigurationTab({ live }: { live: LiveDevice }) {
     may(group.access_level),
   );
   if (groups.length === 0)
-    return (
-      <Empty title={say.devices.noConfiguration}>
-        <p>{say.devices.noConfigurationText}</p>
-      </Empty>
-    );
+    return <Empty title={say.devices.noConfiguration}>{say.devices.noConfigurationText}</Empty>;
   return (
     <div class="columns">
       {groups.map(([name, group]) => (

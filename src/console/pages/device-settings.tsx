@@ -125,9 +125,7 @@ function ConnectionCard({ live: { device } }: { live: LiveDevice }) {
         <AskButton
           title={say.devices.generateTitle}
           text={
-            <Notice kind="warning">
-              <p>{say.devices.generateText(device.name)}</p>
-            </Notice>
+            <Notice kind="warning">{say.devices.generateText(device.name)}</Notice>
           }
           confirm={say.devices.generate}
           run={generate}

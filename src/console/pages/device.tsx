@@ -97,10 +97,8 @@ function Absence({ live }: { live: LiveDevice }) {
         : say.devices.lookAtPower;
   return (
     <Notice kind="warning">
-      <p>
-        {lastS > 0 && `${say.devices.lastValue(ageText(Math.max(0, slowNowS.value - lastS)))} `}
-        {why}
-      </p>
+      {lastS > 0 && `${say.devices.lastValue(ageText(Math.max(0, slowNowS.value - lastS)))} `}
+      {why}
     </Notice>
   );
 }

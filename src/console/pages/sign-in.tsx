@@ -33,11 +33,9 @@ function Unencrypted() {
   const address = answer?.https_port && `https://${location.hostname}:${answer.https_port}/`;
   return (
     <Notice kind="warning">
-      <p>
-        {say.frame.notEncrypted}{' '}
-        {address &&
-          say.frame.alsoAnswersAt(<a href={address}>{address}</a>, (text) => <a href="/ca.pem">{text}</a>)}
-      </p>
+      {say.frame.notEncrypted}{' '}
+      {address &&
+        say.frame.alsoAnswersAt(<a href={address}>{address}</a>, (text) => <a href="/ca.pem">{text}</a>)}
     </Notice>
   );
 }
@@ -65,11 +63,7 @@ export function LoginPage() {
   const action = useAction(() => logIn(name, password));
   return (
     <Gate title={say.frame.logIn}>
-      {hasEnded.value && (
-        <Notice>
-          <p>{say.frame.loginEnded}</p>
-        </Notice>
-      )}
+      {hasEnded.value && <Notice>{say.frame.loginEnded}</Notice>}
       <Form action={action} submit={say.frame.logIn} isKept>
         <NameField name={name} onName={setName} label={say.everywhere.name} />
         <Field label={say.everywhere.password}>

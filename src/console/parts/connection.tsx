@@ -28,9 +28,7 @@ export function Connection({
   const { mqtt_credentials: credentials } = config;
   return (
     <div data-test="connection">
-      <Notice kind="warning">
-        <p>{say.adding.keepItNow}</p>
-      </Notice>
+      <Notice kind="warning">{say.adding.keepItNow}</Notice>
       {isLoopback && (
         <Field label={say.adding.gatewayAddress} hint={say.adding.gatewayAddressHint}>
           <Input value={host} onValue={setHost} name="reachable_host" required spellcheck={false} />

@@ -41,11 +41,7 @@ export function DryRun({ script, ruleId }: { script: RuleScript; ruleId: string 
         <Select value={days} onValue={setDays} choices={PERIODS} aria-label={say.dryRun.period} />
       </div>
       <ErrorNotice error={trying.error} />
-      {report && report.of !== of && (
-        <Notice kind="warning">
-          <p>{say.dryRun.changedSince}</p>
-        </Notice>
-      )}
+      {report && report.of !== of && <Notice kind="warning">{say.dryRun.changedSince}</Notice>}
       {report && <Result report={report} />}
     </div>
   );
@@ -56,16 +52,10 @@ function Result({ report }: { report: DryRunReport }) {
   return (
     <>
       <Notice kind={end === 'period_ended' || end === 'finished' ? 'success' : 'warning'}>
-        <p>
-          {say.dryRun.end[end]} {say.dryRun.cameTo(momentText(report.ended_at))}
-          {report.truncated && ` ${say.dryRun.truncated}`}
-        </p>
+        {say.dryRun.end[end]} {say.dryRun.cameTo(momentText(report.ended_at))}
+        {report.truncated && ` ${say.dryRun.truncated}`}
       </Notice>
-      {entries.length === 0 && (
-        <Empty title={say.dryRun.nothing}>
-          <p>{say.dryRun.nothingText}</p>
-        </Empty>
-      )}
+      {entries.length === 0 && <Empty title={say.dryRun.nothing}>{say.dryRun.nothingText}</Empty>}
       <DryRunPicture report={report} />
     </>
   );

@@ -105,9 +105,7 @@ export function ExecutionDetails({ execution, live }: { execution: Execution; li
       </p>
       {given.length > 0 && <p class="hint">{given.join(', ')}</p>}
       {execution.state === 'TIMEOUT' && !isSettled(execution) && (
-        <Notice kind="warning">
-          <p>{say.devices.isDoneUnknown}</p>
-        </Notice>
+        <Notice kind="warning">{say.devices.isDoneUnknown}</Notice>
       )}
       <ol class="log">
         {log.map((response, index) => (

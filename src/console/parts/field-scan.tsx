@@ -50,7 +50,7 @@ export function ConnectionTools({
       <ErrorNotice error={testing.error} />
       {tests.map(({ usable, message }) => (
         <Notice kind={usable ? 'success' : 'warning'} key={message}>
-          <p>{message}</p>
+          {message}
         </Notice>
       ))}
       {where && <FindDevices key={where.uri} place={where} units={units} onUnit={onUnit} />}
@@ -136,11 +136,7 @@ export function FindDevices({
           {say.devices.unitsAsked(found.asked, total, found.units.length)}
         </p>
       )}
-      {found.end !== undefined && (
-        <Notice kind="warning">
-          <p>{found.end}</p>
-        </Notice>
-      )}
+      {found.end !== undefined && <Notice kind="warning">{found.end}</Notice>}
       <ul class="rows" aria-label={say.devices.foundDevices}>
         {found.units.map(({ unit_id: id, message }) => (
           <li key={id}>

@@ -135,7 +135,7 @@ export function LogView({ source, nothing }: { source: LogSource; nothing: strin
         error === undefined && <Loading />
       ) : (
         <Empty title={shown.length > 0 ? say.devices.noEntryHasIt : say.devices.noEntry}>
-          <p>{shown.length > 0 ? say.devices.olderMayHaveIt : nothing}</p>
+          {shown.length > 0 ? say.devices.olderMayHaveIt : nothing}
         </Empty>
       )}
       {shown.length > 0 && (

@@ -69,11 +69,7 @@ export function ManagedRow(props: ManagedRowProps) {
         </div>
       )}
       <ErrorNotice error={testing.error} />
-      {tried && (
-        <Notice kind={tried.isGood ? 'success' : 'warning'}>
-          <p>{tried.text}</p>
-        </Notice>
-      )}
+      {tried && <Notice kind={tried.isGood ? 'success' : 'warning'}>{tried.text}</Notice>}
       {!isReadOnly && props.more}
       {isChanging && form && (
         <Dialog title={say.everywhere.changeName(name)} onClose={() => setChanging(false)}>

@@ -118,9 +118,7 @@ function TokenDialog({ roles, onClose }: { roles: readonly Choice[]; onClose: ()
   if (token !== undefined)
     return (
       <Dialog title={say.access.tokenName(name)} onClose={onClose}>
-        <Notice kind="warning">
-          <p>{say.access.copyNow}</p>
-        </Notice>
+        <Notice kind="warning">{say.access.copyNow}</Notice>
         <Code text={token} />
         <div class="actions end">
           <Button kind="primary" onClick={onClose}>

@@ -102,11 +102,7 @@ function Connect({ made, onMore }: { made: Made; onMore: () => void }) {
           <Connection config={config} slug={slug} isModule={isModule} />
         </Card>
       )}
-      {isModule && !config && (
-        <Notice kind="success">
-          <p>{say.adding.moduleKnown}</p>
-        </Notice>
-      )}
+      {isModule && !config && <Notice kind="success">{say.adding.moduleKnown}</Notice>}
       <Waiting id={id} hasScript={hasScript} />
       <div class="actions end">
         <Button onClick={onMore}>{say.adding.addAnother}</Button>

@@ -43,9 +43,7 @@ function Arrival({ live, hasScript }: { live: LiveDevice; hasScript: boolean }) 
   return (
     <Card title={say.adding.doesItWork} actions={<StatusBadge live={live} />} data-test="arrival">
       {isThere ? (
-        <Notice kind="success">
-          <p>{say.adding.onlineWith(device.name, measured)}</p>
-        </Notice>
+        <Notice kind="success">{say.adding.onlineWith(device.name, measured)}</Notice>
       ) : (
         <p class="waiting" role="status">
           {!isOnline

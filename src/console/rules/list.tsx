@@ -47,17 +47,9 @@ export function RulesPage() {
         )}
       </PageHead>
       <ErrorNotice error={error ?? switching.error} />
-      {isSuspended && (
-        <Notice kind="warning">
-          <p>{say.rules.allSuspended}</p>
-        </Notice>
-      )}
+      {isSuspended && <Notice kind="warning">{say.rules.allSuspended}</Notice>}
       {!answer && error === undefined && <Loading />}
-      {answer?.rules.length === 0 && (
-        <Empty title={say.rules.noneYet}>
-          <p>{say.rules.noneYetText}</p>
-        </Empty>
-      )}
+      {answer?.rules.length === 0 && <Empty title={say.rules.noneYet}>{say.rules.noneYetText}</Empty>}
       {answer && answer.rules.length > 0 && (
         <Card>
           <ul class="rows">
