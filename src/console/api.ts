@@ -55,6 +55,11 @@ export async function call<Answer>(
   return whole(response.json() as Promise<Answer>, effect);
 }
 
+/** The member `name` of the answer. @throws ApiError, NoAnswer */
+export async function callFor<Member>(name: string, ...asked: Parameters<typeof call>): Promise<Member> {
+  return (await call<Record<string, Member>>(...asked))[name] as Member;
+}
+
 const effectOf = (method: Method): Effect => (method === 'GET' ? 'reads' : 'changes');
 
 /** What is cut off on its way is no answer. @throws NoAnswer */

@@ -4,7 +4,7 @@
  */
 import { type Signal, signal } from '@preact/signals';
 import type { EpochS } from '../lib/time.ts';
-import { ApiError, call, noteLineBack, noteLineLost, path } from './api.ts';
+import { ApiError, callFor, noteLineBack, noteLineLost, path } from './api.ts';
 import { isAway, isConnected } from './connection.ts';
 import { noteGatewayTime } from './gateway-time.ts';
 import { lookForOtherConsole } from './other-console.ts';
@@ -203,7 +203,7 @@ function hold(blueprintId: string, asked: Promise<Manifest>): Promise<Manifest> 
 }
 
 const askManifest = ({ id }: Device): Promise<Manifest> =>
-  call<{ manifest: Manifest }>('GET', path`/v3/devices/${id}/manifest`).then(({ manifest }) => manifest);
+  callFor('manifest', 'GET', path`/v3/devices/${id}/manifest`);
 
 /** Asks for those that nobody has asked for yet together, by one device of each blueprint. */
 function askManifests(devices: readonly Device[]): void {
@@ -212,16 +212,14 @@ function askManifests(devices: readonly Device[]): void {
   for (let from = 0; from < wanted.length; from += MANIFESTS_PER_QUESTION) {
     const part = wanted.slice(from, from + MANIFESTS_PER_QUESTION);
     const ids = part.map(({ id }) => id).join();
-    const asked = call<{ devices: DeviceWithManifest[] }>(
-      'GET',
-      `/v3/devices?expand=manifest&id.in=${ids}&limit=${part.length}`,
-    );
+    const address = `/v3/devices?expand=manifest&id.in=${ids}&limit=${part.length}`;
+    const asked = callFor<DeviceWithManifest[]>('devices', 'GET', address);
     for (const device of part)
       void hold(
         device.blueprint_id,
         // It may have been given another blueprint meanwhile, or be gone.
         asked.then(
-          ({ devices: found }) =>
+          (found) =>
             found.find((one) => one.blueprint_id === device.blueprint_id)?.manifest ?? askManifest(device),
         ),
       );
@@ -286,11 +284,9 @@ export function watchAll(): void {
 
 async function readLatest(question: URLSearchParams): Promise<void> {
   question.set('relevance_interval', ANY_AGE);
-  const { telemetry } = await call<{ telemetry: Record<string, Record<string, LatestValue>> }>(
-    'GET',
-    `/v3/telemetry/latest?${question}`,
-  );
-  for (const [id, values] of Object.entries(telemetry)) {
+  const address = `/v3/telemetry/latest?${question}`;
+  const found = await callFor<Record<string, Record<string, LatestValue>>>('telemetry', 'GET', address);
+  for (const [id, values] of Object.entries(found)) {
     const live = known.get(id);
     if (!live) continue;
     for (const [name, latest] of Object.entries(values))

@@ -1,5 +1,5 @@
 /** Devices as the API has them. What they said of their connection meanwhile counts more than an answer on its way. */
-import { call, callForList, path } from './api.ts';
+import { callFor, callForList, path } from './api.ts';
 import { compareNames } from './by-name.ts';
 import type { Device } from './shapes.ts';
 
@@ -30,12 +30,11 @@ function byName(a: Device, b: Device): number {
 /** One, by id or slug, with its properties. */
 export async function readDevice(idOrSlug: string): Promise<Device> {
   const address = `${path`/v3/devices/${idOrSlug}`}?expand=${PARTS},properties`;
-  const read = async (): Promise<[Device]> => [(await call<{ device: Device }>('GET', address)).device];
-  const [device] = await asHeard(read);
+  const [device] = await asHeard(async () => [await callFor<Device>('device', 'GET', address)] as const);
   return device;
 }
 
-async function asHeard<Devices extends Device[]>(read: () => Promise<Devices>): Promise<Devices> {
+async function asHeard<Devices extends readonly Device[]>(read: () => Promise<Devices>): Promise<Devices> {
   const heard = new Map<string, Connectivity>();
   readings.add(heard);
   try {

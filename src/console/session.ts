@@ -1,6 +1,6 @@
 /** Who uses the console: claimed or not, logged in or not, with which role. */
 import { computed, signal } from '@preact/signals';
-import { ApiError, call, NoAnswer, whenLoggedOut } from './api.ts';
+import { ApiError, call, callFor, NoAnswer, whenLoggedOut } from './api.ts';
 import type { Me } from './shapes.ts';
 import { reaches } from '../lib/role.ts';
 
@@ -58,8 +58,7 @@ export async function look(): Promise<void> {
       state.value = 'unclaimed';
       return;
     }
-    const found = await call<{ me: Me }>('GET', '/v3/auth/me');
-    me.value = found.me;
+    me.value = await callFor<Me>('me', 'GET', '/v3/auth/me');
     state.value = 'logged-in';
     hasEnded.value = false;
     localStorage.setItem(LOGGED_IN, 'yes');
@@ -75,7 +74,7 @@ export async function look(): Promise<void> {
 }
 
 async function isClaimed(): Promise<boolean> {
-  return (await call<{ claim: { claimed: boolean } }>('GET', '/v3/auth/claim')).claim.claimed;
+  return (await callFor<{ claimed: boolean }>('claim', 'GET', '/v3/auth/claim')).claimed;
 }
 
 export async function claim(claimCode: string, name: string, password: string): Promise<void> {

@@ -1,6 +1,6 @@
 /** The name of the site, in the frame and in titles. */
 import { signal } from '@preact/signals';
-import { call } from './api.ts';
+import { callFor } from './api.ts';
 import { zone } from './zone.ts';
 import type { Site } from './shapes.ts';
 import { say } from './words/index.ts';
@@ -31,7 +31,7 @@ export function loadSite(): Promise<Site> {
 }
 
 async function readSite(): Promise<Site> {
-  const answer = await call<{ site: Site }>('GET', '/v3/site');
-  takeSite(answer.site);
-  return answer.site;
+  const stored = await callFor<Site>('site', 'GET', '/v3/site');
+  takeSite(stored);
+  return stored;
 }

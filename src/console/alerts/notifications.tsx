@@ -1,5 +1,5 @@
 /** Who outside is told of alerts, and what became of what was sent. */
-import { call, changeCount, path } from '../api.ts';
+import { callFor, changeCount, path } from '../api.ts';
 import { momentText } from '../format.ts';
 import { deviceIds } from '../live.ts';
 import { namesOf } from '../parts/device-choice.tsx';
@@ -62,10 +62,10 @@ function ChannelRow({ channel }: { channel: Channel }) {
   const { id, name, enabled } = channel;
   const address = path`/v3/notification_channels/${id}`;
   const test = async (): Promise<Tried> => {
-    const { delivery } = await call<{ delivery: Delivery }>('POST', `${address}/test`);
-    return delivery.error === null
+    const { error } = await callFor<Delivery>('delivery', 'POST', `${address}/test`);
+    return error === null
       ? { isGood: true, text: say.alerts.testTaken }
-      : { isGood: false, text: say.alerts.testFailed(delivery.error) };
+      : { isGood: false, text: say.alerts.testFailed(error) };
   };
   return (
     <ManagedRow
@@ -85,7 +85,7 @@ function ChannelRow({ channel }: { channel: Channel }) {
 
 function DeliveryLog({ channels }: { channels: readonly Channel[] }) {
   const { answer, error, refresh } = useAnswer(
-    () => call<{ deliveries: Delivery[] }>('GET', `/v3/notification_deliveries?limit=${LOG_ITEMS}`),
+    () => callFor<Delivery[]>('deliveries', 'GET', `/v3/notification_deliveries?limit=${LOG_ITEMS}`),
     [changeCount.value],
   );
   useRefresh(refresh, REFRESH_MS);
@@ -93,9 +93,9 @@ function DeliveryLog({ channels }: { channels: readonly Channel[] }) {
   return (
     <Card title={say.alerts.whatWasSent}>
       <Awaited answer={answer} error={error} />
-      {answer?.deliveries.length === 0 && <p class="hint">{say.alerts.nothingYet}</p>}
+      {answer?.length === 0 && <p class="hint">{say.alerts.nothingYet}</p>}
       <ul class="rows" data-test="deliveries">
-        {answer?.deliveries.map((delivery) => (
+        {answer?.map((delivery) => (
           <li key={delivery.id}>
             <span>
               {say.alerts.sentTo(<b>{contentText(delivery)}</b>, nameOf(delivery.channel_id))}

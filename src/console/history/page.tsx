@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { EpochS } from '../../lib/time.ts';
 import type { EnergySourcesOnWire } from '../../capabilities/energy/schema.ts';
-import { call } from '../api.ts';
+import { callFor } from '../api.ts';
 import { attributeTitle } from '../format.ts';
 import { deviceIds, type LiveDevice, liveDevice, watchAll, watchValues } from '../live.ts';
 import { drawable, mainValues } from '../main-values.ts';
@@ -102,10 +102,6 @@ function ableDevices(): LiveDevice[] {
 
 type Sources = EnergySourcesOnWire['items'];
 
-const readSources = (): Promise<Sources> =>
-  call<{ energy_sources: EnergySourcesOnWire }>('GET', '/v3/site/energy/sources').then(
-    ({ energy_sources: { items } }) => items,
-  );
 
 /** The first of each role before the second of any. */
 function inTurn(sources: Sources): Sources {
@@ -128,7 +124,8 @@ const DEVICES_LOOKED_AT = 30;
  * something to see. What told a value since then comes first, what ever told one comes before what never did.
  */
 async function readFirst(devices: readonly LiveDevice[], sinceS: EpochS): Promise<Chosen[]> {
-  const sources = inTurn(await readSources());
+  const { items } = await callFor<EnergySourcesOnWire>('energy_sources', 'GET', '/v3/site/energy/sources');
+  const sources = inTurn(items);
   const energy = (part: 'power' | 'state_of_charge'): Chosen[] =>
     chosenOf([...new Set(sources.flatMap((source) => nameIn(source, part)))].join(BETWEEN_SERIES));
   const main = devices.slice(0, DEVICES_LOOKED_AT).flatMap((live): Chosen[] => {

@@ -1,6 +1,6 @@
 /** Commands of a device: forms made from the manifest, and what became of each execution. */
 import { useEffect, useState } from 'preact/hooks';
-import { call, path } from '../api.ts';
+import { call, callFor, path } from '../api.ts';
 import { initialTexts, judge, textOf, type Texts, typedValues } from '../arguments.ts';
 import { words } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
@@ -91,10 +91,8 @@ function send(
 }
 
 function read(deviceId: string, executionId: string): Promise<Execution> {
-  return call<{ execution: Execution }>(
-    'GET',
-    `${path`/v3/devices/${deviceId}/commands/executions/${executionId}`}?expand=log`,
-  ).then(({ execution }) => execution);
+  const address = path`/v3/devices/${deviceId}/commands/executions/${executionId}`;
+  return callFor('execution', 'GET', `${address}?expand=log`);
 }
 
 interface RunProps {

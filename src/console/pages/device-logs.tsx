@@ -1,8 +1,7 @@
 /** The log of a device. */
-import { call, path } from '../api.ts';
+import { callFor, path } from '../api.ts';
 import { listenToLog, type LiveDevice } from '../live.ts';
 import { LogView } from '../parts/log-view.tsx';
-import type { LogEntry } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
 const PAGE = 50;
@@ -16,10 +15,10 @@ export function LogsTab({ live }: { live: LiveDevice }) {
         id,
         pageSize: PAGE,
         listen: (listener) => listenToLog(id, listener),
-        load: async (severities, offset) => {
+        load: (severities, offset) => {
           const list = path`/v3/devices/${id}/logs`;
           const query = `limit=${PAGE}&offset=${offset}&severity=${severities.join(',')}`;
-          return (await call<{ logs: LogEntry[] }>('GET', `${list}?${query}`)).logs;
+          return callFor('logs', 'GET', `${list}?${query}`);
         },
       }}
     />

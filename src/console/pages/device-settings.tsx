@@ -1,6 +1,6 @@
 /** Name, blueprint, connection and end of a device. */
 import { useState } from 'preact/hooks';
-import { call, path, remove } from '../api.ts';
+import { call, callFor, path, remove } from '../api.ts';
 import { changesOf } from '../changes.ts';
 import { loadDevices, type LiveDevice } from '../live.ts';
 import { BlueprintChoice } from '../parts/blueprint-choice.tsx';
@@ -34,9 +34,9 @@ function NameCard({ live: { device }, onChanged }: { live: LiveDevice; onChanged
   const { typed, before, take, beside, bound } = useTyped(() => namesOf(device));
   const action = useAction(async () => {
     const address = path`/v3/devices/${device.id}`;
-    const theirs = namesOf((await call<{ device: Device }>('GET', address)).device);
+    const theirs = namesOf(await callFor<Device>('device', 'GET', address));
     const changes = changesOf(theirs, beside(theirs));
-    const { name, slug } = namesOf((await call<{ device: Device }>('PATCH', address, changes)).device);
+    const { name, slug } = await callFor<Device>('device', 'PATCH', address, changes);
     take({ name, slug });
     // Somebody else may have given it another one, and this page may have heard of it before.
     const [, shown] = route.value;
@@ -95,12 +95,8 @@ function ConnectionCard({ live: { device } }: { live: LiveDevice }) {
   const [protocol, setProtocol] = useState(device.communication?.type === 'MQTT_V1_TLS' ? 'MQTTS' : 'MQTT');
   const [config, setConfig] = useState<ConnectionConfiguration | undefined>(undefined);
   const generate = async (): Promise<void> => {
-    const made = await call<{ config: ConnectionConfiguration }>(
-      'POST',
-      path`/v3/devices/${device.id}/generate_config`,
-      { protocol },
-    );
-    setConfig(made.config);
+    const address = path`/v3/devices/${device.id}/generate_config`;
+    setConfig(await callFor<ConnectionConfiguration>('config', 'POST', address, { protocol }));
   };
   if (config)
     return (

@@ -1,5 +1,5 @@
 /** The one site: its name, place and time zone. */
-import { call } from '../api.ts';
+import { callFor } from '../api.ts';
 import { changesOf } from '../changes.ts';
 import { may } from '../session.ts';
 import { loadSite, takeSite } from '../site-name.ts';
@@ -11,27 +11,18 @@ import { DECIMAL, typedNumber } from '../typed-number.ts';
 import { ownZone } from '../zone.ts';
 import { say } from '../words/index.ts';
 
-interface Typed {
-  name: string;
-  timezone: string;
-  place: string;
-  latitude: string;
-  longitude: string;
-}
-
-function typedOf({ name, timezone, location }: Site): Typed {
-  return {
-    name,
-    timezone,
-    place: location?.name ?? '',
-    latitude: location?.latitude?.toString() ?? '',
-    longitude: location?.longitude?.toString() ?? '',
-  };
-}
+const typedOf = ({ name, timezone, location }: Site) => ({
+  name,
+  timezone,
+  place: location?.name ?? '',
+  latitude: location?.latitude?.toString() ?? '',
+  longitude: location?.longitude?.toString() ?? '',
+});
+type Typed = ReturnType<typeof typedOf>;
 
 /** What is emptied is taken away. */
 function changeOf(before: Typed, typed: Typed): Record<string, unknown> {
-  const { place, latitude, longitude, ...rest } = changesOf({ ...before }, { ...typed }) as Partial<Typed>;
+  const { place, latitude, longitude, ...rest } = changesOf(before, typed) as Partial<Typed>;
   const parts = Object.entries({ name: place, latitude, longitude });
   const changed = parts.filter((part): part is [string, string] => part[1] !== undefined);
   const given = changed.filter(([, text]) => text.trim() !== '');
@@ -61,9 +52,9 @@ function SiteForm({ stored }: { stored: Site }) {
   const { typed, take, beside, change, bound } = useTyped(() => typedOf(stored));
   const action = useAction(async () => {
     const theirs = typedOf(await loadSite());
-    const answer = await call<{ site: Site }>('PATCH', '/v3/site', changeOf(theirs, beside(theirs)));
-    takeSite(answer.site);
-    take(typedOf(answer.site));
+    const now = await callFor<Site>('site', 'PATCH', '/v3/site', changeOf(theirs, beside(theirs)));
+    takeSite(now);
+    take(typedOf(now));
   });
   const own = ownZone();
   const isReadOnly = !may('OWNER');

@@ -1,14 +1,12 @@
 /** Which blueprint: those that the gateway has, or a new one. */
 import { useEffect } from 'preact/hooks';
-import { call } from '../api.ts';
+import { callFor } from '../api.ts';
 import { momentText } from '../format.ts';
 import { ErrorNotice, Field, Select, useAnswer } from '../ui.tsx';
 import type { Blueprint } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
-export function listBlueprints(): Promise<Blueprint[]> {
-  return call<{ blueprints: Blueprint[] }>('GET', '/v3/blueprints').then(({ blueprints }) => blueprints);
-}
+export const listBlueprints = (): Promise<Blueprint[]> => callFor('blueprints', 'GET', '/v3/blueprints');
 
 /** The gateway's own blueprint fits no other device. */
 function isForDevices({ name }: Blueprint): boolean {

@@ -1,6 +1,6 @@
 /** What a script would have done on the telemetry of the last day or days; nothing is commanded. */
 import { useState } from 'preact/hooks';
-import { call } from '../api.ts';
+import { callFor } from '../api.ts';
 import { momentText } from '../format.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
 import { loadDevice } from '../live.ts';
@@ -26,7 +26,7 @@ export function DryRun({ script, ruleId }: { script: RuleScript; ruleId: string 
       to: nowS,
       ...(ruleId !== undefined && { rule_id: ruleId }),
     };
-    const { dry_run: answer } = await call<{ dry_run: DryRunReport }>('POST', DRY_RUN, body, 'reads');
+    const answer = await callFor<DryRunReport>('dry_run', 'POST', DRY_RUN, body, 'reads');
     // For their names; one that is not there any more shows its id.
     const deviceIds = new Set([...answer.entries, ...answer.read].flatMap(({ device_id: id }) => id ?? []));
     await Promise.allSettled([...deviceIds].map((id) => loadDevice(id)));

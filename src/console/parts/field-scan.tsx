@@ -1,6 +1,6 @@
 /** Whether a device answers where its settings say, and which devices there are. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { call, callForLines } from '../api.ts';
+import { callFor, callForLines } from '../api.ts';
 import type { FieldPlace, FieldSettings, UnitParameter } from '../field-place.ts';
 import { may } from '../session.ts';
 import type { ConnectionTest, ScanLine } from '../shapes.ts';
@@ -32,7 +32,8 @@ export function ConnectionTools({
     setTests([]);
     const ids = new Set(units.length === 0 ? [1] : units.flatMap(({ id }) => id ?? []));
     for (const unitId of ids) {
-      const test = await testUnit(where, unitId);
+      const body = { ...where, unit_id: unitId };
+      const test = await callFor<ConnectionTest>('test', 'POST', '/v3/modbus/test', body, 'reads');
       setTests((before) => [...before, test]);
       // The others would say the same.
       if (test.outcome === 'UNREACHABLE' || test.outcome === 'NO_PORT') break;
@@ -58,10 +59,6 @@ export function ConnectionTools({
   );
 }
 
-async function testUnit(place: Place | undefined, unitId: number): Promise<ConnectionTest> {
-  const body = { ...place, unit_id: unitId };
-  return (await call<{ test: ConnectionTest }>('POST', '/v3/modbus/test', body, 'reads')).test;
-}
 
 interface Found {
   units: readonly (ScanLine & { type: 'unit' })[];

@@ -1,6 +1,6 @@
 /** Tokens for programs, and open logins. */
 import { useState } from 'preact/hooks';
-import { call, path, remove } from '../api.ts';
+import { callFor, path, remove } from '../api.ts';
 import { momentText } from '../format.ts';
 import {
   AskButton,
@@ -31,14 +31,13 @@ const LIFETIMES: readonly Choice[] = [
 
 export function TokenCards({ roles }: { roles: readonly Choice[] }) {
   const { answer, error, again } = useAnswer(
-    () => call<{ access_tokens: AccessToken[] }>('GET', '/v3/auth/tokens?kind=ALL'),
+    () => callFor<AccessToken[]>('access_tokens', 'GET', '/v3/auth/tokens?kind=ALL'),
     [],
   );
   const [isMaking, setMaking] = useState(false);
-  const tokens = answer?.access_tokens ?? [];
   const list = (kind: AccessToken['kind'], none: string) => {
     if (!answer) return error === undefined && <Loading />;
-    const found = tokens.filter((token) => token.kind === kind);
+    const found = answer.filter((token) => token.kind === kind);
     return found.length === 0 ? (
       <p class="hint">{none}</p>
     ) : (
@@ -108,12 +107,8 @@ function TokenDialog({ roles, onClose }: { roles: readonly Choice[]; onClose: ()
   const { name, role, lifetime } = typed;
   const [token, setToken] = useState<string | undefined>(undefined);
   const action = useAction(async () => {
-    const made = await call<{ token: string }>('POST', '/v3/auth/tokens', {
-      name,
-      role,
-      ...(lifetime !== '' && { expires_in: lifetime }),
-    });
-    setToken(made.token);
+    const body = { name, role, ...(lifetime !== '' && { expires_in: lifetime }) };
+    setToken(await callFor<string>('token', 'POST', '/v3/auth/tokens', body));
   });
   if (token !== undefined)
     return (

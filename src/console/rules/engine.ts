@@ -1,5 +1,5 @@
 /** What the pages of rules ask the gateway. */
-import { call, NoAnswer, path } from '../api.ts';
+import { call, callFor, NoAnswer, path } from '../api.ts';
 import { compareNames } from '../by-name.ts';
 import { decodeScript, encodeScript } from '../script-text.ts';
 import type { Engine, LogEntry, Rule, RuleScript } from '../shapes.ts';
@@ -13,32 +13,30 @@ export const ruleAddress = (name: string): string => `${ENGINE}${path`/rules/${n
 /** The page of a rule. */
 export const rulePage = (slug: string): string => `#/rules/${encodeURIComponent(slug)}`;
 
-export const readEngine = (): Promise<Engine> =>
-  call<{ engine: Engine }>('GET', ENGINE).then(({ engine }) => engine);
+export const readEngine = (): Promise<Engine> => callFor('engine', 'GET', ENGINE);
 
 export const switchEngine = (verb: 'suspend' | 'resume'): Promise<unknown> =>
   call('POST', `${ENGINE}/${verb}`);
 
-export const readRules = (): Promise<Rule[]> =>
-  call<{ rules: Rule[] }>('GET', `${ENGINE}/rules`).then(({ rules }) =>
-    rules.toSorted((a, b) => compareNames(a.slug, b.slug)),
-  );
+export async function readRules(): Promise<Rule[]> {
+  const rules = await callFor<Rule[]>('rules', 'GET', `${ENGINE}/rules`);
+  return rules.toSorted((a, b) => compareNames(a.slug, b.slug));
+}
 
-export const readRule = (name: string): Promise<Rule> =>
-  call<{ rule: Rule }>('GET', ruleAddress(name)).then(({ rule }) => rule);
+export const readRule = (name: string): Promise<Rule> => callFor('rule', 'GET', ruleAddress(name));
 
 export const createRule = (slug: string, script: RuleScript): Promise<unknown> =>
   call('POST', `${ENGINE}/rules`, { slug, script });
 
 /** What the rule said last of these severities, the newest last. */
 export const readRuleLog = (rule: string, query: string): Promise<LogEntry[]> =>
-  call<{ logs: LogEntry[] }>('GET', `${ruleAddress(rule)}/logs?${query}`).then(({ logs }) => logs);
+  callFor('logs', 'GET', `${ruleAddress(rule)}/logs?${query}`);
 
 /** The first fault of the text; undefined when it compiles, or when the gateway cannot say now. */
 export async function findFault(text: string): Promise<ScriptFault | undefined> {
   try {
     const script = { code: encodeScript(text), runtime_version: 'V3' };
-    return (await call<{ fault?: ScriptFault }>('POST', `${ENGINE}/rules/check`, { script }, 'reads')).fault;
+    return await callFor<ScriptFault | undefined>('fault', 'POST', `${ENGINE}/rules/check`, { script }, 'reads');
   } catch (error) {
     if (error instanceof NoAnswer) return undefined;
     throw error;
@@ -78,7 +76,6 @@ export async function saveRule(before: Rule, text: RuleText): Promise<Rule> {
   const isRenamed = text.slug !== before.slug;
   let rule = before;
   if (!isRenamed || !isSameText({ ...textOfRule(before), slug: text.slug }, text))
-    ({ rule } = await call<{ rule: Rule }>('POST', `${address}/update_script`, { script: scriptOf(text) }));
-  if (!isRenamed) return rule;
-  return (await call<{ rule: Rule }>('PATCH', address, { slug: text.slug })).rule;
+    rule = await callFor('rule', 'POST', `${address}/update_script`, { script: scriptOf(text) });
+  return isRenamed ? callFor('rule', 'PATCH', address, { slug: text.slug }) : rule;
 }

@@ -1,6 +1,6 @@
 /** What a person should look at, the worst first. */
 import { useEffect, useRef } from 'preact/hooks';
-import { call, callForList, changeCount, NoAnswer } from '../api.ts';
+import { callFor, callForList, changeCount, NoAnswer } from '../api.ts';
 import { isConnected } from '../connection.ts';
 import { type LiveDevice, statusVersion } from '../live.ts';
 import { isOfBox } from '../own-manifest.ts';
@@ -34,11 +34,11 @@ interface Item {
 }
 
 async function rulesAtFault(): Promise<Item[]> {
-  const { rules } = await call<{ rules: Rule[] }>('GET', '/v3/site/rule_engine/rules');
+  const rules = await callFor<Rule[]>('rules', 'GET', '/v3/site/rule_engine/rules');
   const enabled = rules.filter(({ disabled }) => !disabled);
   // Whether they may run is asked only where none does.
   if (enabled.length > 0 && enabled.every(({ state }) => state !== 'STARTED')) {
-    const { engine } = await call<{ engine: Engine }>('GET', '/v3/site/rule_engine');
+    const engine = await callFor<Engine>('engine', 'GET', '/v3/site/rule_engine');
     if (engine.state !== 'ACTIVE')
       return [{ key: 'engine', severity: 'warning', text: say.site.rulesSuspended, href: '#/rules' }];
   }

@@ -1,6 +1,6 @@
 /** What is known of backups: of the plan, and of those that were made by hand; asked once for all who want to know. */
 import type { MonotonicMs } from '../../lib/time.ts';
-import { call, changeCount } from '../api.ts';
+import { callFor, changeCount } from '../api.ts';
 import type { BackupPlan } from '../shapes.ts';
 
 /** A backup by plan is made without anybody asking. */
@@ -25,6 +25,6 @@ export function backupsKnown(): Promise<BackupsKnown> {
 }
 
 async function ask(): Promise<BackupsKnown> {
-  const { backup_plan: plan } = await call<{ backup_plan: BackupPlan }>('GET', '/v3/backup/plan');
+  const plan = await callFor<BackupPlan>('backup_plan', 'GET', '/v3/backup/plan');
   return { isMade: plan.last_good_at !== null || plan.last_taken_at !== null, fault: plan.last_error };
 }

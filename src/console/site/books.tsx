@@ -1,7 +1,7 @@
 /** Energy of a day, a week, a month or a year: what the sun gave, where consumption came from, and how it was before. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
-import { call } from '../api.ts';
+import { callFor } from '../api.ts';
 import { gatewayNowMs, slowNowS } from '../gateway-time.ts';
 import { loadSite } from '../site-name.ts';
 import { Awaited, Card, useAnswer, useRefresh } from '../ui.tsx';
@@ -35,10 +35,9 @@ interface Shown {
 }
 
 /** Buckets are whole hours, days or months that the time touches. One question after the other: few are answered at once. */
-async function ask(granularity: 'hour' | 'day' | 'month', fromMs: EpochMs, toMs: EpochMs): Promise<Energy> {
+function ask(granularity: 'hour' | 'day' | 'month', fromMs: EpochMs, toMs: EpochMs): Promise<Energy> {
   const times = `from=${new Date(fromMs).toISOString()}&to=${new Date(toMs).toISOString()}`;
-  return (await call<{ energy: Energy }>('GET', `/v3/site/energy?granularity=${granularity}&${times}`))
-    .energy;
+  return callFor('energy', 'GET', `/v3/site/energy?granularity=${granularity}&${times}`);
 }
 
 type Tell = (text: string) => void;

@@ -1,6 +1,6 @@
 /** What a new box still wants, one after the other, until all is done or somebody says that it is enough. */
 import { useEffect, useState } from 'preact/hooks';
-import { call, changeCount } from '../api.ts';
+import { callFor, changeCount } from '../api.ts';
 import { deviceIds, liveDevice } from '../live.ts';
 import { isOpenToListeners } from '../open-to-listeners.ts';
 import { may } from '../session.ts';
@@ -80,9 +80,9 @@ async function load(): Promise<{ stored: Site; hasBackup: boolean; users: number
   const [stored, backups, users] = await Promise.all([
     site.value ?? loadSite(),
     backupsKnown(),
-    may('INSTALLER') ? call<{ users: User[] }>('GET', '/v3/auth/users') : undefined,
+    may('INSTALLER') ? callFor<User[]>('users', 'GET', '/v3/auth/users') : undefined,
   ]);
-  return { stored, hasBackup: backups.isMade, users: users?.users.length };
+  return { stored, hasBackup: backups.isMade, users: users?.length };
 }
 
 export function FirstSteps() {

@@ -1,7 +1,7 @@
 /** What flows now beside the energy of the day; where nothing says what the devices are, how to say it. */
 import { computed } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
-import { call, NoAnswer } from '../api.ts';
+import { callFor, NoAnswer } from '../api.ts';
 import { isConnected } from '../connection.ts';
 import { nowS } from '../gateway-time.ts';
 import { may } from '../session.ts';
@@ -16,18 +16,18 @@ const REFRESH_MS = 5_000;
 const OLD_AFTER_S = 30;
 
 export function SiteNow() {
-  const { answer, error, refresh } = useAnswer(
-    () => call<{ power: PowerNow }>('GET', '/v3/site/energy/now'),
-    [isConnected.value],
-  );
+  const {
+    answer: power,
+    error,
+    refresh,
+  } = useAnswer(() => callFor<PowerNow>('power', 'GET', '/v3/site/energy/now'), [isConnected.value]);
   useRefresh(refresh, REFRESH_MS);
-  const at = answer?.power.at;
+  const at = power?.at;
   const isOld = useMemo(
     () => computed(() => at !== undefined && nowS.value - Date.parse(at) / 1_000 > OLD_AFTER_S),
     [at],
   );
-  if (!answer) return <Awaited answer={answer} error={error} />;
-  const { power } = answer;
+  if (!power) return <Awaited answer={power} error={error} />;
   if (power.sources.length === 0)
     return may('OWNER') ? (
       <p class="hint setup">
