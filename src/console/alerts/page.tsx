@@ -16,10 +16,9 @@ import {
   Button,
   Empty,
   ErrorNotice,
-  Field,
   Late,
   PageHead,
-  Select,
+  SelectField,
   useAction,
   useAnswer,
 } from '../ui.tsx';
@@ -115,28 +114,26 @@ function AlertList({
     <>
       {(isFiltered || (answer?.total ?? 0) > 0) && (
         <div class="alert-filter">
-          <Field label={say.everywhere.device}>
-            <Select
-              name="device"
-              value={device}
-              onValue={setDevice}
-              choices={[
-                { value: '', text: say.alerts.allDevices },
-                ...devices.map(({ id, name }) => ({ value: id, text: name })),
-              ]}
-            />
-          </Field>
-          <Field label={say.everywhere.severity}>
-            <Select
-              name="severity"
-              value={severity}
-              onValue={setSeverity}
-              choices={[
-                { value: '', text: say.alerts.all },
-                ...SEVERITIES.map((one) => ({ value: one, text: say.alerts.severity[one] })),
-              ]}
-            />
-          </Field>
+          <SelectField
+            label={say.everywhere.device}
+            name="device"
+            value={device}
+            onValue={setDevice}
+            choices={[
+              { value: '', text: say.alerts.allDevices },
+              ...devices.map(({ id, name }) => ({ value: id, text: name })),
+            ]}
+          />
+          <SelectField
+            label={say.everywhere.severity}
+            name="severity"
+            value={severity}
+            onValue={setSeverity}
+            choices={[
+              { value: '', text: say.alerts.all },
+              ...SEVERITIES.map((one) => ({ value: one, text: say.alerts.severity[one] })),
+            ]}
+          />
         </div>
       )}
       <Awaited answer={answer} error={error} />

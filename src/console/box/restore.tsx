@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { momentText } from '../format.ts';
 import { DropArea } from '../parts/drop-area.tsx';
-import { AskButton, Card, Field, Input, Notice } from '../ui.tsx';
+import { AskButton, Card, InputField, Notice } from '../ui.tsx';
 import { say } from '../words/index.ts';
 
 interface Restored {
@@ -29,15 +29,15 @@ export function RestoreCard() {
       <DropArea accept=".backup,.db,application/octet-stream" onFile={setFile}>
         {file ? file.name : say.box.dropBackup}
       </DropArea>
-      <Field label={say.box.itsPassword} hint={say.box.itsPasswordHint}>
-        <Input
-          type="password"
-          value={password}
-          onValue={setPassword}
-          name="restore_password"
-          autocomplete="new-password"
-        />
-      </Field>
+      <InputField
+        label={say.box.itsPassword}
+        hint={say.box.itsPasswordHint}
+        type="password"
+        value={password}
+        onValue={setPassword}
+        name="restore_password"
+        autocomplete="new-password"
+      />
       <div class="actions end">
         <AskButton
           kind="danger"

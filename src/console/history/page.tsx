@@ -8,7 +8,7 @@ import { deviceIds, type LiveDevice, liveDevice, watchAll, watchValues } from '.
 import { drawable, mainValues } from '../main-values.ts';
 import { go } from '../route.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
-import { Button, ErrorNotice, Field, Loading, Select, useAnswer } from '../ui.tsx';
+import { Button, ErrorNotice, Loading, SelectField, useAnswer } from '../ui.tsx';
 import { HistoryHead } from './head.tsx';
 import { type Chosen, HistoryView } from './view.tsx';
 import { windowOf } from './window.ts';
@@ -155,31 +155,29 @@ function AddSeries({ devices, onAdd }: { devices: readonly LiveDevice[]; onAdd: 
   const names = drawableOf(live);
   return (
     <div class="energy-source">
-      <Field label={say.everywhere.device}>
-        <Select
-          name="device"
-          value={live.device.id}
-          onValue={(chosen) => {
-            setId(chosen);
-            setAttribute('');
-          }}
-          choices={devices.map(({ device }) => ({ value: device.id, text: device.name }))}
-        />
-      </Field>
-      <Field label={say.history.drawAlso}>
-        <Select
-          name="attribute"
-          value={attribute}
-          onValue={setAttribute}
-          choices={[
-            { value: '', text: say.everywhere.choose },
-            ...names.map((name) => ({
-              value: name,
-              text: attributeTitle(name, live.manifest?.telemetry[name]),
-            })),
-          ]}
-        />
-      </Field>
+      <SelectField
+        label={say.everywhere.device}
+        name="device"
+        value={live.device.id}
+        onValue={(chosen) => {
+          setId(chosen);
+          setAttribute('');
+        }}
+        choices={devices.map(({ device }) => ({ value: device.id, text: device.name }))}
+      />
+      <SelectField
+        label={say.history.drawAlso}
+        name="attribute"
+        value={attribute}
+        onValue={setAttribute}
+        choices={[
+          { value: '', text: say.everywhere.choose },
+          ...names.map((name) => ({
+            value: name,
+            text: attributeTitle(name, live.manifest?.telemetry[name]),
+          })),
+        ]}
+      />
       {/* By itself a choice would be taken with each arrow key, on the way to the one that is wanted. */}
       <div class="field">
         <Button

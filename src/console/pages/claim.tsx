@@ -2,9 +2,9 @@
 import { useState } from 'preact/hooks';
 import { differs, NewPassword, NOTHING_TYPED } from '../parts/new-password.tsx';
 import { claim } from '../session.ts';
-import { Field, Form, Input, useAction } from '../ui.tsx';
+import { Form, InputField, useAction } from '../ui.tsx';
 import { say } from '../words/index.ts';
-import { Gate, NameField } from './sign-in.tsx';
+import { Gate, USER_NAME } from './sign-in.tsx';
 
 export function ClaimPage() {
   const [code, setCode] = useState('');
@@ -15,20 +15,25 @@ export function ClaimPage() {
     <Gate title={say.frame.claimTitle}>
       <p>{say.frame.claimText(<code>claim-code</code>)}</p>
       <Form action={action} submit={say.frame.claimSubmit} isIncomplete={differs(typed)} isKept>
-        <Field label={say.frame.claimCode}>
-          <Input
-            value={code}
-            onValue={setCode}
-            name="claim_code"
-            required
-            autofocus
-            autocomplete="off"
-            autocapitalize="characters"
-            spellcheck={false}
-            placeholder="XXXX-XXXX-XXXX"
-          />
-        </Field>
-        <NameField name={name} onName={setName} label={say.frame.yourName} hint={say.frame.yourNameHint} />
+        <InputField
+          label={say.frame.claimCode}
+          value={code}
+          onValue={setCode}
+          name="claim_code"
+          required
+          autofocus
+          autocomplete="off"
+          autocapitalize="characters"
+          spellcheck={false}
+          placeholder="XXXX-XXXX-XXXX"
+        />
+        <InputField
+          label={say.frame.yourName}
+          hint={say.frame.yourNameHint}
+          value={name}
+          onValue={setName}
+          {...USER_NAME}
+        />
         <NewPassword label={say.frame.newPassword} typed={typed} onTyped={setTyped} />
       </Form>
     </Gate>

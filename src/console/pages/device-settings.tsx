@@ -7,7 +7,7 @@ import { BlueprintChoice } from '../parts/blueprint-choice.tsx';
 import { Connection } from '../parts/connection.tsx';
 import { go, route } from '../route.ts';
 import { may } from '../session.ts';
-import { AskButton, Card, Field, Form, InputField, Notice, Select, useAction } from '../ui.tsx';
+import { AskButton, Card, Form, InputField, Notice, SelectField, useAction } from '../ui.tsx';
 import { Fact } from '../ui/page-pieces.tsx';
 import { useTyped } from '../ui/typed.ts';
 import type { ConnectionConfiguration, Device } from '../shapes.ts';
@@ -107,16 +107,15 @@ function ConnectionCard({ live: { device } }: { live: LiveDevice }) {
   return (
     <Card title={say.everywhere.connection}>
       <p class="hint">{say.devices.newCredentials}</p>
-      <Field label={say.everywhere.protocol}>
-        <Select
-          value={protocol}
-          onValue={setProtocol}
-          choices={[
-            { value: 'MQTT', text: say.everywhere.plainMqtt },
-            { value: 'MQTTS', text: say.everywhere.mqttOverTls },
-          ]}
-        />
-      </Field>
+      <SelectField
+        label={say.everywhere.protocol}
+        value={protocol}
+        onValue={setProtocol}
+        choices={[
+          { value: 'MQTT', text: say.everywhere.plainMqtt },
+          { value: 'MQTTS', text: say.everywhere.mqttOverTls },
+        ]}
+      />
       <div class="actions end">
         <AskButton
           title={say.devices.generateTitle}

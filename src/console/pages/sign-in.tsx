@@ -5,7 +5,7 @@ import type { Health } from '../shapes.ts';
 import { isOpenToListeners } from '../open-to-listeners.ts';
 import { hasEnded, lastName, logIn, look } from '../session.ts';
 import { LanguageChoice } from '../parts/language-choice.tsx';
-import { Button, Field, Form, Input, Notice, useAction, useAnswer, useRefresh } from '../ui.tsx';
+import { Button, Form, InputField, Notice, useAction, useAnswer, useRefresh } from '../ui.tsx';
 import { say } from '../words/index.ts';
 
 const RETRY_MS = 5_000;
@@ -40,22 +40,8 @@ function Unencrypted() {
   );
 }
 
-export function NameField({
-  name,
-  onName,
-  ...field
-}: {
-  name: string;
-  onName: (name: string) => void;
-  label: string;
-  hint?: string;
-}) {
-  return (
-    <Field {...field}>
-      <Input value={name} onValue={onName} name="name" required autocomplete="username" />
-    </Field>
-  );
-}
+/** Of the control for the name of whoever logs in. */
+export const USER_NAME = { name: 'name', required: true, autocomplete: 'username' } as const;
 
 export function LoginPage() {
   const [name, setName] = useState(lastName);
@@ -65,18 +51,17 @@ export function LoginPage() {
     <Gate title={say.frame.logIn}>
       {hasEnded.value && <Notice>{say.frame.loginEnded}</Notice>}
       <Form action={action} submit={say.frame.logIn} isKept>
-        <NameField name={name} onName={setName} label={say.everywhere.name} />
-        <Field label={say.everywhere.password}>
-          <Input
-            type="password"
-            value={password}
-            onValue={setPassword}
-            name="password"
-            required
-            autofocus
-            autocomplete="current-password"
-          />
-        </Field>
+        <InputField label={say.everywhere.name} value={name} onValue={setName} {...USER_NAME} />
+        <InputField
+          label={say.everywhere.password}
+          type="password"
+          value={password}
+          onValue={setPassword}
+          name="password"
+          required
+          autofocus
+          autocomplete="current-password"
+        />
       </Form>
       <details>
         <summary>{say.frame.passwordLost}</summary>

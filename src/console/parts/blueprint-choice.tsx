@@ -2,7 +2,7 @@
 import { useEffect } from 'preact/hooks';
 import { callFor } from '../api.ts';
 import { momentText } from '../format.ts';
-import { ErrorNotice, Field, Select, useAnswer } from '../ui.tsx';
+import { ErrorNotice, SelectField, useAnswer } from '../ui.tsx';
 import type { Blueprint } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
@@ -16,13 +16,11 @@ function isForDevices({ name }: Blueprint): boolean {
 export function BlueprintChoice({
   value,
   onValue,
-  needsScript = false,
-  mayBeNone = false,
+  needsScript,
 }: {
   value: string;
   onValue: (id: string) => void;
-  needsScript?: boolean;
-  mayBeNone?: boolean;
+  needsScript: boolean;
 }) {
   const { answer, error } = useAnswer(listBlueprints, []);
   const fitting = (answer ?? []).filter(
@@ -30,7 +28,7 @@ export function BlueprintChoice({
   );
   useEffect(() => {
     const [only] = fitting;
-    if (value === '' && !mayBeNone && only) onValue(only.id);
+    if (value === '' && only) onValue(only.id);
   }, [answer]);
   const choices = fitting.map(({ id, display_name: name, source, created_at: at }) => ({
     value: id,
@@ -38,22 +36,19 @@ export function BlueprintChoice({
   }));
   return (
     <>
-      <Field
+      <SelectField
         label={say.everywhere.blueprint}
         hint={
           <>
             {say.adding.saysWhat} <a href="#/blueprints">{say.adding.uploadAnother}</a>
           </>
         }
-      >
-        <Select
-          value={value}
-          onValue={onValue}
-          name="blueprint"
-          required={!mayBeNone}
-          choices={[...(mayBeNone ? [{ value: '', text: say.adding.noneNotRecorded }] : []), ...choices]}
-        />
-      </Field>
+        value={value}
+        onValue={onValue}
+        name="blueprint"
+        required
+        choices={choices}
+      />
       {answer && fitting.length === 0 && needsScript && <p class="hint">{say.adding.noneWithScript}</p>}
       <ErrorNotice error={error} />
     </>

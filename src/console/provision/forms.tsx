@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { call, path } from '../api.ts';
 import { typeName } from '../format.ts';
 import { deviceIds, liveDevice, loadDevices } from '../live.ts';
-import { Button, Card, Field, Form, Input, Select, useAction } from '../ui.tsx';
+import { Button, Card, Form, InputField, SelectField, useAction } from '../ui.tsx';
 import type { Blueprint, ConnectionConfiguration, Provisioned } from '../shapes.ts';
 import { type, typed } from './typed.ts';
 import { say } from '../words/index.ts';
@@ -63,26 +63,25 @@ export function DeviceForm({
       >
         <NameField name={name} onName={(value) => type({ name: value })} example={say.adding.exampleDevice} />
         {hasScript ? (
-          <Field label={say.devices.runsOn} hint={say.adding.runsOnHint}>
-            <Select
-              value={place ?? ''}
-              onValue={(value) => type({ runtime: value })}
-              name="runtime"
-              choices={modules}
-            />
-          </Field>
+          <SelectField
+            label={say.devices.runsOn}
+            hint={say.adding.runsOnHint}
+            value={place ?? ''}
+            onValue={(value) => type({ runtime: value })}
+            name="runtime"
+            choices={modules}
+          />
         ) : (
-          <Field label={say.everywhere.protocol}>
-            <Select
-              value={protocol}
-              onValue={(value) => type({ protocol: value })}
-              choices={[
-                { value: '', text: say.adding.safest },
-                { value: 'MQTT', text: say.everywhere.plainMqtt },
-                { value: 'MQTTS', text: say.everywhere.mqttOverTls },
-              ]}
-            />
-          </Field>
+          <SelectField
+            label={say.everywhere.protocol}
+            value={protocol}
+            onValue={(value) => type({ protocol: value })}
+            choices={[
+              { value: '', text: say.adding.safest },
+              { value: 'MQTT', text: say.everywhere.plainMqtt },
+              { value: 'MQTTS', text: say.everywhere.mqttOverTls },
+            ]}
+          />
         )}
       </Form>
     </Card>
@@ -110,17 +109,17 @@ function NameField({
   example: string;
 }) {
   return (
-    <Field label={say.everywhere.name} hint={say.adding.nameHint}>
-      <Input
-        value={name}
-        onValue={onName}
-        name="name"
-        required
-        maxLength={255}
-        placeholder={example}
-        autofocus
-      />
-    </Field>
+    <InputField
+      label={say.everywhere.name}
+      hint={say.adding.nameHint}
+      value={name}
+      onValue={onName}
+      name="name"
+      required
+      maxLength={255}
+      placeholder={example}
+      autofocus
+    />
   );
 }
 
@@ -159,15 +158,15 @@ export function ModuleForm({ onMade }: { onMade: (made: Made) => void }) {
     <Card title={say.adding.secondBox}>
       <Form action={action} submit={say.adding.addModule}>
         <NameField name={name} onName={setName} example={say.adding.exampleModule} />
-        <Field label={say.everywhere.hardwareId} hint={say.adding.hardwareIdHint}>
-          <Input
-            value={hardwareId}
-            onValue={setHardwareId}
-            name="hardware_id"
-            required
-            pattern="[A-Za-z0-9]{8,64}"
-          />
-        </Field>
+        <InputField
+          label={say.everywhere.hardwareId}
+          hint={say.adding.hardwareIdHint}
+          value={hardwareId}
+          onValue={setHardwareId}
+          name="hardware_id"
+          required
+          pattern="[A-Za-z0-9]{8,64}"
+        />
       </Form>
     </Card>
   );

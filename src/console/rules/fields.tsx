@@ -1,5 +1,5 @@
 /** What is typed of a rule. */
-import { Field, Input, Select } from '../ui.tsx';
+import { InputField, SelectField } from '../ui.tsx';
 import type { RuleText } from './engine.ts';
 import { ScriptField } from './script-field.tsx';
 import { say } from '../words/index.ts';
@@ -25,19 +25,22 @@ export function RuleFields({
     <>
       <div class="pair">
         <RuleName slug={slug} onSlug={(value) => onChange({ slug: value })} />
-        <Field label={say.rules.runtime}>
-          <Select
-            value={runtime}
-            onValue={(value) => onChange({ runtime: value === 'V1' ? 'V1' : 'V3' })}
-            choices={RUNTIMES}
-            name="runtime"
-          />
-        </Field>
+        <SelectField
+          label={say.rules.runtime}
+          value={runtime}
+          onValue={(value) => onChange({ runtime: value === 'V1' ? 'V1' : 'V3' })}
+          choices={RUNTIMES}
+          name="runtime"
+        />
       </div>
       {runtime === 'V1' && (
-        <Field label={say.rules.interval} hint={say.rules.intervalHint}>
-          <Input value={interval} onValue={(value) => onChange({ interval: value })} name="interval" />
-        </Field>
+        <InputField
+          label={say.rules.interval}
+          hint={say.rules.intervalHint}
+          value={interval}
+          onValue={(value) => onChange({ interval: value })}
+          name="interval"
+        />
       )}
       <ScriptField
         code={code}
@@ -51,17 +54,16 @@ export function RuleFields({
 
 export function RuleName({ slug, onSlug }: { slug: string; onSlug: (slug: string) => void }) {
   return (
-    <Field label={say.everywhere.name}>
-      <Input
-        value={slug}
-        onValue={onSlug}
-        name="slug"
-        required
-        spellcheck={false}
-        placeholder={say.rules.exampleName}
-        pattern="[A-Za-z0-9][A-Za-z0-9_\-]{0,63}"
-        title={say.rules.nameAllowed}
-      />
-    </Field>
+    <InputField
+      label={say.everywhere.name}
+      value={slug}
+      onValue={onSlug}
+      name="slug"
+      required
+      spellcheck={false}
+      placeholder={say.rules.exampleName}
+      pattern="[A-Za-z0-9][A-Za-z0-9_\-]{0,63}"
+      title={say.rules.nameAllowed}
+    />
   );
 }

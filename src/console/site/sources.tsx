@@ -4,7 +4,7 @@ import { call } from '../api.ts';
 import { attributeTitle } from '../format.ts';
 import { deviceIds, type LiveDevice, liveDevice } from '../live.ts';
 import { may } from '../session.ts';
-import { Awaited, Button, Card, Field, Form, Select, useAction, useAnswer } from '../ui.tsx';
+import { Awaited, Button, Card, Form, SelectField, useAction, useAnswer } from '../ui.tsx';
 import { useTyped } from '../ui/typed.ts';
 import { ENERGY_ROLES, type Role, type Source } from './energy.ts';
 import { say } from '../words/index.ts';
@@ -127,50 +127,45 @@ function SourceFields({
     onChange({ [part]: name === '' ? null : name });
   return (
     <div class="energy-source">
-      <Field label={say.everywhere.whatItIs}>
-        <Select
-          name="role"
-          value={source.role}
-          onValue={(role) => onChange({ role })}
-          choices={ENERGY_ROLES.map((role) => ({ value: role, text: say.site.role[role] }))}
-        />
-      </Field>
-      <Field label={say.everywhere.device}>
-        <Select
-          name="device"
-          value={source.device_id}
-          onValue={(id) => onChange({ ...NOTHING_MEASURED, device_id: id })}
-          choices={devices.map(({ device }) => ({ value: device.id, text: device.name }))}
-        />
-      </Field>
-      <Field label={say.site.power}>
-        <Select
-          name="power"
-          value={source.power ?? ''}
-          onValue={choose('power')}
-          choices={[{ value: '', text: say.everywhere.choose }, ...attributesOf(live, /^[kM]?W$/)]}
-        />
-      </Field>
-      <Field label={say.site.positiveMeans}>
-        <Select
-          name="sign"
-          value={String(source.is_inverted)}
-          onValue={(value) => onChange({ is_inverted: value === 'true' })}
-          choices={[
-            { value: 'false', text: POSITIVE[source.role][0] },
-            { value: 'true', text: POSITIVE[source.role][1] },
-          ]}
-        />
-      </Field>
+      <SelectField
+        label={say.everywhere.whatItIs}
+        name="role"
+        value={source.role}
+        onValue={(role) => onChange({ role })}
+        choices={ENERGY_ROLES.map((role) => ({ value: role, text: say.site.role[role] }))}
+      />
+      <SelectField
+        label={say.everywhere.device}
+        name="device"
+        value={source.device_id}
+        onValue={(id) => onChange({ ...NOTHING_MEASURED, device_id: id })}
+        choices={devices.map(({ device }) => ({ value: device.id, text: device.name }))}
+      />
+      <SelectField
+        label={say.site.power}
+        name="power"
+        value={source.power ?? ''}
+        onValue={choose('power')}
+        choices={[{ value: '', text: say.everywhere.choose }, ...attributesOf(live, /^[kM]?W$/)]}
+      />
+      <SelectField
+        label={say.site.positiveMeans}
+        name="sign"
+        value={String(source.is_inverted)}
+        onValue={(value) => onChange({ is_inverted: value === 'true' })}
+        choices={[
+          { value: 'false', text: POSITIVE[source.role][0] },
+          { value: 'true', text: POSITIVE[source.role][1] },
+        ]}
+      />
       {source.role === 'battery' && (
-        <Field label={say.site.chargeState}>
-          <Select
-            name="state_of_charge"
-            value={source.state_of_charge ?? ''}
-            onValue={choose('state_of_charge')}
-            choices={[none, ...attributesOf(live, /^%$/)]}
-          />
-        </Field>
+        <SelectField
+          label={say.site.chargeState}
+          name="state_of_charge"
+          value={source.state_of_charge ?? ''}
+          onValue={choose('state_of_charge')}
+          choices={[none, ...attributesOf(live, /^%$/)]}
+        />
       )}
       <div class="field">
         <Button aria-label={say.everywhere.removeName(say.site.role[source.role])} onClick={onRemove}>

@@ -20,7 +20,6 @@ export const adding: Words['adding'] = {
   isBuiltIn: (name) => `${name} (eingebaut)`,
   isUploaded: (name, at) => `${name} (hochgeladen ${at})`,
   uploadAnother: 'Anderen hochladen',
-  noneNotRecorded: 'Noch keiner: Was das Gerät sendet, wird nicht aufgezeichnet',
   noneWithScript: 'Noch kein Blueprint mit Lua-Skript. Laden Sie zuerst einen hoch.',
   keepItNow:
     'Sichern Sie es jetzt: Das Gateway bewahrt das Geheimnis nicht auf und kann es nicht noch einmal zeigen.',

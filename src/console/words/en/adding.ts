@@ -20,7 +20,6 @@ export const adding = {
   isBuiltIn: (name: string) => `${name} (built-in)`,
   isUploaded: (name: string, at: string) => `${name} (uploaded ${at})`,
   uploadAnother: 'Upload another one',
-  noneNotRecorded: 'None yet: data from the device is not recorded',
   noneWithScript: 'No blueprint has a Lua script yet. Upload one first.',
   keepItNow: 'Save this now: the gateway does not keep the secret and cannot show it again.',
   gatewayAddress: 'Address of this gateway for the device',
