@@ -22,7 +22,7 @@ import {
   useAction,
   useAnswer,
 } from '../ui.tsx';
-import { Tabs } from '../ui/page-pieces.tsx';
+import { type Tab, tabAt, Tabs } from '../ui/page-pieces.tsx';
 import { NotificationsPage } from './notifications.tsx';
 import type { Alert, AlertMessage } from './shapes.ts';
 import { detailsText, historyWindow, lastedText, periodText, SEVERITIES } from './words.ts';
@@ -32,26 +32,25 @@ const PAGE_ITEMS = 50;
 /** A storm is drawn a few times a second. */
 const FOLLOW_DELAY_MS = 500;
 
-const TABS = [
-  ['', say.alerts.raised, 'READONLY'],
-  ['history', say.everywhere.history, 'READONLY'],
-  ['notifications', say.alerts.notifications, 'OWNER'],
-] as const;
+const TABS: readonly Tab[] = [
+  { key: '', text: say.alerts.raised },
+  { key: 'history', text: say.everywhere.history },
+  { key: 'notifications', text: say.alerts.notifications, role: 'OWNER' },
+];
 
-export function AlertsPage({ tab: wanted = '' }: { tab: string | undefined }) {
-  // A link may be that of somebody else, who may see more.
-  const tab = TABS.find(([name, , role]) => name === wanted && may(role))?.[0] ?? '';
+export function AlertsPage({ tab: wanted }: { tab: string | undefined }) {
+  const tab = tabAt(TABS, wanted);
   const [isUnseen, setUnseen] = useState(false);
   return (
     <>
       <PageHead title={say.frame.alerts}>
-        {tab === '' && isUnseen && may('USER') && <AcknowledgeAll />}
+        {tab?.key === '' && isUnseen && may('USER') && <AcknowledgeAll />}
       </PageHead>
       <Tabs name={say.frame.alerts} base="#/alerts" tabs={TABS} current={tab} />
-      {tab === 'notifications' ? (
+      {tab?.key === 'notifications' ? (
         <NotificationsPage />
       ) : (
-        <AlertList key={tab} isHistory={tab === 'history'} onUnseen={setUnseen} />
+        <AlertList key={tab?.key} isHistory={tab?.key === 'history'} onUnseen={setUnseen} />
       )}
     </>
   );

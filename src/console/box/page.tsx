@@ -8,7 +8,7 @@ import { ValuesTab } from '../pages/device-values.tsx';
 import { may } from '../session.ts';
 import type { Health } from '../shapes.ts';
 import { Card, ErrorNotice, Loading, Notice, PageHead, useAnswer, useRefresh } from '../ui.tsx';
-import { Fact, Tabs } from '../ui/page-pieces.tsx';
+import { Fact, tabAt, Tabs } from '../ui/page-pieces.tsx';
 import { BackupCard } from './backup.tsx';
 import { BackupPlanCard } from './backup-plan.tsx';
 import { CertificatesCard } from './certificates.tsx';
@@ -40,49 +40,41 @@ async function readFaults(): Promise<readonly string[]> {
 }
 
 const TABS = [
-  ['', say.box.state],
-  ['backup', say.box.backups, 'OWNER'],
-  ['targets', say.box.sentElsewhere, 'OWNER'],
-  ['ports', say.box.ports],
-  ['updates', say.box.updates, 'OWNER'],
-] as const;
+  { key: '', text: say.box.state, Content: State },
+  { key: 'backup', text: say.box.backups, role: 'OWNER', Content: Backups },
+  { key: 'targets', text: say.box.sentElsewhere, role: 'OWNER', Content: TargetsCard },
+  { key: 'ports', text: say.box.ports, Content: Ports },
+  { key: 'updates', text: say.box.updates, role: 'OWNER', Content: UpdatesTab },
+];
 
-export function SystemPage({ tab: wanted = '' }: { tab: string | undefined }) {
-  // A link may be that of somebody else, who may see more.
-  const tab = TABS.find(([name, , role = 'READONLY']) => name === wanted && may(role))?.[0] ?? '';
+export function SystemPage({ tab: wanted }: { tab: string | undefined }) {
+  const tab = tabAt(TABS, wanted);
   return (
     <>
       <PageHead title={say.frame.box} />
       <Tabs name={say.box.partsOfBox} base="#/system" tabs={TABS} current={tab} />
-      <Part tab={tab} />
+      {tab && <tab.Content />}
     </>
   );
 }
 
-function Part({ tab }: { tab: string }) {
-  switch (tab) {
-    case 'backup':
-      return (
-        <div class="columns">
-          <BackupPlanCard />
-          {may('INSTALLER') && <BackupCard />}
-          {may('INSTALLER') && <RestoreCard />}
-        </div>
-      );
-    case 'targets':
-      return <TargetsCard />;
-    case 'ports':
-      return (
-        <div class="columns">
-          <SerialPortsCard />
-          <IoPortsCard />
-        </div>
-      );
-    case 'updates':
-      return <UpdatesTab />;
-    default:
-      return <State />;
-  }
+function Backups() {
+  return (
+    <div class="columns">
+      <BackupPlanCard />
+      {may('INSTALLER') && <BackupCard />}
+      {may('INSTALLER') && <RestoreCard />}
+    </div>
+  );
+}
+
+function Ports() {
+  return (
+    <div class="columns">
+      <SerialPortsCard />
+      <IoPortsCard />
+    </div>
+  );
 }
 
 function State() {

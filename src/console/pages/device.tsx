@@ -1,4 +1,5 @@
 /** One device: everything about it, in tabs. */
+import type { ComponentType } from 'preact';
 import { isConnected } from '../connection.ts';
 import { ageText, typeName } from '../format.ts';
 import { slowNowS } from '../gateway-time.ts';
@@ -8,7 +9,7 @@ import { AlertChips, StatusBadge } from '../parts/value.tsx';
 import { usePart, useWholeDevice } from '../parts/whole-device.ts';
 import { may } from '../session.ts';
 import { Awaited, Notice, PageHead } from '../ui.tsx';
-import { Tabs } from '../ui/page-pieces.tsx';
+import { type Tab, tabAt, Tabs } from '../ui/page-pieces.tsx';
 import { drawable, isBlank } from '../main-values.ts';
 import { ChartTab } from './device-chart.tsx';
 import { CommandsTab } from './device-commands.tsx';
@@ -18,22 +19,31 @@ import { SettingsTab } from './device-settings.tsx';
 import { ValuesTab } from './device-values.tsx';
 import { say } from '../words/index.ts';
 
+interface DeviceTab extends Tab {
+  isEmpty?: boolean;
+  Content: ComponentType<{ live: LiveDevice; onChanged: () => void }>;
+}
+
 /** Tabs that have something in them for this device and this user. */
-function tabsOf({ manifest }: LiveDevice): [name: string, text: string][] {
-  const has = (part: Record<string, { access_level?: string }> | undefined): boolean =>
-    Object.values(part ?? {}).some(({ access_level: level }) => may(level));
-  return [
-    ['values', say.everywhere.values],
-    ...(manifest && drawable(manifest).length > 0
-      ? ([['chart', say.devices.chart]] as [string, string][])
-      : []),
-    ...(has(manifest?.commands) ? ([['commands', say.devices.commands]] as [string, string][]) : []),
-    ...(has(manifest?.configuration)
-      ? ([['configuration', say.devices.configuration]] as [string, string][])
-      : []),
-    ...(may('USER') ? ([['logs', say.devices.logs]] as [string, string][]) : []),
-    ...(may('OWNER') ? ([['settings', say.devices.settings]] as [string, string][]) : []),
+function tabsOf({ manifest }: LiveDevice): DeviceTab[] {
+  const isDrawable = manifest !== undefined && drawable(manifest).length > 0;
+  const hasNone = (part: Record<string, { access_level?: string }> = {}): boolean =>
+    !Object.values(part).some(({ access_level: level }) => may(level));
+  const { commands, configuration } = manifest ?? {};
+  const tabs: DeviceTab[] = [
+    { key: 'values', text: say.everywhere.values, Content: ValuesTab },
+    { key: 'chart', text: say.devices.chart, isEmpty: !isDrawable, Content: ChartTab },
+    { key: 'commands', text: say.devices.commands, isEmpty: hasNone(commands), Content: CommandsTab },
+    {
+      key: 'configuration',
+      text: say.devices.configuration,
+      isEmpty: hasNone(configuration),
+      Content: ConfigurationTab,
+    },
+    { key: 'logs', text: say.devices.logs, role: 'USER', Content: LogsTab },
+    { key: 'settings', text: say.devices.settings, role: 'OWNER', Content: SettingsTab },
   ];
+  return tabs.filter(({ isEmpty }) => isEmpty !== true);
 }
 
 export function DevicePage({ name, tab }: { name: string; tab: string }) {
@@ -52,7 +62,7 @@ function Parts({ live, tab, onChanged }: { live: LiveDevice; tab: string; onChan
   const device = usePart(live, ({ device: present }) => present);
   const manifest = usePart(live, (one) => one.manifest);
   const tabs = tabsOf(live);
-  const current = tabs.some(([key]) => key === tab) ? tab : 'values';
+  const current = tabAt(tabs, tab);
   return (
     <>
       <PageHead title={device.name} back={{ href: '#/', text: say.frame.overview }}>
@@ -72,7 +82,7 @@ function Parts({ live, tab, onChanged }: { live: LiveDevice; tab: string; onChan
         tabs={tabs}
         current={current}
       />
-      <Tab live={live} tab={current} onChanged={onChanged} />
+      {current && <current.Content live={live} onChanged={onChanged} />}
     </>
   );
 }
@@ -101,21 +111,4 @@ function Absence({ live }: { live: LiveDevice }) {
       {why}
     </Notice>
   );
-}
-
-function Tab({ live, tab, onChanged }: { live: LiveDevice; tab: string; onChanged: () => void }) {
-  switch (tab) {
-    case 'chart':
-      return <ChartTab live={live} />;
-    case 'commands':
-      return <CommandsTab live={live} />;
-    case 'configuration':
-      return <ConfigurationTab live={live} />;
-    case 'logs':
-      return <LogsTab live={live} />;
-    case 'settings':
-      return <SettingsTab live={live} onChanged={onChanged} />;
-    default:
-      return <ValuesTab live={live} />;
-  }
 }

@@ -5,7 +5,23 @@ import { may } from '../session.ts';
 import { say } from '../words/index.ts';
 import { Button } from './pieces.tsx';
 
-/** Parts of a page, each with an address below that of the page; those that the user's role may see. */
+/** A part of a page with an address of its own. */
+export interface Tab {
+  /** Last part of the address; empty: the page itself. */
+  key: string;
+  text: string;
+  /** The least role that sees it; absent: any. */
+  role?: string;
+}
+
+const isSeen = ({ role = 'READONLY' }: Tab): boolean => may(role);
+
+/** The tab that an address names, or the first: the link may come from somebody who sees more. */
+export function tabAt<One extends Tab>(tabs: readonly One[], wanted = ''): One | undefined {
+  return tabs.find((tab) => tab.key === wanted && isSeen(tab)) ?? tabs[0];
+}
+
+/** Links to the tabs that the user's role may see. @param props.base address of the page */
 export function Tabs({
   name,
   base,
@@ -13,25 +29,21 @@ export function Tabs({
   current,
 }: {
   name: string;
-  /** Address of the page. */
   base: string;
-  /** The first one may be empty: the page itself. */
-  tabs: readonly (readonly [key: string, text: string, role?: string])[];
-  current: string;
+  tabs: readonly Tab[];
+  current: Tab | undefined;
 }) {
   return (
     <nav class="tabs" aria-label={name}>
-      {tabs
-        .filter(([, , role = 'READONLY']) => may(role))
-        .map(([key, text]) => (
-          <a
-            key={key}
-            href={`${base}${key && `/${key}`}`}
-            aria-current={key === current ? 'page' : undefined}
-          >
-            {text}
-          </a>
-        ))}
+      {tabs.filter(isSeen).map(({ key, text }) => (
+        <a
+          key={key}
+          href={`${base}${key && `/${key}`}`}
+          aria-current={key === current?.key ? 'page' : undefined}
+        >
+          {text}
+        </a>
+      ))}
     </nav>
   );
 }
