@@ -11,22 +11,12 @@ export interface Word {
 
 const func = (label: string, detail: string): Word => ({ label, detail, type: 'function' });
 
+const properties = (labels: string): Word[] => labels.split(' ').map((label) => ({ label, type: 'property' }));
+
 /** Members by the name before the dot; those without one under the empty name. */
 const LIBRARY: Readonly<Record<string, readonly Word[]>> = {
   '': [
-    ...[
-      'enapter',
-      'scheduler',
-      'storage',
-      'system',
-      'time',
-      'sun',
-      'http',
-      'json',
-      'os',
-      'string',
-      'table',
-    ].map((label): Word => ({ label, type: 'property' })),
+    ...properties('enapter scheduler storage system time sun http json os string table'),
     func('print', '(text)'),
     func('inspect', '(value)'),
     func('pairs', '(table)'),
@@ -56,7 +46,7 @@ const LIBRARY: Readonly<Record<string, readonly Word[]>> = {
     func('write', '(key, value)'),
     func('remove', '(key)'),
     { label: 'shared', detail: say.rules.ofAllRules, type: 'property' },
-    { label: 'namespaced', type: 'property' },
+    ...properties('namespaced'),
   ],
   system: [func('delay', '(ms)')],
   time: [func('is_now_between', '("22:00", "06:00")')],
@@ -75,13 +65,13 @@ const LIBRARY: Readonly<Record<string, readonly Word[]>> = {
 
 /** Of whatever else stands before a dot: most likely a device. */
 const DEVICE: readonly Word[] = [
-  { label: 'telemetry', type: 'property' },
+  ...properties('telemetry'),
   func('execute_command', '(name, arguments)'),
   func('property', '(name)'),
   func('online', '()'),
   func('on_online_changed', '(fn)'),
   func('implements', '()'),
-  ...['id', 'slug', 'name', 'type'].map((label): Word => ({ label, type: 'property' })),
+  ...properties('id slug name type'),
 ];
 
 /** Words at the end of the text, which is a line up to where the cursor stands. */

@@ -2,7 +2,7 @@
  * The words of the console in the language of whoever reads, there before anything is drawn. A page is in one language
  * from its first word to its last: another choice loads it anew.
  */
-import { en, type Words } from './en.ts';
+import * as en from './en.ts';
 import { type Language, LANGUAGES, languageOf } from './language.ts';
 
 /** Those that can be chosen. */
@@ -24,10 +24,10 @@ const wanted = reader.document
   : 'en';
 
 /** Without the other words, which an upgrade may have taken away, the console speaks English. */
-async function wordsOf(language: Language): Promise<{ language: Language; words: Words }> {
+async function wordsOf(language: Language): Promise<{ language: Language; words: typeof en }> {
   if (language === 'en') return { language, words: en };
   return import('./de.ts').then(
-    ({ de }) => ({ language, words: de }),
+    (words) => ({ language, words }),
     () => ({ language: 'en', words: en }),
   );
 }
@@ -35,7 +35,7 @@ async function wordsOf(language: Language): Promise<{ language: Language; words:
 const shown = await wordsOf(wanted);
 
 /** Whatever is said, by subject. */
-export const say: Words = shown.words;
+export const say: typeof en = shown.words;
 
 /** The language of `say`. */
 export const language: Language = shown.language;

@@ -1,7 +1,7 @@
 /** Users, tokens, activity. In German. */
-import type { Words } from '../en.ts';
+import type * as en from '../en.ts';
 
-export const access: Words['access'] = {
+export const access: typeof en.access = {
   readonly: 'Nur lesen',
   user: 'Nutzer: führt Befehle aus',
   owner: 'Eigentümer: ändert Geräte und Anlage',

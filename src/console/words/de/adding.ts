@@ -1,7 +1,7 @@
 /** The way to a new device, and its blueprint. In German. */
-import type { Words } from '../en.ts';
+import type * as en from '../en.ts';
 
-export const adding: Words['adding'] = {
+export const adding: typeof en.adding = {
   downloadProfiles: 'Profile herunterladen',
   uploaded: 'Hochgeladen',
   noneYet: 'Noch keiner',

@@ -1,7 +1,7 @@
 /** Alerts, and who is told of them. In German. */
-import type { Words } from '../en.ts';
+import type * as en from '../en.ts';
 
-export const alerts: Words['alerts'] = {
+export const alerts: typeof en.alerts = {
   byMail: 'E-Mail (SMTP)',
   byPhone: 'Telefon (ntfy)',
   byWebhook: 'Webhook',

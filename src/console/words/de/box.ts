@@ -1,7 +1,7 @@
 /** The box: its health, backups, updates. In German. */
-import type { Words } from '../en.ts';
+import type * as en from '../en.ts';
 
-export const box: Words['box'] = {
+export const box: typeof en.box = {
   onlyWhenAsked: 'Manuell',
   everyDay: 'Jeden Tag',
   everyWeek: 'Jede Woche',

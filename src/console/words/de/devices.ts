@@ -1,7 +1,7 @@
 /** Devices: the overview, the list, and the pages of one. In German. */
-import type { Words } from '../en.ts';
+import type * as en from '../en.ts';
 
-export const devices: Words['devices'] = {
+export const devices: typeof en.devices = {
   noBlueprintYet: 'Noch kein Blueprint',
   addDevice: 'Gerät hinzufügen',
   noneYet: 'Noch kein eigenes Gerät',

@@ -1,7 +1,7 @@
-import type { Words } from '../en.ts';
+import type * as en from '../en.ts';
 import type { Piece } from '../piece.ts';
 
-export const dryRun: Words['dryRun'] = {
+export const dryRun: typeof en.dryRun = {
   days: { 1: 'den letzten 24 Stunden', 3: 'den letzten 3 Tagen', 7: 'den letzten 7 Tagen' },
   period: 'Aufgezeichnete Zeit',
   tryOn: 'Ausprobieren an',

@@ -1,7 +1,7 @@
 /** Words that stand in many places. In German. */
-import type { Words } from '../en.ts';
+import type * as en from '../en.ts';
 
-export const everywhere: Words['everywhere'] = {
+export const everywhere: typeof en.everywhere = {
   history: 'Verlauf',
   name: 'Name',
   password: 'Passwort',

@@ -1,7 +1,7 @@
 /** The frame around the pages, the start, and what went wrong on the way to the gateway. In German. */
-import type { Words } from '../en.ts';
+import type * as en from '../en.ts';
 
-export const frame: Words['frame'] = {
+export const frame: typeof en.frame = {
   noAnswer:
     'Das Gateway hat nicht geantwortet. Prüfen Sie, ob es läuft und ob dieses Gerät in seinem Netz ist.',
   noAnswerToChange:

@@ -1,7 +1,7 @@
 /** Charts of values over time. In German. */
-import type { Words } from '../en.ts';
+import type * as en from '../en.ts';
 
-export const history: Words['history'] = {
+export const history: typeof en.history = {
   time: 'Zeit',
   energy: 'Energie',
   whatIsDrawn: 'Werte im Diagramm',

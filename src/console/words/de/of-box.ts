@@ -1,7 +1,7 @@
 /** The manifests of the box and its module in German: names of values, and what to do about alerts. */
-import type { Words } from '../en.ts';
+import type * as en from '../en.ts';
 
-export const ofBox: Words['ofBox'] = {
+export const ofBox: typeof en.ofBox = {
   properties: {
     vendor: { display_name: 'Hersteller' },
     model: { display_name: 'Modell' },

@@ -1,7 +1,7 @@
 /** Ports of the box. In German. */
-import type { Words } from '../en.ts';
+import type * as en from '../en.ts';
 
-export const ports: Words['ports'] = {
+export const ports: typeof en.ports = {
   contact: 'Kontakt (digitaler Eingang)',
   gpioHint: 'Der GPIO-Chip; gpiodetect nennt die der Platine.',
   relay: 'Relais (digitaler Ausgang)',

@@ -1,7 +1,7 @@
 /** Rules, their editor and their forms. In German. */
-import type { Words } from '../en.ts';
+import type * as en from '../en.ts';
 
-export const rules: Words['rules'] = {
+export const rules: typeof en.rules = {
   runtimeV3: 'V3: wartet auf Ereignisse',
   runtimeV1: 'V1: läuft in einem Intervall',
   runtime: 'Laufzeitumgebung',

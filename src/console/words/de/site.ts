@@ -1,7 +1,7 @@
 /** The site at a glance: power, energy, what needs attention, the first steps. In German. */
-import type { Words } from '../en.ts';
+import type * as en from '../en.ts';
 
-export const site: Words['site'] = {
+export const site: typeof en.site = {
   rulesSuspended: 'Alle Regeln sind angehalten',
   backupFailed: (fault) => `Die letzte Sicherung ist fehlgeschlagen: ${fault}`,
   noBackup: 'Es wurde noch keine Sicherung gemacht',

@@ -1,7 +1,7 @@
 /** Where values are sent. In German. */
-import type { Words } from '../en.ts';
+import type * as en from '../en.ts';
 
-export const targets: Words['targets'] = {
+export const targets: typeof en.targets = {
   mayLook: 'Nur lesen',
   user: 'Nutzer',
   owner: 'Eigentümer',

@@ -1,7 +1,7 @@
 /** Newer versions of the box. In German. */
-import type { Words } from '../en.ts';
+import type * as en from '../en.ts';
 
-export const updates: Words['updates'] = {
+export const updates: typeof en.updates = {
   versionName: (version) => `Version ${version}`,
   newerVersion: 'Die neuere Version',
   oneBefore: 'die vorige',

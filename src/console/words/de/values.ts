@@ -1,7 +1,7 @@
 /** Values, ages and kinds of things. In German. */
-import type { Words } from '../en.ts';
+import type * as en from '../en.ts';
 
-export const values: Words['values'] = {
+export const values: typeof en.values = {
   isNeeded: (name) => `${name} fehlt.`,
   yes: 'Ja',
   no: 'Nein',
