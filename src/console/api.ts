@@ -225,21 +225,20 @@ async function send(
     if (effect === 'changes') changeCount.value += 1;
     return response;
   }
-  const problems = await problemsOf(response);
+  // What is cut off on its way says nothing: the status counts.
+  const refusal = refusalOf(response.status, await response.text().catch(String));
   if (response.status === 401) onLoggedOut();
-  throw new ApiError(response.status, problems);
+  throw refusal;
 }
 
-async function problemsOf(response: Response): Promise<Problem[]> {
-  const fallback = {
-    code: `status_${response.status}`,
-    message: say.frame.answeredWith(response.status),
-  };
+/** What the API says in an answer that is no success; the status alone where it says nothing. */
+export function refusalOf(status: number, text: string): ApiError {
+  const fallback = { code: `status_${status}`, message: say.frame.answeredWith(status) };
   try {
-    const { errors } = (await response.json()) as { errors?: Problem[] };
-    return errors && errors.length > 0 ? errors : [fallback];
+    const { errors = [] } = JSON.parse(text) as { errors?: Problem[] };
+    return new ApiError(status, errors.length > 0 ? errors : [fallback]);
   } catch (error) {
-    return [{ ...fallback, details: { cause: String(error) } }];
+    return new ApiError(status, [{ ...fallback, details: { cause: String(error) } }]);
   }
 }
 

@@ -3,7 +3,7 @@
  * `2026`. Weeks are those of ISO 8601: they begin on Mondays, the first one has the first Thursday. Pure.
  */
 import type { DurationMs, EpochMs } from '../lib/time.ts';
-import { timeFormat, timesAs } from './zone.ts';
+import { clockOf, timesAs } from './zone.ts';
 
 export const UNITS = ['day', 'week', 'month', 'year'] as const;
 export type Unit = (typeof UNITS)[number];
@@ -44,16 +44,8 @@ function firstDayOf(period: string): Date {
 }
 
 export function periodAt(unit: Unit, atMs: EpochMs, zone: string | undefined): string {
-  // In parts: browsers are not of one mind about how a short date is put together.
-  const parts = timeFormat('en-GB', {
-    timeZone: zone,
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-  }).formatToParts(atMs);
-  const part = (type: string): string => parts.find((one) => one.type === type)?.value ?? '';
-  const day = `${part('year')}-${part('month')}-${part('day')}`;
-  return nameOf(unit, firstDayOf(day));
+  const { year, month, day } = clockOf(atMs, zone);
+  return nameOf(unit, firstDayOf(`${year}-${month}-${day}`));
 }
 
 /** Undefined: it names none. */
@@ -106,15 +98,6 @@ function beginMs(period: string, zone: string | undefined): EpochMs {
 
 /** By how much clocks of the zone are ahead of those of UTC. */
 function aheadMs(atMs: EpochMs, zone: string | undefined): DurationMs {
-  const parts = timeFormat('en-CA', {
-    timeZone: zone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-  }).formatToParts(atMs);
-  const part = (type: string): number => Number(parts.find((one) => one.type === type)?.value);
-  return Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute')) - atMs;
+  const { year, month, day, hour, minute } = clockOf(atMs, zone);
+  return Date.parse(`${year}-${month}-${day}T${hour}:${minute}Z`) - atMs;
 }

@@ -1,7 +1,7 @@
 /** Files that the spreadsheets of the reader's language open as a table, with times as their clocks show them. Pure. */
 import type { EpochMs } from '../lib/time.ts';
 import { language } from './words/index.ts';
-import { timeFormat, zone } from './zone.ts';
+import { clockOf, zone } from './zone.ts';
 
 type Cell = string | number | null | undefined;
 
@@ -22,17 +22,6 @@ function textOf(cell: Cell): string {
 
 /** `2026-11-22 14:05:00`, which all of them know for a time, where the site is. */
 export function sheetTime(atMs: EpochMs, timeZone = zone.value): string {
-  const parts = timeFormat('en-GB', {
-    timeZone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-  }).formatToParts(atMs);
-  const part = (type: string): string => parts.find((one) => one.type === type)?.value ?? '';
-  const day = [part('year'), part('month'), part('day')].join('-');
-  return `${day} ${[part('hour'), part('minute'), part('second')].join(':')}`;
+  const { year, month, day, hour, minute, second } = clockOf(atMs, timeZone);
+  return `${year}-${month}-${day} ${hour}:${minute}:${second}`;
 }

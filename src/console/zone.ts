@@ -1,5 +1,6 @@
 /** The time zone in which moments are shown: that of the site as soon as it is known, that of the browser before. */
 import { signal } from '@preact/signals';
+import type { EpochMs } from '../lib/time.ts';
 import { locale } from './words/index.ts';
 
 /** IANA name. */
@@ -30,6 +31,23 @@ export function timeFormat(language: string, format: Intl.DateTimeFormatOptions)
   const known = formats.get(key) ?? new Intl.DateTimeFormat(language, format);
   formats.set(key, known);
   return known;
+}
+
+type ClockPart = 'year' | 'month' | 'day' | 'hour' | 'minute' | 'second';
+
+/** What calendar and clock show in a zone, in digits, apart: browsers do not put them together in the same way. */
+export function clockOf(atMs: EpochMs, timeZone: string | undefined): Readonly<Record<ClockPart, string>> {
+  const parts = timeFormat('en-GB', {
+    timeZone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  }).formatToParts(atMs);
+  return Object.fromEntries(parts.map(({ type, value }) => [type, value])) as Record<ClockPart, string>;
 }
 
 /** How moments are written where the site is, in the language of the reader. */

@@ -1,7 +1,6 @@
 /** Sends a large file and tells how much has gone; `fetch` does not tell. */
-import { ApiError, changeCount, NoAnswer } from '../api.ts';
+import { changeCount, NoAnswer, refusalOf } from '../api.ts';
 import { confirm } from '../session.ts';
-import { say } from '../words/index.ts';
 
 const HTTP_OK = 200;
 const NOT_LOGGED_IN = 401;
@@ -24,18 +23,9 @@ export function sendPackage(path: string, file: File, onShare: (share: number) =
         return;
       }
       if (request.status === NOT_LOGGED_IN) void confirm();
-      reject(refusalOf(request));
+      reject(refusalOf(request.status, request.responseText));
     });
     request.send(file);
   });
 }
 
-function refusalOf({ status, responseText }: XMLHttpRequest): ApiError {
-  const fallback = { code: `status_${status}`, message: say.frame.answeredWith(status) };
-  try {
-    const { errors } = JSON.parse(responseText) as { errors: ApiError['problems'] };
-    return new ApiError(status, errors);
-  } catch (error) {
-    return new ApiError(status, [{ ...fallback, details: { cause: String(error) } }]);
-  }
-}
