@@ -168,7 +168,7 @@ const THEME = EditorView.theme({
   '.cm-scroller': {
     minHeight: '340px',
     maxHeight: '70vh',
-    fontFamily: "ui-monospace, 'SF Mono', 'Cascadia Mono', Menlo, monospace",
+    fontFamily: 'var(--mono)',
     lineHeight: '1.5',
   },
   '.cm-content': { caretColor: 'var(--text)' },
