@@ -47,7 +47,7 @@ export function ChannelForm({ channel, onDone }: { channel?: Channel; onDone: ()
   });
   return (
     <Form action={action} submit={channel ? say.everywhere.save : say.everywhere.add}>
-      {!channel && <SelectField label={say.alerts.how} {...bound('type')} choices={TYPES} />}
+      {!channel && <SelectField label={say.everywhere.whatItIs} {...bound('type')} choices={TYPES} />}
       <InputField
         label={say.everywhere.name}
         isMarked

@@ -47,7 +47,7 @@ function describe({ kind, path, line, active_low: isLow, bias, debounce_ms: debo
     line === undefined ? path : say.ports.pathLine(path, line),
     ...(isLow === true ? [say.ports.lowIsOn] : []),
     ...(bias === 'PULL_UP' || bias === 'PULL_DOWN'
-      ? [bias === 'PULL_UP' ? say.ports.pulledUp : say.ports.pulledDown]
+      ? [bias === 'PULL_UP' ? say.ports.biasUp : say.ports.biasDown]
       : []),
     ...(debounceMs === undefined ? [] : [say.ports.steadyFor(debounceMs)]),
   ].join(', ');

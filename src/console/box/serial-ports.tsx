@@ -31,7 +31,7 @@ export function SerialPortsCard() {
       isFixed={({ source }) => source === 'OPTION'}
       more={({ name }) => <FindDevices place={{ uri: `port://${name}` }} />}
       add={{
-        text: say.ports.addLineAsking,
+        text: say.ports.addPortAsking,
         title: say.ports.addLine,
         form: (onDone) => <AddSerial onDone={onDone} />,
       }}
@@ -55,7 +55,7 @@ function AddSerial({ onDone }: { onDone: () => void }) {
   });
   return (
     <Form action={action} submit={say.everywhere.add}>
-      <p class="hint">{say.ports.scriptsRestartLine}</p>
+      <p class="hint">{say.ports.scriptsRestart}</p>
       <InputField
         label={say.everywhere.name}
         hint={say.ports.serialNameHint}

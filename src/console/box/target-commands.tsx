@@ -6,7 +6,7 @@ import type { Typed } from './target-typed.ts';
 import { say } from '../words/index.ts';
 
 const LEVELS: readonly Choice<Typed['commandLevel']>[] = [
-  { value: 'READONLY', text: say.targets.mayLook },
+  { value: 'READONLY', text: say.access.readonly },
   { value: 'USER', text: say.targets.user },
   { value: 'OWNER', text: say.targets.owner },
 ];

@@ -16,7 +16,7 @@ const STAY_MS = 150;
 
 const COLUMNS: readonly [key: SortKey, text: string, className: string][] = [
   ['name', say.everywhere.device, ''],
-  ['kind', say.devices.kind, 'wide'],
+  ['kind', say.everywhere.whatItIs, 'wide'],
   ['status', say.everywhere.status, ''],
 ];
 
@@ -68,7 +68,7 @@ function Filters({ devices }: { devices: readonly LiveDevice[] }) {
         ]}
       />
       <Select
-        aria-label={say.devices.kind}
+        aria-label={say.everywhere.whatItIs}
         value={kind}
         onValue={(value) => change({ kind: value })}
         choices={choices(say.devices.anyKind, kinds)}

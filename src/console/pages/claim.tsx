@@ -28,7 +28,7 @@ export function ClaimPage() {
           placeholder="XXXX-XXXX-XXXX"
         />
         <InputField
-          label={say.frame.yourName}
+          label={say.everywhere.userName}
           hint={say.frame.yourNameHint}
           value={name}
           onValue={setName}

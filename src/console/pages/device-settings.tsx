@@ -112,8 +112,8 @@ function ConnectionCard({ live: { device } }: { live: LiveDevice }) {
         value={protocol}
         onValue={setProtocol}
         choices={[
-          { value: 'MQTT', text: say.everywhere.plainMqtt },
-          { value: 'MQTTS', text: say.everywhere.mqttOverTls },
+          { value: 'MQTT', text: say.devices.reachedBy.MQTT_V1_PLAINTEXT },
+          { value: 'MQTTS', text: say.devices.reachedBy.MQTT_V1_TLS },
         ]}
       />
       <div class="actions end">

@@ -78,8 +78,8 @@ export function DeviceForm({
             onValue={(value) => type({ protocol: value })}
             choices={[
               { value: '', text: say.adding.safest },
-              { value: 'MQTT', text: say.everywhere.plainMqtt },
-              { value: 'MQTTS', text: say.everywhere.mqttOverTls },
+              { value: 'MQTT', text: say.devices.reachedBy.MQTT_V1_PLAINTEXT },
+              { value: 'MQTTS', text: say.devices.reachedBy.MQTT_V1_TLS },
             ]}
           />
         )}

@@ -92,7 +92,7 @@ function RuleRow({
         <RuleBadge rule={rule} isSuspended={isSuspended} />
         {may('OWNER') && (
           <Button isSwitch disabled={switching.isBusy} onClick={() => void switching.start()}>
-            {rule.disabled ? say.rules.enable : say.rules.disable}
+            {rule.disabled ? say.everywhere.on : say.everywhere.off}
           </Button>
         )}
       </span>

@@ -199,7 +199,7 @@ function Buttons({ rule, isChanged, onDiscard }: { rule: Rule; isChanged: boolea
           confirm={say.rules.throwAway}
           run={async () => onDiscard()}
         >
-          {say.rules.discard}
+          {say.rules.throwAwayAsking}
         </AskButton>
       )}
     </>

@@ -259,7 +259,7 @@ function TimeForm() {
         />
         <SelectField label={say.rules.on} value={days} onValue={setDays} choices={DAYS} />
       </div>
-      {fields(say.rules.run)}
+      {fields(say.everywhere.device)}
     </Written>
   );
 }

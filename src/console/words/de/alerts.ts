@@ -9,7 +9,6 @@ export const alerts: typeof en.alerts = {
   starttls: 'STARTTLS (meist Port 587)',
   tls: 'TLS (meist Port 465)',
   noEncryption: 'Keine: Alle auf dem Weg können mitlesen',
-  how: 'Art',
   exampleName: 'Serviceteam',
   tellOf: 'Benachrichtigen über',
   alsoCleared: 'Auch benachrichtigen, wenn eine Meldung vorbei ist',

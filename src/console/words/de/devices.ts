@@ -7,7 +7,6 @@ export const devices: typeof en.devices = {
   noneYet: 'Noch kein eigenes Gerät',
   noneYetText:
     'Fügen Sie das erste hinzu: Es bekommt einen Blueprint, einen Namen und was es zum Verbinden braucht.',
-  kind: 'Art',
   countOf: (count) => `${count} Geräte`,
   countOfAll: (count, all) => `${count} von ${all} Geräten`,
   noneFits: 'Kein Gerät passt',

@@ -26,8 +26,6 @@ export const everywhere: typeof en.everywhere = {
   blueprint: 'Blueprint',
   connection: 'Verbindung',
   protocol: 'Protokoll',
-  plainMqtt: 'MQTT, Benutzername und Passwort',
-  mqttOverTls: 'MQTT über TLS, Zertifikat',
   hardwareId: 'Hardware-ID',
   delete: 'Löschen',
   deleteTitle: (name) => `${name} löschen?`,

@@ -26,7 +26,6 @@ export const frame: typeof en.frame = {
   claimTitle: 'Übernehmen Sie dieses Gateway',
   claimSubmit: 'Gateway übernehmen',
   claimCode: 'Übernahmecode',
-  yourName: 'Benutzername',
   yourNameHint: 'Mit ihm melden Sie sich an.',
   newPassword: 'Neues Passwort',
   logIn: 'Anmelden',

@@ -2,7 +2,6 @@
 import type * as en from '../en.ts';
 
 export const targets: typeof en.targets = {
-  mayLook: 'Nur lesen',
   user: 'Nutzer',
   owner: 'Eigentümer',
   takesCommands: 'Befehle von dort annehmen',

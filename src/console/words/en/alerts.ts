@@ -9,7 +9,6 @@ export const alerts = {
   starttls: 'STARTTLS (usually port 587)',
   tls: 'TLS (usually port 465)',
   noEncryption: 'None: anyone on the way can read it',
-  how: 'Type',
   exampleName: 'Service team',
   tellOf: 'Notify about',
   alsoCleared: 'Also notify when an alert is over',

@@ -6,7 +6,6 @@ export const devices = {
   addDevice: 'Add device',
   noneYet: 'No devices yet',
   noneYetText: 'Add the first one: choose its blueprint, name it and connect it.',
-  kind: 'Type',
   countOf: (count: number) => `${count} devices`,
   countOfAll: (count: number, all: number) => `${count} of ${all} devices`,
   noneFits: 'No matching devices',

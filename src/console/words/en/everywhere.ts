@@ -25,8 +25,6 @@ export const everywhere = {
   blueprint: 'Blueprint',
   connection: 'Connection',
   protocol: 'Protocol',
-  plainMqtt: 'MQTT with user name and password',
-  mqttOverTls: 'MQTT over TLS with a certificate',
   hardwareId: 'Hardware ID',
   delete: 'Delete',
   deleteTitle: (name: string) => `Delete ${name}?`,

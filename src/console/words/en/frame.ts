@@ -24,7 +24,6 @@ export const frame = {
   claimTitle: 'Claim this gateway',
   claimSubmit: 'Claim gateway',
   claimCode: 'Claim code',
-  yourName: 'User name',
   yourNameHint: 'You log in with it.',
   newPassword: 'New password',
   logIn: 'Log in',

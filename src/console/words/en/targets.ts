@@ -1,7 +1,6 @@
 /** Where values are sent. */
 
 export const targets = {
-  mayLook: 'Read-only',
   user: 'User',
   owner: 'Owner',
   takesCommands: 'Accept commands from there',
