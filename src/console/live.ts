@@ -87,6 +87,11 @@ export function liveDevice(idOrSlug: string): LiveDevice | undefined {
   return known.get(idOrSlug) ?? [...known.values()].find(({ device }) => device.slug === idOrSlug);
 }
 
+/** All of them, in the order of the list; none until it was loaded. */
+export function liveDevices(): LiveDevice[] {
+  return (deviceIds.value ?? []).flatMap((id) => known.get(id) ?? []);
+}
+
 /** Connects and keeps connected until the end is called. */
 export function startLive(): () => void {
   const opened = new ChangingStream<MonitorMessage>(EVERYTHING, {

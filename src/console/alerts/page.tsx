@@ -1,12 +1,11 @@
 /** Alerts of the site: what is raised, what was, and who is told. */
-import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { EpochMs } from '../../lib/time.ts';
 import { titleOf } from '../alert-title.ts';
 import { call, callForList, path } from '../api.ts';
 import { isAway } from '../connection.ts';
 import { slowNowS } from '../gateway-time.ts';
-import { deviceIds, liveDevice } from '../live.ts';
+import { liveDevice, liveDevices } from '../live.ts';
 import { drawable, mainValues } from '../main-values.ts';
 import { momentText } from '../format.ts';
 import { may } from '../session.ts';
@@ -108,7 +107,6 @@ function AlertList({
   const isUnseen = answer?.items.some(({ acknowledged_at: at }) => at === null) === true;
   useEffect(() => onUnseen(isUnseen), [isUnseen]);
   const isFiltered = device !== '' || severity !== '';
-  const devices = (deviceIds.value ?? []).flatMap((id) => liveDevice(id)?.device ?? []);
   return (
     <>
       {(isFiltered || (answer?.total ?? 0) > 0) && (
@@ -120,7 +118,7 @@ function AlertList({
             onValue={setDevice}
             choices={[
               { value: '', text: say.alerts.allDevices },
-              ...devices.map(({ id, name }) => ({ value: id, text: name })),
+              ...liveDevices().map(({ device: { id, name } }) => ({ value: id, text: name })),
             ]}
           />
           <SelectField
@@ -201,9 +199,7 @@ function Row({ alert, onChanged }: { alert: Alert; onChanged: () => void }) {
         <ErrorNotice error={acknowledging.error} />
       </div>
       <div class="actions">
-        <ChartLink alert={alert} nowMs={nowMs}>
-          {say.devices.chart}
-        </ChartLink>
+        <ChartLink alert={alert} nowMs={nowMs} />
         {isRaised && alert.acknowledged_at === null && may('USER') && (
           <Button
             disabled={acknowledging.isBusy}
@@ -230,15 +226,7 @@ function Seen({ alert: { acknowledged_at: at, acknowledged_by: by } }: { alert: 
 }
 
 /** To the history of what the alert is about, around its time. */
-function ChartLink({
-  alert,
-  nowMs,
-  children,
-}: {
-  alert: Alert;
-  nowMs: EpochMs;
-  children: ComponentChildren;
-}) {
+function ChartLink({ alert, nowMs }: { alert: Alert; nowMs: EpochMs }) {
   const live = liveDevice(alert.device_id);
   if (!live?.manifest) return null;
   const able = drawable(live.manifest);
@@ -255,7 +243,7 @@ function ChartLink({
       href={`#/history/${window}/${encodeURIComponent(chosen.join('~'))}`}
       aria-label={say.alerts.chartAround(titleOf(alert), alert.device_name)}
     >
-      {children}
+      {say.devices.chart}
     </a>
   );
 }

@@ -2,7 +2,7 @@
 import { alertTitle } from '../alert-title.ts';
 import { ApiError, call } from '../api.ts';
 import { isAway } from '../connection.ts';
-import { deviceIds, type LiveDevice, liveDevice, loadDevices } from '../live.ts';
+import { deviceIds, type LiveDevice, liveDevices, loadDevices } from '../live.ts';
 import { useWholeDevice } from '../parts/whole-device.ts';
 import { ValuesTab } from '../pages/device-values.tsx';
 import { may } from '../session.ts';
@@ -24,7 +24,7 @@ const REFRESH_MS = 30_000;
 
 async function findGateway(): Promise<string | undefined> {
   if (deviceIds.value === undefined) await loadDevices();
-  return deviceIds.value?.find((id) => liveDevice(id)?.device.type === 'GATEWAY');
+  return liveDevices().find(({ device }) => device.type === 'GATEWAY')?.device.id;
 }
 
 /** What does not work, in the gateway's own sentences; nothing when all does. */

@@ -1,7 +1,7 @@
 /** A target of telemetry, a new one or another form of one. */
 import { call, path } from '../api.ts';
 import { changesOf } from '../changes.ts';
-import { deviceIds, liveDevice } from '../live.ts';
+import { liveDevice } from '../live.ts';
 import { DeviceChoice } from '../parts/device-choice.tsx';
 import type { Target } from '../shapes.ts';
 import { Check, type Choice, Field, Form, InputField, SecretField, SelectField, useAction } from '../ui.tsx';
@@ -41,8 +41,7 @@ interface PartProps {
   target: Target | undefined;
 }
 
-const idOf = (name: string): string =>
-  (deviceIds.value ?? []).find((id) => id === name || liveDevice(id)?.device.slug === name) ?? name;
+const idOf = (name: string): string => liveDevice(name)?.device.id ?? name;
 
 export function TargetForm({ target, onDone }: { target?: Target; onDone: () => void }) {
   const controls = useTyped(() => typedOf(target, idOf));

@@ -1,7 +1,7 @@
 /** The site at a glance: what needs attention, what flows, its energy, its devices. */
 import { useEffect } from 'preact/hooks';
 import { attributeTitle } from '../format.ts';
-import { deviceIds, type LiveDevice, liveDevice, loadDevices, statusVersion, watchValues } from '../live.ts';
+import { deviceIds, type LiveDevice, liveDevices, loadDevices, statusVersion, watchValues } from '../live.ts';
 import { mainValues } from '../main-values.ts';
 import { isOfBox } from '../own-manifest.ts';
 import { AlertChips, StatusBadge, Value } from '../parts/value.tsx';
@@ -40,8 +40,8 @@ export function OverviewPage() {
     const timer = setInterval(() => void reading.start(), RELOAD_INTERVAL_MS);
     return () => clearInterval(timer);
   }, []);
-  const devices = deviceIds.value?.map(liveDevice).filter((live) => live !== undefined);
-  const own = (devices ?? []).filter(({ device }) => !isOfBox(device));
+  const devices = liveDevices();
+  const own = devices.filter(({ device }) => !isOfBox(device));
   return (
     <>
       <PageHead title={say.frame.overview}>
@@ -52,7 +52,7 @@ export function OverviewPage() {
         )}
       </PageHead>
       <ErrorNotice error={reading.error} />
-      {devices === undefined ? (
+      {deviceIds.value === undefined ? (
         <Loading />
       ) : (
         <>

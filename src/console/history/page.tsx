@@ -4,7 +4,7 @@ import type { EpochS } from '../../lib/time.ts';
 import type { EnergySourcesOnWire } from '../../capabilities/energy/schema.ts';
 import { callFor } from '../api.ts';
 import { attributeTitle } from '../format.ts';
-import { deviceIds, type LiveDevice, liveDevice, watchAll, watchValues } from '../live.ts';
+import { deviceIds, type LiveDevice, liveDevice, liveDevices, watchAll, watchValues } from '../live.ts';
 import { drawable, mainValues } from '../main-values.ts';
 import { go } from '../route.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
@@ -43,7 +43,10 @@ export function HistoryPage({
     void watchValues(new Map(), 'these');
     return watchAll;
   }, []);
-  const able = useMemo(ableDevices, [deviceIds.value]);
+  const able = useMemo(
+    () => liveDevices().filter((live) => drawableOf(live).length > 0),
+    [deviceIds.value],
+  );
   const add = useRef((_one: Chosen): void => undefined);
   const adding = useMemo(() => <AddSeries devices={able} onAdd={(one) => add.current(one)} />, [able]);
   const isToChoose = text === undefined && deviceIds.value !== undefined;
@@ -95,10 +98,6 @@ export function HistoryPage({
   );
 }
 
-function ableDevices(): LiveDevice[] {
-  const devices = (deviceIds.value ?? []).flatMap((id) => liveDevice(id) ?? []);
-  return devices.filter((live) => drawableOf(live).length > 0);
-}
 
 type Sources = EnergySourcesOnWire['items'];
 

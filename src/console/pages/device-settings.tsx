@@ -4,7 +4,7 @@ import { call, callFor, path, remove } from '../api.ts';
 import { changesOf } from '../changes.ts';
 import { loadDevices, type LiveDevice } from '../live.ts';
 import { BlueprintChoice } from '../parts/blueprint-choice.tsx';
-import { Connection } from '../parts/connection.tsx';
+import { Connection, PROTOCOLS } from '../parts/connection.tsx';
 import { go, route } from '../route.ts';
 import { may } from '../session.ts';
 import { AskButton, Card, Form, InputField, Notice, SelectField, useAction } from '../ui.tsx';
@@ -111,10 +111,7 @@ function ConnectionCard({ live: { device } }: { live: LiveDevice }) {
         label={say.everywhere.protocol}
         value={protocol}
         onValue={setProtocol}
-        choices={[
-          { value: 'MQTT', text: say.devices.reachedBy.MQTT_V1_PLAINTEXT },
-          { value: 'MQTTS', text: say.devices.reachedBy.MQTT_V1_TLS },
-        ]}
+        choices={PROTOCOLS}
       />
       <div class="actions end">
         <AskButton

@@ -1,10 +1,16 @@
 /** What a device needs to connect: shown once, so it can be kept in a file. */
 import { useState } from 'preact/hooks';
-import { Button, Field, Input, Notice } from '../ui.tsx';
+import { Button, InputField, Notice } from '../ui.tsx';
 import { Code, CopyButton, download, Fact } from '../ui/page-pieces.tsx';
 import { encodeScript } from '../script-text.ts';
 import type { ConnectionConfiguration } from '../shapes.ts';
 import { say } from '../words/index.ts';
+
+/** How a device may connect. */
+export const PROTOCOLS = [
+  { value: 'MQTT', text: say.devices.reachedBy.MQTT_V1_PLAINTEXT },
+  { value: 'MQTTS', text: say.devices.reachedBy.MQTT_V1_TLS },
+];
 
 /** What no other machine can reach. */
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/;
@@ -30,9 +36,15 @@ export function Connection({
     <div data-test="connection">
       <Notice kind="warning">{say.adding.keepItNow}</Notice>
       {isLoopback && (
-        <Field label={say.adding.gatewayAddress} hint={say.adding.gatewayAddressHint}>
-          <Input value={host} onValue={setHost} name="reachable_host" required spellcheck={false} />
-        </Field>
+        <InputField
+          label={say.adding.gatewayAddress}
+          hint={say.adding.gatewayAddressHint}
+          value={host}
+          onValue={setHost}
+          name="reachable_host"
+          required
+          spellcheck={false}
+        />
       )}
       <dl class="facts">
         <Fact name={say.everywhere.address}>

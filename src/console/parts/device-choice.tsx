@@ -1,5 +1,5 @@
 /** Some devices of the site, or none for all of them. */
-import { deviceIds, liveDevice } from '../live.ts';
+import { liveDevice, liveDevices } from '../live.ts';
 import { say } from '../words/index.ts';
 
 export function DeviceChoice({
@@ -11,13 +11,12 @@ export function DeviceChoice({
   ids: readonly string[];
   onIds: (ids: readonly string[]) => void;
 }) {
-  const devices = (deviceIds.value ?? []).flatMap((id) => liveDevice(id)?.device ?? []);
   const toggle = (id: string): void =>
     onIds(ids.includes(id) ? ids.filter((known) => known !== id) : [...ids, id]);
   return (
     <fieldset class="choices device-choice">
       <legend>{legend}</legend>
-      {devices.map(({ id, name }) => (
+      {liveDevices().map(({ device: { id, name } }) => (
         <label key={id}>
           <input type="checkbox" checked={ids.includes(id)} onChange={() => toggle(id)} />
           {name}

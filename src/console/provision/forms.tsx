@@ -2,8 +2,9 @@
 import { useEffect, useState } from 'preact/hooks';
 import { call, path } from '../api.ts';
 import { typeName } from '../format.ts';
-import { deviceIds, liveDevice, loadDevices } from '../live.ts';
+import { deviceIds, liveDevices, loadDevices } from '../live.ts';
 import { Button, Card, Form, InputField, SelectField, useAction } from '../ui.tsx';
+import { PROTOCOLS } from '../parts/connection.tsx';
 import type { Blueprint, ConnectionConfiguration, Provisioned } from '../shapes.ts';
 import { type, typed } from './typed.ts';
 import { say } from '../words/index.ts';
@@ -61,7 +62,12 @@ export function DeviceForm({
         isKept
         buttons={<Button onClick={onBack}>{say.adding.anotherBlueprint}</Button>}
       >
-        <NameField name={name} onName={(value) => type({ name: value })} example={say.adding.exampleDevice} />
+        <InputField
+          {...NAME}
+          value={name}
+          onValue={(value) => type({ name: value })}
+          placeholder={say.adding.exampleDevice}
+        />
         {hasScript ? (
           <SelectField
             label={say.devices.runsOn}
@@ -76,11 +82,7 @@ export function DeviceForm({
             label={say.everywhere.protocol}
             value={protocol}
             onValue={(value) => type({ protocol: value })}
-            choices={[
-              { value: '', text: say.adding.safest },
-              { value: 'MQTT', text: say.devices.reachedBy.MQTT_V1_PLAINTEXT },
-              { value: 'MQTTS', text: say.devices.reachedBy.MQTT_V1_TLS },
-            ]}
+            choices={[{ value: '', text: say.adding.safest }, ...PROTOCOLS]}
           />
         )}
       </Form>
@@ -99,38 +101,23 @@ async function assign(deviceId: string, blueprint: string): Promise<unknown> {
   }
 }
 
-function NameField({
-  name,
-  onName,
-  example,
-}: {
-  name: string;
-  onName: (name: string) => void;
-  example: string;
-}) {
-  return (
-    <InputField
-      label={say.everywhere.name}
-      hint={say.adding.nameHint}
-      value={name}
-      onValue={onName}
-      name="name"
-      required
-      maxLength={255}
-      placeholder={example}
-      autofocus
-    />
-  );
-}
+/** Of the control for the name of what is added. */
+const NAME = {
+  label: say.everywhere.name,
+  hint: say.adding.nameHint,
+  name: 'name',
+  required: true,
+  maxLength: 255,
+  autofocus: true,
+};
 
 /** Where Lua devices can run, the gateway's own module first. */
 function useModules(): { value: string; text: string }[] {
   useEffect(() => {
     if (deviceIds.value === undefined) void loadDevices().catch(() => (deviceIds.value = []));
   }, []);
-  return (deviceIds.value ?? [])
-    .map((id) => liveDevice(id)?.device)
-    .filter((device) => device !== undefined)
+  return liveDevices()
+    .map(({ device }) => device)
     .filter(({ type: kind }) => kind === 'GATEWAY' || kind.endsWith('_UCM'))
     .sort((a, b) => Number(b.type === 'GATEWAY') - Number(a.type === 'GATEWAY'))
     .map(({ id, name, type: kind }) => ({
@@ -157,7 +144,7 @@ export function ModuleForm({ onMade }: { onMade: (made: Made) => void }) {
   return (
     <Card title={say.adding.secondBox}>
       <Form action={action} submit={say.adding.addModule}>
-        <NameField name={name} onName={setName} example={say.adding.exampleModule} />
+        <InputField {...NAME} value={name} onValue={setName} placeholder={say.adding.exampleModule} />
         <InputField
           label={say.everywhere.hardwareId}
           hint={say.adding.hardwareIdHint}

@@ -9,6 +9,17 @@ const RUNTIMES = [
   { value: 'V1', text: say.rules.runtimeV1 },
 ];
 
+/** Of the control for the name of a rule. */
+export const RULE_NAME = {
+  label: say.everywhere.name,
+  name: 'slug',
+  required: true,
+  spellcheck: false,
+  placeholder: say.rules.exampleName,
+  pattern: '[A-Za-z0-9][A-Za-z0-9_\\-]{0,63}',
+  title: say.rules.nameAllowed,
+};
+
 export function RuleFields({
   text: { slug, code, runtime, interval },
   generation = 0,
@@ -24,7 +35,7 @@ export function RuleFields({
   return (
     <>
       <div class="pair">
-        <RuleName slug={slug} onSlug={(value) => onChange({ slug: value })} />
+        <InputField {...RULE_NAME} value={slug} onValue={(value) => onChange({ slug: value })} />
         <SelectField
           label={say.rules.runtime}
           value={runtime}
@@ -49,21 +60,5 @@ export function RuleFields({
         isReadOnly={isReadOnly}
       />
     </>
-  );
-}
-
-export function RuleName({ slug, onSlug }: { slug: string; onSlug: (slug: string) => void }) {
-  return (
-    <InputField
-      label={say.everywhere.name}
-      value={slug}
-      onValue={onSlug}
-      name="slug"
-      required
-      spellcheck={false}
-      placeholder={say.rules.exampleName}
-      pattern="[A-Za-z0-9][A-Za-z0-9_\-]{0,63}"
-      title={say.rules.nameAllowed}
-    />
   );
 }

@@ -1,16 +1,16 @@
 /** The commonest rules for people who write no Lua: a few questions, and the script is written. */
 import { useState } from 'preact/hooks';
 import type { DurationS } from '../../lib/time.ts';
-import { initialTexts, type Texts, typedValues } from '../arguments.ts';
+import { type Declared, initialTexts, type Texts, typedValues } from '../arguments.ts';
 import { attributeTitle, scaleFactor } from '../format.ts';
-import { deviceIds, type LiveDevice, liveDevice } from '../live.ts';
+import { type LiveDevice, liveDevice, liveDevices } from '../live.ts';
 import { ArgumentFields } from '../parts/argument-form.tsx';
 import { go } from '../route.ts';
 import { Card, Empty, Form, InputField, SelectField, useAction } from '../ui.tsx';
 import { Code } from '../ui/page-pieces.tsx';
 import { useTyped } from '../ui/typed.ts';
 import { createRule, rulePage, scriptOf } from './engine.ts';
-import { RuleName } from './fields.tsx';
+import { RULE_NAME } from './fields.tsx';
 import { limitScript, surplusScript, timeScript } from './simple.ts';
 import { DECIMAL, DECIMAL_FROM_0, typedNumber } from '../typed-number.ts';
 import { say } from '../words/index.ts';
@@ -20,14 +20,9 @@ type SimpleKind = 'limit' | 'time' | 'surplus';
 export const SIMPLE: readonly { kind: SimpleKind; title: string; about: string }[] = [
   { kind: 'limit', title: say.rules.limitTitle, about: say.rules.limitAbout },
   { kind: 'time', title: say.rules.timeTitle, about: say.rules.timeAbout },
-  {
-    kind: 'surplus',
-    title: say.rules.surplusTitle,
-    about: say.rules.surplusAbout,
-  },
+  { kind: 'surplus', title: say.rules.surplusTitle, about: say.rules.surplusAbout },
 ];
 
-const devices = (): LiveDevice[] => (deviceIds.value ?? []).flatMap((id) => liveDevice(id) ?? []);
 
 interface Picked {
   /** Slug. */
@@ -47,7 +42,7 @@ interface PickProps {
 
 /** A device, and one of its values or commands. */
 function DevicePart({ label, what, name, picked, namesOf, onPick }: PickProps) {
-  const able = devices().filter((live) => namesOf(live).length > 0);
+  const able = liveDevices().filter((live) => namesOf(live).length > 0);
   const live = able.find(({ device }) => device.slug === picked.device);
   return (
     <div class="pair">
@@ -88,8 +83,7 @@ const commandsOf = ({ manifest }: LiveDevice): { value: string; text: string }[]
 const NOTHING: Picked = { device: '', name: '' };
 
 function unitOf({ device: slug, name }: Picked): string {
-  const live = devices().find(({ device }) => device.slug === slug);
-  return live?.manifest?.telemetry[name]?.unit ?? '';
+  return liveDevice(slug)?.manifest?.telemetry[name]?.unit ?? '';
 }
 
 /** Meters of larger sites measure in kW. */
@@ -102,8 +96,9 @@ const wattsOf = (picked: Picked): number => scaleFactor('W', unitOf(picked)) ?? 
 function useCommand(name: string) {
   const [picked, setPicked] = useState(NOTHING);
   const [texts, setTexts] = useState<Texts>({});
-  const live = devices().find(({ device }) => device.slug === picked.device);
-  const declared = live?.manifest?.commands[picked.name]?.arguments ?? {};
+  const argumentsOf = ({ device: slug, name: command }: Picked): Declared =>
+    liveDevice(slug)?.manifest?.commands[command]?.arguments ?? {};
+  const declared = argumentsOf(picked);
   const { values, faults } = typedValues(declared, texts);
   const isWhole = picked.name !== '' && faults.length === 0;
   return {
@@ -117,9 +112,8 @@ function useCommand(name: string) {
           picked={picked}
           namesOf={commandsOf}
           onPick={(next) => {
-            const found = devices().find(({ device }) => device.slug === next.device);
             setPicked(next);
-            setTexts(initialTexts(found?.manifest?.commands[next.name]?.arguments ?? {}));
+            setTexts(initialTexts(argumentsOf(next)));
           }}
         />
         <ArgumentFields declared={declared} texts={texts} onTexts={setTexts} />
@@ -147,7 +141,7 @@ function Written({
     <Card>
       <Form action={making} submit={say.rules.makeRule} isIncomplete={script === undefined}>
         {children}
-        <RuleName slug={slug} onSlug={setSlug} />
+        <InputField {...RULE_NAME} value={slug} onValue={setSlug} />
         {script !== undefined && (
           <details>
             <summary>{say.rules.scriptMade}</summary>

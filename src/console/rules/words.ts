@@ -1,5 +1,5 @@
 /** What a script may say at a place: the library of rules, and devices, attributes and commands of the site. */
-import { deviceIds, type LiveDevice, liveDevice } from '../live.ts';
+import { type LiveDevice, liveDevices } from '../live.ts';
 import { say } from '../words/index.ts';
 
 export interface Word {
@@ -85,7 +85,7 @@ export function wordsAt(line: string): readonly Word[] {
 
 /** What a text as the first argument of a function may be. */
 function siteWords(of: string): Word[] {
-  const devices = (deviceIds.value ?? []).flatMap((id) => liveDevice(id) ?? []);
+  const devices = liveDevices();
   if (of === 'device')
     return devices.map(({ device }) => ({ label: device.slug, detail: device.name, type: 'constant' }));
   const namesOf = (live: LiveDevice): [name: string, what: string][] => {

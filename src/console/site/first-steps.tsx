@@ -1,7 +1,7 @@
 /** What a new box still wants, one after the other, until all is done or somebody says that it is enough. */
 import { useEffect, useState } from 'preact/hooks';
 import { callFor, changeCount } from '../api.ts';
-import { deviceIds, liveDevice } from '../live.ts';
+import { liveDevices } from '../live.ts';
 import { isOpenToListeners } from '../open-to-listeners.ts';
 import { may } from '../session.ts';
 import { loadSite, site } from '../site-name.ts';
@@ -15,7 +15,8 @@ interface Step {
   text: string;
   hint: string;
   href: string;
-  isDone: boolean;
+  /** Undefined: this user cannot know. */
+  isDone: boolean | undefined;
 }
 
 const HIDDEN = 'first-steps-hidden';
@@ -24,7 +25,7 @@ const HIDDEN = 'first-steps-hidden';
 export const isListShown = (): boolean => localStorage.getItem(HIDDEN) === null;
 
 function stepsOf(stored: Site, hasBackup: boolean, users: number | undefined): Step[] {
-  const devices = (deviceIds.value ?? []).flatMap((id) => liveDevice(id)?.device ?? []);
+  const devices = liveDevices().map(({ device }) => device);
   return [
     {
       text: say.site.stepName,
@@ -57,23 +58,19 @@ function stepsOf(stored: Site, hasBackup: boolean, users: number | undefined): S
       href: '#/system',
       isDone: !isOpenToListeners(),
     },
-    ...(users === undefined
-      ? []
-      : [
-          {
-            text: say.site.stepUser,
-            hint: say.site.stepUserHint,
-            href: '#/access',
-            isDone: users > 1,
-          },
-        ]),
+    {
+      text: say.site.stepUser,
+      hint: say.site.stepUserHint,
+      href: '#/access',
+      isDone: users === undefined ? undefined : users > 1,
+    },
     {
       text: say.site.stepBackup,
       hint: say.site.stepBackupHint,
       href: '#/system/backup',
       isDone: hasBackup,
     },
-  ];
+  ].filter(({ isDone }) => isDone !== undefined);
 }
 
 async function load(): Promise<{ stored: Site; hasBackup: boolean; users: number | undefined }> {

@@ -2,7 +2,7 @@
 import type { EnergySourcesOnWire } from '../../capabilities/energy/schema.ts';
 import { call } from '../api.ts';
 import { attributeTitle } from '../format.ts';
-import { deviceIds, type LiveDevice, liveDevice } from '../live.ts';
+import { type LiveDevice, liveDevice, liveDevices } from '../live.ts';
 import { may } from '../session.ts';
 import { Awaited, Button, Card, Form, SelectField, useAction, useAnswer } from '../ui.tsx';
 import { useTyped } from '../ui/typed.ts';
@@ -67,7 +67,7 @@ function SourcesForm({ answer, onChanged }: { answer: Answer; onChanged: () => v
     action.clear();
     put({ own: sources });
   };
-  const devices = (deviceIds.value ?? []).flatMap((id) => liveDevice(id) ?? []);
+  const devices = liveDevices();
   const known = items.filter(
     ({ profile, role }) => profile !== null && !own.some((source) => source.role === role),
   );
