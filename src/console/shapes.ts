@@ -1,11 +1,11 @@
 /** What the console reads of the API's answers: the shapes by which the gateway answers, under short names. */
-import type { CompiledAttribute, CompiledManifest } from '../capabilities/blueprints/manifest.ts';
-import type { ExecutionOnWire } from '../capabilities/commands/schema.ts';
+import type { CompiledManifest } from '../capabilities/blueprints/manifest.ts';
 import type { LogEntryOnWire } from '../capabilities/device-logs/schema.ts';
 import type { DeviceOnWire } from '../capabilities/devices/schema.ts';
-import type { DryRunOnWire } from '../capabilities/rules/dry-run-schema.ts';
-import type { RuleOnWire } from '../capabilities/rules/schema.ts';
+import type { DryRunOnWire as DryRunReport } from '../capabilities/rules/dry-run-schema.ts';
+import type { RuleOnWire as Rule } from '../capabilities/rules/schema.ts';
 
+export type { DryRunReport, Rule };
 export type {
   MeOnWire as Me,
   UserOnWire as User,
@@ -14,12 +14,19 @@ export type {
 export type { AuditEntryOnWire as AuditEntry } from '../capabilities/audit/schema.ts';
 export type {
   CompiledArgument as Argument,
+  CompiledAttribute as Attribute,
   CompiledCommand as Command,
   CompiledConfigurationGroup as ConfigurationGroup,
   CompiledManifest as Manifest,
   EnumItem,
 } from '../capabilities/blueprints/manifest.ts';
+export type { AlertMessage, AlertOnWire as Alert } from '../capabilities/alerts/schema.ts';
 export type { ListedBlueprintOnWire as Blueprint } from '../capabilities/blueprints/schema.ts';
+export type { ExecutionOnWire as Execution } from '../capabilities/commands/schema.ts';
+export type {
+  NotificationChannelOnWire as Channel,
+  NotificationDeliveryOnWire as Delivery,
+} from '../capabilities/notifications/schema.ts';
 export type { BackupPlanOnWire as BackupPlan } from '../capabilities/backups/schema.ts';
 export type { ScanLine, TestOutcome as ConnectionTest } from '../capabilities/modules/schema.ts';
 export type { MonitorMessage } from '../capabilities/monitor/schema.ts';
@@ -43,14 +50,10 @@ export interface Health {
   version: string;
   https_port?: number;
 }
-export type Attribute = CompiledAttribute;
 /** Its manifest is asked for apart. */
 export type Device = Omit<DeviceOnWire, 'manifest'>;
 export type DeviceWithManifest = Device & { manifest: CompiledManifest };
 /** Of a device that is known already. */
 export type LogEntry = Omit<LogEntryOnWire, 'device_id' | 'timestamp'>;
-export type Execution = ExecutionOnWire;
-export type Rule = RuleOnWire;
-export type RuleScript = RuleOnWire['script'];
-export type DryRunReport = DryRunOnWire;
-export type DryRunEntry = DryRunOnWire['entries'][number];
+export type RuleScript = Rule['script'];
+export type DryRunEntry = DryRunReport['entries'][number];

@@ -5,7 +5,7 @@ import { DeviceChoice } from '../parts/device-choice.tsx';
 import { Check, type Choice, Form, InputField, SecretField, SelectField, useAction } from '../ui.tsx';
 import { useTyped } from '../ui/typed.ts';
 import { bodyOf, typedOf, type Typed } from './channel-typed.ts';
-import type { Channel } from './shapes.ts';
+import type { Channel } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
 const TYPES: readonly Choice<Typed['type']>[] = [

@@ -1,5 +1,5 @@
 /** What is typed of a notification channel, and what of it is sent. Pure. */
-import type { Channel } from './shapes.ts';
+import type { Channel } from '../shapes.ts';
 
 export type Typed = Readonly<ReturnType<typeof typedOf>>;
 

@@ -6,7 +6,7 @@ import { namesOf } from '../parts/device-choice.tsx';
 import { AddButton, ManagedRow, type Tried } from '../parts/managed-row.tsx';
 import { Awaited, Card, Empty, useAnswer, useRefresh } from '../ui.tsx';
 import { ChannelForm } from './channel-form.tsx';
-import type { Channel, Delivery } from './shapes.ts';
+import type { Channel, Delivery } from '../shapes.ts';
 import { contentText, statusText } from './words.ts';
 import { say } from '../words/index.ts';
 

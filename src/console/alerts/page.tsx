@@ -23,7 +23,7 @@ import {
 } from '../ui.tsx';
 import { type Tab, tabAt, Tabs } from '../ui/page-pieces.tsx';
 import { NotificationsPage } from './notifications.tsx';
-import type { Alert, AlertMessage } from './shapes.ts';
+import type { Alert, AlertMessage } from '../shapes.ts';
 import { detailsText, historyWindow, lastedText, periodText, SEVERITIES } from './words.ts';
 import { say } from '../words/index.ts';
 

@@ -1,7 +1,7 @@
 /** Alerts and deliveries as people read them. Pure. */
 import type { EpochMs, EpochS } from '../../lib/time.ts';
 import { ageText, momentText, words } from '../format.ts';
-import type { Alert, Delivery } from './shapes.ts';
+import type { Alert, Delivery } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
 export const SEVERITIES = ['error', 'warning', 'info'] as const;

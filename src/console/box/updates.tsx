@@ -103,24 +103,8 @@ function Failed({ failure }: { failure: Failure }) {
   );
 }
 
-function whyText({ reason, status }: Failure): string {
-  switch (reason) {
-    case 'NOT_READY':
-      return say.updates.notReady;
-    case 'ENDED':
-      return say.updates.ended(status ?? say.updates.unknownStatus);
-    case 'REFUSED':
-      return say.updates.refused;
-    case 'HUNG':
-      return say.updates.hung;
-    case 'CUT_OFF':
-      return say.updates.cutOff;
-    case 'NO_COPY':
-      return say.updates.noCopy;
-    case 'OTHER':
-      return say.updates.otherReason;
-  }
-}
+const whyText = ({ reason, status }: Failure): string =>
+  reason === 'ENDED' ? say.updates.ended(status ?? say.updates.unknownStatus) : say.updates.failedBy[reason];
 
 function adviceText(reason: Failure['reason']): string {
   if (reason === 'CUT_OFF') return say.updates.tryAgain;

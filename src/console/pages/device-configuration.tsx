@@ -1,7 +1,7 @@
 /** Configuration groups of a device, as its manifest declares them. */
 import { useState } from 'preact/hooks';
-import { call, path } from '../api.ts';
-import { initialTexts, judge, type Texts, textOf, typedValues } from '../arguments.ts';
+import { callFor, path } from '../api.ts';
+import { initialTexts, judge, type Texts, typedValues } from '../arguments.ts';
 import type { LiveDevice } from '../live.ts';
 import { fieldSettings } from '../field-place.ts';
 import { ArgumentFields } from '../parts/argument-form.tsx';
@@ -31,7 +31,7 @@ export function ConfigurationTab({ live }: { live: LiveDevice }) {
 
 function Group({ live, name, group }: { live: LiveDevice; name: string; group: ConfigurationGroup }) {
   const address = path`/v3/devices/${live.device.id}/configuration/${name}`;
-  const { answer, error } = useAnswer(() => call<{ configuration: Values }>('GET', address), [address]);
+  const { answer, error } = useAnswer(() => callFor<Values>('configuration', 'GET', address), [address]);
   return (
     <Card title={group.display_name}>
       {group.description !== undefined && <p class="hint">{group.description}</p>}
@@ -40,7 +40,7 @@ function Group({ live, name, group }: { live: LiveDevice; name: string; group: C
         <GroupForm
           address={address}
           group={group}
-          stored={answer.configuration}
+          stored={answer}
           runtimeId={live.device.communication?.upstream_id}
         />
       )}
@@ -64,19 +64,17 @@ function GroupForm({
   const [saved, setSaved] = useState(stored);
   const controls = useTyped<Texts>(() => initialTexts(declared, stored));
   const { typed: texts, setTyped: setTexts, beside } = controls;
-  const take = ({ configuration }: { configuration: Values }): void => {
+  const take = (configuration: Values): void => {
     setSaved(configuration);
     controls.take(initialTexts(declared, configuration));
   };
   const saving = useAction(async () => {
     judge(withoutSecrets(group), texts);
-    const { configuration: theirs } = await call<{ configuration: Values }>('GET', address);
+    const theirs = await callFor<Values>('configuration', 'GET', address);
     setSaved(theirs);
-    take(await call('PATCH', address, changesOf(group, theirs, beside(initialTexts(declared, theirs)))));
+    const changes = changesOf(group, theirs, beside(initialTexts(declared, theirs)));
+    take(await callFor('configuration', 'PATCH', address, changes));
   });
-  const isChanged = Object.entries(declared).some(
-    ([name, parameter]) => (texts[name] ?? '') !== textOf(parameter, saved[name] ?? parameter.default),
-  );
   const settings = runtimeId === undefined ? undefined : fieldSettings(declared, texts);
   return (
     <>
@@ -84,13 +82,13 @@ function GroupForm({
         action={saving}
         submit={say.everywhere.save}
         done={say.everywhere.saved}
-        isIncomplete={!isChanged}
+        isIncomplete={changedNames(group, saved, texts).length === 0}
         buttons={
           <AskButton
             title={say.devices.resetTitle(group.display_name)}
             text={say.devices.resetText}
             confirm={say.devices.reset}
-            run={() => call<{ configuration: Values }>('POST', `${address}/reset_all`).then(take)}
+            run={() => callFor<Values>('configuration', 'POST', `${address}/reset_all`).then(take)}
           >
             {say.devices.resetAsking}
           </AskButton>
@@ -119,22 +117,18 @@ function withoutSecrets({ parameters }: ConfigurationGroup): ConfigurationGroup[
   );
 }
 
+/** Parameters that do not stand as they are stored. */
+function changedNames({ parameters }: ConfigurationGroup, saved: Values, texts: Texts): string[] {
+  const stored = initialTexts(parameters, saved);
+  return Object.keys(parameters).filter((name) => (texts[name] ?? '') !== stored[name]);
+}
+
 /** Only what was changed: others may change the rest at the same time. */
-function changesOf(
-  { parameters }: ConfigurationGroup,
-  saved: Values,
-  texts: Texts,
-): { set: Values; reset: string[] } {
-  const { values } = typedValues(parameters, texts);
-  const isOther = (name: string): boolean => {
-    const parameter = parameters[name];
-    return (
-      parameter !== undefined && (texts[name] ?? '') !== textOf(parameter, saved[name] ?? parameter.default)
-    );
-  };
-  const set = Object.fromEntries(Object.entries(values).filter(([name]) => isOther(name)));
-  const reset = Object.keys(parameters).filter(
-    (name) => isOther(name) && (texts[name] ?? '').trim() === '' && saved[name] !== undefined,
-  );
-  return { set, reset };
+function changesOf(group: ConfigurationGroup, saved: Values, texts: Texts): { set: Values; reset: string[] } {
+  const { values } = typedValues(group.parameters, texts);
+  const changed = changedNames(group, saved, texts);
+  const set = Object.fromEntries(Object.entries(values).filter(([name]) => changed.includes(name)));
+  const isEmptied = (name: string): boolean =>
+    (texts[name] ?? '').trim() === '' && saved[name] !== undefined;
+  return { set, reset: changed.filter(isEmptied) };
 }

@@ -9,11 +9,10 @@ import { may } from '../session.ts';
 import { ErrorNotice, useAnswer, useRefresh } from '../ui.tsx';
 import { backupsKnown } from './backups-known.ts';
 import { isListShown } from './first-steps.tsx';
-import type { Alert } from '../alerts/shapes.ts';
 import { sinceText } from '../alerts/since.ts';
 import { titleOf } from '../alert-title.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
-import type { Engine, Rule } from '../shapes.ts';
+import type { Alert, Engine, Rule } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
 const REFRESH_MS = 60_000;

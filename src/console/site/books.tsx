@@ -8,13 +8,12 @@ import { Awaited, Card, useAnswer, useRefresh } from '../ui.tsx';
 import { timesAs, zone } from '../zone.ts';
 import { EnergyBars } from './energy-bars.tsx';
 import { edgesOf, periodAt, periodLater, periodText, unitOf } from '../period.ts';
-import { type Book, type Energy, energyText, percentText, type Role, spanText } from './energy.ts';
+import { type Book, consumed, type Energy, energyText, percentText, type Role, spanText } from './energy.ts';
 import { locale, say } from '../words/index.ts';
 
 const REFRESH_MS = 60_000;
 /** At the start of the overview there is enough to read. */
 const BEFORE_AFTER_MS = 3_000;
-const USES = ['load', 'electrolyser', 'ev_charger'] as const;
 const PARTS = { day: 'hour', week: 'day', month: 'day', year: 'month' } as const;
 
 const SPANS = [
@@ -188,17 +187,15 @@ interface Part {
 export function Books({ shown: { period, energy, before } }: { shown: Shown }) {
   const { total } = energy;
   const flows = total.flows_wh;
-  const toUses = (origin: keyof typeof flows): number =>
-    USES.reduce((sum, use) => sum + flows[origin][use], 0);
   const consumption: Part[] = [
-    { role: 'pv', text: say.site.fromSun, energyWh: toUses('pv') },
-    { role: 'generator', text: say.site.fromGenerators, energyWh: toUses('generator') },
-    { role: 'battery', text: say.site.fromBattery, energyWh: toUses('battery') },
-    { role: 'grid', text: say.site.fromGrid, energyWh: toUses('grid') },
-    { role: 'unmeasured', text: say.site.unknownOrigin, energyWh: toUses('unmeasured') },
+    { role: 'pv', text: say.site.fromSun, energyWh: consumed(flows.pv) },
+    { role: 'generator', text: say.site.fromGenerators, energyWh: consumed(flows.generator) },
+    { role: 'battery', text: say.site.fromBattery, energyWh: consumed(flows.battery) },
+    { role: 'grid', text: say.site.fromGrid, energyWh: consumed(flows.grid) },
+    { role: 'unmeasured', text: say.site.unknownOrigin, energyWh: consumed(flows.unmeasured) },
   ];
   const sun: Part[] = [
-    { role: 'load', text: say.site.sunUse.consumed, energyWh: toUses('pv') },
+    { role: 'load', text: say.site.sunUse.consumed, energyWh: consumed(flows.pv) },
     { role: 'battery', text: say.site.intoBattery, energyWh: flows.pv.battery },
     { role: 'grid', text: say.site.sunUse.exported, energyWh: flows.pv.grid },
     { role: 'unmeasured', text: say.site.sunUse.losses, energyWh: flows.pv.losses },
@@ -261,7 +258,7 @@ function beforeText(period: string): string {
 
 /** As long before, in a sentence; nothing when nothing was measured then. */
 function Before({ period, book }: { period: string; book: Book }) {
-  const used = USES.reduce((sum, use) => sum + book.uses_wh[use], 0);
+  const used = consumed(book.uses_wh);
   if (used + book.sources_wh.pv + book.sources_wh.grid === 0) return null;
   return (
     <p class="hint" data-test="energy-before">

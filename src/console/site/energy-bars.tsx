@@ -1,12 +1,11 @@
 /** Where consumption came from, hour by hour, day by day or month by month, as columns and as a table. */
 import { go } from '../route.ts';
 import { PictureTable } from '../ui.tsx';
-import { type Book, type Energy, energyText } from './energy.ts';
+import { type Book, consumed, type Energy, energyText } from './energy.ts';
 import { say } from '../words/index.ts';
 
 const HEIGHT = 96;
 const WIDTH = 480;
-const USES = ['load', 'electrolyser', 'ev_charger'] as const;
 const ORIGINS = [
   { role: 'pv', text: say.site.role.pv },
   { role: 'generator', text: say.site.role.generator },
@@ -18,8 +17,7 @@ const ORIGINS = [
 type Bucket = Energy['buckets'][number];
 type Origin = (typeof ORIGINS)[number]['role'];
 
-const usedFrom = ({ flows_wh: flows }: Book, origin: Origin): number =>
-  USES.reduce((sum, use) => sum + flows[origin][use], 0);
+const usedFrom = ({ flows_wh: flows }: Book, origin: Origin): number => consumed(flows[origin]);
 
 const usedOf = (book: Book): number => ORIGINS.reduce((sum, { role }) => sum + usedFrom(book, role), 0);
 

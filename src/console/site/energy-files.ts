@@ -2,7 +2,7 @@
 import type { DurationS, EpochMs } from '../../lib/time.ts';
 import { sheetOf, sheetTime } from '../sheet.ts';
 import { say } from '../words/index.ts';
-import type { Book, Energy, Role } from './energy.ts';
+import { type Book, consumed, type Energy, type Role } from './energy.ts';
 
 const HOUR_S = 3_600;
 
@@ -32,7 +32,7 @@ export function sheetOfBooks({ buckets, timezone }: Energy, nowMs: EpochMs): str
       told(uses.grid, 'grid'),
       told(uses.battery, 'battery'),
       told(sources.battery, 'battery'),
-      told(uses.load + uses.electrolyser + uses.ev_charger, 'load'),
+      told(consumed(uses), 'load'),
       ratio === null ? null : Math.round(ratio * 100),
       Number((Math.max(0, ...Object.values(book.gap_s)) / HOUR_S).toFixed(2)),
     ];

@@ -11,12 +11,6 @@ import { zone } from '../zone.ts';
 import { ENERGY, HistoryHead } from '../history/head.tsx';
 import { say } from '../words/index.ts';
 
-const UNIT_TEXT: Readonly<Record<Unit, string>> = {
-  day: say.history.day,
-  week: say.history.week,
-  month: say.history.month,
-  year: say.history.year,
-};
 
 const show = (period: string): void => go(`#/history/${ENERGY}/${period}`);
 
@@ -41,7 +35,7 @@ export function EnergyHistory({ period: text }: { period: string | undefined }) 
             <div class="segments" role="group" aria-label={say.history.range}>
               {UNITS.map((one) => (
                 <button type="button" key={one} aria-pressed={one === unit} onClick={() => turn(one)}>
-                  {UNIT_TEXT[one]}
+                  {say.history[one]}
                 </button>
               ))}
             </div>

@@ -19,6 +19,13 @@ export type Energy = EnergyOnWire;
 export type Book = Energy['total'];
 export type Source = EnergySourcesOnWire['items'][number];
 
+/** Uses that count as consumption. */
+const CONSUMERS = ['load', 'electrolyser', 'ev_charger'] as const;
+
+/** What they used of one source, or of all. */
+export const consumed = (uses: Readonly<Record<(typeof CONSUMERS)[number], number>>): number =>
+  CONSUMERS.reduce((sum, use) => sum + uses[use], 0);
+
 /** Below this nothing is said to flow: meters and standby are never quite at zero. */
 const STILL_W = 5;
 
@@ -50,19 +57,23 @@ export function doingOf(now: RoleNow): string {
 const number = (value: number, digits: number): string =>
   value.toLocaleString(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
-/** `850 W`, `3.2 kW`: as many digits as mean something. */
+/** As many digits as mean something. */
+function scaled(amount: number): { text: string; prefix: string } {
+  if (Math.round(amount) < 1_000) return { text: number(amount, 0), prefix: '' };
+  if (amount < 1e6) return { text: number(amount / 1_000, amount < 100_000 ? 1 : 0), prefix: 'k' };
+  return { text: number(amount / 1e6, 2), prefix: 'M' };
+}
+
+/** `850 W`, `3.2 kW`, without its sign */
 export function powerText(powerW: number): { text: string; unit: string } {
-  const amount = Math.abs(powerW);
-  if (Math.round(amount) < 1_000) return { text: number(amount, 0), unit: 'W' };
-  if (amount < 1e6) return { text: number(amount / 1_000, amount < 100_000 ? 1 : 0), unit: 'kW' };
-  return { text: number(amount / 1e6, 2), unit: 'MW' };
+  const { text, prefix } = scaled(Math.abs(powerW));
+  return { text, unit: `${prefix}W` };
 }
 
 /** `12.4 kWh` */
 export function energyText(energyWh: number): string {
-  if (Math.round(energyWh) < 1_000) return `${number(energyWh, 0)} Wh`;
-  if (energyWh < 1e6) return `${number(energyWh / 1_000, energyWh < 100_000 ? 1 : 0)} kWh`;
-  return `${number(energyWh / 1e6, 2)} MWh`;
+  const { text, prefix } = scaled(energyWh);
+  return `${text} ${prefix}Wh`;
 }
 
 export const percentText = (ratio: number | null): string =>
