@@ -14,11 +14,10 @@ const REFRESH_MS = 10_000;
 const LOG_ITEMS = 30;
 
 export function NotificationsPage() {
-  const { answer, error } = useAnswer(
-    () => call<{ notification_channels: Channel[] }>('GET', '/v3/notification_channels'),
+  const { answer: channels, error } = useAnswer(
+    () => callFor<Channel[]>('notification_channels', 'GET', '/v3/notification_channels'),
     [changeCount.value],
   );
-  const channels = answer?.notification_channels;
   return (
     <>
       <Card

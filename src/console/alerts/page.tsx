@@ -60,9 +60,7 @@ function AcknowledgeAll() {
   return (
     <>
       <ErrorNotice error={action.error} />
-      <Button disabled={action.isBusy} onClick={() => void action.start()}>
-        {say.alerts.acknowledgeAll}
-      </Button>
+      <Button action={action}>{say.alerts.acknowledgeAll}</Button>
     </>
   );
 }
@@ -202,9 +200,8 @@ function Row({ alert, onChanged }: { alert: Alert; onChanged: () => void }) {
         <ChartLink alert={alert} nowMs={nowMs} />
         {isRaised && alert.acknowledged_at === null && may('USER') && (
           <Button
-            disabled={acknowledging.isBusy}
+            action={acknowledging}
             aria-label={say.alerts.acknowledgeOf(titleOf(alert), alert.device_name)}
-            onClick={() => void acknowledging.start()}
           >
             {say.alerts.acknowledge}
           </Button>

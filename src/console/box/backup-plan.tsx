@@ -1,5 +1,5 @@
 /** Backups by themselves: when, whereto, and the last one that is known to be good. */
-import { call, changeCount } from '../api.ts';
+import { call, callFor, changeCount } from '../api.ts';
 import { changesOf } from '../changes.ts';
 import { bytesText, momentText } from '../format.ts';
 import { differs, NewPassword, NOTHING_TYPED } from '../parts/new-password.tsx';
@@ -35,7 +35,7 @@ const SCHEDULES = [
 
 export function BackupPlanCard() {
   const { answer, error, refresh } = useAnswer(
-    async () => (await call<{ backup_plan: BackupPlan }>('GET', PLAN)).backup_plan,
+    () => callFor<BackupPlan>('backup_plan', 'GET', PLAN),
     [changeCount.value],
   );
   useRefresh(refresh, answer?.is_running === true ? RUNNING_REFRESH_MS : REFRESH_MS);
@@ -58,15 +58,11 @@ export function BackupPlanCard() {
 
 function RunNow({ plan }: { plan: BackupPlan }) {
   const running = useAction(() => call('POST', `${PLAN}/run`));
-  const isBusy = plan.is_running || running.isBusy;
   return (
     <>
       <ErrorNotice error={running.error} />
-      <Button
-        disabled={isBusy || plan.target === null || !plan.has_password}
-        onClick={() => void running.start()}
-      >
-        {isBusy ? say.box.backupRunning : say.box.makeOne}
+      <Button action={running} disabled={plan.is_running || plan.target === null || !plan.has_password}>
+        {plan.is_running || running.isBusy ? say.box.backupRunning : say.box.makeOne}
       </Button>
     </>
   );
@@ -135,9 +131,9 @@ function PlanForm({ plan }: { plan: BackupPlan }) {
   const controls = useTyped(() => typedOf(plan));
   const { typed, take, beside, change, bound } = controls;
   const action = useAction(async () => {
-    const theirs = typedOf((await call<{ backup_plan: BackupPlan }>('GET', PLAN)).backup_plan);
+    const theirs = typedOf(await callFor('backup_plan', 'GET', PLAN));
     const body = changesOf(bodyOf(theirs), bodyOf(beside(theirs)));
-    take(typedOf((await call<{ backup_plan: BackupPlan }>('PATCH', PLAN, body)).backup_plan));
+    take(typedOf(await callFor('backup_plan', 'PATCH', PLAN, body)));
   });
   return (
     <Form

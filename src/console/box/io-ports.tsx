@@ -6,7 +6,6 @@ import { useTyped } from '../ui/typed.ts';
 import { PORT_NAME, PortsCard } from './ports.tsx';
 import { say } from '../words/index.ts';
 
-const PORTS = '/v3/io_ports';
 
 /** What each kind is called, and how its name and path usually read. */
 const KINDS: Readonly<Record<IoPort['kind'], { text: string; name: string; path: string; hint: string }>> = {
@@ -57,8 +56,7 @@ export function IoPortsCard() {
   return (
     <PortsCard<IoPort>
       title={say.ports.ioTitle}
-      address={PORTS}
-      listOf={({ io_ports: ports }: { io_ports: IoPort[] }) => ports}
+      kind="io_ports"
       none={say.ports.ioNone}
       describe={describe}
       add={{
@@ -86,7 +84,7 @@ function AddIo({ onDone }: { onDone: () => void }) {
   const isInput = kind === 'DIGITAL_INPUT';
   const isContact = isInput || kind === 'DIGITAL_OUTPUT';
   const action = useAction(async () => {
-    await call('POST', PORTS, {
+    await call('POST', '/v3/io_ports', {
       name,
       kind,
       path,

@@ -1,7 +1,7 @@
 /** Ports of the gateway that its scripts may use: a list of one kind, a new one, and whether one can be used. */
 import type { ComponentChildren } from 'preact';
-import { call, changeCount, path } from '../api.ts';
-import { AddButton, ManagedRow, type Tried } from '../parts/managed-row.tsx';
+import { callFor, changeCount, path } from '../api.ts';
+import { AddButton, ManagedRow, testAt, type Tried } from '../parts/managed-row.tsx';
 import { may } from '../session.ts';
 import { Awaited, Card, useAnswer } from '../ui.tsx';
 import { say } from '../words/index.ts';
@@ -11,8 +11,7 @@ export const PORT_NAME = { required: true, pattern: '[A-Za-z0-9_\\-]{1,64}' };
 
 export function PortsCard<Port extends { name: string }>({
   title,
-  address,
-  listOf,
+  kind,
   none,
   describe,
   isFixed = () => false,
@@ -20,9 +19,8 @@ export function PortsCard<Port extends { name: string }>({
   add,
 }: {
   title: string;
-  /** Where the API has them. */
-  address: '/v3/serial_ports' | '/v3/io_ports';
-  listOf: (answer: never) => readonly Port[];
+  /** As the API calls them. */
+  kind: 'serial_ports' | 'io_ports';
   /** What stands where there is none. */
   none: string;
   describe: (port: Port) => string;
@@ -33,13 +31,14 @@ export function PortsCard<Port extends { name: string }>({
   add: { text: string; title: string; form: (onDone: () => void) => ComponentChildren };
 }) {
   const { answer, error } = useAnswer(
-    async () => listOf(await call<never>('GET', address)),
+    () => callFor<Port[]>(kind, 'GET', `/v3/${kind}`),
     [changeCount.value],
   );
+  const addressOf = ({ name }: Port): string => `/v3/${kind}${path`/${name}`}`;
   return (
     <Card
       title={title}
-      data-test={address.slice('/v3/'.length)}
+      data-test={kind}
       actions={may('INSTALLER') && <AddButton {...add} />}
     >
       <Awaited answer={answer} error={error} />
@@ -49,10 +48,10 @@ export function PortsCard<Port extends { name: string }>({
           <ManagedRow
             key={port.name}
             name={port.name}
-            address={`${address}${path`/${port.name}`}`}
+            address={addressOf(port)}
             isReadOnly={!may('INSTALLER')}
             deleting={isFixed(port) ? undefined : say.ports.portDeleting}
-            test={() => testOf(`${address}${path`/${port.name}`}`)}
+            test={() => testOf(addressOf(port))}
             more={more?.(port)}
           >
             <small>{describe(port)}</small>
@@ -64,13 +63,8 @@ export function PortsCard<Port extends { name: string }>({
 }
 
 async function testOf(address: string): Promise<Tried> {
-  const { test } = await call<{ test: { usable: boolean; reason?: string } }>(
-    'POST',
-    `${address}/test`,
-    undefined,
-    'reads',
-  );
-  return test.usable
+  const { usable, reason } = await testAt<{ usable: boolean; reason?: string }>(address);
+  return usable
     ? { isGood: true, text: say.ports.opens }
-    : { isGood: false, text: test.reason ?? say.ports.opensNot };
+    : { isGood: false, text: reason ?? say.ports.opensNot };
 }

@@ -1,23 +1,19 @@
 /** A backup in the place of what this box is. */
 import { useState } from 'preact/hooks';
-import { call } from '../api.ts';
+import { call, callFor } from '../api.ts';
 import { momentText } from '../format.ts';
 import { DropArea } from '../parts/drop-area.tsx';
 import { AskButton, Card, InputField, Notice } from '../ui.tsx';
 import { say } from '../words/index.ts';
 
-interface Restored {
-  made_at: string | null;
-}
 
 export function RestoreCard() {
   const [file, setFile] = useState<File | undefined>(undefined);
   const [password, setPassword] = useState('');
-  const [restored, setRestored] = useState<Restored | undefined>(undefined);
+  const [restored, setRestored] = useState<{ made_at: string | null } | undefined>(undefined);
   const restore = async (): Promise<void> => {
     await call('POST', '/v3/backup/upload', file);
-    const answer = await call<{ restore: Restored }>('POST', '/v3/backup/restore', { password });
-    setRestored(answer.restore);
+    setRestored(await callFor('restore', 'POST', '/v3/backup/restore', { password }));
   };
   return (
     <Card title={say.box.restore} data-test="restore">

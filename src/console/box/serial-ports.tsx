@@ -7,7 +7,6 @@ import { FindDevices } from '../parts/field-scan.tsx';
 import { PORT_NAME, PortsCard } from './ports.tsx';
 import { say } from '../words/index.ts';
 
-const PORTS = '/v3/serial_ports';
 const choicesOf = (numbers: readonly number[]): Choice[] =>
   numbers.map((number) => ({ value: String(number), text: String(number) }));
 const BAUD_RATES = choicesOf([1_200, 2_400, 4_800, 9_600, 19_200, 38_400, 57_600, 115_200]);
@@ -22,8 +21,7 @@ export function SerialPortsCard() {
   return (
     <PortsCard<SerialPort>
       title={say.ports.serialTitle}
-      address={PORTS}
-      listOf={({ serial_ports: ports }: { serial_ports: SerialPort[] }) => ports}
+      kind="serial_ports"
       none={say.ports.serialNone}
       describe={({ path, baud_rate: baud, data_bits: bits, parity, stop_bits: stop, source }) =>
         `${path}, ${baud} baud, ${bits}${parity}${stop}${source === 'OPTION' ? say.ports.ofOption : ''}`
@@ -50,7 +48,7 @@ function AddSerial({ onDone }: { onDone: () => void }) {
   const action = useAction(async () => {
     const { port_name: name, port_path: file, baud_rate: baud, parity, stop_bits: stop } = typed;
     const body = { name, path: file, baud_rate: Number(baud), parity, stop_bits: Number(stop) };
-    await call('POST', PORTS, body);
+    await call('POST', '/v3/serial_ports', body);
     onDone();
   });
   return (

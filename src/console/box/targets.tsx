@@ -1,9 +1,9 @@
 /** Where telemetry is carried to, and how far each target got. */
-import { call, changeCount, path } from '../api.ts';
+import { callFor, changeCount, path } from '../api.ts';
 import { ageText, bytesText, momentText, numberText } from '../format.ts';
 import { deviceIds } from '../live.ts';
 import { namesOf } from '../parts/device-choice.tsx';
-import { AddButton, ManagedRow, type Tried } from '../parts/managed-row.tsx';
+import { AddButton, ManagedRow, testAt, type Tried } from '../parts/managed-row.tsx';
 import type { Target } from '../shapes.ts';
 import { Awaited, Card, Empty, useAnswer, useRefresh } from '../ui.tsx';
 import { TargetForm } from './target-form.tsx';
@@ -21,7 +21,7 @@ const BADGES: Readonly<Record<Target['status']['state'], string>> = {
 
 export function TargetsCard() {
   const { answer, error, refresh } = useAnswer(
-    () => call<{ targets: Target[] }>('GET', '/v3/targets'),
+    () => callFor<Target[]>('targets', 'GET', '/v3/targets'),
     [changeCount.value],
   );
   useRefresh(refresh, REFRESH_MS);
@@ -37,11 +37,11 @@ export function TargetsCard() {
       }
     >
       <Awaited answer={answer} error={error} />
-      {answer?.targets.length === 0 && (
+      {answer?.length === 0 && (
         <Empty title={say.targets.staysHere}>{say.targets.staysHereText}</Empty>
       )}
       <ul class="rows" data-test="targets">
-        {answer?.targets.map((target) => (
+        {answer?.map((target) => (
           <TargetRow key={target.id} target={target} />
         ))}
       </ul>
@@ -53,12 +53,7 @@ function TargetRow({ target }: { target: Target }) {
   void deviceIds.value;
   const address = path`/v3/targets/${target.id}`;
   const test = async (): Promise<Tried> => {
-    const { test: found } = await call<{ test: { accepted: boolean; reason?: string } }>(
-      'POST',
-      `${address}/test`,
-      undefined,
-      'reads',
-    );
+    const found = await testAt<{ accepted: boolean; reason?: string }>(address);
     return found.accepted
       ? { isGood: true, text: say.targets.tookTest }
       : { isGood: false, text: say.targets.tookTestNot(found.reason ?? say.targets.noReason) };

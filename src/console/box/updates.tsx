@@ -1,7 +1,7 @@
 /** Newer versions: taken as a file, judged, shown, installed, and what became of them. */
 import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
-import { call, changeCount, NoAnswer } from '../api.ts';
+import { call, callFor, changeCount, NoAnswer } from '../api.ts';
 import { bytesText, momentText } from '../format.ts';
 import { DropArea } from '../parts/drop-area.tsx';
 import { may } from '../session.ts';
@@ -34,7 +34,7 @@ const handedOver = signal<{ from: string; to: string; outcomeBefore: string | un
 
 export function UpdatesTab() {
   const { answer, error, refresh } = useAnswer(
-    async () => (await call<{ update: Update }>('GET', UPDATE)).update,
+    () => callFor<Update>('update', 'GET', UPDATE),
     [changeCount.value],
   );
   useRefresh(refresh, answer?.installing === true ? WAITING_REFRESH_MS : REFRESH_MS);
@@ -185,9 +185,7 @@ function Uploaded({ update, uploaded }: { update: Update; uploaded: NonNullable<
       <ErrorNotice error={discarding.error} />
       {may('INSTALLER') && (
         <div class="actions end">
-          <Button disabled={discarding.isBusy} onClick={() => void discarding.start()}>
-            {say.updates.forget}
-          </Button>
+          <Button action={discarding}>{say.updates.forget}</Button>
           <AskButton
             kind="primary"
             isDangerous={false}

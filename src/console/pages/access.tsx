@@ -1,6 +1,6 @@
 /** Who and what may use the gateway: the own password, tokens for programs, users. */
 import { useState } from 'preact/hooks';
-import { call, path, remove } from '../api.ts';
+import { call, callFor, path, remove } from '../api.ts';
 import { changesOf } from '../changes.ts';
 import { momentText } from '../format.ts';
 import { ActivityCard } from '../parts/activity.tsx';
@@ -84,7 +84,7 @@ function PasswordCard() {
 }
 
 function UsersCard() {
-  const { answer, error, again } = useAnswer(() => call<{ users: User[] }>('GET', USERS), []);
+  const { answer, error, again } = useAnswer(() => callFor<User[]>('users', 'GET', USERS), []);
   // `new` for one that is added.
   const [open, setOpen] = useState<User | 'new' | undefined>(undefined);
   const closed = (): void => {
@@ -98,7 +98,7 @@ function UsersCard() {
     >
       <Awaited answer={answer} error={error} />
       <ul class="rows">
-        {answer?.users.map((user) => (
+        {answer?.map((user) => (
           <li key={user.id}>
             <span>
               <b>{user.name}</b>

@@ -1,6 +1,6 @@
 /** Kinds of devices: upload with everything that is wrong, list, download. */
 import { useState } from 'preact/hooks';
-import { call, path } from '../api.ts';
+import { call, callFor, path } from '../api.ts';
 import { Faults } from '../faults.ts';
 import { momentText } from '../format.ts';
 import { listBlueprints } from '../parts/blueprint-choice.tsx';
@@ -71,19 +71,11 @@ function BlueprintList({ blueprints }: { blueprints: readonly Blueprint[] }) {
 function UploadCard({ onUploaded }: { onUploaded: () => void }) {
   const [file, setFile] = useState<File | undefined>(undefined);
   const [outcome, setOutcome] = useState<string | undefined>(undefined);
-  const [problems, setProblems] = useState<readonly string[]>([]);
-  const begin = (): void => {
-    setOutcome(undefined);
-    setProblems([]);
-  };
   const checking = useAction(async (zip: File) => {
-    const { validation_errors: found = [] } = await call<{ validation_errors?: string[] }>(
-      'POST',
-      '/v3/blueprints/validate',
-      zip,
-    );
-    setProblems(found);
-    if (found.length === 0) setOutcome(say.adding.blueprintGood);
+    const address = '/v3/blueprints/validate';
+    const problems = await callFor<string[] | undefined>('validation_errors', 'POST', address, zip);
+    if (problems && problems.length > 0) throw new Faults(problems);
+    setOutcome(say.adding.blueprintGood);
   });
   const uploading = useAction(async (zip: File) => {
     await call('POST', '/v3/blueprints/upload', zip);
@@ -91,28 +83,29 @@ function UploadCard({ onUploaded }: { onUploaded: () => void }) {
     onUploaded();
   });
   const isBusy = checking.isBusy || uploading.isBusy;
+  const forget = (): void => {
+    setOutcome(undefined);
+    checking.clear();
+    uploading.clear();
+  };
   return (
     <Card title={say.adding.upload}>
       <DropArea
         accept=".zip,application/zip"
         onFile={(chosen) => {
-          begin();
-          checking.clear();
-          uploading.clear();
+          forget();
           setFile(chosen);
         }}
       >
         {file ? say.adding.fileSize(file.name, Math.ceil(file.size / BYTES_PER_KIB)) : say.adding.dropZip}
       </DropArea>
-      <ErrorNotice error={problems.length > 0 ? new Faults(problems) : undefined} />
       <ErrorNotice error={uploading.error ?? checking.error} />
       {outcome !== undefined && <Notice kind="success">{outcome}</Notice>}
       <div class="actions end">
         <Button
           disabled={!file || isBusy}
           onClick={() => {
-            begin();
-            uploading.clear();
+            forget();
             if (file) void checking.start(file);
           }}
         >
@@ -122,8 +115,7 @@ function UploadCard({ onUploaded }: { onUploaded: () => void }) {
           kind="primary"
           disabled={!file || isBusy}
           onClick={() => {
-            begin();
-            checking.clear();
+            forget();
             if (file) void uploading.start(file);
           }}
         >

@@ -200,9 +200,7 @@ function PopulateButton({
   if (source === undefined || live.device.connectivity?.status !== 'ONLINE') return null;
   return (
     <>
-      <Button onClick={() => void action.start()} disabled={action.isBusy}>
-        {action.isBusy ? say.devices.askingDevice : say.devices.fillIn}
-      </Button>
+      <Button action={action}>{action.isBusy ? say.devices.askingDevice : say.devices.fillIn}</Button>
       <ErrorNotice error={action.error} />
     </>
   );

@@ -35,9 +35,7 @@ export function DryRun({ script, ruleId }: { script: RuleScript; ruleId: string 
   return (
     <div data-test="dry-run">
       <div class="actions">
-        <Button disabled={trying.isBusy} onClick={() => void trying.start()}>
-          {trying.isBusy ? say.dryRun.trying : say.dryRun.tryOn}
-        </Button>
+        <Button action={trying}>{trying.isBusy ? say.dryRun.trying : say.dryRun.tryOn}</Button>
         <Select value={days} onValue={setDays} choices={PERIODS} aria-label={say.dryRun.period} />
       </div>
       <ErrorNotice error={trying.error} />

@@ -43,7 +43,7 @@ export function ConnectionTools({
   return (
     <section class="connection-tools" aria-label={say.devices.isItThere}>
       <div class="actions">
-        <Button disabled={testing.isBusy || !where} onClick={() => void testing.start()}>
+        <Button action={testing} disabled={!where}>
           {testing.isBusy ? say.devices.testing : say.devices.testConnection}
         </Button>
         {!where && <span class="hint">{say.devices.addressFirst}</span>}

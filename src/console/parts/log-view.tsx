@@ -140,11 +140,7 @@ export function LogView({ source, nothing }: { source: LogSource; nothing: strin
       )}
       {shown.length > 0 && (
         <div class="actions">
-          {!isEnd && (
-            <Button disabled={older.isBusy} onClick={() => void older.start()}>
-              {say.devices.olderEntries}
-            </Button>
-          )}
+          {!isEnd && <Button action={older}>{say.devices.olderEntries}</Button>}
           <Button onClick={() => save(source.id, found)}>{say.devices.downloadThese}</Button>
         </div>
       )}

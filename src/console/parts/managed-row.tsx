@@ -1,7 +1,7 @@
 /** One of a list of things that somebody set up: what it is, whether it works, and what can be done with it. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { call, remove } from '../api.ts';
+import { call, callFor, remove } from '../api.ts';
 import { AskButton, Button, Dialog, ErrorNotice, Notice, useAction } from '../ui.tsx';
 import { say } from '../words/index.ts';
 
@@ -10,6 +10,10 @@ export interface Tried {
   isGood: boolean;
   text: string;
 }
+
+/** What the gateway finds when it tests the thing at an address; nothing is changed by it. */
+export const testAt = <Found,>(address: string): Promise<Found> =>
+  callFor('test', 'POST', `${address}/test`, undefined, 'reads');
 
 interface ManagedRowProps {
   name: string;
@@ -52,11 +56,7 @@ export function ManagedRow(props: ManagedRowProps) {
       </span>
       {!isReadOnly && (
         <div class="actions">
-          <Button
-            disabled={testing.isBusy}
-            aria-label={say.everywhere.testName(name)}
-            onClick={() => void testing.start()}
-          >
+          <Button action={testing} aria-label={say.everywhere.testName(name)}>
             {testing.isBusy ? say.everywhere.testing : say.everywhere.test}
           </Button>
           {form && (
@@ -87,9 +87,8 @@ function Switch({ name, address, isEnabled }: ManagedRowProps) {
     <>
       <Button
         isSwitch
-        disabled={switching.isBusy}
+        action={switching}
         aria-label={isEnabled ? say.everywhere.switchOff(name) : say.everywhere.switchOn(name)}
-        onClick={() => void switching.start()}
       >
         {isEnabled ? say.everywhere.off : say.everywhere.on}
       </Button>

@@ -36,7 +36,7 @@ export function RulesPage() {
     <>
       <PageHead title={say.frame.rules}>
         {may('OWNER') && answer && (
-          <Button isSwitch disabled={switching.isBusy} onClick={() => void switching.start()}>
+          <Button isSwitch action={switching}>
             {isSuspended ? say.rules.letRun : say.rules.suspendAll}
           </Button>
         )}
@@ -91,7 +91,7 @@ function RuleRow({
       <span class="actions">
         <RuleBadge rule={rule} isSuspended={isSuspended} />
         {may('OWNER') && (
-          <Button isSwitch disabled={switching.isBusy} onClick={() => void switching.start()}>
+          <Button isSwitch action={switching}>
             {rule.disabled ? say.everywhere.on : say.everywhere.off}
           </Button>
         )}

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { sentencesOf } from '../api.ts';
+import type { Action } from './asking.ts';
 import { siteName } from '../site-name.ts';
 import { say } from '../words/index.ts';
 
@@ -9,6 +10,8 @@ type Kind = 'primary' | 'plain' | 'danger';
 
 interface ButtonProps {
   kind?: Kind;
+  /** Starts when the button is pressed; nothing can be pressed until it has ended. */
+  action?: Action;
   disabled?: boolean | undefined;
   /** It works on what it was pressed for. */
   'aria-busy'?: boolean;
@@ -26,17 +29,21 @@ export function Button({
   kind = 'plain',
   type = 'button',
   isSwitch = false,
-  onClick,
+  action,
+  disabled = false,
+  onClick = () => void action?.start(),
   children,
   ...rest
 }: ButtonProps) {
-  const element = useFocusAfter(rest.disabled === true);
+  const isDisabled = disabled || action?.isBusy === true;
+  const element = useFocusAfter(isDisabled);
   return (
     <button
       ref={element}
       type={type}
       class={`button ${kind}`}
-      onClick={({ detail: count }) => (!isSwitch || count < 2) && onClick?.()}
+      disabled={isDisabled}
+      onClick={({ detail: count }) => (!isSwitch || count < 2) && onClick()}
       {...rest}
     >
       {children}
