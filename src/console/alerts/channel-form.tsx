@@ -1,9 +1,7 @@
 /** A notification channel, a new one or another form of one. */
-import { call, path } from '../api.ts';
-import { changesOf } from '../changes.ts';
 import { DeviceChoice } from '../parts/device-choice.tsx';
-import { Check, type Choice, Form, InputField, SecretField, SelectField, useAction } from '../ui.tsx';
-import { useTyped } from '../ui/typed.ts';
+import { Check, type Choice, Form, InputField, SecretField, SelectField } from '../ui.tsx';
+import { useKept, type useTyped } from '../ui/typed.ts';
 import { bodyOf, typedOf, type Typed } from './channel-typed.ts';
 import type { Channel } from '../shapes.ts';
 import { say } from '../words/index.ts';
@@ -25,26 +23,13 @@ const ENCRYPTIONS: readonly Choice<Typed['encryption']>[] = [
 ];
 const USUAL_PORT: Record<Typed['encryption'], string> = { STARTTLS: '587', TLS: '465', NONE: '25' };
 
-const CHANNELS = '/v3/notification_channels';
 
 type Controls = ReturnType<typeof useTyped<Typed>>;
 
 export function ChannelForm({ channel, onDone }: { channel?: Channel; onDone: () => void }) {
-  const controls = useTyped(() => typedOf(channel));
-  const { typed, beside, change, bound } = controls;
-  const action = useAction(async () => {
-    if (channel) {
-      const { notification_channels: all } = await call<{ notification_channels: Channel[] }>(
-        'GET',
-        CHANNELS,
-      );
-      const stored = all.find(({ id }) => id === channel.id) ?? channel;
-      const theirs = typedOf(stored);
-      const body = changesOf(bodyOf(theirs, stored), bodyOf(beside(theirs), stored));
-      await call('PATCH', path`/v3/notification_channels/${channel.id}`, body);
-    } else await call('POST', CHANNELS, bodyOf(typed, undefined));
-    onDone();
-  });
+  const address = '/v3/notification_channels';
+  const { controls, action } = useKept({ address, stored: channel, typedOf, bodyOf, onDone });
+  const { typed, change, bound } = controls;
   return (
     <Form action={action} submit={channel ? say.everywhere.save : say.everywhere.add}>
       {!channel && <SelectField label={say.everywhere.whatItIs} {...bound('type')} choices={TYPES} />}

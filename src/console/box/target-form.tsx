@@ -1,11 +1,9 @@
 /** A target of telemetry, a new one or another form of one. */
-import { call, path } from '../api.ts';
-import { changesOf } from '../changes.ts';
 import { liveDevice } from '../live.ts';
 import { DeviceChoice } from '../parts/device-choice.tsx';
 import type { Target } from '../shapes.ts';
-import { Check, type Choice, Field, Form, InputField, SecretField, SelectField, useAction } from '../ui.tsx';
-import { useTyped } from '../ui/typed.ts';
+import { Check, type Choice, Field, Form, InputField, SecretField, SelectField } from '../ui.tsx';
+import { useKept, type useTyped } from '../ui/typed.ts';
 import { CommandFields } from './target-commands.tsx';
 import { bodyOf, takesNewestFirst, type Typed, typedOf } from './target-typed.ts';
 import { DECIMAL_FROM_0 } from '../typed-number.ts';
@@ -44,17 +42,14 @@ interface PartProps {
 const idOf = (name: string): string => liveDevice(name)?.device.id ?? name;
 
 export function TargetForm({ target, onDone }: { target?: Target; onDone: () => void }) {
-  const controls = useTyped(() => typedOf(target, idOf));
-  const { typed, beside, bound } = controls;
-  const action = useAction(async () => {
-    if (target) {
-      const address = path`/v3/targets/${target.id}`;
-      const { target: stored } = await call<{ target: Target }>('GET', address);
-      const theirs = typedOf(stored, idOf);
-      await call('PATCH', address, changesOf(bodyOf(theirs, stored), bodyOf(beside(theirs), stored)));
-    } else await call('POST', '/v3/targets', bodyOf(typed, undefined));
-    onDone();
+  const { controls, action } = useKept({
+    address: '/v3/targets',
+    stored: target,
+    typedOf: (stored) => typedOf(stored, idOf),
+    bodyOf,
+    onDone,
   });
+  const { typed, bound } = controls;
   return (
     <Form action={action} submit={target ? say.everywhere.save : say.everywhere.add}>
       {!target && <SelectField label={say.everywhere.whatItIs} {...bound('kind')} choices={KINDS} />}

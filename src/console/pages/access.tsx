@@ -1,7 +1,6 @@
 /** Who and what may use the gateway: the own password, tokens for programs, users. */
 import { useState } from 'preact/hooks';
 import { call, callFor, path, remove } from '../api.ts';
-import { changesOf } from '../changes.ts';
 import { momentText } from '../format.ts';
 import { ActivityCard } from '../parts/activity.tsx';
 import { NEW_PASSWORD, WhosePassword } from '../parts/new-password.tsx';
@@ -22,7 +21,7 @@ import {
   useAction,
   useAnswer,
 } from '../ui.tsx';
-import { useTyped } from '../ui/typed.ts';
+import { useKept, useTyped } from '../ui/typed.ts';
 import type { User } from '../shapes.ts';
 import { reaches } from '../../lib/role.ts';
 import { say } from '../words/index.ts';
@@ -137,15 +136,10 @@ function UserDialog({ user, onClose }: { user: User | undefined; onClose: () => 
     role: stored?.role ?? 'USER',
     password: '',
   });
-  const { typed, beside, bound } = useTyped(() => typedOf(user));
-  const action = useAction(async () => {
-    if (user) {
-      const { users } = await call<{ users: User[] }>('GET', USERS);
-      const theirs = typedOf(users.find(({ id }) => id === user.id) ?? user);
-      await call('PATCH', path`/v3/auth/users/${user.id}`, changesOf(theirs, beside(theirs)));
-    } else await call('POST', USERS, typed);
-    onClose();
-  });
+  const {
+    controls: { bound },
+    action,
+  } = useKept({ address: USERS, stored: user, typedOf, bodyOf: (typed) => typed, onDone: onClose });
   return (
     <Dialog title={user ? say.everywhere.changeName(user.name) : say.access.addUser} onClose={onClose}>
       <Form

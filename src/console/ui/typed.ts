@@ -1,7 +1,42 @@
 /** What is typed into forms; apart from them, because the first view has none of it. */
 import { useState } from 'preact/hooks';
+import { call, callFor, path } from '../api.ts';
 import { changesOf } from '../changes.ts';
+import { useAction } from './asking.ts';
 import { say } from '../words/index.ts';
+
+interface KeptForm<Stored, Typed> {
+  /** Of the list that the API has of such things. */
+  address: string;
+  /** What is changed; undefined: a new one is made. */
+  stored: Stored | undefined;
+  typedOf: (stored: Stored | undefined) => Typed;
+  /** What is sent of what is typed. */
+  bodyOf: (typed: Typed, stored: Stored | undefined) => Record<string, unknown>;
+  onDone: () => void;
+}
+
+/** A form of one of the things that the API lists, or of a new one; only changes are sent of the former. */
+export function useKept<Stored extends { id: string }, Typed extends object>({
+  address,
+  stored,
+  typedOf,
+  bodyOf,
+  onDone,
+}: KeptForm<Stored, Typed>) {
+  const controls = useTyped(() => typedOf(stored));
+  const action = useAction(async () => {
+    if (stored) {
+      const listed = await callFor<Stored[]>(address.split('/').at(-1) ?? '', 'GET', address);
+      const present = listed.find(({ id }) => id === stored.id) ?? stored;
+      const theirs = typedOf(present);
+      const changes = changesOf(bodyOf(theirs, present), bodyOf(controls.beside(theirs), present));
+      await call('PATCH', `${address}${path`/${stored.id}`}`, changes);
+    } else await call('POST', address, bodyOf(controls.typed, undefined));
+    onDone();
+  });
+  return { controls, action };
+}
 
 /** Each part as a whole. */
 const otherParts = <Typed extends object>(one: Typed, other: Typed): Partial<Typed> =>
