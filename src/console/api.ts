@@ -29,19 +29,19 @@ export class NoAnswer extends Error {
   }
 }
 
-/** Counts what was changed from here; lists of changes follow it. */
+/** Counts changes made from this page; lists are read again when it grows. */
 export const changeCount = signal(0);
 
 let onLoggedOut = (): void => {};
 
-/** Told when the API asks for a login. */
+/** Is called when the API asks for a login. */
 export function whenLoggedOut(listener: () => void): void {
   onLoggedOut = listener;
 }
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/** Whether what is asked changes something that lists of changes tell. */
+/** Whether a request changes something that lists show. */
 type Effect = 'changes' | 'reads';
 
 /** The answer as JSON. @throws ApiError, NoAnswer */
@@ -62,7 +62,7 @@ export async function callFor<Member>(name: string, ...asked: Parameters<typeof 
 
 const effectOf = (method: Method): Effect => (method === 'GET' ? 'reads' : 'changes');
 
-/** What is cut off on its way is no answer. @throws NoAnswer */
+/** An answer that is cut off is none. @throws NoAnswer */
 async function whole<Content>(content: Promise<Content>, effect: Effect): Promise<Content> {
   try {
     return await content;
@@ -100,7 +100,7 @@ export async function callForList<Item>(
   return { items, total };
 }
 
-/** Takes something away; what another page has taken away before is gone as well. @throws ApiError, NoAnswer */
+/** Deletes something, or finds it deleted already. @throws ApiError, NoAnswer */
 export async function remove(address: string): Promise<void> {
   try {
     await call('DELETE', address);
@@ -158,26 +158,26 @@ export async function callForFile(
   return { name, content: await whole(response.blob(), effect) };
 }
 
-/** No answer takes longer; a line that loses a question without being lost itself leaves nobody waiting for ever. */
+/** No answer takes longer: a connection may lose a request without being lost itself. */
 const ANSWER_MAX_MS = 60_000;
 
-/** Ends what is asked from now on. */
+/** Aborts the requests that are sent from now on. */
 let asking = new AbortController();
-/** End what was asked before the line was lost. */
+/** Abort the requests that were sent before the connection was lost. */
 const unanswered: AbortController[] = [];
 
-/** What was asked until now may never be answered. */
+/** The connection was lost: requests sent so far may never be answered. */
 export function noteLineLost(): void {
   unanswered.push(asking);
   asking = new AbortController();
 }
 
-/** It will not be answered any more; and browsers let only so many wait at once. */
+/** The connection is back: aborts requests from before it was lost, because browsers allow only a few at once. */
 export function noteLineBack(): void {
   for (const one of unanswered.splice(0)) one.abort();
 }
 
-/** Until the line was lost, or too long. */
+/** Aborts after the connection was lost, or after too long a time. */
 function untilGivenUp(): AbortSignal {
   const tooLong = new AbortController();
   setTimeout(() => tooLong.abort(), ANSWER_MAX_MS);
@@ -188,7 +188,7 @@ interface Question {
   body: unknown;
   accept?: string;
   effect: Effect;
-  /** Ends it; files take the time that they take. */
+  /** Aborts the request; null for a file, which may take any time. */
   end?: AbortSignal | null;
 }
 
@@ -225,13 +225,13 @@ async function send(
     if (effect === 'changes') changeCount.value += 1;
     return response;
   }
-  // What is cut off on its way says nothing: the status counts.
+  // A body that is cut off says nothing: the status counts.
   const refusal = refusalOf(response.status, await response.text().catch(String));
   if (response.status === 401) onLoggedOut();
   throw refusal;
 }
 
-/** What the API says in an answer that is no success; the status alone where it says nothing. */
+/** The error that an answer without success tells; its status alone where the body tells none. */
 export function refusalOf(status: number, text: string): ApiError {
   const fallback = { code: `status_${status}`, message: say.frame.answeredWith(status) };
   try {
@@ -247,7 +247,7 @@ export function path(texts: TemplateStringsArray, ...parts: readonly string[]): 
   return texts.map((text, index) => text + encodeURIComponent(parts[index] ?? '')).join('');
 }
 
-/** The sentences of whatever went wrong. */
+/** The sentences of any error. */
 export function sentencesOf(error: unknown): readonly string[] {
   if (error instanceof Faults) return error.sentences;
   if (error instanceof ApiError) return error.problems.map(({ message }) => message);

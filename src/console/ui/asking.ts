@@ -1,4 +1,4 @@
-/** What is asked of the gateway by a button or by being shown. */
+/** Requests that a button starts, or a page that is shown. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { DurationMs } from '../../lib/time.ts';
 import { ApiError, NoAnswer } from '../api.ts';
@@ -6,17 +6,17 @@ import { isAway, isConnected } from '../connection.ts';
 
 export interface Action<Parameters extends unknown[] = []> {
   isBusy: boolean;
-  /** It was done, and nothing was changed since. */
+  /** It succeeded, and nothing was typed since. */
   isDone: boolean;
   error: unknown;
-  /** Resolves with whether it was done. */
+  /** Resolves with whether it succeeded. */
   start: (...parameters: Parameters) => Promise<boolean>;
   clear: () => void;
 }
 
 const IDLE = { isBusy: false, isDone: false, error: undefined };
 
-/** Something that is asked of the gateway by a button: busy while it runs, with its error after. */
+/** What a button starts: busy while it runs, with its error afterwards. */
 export function useAction<Parameters extends unknown[]>(
   run: (...parameters: Parameters) => Promise<unknown>,
 ): Action<Parameters> {
@@ -46,29 +46,29 @@ export function useAction<Parameters extends unknown[]>(
 
 /** An answer that takes longer may never come. */
 const ANSWER_MAX_MS = 15_000;
-/** What could not be answered is asked for again after this time, without anybody doing anything. */
+/** A failed read is repeated after this time. */
 const RETRY_MS = 5_000;
 const TOO_MANY_REQUESTS = 429;
 const SERVER_ERROR_FROM = 500;
 
-/** Whether the same question may be answered later. */
+/** Whether the same request may succeed later. */
 const mayPass = (error: unknown): boolean =>
   error instanceof NoAnswer ||
   (error instanceof ApiError && (error.status >= SERVER_ERROR_FROM || error.status === TOO_MANY_REQUESTS));
 
 interface Answered<Answer> {
   answer: Answer | undefined;
-  /** The answer is that for keys before: the one for these is on its way, or could not be had. */
+  /** The answer belongs to earlier keys: the one for these has not come yet, or failed. */
   isOther: boolean;
   error: unknown;
   again: () => void;
-  /** Asks again unless an answer is on its way: one that is slower than the refreshes would never be drawn. */
+  /** Reads again unless a request is under way: an answer slower than the refreshes would never be drawn. */
   refresh: () => void;
-  /** What it is about has changed: asks again, but not before an answer on its way is there, for the same reason. */
+  /** Reads again after a change, but after the request that is under way, for the same reason. */
   follow: () => void;
 }
 
-/** What the gateway answers; asked again when `keys` change or `again` is called. */
+/** An answer of the gateway, read again when `keys` change or `again` is called. */
 export function useAnswer<Answer>(ask: () => Promise<Answer>, keys: readonly unknown[]): Answered<Answer> {
   const [answered, setAnswered] = useState<{ answer: Answer; keys: readonly unknown[] } | undefined>(
     undefined,
@@ -76,14 +76,14 @@ export function useAnswer<Answer>(ask: () => Promise<Answer>, keys: readonly unk
   const [error, setError] = useState<unknown>(undefined);
   const [round, setRound] = useState(0);
   const askedAtMs = useRef<number | undefined>(undefined);
-  // Known before what it means is drawn.
+  // Refs, because effects need them before the next drawing.
   const hasFailed = useRef(false);
   const isOutdated = useRef(false);
   const again = (): void => setRound((count) => count + 1);
   useEffect(() => {
     let isCurrent = true;
     let retry: ReturnType<typeof setInterval> | undefined;
-    // While the gateway is away there is nothing to ask; when it is back, it is asked at once.
+    // While the gateway is away no request can succeed; when it is back, one is sent at once.
     const askAgain = (): void => {
       if (document.visibilityState === 'visible' && !isAway.value) again();
     };
@@ -116,7 +116,7 @@ export function useAnswer<Answer>(ask: () => Promise<Answer>, keys: readonly unk
   if (isAway.value) wasAway.current = true;
   useEffect(() => {
     if (!isBack) return;
-    // What could not be read while the gateway was away is read when it is back, and what was asked of it meanwhile.
+    // When the gateway is back, what failed meanwhile is read again, and what has no answer yet.
     if (hasFailed.current || (wasAway.current && askedAtMs.current !== undefined)) again();
     wasAway.current = false;
   }, [isBack]);
@@ -132,7 +132,7 @@ export function useAnswer<Answer>(ask: () => Promise<Answer>, keys: readonly unk
   return { answer: answered?.answer, isOther, error, again, refresh, follow };
 }
 
-/** Does it again and again while somebody looks, and at once for who comes back after a while. */
+/** Repeats it while the page is visible, and at once when somebody comes back later. */
 export function useRefresh(refresh: () => void, everyMs: DurationMs): void {
   const latest = useRef(refresh);
   latest.current = refresh;

@@ -5,18 +5,18 @@ import type { Action } from './asking.ts';
 import { Button, ErrorNotice, Notice } from './pieces.tsx';
 import { say } from '../words/index.ts';
 
-/** Forms into which something was typed that was not sent. */
+/** Forms with input that was not sent. */
 const typedInto = new Set<HTMLFormElement>();
 
-/** Whether something would be lost with the page. */
+/** Whether input would be lost with the page. */
 export const isSomethingTyped = (): boolean => typedInto.size > 0;
 
-/** Somebody was asked and gives it up. */
+/** Gives up input that was not sent, after a question. */
 export const giveUpTyped = (): void => typedInto.clear();
 
 /**
- * A form that the page handles: its fields, what went wrong or that it is done, its buttons. It is sent once at a time,
- * and says that it is done until something is typed.
+ * A form with its fields, its error or success, and its buttons. It is sent once at a time, and shows success until
+ * something is typed.
  */
 export function Form({
   action,
@@ -29,24 +29,24 @@ export function Form({
   children,
 }: {
   action: Action;
-  /** What the button says that sends it. */
+  /** Text of the button that sends it. */
   submit: string;
   done?: ComponentChildren;
   isIncomplete?: boolean;
   isReadOnly?: boolean;
-  /** What is typed is not lost with the page, or nothing worth a question. */
+  /** Its input is kept elsewhere, or is not worth a question when the page is left. */
   isKept?: boolean;
   /** Beside the button that sends it. */
   buttons?: ComponentChildren;
   children: ComponentChildren;
 }) {
   const element = useRef<HTMLFormElement>(null);
-  // The library puts off the ends of other effects until a frame is painted, and the next page may be asked for before.
+  // Preact runs the cleanup of other effects after the next frame, and somebody may leave the page before.
   useLayoutEffect(() => {
     const { current } = element;
     return () => void (current && typedInto.delete(current));
   }, []);
-  // Before anybody sees that it is done: the next page is a touch away.
+  // Before success is drawn: somebody may leave the page at once.
   useLayoutEffect(() => {
     if (action.isDone && element.current) typedInto.delete(element.current);
   }, [action.isDone]);
@@ -87,7 +87,7 @@ export function Form({
 interface FieldProps {
   label: string;
   hint?: ComponentChildren;
-  /** Shows that it must be filled in, where others need not. */
+  /** Marks a required field among others. */
   isMarked?: boolean | undefined;
 }
 
@@ -132,7 +132,7 @@ interface InputProps {
 }
 
 export function Input({ value, onValue, type = 'text', ...rest }: InputProps) {
-  // The types of the library tie every type to roles of its own.
+  // Preact's types tie every input type to ARIA roles of its own.
   const kind = type as 'text';
   const element = useRef<HTMLInputElement>(null);
   useEffect(() => {
@@ -198,7 +198,7 @@ export function SelectField<Value extends string>({
   );
 }
 
-/** A box to tick, with what it means. */
+/** A checkbox with its text. */
 export function Check({
   value,
   onValue,
@@ -220,7 +220,7 @@ interface SecretProps extends InputProps {
   isKept?: boolean | undefined;
 }
 
-/** What is kept is never shown; something typed takes its place. */
+/** A stored secret is never shown; a typed one replaces it. */
 export function SecretField({ isKept = false, ...input }: SecretProps) {
   const hint = isKept ? say.everywhere.secretKept : say.everywhere.secretHidden;
   return <InputField hint={hint} type="password" autocomplete="new-password" {...input} />;

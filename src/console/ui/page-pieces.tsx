@@ -1,4 +1,4 @@
-/** What pages are made of beside what the first view has: tabs, facts, what is copied or saved. */
+/** Pieces of pages that the first view does not need: tabs, facts, copying and saving. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { may } from '../session.ts';
@@ -70,7 +70,7 @@ async function copyText(text: string): Promise<boolean> {
   }
 }
 
-/** By a selection that nobody sees; the keyboard and the page stay where they are. */
+/** By a selection that nobody sees; focus and scroll position stay. */
 function copySelected(text: string): boolean {
   const before = document.activeElement;
   const area = document.createElement('textarea');
@@ -109,7 +109,7 @@ export function Code({ text }: { text: string }) {
   );
 }
 
-/** What a date tells on its own line of a definition list. */
+/** A name and its value in a definition list. */
 export function Fact({ name, children }: { name: ComponentChildren; children: ComponentChildren }) {
   return (
     <div class="fact">

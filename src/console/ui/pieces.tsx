@@ -13,9 +13,9 @@ interface ButtonProps {
   /** Starts when the button is pressed; nothing can be pressed until it has ended. */
   action?: Action;
   disabled?: boolean | undefined;
-  /** It works on what it was pressed for. */
+  /** It was pressed, and its work is not done. */
   'aria-busy'?: boolean;
-  /** A second press takes the first one back: not that of a double click. */
+  /** A second press undoes the first; the second click of a double click is no such press. */
   isSwitch?: boolean;
   onClick?: () => void;
   type?: 'button' | 'submit';
@@ -51,7 +51,7 @@ export function Button({
   );
 }
 
-/** Browsers take the focus from a button that is disabled while it works; the keyboard goes on there when it has. */
+/** Browsers take the focus from a button that is disabled while it works; afterwards it gets it back. */
 function useFocusAfter(isDisabled: boolean) {
   const element = useRef<HTMLButtonElement>(null);
   const hadFocus = useRef(false);
@@ -62,7 +62,7 @@ function useFocusAfter(isDisabled: boolean) {
     hadFocus.current = false;
     if (document.activeElement === document.body) element.current?.focus({ preventScroll: true });
   }, [isDisabled]);
-  // While it is still in its place.
+  // While it is still in the document.
   useLayoutEffect(
     () => () => {
       const { current } = element;
@@ -75,8 +75,8 @@ function useFocusAfter(isDisabled: boolean) {
 }
 
 /**
- * From a control that goes away, mostly with all that it was about, to what is beside, or to the heading above. The way is
- * taken where the keyboard is nowhere.
+ * Returns what moves the focus from a control that is removed, mostly with its row, to the row beside it or to the
+ * heading above, unless something else has the focus by then.
  */
 export function wayOnFrom(gone: HTMLElement): () => void {
   const row = gone.closest('li');
@@ -92,7 +92,7 @@ export function wayOnFrom(gone: HTMLElement): () => void {
   };
 }
 
-/** What is no stop of the Tab key has the focus, and the page stays where it is. */
+/** Focuses an element that Tab does not reach, without scrolling. */
 export function focusOn(place: HTMLElement | null): void {
   if (!place) return;
   place.tabIndex = -1;
@@ -132,7 +132,7 @@ export function Notice({
   );
 }
 
-/** What stands where nothing is, with what to do next. */
+/** Stands in the place of an empty list and says what to do next. */
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
@@ -193,7 +193,7 @@ export function PageHead({
   );
 }
 
-/** What answers the question before, told apart while the present one is being asked. */
+/** The answer to an earlier request, faded while the present one is under way. */
 export function Late({ isOther, children }: { isOther: boolean; children: ComponentChildren }) {
   return (
     <div class={isOther ? 'late' : undefined} aria-busy={isOther}>
@@ -203,7 +203,7 @@ export function Late({ isOther, children }: { isOther: boolean; children: Compon
   );
 }
 
-/** @param props.children what is known of how far it is */
+/** @param props.children the progress, if it is known */
 export function Loading({ children = say.everywhere.loading }: { children?: ComponentChildren }) {
   return (
     <p class="loading" role="status">
@@ -212,7 +212,7 @@ export function Loading({ children = say.everywhere.loading }: { children?: Comp
   );
 }
 
-/** In the place of an answer that is not there yet: that it is on its way. Above one that is: what went wrong since. */
+/** Says that an answer has not come yet, or why the last read failed. */
 export function Awaited({
   answer,
   error,
@@ -220,7 +220,7 @@ export function Awaited({
 }: {
   answer: unknown;
   error: unknown;
-  /** What is known of how far it is. */
+  /** The progress, if it is known. */
   children?: ComponentChildren;
 }) {
   if (error !== undefined) return <ErrorNotice error={error} />;

@@ -1,4 +1,4 @@
-/** What is typed into forms; apart from them, because the first view has none of it. */
+/** The input of forms. A file of its own, because the first view has no such form. */
 import { useState } from 'preact/hooks';
 import { call, callFor, path } from '../api.ts';
 import { changesOf } from '../changes.ts';
@@ -46,18 +46,18 @@ const otherParts = <Typed extends object>(one: Typed, other: Typed): Partial<Typ
     0,
   ) as Partial<Typed>;
 
-/** What is typed into the controls of a form, over what was there `before`; `bound` ties one to the part of its name. */
+/** The input of a form over the stored state `before` it; `bound` ties a control to the part of its name. */
 export function useTyped<Typed extends object>(initial: () => Typed) {
   const [typed, setTyped] = useState(initial);
   const [before, base] = useState(typed);
-  /** It is stored now. */
+  /** This is stored now. */
   const take = (stored: Typed): void => {
     base(stored);
     setTyped(stored);
   };
   /**
-   * What is typed, beside what others have stored meanwhile. What both have changed is sent only when somebody was told and
-   * sends it again. @throws Error
+   * The input, joined with what others have stored meanwhile. Where both have changed the same part it throws once, so
+   * that somebody sees it and sends the form again. @throws Error
    */
   const beside = (stored: Typed): Typed => {
     const mine = otherParts(before, typed);
