@@ -9,18 +9,18 @@ const TICK_MS = 1_000;
 const SLOW_STEP_S = 15;
 /** An answer that took longer may have waited while the machine slept. */
 const RECENT_MS = 5_000;
-/** By how much the gateway's clock is ahead of this one; undefined: nothing is known yet. */
+/** By how much the gateway's clock is ahead of this one; undefined: not known yet. */
 let aheadMs: DurationMs | undefined;
 
 /** The gateway's time, moving on every second. */
 export const nowS = signal(Date.now() / 1_000);
 
-/** The same in steps, for ages that are told in minutes: hundreds of old values need no new look every second. */
+/** The same in steps, for ages in minutes: hundreds of old values need not be drawn every second. */
 export const slowNowS = signal(nowS.value);
 
 /**
- * Takes the gateway's time from something that it has sent. What was late makes its clock seem to be behind, and old
- * values fresh: so only a quick answer sets it back. @param askedAtMs absent: it came by itself, perhaps long ago
+ * Takes the gateway's time from something that it has sent. A late message makes its clock seem slow, and old values
+ * fresh: so only a quick answer sets it back. @param askedAtMs absent: it came by itself, perhaps late
  */
 export function noteGatewayTime(instant: string | null, askedAtMs: EpochMs = -Infinity): void {
   const sentMs = instant === null ? Number.NaN : Date.parse(instant);
@@ -28,7 +28,7 @@ export function noteGatewayTime(instant: string | null, askedAtMs: EpochMs = -In
   const before = aheadMs;
   const isLate = Date.now() - askedAtMs > RECENT_MS;
   aheadMs = isLate ? Math.max(before ?? -Infinity, sentMs - Date.now()) : sentMs - Date.now();
-  // What is drawn by another clock is wrong until the next tick.
+  // What was drawn by another clock would be wrong until the next tick.
   if (Math.abs(aheadMs - (before ?? 0)) > TICK_MS) tick();
 }
 

@@ -1,6 +1,6 @@
 /**
- * What is known of all devices, kept up to date by one WebSocket. Messages change plain maps at once; what is
- * drawn follows a few times a second, so that a thousand devices do not drown a phone.
+ * All devices with their values, kept up to date by one WebSocket. Messages change plain maps at once; the page is drawn
+ * a few times a second, so that a thousand devices do not drown a phone.
  */
 import { type Signal, signal } from '@preact/signals';
 import type { EpochS } from '../lib/time.ts';
@@ -30,7 +30,7 @@ interface KnownValue {
   pausesS: readonly [last: number, before: number];
 }
 
-/** How often it is measured; one long pause is no rhythm, and a short one after it ends it. */
+/** How often it is measured; a single long pause is no rhythm, and a short one after it ends it. */
 export const pauseOf = ({ pausesS: [last, before] }: KnownValue): number =>
   before === 0 ? last : Math.min(last, before);
 
@@ -44,18 +44,18 @@ export interface LiveDevice {
 
 type LogListener = (entry: LogEntry) => void;
 
-/** The gateway itself measures every 10 s, so there is always something to hear. */
+/** The gateway itself measures every 10 s, so a message always comes within this time. */
 const SILENCE_MAX_MS = 35_000;
 const DRAW_INTERVAL_MS = 250;
 const RELOAD_DELAY_MS = 500;
-/** The page that comes next mostly wants some devices again. */
+/** The next page mostly watches some devices again. */
 const LEAVE_DELAY_MS = 500;
 /** G: a stream opens within this time. */
 const UNOPENED_MS = 3_000;
-/** Names and manifests in one question, so that its address stays short. */
+/** Names and manifests in one request, so that its address stays short. */
 const NAMES_PER_QUESTION = 120;
 const MANIFESTS_PER_QUESTION = 100;
-/** For more devices than these at once the list is read. */
+/** Of more devices than these at once the whole list is read. */
 const SINGLE_MAX = 8;
 const ANY_AGE = '1y';
 /** The stream of what happens to all devices. */
@@ -63,7 +63,7 @@ const EVERYTHING = '/v3/devices';
 
 /** Order of the list; undefined until it was loaded once. */
 export const deviceIds = signal<readonly string[] | undefined>(undefined);
-/** Changes when a device comes or goes, is connected or not, or has other alerts: not with every value. */
+/** Changes when a device comes, goes, connects, disconnects or has other alerts; not with every value. */
 export const statusVersion = signal(0);
 /** Why the devices could not be read anew; undefined when all is well. */
 export const loadError = signal<unknown>(undefined);
@@ -72,11 +72,11 @@ const known = new Map<string, LiveDevice>();
 const manifests = new Map<string, Promise<Manifest>>();
 const changed = new Set<LiveDevice>();
 const logListeners = new Map<string, Set<LogListener>>();
-/** Attributes that somebody looks at, by device: they are read anew after a lost connection. */
+/** Attributes that are shown, by device: they are read again after a lost connection. */
 const watched = new Map<string, Set<string>>();
-/** Devices to read anew; `all` for the list. */
+/** Devices to read again; `all` for the list. */
 const outdated = new Set<string>();
-/** Of a thousand devices only those in sight are worth the work: they are read as they come into it. Undefined: all. */
+/** Devices in sight: of a thousand the others are not worth the work until they come into it. Undefined: all. */
 let inSight: readonly string[] | undefined;
 let leaving: ReturnType<typeof setTimeout> | undefined;
 let stream: ChangingStream<MonitorMessage> | undefined;
@@ -97,21 +97,21 @@ export function startLive(): () => void {
   const opened = new ChangingStream<MonitorMessage>(EVERYTHING, {
     onOpen: () => {
       noteLineBack();
-      // It was asked on the line that was lost.
+      // It was sent on the connection that was lost.
       loading = undefined;
       if (isAway.value) void lookForOtherConsole();
       isConnected.value = true;
       isAway.value = false;
       clearTimeout(unopened);
       manifests.clear();
-      // What happened while nobody listened is read.
+      // What happened during the gap is read.
       void reload();
     },
     onClose: () => {
       noteLineLost();
       isConnected.value = false;
       isAway.value = true;
-      // The stream of a login that was ended is closed, and nothing else would tell.
+      // The gateway closes the stream when the login ends, and nothing else would tell.
       void confirm();
     },
     onMessage: take,
@@ -119,7 +119,7 @@ export function startLive(): () => void {
   });
   stream = opened;
   const drawing = setInterval(draw, DRAW_INTERVAL_MS);
-  // Something on the way may let no stream through; pages show what can be read.
+  // Something on the way may block streams; pages show what can be read.
   const unopened = setTimeout(() => void reload(), UNOPENED_MS);
   return () => {
     opened.end();
@@ -140,7 +140,7 @@ export function startLive(): () => void {
   };
 }
 
-/** Somebody logged in again: the line that was closed is tried at once. */
+/** Somebody logged in again: connects at once. */
 export function reconnect(): void {
   stream?.awake();
 }
@@ -154,7 +154,7 @@ function draw(): void {
 
 let loading: Promise<void> | undefined;
 
-/** Reads the list of devices; rejects like any call. Who asks while it is being read gets the same. */
+/** Reads the list of devices; rejects like any call. Calls during a read share it. */
 export function loadDevices(): Promise<void> {
   loading ??= readDevices().finally(() => {
     loading = undefined;
@@ -176,7 +176,7 @@ async function readDevices(): Promise<void> {
   draw();
 }
 
-/** Reads one device anew, with its properties. */
+/** Reads one device again, with its properties. */
 export async function loadDevice(idOrSlug: string): Promise<LiveDevice> {
   const live = await note(await readDevice(idOrSlug));
   // A new one is in no list yet.
@@ -210,7 +210,7 @@ function hold(blueprintId: string, asked: Promise<Manifest>): Promise<Manifest> 
 const askManifest = ({ id }: Device): Promise<Manifest> =>
   callFor('manifest', 'GET', path`/v3/devices/${id}/manifest`);
 
-/** Asks for those that nobody has asked for yet together, by one device of each blueprint. */
+/** Reads the manifests that were not asked for yet together, by one device of each blueprint. */
 function askManifests(devices: readonly Device[]): void {
   const ofEach = new Map(devices.map((device) => [device.blueprint_id, device]));
   const wanted = [...ofEach.values()].filter((device) => !manifests.has(device.blueprint_id));
@@ -222,7 +222,7 @@ function askManifests(devices: readonly Device[]): void {
     for (const device of part)
       void hold(
         device.blueprint_id,
-        // It may have been given another blueprint meanwhile, or be gone.
+        // The device may have another blueprint by now, or be gone.
         asked.then(
           (found) =>
             found.find((one) => one.blueprint_id === device.blueprint_id)?.manifest ?? askManifest(device),
@@ -266,12 +266,12 @@ export async function watchValues(
   draw();
 }
 
-/** What comes into sight when a list moves is often known already. */
+/** Rows that scroll into sight are often watched already. */
 function isWatched(wanted: ReadonlyMap<string, readonly string[]>): boolean {
   return [...wanted].every(([id, names]) => names.every((name) => watched.get(id)?.has(name) === true));
 }
 
-/** Telemetry of those in sight alone, and of the gateway, so that there is always something to hear. */
+/** Listens to the telemetry of the devices in sight and of the gateway, so that a message always comes. */
 async function hear(): Promise<void> {
   clearTimeout(leaving);
   const gateways = [...known.values()].flatMap(({ device }) => (device.type === 'GATEWAY' ? device.id : []));
@@ -280,7 +280,7 @@ async function hear(): Promise<void> {
   await stream?.exchange(isAll ? EVERYTHING : `${EVERYTHING}?telemetry.of=${[...ids].join()}`);
 }
 
-/** Whoever looked at some devices alone has left. */
+/** The page that showed only some devices was left. */
 export function watchAll(): void {
   inSight = undefined;
   clearTimeout(leaving);
@@ -300,7 +300,7 @@ async function readLatest(question: URLSearchParams): Promise<void> {
   }
 }
 
-/** Latest means latest by time of measurement: devices send what they have buffered, too. */
+/** The latest is that by time of measurement: devices also send buffered values. */
 function setValue(
   live: LiveDevice,
   name: string,
@@ -324,7 +324,7 @@ function take(message: MonitorMessage): void {
   if ('connectivity' in message) noteConnection(message.device_id, message.connectivity);
   const live = known.get(message.device_id);
   if (!live) {
-    // Before the list is there, nothing is missing in it.
+    // Before the list was read, nothing is missing in it.
     if (deviceIds.value !== undefined) reloadSoon('all');
     return;
   }
@@ -335,7 +335,7 @@ function take(message: MonitorMessage): void {
     for (const [name, value] of Object.entries(message.telemetry)) {
       const isAlerts = live.manifest?.telemetry[name]?.type === 'alerts';
       if (!isShown && !isAlerts) continue;
-      // Of a device that is not in sight they come when they have changed.
+      // Of a device out of sight they come only when they have changed.
       if (isAlerts && (!isShown || differs(live.values.get(name)?.value, value))) reloadSoon(live.device.id);
       if (value !== null) setValue(live, name, value, message.timestamp, receivedAtMs / 1_000);
     }
@@ -355,14 +355,14 @@ function differs(a: unknown, b: unknown): boolean {
   return JSON.stringify(a ?? []) !== JSON.stringify(b ?? []);
 }
 
-/** A device whose alerts have changed, or all when there is one that is not known. */
+/** Reads a device again whose alerts have changed, or all when an unknown one has appeared. */
 function reloadSoon(what: string): void {
   outdated.add(what);
   reloading ??= setTimeout(() => {
     const ids = [...outdated];
     outdated.clear();
     reloading = undefined;
-    // A list that was asked for before does not have what has changed since.
+    // A list that was requested before lacks the change.
     void Promise.allSettled([loading]).then(() => (ids.includes('all') ? reload() : reloadSome(ids)));
   }, RELOAD_DELAY_MS);
 }
@@ -373,18 +373,18 @@ async function reloadSome(ids: readonly string[]): Promise<void> {
     else await Promise.all(ids.map(loadDevice));
     loadError.value = undefined;
   } catch (error) {
-    // One that was deleted in the meantime is gone from the list.
+    // A device that was deleted meanwhile is gone from the list.
     if (error instanceof ApiError && error.status === 404) reloadSoon('all');
     else loadError.value = error;
   }
 }
 
-/** What fails is shown above every page. */
+/** A failure is shown above every page. */
 async function reload(): Promise<void> {
   try {
     await loadDevices();
     await watchValues(new Map([...watched].map(([id, names]) => [id, [...names]])));
-    // Those of a device that is looked at; the list has none.
+    // The properties of a shown device; the list has none.
     await Promise.all([...watched.keys()].filter((id) => known.get(id)?.device.properties).map(loadDevice));
     loadError.value = undefined;
   } catch (error) {

@@ -2,25 +2,25 @@
 import { computed, signal } from '@preact/signals';
 
 const hash = signal(location.hash);
-/** How far pages were scrolled, by address, for who comes back to them. */
+/** How far pages were scrolled, by address, for whoever comes back to them. */
 const positions = new Map<string, number>();
 
-/** Whether something would be lost with the page. */
+/** Whether input would be lost with the page. */
 let isHeld = (): boolean => false;
-/** The next change of the address is wanted, whatever is lost by it. */
+/** The next change of the address happens without a question. */
 let isLet = false;
 
-/** The way that somebody wants to go, though something would be lost; undefined: none. */
+/** Leaves the page although input would be lost, once somebody agrees; undefined: nobody wants to leave. */
 export const wayOut = signal<(() => void) | undefined>(undefined);
 
-/** Pages are not left unasked while this holds. */
+/** While this holds, pages are left only after a question. */
 export function holdWhile(held: () => boolean): void {
   isHeld = held;
   // Browsers ask by themselves before a page is closed or loaded again.
   addEventListener('beforeunload', (event) => held() && event.preventDefault());
 }
 
-/** Takes a way that leaves the page, at once or when it was asked. */
+/** Leaves the page, at once or after a question. */
 export function leaveBy(way: () => void): void {
   if (!isHeld()) return way();
   wayOut.value = () => {
@@ -29,7 +29,7 @@ export function leaveBy(way: () => void): void {
   };
 }
 
-/** Stays at an address though the browser is at another one, until the way there is taken. */
+/** Stays at an address although the browser is at another one, until somebody agrees to go there. */
 function stay(address: string, wanted: string, isBack: boolean): void {
   if (isBack) history.pushState('seen', '', address);
   else history.back();
@@ -42,30 +42,30 @@ function stay(address: string, wanted: string, isBack: boolean): void {
 }
 
 history.scrollRestoration = 'manual';
-// Who comes back finds this, who follows a link does not.
+// Somebody who comes back finds this state, somebody who follows a link does not.
 history.replaceState('seen', '');
 addEventListener('hashchange', () => {
   const before = hash.value;
-  // Where one has stayed.
+  // The page was not left.
   if (location.hash === before) return;
   const isBack = history.state !== null;
   if (!isLet && isHeld()) return stay(before || location.pathname, location.hash, isBack);
   isLet = false;
-  // Whoever was asked has gone another way.
+  // Somebody who was asked has taken another way.
   wayOut.value = undefined;
   positions.set(before, scrollY);
   history.replaceState('seen', '');
   hash.value = location.hash;
   const isOtherPage = pageOf(before) !== pageOf(location.hash);
   const topPx = isBack ? (positions.get(location.hash) ?? 0) : isOtherPage ? 0 : scrollY;
-  // What is new is read first, by those who do not see it appear; a field that wants the focus takes it after.
+  // Screen readers begin with the new page; a field that wants the focus takes it afterwards.
   if (isOtherPage) document.getElementById('content')?.focus({ preventScroll: true });
   scrollSoon(topPx);
 });
 
 /**
- * A page grows while what it shows arrives, as late as that may be, above what one sees too: it is held there
- * until somebody does something.
+ * A page grows while its content arrives, also above the visible part: the scroll position is held until somebody does
+ * something.
  */
 function scrollSoon(topPx: number): void {
   const left = new AbortController();
@@ -77,7 +77,7 @@ function scrollSoon(topPx: number): void {
     grown.disconnect();
     page.style.overflowAnchor = '';
   });
-  // The page before stands for two frames more.
+  // The previous page is shown for two more frames.
   requestAnimationFrame(() =>
     requestAnimationFrame(() => {
       if (left.signal.aborted) return;
@@ -89,7 +89,7 @@ function scrollSoon(topPx: number): void {
   );
 }
 
-/** Parts of one device, and stretches of one history, are the same page. */
+/** The tabs of one device, and the time ranges of the history, are the same page. */
 function pageOf(address: string): string {
   const [first = '', second = ''] = address.replace(/^#\/?/, '').split('/');
   return first === 'history' ? first : `${first}/${second}`;
@@ -104,7 +104,7 @@ export const route = computed(() =>
     .map(decodePart),
 );
 
-/** What no address can mean is no page. */
+/** What cannot be decoded stays as it is, and is no page. */
 function decodePart(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -114,7 +114,7 @@ function decodePart(part: string): string {
   }
 }
 
-/** Goes there without asking: what was typed is stored, or what it was about is gone. */
+/** Goes there without a question: the input is stored, or its subject is gone. */
 export function go(address: string): void {
   isLet = location.hash !== address;
   location.hash = address;

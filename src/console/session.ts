@@ -17,18 +17,18 @@ export function may(needed: string | undefined): boolean {
   return reaches(role.value, needed);
 }
 
-/** Nobody ended the login here; it may be too old. */
+/** The login ended by itself, as when it is too old. */
 export const hasEnded = signal(false);
 
 whenLoggedOut(() => {
   if (state.value !== 'logged-in') return;
   hasEnded.value = true;
   leave();
-  // Perhaps access was reset, and it is the claim code that is wanted now.
+  // Perhaps access was reset, and the claim code is needed now.
   void look();
 });
 
-/** Kept by the browser: whoever was logged in here probably still is, and is asked for at once. */
+/** Kept in the browser: whoever was logged in here probably still is, so the claim is not read first. */
 const LOGGED_IN = 'logged-in';
 const NAME = 'login-name';
 
@@ -40,17 +40,17 @@ function leave(): void {
   state.value = 'logged-out';
 }
 
-/** Asks whether the login still holds; without an answer nothing changes. */
+/** Checks whether the login still holds; without an answer nothing changes. */
 export async function confirm(): Promise<void> {
   try {
     await call('GET', '/v3/auth/me');
   } catch (error) {
-    // A refusal has been heard by then; silence is shown where the connection is.
+    // A refusal has been handled by then; a missing answer is shown as a lost connection.
     if (!(error instanceof ApiError || error instanceof NoAnswer)) throw error;
   }
 }
 
-/** Finds out where things stand; call at the start and after a claim or login. */
+/** Finds out the state of the session; call it at the start and after a claim or login. */
 export async function look(): Promise<void> {
   const wasLoggedIn = localStorage.getItem(LOGGED_IN) !== null;
   try {

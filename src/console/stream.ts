@@ -1,11 +1,11 @@
-/** A WebSocket on which the gateway tells what happens; it reconnects by itself. */
+/** A WebSocket on which the gateway reports events; it reconnects by itself. */
 import type { DurationMs, EpochMs, MonotonicMs } from '../lib/time.ts';
 
 interface StreamOptions<Message> {
   onOpen?(): void;
   onClose?(): void;
   onMessage(message: Message): void;
-  /** Silence after which the connection counts as lost: browsers hide pings, and a dead line looks like a quiet one. */
+  /** Silence after which the connection counts as lost: browsers hide pings, and a dead one looks like a quiet one. */
   silenceMaxMs?: DurationMs;
 }
 
@@ -25,13 +25,13 @@ export class ChangingStream<Message> {
   #path: string;
   /** Undefined while there is none. */
   #socket: WebSocket | undefined;
-  /** Is to take the place of the present one. */
+  /** It is to replace the present one. */
   #next: WebSocket | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #silence: ReturnType<typeof setTimeout> | undefined;
   #delayMs: DurationMs = RETRY_FIRST_MS;
   #heardAtMs: MonotonicMs = 0;
-  /** By the clock of the day, which goes on while the machine sleeps. */
+  /** By the wall clock, which goes on while the machine sleeps. */
   #heardAtDateMs: EpochMs = 0;
   #isEnded = false;
 
@@ -43,11 +43,11 @@ export class ChangingStream<Message> {
     this.#connect();
   }
 
-  /** Goes on by another path; until that is open, by the one before. Resolves when it is, or could not be opened. */
+  /** Changes to another path, without a gap. Resolves when the new connection is open, or could not be opened. */
   async exchange(path: string): Promise<void> {
     if (path === this.#path) return;
     this.#path = path;
-    // Where none is open, the one that comes next takes the new path.
+    // If none is open, the next one takes the new path.
     if (this.#socket?.readyState === WebSocket.OPEN) await this.#replace();
   }
 
@@ -67,7 +67,7 @@ export class ChangingStream<Message> {
     const opened = this.#dial();
     this.#take(opened);
     opened.addEventListener('open', () => {
-      // The end came first, or it took too long.
+      // The stream was ended before, or opening took too long.
       if (this.#socket !== opened) return;
       this.#delayMs = RETRY_FIRST_MS;
       this.#options.onOpen?.();
@@ -80,7 +80,7 @@ export class ChangingStream<Message> {
     return new WebSocket(`${protocol === 'https:' ? 'wss' : 'ws'}://${host}${this.#path}`);
   }
 
-  /** It is the one that counts from now on. */
+  /** Makes it the present connection. */
   #take(opened: WebSocket): void {
     this.#socket = opened;
     this.#hear();
@@ -104,7 +104,7 @@ export class ChangingStream<Message> {
     return new Promise((resolve) => {
       opened.addEventListener('close', () => resolve());
       opened.addEventListener('open', () => {
-        // Another one was asked for since, or the present one was lost.
+        // Another path was wanted since, or the present connection was lost.
         if (this.#isEnded || this.#next !== opened) opened.close();
         else {
           this.#next = undefined;
@@ -117,7 +117,7 @@ export class ChangingStream<Message> {
     });
   }
 
-  /** One timer for however many messages: it looks how long ago the last one was. */
+  /** One timer for any number of messages: it checks how long ago the last one came. */
   #listen(opened: WebSocket, forMs: DurationMs | undefined): void {
     const { silenceMaxMs } = this.#options;
     clearTimeout(this.#silence);
@@ -140,7 +140,7 @@ export class ChangingStream<Message> {
     this.#delayMs = Math.min(this.#delayMs * 2, RETRY_MAX_MS);
   }
 
-  /** A phone that wakes up should not wait for the next try, nor until a line that was cut meanwhile is found silent. */
+  /** A phone that wakes up connects at once, also if the connection was cut while it slept. */
   awake(): void {
     if (document.visibilityState !== 'visible') return;
     const { silenceMaxMs = Infinity } = this.#options;
@@ -149,7 +149,7 @@ export class ChangingStream<Message> {
   }
 }
 
-/** Browsers complain about one that is closed while it opens. */
+/** Browsers complain about a socket that is closed while it opens. */
 function close(socket: WebSocket): void {
   if (socket.readyState === WebSocket.CONNECTING) socket.addEventListener('open', () => socket.close());
   else socket.close();

@@ -6,13 +6,13 @@ import { locale } from './words/index.ts';
 /** IANA name. */
 export const zone = signal<string | undefined>(undefined);
 
-/** The zone of a person's own clock. */
+/** The time zone of the browser. */
 export const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** G: days of a year on which clocks of different zones differ, if they do at all. */
 const LOOKED_AT = Array.from({ length: 12 }, (_, month) => Date.UTC(new Date().getUTCFullYear(), month, 1));
 
-/** Whether clocks there show what the person's own shows: a zone has more than one name, and neighbours the same time. */
+/** Whether clocks there show the same as the browser's: a zone has several names, and neighbours have the same time. */
 export function isOwnTime(timeZone: string): boolean {
   const [there, here] = [timeZone, ownZone()].map((name) =>
     timeFormat('en-GB', { timeZone: name, dateStyle: 'short', timeStyle: 'short' }),
@@ -20,12 +20,12 @@ export function isOwnTime(timeZone: string): boolean {
   return LOOKED_AT.every((atMs) => there?.format(atMs) === here?.format(atMs));
 }
 
-/** Whether a person's own clock shows other times than the console. */
+/** Whether the browser's clock shows other times than the console. */
 export const isOtherZone = (): boolean => zone.value !== undefined && !isOwnTime(zone.value);
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** The same for the same: one is made in the time in which it writes hundreds of moments. */
+/** Kept, because making one takes as long as formatting hundreds of moments. */
 export function timeFormat(language: string, format: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   const key = JSON.stringify([language, format]);
   const known = formats.get(key) ?? new Intl.DateTimeFormat(language, format);
@@ -35,7 +35,7 @@ export function timeFormat(language: string, format: Intl.DateTimeFormatOptions)
 
 type ClockPart = 'year' | 'month' | 'day' | 'hour' | 'minute' | 'second';
 
-/** What calendar and clock show in a zone, in digits, apart: browsers do not put them together in the same way. */
+/** Date and time in a zone as separate digits, because browsers do not join them in the same way. */
 export function clockOf(atMs: EpochMs, timeZone: string | undefined): Readonly<Record<ClockPart, string>> {
   const parts = timeFormat('en-GB', {
     timeZone,
@@ -50,7 +50,7 @@ export function clockOf(atMs: EpochMs, timeZone: string | undefined): Readonly<R
   return Object.fromEntries(parts.map(({ type, value }) => [type, value])) as Record<ClockPart, string>;
 }
 
-/** How moments are written where the site is, in the language of the reader. */
+/** Formats moments in the site's time zone and the reader's language. */
 export function timesAs(format: Intl.DateTimeFormatOptions, timeZone = zone.value): Intl.DateTimeFormat {
   return timeFormat(locale, { ...format, timeZone });
 }
