@@ -1,4 +1,4 @@
-/** A notification channel, a new one or another form of one. */
+/** The form of a notification channel, new or existing. */
 import { DeviceChoice } from '../parts/device-choice.tsx';
 import { Check, type Choice, Form, InputField, SecretField, SelectField } from '../ui.tsx';
 import { useKept, type useTyped } from '../ui/typed.ts';

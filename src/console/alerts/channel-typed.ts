@@ -1,4 +1,4 @@
-/** What is typed of a notification channel, and what of it is sent. Pure. */
+/** The input of a notification channel's form, and the body that is sent. Pure. */
 import type { Channel } from '../shapes.ts';
 
 export type Typed = Readonly<ReturnType<typeof typedOf>>;

@@ -1,4 +1,4 @@
-/** Who outside is told of alerts, and what became of what was sent. */
+/** Notification channels, and the deliveries of the last notifications. */
 import { callFor, changeCount, path } from '../api.ts';
 import { momentText } from '../format.ts';
 import { deviceIds } from '../live.ts';

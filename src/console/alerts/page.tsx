@@ -1,4 +1,4 @@
-/** Alerts of the site: what is raised, what was, and who is told. */
+/** Alerts of the site: raised ones, past ones, and notifications. */
 import { useEffect, useState } from 'preact/hooks';
 import type { EpochMs } from '../../lib/time.ts';
 import { titleOf } from '../alert-title.ts';
@@ -28,7 +28,7 @@ import { detailsText, historyWindow, lastedText, periodText, SEVERITIES } from '
 import { say } from '../words/index.ts';
 
 const PAGE_ITEMS = 50;
-/** A storm is drawn a few times a second. */
+/** A storm of alerts is drawn a few times a second. */
 const FOLLOW_DELAY_MS = 500;
 
 const TABS: readonly Tab[] = [
@@ -65,7 +65,7 @@ function AcknowledgeAll() {
   );
 }
 
-/** Told when alerts change, and when the line was lost and is back: the one for everything notices, this may be quiet. */
+/** Calls the listener when alerts change, and after a lost connection: only the main stream notices that in time. */
 function useAlertChanges(listener: () => void): void {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -88,7 +88,7 @@ function AlertList({
   onUnseen,
 }: {
   isHistory: boolean;
-  /** Told whether the list has something that nobody has acknowledged. */
+  /** Is called with whether the list has unacknowledged alerts. */
   onUnseen: (isUnseen: boolean) => void;
 }) {
   const [device, setDevice] = useState('');
@@ -154,7 +154,7 @@ function AlertList({
 
 const SIGN = { error: '✕', warning: '!', info: 'i' } as const;
 
-/** The worst first, those that somebody has seen after the others. */
+/** The worst first, acknowledged ones after the others. */
 function Rows({ alerts, onChanged }: { alerts: readonly Alert[]; onChanged: () => void }) {
   const rank = ({ acknowledged_at: at, cleared_at: cleared, severity }: Alert): number =>
     cleared !== null ? 0 : (at === null ? 0 : SEVERITIES.length) + SEVERITIES.indexOf(severity);
@@ -222,7 +222,7 @@ function Seen({ alert: { acknowledged_at: at, acknowledged_by: by } }: { alert: 
   );
 }
 
-/** To the history of what the alert is about, around its time. */
+/** Links to the history of the alert's values around its time. */
 function ChartLink({ alert, nowMs }: { alert: Alert; nowMs: EpochMs }) {
   const live = liveDevice(alert.device_id);
   if (!live?.manifest) return null;

@@ -1,10 +1,10 @@
-/** Since when something is so; apart from other words of alerts, because the overview says it, too. Pure. */
+/** Since when an alert is raised. A file of its own, because the overview needs it too. Pure. */
 import type { EpochMs } from '../../lib/time.ts';
 import { periodAt } from '../period.ts';
 import { timesAs, zone } from '../zone.ts';
 import { say } from '../words/index.ts';
 
-/** `since 08:15`, with the day when it is another one where the site is. */
+/** `since 08:15`, with the day if it is not today at the site. */
 export function sinceText(instant: string, nowMs: EpochMs): string {
   const atMs = Date.parse(instant);
   const time = timesAs({ hour: '2-digit', minute: '2-digit' }).format(atMs);

@@ -63,7 +63,7 @@ export function contentText({
   return parts.join(', ');
 }
 
-/** `hour`, `day` … of the history page that shows the whole of it. */
+/** A time range of the history page that shows the whole alert. */
 export function historyWindow(
   { raised_at: from, cleared_at: to }: Alert,
   nowMs: EpochMs,

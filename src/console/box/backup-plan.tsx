@@ -1,4 +1,4 @@
-/** Backups by themselves: when, whereto, and the last one that is known to be good. */
+/** Automatic backups: when, where, and the last one that was verified. */
 import { call, callFor, changeCount } from '../api.ts';
 import { changesOf } from '../changes.ts';
 import { bytesText, momentText } from '../format.ts';

@@ -1,4 +1,4 @@
-/** The file with which another box takes the place of this one. */
+/** A backup file, from which another box can take the place of this one. */
 import { useState } from 'preact/hooks';
 import { callForFile } from '../api.ts';
 import { Card, Form, useAction } from '../ui.tsx';

@@ -1,4 +1,4 @@
-/** The gateway itself: how it is, what it keeps and for how long, its lines, its copies. */
+/** The gateway itself: its state, storage, ports, backups and updates. */
 import { alertTitle } from '../alert-title.ts';
 import { ApiError, call } from '../api.ts';
 import { isAway } from '../connection.ts';
@@ -124,7 +124,7 @@ function Condition({ live }: { live: LiveDevice | undefined }) {
   const { answer: faults, error, refresh } = useAnswer(readFaults, []);
   useRefresh(refresh, REFRESH_MS);
   const alerts = live ? (live.device.raised_alert_names ?? []).map((name) => alertTitle(live, name)) : [];
-  // What cannot be read now is not said to be well.
+  // A state that cannot be read now is not shown as good.
   if (!faults || error !== undefined || isAway.value) return <ErrorNotice error={error} />;
   const isWell = faults.length === 0 && alerts.length === 0;
   return (

@@ -21,10 +21,10 @@ export function PortsCard<Port extends { name: string }>({
   title: string;
   /** As the API calls them. */
   kind: 'serial_ports' | 'io_ports';
-  /** What stands where there is none. */
+  /** Shown when there is none. */
   none: string;
   describe: (port: Port) => string;
-  /** It is not taken away here. */
+  /** It cannot be deleted here. */
   isFixed?: (port: Port) => boolean;
   /** Below each. */
   more?: (port: Port) => ComponentChildren;

@@ -1,4 +1,4 @@
-/** What a package tells of its versions: the headings, lists and paragraphs of Markdown; all else stays as it is written. */
+/** Release notes of a package: the headings, lists and paragraphs of Markdown; all else stays as it is written. */
 
 type NotesBlock =
   | { kind: 'heading'; text: string; isOfVersion: boolean }
@@ -29,7 +29,7 @@ function startItem(blocks: NotesBlock[], item: string): void {
   else blocks.push({ kind: 'list', items: [item] });
 }
 
-/** Lines are broken where they are full; they belong to what stands above. */
+/** A line without a mark continues the block above it. */
 function goOn(blocks: NotesBlock[], line: string, isNew: boolean): void {
   const last = blocks.at(-1);
   if (isNew || last === undefined || last.kind === 'heading') blocks.push({ kind: 'paragraph', text: line });

@@ -1,4 +1,4 @@
-/** A backup in the place of what this box is. */
+/** Restores a backup in place of the state of this box. */
 import { useState } from 'preact/hooks';
 import { call, callFor } from '../api.ts';
 import { momentText } from '../format.ts';

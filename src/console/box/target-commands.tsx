@@ -1,4 +1,4 @@
-/** Commands that may come from a broker: for which devices, and up to which role. */
+/** Commands from a broker: for which devices, and up to which role. */
 import { DeviceChoice } from '../parts/device-choice.tsx';
 import { Check, type Choice, InputField, SelectField } from '../ui.tsx';
 import type { useTyped } from '../ui/typed.ts';

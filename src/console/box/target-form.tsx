@@ -1,4 +1,4 @@
-/** A target of telemetry, a new one or another form of one. */
+/** The form of a telemetry target, new or existing. */
 import { liveDevice } from '../live.ts';
 import { DeviceChoice } from '../parts/device-choice.tsx';
 import type { Target } from '../shapes.ts';
@@ -170,7 +170,7 @@ function SelectionFields({ controls: { typed, change, bound }, target }: PartPro
   );
 }
 
-/** What few need. */
+/** Settings that few need. */
 function MoreFields({ controls, target }: PartProps) {
   const { typed, bound } = controls;
   if (typed.kind === 'FOLDER') return null;

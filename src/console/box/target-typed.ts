@@ -1,4 +1,4 @@
-/** What is typed of a target, and what of it is sent. Pure. */
+/** The input of a target's form, and the body that is sent. Pure. */
 import type { Target } from '../shapes.ts';
 import { edgesOf } from '../period.ts';
 import { typedNumber } from '../typed-number.ts';
@@ -37,20 +37,20 @@ export function typedOf(target: Target | undefined, idOf: (name: string) => stri
     commandDeviceIds: (mqtt?.commands?.devices ?? []).map(idOf) as readonly string[],
     commandLevel: mqtt?.commands?.level ?? 'USER',
     commandTopic: mqtt?.commands?.topic ?? '',
-    /** What is carried. */
+    /** The selection of telemetry. */
     deviceIds: (selection?.devices ?? []).map(idOf) as readonly string[],
     attributes: (selection?.attributes ?? []).join(', '),
     intervalS: String(selection?.interval_s ?? 0),
     isOnChange: selection?.on_change ?? false,
     kilobytesPerSecond: selection ? String(selection.bytes_per_second_max / 1_000) : '',
-    /** In which order what was missed is sent. */
+    /** In which order a backlog is sent. */
     backlogOrder: selection?.backlog_order ?? 'OLDEST_FIRST',
-    /** What is stored since this day goes too; empty: what comes from now on. */
+    /** Stored telemetry since this day is sent too; empty: only new telemetry. */
     historyFrom: '',
   };
 }
 
-/** States and files by day would be wrong with what is older behind them. */
+/** Retained states and daily files would be wrong with older values after newer ones. */
 export const takesNewestFirst = ({ kind, form }: Pick<Typed, 'kind' | 'form'>): boolean =>
   kind === 'INFLUXDB' || (kind === 'MQTT' && form !== 'HOME_ASSISTANT');
 

@@ -1,4 +1,4 @@
-/** Where telemetry is carried to, and how far each target got. */
+/** Targets of telemetry, and how far each of them is. */
 import { callFor, changeCount, path } from '../api.ts';
 import { ageText, bytesText, momentText, numberText } from '../format.ts';
 import { deviceIds } from '../live.ts';
@@ -89,7 +89,7 @@ function placeOf({ influxdb, mqtt, folder, selection }: Target): string {
   return parts.join(' · ');
 }
 
-/** How far it is behind in time and size, how fast it gets on, and what was lost on the way. */
+/** Its backlog in time and size, its speed, and what was lost or refused. */
 function Progress({ status }: { status: Target['status'] }) {
   const { lag_s: lagS, lag_samples: waiting, lag_bytes: lagBytes, last_error: fault } = status;
   const sentences = [
@@ -116,7 +116,7 @@ function Progress({ status }: { status: Target['status'] }) {
   );
 }
 
-/** Nothing where none come from there. */
+/** Nothing if it takes no commands. */
 function CommandsState({ commands }: { commands: Target['status']['commands'] }) {
   if (!commands) return null;
   const { connected, executed, refused, last_error: fault } = commands;

@@ -1,4 +1,4 @@
-/** Newer versions: taken as a file, judged, shown, installed, and what became of them. */
+/** Updates: upload of a package, its verdict and notes, installation and outcome. */
 import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import { call, callFor, changeCount, NoAnswer } from '../api.ts';
@@ -27,7 +27,7 @@ const REFRESH_MS = 30_000;
 const WAITING_REFRESH_MS = 1_000;
 const INSTALLED = 'installed';
 
-/** What was handed over from here; other pages may be looked at meanwhile. */
+/** The package that was installed from here; other pages may be opened meanwhile. */
 const handedOver = signal<{ from: string; to: string; outcomeBefore: string | undefined } | undefined>(
   undefined,
 );
@@ -39,7 +39,7 @@ export function UpdatesTab() {
   );
   useRefresh(refresh, answer?.installing === true ? WAITING_REFRESH_MS : REFRESH_MS);
   if (!answer) return <Awaited answer={answer} error={error} />;
-  // While the gateway starts again nobody answers, which is as it should be.
+  // While the gateway restarts nothing answers, which is no error.
   const isStarting = answer.installing && error instanceof NoAnswer;
   return (
     <>
@@ -60,7 +60,7 @@ function Installing({ isStarting }: { isStarting: boolean }) {
   return <Notice>{isStarting ? say.updates.startsAgain(before) : say.updates.judgedAgain(name)}</Notice>;
 }
 
-/** What became of what was handed over from here. */
+/** The outcome of the package that was installed from here. */
 function Ended({ update: { version, last_outcome: outcome, failed_trial: failure } }: { update: Update }) {
   if (!handedOver.value) return null;
   const { from, to, outcomeBefore } = handedOver.value;
@@ -111,7 +111,7 @@ function adviceText(reason: Failure['reason']): string {
   return reason === 'NO_COPY' ? say.updates.makeRoom : say.updates.mendOrWait;
 }
 
-/** Packages write a version before the final one with another sign. */
+/** Debian packages write pre-releases with `~` instead of `-`. */
 const isVersion = (running: string, packaged: string): boolean => running.replace('-', '~') === packaged;
 
 function Installed({ update }: { update: Update }) {

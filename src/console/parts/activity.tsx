@@ -39,14 +39,14 @@ export function ActivityCard() {
   );
 }
 
-/** What was changed, by its name where one is known: names stand beside the ids that they belong to. */
+/** What was changed, by name where one is known: names stand beside their ids. */
 function whatOf(target: Readonly<Record<string, string>>): string {
   const device = target['device_id'];
   const names = Object.entries(target).flatMap(([key, value]) =>
     key.endsWith('_id') || value === '' ? [] : [key === 'role' ? (ROLES[value] ?? value) : value],
   );
   const known = device === undefined ? undefined : liveDevice(device)?.device.name;
-  // The trail has the name that it had then.
+  // The audit trail has the name of that time.
   return [...new Set([...(known === undefined ? [] : [known]), ...names])].join(' · ');
 }
 

@@ -13,7 +13,7 @@ export function ArgumentFields({
 }: {
   declared: Declared;
   texts: Texts;
-  /** By a change of what is there then: programs fill in several controls at once. */
+  /** By an update of the latest texts: password managers fill in several controls at once. */
   onTexts: (change: (before: Texts) => Texts) => void;
   /** Secrets are stored already and stay when nothing is typed. */
   keepsSecrets?: boolean;
@@ -97,7 +97,7 @@ function Control({ name, argument, text, onText, mayStay }: ControlProps) {
       onValue={onText}
       {...(isNumber && DECIMAL)}
       type={argument.sensitive ? 'password' : 'text'}
-      // Browsers heed `off` for no password: they would fill in the one of this page.
+      // Browsers ignore `off` for passwords and would fill in that of this page.
       autocomplete={argument.sensitive ? 'new-password' : 'off'}
     />
   );

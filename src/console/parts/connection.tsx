@@ -1,4 +1,4 @@
-/** What a device needs to connect: shown once, so it can be kept in a file. */
+/** What a device needs to connect. It is shown only once, so it can be saved as a file. */
 import { useState } from 'preact/hooks';
 import { Button, InputField, Notice } from '../ui.tsx';
 import { Code, CopyButton, download, Fact } from '../ui/page-pieces.tsx';
@@ -12,7 +12,7 @@ export const PROTOCOLS = [
   { value: 'MQTTS', text: say.devices.reachedBy.MQTT_V1_TLS },
 ];
 
-/** What no other machine can reach. */
+/** Hosts that no other machine can reach. */
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/;
 
 export function Connection({
@@ -106,7 +106,7 @@ function Files({ config, slug }: { config: ConnectionConfiguration; slug: string
   );
 }
 
-/** The package keeps the file for root alone, and its service for good. */
+/** The package's service reads the file at every start; only root may read it. */
 const packagedModule = (slug: string): string =>
   [
     `sudo install -m 600 ${slug}.json /etc/energy-gateway-module/connection.json`,

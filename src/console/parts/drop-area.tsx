@@ -26,7 +26,7 @@ export function DropArea({
       }}
       onDragLeave={() => setOver(false)}
       onDrop={(event) => {
-        // Else the browser would go to the file.
+        // Otherwise the browser would open the file.
         event.preventDefault();
         take(event.dataTransfer?.files[0]);
       }}
@@ -36,7 +36,7 @@ export function DropArea({
         accept={accept}
         onChange={({ currentTarget: input }) => {
           take(input.files?.[0]);
-          // Else the same file, mended meanwhile, would not be another choice.
+          // Otherwise choosing the same file again, corrected meanwhile, would change nothing.
           input.value = '';
         }}
       />

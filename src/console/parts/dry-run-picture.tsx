@@ -1,4 +1,4 @@
-/** What a script read in a dry run, drawn, with a mark where it did something and a list that names each. */
+/** A chart of what a script read in a dry run, with a mark for each of its actions and a list of them. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { DurationS, EpochS } from '../../lib/time.ts';
 import { momentText, numberText } from '../format.ts';
@@ -98,7 +98,7 @@ export function DryRunPicture({ report }: { report: DryRunReport }) {
   );
 }
 
-/** Those that there are, each with its name. */
+/** The signs of the chart, each with its meaning. */
 function signsOf(entries: readonly DryRunEntry[]) {
   return [...new Set(entries.map(({ kind }) => kind))].map((kind) => (
     <span class="mark-sign" key={kind}>
@@ -152,7 +152,7 @@ function Chart({
   );
 }
 
-/** One place of the keyboard for all of them: arrows go through the list. */
+/** One Tab stop for the whole list: arrow keys move through it. */
 function EntryList({
   entries,
   marked,
@@ -215,7 +215,7 @@ function nextOf(key: string, marked: number | undefined, count: number): number 
   return key === 'End' ? last : undefined;
 }
 
-/** What was measured at the moments at which the script did something. */
+/** The values at the moments of the script's actions. */
 function Table({
   chosen,
   entries,
@@ -248,7 +248,7 @@ function Table({
   );
 }
 
-/** The newest value until then, of those that are drawn. */
+/** The newest drawn value until then. */
 function valueAt({ timesS, mean }: Lines, series: number, atS: EpochS): string {
   const last = timesS.findLastIndex((timeS) => timeS <= atS);
   const value = (mean[series] ?? []).slice(0, last + 1).findLast((cell) => typeof cell === 'number');

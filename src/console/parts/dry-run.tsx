@@ -27,7 +27,7 @@ export function DryRun({ script, ruleId }: { script: RuleScript; ruleId: string 
       ...(ruleId !== undefined && { rule_id: ruleId }),
     };
     const answer = await callFor<DryRunReport>('dry_run', 'POST', DRY_RUN, body, 'reads');
-    // For their names; one that is not there any more shows its id.
+    // For their names; a device that was deleted shows its id.
     const deviceIds = new Set([...answer.entries, ...answer.read].flatMap(({ device_id: id }) => id ?? []));
     await Promise.allSettled([...deviceIds].map((id) => loadDevice(id)));
     setReport({ ...answer, of });

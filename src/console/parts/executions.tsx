@@ -1,4 +1,4 @@
-/** What became of commands. */
+/** The outcome of commands. */
 import { useState } from 'preact/hooks';
 import { callForList, path } from '../api.ts';
 import { clockText, momentText } from '../format.ts';
@@ -10,20 +10,20 @@ import { say } from '../words/index.ts';
 
 const PAGE = 10;
 const REFRESH_MS = 2_000;
-/** So long after it was sent, a command without an answer in time is looked at for a late one. */
+/** A command without an answer in time is read again for so long, in case a late one comes. */
 const LATE_MAX_MS = 600_000;
 
-/** The last word of a device that came when its command counted as unanswered. */
+/** The final response of a device that came after the command had timed out. */
 function lateEndOf({ state, log = [] }: Execution): 'SUCCEEDED' | 'ERROR' | undefined {
   if (state !== 'TIMEOUT') return undefined;
   const inTurn = log.toReversed();
-  // The first end is that of the gateway, which did not wait any longer.
+  // The first end is the time-out that the gateway has recorded.
   const end = inTurn.findIndex((response) => response.state === 'ERROR');
   const late = inTurn.slice(end + 1).findLast(({ state: last }) => last === 'SUCCEEDED' || last === 'ERROR');
   return late?.state === 'SUCCEEDED' || late?.state === 'ERROR' ? late.state : undefined;
 }
 
-/** Whether the last word of the device is there. */
+/** Whether the final response of the device is known. */
 export function isSettled(execution: Execution): boolean {
   const { state } = execution;
   return state === 'SUCCESS' || state === 'ERROR' || lateEndOf(execution) !== undefined;
@@ -46,7 +46,7 @@ export function Executions({ live, round }: { live: LiveDevice; round: number })
     [live.device.id, round, limit],
   );
   const isOpen = answer?.items.some(mayChange) === true;
-  // What is under way is not left standing as that.
+  // Executions under way are read again until they end.
   useRefresh(() => isOpen && refresh(), REFRESH_MS);
   return (
     <Card
@@ -124,7 +124,7 @@ export function ExecutionDetails({ execution, live }: { execution: Execution; li
   );
 }
 
-/** It was written to the device, which need not have begun. */
+/** The request was written to the device, which may not have started yet. */
 const isOfGateway = ({ state, payload }: NonNullable<Execution['log']>[number]): boolean =>
   state === 'STARTED' && Object.keys(payload).length === 0;
 

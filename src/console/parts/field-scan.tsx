@@ -1,4 +1,4 @@
-/** Whether a device answers where its settings say, and which devices there are. */
+/** Tests whether a device answers at its configured address, and scans for devices. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { callFor, callForLines } from '../api.ts';
 import type { FieldPlace, FieldSettings, UnitParameter } from '../field-place.ts';
@@ -26,7 +26,7 @@ export function ConnectionTools({
   const [tests, setTests] = useState<readonly ConnectionTest[]>([]);
   const where: Place | undefined = place && { ...place, runtime_id: runtimeId };
   const key = JSON.stringify([where, units.map(({ id }) => id)]);
-  // What was found under another address says nothing about this one.
+  // Results for another address say nothing about this one.
   useEffect(() => setTests([]), [key]);
   const testing = useAction(async () => {
     setTests([]);
@@ -35,7 +35,7 @@ export function ConnectionTools({
       const body = { ...where, unit_id: unitId };
       const test = await callFor<ConnectionTest>('test', 'POST', '/v3/modbus/test', body, 'reads');
       setTests((before) => [...before, test]);
-      // The others would say the same.
+      // The other units would fail in the same way.
       if (test.outcome === 'UNREACHABLE' || test.outcome === 'NO_PORT') break;
     }
   });
@@ -68,7 +68,7 @@ interface Found {
 
 const NOTHING: Found = { units: [], asked: 0, end: undefined };
 
-/** Asks unit after unit while somebody looks. */
+/** Asks one unit after the other; leaving the page stops it. */
 function useScan(place: Place) {
   const [found, setFound] = useState<Found>(NOTHING);
   const stopping = useRef<AbortController | undefined>(undefined);

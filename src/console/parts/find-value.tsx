@@ -2,7 +2,7 @@
 import { Search } from '../ui/search.tsx';
 import { say } from '../words/index.ts';
 
-/** Fewer are in sight, or nearly. */
+/** Fewer values need no search. */
 const FIND_FROM = 60;
 
 interface Props {

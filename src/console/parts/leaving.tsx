@@ -1,4 +1,4 @@
-/** The question before a page is left on which something was typed that was not sent. */
+/** The question before a page with unsent input is left. */
 import { wayOut } from '../route.ts';
 import { say } from '../words/index.ts';
 import { Dialog, giveUpTyped, Question } from '../ui.tsx';

@@ -1,4 +1,4 @@
-/** What a device or a rule says about itself, as it says it. */
+/** The log of a device or a rule, live. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { momentText } from '../format.ts';
 import { isFound } from '../found.ts';
@@ -14,13 +14,13 @@ const SEVERITIES = ['debug', 'info', 'warning', 'error'] as const;
 const SHOWN_MAX = 500;
 
 interface LogSource {
-  /** Changes with what the log is of. */
+  /** Names whose log it is. */
   id: string;
-  /** Entries of a whole page. */
+  /** Entries of a full page. */
   pageSize: number;
-  /** A page of entries of these severities, the newest first, after so many of them. */
+  /** A page of entries of these severities, the newest first, after the first `offset` of them. */
   load: (severities: readonly string[], offset: number) => Promise<LogEntry[]>;
-  /** Entries as they arrive; returns the end. */
+  /** Calls the listener with each new entry; returns what ends that. */
   listen: (listener: (entry: LogEntry) => void) => () => void;
 }
 
@@ -38,7 +38,7 @@ function merged(
     .slice(-max);
 }
 
-/** What is known without what lies before a stretch that was not read: it would look as if nothing were missing. */
+/** The known entries without those before a gap that was not read, which would look complete. */
 function joined(
   known: readonly LogEntry[],
   page: readonly LogEntry[],
@@ -49,7 +49,7 @@ function joined(
   return known.filter(({ received_at: at }) => at >= first.received_at);
 }
 
-/** What is shown, the oldest first, as text. */
+/** Saves the shown entries as text, the oldest first. */
 function save(id: string, shown: readonly LogEntry[]): void {
   const lines = shown
     .toReversed()
@@ -60,7 +60,7 @@ function save(id: string, shown: readonly LogEntry[]): void {
 const wantedFrom = (least: string): readonly string[] =>
   SEVERITIES.slice(SEVERITIES.indexOf(least as (typeof SEVERITIES)[number]));
 
-/** What is known of a log: pages that were read and entries as they arrive, those of a pause after it. */
+/** The known entries of a log: pages that were read, and entries as they arrive, those of a pause after it. */
 function useLog(source: LogSource, least: string) {
   const [entries, setEntries] = useState<LogEntry[]>([]);
   const [isPaused, setPaused] = useState(false);
@@ -69,7 +69,7 @@ function useLog(source: LogSource, least: string) {
   const paused = useRef(false);
   const wanted = wantedFrom(least);
   useEffect(() => setEntries([]), [source.id]);
-  // Anew after a lost connection: a line on which nothing comes does not tell that it was cut.
+  // Again after a lost connection: a quiet stream does not tell that it was cut.
   useEffect(
     () =>
       source.listen((entry) => {
@@ -78,7 +78,7 @@ function useLog(source: LogSource, least: string) {
       }),
     [source.id, isAway.value],
   );
-  // After a lost connection too: what came meanwhile is read.
+  // Also after a lost connection, to read what came meanwhile.
   const newest = useAnswer(() => source.load(wanted, 0), [source.id, least, isConnected.value]);
   useEffect(() => {
     if (!newest.answer) return;

@@ -1,17 +1,17 @@
-/** One of a list of things that somebody set up: what it is, whether it works, and what can be done with it. */
+/** A row in a list of configured things: name, state, and buttons to test, change, switch and delete it. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { call, callFor, remove } from '../api.ts';
 import { AskButton, Button, Dialog, ErrorNotice, Notice, useAction } from '../ui.tsx';
 import { say } from '../words/index.ts';
 
-/** What a test found, in a sentence. */
+/** The outcome of a test, in a sentence. */
 export interface Tried {
   isGood: boolean;
   text: string;
 }
 
-/** What the gateway finds when it tests the thing at an address; nothing is changed by it. */
+/** Has the gateway test the thing at an address, which changes nothing. */
 export const testAt = <Found,>(address: string): Promise<Found> =>
   callFor('test', 'POST', `${address}/test`, undefined, 'reads');
 
@@ -19,18 +19,18 @@ interface ManagedRowProps {
   name: string;
   /** Where the API has it. */
   address: string;
-  /** Absent: it cannot be switched. */
+  /** Absent: it cannot be switched on and off. */
   isEnabled?: boolean;
   /** Below its name. */
   children: ComponentChildren;
-  /** Who may do something with it; others see it. */
+  /** It is shown without buttons. */
   isReadOnly?: boolean;
   test: () => Promise<Tried>;
-  /** Below all else, for those who may do something with it. */
+  /** Below everything else, beside the buttons. */
   more?: ComponentChildren;
   /** Its form; absent: it cannot be changed. */
   form?: (onDone: () => void) => ComponentChildren;
-  /** What goes with it; absent: it cannot be deleted here. */
+  /** What is lost when it is deleted; absent: it cannot be deleted here. */
   deleting?: string | undefined;
 }
 
@@ -43,7 +43,7 @@ export function ManagedRow(props: ManagedRowProps) {
     setTried(await props.test());
   });
   const change = (): void => {
-    // What a test found says nothing of what is typed now.
+    // An earlier test says nothing about what is typed now.
     setTried(undefined);
     setChanging(true);
   };

@@ -4,14 +4,14 @@ import { say } from '../words/index.ts';
 
 const PASSWORD_LENGTH_MIN = 8;
 
-/** What a control is for a password that is not known yet. */
+/** Attributes of a control for a new password. */
 export const NEW_PASSWORD = {
   type: 'password',
   minLength: PASSWORD_LENGTH_MIN,
   autocomplete: 'new-password',
 } as const;
 
-/** Nobody sees it; programs that keep passwords know by it whose one is typed below. */
+/** Hidden; it tells password managers whose password is typed below. */
 export function WhosePassword({ name }: { name: string | undefined }) {
   return <input type="text" name="username" autocomplete="username" value={name} readOnly hidden />;
 }
@@ -35,12 +35,12 @@ export function NewPassword({
   onTyped,
 }: {
   label: string;
-  /** After how long it must be. */
+  /** Follows the least length. */
   hint?: string;
-  /** Of the names of the controls. */
+  /** Begins the names of the controls. */
   prefix?: string;
   typed: TypedTwice;
-  /** By a change of what is there then: programs that keep passwords fill in both at once. */
+  /** By an update of the latest input: password managers fill in both at once. */
   onTyped: (change: (before: TypedTwice) => TypedTwice) => void;
 }) {
   const bound = (name: keyof TypedTwice) => ({

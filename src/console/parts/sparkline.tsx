@@ -11,7 +11,7 @@ import { say } from '../words/index.ts';
 const LENGTH_S = 3_600;
 const STEP_S = 120;
 const REFRESH_MS = 120_000;
-/** Values of one question; a device with more shows lines beside the first ones. */
+/** Values of one request; further values of a device have no line. */
 const VALUES_MAX = 40;
 const WIDTH = 64;
 const HEIGHT = 18;
@@ -41,7 +41,7 @@ async function load({ device, manifest }: LiveDevice): Promise<ReadonlyMap<strin
   return new Map(names.map((name, index) => [name, mean[index] ?? []]));
 }
 
-/** Reads the lines of a device for what is inside. */
+/** Reads the lines of a device for its children. */
 export function WithSparklines({ live, children }: { live: LiveDevice; children: preact.ComponentChildren }) {
   const { answer, refresh } = useAnswer(() => load(live), [live.device.id]);
   useRefresh(refresh, REFRESH_MS);

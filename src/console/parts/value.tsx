@@ -1,4 +1,4 @@
-/** Live values, never an old one in the dress of a fresh one. */
+/** Live values; an old one is never shown as fresh. */
 import { computed } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { ageText, freshness, showValue } from '../format.ts';
@@ -9,7 +9,7 @@ import { alertTitle } from '../alert-title.ts';
 import { say } from '../words/index.ts';
 import { usePart } from './whole-device.ts';
 
-/** From this age on it is told in minutes and is past all doubt about being old. */
+/** From this age on it is shown in minutes, and is old in any case. */
 const SLOW_FROM_S = 120;
 
 /** One value with its unit; old ones are grey and tell their age. */
@@ -17,7 +17,7 @@ export function Value({ live, name }: { live: LiveDevice; name: string }) {
   const known = usePart(live, ({ values }) => values.get(name), name);
   const isOffline = usePart(live, ({ device }) => device.connectivity?.status !== 'ONLINE');
   const pauseS = known ? pauseOf(known) : 0;
-  // Drawn anew when it becomes old, not every second until then.
+  // Drawn again when it becomes old, not every second until then.
   const isOldNow = useMemo(
     () =>
       computed(
@@ -45,7 +45,7 @@ export function Value({ live, name }: { live: LiveDevice; name: string }) {
 
 export function StatusBadge({ live }: { live: LiveDevice }) {
   void live.version.value;
-  // What it was when the gateway was last heard of says nothing of now.
+  // The last known status says nothing about now.
   const status = isAway.value ? 'UNKNOWN' : (live.device.connectivity?.status ?? 'OFFLINE');
   return (
     <span class={`badge ${status.toLowerCase()}`}>
@@ -58,10 +58,10 @@ export function StatusBadge({ live }: { live: LiveDevice }) {
 /** So that no colour is needed to tell them apart. */
 const SIGN = { error: '✕', warning: '!', info: 'i' } as const;
 
-/** Of an alert that the manifest does not declare, as the gateway has it. */
+/** Severity of an alert that the manifest does not declare, as the gateway has it. */
 export const UNDECLARED = 'error';
 
-/** More of one device are told as a number: the list of devices is to be seen, too. */
+/** More alerts of one device are shown as a number, so that other devices stay in sight. */
 const CHIPS_MAX = 6;
 const WORST_FIRST = Object.keys(SIGN);
 

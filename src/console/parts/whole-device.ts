@@ -1,10 +1,10 @@
-/** A device that a page is about. */
+/** The device that a page shows. */
 import { computed } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { type LiveDevice, loadDevice, watchAll, watchValues } from '../live.ts';
 import { useAnswer } from '../ui.tsx';
 
-/** Reads it anew with all its values; while it is looked at no others are heard of. @param find its id or slug */
+/** Reads a device with all its values; while it is shown, no other devices are watched. @param find its id or slug */
 export function useWholeDevice(find: () => Promise<string | undefined>, keys: readonly unknown[]) {
   const isLeft = useRef(false);
   useEffect(
@@ -25,8 +25,8 @@ export function useWholeDevice(find: () => Promise<string | undefined>, keys: re
 }
 
 /**
- * A part of a device, for what is drawn anew when that is another one: a device may tell thousands of values a few times a
- * second. @param of names what `look` depends on
+ * A part of a device, for components that need not be drawn again for other changes: a device may send thousands of
+ * values a few times a second. @param of names what `look` depends on
  */
 export function usePart<Part>(live: LiveDevice, look: (live: LiveDevice) => Part, of = ''): Part {
   const part = useMemo(
