@@ -1,4 +1,4 @@
-/** Which devices a list shows, and in which order. Pure but for what the list remembers. */
+/** Filter and order of the device list. Pure except for the remembered view. */
 import { signal } from '@preact/signals';
 import { compareNames } from '../by-name.ts';
 import { typeName } from '../format.ts';
@@ -19,7 +19,7 @@ export interface ListView {
   isDown: boolean;
 }
 
-/** Stays while one looks at a device and comes back. */
+/** Kept while a device is opened and left again. */
 export const listView = signal<ListView>({
   text: '',
   kind: '',

@@ -16,7 +16,7 @@ import { say } from '../words/index.ts';
 
 const RELOAD_INTERVAL_MS = 60_000;
 
-/** What a card shows of a device, alerts included, so that a new one is noticed. */
+/** The attributes that a card shows, with the alerts, so that a new alert is noticed. */
 function shownAttributes({ manifest }: LiveDevice): string[] {
   if (!manifest) return [];
   const { state, numbers } = mainValues(manifest);
@@ -34,9 +34,9 @@ async function watchShown(devices: readonly LiveDevice[]): Promise<void> {
 export function OverviewPage() {
   const reading = useAction(loadDevices);
   useEffect(() => {
-    // Not the first page: others may have made or changed some.
+    // On a return to this page: others may have added or changed devices.
     if (deviceIds.value !== undefined) void reading.start();
-    // Devices that say nothing come and go unheard.
+    // A device that sends nothing comes and goes without a message.
     const timer = setInterval(() => void reading.start(), RELOAD_INTERVAL_MS);
     return () => clearInterval(timer);
   }, []);
@@ -68,7 +68,7 @@ export function OverviewPage() {
   );
 }
 
-/** From so many devices on they stand in a table, which can be sorted and searched. */
+/** From this number on, devices are shown in a table that can be sorted and searched. */
 const TABLE_FROM = 13;
 
 function Summary({ devices }: { devices: readonly LiveDevice[] }) {

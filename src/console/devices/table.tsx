@@ -11,7 +11,7 @@ import { useWindow } from './use-window.ts';
 import { say } from '../words/index.ts';
 
 const ROW_PX = 52;
-/** Whoever scrolls by wants no values. */
+/** Rows that are only scrolled past need no values. */
 const STAY_MS = 150;
 
 const COLUMNS: readonly [key: SortKey, text: string, className: string][] = [

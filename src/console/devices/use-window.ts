@@ -1,7 +1,7 @@
-/** The rows of a long list that are in sight; the others are space. */
+/** Renders only the rows of a long list that are in sight; empty space stands for the others. */
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-/** Rows beyond what is in sight, so that scrolling shows no empty place. */
+/** Further rows above and below, so that scrolling shows no empty space. */
 const BEYOND = 6;
 
 export function useWindow<Element extends HTMLElement>(count: number, rowPx: number) {
@@ -19,7 +19,7 @@ export function useWindow<Element extends HTMLElement>(count: number, rowPx: num
     look();
     addEventListener('scroll', look, { passive: true });
     addEventListener('resize', look);
-    // What stands above may grow and shrink.
+    // Content above may change its height.
     const resized = new ResizeObserver(look);
     resized.observe(document.body);
     return () => {

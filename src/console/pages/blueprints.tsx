@@ -1,4 +1,4 @@
-/** Kinds of devices: upload with everything that is wrong, list, download. */
+/** Blueprints: upload with all validation errors, list, download. */
 import { useState } from 'preact/hooks';
 import { call, callFor, path } from '../api.ts';
 import { Faults } from '../faults.ts';

@@ -1,4 +1,4 @@
-/** The first page of a new box, which nobody sees a second time. */
+/** The first page of a new box, shown until somebody claims it. */
 import { useState } from 'preact/hooks';
 import { differs, NewPassword, NOTHING_TYPED } from '../parts/new-password.tsx';
 import { claim } from '../session.ts';

@@ -16,7 +16,7 @@ export function ChartTab({ live }: { live: LiveDevice }) {
   const [window, setWindow] = useState('hour');
   const [text, setText] = useState('');
   const titleOf = (name: string): string => attributeTitle(name, live.manifest?.telemetry[name]);
-  // What is drawn can be taken away at any time.
+  // A chosen value is always listed, so that it can be removed.
   const shown = names.filter((name) => chosen.includes(name) || isFound(titleOf(name), text));
   return (
     <HistoryView

@@ -1,4 +1,4 @@
-/** Commands of a device: forms made from the manifest, and what became of each execution. */
+/** Commands of a device: forms made from the manifest, and the outcome of each execution. */
 import { useEffect, useState } from 'preact/hooks';
 import { call, callFor, path } from '../api.ts';
 import { initialTexts, judge, textOf, type Texts, typedValues } from '../arguments.ts';
@@ -173,7 +173,7 @@ function CommandForm({
   );
 }
 
-/** Fills the form with what the device says its settings are. */
+/** Fills the form with the present settings of the device. */
 function PopulateButton({
   live,
   command,
@@ -210,7 +210,7 @@ function messageOf(payload: Record<string, unknown>): string | undefined {
   return typeof payload['message'] === 'string' ? payload['message'] : undefined;
 }
 
-/** The execution as it goes on, until its end. */
+/** Follows an execution until its end. */
 function Progress({ live, executionId }: { live: LiveDevice; executionId: string }) {
   const { id: deviceId } = live.device;
   const [execution, setExecution] = useState<Execution | undefined>(undefined);

@@ -110,14 +110,14 @@ function GroupForm({
   );
 }
 
-/** Secrets are not shown, so an empty one is no fault. */
+/** Stored secrets are not shown, so an empty field is no fault. */
 function withoutSecrets({ parameters }: ConfigurationGroup): ConfigurationGroup['parameters'] {
   return Object.fromEntries(
     Object.entries(parameters).filter(([, parameter]) => parameter.sensitive !== true),
   );
 }
 
-/** Parameters that do not stand as they are stored. */
+/** Parameters whose text differs from the stored value. */
 function changedNames({ parameters }: ConfigurationGroup, saved: Values, texts: Texts): string[] {
   const stored = initialTexts(parameters, saved);
   return Object.keys(parameters).filter((name) => (texts[name] ?? '') !== stored[name]);

@@ -1,4 +1,4 @@
-/** Name, blueprint, connection and end of a device. */
+/** Name, blueprint, connection and deletion of a device. */
 import { useState } from 'preact/hooks';
 import { call, callFor, path, remove } from '../api.ts';
 import { changesOf } from '../changes.ts';
@@ -38,7 +38,7 @@ function NameCard({ live: { device }, onChanged }: { live: LiveDevice; onChanged
     const changes = changesOf(theirs, beside(theirs));
     const { name, slug } = await callFor<Device>('device', 'PATCH', address, changes);
     take({ name, slug });
-    // Somebody else may have given it another one, and this page may have heard of it before.
+    // Somebody else may have changed the slug, and this page may show it already.
     const [, shown] = route.value;
     if (shown === slug || shown === device.id) onChanged();
     else go(`#/devices/${encodeURIComponent(slug)}/settings`);

@@ -1,4 +1,4 @@
-/** What a device measures and is, and what it complains about. */
+/** Telemetry, properties and alerts of a device. */
 import { useState } from 'preact/hooks';
 import { alertTitle } from '../alert-title.ts';
 import { attributeTitle, showValue } from '../format.ts';

@@ -87,13 +87,13 @@ function Parts({ live, tab, onChanged }: { live: LiveDevice; tab: string; onChan
   );
 }
 
-/** Why nothing is heard of it, as far as that is known, and where to look. */
+/** Why a device is silent, as far as that is known, and where to look. */
 function Absence({ live }: { live: LiveDevice }) {
   const isOnline = usePart(live, ({ device }) => device.connectivity?.status === 'ONLINE');
   const lastS = usePart(live, ({ values }) =>
     Math.max(0, ...[...values.values()].map(({ timestampS }) => timestampS)),
   );
-  // Of what the gateway has not said itself nothing is known.
+  // Without a connection to the gateway the status is not known.
   if (isOnline || !isConnected.value || live.device.type === 'GATEWAY') return null;
   const moduleId = live.device.communication?.upstream_id;
   const module = moduleId === undefined ? undefined : liveDevice(moduleId)?.device;

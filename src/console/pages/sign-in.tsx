@@ -1,4 +1,4 @@
-/** The login, and what is seen when the gateway does not answer. */
+/** The login, and the page for a gateway that does not answer. */
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import type { Health } from '../shapes.ts';
@@ -10,7 +10,7 @@ import { say } from '../words/index.ts';
 
 const RETRY_MS = 5_000;
 
-/** What is seen before anybody is logged in. */
+/** The frame of pages without a login. */
 export function Gate({ title, children }: { title: string; children: preact.ComponentChildren }) {
   return (
     <main class="gate">
@@ -40,7 +40,7 @@ function Unencrypted() {
   );
 }
 
-/** Of the control for the name of whoever logs in. */
+/** Attributes of the control for a user name. */
 export const USER_NAME = { name: 'name', required: true, autocomplete: 'username' } as const;
 
 export function LoginPage() {
@@ -76,13 +76,13 @@ export function LoginPage() {
   );
 }
 
-/** Above a page into which something was typed, which is there again for who logs in. */
+/** The login above a page with unsent input, which is shown again after the login. */
 export function LoginAbove() {
   const element = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {
     const before = document.activeElement;
     element.current?.showModal();
-    // The keyboard goes on where it was, as soon as that is seen again.
+    // The focus goes back as soon as the page below is shown again.
     return () => queueMicrotask(() => before instanceof HTMLElement && before.focus());
   }, []);
   return (
@@ -90,7 +90,7 @@ export function LoginAbove() {
       ref={element}
       class="login-above"
       aria-label={say.frame.logIn}
-      // There is nothing below to go back to.
+      // Without a login there is nothing below to show.
       onClose={() => element.current?.showModal()}
     >
       <LoginPage />
@@ -99,7 +99,7 @@ export function LoginAbove() {
 }
 
 export function UnreachablePage() {
-  // It may be starting, or the phone may be on its way into the network.
+  // The gateway may be starting, or the phone may be joining the network.
   useRefresh(() => void look(), RETRY_MS);
   return (
     <Gate title={say.frame.unreachable}>

@@ -20,7 +20,7 @@ const typedOf = ({ name, timezone, location }: Site) => ({
 });
 type Typed = ReturnType<typeof typedOf>;
 
-/** What is emptied is taken away. */
+/** An emptied field resets its member. */
 function changeOf(before: Typed, typed: Typed): Record<string, unknown> {
   const { place, latitude, longitude, ...rest } = changesOf(before, typed) as Partial<Typed>;
   const parts = Object.entries({ name: place, latitude, longitude });

@@ -10,9 +10,9 @@ import { SimulatedDevice, uploadBlueprint } from './simulated-device.tsx';
 import { blueprintFolders, type Folder } from './zip-folders.ts';
 import { say } from '../words/index.ts';
 
-/** Of the box itself and of its modules, and that of a device without one: there are other ways to them. */
+/** Blueprints of the box and its modules, and the empty one: they are not assigned here. */
 const NOT_CHOSEN = new Set(['gateway', 'communication-module', 'empty']);
-/** More are found by typing. */
+/** Further ones are found by typing. */
 const SHOWN_MAX = 12;
 
 export function ChooseBlueprint({ onChosen }: { onChosen: (blueprint: Blueprint | undefined) => void }) {

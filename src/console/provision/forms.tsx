@@ -1,4 +1,4 @@
-/** Names and places of what is added. */
+/** The forms for the name and the runtime of a new device or module. */
 import { useEffect, useState } from 'preact/hooks';
 import { call, path } from '../api.ts';
 import { typeName } from '../format.ts';
@@ -15,7 +15,7 @@ export interface Made {
   name: string;
   /** Its credentials, shown once. */
   config: ConnectionConfiguration | undefined;
-  /** It is talked to by a script on a module. */
+  /** A script on a module talks to it. */
   hasScript: boolean;
   isModule: boolean;
   /** The device is there, but it did not get its blueprint. */
@@ -101,7 +101,7 @@ async function assign(deviceId: string, blueprint: string): Promise<unknown> {
   }
 }
 
-/** Of the control for the name of what is added. */
+/** Attributes of the control for the name of a new device or module. */
 const NAME = {
   label: say.everywhere.name,
   hint: say.adding.nameHint,
@@ -126,7 +126,7 @@ function useModules(): { value: string; text: string }[] {
     }));
 }
 
-/** As programs of the interface's SDK make them: V and 32 hexadecimal digits. */
+/** In the format of the interface's SDK: V and 32 hexadecimal digits. */
 function newHardwareId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return `V${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0'))

@@ -1,4 +1,4 @@
-/** One way to a device: what it is, what it is called, how it connects, until its first values are there. */
+/** Adds a device in steps: blueprint, name, connection, first values. */
 import { useEffect, useState } from 'preact/hooks';
 import { may } from '../session.ts';
 import { Button, Card, Empty, ErrorNotice, Notice, PageHead, useAnswer } from '../ui.tsx';
@@ -18,7 +18,7 @@ export function AddDevicePage({ kind }: { kind: string | undefined }) {
   const isModule = kind === 'module';
   const step = made ? 2 : typed.value.blueprint === undefined && !isModule ? 0 : 1;
   useEffect(() => {
-    // What was pressed is gone with its step; a field of the next one may have the focus already.
+    // The pressed button is gone with its step, unless a field of the next step has the focus already.
     if (document.activeElement === document.body)
       document.getElementById('content')?.focus({ preventScroll: true });
   }, [step]);

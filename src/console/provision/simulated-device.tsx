@@ -1,4 +1,4 @@
-/** For whoever has no hardware: a house that a script makes up, by a blueprint that lies beside the console. */
+/** For a try without hardware: a house simulated by a script, whose blueprint is shipped with the console. */
 import { call, callForFile } from '../api.ts';
 import { listBlueprints } from '../parts/blueprint-choice.tsx';
 import { ErrorNotice, useAction } from '../ui.tsx';

@@ -1,4 +1,4 @@
-/** What was typed of a device that is being added: it stays while one looks at other pages. */
+/** The input for a device that is being added; it is kept while other pages are shown. */
 import { signal } from '@preact/signals';
 
 interface Typed {

@@ -1,4 +1,4 @@
-/** A new device until it says something: what is missing yet, and what its log says meanwhile. */
+/** A new device until its first values come: what is missing, its settings and its log. */
 import { useEffect } from 'preact/hooks';
 import { type LiveDevice, loadDevice } from '../live.ts';
 import { LogsTab } from '../pages/device-logs.tsx';
@@ -7,7 +7,7 @@ import { AlertChips, StatusBadge } from '../parts/value.tsx';
 import { Awaited, Card, Notice, useAnswer } from '../ui.tsx';
 import { say } from '../words/index.ts';
 
-/** @param hasScript it is talked to by the gateway, and its settings are asked here */
+/** @param hasScript the gateway talks to it, and needs its settings */
 export function Waiting({ id, hasScript }: { id: string; hasScript: boolean }) {
   const { answer: live, error } = useAnswer(() => loadDevice(id), [id]);
   if (!live) return <Awaited answer={live} error={error} />;
@@ -30,14 +30,14 @@ function Arrival({ live, hasScript }: { live: LiveDevice; hasScript: boolean }) 
   void live.version.value;
   const { device, values, manifest } = live;
   const isOnline = device.connectivity?.status === 'ONLINE';
-  // That something is wrong is no measurement: a script says so of a device that it cannot reach, too.
+  // Alerts are no measurement: a script also raises them for a device that it cannot reach.
   const measured = [...values.keys()].filter(
     (name) => name !== 'alert_details' && (manifest?.telemetry[name]?.type ?? 'alerts') !== 'alerts',
   ).length;
   const isThere = isOnline && measured > 0;
   const isBlank = Object.keys(manifest?.telemetry ?? {}).length === 0;
   useEffect(() => {
-    // What arrives while this is looked at is told.
+    // The title tells when the first values have come.
     document.title = isThere ? say.adding.isThere(device.name) : say.adding.waitingFor(device.name);
   }, [isThere]);
   return (

@@ -1,6 +1,6 @@
 /**
- * Blueprints inside of the zip of a whole repository: each folder with a manifest as a zip of its own. What is
- * compressed stays as it is and is only put together anew (PKWARE APPNOTE.TXT 4.3). Pure.
+ * Blueprints in the zip of a whole repository: each folder with a manifest becomes a zip of its own. Compressed files
+ * are copied as they are (PKWARE APPNOTE.TXT 4.3). Pure.
  */
 import { Faults } from '../faults.ts';
 import { say } from '../words/index.ts';
@@ -62,7 +62,7 @@ function entriesOf(archive: ArrayBuffer): Entry[] {
   return entries;
 }
 
-/** Behind its own head, whose fields may have other lengths. */
+/** It follows its local header, whose fields may have other lengths. */
 function contentOf(view: DataView<ArrayBuffer>, central: number): Uint8Array<ArrayBuffer> {
   const head = view.getUint32(central + 42, true);
   const bytes = view.getUint32(central + 20, true);
@@ -79,7 +79,7 @@ function endOf(view: DataView): number | undefined {
   return undefined;
 }
 
-/** Without the folder around them. */
+/** A zip of the entries, with paths relative to the folder. */
 function zipOf(entries: readonly Entry[], root: string): Blob {
   const parts: Uint8Array<ArrayBuffer>[] = [];
   const directory: Uint8Array<ArrayBuffer>[] = [];
@@ -89,7 +89,7 @@ function zipOf(entries: readonly Entry[], root: string): Blob {
     const name = new TextEncoder().encode(path.slice(root.length));
     const record = central.slice();
     const recordView = new DataView(record.buffer);
-    // What follows its sizes may be wrong in the head, and stands in the directory: no descriptor is needed.
+    // The local header gets the sizes from the directory, so no data descriptor is needed.
     recordView.setUint16(8, recordView.getUint16(8, true) & ~8, true);
     recordView.setUint16(28, name.length, true);
     recordView.setUint32(30, 0, true);
@@ -97,7 +97,7 @@ function zipOf(entries: readonly Entry[], root: string): Blob {
     const head = new Uint8Array(LOCAL_BYTES);
     const headView = new DataView(head.buffer);
     headView.setUint32(0, LOCAL, true);
-    // Version, flags, method, time, sum, sizes and length of the name stand in the same order in both.
+    // Version, flags, method, time, checksum, sizes and name length have the same order in both.
     head.set(record.subarray(6, 32), 4);
     const written = [head, name, content];
     parts.push(...written);

@@ -16,7 +16,7 @@ import type { Alert, Engine, Rule } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
 const REFRESH_MS = 60_000;
-/** More are told as a number. */
+/** More items are shown as a number. */
 const SHOWN_MAX = 8;
 const ALERTS_READ = 200;
 const ORDER = ['error', 'warning', 'info'] as const;
@@ -35,7 +35,7 @@ interface Item {
 async function rulesAtFault(): Promise<Item[]> {
   const rules = await callFor<Rule[]>('rules', 'GET', '/v3/site/rule_engine/rules');
   const enabled = rules.filter(({ disabled }) => !disabled);
-  // Whether they may run is asked only where none does.
+  // The engine is read only if no rule runs.
   if (enabled.length > 0 && enabled.every(({ state }) => state !== 'STARTED')) {
     const engine = await callFor<Engine>('engine', 'GET', '/v3/site/rule_engine');
     if (engine.state !== 'ACTIVE')
@@ -49,18 +49,18 @@ async function rulesAtFault(): Promise<Item[]> {
   }));
 }
 
-/** Only those who may make one are reminded. What is overdue by the plan is an alert of the gateway. */
+/** Only users who may make a backup are reminded. An overdue automatic backup is an alert of the gateway. */
 async function aboutBackups(): Promise<Item[]> {
   if (!may('OWNER')) return [];
   const { isMade, fault } = await backupsKnown();
   const href = '#/system/backup';
   if (fault !== null)
     return [{ key: 'backup', severity: 'warning', text: say.site.backupFailed(fault), href }];
-  // The first steps say it already.
+  // The first steps show it already.
   return isMade || isListShown() ? [] : [{ key: 'backup', severity: 'info', text: say.site.noBackup, href }];
 }
 
-/** Of more than are read, what was seen hides nothing that was not. */
+/** If there are more than can be read, unacknowledged alerts come first. */
 async function loadAlerts(): Promise<{ raised: Alert[]; unread: number }> {
   const ask = (which = '') => callForList<Alert>(`/v3/alerts?state=RAISED${which}`, 'alerts', ALERTS_READ);
   const all = await ask();
@@ -106,7 +106,7 @@ export function Attention({ devices }: { devices: readonly LiveDevice[] }) {
       {items.length > 0 ? (
         <Items items={items} unread={unread} />
       ) : (
-        // What is not known is not said to be well.
+        // An unknown state is not shown as good.
         isRead && isConnected.value && <AllWell />
       )}
     </>
@@ -148,7 +148,7 @@ function Items({ items, unread }: { items: readonly Item[]; unread: number }) {
   );
 }
 
-/** From so many on, devices that are offline are told as one thing: something else is wrong then. */
+/** From this number on, offline devices are shown as one item: they have a common cause then. */
 const TOGETHER_FROM = 5;
 
 function together(items: readonly Item[]): readonly Item[] {
@@ -160,7 +160,7 @@ function together(items: readonly Item[]): readonly Item[] {
   ];
 }
 
-/** What nobody has seen yet. */
+/** Unacknowledged alerts. */
 function alertItems(raised: readonly Alert[]): Item[] {
   return raised
     .filter((alert) => alert.acknowledged_at === null && !isOfAbsence(alert))
@@ -182,7 +182,7 @@ const isOfAbsence = (alert: Alert): boolean => isOfGateway(alert, 'offline');
 const isAway = ({ device }: LiveDevice): boolean =>
   !isOfBox(device) && device.connectivity?.status !== 'ONLINE';
 
-/** At once; after some minutes there is an alert, which says since when and whether somebody knows. */
+/** Shown at once; after some minutes an alert follows, with its begin and acknowledgement. */
 function absenceOf(live: LiveDevice, raised: readonly Alert[]): Item[] {
   const { device } = live;
   const alert = raised.find((one) => one.device_id === device.id && isOfAbsence(one));

@@ -1,9 +1,9 @@
-/** What is known of backups: of the plan, and of those that were made by hand; asked once for all who want to know. */
+/** Whether backups were made, by plan or by hand; one request serves all callers. */
 import type { MonotonicMs } from '../../lib/time.ts';
 import { callFor, changeCount } from '../api.ts';
 import type { BackupPlan } from '../shapes.ts';
 
-/** A backup by plan is made without anybody asking. */
+/** An automatic backup may be made meanwhile. */
 const KNOWN_FOR_MS = 30_000;
 
 interface BackupsKnown {
@@ -19,7 +19,7 @@ export function backupsKnown(): Promise<BackupsKnown> {
   const nowMs = performance.now();
   if (asked?.atChange !== atChange || nowMs - asked.atMs > KNOWN_FOR_MS)
     asked = { atChange, atMs: nowMs, answer: ask() };
-  // Who asks after a failure asks anew.
+  // A failed request is repeated by the next caller.
   asked.answer.catch(() => (asked = undefined));
   return asked.answer;
 }

@@ -1,4 +1,4 @@
-/** Energy of a day, a week, a month or a year: what the sun gave, where consumption came from, and how it was before. */
+/** Energy of a day, week, month or year: solar yield, sources of consumption, and the period before. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import { callFor } from '../api.ts';
@@ -12,7 +12,7 @@ import { type Book, consumed, type Energy, energyText, percentText, type Role, s
 import { locale, say } from '../words/index.ts';
 
 const REFRESH_MS = 60_000;
-/** At the start of the overview there is enough to read. */
+/** The overview reads enough at its start. */
 const BEFORE_AFTER_MS = 3_000;
 const PARTS = { day: 'hour', week: 'day', month: 'day', year: 'month' } as const;
 
@@ -29,23 +29,23 @@ interface Shown {
   period: string;
   /** In hours, days or months. */
   energy: Energy;
-  /** As long before; undefined: not known yet. */
+  /** Of the period before; undefined: not known yet. */
   before: Energy | undefined;
 }
 
-/** Buckets are whole hours, days or months that the time touches. One question after the other: few are answered at once. */
+/** Buckets are the whole hours, days or months that the time touches. One call at a time: the gateway answers few at once. */
 function ask(granularity: 'hour' | 'day' | 'month', fromMs: EpochMs, toMs: EpochMs): Promise<Energy> {
   const times = `from=${new Date(fromMs).toISOString()}&to=${new Date(toMs).toISOString()}`;
   return callFor('energy', 'GET', `/v3/site/energy?granularity=${granularity}&${times}`);
 }
 
 type Tell = (text: string) => void;
-/** Once for a year. */
+/** Done once for each year. */
 type Prepare = (period: string, untilMs: EpochMs, tell?: Tell) => Promise<void>;
 
 /**
- * What the gateway has read of its history it keeps for a day, but a year takes a slow box a minute after a start: so it is
- * asked for the months first, one by one.
+ * The gateway keeps computed energies for a day, but the first request for a year takes a minute on a slow box: so the
+ * months are read first, one by one.
  */
 async function readMonths(year: string, untilMs: EpochMs, tell: Tell, left: AbortSignal): Promise<void> {
   const months = Array.from({ length: 12 }, (_, index) => periodLater(`${year}-01`, index));
@@ -62,7 +62,7 @@ async function load(period: string): Promise<Omit<Shown, 'before'>> {
   return { period, energy: await ask(PARTS[unitOf(period) ?? 'day'], fromMs, toMs) };
 }
 
-/** Of a period that is not over only as much of the one before. */
+/** For a present period only as much of the one before. */
 async function loadBefore(period: string, prepare: Prepare): Promise<Omit<Shown, 'before'>> {
   const passedMs = Math.max(1, gatewayNowMs() - edgesOf(period, zone.value)[0]);
   const [fromMs, toMs] = edgesOf(periodLater(period, -1), zone.value);
@@ -73,8 +73,8 @@ async function loadBefore(period: string, prepare: Prepare): Promise<Omit<Shown,
 }
 
 /**
- * What the gateway has of a period, read again while somebody looks; what was before comes after.
- * @param beforeAfterMs so much after the first drawing, where much else is read at once
+ * The energy of a period, read again while it is shown, then that of the period before.
+ * @param beforeAfterMs delay of the latter, where much else is read at first
  */
 export function useBooks(
   period: string,
@@ -82,7 +82,7 @@ export function useBooks(
 ): { shown: Shown | undefined; error: unknown; progress: string | undefined } {
   const [progress, setProgress] = useState({ period, text: '' });
   const left = useRef(new AbortController());
-  // For whoever has gone on to something else nothing more is asked.
+  // No further requests after another period was chosen.
   useEffect(() => {
     const leaving = new AbortController();
     left.current = leaving;
@@ -126,7 +126,7 @@ export function useBooks(
 /** On the overview. */
 export function BooksCard() {
   const [span, setSpan] = useState<Span>(SPANS[0]);
-  // A day ends while this is looked at.
+  // The day may end while this is shown.
   const period = periodLater(periodAt(span.unit, slowNowS.value * 1_000, zone.value), -span.ago);
   const { shown, error, progress } = useBooks(period, BEFORE_AFTER_MS);
   return (
@@ -156,7 +156,7 @@ export function BooksCard() {
   );
 }
 
-/** What the hours, days or months of a period are called, where the site is. */
+/** Names of the hours, days or months of a period, in the site's time zone. */
 function momentIn(timeZone: string, period: string): (from: string) => string {
   const formats = {
     day: { hour: '2-digit', minute: '2-digit' },
@@ -168,7 +168,7 @@ function momentIn(timeZone: string, period: string): (from: string) => string {
   return (from) => (from === '' ? '' : format.format(Date.parse(from)));
 }
 
-/** A year is looked at closer month by month, a month or a week day by day, a day by the powers of its hours. */
+/** Links of the buckets: from a year to a month, from a month or week to a day, from a day to the powers of an hour. */
 function closerIn(timeZone: string, period: string): (bucket: Energy['buckets'][number]) => string {
   const unit = unitOf(period);
   return ({ from, to }) => {
@@ -248,7 +248,7 @@ function Number({ name, value, hint }: { name: string; value: string; hint?: str
   );
 }
 
-/** A period that is not over is compared with as much of the one before. */
+/** A present period is compared with as much of the one before. */
 function beforeText(period: string): string {
   const unit = unitOf(period) ?? 'day';
   const isNow = period === periodAt(unit, gatewayNowMs(), zone.value);
@@ -256,7 +256,7 @@ function beforeText(period: string): string {
   return isNow ? say.site.untilThis[unit](before) : before;
 }
 
-/** As long before, in a sentence; nothing when nothing was measured then. */
+/** The period before in a sentence; nothing if nothing was measured then. */
 function Before({ period, book }: { period: string; book: Book }) {
   const used = consumed(book.uses_wh);
   if (used + book.sources_wh.pv + book.sources_wh.grid === 0) return null;
@@ -272,7 +272,7 @@ function Before({ period, book }: { period: string; book: Book }) {
   );
 }
 
-/** A bar whose parts are named with their numbers below it. */
+/** A bar with its parts, and a legend with their amounts. */
 function Bar({ title, parts }: { title: string; parts: readonly Part[] }) {
   const whole = parts.reduce((sum, { energyWh }) => sum + energyWh, 0);
   const shown = parts.filter(({ energyWh }) => energyWh >= 0.5);

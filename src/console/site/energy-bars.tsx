@@ -22,13 +22,13 @@ const usedFrom = ({ flows_wh: flows }: Book, origin: Origin): number => consumed
 const usedOf = (book: Book): number => ORIGINS.reduce((sum, { role }) => sum + usedFrom(book, role), 0);
 
 interface Naming {
-  /** What the moment is called at which a bucket begins. */
+  /** The name of a bucket by its begin. */
   textOf: (from: string) => string;
-  /** Where a bucket is looked at closer. */
+  /** The address that shows a bucket in detail. */
   hrefOf: (bucket: Bucket) => string;
 }
 
-/** For fingers and the mouse; the keyboard finds the same ways in the table. */
+/** Columns are pressed by touch and mouse; the table has the same links for the keyboard. */
 export function EnergyBars({ energy, textOf, hrefOf }: Naming & { energy: Energy }) {
   const { buckets } = energy;
   const most = Math.max(...buckets.map(usedOf), 1);

@@ -1,4 +1,4 @@
-/** The energy of some hours, days or months as files. What is not known is no number in them. */
+/** The energy of hours, days or months as files. Unknown values are empty. */
 import type { DurationS, EpochMs } from '../../lib/time.ts';
 import { sheetOf, sheetTime } from '../sheet.ts';
 import { say } from '../words/index.ts';
@@ -8,7 +8,7 @@ const HOUR_S = 3_600;
 
 const kWh = (energyWh: number): number => Math.round(energyWh) / 1_000;
 
-/** What an owner counts: the numbers of the page for each hour, day or month that has begun, and how much of it is not known. */
+/** For spreadsheets: the numbers of the page for each hour, day or month that has begun, and its unknown time. */
 export function sheetOfBooks({ buckets, timezone }: Energy, nowMs: EpochMs): string {
   const { role, imported, exported, charged, discharged, consumption, selfSufficiency, notKnown } = say.site;
   const names = [role.pv, role.generator, imported, exported, charged, discharged, consumption];
@@ -40,13 +40,13 @@ export function sheetOfBooks({ buckets, timezone }: Energy, nowMs: EpochMs): str
   return sheetOf([head, ...rows]);
 }
 
-/** All of it; of what nobody measures by itself, when nothing else is known. Both count whole seconds. */
+/** Nothing of it is known. A role without a meter is unknown if all others are. Both sides count whole seconds. */
 function isUnknown({ gap_s: gaps }: Pick<Book, 'gap_s'>, role: Role, pastS: DurationS): boolean {
   const gapS = gaps[role] ?? Math.min(...Object.values(gaps));
   return gapS >= pastS - 1;
 }
 
-/** Wh by source and use of each hour, day or month, and the seconds of which nothing is known. */
+/** Wh by source and use of each hour, day or month, and the unknown seconds. */
 export function csvOfBooks({ buckets }: Energy): string {
   const [first] = buckets;
   if (!first) return '';

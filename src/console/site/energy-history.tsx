@@ -1,4 +1,4 @@
-/** The energy of any day, week, month or year, in hours, days or months; the address keeps which. */
+/** The energy of any day, week, month or year, in hours, days or months; the address names the period. */
 import { gatewayNowMs } from '../gateway-time.ts';
 import { go } from '../route.ts';
 import { Books, useBooks } from './books.tsx';
@@ -19,7 +19,7 @@ export function EnergyHistory({ period: text }: { period: string | undefined }) 
   const present = periodAt(unit, gatewayNowMs(), zone.value);
   const period = unitOf(text) === undefined ? present : (text ?? present);
   const { shown, error, progress } = useBooks(period);
-  /** The finer one lies in the coarser, at now where that is in it. */
+  /** Another unit shows the period with the same begin, or the present one if that is shown now. */
   const turn = (other: Unit): void => {
     const [fromMs] = edgesOf(period, zone.value);
     show(periodAt(other, period === present ? gatewayNowMs() : fromMs, zone.value));

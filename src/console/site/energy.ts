@@ -1,4 +1,4 @@
-/** The energy of the site as the gateway tells it; every number here comes from its API. */
+/** Powers and energies of the site as text; every number comes from the API. */
 import type { EnergyOnWire, EnergySourcesOnWire, PowerNowOnWire } from '../../capabilities/energy/schema.ts';
 import { locale, say } from '../words/index.ts';
 
@@ -26,7 +26,7 @@ const CONSUMERS = ['load', 'electrolyser', 'ev_charger'] as const;
 export const consumed = (uses: Readonly<Record<(typeof CONSUMERS)[number], number>>): number =>
   CONSUMERS.reduce((sum, use) => sum + uses[use], 0);
 
-/** Below this nothing is said to flow: meters and standby are never quite at zero. */
+/** Below this power nothing flows: meters and standby are never quite at zero. */
 const STILL_W = 5;
 
 /** 1 towards the site, −1 away from it, 0 when nothing flows. */

@@ -1,4 +1,4 @@
-/** What a new box still wants, one after the other, until all is done or somebody says that it is enough. */
+/** The open steps of a new box, until all are done or somebody hides them. */
 import { useEffect, useState } from 'preact/hooks';
 import { callFor, changeCount } from '../api.ts';
 import { liveDevices } from '../live.ts';
@@ -21,7 +21,7 @@ interface Step {
 
 const HIDDEN = 'first-steps-hidden';
 
-/** Whether the list is shown to those who may do what it says. */
+/** Whether the list is shown to users who may do its steps. */
 export const isListShown = (): boolean => localStorage.getItem(HIDDEN) === null;
 
 function stepsOf(stored: Site, hasBackup: boolean, users: number | undefined): Step[] {
@@ -31,7 +31,7 @@ function stepsOf(stored: Site, hasBackup: boolean, users: number | undefined): S
       text: say.site.stepName,
       hint: say.site.stepNameHint,
       href: '#/site',
-      // At the first start both get the name of the host.
+      // At the first start both have the name of the host.
       isDone: stored.name !== devices.find(({ type }) => type === 'GATEWAY')?.name,
     },
     {
@@ -93,7 +93,7 @@ export function FirstSteps() {
   const done = steps.filter(({ isDone }) => isDone).length;
   const isAllDone = answer !== undefined && done === steps.length;
   useEffect(() => {
-    // Whoever has gone them all is not asked about them at the next start.
+    // Done once, they are not read again at the next start.
     if (isAllDone) localStorage.setItem(HIDDEN, 'yes');
   }, [isAllDone]);
   if (!isShown || !answer || isAllDone) return null;

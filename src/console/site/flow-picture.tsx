@@ -1,4 +1,4 @@
-/** What flows in the site now: size by width, direction by arrow and word, motion only where it is welcome. */
+/** The present power flows of the site: power by width, direction by arrow and word, motion only if the user allows it. */
 import { directionOf, doingOf, type PowerNow, powerText, type Role, type RoleNow } from './energy.ts';
 import { say } from '../words/index.ts';
 
@@ -83,7 +83,7 @@ function Node({ now, power }: { now: RoleNow; power: PowerNow }) {
     ...new Set(power.sources.filter(({ role }) => role === now.role).map(({ device_id: id }) => id)),
   ];
   const amount = `${shown.text} ${shown.unit}`.trim();
-  // In the order of what is seen, for those who say what they see.
+  // In the visible order, so that speech control finds the label.
   const said =
     charge === null ? [name, amount, doing] : [name, doing, amount, say.site.chargedTo(Math.round(charge))];
   const inside = (text: string) => (
@@ -92,7 +92,7 @@ function Node({ now, power }: { now: RoleNow; power: PowerNow }) {
     </text>
   );
   const outside = (text: string) => (
-    // Beside the topmost, whose line goes down.
+    // Beside the topmost node, whose line goes down.
     <text
       class={now.role === 'pv' ? 'name beside' : 'name'}
       x={now.role === 'pv' ? x + RADIUS + 10 : x}

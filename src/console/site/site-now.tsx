@@ -1,4 +1,4 @@
-/** What flows now beside the energy of the day; where nothing says what the devices are, how to say it. */
+/** Present power flows beside the energy of the day; without sources a link to their settings. */
 import { computed } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { callFor, NoAnswer } from '../api.ts';
@@ -12,7 +12,7 @@ import { FlowPicture } from './flow-picture.tsx';
 import { say } from '../words/index.ts';
 
 const REFRESH_MS = 5_000;
-/** As of any value. */
+/** The same as for any value. */
 const OLD_AFTER_S = 30;
 
 export function SiteNow() {

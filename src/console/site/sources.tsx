@@ -1,4 +1,4 @@
-/** Which values are the energy of the site: what profiles say, and what the owner says once. */
+/** The energy sources of the site: those from device profiles, and those that the owner adds. */
 import type { EnergySourcesOnWire } from '../../capabilities/energy/schema.ts';
 import { call } from '../api.ts';
 import { attributeTitle } from '../format.ts';
@@ -15,7 +15,7 @@ interface Answer {
   energy_sources: EnergySourcesOnWire;
 }
 
-/** Attributes of one device say nothing of another. */
+/** A change of the device resets its attributes. */
 const NOTHING_MEASURED = { power: null, state_of_charge: null, energy_forward: null, energy_reverse: null };
 const NEW: Source = {
   ...NOTHING_MEASURED,
@@ -48,7 +48,7 @@ export function SourcesCard() {
   );
 }
 
-/** Those that no profile says. */
+/** Sources that the owner has added. */
 const ownOf = ({ energy_sources: { items } }: Answer): Source[] =>
   items.filter(({ profile }) => profile === null);
 
@@ -57,7 +57,7 @@ function SourcesForm({ answer, onChanged }: { answer: Answer; onChanged: () => v
   const { typed, before, take, beside, change: put } = useTyped(() => ({ own: ownOf(answer) }));
   const { own } = typed;
   const action = useAction(async () => {
-    // They are stored as a whole.
+    // The list is stored as a whole.
     const { own: joined } = beside({ own: ownOf(await call<Answer>('GET', PATH)) });
     const body = { items: joined.map(({ profile: _profile, ...item }) => item) };
     take({ own: ownOf(await call<Answer>('PATCH', PATH, body)) });
