@@ -1,4 +1,4 @@
-/** Lines over time with what was least and most around them, a scale per unit. Loaded with the first chart. */
+/** Lines over time with bands from minimum to maximum, one scale per unit. Loaded with the first chart. */
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { DurationS, EpochS } from '../../lib/time.ts';
@@ -11,7 +11,7 @@ const HEIGHT_PX = 320;
 const NARROW_PX = 560;
 const SIGN_PX = 14;
 const MARK_NEAR_PX = 6;
-/** A shorter pull of the pointer is a click. */
+/** A shorter drag is a click. */
 const DRAG_MIN_PX = 8;
 
 export interface LineLabel {
@@ -21,7 +21,7 @@ export interface LineLabel {
   isStepped: boolean;
   /** Which of the colours. */
   colorIndex: number;
-  /** It is of the stretch before. */
+  /** It belongs to the time range before. */
   isBefore?: boolean;
 }
 
@@ -48,12 +48,12 @@ interface ChartProps {
   lines: Lines;
   labels: readonly LineLabel[];
   stepS: DurationS;
-  /** The stretch that was pulled over. */
+  /** A range was selected by dragging. */
   onZoom: (fromS: EpochS, toS: EpochS) => void;
   marks?: readonly Mark[];
-  /** Which of the marks is looked at. */
+  /** The selected mark. */
   marked?: number | undefined;
-  /** The pointer came upon one. */
+  /** The pointer is near a mark. */
   onMark?: (index: number) => void;
 }
 
@@ -70,7 +70,7 @@ export function ChartCanvas(props: ChartProps) {
   return <div class="chart" ref={usePlot(props, data)} />;
 }
 
-/** Drawn anew with other labels, colours or steps; new data alone go into the plot that is there. */
+/** Built again for other labels, colours or steps; new data go into the existing plot. */
 function usePlot(props: ChartProps, data: uPlot.AlignedData) {
   const { lines, labels, stepS, marks, marked } = props;
   const place = useRef<HTMLDivElement>(null);
@@ -112,7 +112,7 @@ function optionsOf(latest: () => ChartProps, widthPx: number): uPlot.Options {
     height: HEIGHT_PX,
     // Days begin where the site is.
     ...(zone.value !== undefined && { tzDate: tzDateOf(zone.value) }),
-    // Pulling over a stretch shows it closer, from data of its own.
+    // Dragging zooms in, with finer data.
     cursor: { drag: { x: true, y: false, setScale: false, dist: DRAG_MIN_PX } },
     hooks: {
       setSelect: [
@@ -145,7 +145,7 @@ function optionsOf(latest: () => ChartProps, widthPx: number): uPlot.Options {
   };
 }
 
-/** While nobody points at a moment, the legend has the newest one that is drawn. */
+/** Without a pointer the legend shows the newest drawn values. */
 function showNewest(plot: uPlot): void {
   if (plot.cursor.idx !== null && plot.cursor.idx !== undefined) return;
   const newest = (plot.data[0] as number[]).findLastIndex((_, index) =>
@@ -154,7 +154,7 @@ function showNewest(plot: uPlot): void {
   if (newest >= 0) plot.setLegend({ idx: newest }, false);
 }
 
-/** Lines from top to bottom with their signs above; the one that is looked at is drawn last and thicker. */
+/** Vertical lines with their signs above; the selected one is drawn last and thicker. */
 function drawMarks(plot: uPlot, { marks = [], marked, stepS }: ChartProps): void {
   const { ctx, bbox } = plot;
   const inOrder = [...marks.entries()].toSorted(([a], [b]) => Number(a === marked) - Number(b === marked));
@@ -195,7 +195,7 @@ function findMark(plot: uPlot, { marks = [], marked, onMark }: ChartProps): void
 
 const tzDateOf = (name: string) => (timeS: EpochS) => uPlot.tzDate(new Date(timeS * 1_000), name);
 
-/** Power is seen against nothing at all, a share against the whole. */
+/** The scale of power includes 0, that of a percentage 0 and 100. */
 function scaleOf(unit: string): uPlot.Scale {
   if (unit === '%') return { range: (_, min, max) => [Math.min(0, min ?? 0), Math.max(100, max ?? 0)] };
   if (!/^[kM]?W$/.test(unit)) return {};
@@ -212,7 +212,7 @@ function signOf(line: LineLabel | undefined): 'solid' | 'dotted' | 'dashed' {
   return line && isDotted(line) ? 'dotted' : 'solid';
 }
 
-/** A value between two gaps has no line to be seen by. */
+/** A value between two gaps has no line, so it gets a point. */
 function lonePoints(plot: uPlot, seriesIndex: number): number[] {
   const values = plot.data[seriesIndex] ?? [];
   const isGap = (index: number): boolean => values[index] === null || index < 0 || index >= values.length;
@@ -221,7 +221,7 @@ function lonePoints(plot: uPlot, seriesIndex: number): number[] {
   );
 }
 
-/** The mean, and what was most and least, which have no line and no place in the legend. */
+/** Mean, maximum and minimum; the latter two have no line and are not in the legend. */
 const LINES_OF_EACH = 3;
 
 function seriesOf(line: LineLabel, stroke: string): uPlot.Series[] {
@@ -259,7 +259,7 @@ function axesOf(units: readonly string[], stepS: DurationS, widthPx: number): uP
       ...line,
       scale: `unit ${unit}`,
       side: index % 2 === 0 ? 3 : 1,
-      // More than two would leave no room for the lines of a phone.
+      // More than two axes would leave no room for the lines on a phone.
       show: !isNarrow || index < 2,
       grid: { ...line.grid, show: index === 0 },
       size: isNarrow ? 46 : 62,

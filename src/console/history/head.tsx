@@ -1,9 +1,9 @@
-/** The head of the history and its two sides. */
+/** The head of the history pages with its two tabs. */
 import { PageHead } from '../ui.tsx';
 import { tabAt, Tabs } from '../ui/page-pieces.tsx';
 import { say } from '../words/index.ts';
 
-/** In the address, where a stretch of time stands otherwise. */
+/** In the address, in place of a time range. */
 export const ENERGY = 'energy';
 
 const TABS = [

@@ -16,7 +16,7 @@ import { say } from '../words/index.ts';
 
 const BETWEEN_SERIES = '~';
 const BETWEEN_NAMES = '.';
-/** With the charge as many as there are colours. */
+/** With the state of charge as many as there are colours. */
 const POWERS_MAX = 5;
 
 /** `<device>.<attribute>~…`; what is not there any more is left out. */
@@ -39,7 +39,7 @@ export function HistoryPage({
   chosen: string | undefined;
 }) {
   useEffect(() => {
-    // What is drawn is read; nothing of it is heard.
+    // Charts are read; no live values are needed.
     void watchValues(new Map(), 'these');
     return watchAll;
   }, []);
@@ -115,12 +115,12 @@ function inTurn(sources: Sources): Sources {
 const nameIn = (source: Sources[number], part: 'power' | 'state_of_charge'): string[] =>
   source[part] === null ? [] : [`${source.device_id}${BETWEEN_NAMES}${source[part]}`];
 
-/** Of more devices what is there to begin with says less. */
+/** Among more devices the first value says less. */
 const DEVICES_LOOKED_AT = 30;
 
 /**
- * What people look for: the powers of the site beside the charge, else the first value of a device, so that there is
- * something to see. What told a value since then comes first, what ever told one comes before what never did.
+ * The first choice: the site's powers and state of charge, else the first value of a device. Values measured since then
+ * come first, then those that were ever measured.
  */
 async function readFirst(devices: readonly LiveDevice[], sinceS: EpochS): Promise<Chosen[]> {
   const { items } = await callFor<EnergySourcesOnWire>('energy_sources', 'GET', '/v3/site/energy/sources');

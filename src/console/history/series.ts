@@ -1,4 +1,4 @@
-/** What the API answers as CSV, as lines on a grid: connected as far as the device's own rhythm reaches. */
+/** The CSV of the API as lines on a time grid, connected as far as the device's own rhythm reaches. */
 import { parseCsv } from '../../lib/csv.ts';
 import type { DurationS, EpochS } from '../../lib/time.ts';
 
@@ -24,7 +24,7 @@ const AGGREGATIONS = ['auto', 'min', 'max'] as const;
 /** G: bands of more lines than these cover each other. */
 const BANDS_MAX = 6;
 
-/** What is asked for of each of so many series. */
+/** The aggregations to read of each of so many series. */
 export const aggregationsOf = (series: number, isNumber: boolean): readonly (typeof AGGREGATIONS)[number][] =>
   isNumber && series <= BANDS_MAX ? AGGREGATIONS : ['auto'];
 
@@ -55,7 +55,7 @@ export function linesOf(
   return { timesS: Array.from({ length: count }, (_, index) => startS + index * stepS), mean, least, most };
 }
 
-/** Those of a stretch as long as before, drawn at the times of the stretch after it; they have no band. */
+/** Adds the lines of the time range before, at the times of the present one and without bands. */
 export function withLinesBefore(lines: Lines, before: Lines): Lines {
   const none = before.mean.map(() => lines.timesS.map(() => null));
   return {
@@ -78,7 +78,7 @@ function cellOf(text: string | undefined): number | null {
   return Number.isFinite(value) ? value : null;
 }
 
-/** A device is late when it says nothing for longer than this many of its usual pauses. */
+/** A device is late when it is silent for longer than this many of its usual pauses. */
 const LATE_AFTER = 2.5;
 
 /**

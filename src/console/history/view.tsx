@@ -1,4 +1,4 @@
-/** A chart of some values of some devices over a stretch of time, its arrows, its table and its file. */
+/** A chart of values over a time range, with its controls, table and files. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { DurationS, EpochS } from '../../lib/time.ts';
@@ -34,7 +34,7 @@ export interface Chosen {
   attribute: string;
 }
 
-/** A chart that moves on is read again after one of its steps. */
+/** A live chart is read again after each of its steps. */
 const REFRESH_MIN_MS = 10_000;
 const REFRESH_MAX_MS = 300_000;
 const TABLE_ROWS_MAX = 500;
@@ -46,7 +46,7 @@ interface Shown {
   window: Window;
   stepS: DurationS;
   lines: Lines;
-  /** As the API has it, and that of the stretch before, if it is drawn. */
+  /** The CSV of the API, and that of the range before if it is drawn. */
   texts: readonly string[];
 }
 
@@ -61,7 +61,7 @@ async function load(chosen: readonly Chosen[], of: string, windowText: string | 
   return { of, window, stepS, texts: [present.text, before.text], lines };
 }
 
-/** The lines of what was chosen, and the file that they are from. */
+/** The lines of the chosen values, and the CSV that they are from. */
 export async function readLines(
   chosen: readonly Chosen[],
   { fromS, toS }: Pick<Window, 'fromS' | 'toS'>,
@@ -128,7 +128,7 @@ export function HistoryView({
     Math.min(Math.max(stepOf(window) * 1_000, REFRESH_MIN_MS), REFRESH_MAX_MS),
   );
   const turn = (stretch: string): void => onWindow(withBefore(stretch, window.isCompared));
-  // While finer data is on its way the coarser stays.
+  // Coarser data stay until the finer have come.
   const shown = answer?.of === of ? answer : undefined;
   const isEmpty = shown?.lines.mean.every((column) => column.every((value) => typeof value !== 'number'));
   const zoom = (fromS: EpochS, toS: EpochS): void => turn(textOfWindow(fromS, toS));
@@ -171,7 +171,7 @@ export function HistoryView({
 
 const MINUTE_S = 60;
 
-/** @param stepS of a table whose rows must not be called the same */
+/** @param stepS of a table, whose rows need different names */
 const moment = (atS: EpochS, stepS: DurationS = MINUTE_S): string =>
   timesAs({ dateStyle: 'medium', timeStyle: stepS < MINUTE_S ? 'medium' : 'short' }).format(atS * 1_000);
 
@@ -184,7 +184,7 @@ function labelsOf(chosen: readonly Chosen[], { isCompared }: Window): LineLabel[
   return isCompared ? [...labels, ...before] : labels;
 }
 
-/** How a value is called beside others. */
+/** The label of a value among others. */
 export function labelOf({ live, attribute }: Chosen, all: readonly Chosen[]) {
   const declared = live.manifest?.telemetry[attribute];
   const unit = declared?.unit ?? '';

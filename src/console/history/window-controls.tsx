@@ -1,4 +1,4 @@
-/** The stretch of time of a chart: its length, earlier and later, closer and wider. */
+/** Controls of a chart's time range: length, earlier and later, zoom. */
 import type { EpochS } from '../../lib/time.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
 import { Button } from '../ui.tsx';

@@ -1,4 +1,4 @@
-/** The stretch of time that a chart shows, as it stands in the address. */
+/** The time range of a chart, as it stands in the address. */
 import type { EpochS } from '../../lib/time.ts';
 import { say } from '../words/index.ts';
 
@@ -13,9 +13,9 @@ export const RANGES = [
 export interface Window {
   fromS: EpochS;
   toS: EpochS;
-  /** It ends now and moves on. */
+  /** It ends now and moves with the time. */
   isLive: boolean;
-  /** The stretch before is drawn with it. */
+  /** The range before is drawn with it. */
   isCompared: boolean;
 }
 
@@ -24,12 +24,12 @@ const COMPARED = '+before';
 const STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 28_800, 86_400];
 /** As many points as a screen shows. */
 const POINTS_MAX = 500;
-/** Closer is nothing more to see. */
+/** A shorter range shows nothing more. */
 const LENGTH_MIN_S = 60;
 
 /**
- * `day` for the last 24 hours, `1772352000-1772438400` for a stretch; anything else is the last hour. With `+before` as
- * its end the stretch before is drawn too.
+ * `day` for the last 24 hours, `1772352000-1772438400` for a fixed range; anything else is the last hour. With `+before`
+ * at the end the range before is drawn too.
  */
 export function windowOf(text: string | undefined, nowS: EpochS): Window {
   const isCompared = text?.endsWith(COMPARED) === true;
@@ -42,7 +42,7 @@ export function windowOf(text: string | undefined, nowS: EpochS): Window {
   return { fromS: toS - range.lengthS, toS, isLive: true, isCompared };
 }
 
-/** Without what is drawn with it. */
+/** Without the mark of a comparison. */
 export function stretchOf(text: string | undefined): string {
   return (text ?? RANGES[0].name).replace(COMPARED, '');
 }
@@ -55,7 +55,7 @@ export function textOfWindow(fromS: EpochS, toS: EpochS): string {
   return `${from}-${Math.max(Math.ceil(toS), from + LENGTH_MIN_S)}`;
 }
 
-/** The window before or after; one that would reach beyond now is live again where it is one of the ranges. */
+/** The range before or after; one that would reach beyond now becomes live again if it has one of the usual lengths. */
 export function shifted({ fromS, toS }: Window, by: -1 | 1, nowS: EpochS): string {
   const lengthS = toS - fromS;
   const range = RANGES.find((one) => one.lengthS === lengthS);
@@ -63,7 +63,7 @@ export function shifted({ fromS, toS }: Window, by: -1 | 1, nowS: EpochS): strin
   return textOfWindow(fromS + by * lengthS, toS + by * lengthS);
 }
 
-/** Shorter or longer around the middle; what ends about now ends now, so that the newest values stay in sight. */
+/** Shorter or longer around its middle; a range that ends about now ends now, so that the newest values stay. */
 export function zoomed({ fromS, toS }: Window, by: number, nowS: EpochS): string {
   const lengthS = (toS - fromS) * by;
   const isNewest = toS + (toS - fromS) / 10 >= nowS;

@@ -1,6 +1,6 @@
 /**
- * The editor of scripts, loaded when one is opened. It lives in a shadow tree, where its styles are sheets that scripts
- * make: the page's policy allows no style element.
+ * The script editor, loaded when a script is opened. It lives in a shadow tree with constructed style sheets, because
+ * the page's policy allows no style element.
  */
 import {
   autocompletion,
@@ -35,20 +35,20 @@ export interface ScriptFault {
 export interface EditorOptions {
   place: HTMLElement;
   text: string;
-  /** What is read aloud. */
+  /** Its accessible name. */
   label: string;
-  /** Read aloud after it: how the keyboard gets out. */
+  /** Its accessible description: how the keyboard leaves it. */
   keys: string;
   isReadOnly: boolean;
   onText: (text: string) => void;
   /** The first fault of a text. */
   findFault: (text: string) => Promise<ScriptFault | undefined>;
-  /** What may stand at the end of a line. */
+  /** Completions at the end of a line. */
   wordsAt: (line: string) => readonly Word[];
 }
 
 export interface Editor {
-  /** Puts another text in the place of the present one. */
+  /** Replaces the text. */
   setText: (text: string) => void;
   destroy: () => void;
 }
@@ -96,7 +96,7 @@ function extensionsOf({ label, keys, isReadOnly, onText, findFault, wordsAt }: E
       indentWithTab,
     ]),
     LEAVING,
-    // By its number the text can be reached for sure: a long line is scrolled by keyboard.
+    // With a tabindex the text can be focused in every browser, and a long line scrolled by keyboard.
     EditorView.contentAttributes.of({
       'aria-label': label,
       'aria-description': keys,
@@ -111,10 +111,10 @@ function extensionsOf({ label, keys, isReadOnly, onText, findFault, wordsAt }: E
   ];
 }
 
-/** Keys that say nothing about whether somebody stays. */
+/** Keys after which Tab may still leave. */
 const NEUTRAL = new Set(['Escape', 'Tab', 'Shift', 'Control', 'Alt', 'Meta']);
 
-/** After Escape the next Tab leaves, however long it takes somebody to press it: the keyboard is not caught. */
+/** After Escape the next Tab leaves, at any time, so that the keyboard is not trapped. */
 const LEAVING = [
   EditorView.domEventHandlers({
     keydown: ({ key }, view) => {
@@ -147,7 +147,7 @@ function diagnosticsOf(view: EditorView, fault: ScriptFault | undefined): Diagno
   return [{ from, to, severity: 'error', message: fault.message }];
 }
 
-/** The colours of the page go through into the shadow tree. */
+/** Custom properties of the page are inherited by the shadow tree. */
 const COLOURS = HighlightStyle.define([
   { tag: [tags.keyword, tags.controlKeyword], color: 'var(--line-4)', fontWeight: '600' },
   { tag: tags.comment, color: 'var(--muted)', fontStyle: 'italic' },
@@ -185,7 +185,7 @@ const THEME = EditorView.theme({
     backgroundColor: 'color-mix(in srgb, var(--accent) 28%, transparent)',
   },
   '&.cm-focused .cm-matchingBracket': { backgroundColor: 'var(--accent-ground)' },
-  // Its own marks are images in the sheet, which the policy of the page does not allow.
+  // The default marks are images, which the page's policy does not allow.
   '.cm-lintRange-error': {
     backgroundImage: 'none',
     textDecoration: 'underline wavy var(--bad)',

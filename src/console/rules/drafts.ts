@@ -1,4 +1,4 @@
-/** Text of rules that was typed and not saved: kept in this browser until it is saved or thrown away. */
+/** Unsaved texts of rules, kept in this browser until they are saved or discarded. */
 import type { RuleText } from './engine.ts';
 
 interface Draft {
@@ -16,7 +16,7 @@ export function readDraft(name: string): Draft | undefined {
   try {
     return JSON.parse(stored) as Draft;
   } catch (error) {
-    // Somebody else wrote it; there is nothing to keep.
+    // It is no draft, and there is nothing to keep.
     if (!(error instanceof SyntaxError)) throw error;
     localStorage.removeItem(PREFIX + name);
     return undefined;

@@ -1,4 +1,4 @@
-/** What the pages of rules ask the gateway. */
+/** Calls of the pages of rules. */
 import { call, callFor, NoAnswer, path } from '../api.ts';
 import { compareNames } from '../by-name.ts';
 import { decodeScript, encodeScript } from '../script-text.ts';
@@ -28,7 +28,7 @@ export const readRule = (name: string): Promise<Rule> => callFor('rule', 'GET', 
 export const createRule = (slug: string, script: RuleScript): Promise<unknown> =>
   call('POST', `${ENGINE}/rules`, { slug, script });
 
-/** What the rule said last of these severities, the newest last. */
+/** Log entries of a rule, the newest last. */
 export const readRuleLog = (rule: string, query: string): Promise<LogEntry[]> =>
   callFor('logs', 'GET', `${ruleAddress(rule)}/logs?${query}`);
 
@@ -43,7 +43,7 @@ export async function findFault(text: string): Promise<ScriptFault | undefined> 
   }
 }
 
-/** What people type of a rule. */
+/** The editable parts of a rule. */
 export interface RuleText {
   slug: string;
   code: string;
@@ -70,7 +70,7 @@ export const isSameText = (a: RuleText, b: RuleText): boolean =>
 export const switchRule = (id: string, verb: 'enable' | 'disable'): Promise<unknown> =>
   call('POST', `${ruleAddress(id)}/${verb}`);
 
-/** Saves what is other than before; resolves with the rule as it is then. Another name alone starts nothing anew. */
+/** Saves what has changed; resolves with the stored rule. A new name alone does not restart the rule. */
 export async function saveRule(before: Rule, text: RuleText): Promise<Rule> {
   const address = ruleAddress(before.id);
   const isRenamed = text.slug !== before.slug;

@@ -1,4 +1,4 @@
-/** What is typed of a rule. */
+/** The fields of a rule. */
 import { InputField, SelectField } from '../ui.tsx';
 import type { RuleText } from './engine.ts';
 import { ScriptField } from './script-field.tsx';
@@ -9,7 +9,7 @@ const RUNTIMES = [
   { value: 'V1', text: say.rules.runtimeV1 },
 ];
 
-/** Of the control for the name of a rule. */
+/** Attributes of the control for the name of a rule. */
 export const RULE_NAME = {
   label: say.everywhere.name,
   name: 'slug',
@@ -27,7 +27,7 @@ export function RuleFields({
   isReadOnly,
 }: {
   text: RuleText;
-  /** Of the script: grows when it comes from elsewhere than the editor. */
+  /** Grows when the script comes from elsewhere than the editor. */
   generation?: number;
   onChange: (part: Partial<RuleText>) => void;
   isReadOnly: boolean;

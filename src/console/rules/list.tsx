@@ -19,7 +19,7 @@ import { readEngine, readRuleLog, readRules, rulePage, switchEngine, switchRule 
 import { isAtFault, RuleBadge } from './state.tsx';
 import { say } from '../words/index.ts';
 
-/** Whether a rule runs changes by itself, and nobody tells. */
+/** No message tells when a rule starts or fails. */
 const REFRESH_MS = 3_000;
 /** Two requests for each rule in sight. */
 const LOG_REFRESH_MS = 30_000;
@@ -100,7 +100,7 @@ function RuleRow({
   );
 }
 
-/** True from when the element comes into sight first: what a long list shows is asked for those that somebody sees. */
+/** True once the element was in sight: in a long list, only rows that were seen are read. */
 function useSeen(element: { current: Element | null }): boolean {
   const [isSeen, setSeen] = useState(false);
   useEffect(() => {
@@ -115,7 +115,7 @@ function useSeen(element: { current: Element | null }): boolean {
   return isSeen;
 }
 
-/** What it logged last, and its last error; those of a rule at fault are read again when it fails again. */
+/** Its last log entry and last error, read again when its state changes. */
 function LastWords({ rule }: { rule: Rule }) {
   const { answer, refresh } = useAnswer(async () => {
     const [logs, errors] = await Promise.all([

@@ -24,7 +24,7 @@ import { SIMPLE, SimpleRule } from './simple-forms.tsx';
 import { say } from '../words/index.ts';
 
 const EMPTY: RuleText = { slug: '', code: "enapter.log('hello from a rule')\n", runtime: 'V3', interval: '' };
-/** Drafts of rules that exist have their ids. */
+/** The drafts of existing rules are named by their ids. */
 const NEW = '';
 
 type Samples = Readonly<Record<string, string>>;
@@ -124,7 +124,7 @@ function Way({ href, title, about }: { href: string; title: string; about: strin
   );
 }
 
-/** A template never takes the place of what was typed. */
+/** A template never replaces a draft. */
 function FromTemplate({ name }: { name: string }) {
   const { answer, error } = useAnswer(readSamples, []);
   if (!answer) return <Awaited answer={answer} error={error} />;

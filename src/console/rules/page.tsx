@@ -1,4 +1,4 @@
-/** One rule: its script, what it would have done, what it logs. */
+/** One rule: its script, dry run and log. */
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { remove } from '../api.ts';
 import { DryRun } from '../parts/dry-run.tsx';
@@ -41,7 +41,7 @@ const LOG_PAGE = 50;
 const REFRESH_MS = 3_000;
 
 export function RulePage({ name }: { name: string }) {
-  // What was asked before a save says nothing of what is stored after it.
+  // An answer to a request from before a save says nothing about what is stored now.
   const [round, setRound] = useState(0);
   const { answer, error, refresh } = useAnswer(async () => {
     const [rule, engine] = await Promise.all([readRule(name), readEngine()]);
@@ -78,7 +78,7 @@ interface Typing {
   generation: number;
 }
 
-/** Text that is typed over what is stored; what was typed is kept in the browser until it is saved. */
+/** The input over the stored text; the browser keeps it until it is saved. */
 function useRuleText(id: string, first: RuleText, stored: RuleText | undefined) {
   const [typing, setTyping] = useState<Typing>(() => {
     const draft = readDraft(id);
@@ -105,14 +105,14 @@ function useRuleText(id: string, first: RuleText, stored: RuleText | undefined) 
     change: (part: Partial<RuleText>) =>
       setTyping((before) => ({ ...before, text: { ...before.text, ...part } })),
     replace,
-    /** This was sent and is stored as that now; what was typed meanwhile stays. */
+    /** `sent` is stored as `saved`; what was typed meanwhile stays. */
     settle: (sent: RuleText, saved: RuleText) =>
       setTyping((before) =>
         isSameText(before.text, sent)
           ? { text: saved, base: saved, generation: before.generation + 1 }
           : { ...before, base: saved },
       ),
-    /** Goes on with the own text over theirs. */
+    /** Keeps the own text, to replace theirs. */
     keepOver: (over: RuleText) => setTyping((before) => ({ ...before, base: over })),
   };
 }

@@ -1,4 +1,4 @@
-/** The field of a script: a plain one until the editor is there, and where it cannot be loaded. */
+/** The field of a script: a plain one until the editor is loaded, and if it cannot be loaded. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Editor, ScriptFault } from './code-editor.ts';
 import { findFault } from './engine.ts';
@@ -14,7 +14,7 @@ export function ScriptField({
   isReadOnly,
 }: {
   code: string;
-  /** Grows when the code comes from elsewhere: what is typed lies in the editor already, and is ahead of what is drawn. */
+  /** Grows when the code comes from elsewhere: typed code is in the editor already, and newer than what is drawn. */
   generation: number;
   onCode: (code: string) => void;
   isReadOnly: boolean;
@@ -77,7 +77,7 @@ export function ScriptField({
   );
 }
 
-/** What was found last in a script that was checked. */
+/** The fault that the last check has found. */
 function useFault() {
   const [fault, setFault] = useState<ScriptFault | undefined>(undefined);
   const check = async (text: string): Promise<ScriptFault | undefined> => {
@@ -88,7 +88,7 @@ function useFault() {
   return { fault, check };
 }
 
-/** The mark in the editor tells it to a pointer alone. */
+/** In the editor, only a pointer can read it. */
 function Fault({ fault: { message, line } }: { fault: ScriptFault }) {
   return (
     <p class="severity error" role="status">

@@ -1,4 +1,4 @@
-/** The commonest rules for people who write no Lua: a few questions, and the script is written. */
+/** Forms for the commonest rules: the script is written from a few answers. */
 import { useState } from 'preact/hooks';
 import type { DurationS } from '../../lib/time.ts';
 import { type Declared, initialTexts, type Texts, typedValues } from '../arguments.ts';
@@ -86,11 +86,11 @@ function unitOf({ device: slug, name }: Picked): string {
   return liveDevice(slug)?.manifest?.telemetry[name]?.unit ?? '';
 }
 
-/** Meters of larger sites measure in kW. */
+/** Watts in one unit of the value: meters of larger sites measure in kW. */
 const wattsOf = (picked: Picked): number => scaleFactor('W', unitOf(picked)) ?? 1;
 
 /**
- * A command with its arguments; `action` is undefined until all that it needs is there.
+ * A command with its arguments; `action` is undefined until it is complete.
  * @param name of the controls
  */
 function useCommand(name: string) {
@@ -122,7 +122,7 @@ function useCommand(name: string) {
   };
 }
 
-/** The name, the script that comes of the answers, and the button that makes it. */
+/** The form around the questions: name, resulting script, and the button that creates the rule. */
 function Written({
   script,
   suggested,
@@ -153,7 +153,7 @@ function Written({
   );
 }
 
-/** The value that a rule watches, and of which device it is. */
+/** The device and value that a rule watches. */
 function Watched({ label, picked, onPick }: Pick<PickProps, 'label' | 'picked' | 'onPick'>) {
   return (
     <DevicePart
@@ -167,7 +167,7 @@ function Watched({ label, picked, onPick }: Pick<PickProps, 'label' | 'picked' |
   );
 }
 
-/** Which of two, as words. */
+/** A choice between two. */
 function Either({
   label,
   value,

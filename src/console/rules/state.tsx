@@ -1,4 +1,4 @@
-/** What a rule does now, in a word. */
+/** The state of a rule, in a word. */
 import { ageText } from '../format.ts';
 import { nowS } from '../gateway-time.ts';
 import type { Rule } from '../shapes.ts';
@@ -18,7 +18,7 @@ function stateOf(rule: Rule): { kind: string; text: string } {
   };
 }
 
-/** It is enabled, and something keeps it from running. */
+/** It is enabled, but broken or failing. */
 export function isAtFault({ disabled, broken, restarts_at: restartsAt }: Rule): boolean {
   return !disabled && (broken === true || restartsAt !== undefined);
 }

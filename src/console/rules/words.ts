@@ -1,10 +1,10 @@
-/** What a script may say at a place: the library of rules, and devices, attributes and commands of the site. */
+/** Completions of the script editor: the library of rules, and the site's devices, attributes and commands. */
 import { type LiveDevice, liveDevices } from '../live.ts';
 import { say } from '../words/index.ts';
 
 export interface Word {
   label: string;
-  /** What it is of, or how it is called. */
+  /** Its arguments, or what it belongs to. */
   detail?: string;
   type: 'function' | 'constant' | 'property';
 }
@@ -63,7 +63,7 @@ const LIBRARY: Readonly<Record<string, readonly Word[]>> = {
   ],
 };
 
-/** Of whatever else stands before a dot: most likely a device. */
+/** Members of any other name: most likely a device. */
 const DEVICE: readonly Word[] = [
   ...properties('telemetry'),
   func('execute_command', '(name, arguments)'),
@@ -74,7 +74,7 @@ const DEVICE: readonly Word[] = [
   ...properties('id slug name type'),
 ];
 
-/** Words at the end of the text, which is a line up to where the cursor stands. */
+/** Completions for a line up to the cursor. */
 export function wordsAt(line: string): readonly Word[] {
   const call = /([a-z_]+)\s*\(\s*(?:\{\s*)?['"][\w-]*$/.exec(line)?.[1];
   if (call !== undefined) return siteWords(call);
@@ -83,7 +83,7 @@ export function wordsAt(line: string): readonly Word[] {
   return owner === undefined ? (LIBRARY[''] ?? []) : (LIBRARY[owner] ?? DEVICE);
 }
 
-/** What a text as the first argument of a function may be. */
+/** Texts that may be the first argument of a function. */
 function siteWords(of: string): Word[] {
   const devices = liveDevices();
   if (of === 'device')
