@@ -18,6 +18,7 @@ const COLUMNS: readonly [key: SortKey, text: string, className: string][] = [
   ['name', say.everywhere.device, ''],
   ['kind', say.everywhere.whatItIs, 'wide'],
   ['status', say.everywhere.status, ''],
+  ['trouble', say.frame.alerts, ''],
 ];
 
 const change = (part: Partial<ListView>): void => {
@@ -117,17 +118,13 @@ function Rows({ shown }: { shown: readonly LiveDevice[] }) {
               >
                 <button
                   type="button"
-                  onClick={() => change(sort === key ? { isDown: !isDown } : { sort: key, isDown: false })}
+                  // Devices without trouble never come first.
+                  onClick={() => change({ sort: key, isDown: sort === key && key !== 'trouble' && !isDown })}
                 >
                   {text} {sort === key && (isDown ? '▾' : '▴')}
                 </button>
               </th>
             ))}
-            <th scope="col" aria-sort={sort === 'trouble' ? 'ascending' : 'none'}>
-              <button type="button" onClick={() => change({ sort: 'trouble', isDown: false })}>
-                {say.frame.alerts} {sort === 'trouble' && '▴'}
-              </button>
-            </th>
             <th scope="col" class="wide">
               {say.everywhere.values}
             </th>

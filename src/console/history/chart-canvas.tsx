@@ -44,7 +44,7 @@ export interface Mark {
   color: string;
 }
 
-interface ChartProps {
+export interface ChartProps {
   lines: Lines;
   labels: readonly LineLabel[];
   stepS: DurationS;

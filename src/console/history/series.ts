@@ -20,19 +20,23 @@ export interface Lines {
 }
 
 const AGGREGATIONS = ['auto', 'min', 'max'] as const;
+export type Aggregation = (typeof AGGREGATIONS)[number];
+
+/** The steps of a chart. */
+export interface Grid {
+  fromS: EpochS;
+  toS: EpochS;
+  stepS: DurationS;
+}
 
 /** G: bands of more lines than these cover each other. */
 const BANDS_MAX = 6;
 
 /** The aggregations to read of each of so many series. */
-export const aggregationsOf = (series: number, isNumber: boolean): readonly (typeof AGGREGATIONS)[number][] =>
+export const aggregationsOf = (series: number, isNumber: boolean): readonly Aggregation[] =>
   isNumber && series <= BANDS_MAX ? AGGREGATIONS : ['auto'];
 
-export function linesOf(
-  text: string,
-  wanted: readonly Wanted[],
-  { fromS, toS, stepS }: { fromS: EpochS; toS: EpochS; stepS: DurationS },
-): Lines {
+export function linesOf(text: string, wanted: readonly Wanted[], { fromS, toS, stepS }: Grid): Lines {
   const [head = [], ...rows] = parseCsv(text);
   const startS = Math.floor(fromS / stepS) * stepS;
   const count = Math.max(0, Math.ceil((toS - startS) / stepS));

@@ -2,7 +2,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { DurationS, EpochS } from '../../lib/time.ts';
-import { callForText } from '../api.ts';
 import { numberText, words } from '../format.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
 import { sheetOf, sheetTime } from '../sheet.ts';
@@ -22,7 +21,8 @@ import {
 } from '../ui.tsx';
 import { download } from '../ui/page-pieces.tsx';
 import type { ChartCanvas as Drawn, LineLabel } from './chart-canvas.tsx';
-import { aggregationsOf, type Lines, linesOf, type Wanted, withLinesBefore } from './series.ts';
+import { queryLines } from './query.ts';
+import { aggregationsOf, type Lines, type Wanted, withLinesBefore } from './series.ts';
 import { stepOf, stretchOf, textOfWindow, type Window, windowOf, withBefore } from './window.ts';
 import { WindowControls } from './window-controls.tsx';
 import { say } from '../words/index.ts';
@@ -62,31 +62,18 @@ async function load(chosen: readonly Chosen[], of: string, windowText: string | 
 }
 
 /** The lines of the chosen values, and the CSV that they are from. */
-export async function readLines(
+export function readLines(
   chosen: readonly Chosen[],
   { fromS, toS }: Pick<Window, 'fromS' | 'toS'>,
   stepS: DurationS,
 ): Promise<{ text: string; lines: Lines }> {
   const isNumber = ({ live, attribute }: Chosen): boolean =>
     live.manifest?.telemetry[attribute]?.type !== 'boolean';
-  const text = await callForText(
-    'POST',
-    '/v3/telemetry/query_timeseries',
-    {
-      from: fromS,
-      to: toS,
-      granularity: `${stepS}s`,
-      telemetry: chosen.flatMap((one) =>
-        aggregationsOf(chosen.length, isNumber(one)).map((aggregation) => ({
-          device: one.live.device.id,
-          attribute: one.attribute,
-          aggregation,
-        })),
-      ),
-    },
-    'text/csv',
-  );
-  return { text, lines: linesOf(text, chosen.map(wantedOf), { fromS, toS, stepS }) };
+  const wanted = chosen.map((one) => ({
+    ...wantedOf(one),
+    aggregations: aggregationsOf(chosen.length, isNumber(one)),
+  }));
+  return queryLines(wanted, { fromS, toS, stepS });
 }
 
 const wantedOf = ({ live, attribute }: Chosen): Wanted => ({ device: live.device.id, attribute });

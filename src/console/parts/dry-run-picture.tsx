@@ -1,8 +1,8 @@
 /** A chart of what a script read in a dry run, with a mark for each of its actions and a list of them. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { DurationS, EpochS } from '../../lib/time.ts';
+import type { EpochS } from '../../lib/time.ts';
 import { momentText, numberText } from '../format.ts';
-import type { Mark } from '../history/chart-canvas.tsx';
+import type { ChartProps, Mark } from '../history/chart-canvas.tsx';
 import type { Lines } from '../history/series.ts';
 import { type Chosen, labelOf, readLines, useCanvas } from '../history/view.tsx';
 import { stepOf, textOfWindow } from '../history/window.ts';
@@ -72,7 +72,7 @@ export function DryRunPicture({ report }: { report: DryRunReport }) {
                 entries={entries}
                 marked={marked}
                 onMark={mark}
-                onZoom={setStretch}
+                onZoom={(fromS, toS) => setStretch({ fromS: Math.floor(fromS), toS: Math.ceil(toS) })}
               />
             ) : (
               error === undefined && <Loading />
@@ -121,33 +121,20 @@ function historyOf(chosen: readonly Chosen[], { fromS, toS }: Stretch): string {
 }
 
 function Chart({
-  lines,
-  stepS,
   chosen,
   entries,
-  marked,
-  onMark,
-  onZoom,
-}: {
-  lines: Lines;
-  stepS: DurationS;
+  ...chart
+}: Omit<ChartProps, 'labels' | 'marks'> & {
   chosen: readonly Chosen[];
   entries: readonly DryRunEntry[];
-  marked: number | undefined;
-  onMark: (index: number) => void;
-  onZoom: (stretch: Stretch) => void;
 }) {
   const { Canvas, error } = useCanvas();
   if (!Canvas) return <Awaited answer={Canvas} error={error} />;
   return (
     <Canvas
-      lines={lines}
+      {...chart}
       labels={chosen.map((one, index) => ({ ...labelOf(one, chosen), colorIndex: index }))}
-      stepS={stepS}
-      onZoom={(fromS, toS) => onZoom({ fromS: Math.floor(fromS), toS: Math.ceil(toS) })}
       marks={entries.map(({ timestamp, kind }) => ({ atS: secondsOf(timestamp), ...SIGNS[kind] }))}
-      marked={marked}
-      onMark={onMark}
     />
   );
 }

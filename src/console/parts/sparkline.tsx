@@ -1,9 +1,9 @@
 /** The last hour of each value as a small line; a click opens its history. */
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import { callForText } from '../api.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
-import { type Cell, linesOf } from '../history/series.ts';
+import { queryLines } from '../history/query.ts';
+import type { Cell } from '../history/series.ts';
 import type { LiveDevice } from '../live.ts';
 import { useAnswer, useRefresh } from '../ui.tsx';
 import { say } from '../words/index.ts';
@@ -25,20 +25,9 @@ async function load({ device, manifest }: LiveDevice): Promise<ReadonlyMap<strin
     .slice(0, VALUES_MAX);
   if (names.length === 0) return new Map();
   const toS = Math.ceil(gatewayNowMs() / 1_000 / STEP_S) * STEP_S;
-  const text = await callForText(
-    'POST',
-    '/v3/telemetry/query_timeseries',
-    {
-      from: toS - LENGTH_S,
-      to: toS,
-      granularity: `${STEP_S}s`,
-      telemetry: names.map((attribute) => ({ device: device.id, attribute, aggregation: 'auto' })),
-    },
-    'text/csv',
-  );
-  const wanted = names.map((attribute) => ({ device: device.id, attribute }));
-  const { mean } = linesOf(text, wanted, { fromS: toS - LENGTH_S, toS, stepS: STEP_S });
-  return new Map(names.map((name, index) => [name, mean[index] ?? []]));
+  const wanted = names.map((attribute) => ({ device: device.id, attribute, aggregations: ['auto'] as const }));
+  const { lines } = await queryLines(wanted, { fromS: toS - LENGTH_S, toS, stepS: STEP_S });
+  return new Map(names.map((name, index) => [name, lines.mean[index] ?? []]));
 }
 
 /** Reads the lines of a device for its children. */

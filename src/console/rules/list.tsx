@@ -3,11 +3,11 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { momentText } from '../format.ts';
 import { may } from '../session.ts';
 import {
+  Awaited,
   Button,
   Card,
   Empty,
   ErrorNotice,
-  Loading,
   Notice,
   PageHead,
   useAction,
@@ -46,9 +46,8 @@ export function RulesPage() {
           </a>
         )}
       </PageHead>
-      <ErrorNotice error={error ?? switching.error} />
+      <Awaited answer={answer} error={error ?? switching.error} />
       {isSuspended && <Notice kind="warning">{say.rules.allSuspended}</Notice>}
-      {!answer && error === undefined && <Loading />}
       {answer?.rules.length === 0 && <Empty title={say.rules.noneYet}>{say.rules.noneYetText}</Empty>}
       {answer && answer.rules.length > 0 && (
         <Card>
