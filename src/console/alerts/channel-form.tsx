@@ -23,7 +23,6 @@ const ENCRYPTIONS: readonly Choice<Typed['encryption']>[] = [
 ];
 const USUAL_PORT: Record<Typed['encryption'], string> = { STARTTLS: '587', TLS: '465', NONE: '25' };
 
-
 type Controls = ReturnType<typeof useTyped<Typed>>;
 
 export function ChannelForm({ channel, onDone }: { channel?: Channel; onDone: () => void }) {

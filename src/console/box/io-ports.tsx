@@ -6,7 +6,6 @@ import { useTyped } from '../ui/typed.ts';
 import { PORT_NAME, PortsCard } from './ports.tsx';
 import { say } from '../words/index.ts';
 
-
 /** What each kind is called, and how its name and path usually read. */
 const KINDS: Readonly<Record<IoPort['kind'], { text: string; name: string; path: string; hint: string }>> = {
   DIGITAL_INPUT: {

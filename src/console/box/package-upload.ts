@@ -28,4 +28,3 @@ export function sendPackage(path: string, file: File, onShare: (share: number) =
     request.send(file);
   });
 }
-

@@ -30,17 +30,10 @@ export function PortsCard<Port extends { name: string }>({
   more?: (port: Port) => ComponentChildren;
   add: { text: string; title: string; form: (onDone: () => void) => ComponentChildren };
 }) {
-  const { answer, error } = useAnswer(
-    () => callFor<Port[]>(kind, 'GET', `/v3/${kind}`),
-    [changeCount.value],
-  );
+  const { answer, error } = useAnswer(() => callFor<Port[]>(kind, 'GET', `/v3/${kind}`), [changeCount.value]);
   const addressOf = ({ name }: Port): string => `/v3/${kind}${path`/${name}`}`;
   return (
-    <Card
-      title={title}
-      data-test={kind}
-      actions={may('INSTALLER') && <AddButton {...add} />}
-    >
+    <Card title={title} data-test={kind} actions={may('INSTALLER') && <AddButton {...add} />}>
       <Awaited answer={answer} error={error} />
       {answer?.length === 0 && <p class="hint">{none}</p>}
       <ul class="rows">

@@ -6,7 +6,6 @@ import { DropArea } from '../parts/drop-area.tsx';
 import { AskButton, Card, InputField, Notice } from '../ui.tsx';
 import { say } from '../words/index.ts';
 
-
 export function RestoreCard() {
   const [file, setFile] = useState<File | undefined>(undefined);
   const [password, setPassword] = useState('');

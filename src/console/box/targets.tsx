@@ -37,9 +37,7 @@ export function TargetsCard() {
       }
     >
       <Awaited answer={answer} error={error} />
-      {answer?.length === 0 && (
-        <Empty title={say.targets.staysHere}>{say.targets.staysHereText}</Empty>
-      )}
+      {answer?.length === 0 && <Empty title={say.targets.staysHere}>{say.targets.staysHereText}</Empty>}
       <ul class="rows" data-test="targets">
         {answer?.map((target) => (
           <TargetRow key={target.id} target={target} />

@@ -43,10 +43,7 @@ export function HistoryPage({
     void watchValues(new Map(), 'these');
     return watchAll;
   }, []);
-  const able = useMemo(
-    () => liveDevices().filter((live) => drawableOf(live).length > 0),
-    [deviceIds.value],
-  );
+  const able = useMemo(() => liveDevices().filter((live) => drawableOf(live).length > 0), [deviceIds.value]);
   const add = useRef((_one: Chosen): void => undefined);
   const adding = useMemo(() => <AddSeries devices={able} onAdd={(one) => add.current(one)} />, [able]);
   const isToChoose = text === undefined && deviceIds.value !== undefined;
@@ -98,9 +95,7 @@ export function HistoryPage({
   );
 }
 
-
 type Sources = EnergySourcesOnWire['items'];
-
 
 /** The first of each role before the second of any. */
 function inTurn(sources: Sources): Sources {

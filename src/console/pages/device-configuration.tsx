@@ -128,7 +128,6 @@ function changesOf(group: ConfigurationGroup, saved: Values, texts: Texts): { se
   const { values } = typedValues(group.parameters, texts);
   const changed = changedNames(group, saved, texts);
   const set = Object.fromEntries(Object.entries(values).filter(([name]) => changed.includes(name)));
-  const isEmptied = (name: string): boolean =>
-    (texts[name] ?? '').trim() === '' && saved[name] !== undefined;
+  const isEmptied = (name: string): boolean => (texts[name] ?? '').trim() === '' && saved[name] !== undefined;
   return { set, reset: changed.filter(isEmptied) };
 }

@@ -116,9 +116,7 @@ function ConnectionCard({ live: { device } }: { live: LiveDevice }) {
       <div class="actions end">
         <AskButton
           title={say.devices.generateTitle}
-          text={
-            <Notice kind="warning">{say.devices.generateText(device.name)}</Notice>
-          }
+          text={<Notice kind="warning">{say.devices.generateText(device.name)}</Notice>}
           confirm={say.devices.generate}
           run={generate}
         >

@@ -10,7 +10,7 @@ import { say } from '../words/index.ts';
 export const PROTOCOLS = [
   { value: 'MQTT', text: say.devices.reachedBy.MQTT_V1_PLAINTEXT },
   { value: 'MQTTS', text: say.devices.reachedBy.MQTT_V1_TLS },
-];
+] as const;
 
 /** Hosts that no other machine can reach. */
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/;

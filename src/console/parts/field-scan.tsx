@@ -59,7 +59,6 @@ export function ConnectionTools({
   );
 }
 
-
 interface Found {
   units: readonly (ScanLine & { type: 'unit' })[];
   asked: number;

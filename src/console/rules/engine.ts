@@ -36,7 +36,13 @@ export const readRuleLog = (rule: string, query: string): Promise<LogEntry[]> =>
 export async function findFault(text: string): Promise<ScriptFault | undefined> {
   try {
     const script = { code: encodeScript(text), runtime_version: 'V3' };
-    return await callFor<ScriptFault | undefined>('fault', 'POST', `${ENGINE}/rules/check`, { script }, 'reads');
+    return await callFor<ScriptFault | undefined>(
+      'fault',
+      'POST',
+      `${ENGINE}/rules/check`,
+      { script },
+      'reads',
+    );
   } catch (error) {
     if (error instanceof NoAnswer) return undefined;
     throw error;

@@ -23,7 +23,6 @@ export const SIMPLE: readonly { kind: SimpleKind; title: string; about: string }
   { kind: 'surplus', title: say.rules.surplusTitle, about: say.rules.surplusAbout },
 ];
 
-
 interface Picked {
   /** Slug. */
   device: string;

@@ -11,7 +11,8 @@ export interface Word {
 
 const func = (label: string, detail: string): Word => ({ label, detail, type: 'function' });
 
-const properties = (labels: string): Word[] => labels.split(' ').map((label) => ({ label, type: 'property' }));
+const properties = (labels: string): Word[] =>
+  labels.split(' ').map((label) => ({ label, type: 'property' }));
 
 /** Members by the name before the dot; those without one under the empty name. */
 const LIBRARY: Readonly<Record<string, readonly Word[]>> = {

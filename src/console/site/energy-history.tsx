@@ -11,7 +11,6 @@ import { zone } from '../zone.ts';
 import { ENERGY, HistoryHead } from '../history/head.tsx';
 import { say } from '../words/index.ts';
 
-
 const show = (period: string): void => go(`#/history/${ENERGY}/${period}`);
 
 export function EnergyHistory({ period: text }: { period: string | undefined }) {
