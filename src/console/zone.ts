@@ -26,7 +26,7 @@ export const isOtherZone = (): boolean => zone.value !== undefined && !isOwnTime
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** Kept, because making one takes as long as formatting hundreds of moments. */
-export function timeFormat(language: string, format: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+function timeFormat(language: string, format: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   const key = JSON.stringify([language, format]);
   const known = formats.get(key) ?? new Intl.DateTimeFormat(language, format);
   formats.set(key, known);

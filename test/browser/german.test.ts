@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import * as de from '../../src/console/words/de.ts';
-import * as en from '../../src/console/words/en.ts';
+import { en } from '../../src/console/words/en.ts';
 import { complaintsOf, findBrowser, NO_BROWSER, WIDE_SCREEN } from './browser.ts';
 import { PAGES, visit } from './pages.ts';
 import { PASSWORD, picture, useNewConsole } from './support.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import * as de from '../../src/console/words/de.ts';
-import * as en from '../../src/console/words/en.ts';
+import { en } from '../../src/console/words/en.ts';
 import { languageOf } from '../../src/console/words/language.ts';
 import { spokenOutside } from '../support/spoken.ts';
 import { PROJECT_ROOT } from '../support/workspace.ts';

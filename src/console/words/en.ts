@@ -1,17 +1,36 @@
-/** Everything that the console says in English, by subject. Its shape is what other languages must fill. */
-export { everywhere } from './en/everywhere.ts';
-export { frame } from './en/frame.ts';
-export { values } from './en/values.ts';
-export { devices } from './en/devices.ts';
-export { site } from './en/site.ts';
-export { history } from './en/history.ts';
-export { alerts } from './en/alerts.ts';
-export { rules } from './en/rules.ts';
-export { dryRun } from './en/dry-run.ts';
-export { box } from './en/box.ts';
-export { ofBox } from './en/of-box.ts';
-export { ports } from './en/ports.ts';
-export { targets } from './en/targets.ts';
-export { updates } from './en/updates.ts';
-export { access } from './en/access.ts';
-export { adding } from './en/adding.ts';
+/** Everything that the console says, by subject. English comes first: its shape is what other languages must fill. */
+import { everywhere } from './en/everywhere.ts';
+import { frame } from './en/frame.ts';
+import { values } from './en/values.ts';
+import { devices } from './en/devices.ts';
+import { site } from './en/site.ts';
+import { history } from './en/history.ts';
+import { alerts } from './en/alerts.ts';
+import { rules } from './en/rules.ts';
+import { dryRun } from './en/dry-run.ts';
+import { box } from './en/box.ts';
+import { ofBox } from './en/of-box.ts';
+import { ports } from './en/ports.ts';
+import { targets } from './en/targets.ts';
+import { updates } from './en/updates.ts';
+import { access } from './en/access.ts';
+import { adding } from './en/adding.ts';
+
+export const en = {
+  everywhere,
+  frame,
+  values,
+  devices,
+  site,
+  history,
+  alerts,
+  rules,
+  dryRun,
+  box,
+  ofBox,
+  ports,
+  targets,
+  updates,
+  access,
+  adding,
+};

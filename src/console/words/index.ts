@@ -2,7 +2,7 @@
  * The words of the console in the language of whoever reads, there before anything is drawn. A page is in one language
  * from its first word to its last: another choice loads it anew.
  */
-import * as en from './en.ts';
+import { en } from './en.ts';
 import { type Language, LANGUAGES, languageOf } from './language.ts';
 
 /** Those that can be chosen. */

@@ -1,5 +1,5 @@
 /** Users, tokens, activity. In German. */
-import type * as en from '../en.ts';
+import type { en } from '../en.ts';
 
 export const access: typeof en.access = {
   readonly: 'Nur lesen',

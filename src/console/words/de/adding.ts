@@ -1,5 +1,5 @@
 /** The way to a new device, and its blueprint. In German. */
-import type * as en from '../en.ts';
+import type { en } from '../en.ts';
 
 export const adding: typeof en.adding = {
   downloadProfiles: 'Profile herunterladen',

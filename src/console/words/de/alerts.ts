@@ -1,5 +1,5 @@
 /** Alerts, and who is told of them. In German. */
-import type * as en from '../en.ts';
+import type { en } from '../en.ts';
 
 export const alerts: typeof en.alerts = {
   byMail: 'E-Mail (SMTP)',

@@ -1,5 +1,5 @@
 /** The box: its health, backups, updates. In German. */
-import type * as en from '../en.ts';
+import type { en } from '../en.ts';
 
 export const box: typeof en.box = {
   onlyWhenAsked: 'Manuell',

@@ -1,5 +1,5 @@
 /** Devices: the overview, the list, and the pages of one. In German. */
-import type * as en from '../en.ts';
+import type { en } from '../en.ts';
 
 export const devices: typeof en.devices = {
   noBlueprintYet: 'Noch kein Blueprint',

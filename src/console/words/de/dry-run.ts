@@ -1,4 +1,4 @@
-import type * as en from '../en.ts';
+import type { en } from '../en.ts';
 import type { Piece } from '../piece.ts';
 
 export const dryRun: typeof en.dryRun = {

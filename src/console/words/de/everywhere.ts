@@ -1,5 +1,5 @@
 /** Words that stand in many places. In German. */
-import type * as en from '../en.ts';
+import type { en } from '../en.ts';
 
 export const everywhere: typeof en.everywhere = {
   history: 'Verlauf',

@@ -1,5 +1,5 @@
 /** The frame around the pages, the start, and what went wrong on the way to the gateway. In German. */
-import type * as en from '../en.ts';
+import type { en } from '../en.ts';
 
 export const frame: typeof en.frame = {
   noAnswer:

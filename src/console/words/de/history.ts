@@ -1,5 +1,5 @@
 /** Charts of values over time. In German. */
-import type * as en from '../en.ts';
+import type { en } from '../en.ts';
 
 export const history: typeof en.history = {
   time: 'Zeit',

@@ -1,5 +1,5 @@
 /** The manifests of the box and its module in German: names of values, and what to do about alerts. */
-import type * as en from '../en.ts';
+import type { en } from '../en.ts';
 
 export const ofBox: typeof en.ofBox = {
   properties: {

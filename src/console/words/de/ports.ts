@@ -1,5 +1,5 @@
 /** Ports of the box. In German. */
-import type * as en from '../en.ts';
+import type { en } from '../en.ts';
 
 export const ports: typeof en.ports = {
   contact: 'Kontakt (digitaler Eingang)',

@@ -1,5 +1,5 @@
 /** Rules, their editor and their forms. In German. */
-import type * as en from '../en.ts';
+import type { en } from '../en.ts';
 
 export const rules: typeof en.rules = {
   runtimeV3: 'V3: wartet auf Ereignisse',

@@ -1,5 +1,5 @@
 /** The site at a glance: power, energy, what needs attention, the first steps. In German. */
-import type * as en from '../en.ts';
+import type { en } from '../en.ts';
 
 export const site: typeof en.site = {
   rulesSuspended: 'Alle Regeln sind angehalten',

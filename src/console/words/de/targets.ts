@@ -1,5 +1,5 @@
 /** Where values are sent. In German. */
-import type * as en from '../en.ts';
+import type { en } from '../en.ts';
 
 export const targets: typeof en.targets = {
   user: 'Nutzer',

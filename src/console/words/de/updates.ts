@@ -1,5 +1,5 @@
 /** Newer versions of the box. In German. */
-import type * as en from '../en.ts';
+import type { en } from '../en.ts';
 
 export const updates: typeof en.updates = {
   versionName: (version) => `Version ${version}`,

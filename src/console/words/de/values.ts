@@ -1,5 +1,5 @@
 /** Values, ages and kinds of things. In German. */
-import type * as en from '../en.ts';
+import type { en } from '../en.ts';
 
 export const values: typeof en.values = {
   isNeeded: (name) => `${name} fehlt.`,
