@@ -32,6 +32,8 @@ interface Surroundings {
   settled: <Result>(promise: Promise<Result>) => Promise<Result>;
   /** Where the broker listens now. */
   port: () => number;
+  /** Of the broker's time, after which silence ends a session. Default: as the library has it. */
+  keepAliveS?: number;
 }
 
 export class MockDevice {
@@ -74,6 +76,7 @@ export class MockDevice {
   /** One more session with the device's credentials; it never reconnects. Rejects when turned away. */
   async open(options: IClientOptions = {}): Promise<Session> {
     const { credentials } = this.config;
+    const { keepAliveS } = this.#surroundings;
     const client = mqtt.connect({
       protocol: 'mqtt',
       host: '127.0.0.1',
@@ -81,6 +84,7 @@ export class MockDevice {
       clientId: '',
       protocolVersion: 4,
       reconnectPeriod: 0,
+      ...(keepAliveS !== undefined && { keepalive: keepAliveS }),
       ...(credentials.protocol === 'MQTT' && {
         username: credentials.username,
         password: credentials.password,

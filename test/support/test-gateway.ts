@@ -97,6 +97,8 @@ export interface TestGateway {
 export type HeadersOf = Record<string, string>;
 
 const STEP_MS = 5;
+/** Most that a client can ask for. A real client pings by the system's time, and a test clock runs ahead of that. */
+const KEEP_ALIVE_MAX_S = 65_535;
 /** Programs and `test/platform/backup` take what the password of a backup costs on purpose. */
 const CHEAP_BACKUPS = { ...LIMITS.backup, workFactor: 2 };
 
@@ -253,7 +255,11 @@ export async function startTestGateway(
       ),
     provision: async (name = 'Battery', blueprintId) => {
       const answer = await ok('OWNER', 'POST', '/v3/provisioning/standalone', { name });
-      const device = new MockDevice(answer, { settled, port: () => ports.mqttPort });
+      const device = new MockDevice(answer, {
+        settled,
+        port: () => ports.mqttPort,
+        ...(options.clock && { keepAliveS: KEEP_ALIVE_MAX_S }),
+      });
       devices.push(device);
       const assigned = blueprintId === undefined ? await sampleBlueprintId() : blueprintId;
       if (assigned !== null)
