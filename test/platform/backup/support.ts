@@ -13,9 +13,10 @@ import {
   openBackup,
   prepareRestore,
 } from '../../../src/platform/backup/index.ts';
-import { type Database, openDatabase } from '../../../src/platform/sqlite/index.ts';
+import type { Database } from '../../../src/platform/sqlite/index.ts';
+import { openMigrated } from '../../support/databases.ts';
 import { TestClock } from '../../support/test-clock.ts';
-import { MIGRATIONS_DIR, recordingLog, temporaryFolder } from '../../support/workspace.ts';
+import { recordingLog, temporaryFolder } from '../../support/workspace.ts';
 
 export const PASSWORD = 'a long sentence';
 
@@ -78,12 +79,8 @@ export function makeHome(test: Pick<TestContext, 'after'>, siteName: string): Ho
 }
 
 export function openState(dataDir: string, clock: TestClock, log: Home['log']): Database {
-  return openDatabase({
-    path: join(dataDir, 'state.db'),
-    migrationsDir: join(MIGRATIONS_DIR, 'state'),
-    clock,
-    log,
-  });
+  mkdirSync(dataDir, { recursive: true });
+  return openMigrated('state', { path: join(dataDir, 'state.db'), clock, log });
 }
 
 export function rename(database: Database, siteName: string): void {
