@@ -7,7 +7,7 @@ import { describe, test } from 'node:test';
 import { createGatewayHome } from '../../scripts/support/gateway-process.ts';
 import { localCopies } from '../../src/platform/sqlite/index.ts';
 import { until } from '../support/until.ts';
-import { runToEnd, startHealthy, temporaryHome, WITH_CHILD_PROGRAMS } from './support.ts';
+import { runToEnd, startHealthy, temporaryHome, usedHome, WITH_CHILD_PROGRAMS } from './support.ts';
 
 /** Every file with its time of change, but for those that the running gateway writes by itself. */
 function filesOf(folder: string): Record<string, number> {
@@ -54,7 +54,7 @@ describe('a second gateway on a data folder', () => {
   });
 
   test('starts at once after the first one was killed, whoever stands in the file beside the lock', async (t) => {
-    const home = await temporaryHome(t);
+    const home = await usedHome(t);
     // They outlive the kill for a moment.
     const { gateway } = await startHealthy(t, home, WITH_CHILD_PROGRAMS);
     await gateway.end('SIGKILL');

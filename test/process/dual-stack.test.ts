@@ -7,7 +7,7 @@ import mqtt from 'mqtt';
 import { createTokens } from '../../scripts/support/gateway-process.ts';
 import { connected } from '../support/mqtt.ts';
 import { until } from '../support/until.ts';
-import { runToEnd, startHealthy, temporaryHome, WITH_CHILD_PROGRAMS } from './support.ts';
+import { runToEnd, startHealthy, temporaryHome, usedHome, WITH_CHILD_PROGRAMS } from './support.ts';
 
 const hasIpv6 = Object.values(networkInterfaces()).some((all) =>
   all?.some(({ address }) => address === '::1'),
@@ -25,7 +25,7 @@ interface Provisioned {
 
 describe('a gateway that listens on ::', { skip: withoutIpv6 }, () => {
   test('serves IPv6 and IPv4, and knows each address by its own name', async (t) => {
-    const home = await temporaryHome(t);
+    const home = await usedHome(t);
     // The program beside it reaches the broker, and so does the local command that makes the token.
     const { call } = await startHealthy(t, home, { ...BOTH, ...WITH_CHILD_PROGRAMS });
     const [token = ''] = await createTokens(home, 'OWNER', 1);
@@ -83,7 +83,7 @@ describe('a gateway that listens on ::', { skip: withoutIpv6 }, () => {
   });
 
   test('knows its own pages by an address in brackets', async (t) => {
-    const home = await temporaryHome(t);
+    const home = await usedHome(t);
     const { tokens } = await startHealthy(t, home, BOTH);
     const base = `http://[::1]:${new URL(home.baseUrl).port}`;
     const logout = async (origin: string): Promise<number> => {
@@ -99,7 +99,7 @@ describe('a gateway that listens on ::', { skip: withoutIpv6 }, () => {
   });
 
   test('prints addresses that can be opened', async (t) => {
-    const home = await temporaryHome(t);
+    const home = await usedHome(t);
     await startHealthy(t, home, { ...BOTH, GATEWAY_LOG_FORMAT: 'text', GATEWAY_PUBLIC_HOST: 'fd00::7' });
     const printed = (): string => readFileSync(home.logFile, 'utf8');
     await until(() => printed().includes('Claim code'));

@@ -9,7 +9,7 @@ import { createSystemClock } from '../../src/platform/clock/index.ts';
 import { until } from '../support/until.ts';
 import { SECRETS, siteFile } from '../site-file/support.ts';
 import { PROJECT_ROOT } from '../support/workspace.ts';
-import { temporaryHome } from './support.ts';
+import { temporaryHome, usedHome } from './support.ts';
 
 const FILE = `
 users: [{name: anna, role: OWNER, password: {env: ANNA}}]
@@ -48,7 +48,7 @@ describe('the command for a site file', () => {
   });
 
   test('shows the difference, makes it, finds none, and tells how far it came when it is refused', async (t) => {
-    const home = await temporaryHome(t);
+    const home = await usedHome(t);
     const clock = createSystemClock();
     const gateway = startGateway(home, clock);
     t.after(async () => {

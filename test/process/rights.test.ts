@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { programOf } from '../../scripts/support/gateway-process.ts';
 import { until } from '../support/until.ts';
-import { startHealthy, temporaryHome, WITH_CHILD_PROGRAMS } from './support.ts';
+import { startHealthy, usedHome, WITH_CHILD_PROGRAMS } from './support.ts';
 
 test('the rule sandbox runs with an option for every right, and with these options nobody reads state.db or keys', async (t) => {
-  const home = await temporaryHome(t);
+  const home = await usedHome(t);
   const { gateway, call } = await startHealthy(t, home, WITH_CHILD_PROGRAMS);
   const code = Buffer.from('scheduler.add(1000, print)').toString('base64');
   await call('POST', '/v3/site/rule_engine/rules', { slug: 'r', script: { runtime_version: 'V3', code } });

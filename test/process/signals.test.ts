@@ -7,11 +7,11 @@ import mqtt from 'mqtt';
 import { WebSocket } from 'ws';
 import { connected } from '../support/mqtt.ts';
 import { until } from '../support/until.ts';
-import { startHealthy, temporaryHome, WITH_CHILD_PROGRAMS } from './support.ts';
+import { startHealthy, usedHome, WITH_CHILD_PROGRAMS } from './support.ts';
 
 describe('SIGTERM ends the gateway within 10 s and with 0', () => {
   test('while clients hold connections, wait for answers and do not read', async (t) => {
-    const home = await temporaryHome(t);
+    const home = await usedHome(t);
     const { gateway, call, tokens } = await startHealthy(t, home);
     const { body } = await call('POST', '/v3/provisioning/standalone', { name: 'Deaf', protocol: 'MQTT' });
     const { device_id: id, config } = body as {
@@ -64,7 +64,7 @@ describe('SIGTERM ends the gateway within 10 s and with 0', () => {
   });
 
   test('while its child programs stand still, and none of them is left', async (t) => {
-    const home = await temporaryHome(t);
+    const home = await usedHome(t);
     const { gateway, call } = await startHealthy(t, home, WITH_CHILD_PROGRAMS);
     const code = Buffer.from('scheduler.add(1000, print)').toString('base64');
     const rule = { slug: 'busy', script: { runtime_version: 'V3', code } };
@@ -82,7 +82,7 @@ describe('SIGTERM ends the gateway within 10 s and with 0', () => {
   });
 
   test('at once when nothing is going on', async (t) => {
-    const home = await temporaryHome(t);
+    const home = await usedHome(t);
     const { gateway } = await startHealthy(t, home, WITH_CHILD_PROGRAMS);
     const { code, tookMs } = await gateway.end('SIGTERM');
     assert.equal(code, 0);

@@ -3,10 +3,8 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
   closeSync,
-  cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -17,34 +15,15 @@ import {
   writeSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, test, type TestContext } from 'node:test';
+import { describe, test } from 'node:test';
 import BetterSqlite3 from 'better-sqlite3';
 import type { GatewayHome } from '../../scripts/support/gateway-process.ts';
 import { localCopies } from '../../src/platform/sqlite/index.ts';
 import { until } from '../support/until.ts';
-import { runToEnd, startHealthy, temporaryHome } from './support.ts';
+import { runToEnd, startHealthy, temporaryHome, usedHome } from './support.ts';
 
 const dataDirOf = (home: GatewayHome): string => join(home.folder, 'data');
-
-/** A folder in which a gateway has been once, as the first one who asked for it has made it. */
-async function usedHome(t: TestContext): Promise<GatewayHome> {
-  const home = await temporaryHome(t);
-  if (usedData === undefined) {
-    usedData = mkdtempSync(join(tmpdir(), 'gateway-used-'));
-    const { gateway, call } = await startHealthy(t, home);
-    await call('POST', '/v3/provisioning/standalone', { name: 'Battery' });
-    // Made beside the work of a gateway that is ready.
-    await until(() => localCopies(join(dataDirOf(home), 'backups')).length > 0);
-    await gateway.end('SIGTERM');
-    cpSync(dataDirOf(home), usedData, { recursive: true, preserveTimestamps: true });
-  } else cpSync(usedData, dataDirOf(home), { recursive: true, preserveTimestamps: true });
-  return home;
-}
-
-let usedData: string | undefined;
-after(() => usedData !== undefined && rmSync(usedData, { recursive: true, force: true }));
 
 describe('the gateway does not start', () => {
   test('with a configuration that is wrong: it names every fault and ends with 78', async (t) => {

@@ -1,5 +1,7 @@
 /** The real program as a process: started with a broken surrounding, or on a folder that the test prepared. */
 import { spawn } from 'node:child_process';
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import {
   createGatewayHome,
@@ -8,8 +10,46 @@ import {
   startGateway,
 } from '../../scripts/support/gateway-process.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
+import { localCopies } from '../../src/platform/sqlite/index.ts';
 import { createTokens, type Tokens } from '../support/tokens.ts';
+import { until } from '../support/until.ts';
 import { PROJECT_ROOT } from '../support/workspace.ts';
+
+let usedData: Promise<string> | undefined;
+
+/**
+ * As `temporaryHome`, with the data of a gateway that was started once, got the device `battery` and was stopped. The first
+ * one who asks makes it.
+ */
+export async function usedHome(test: Pick<TestContext, 'after'>): Promise<GatewayHome> {
+  const home = await temporaryHome(test);
+  cpSync(await (usedData ??= useOnce()), join(home.folder, 'data'), {
+    recursive: true,
+    preserveTimestamps: true,
+  });
+  return home;
+}
+
+/** Of the whole process, with which it goes. */
+async function useOnce(): Promise<string> {
+  const home = await newHome();
+  process.once('exit', () => home.remove());
+  const dataDir = join(home.folder, 'data');
+  const ends: (() => unknown)[] = [];
+  try {
+    const { gateway, call } = await startHealthy(
+      { after: (end) => void ends.push(end as () => unknown) },
+      home,
+    );
+    await call('POST', '/v3/provisioning/standalone', { name: 'Battery' });
+    // Made beside the work of a gateway that is ready.
+    await until(() => localCopies(join(dataDir, 'backups')).length > 0);
+    await gateway.end('SIGTERM');
+  } finally {
+    for (const end of ends) await end();
+  }
+  return dataDir;
+}
 
 export interface Ended {
   code: number | null;
@@ -18,7 +58,7 @@ export interface Ended {
 }
 
 /** The child programs cost as much processor time as the gateway itself: only tests about them start them. */
-const WITHOUT_CHILD_PROGRAMS = { GATEWAY_RULE_SANDBOX: 'false', GATEWAY_BUILT_IN_MODULE: 'false' };
+export const WITHOUT_CHILD_PROGRAMS = { GATEWAY_RULE_SANDBOX: 'false', GATEWAY_BUILT_IN_MODULE: 'false' };
 
 /** Environment of a gateway with its child programs, as on a board. */
 export const WITH_CHILD_PROGRAMS = { GATEWAY_RULE_SANDBOX: 'true', GATEWAY_BUILT_IN_MODULE: 'true' };
