@@ -1,16 +1,21 @@
-/** Rows of alerts, and of how often devices send. */
-import { and, asc, count, desc, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
+/** Rows of alerts, and of the rhythms of devices. */
+import { and, asc, desc, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import { type Role, roleIncludes, ROLES } from '../../lib/role.ts';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
 import {
   absent,
+  countOf,
   type Database,
   given,
+  highestOf,
+  isWithin,
   placeholders,
   present,
   presentRow,
+  removalOf,
   restampOf,
+  unlessNull,
   upsert,
 } from '../../platform/sqlite/index.ts';
 import { type Alert, type AlertFilter, UNKNOWN_READ_ROLE } from './model.ts';
@@ -39,20 +44,16 @@ function createReader(orm: Orm) {
     .limit(sql.placeholder('limit'))
     .offset(sql.placeholder('offset'))
     .prepare();
-  const counted = orm.select({ count: count() }).from(alert).where(matches).prepare();
-  const newest = orm
-    .select({ number: sql<number>`coalesce(max(${number}), 0)` })
-    .from(alert)
-    .prepare();
+  const counted = countOf(orm, alert, matches);
   return {
     raised: (): Alert[] => raised.all().map(present),
     byId: (wanted: string): Alert | undefined => presentRow(byId.get({ id: wanted })),
     ofNumber: (wanted: number): Alert | undefined => presentRow(byNumber.get({ number: wanted })),
-    /** The one that was raised last first. */
+    /** The most recently raised first. */
     page: (filter: AlertFilter, limit: number, offset: number): Alert[] =>
       page.all({ ...parametersOf(filter), limit, offset }).map(present),
-    count: (filter: AlertFilter): number => counted.get(parametersOf(filter))?.count ?? 0,
-    newestNumber: (): number => newest.get()?.number ?? 0,
+    count: (filter: AlertFilter): number => counted(parametersOf(filter)),
+    newestNumber: highestOf(orm, number),
   };
 }
 
@@ -87,7 +88,7 @@ function createWriter(orm: Orm) {
   const changed = ([row]: (typeof alert.$inferSelect)[]): Alert | undefined => presentRow(row);
   return {
     insert: (added: Alert): void => void insert.run({ ...absent(alert), ...added }),
-    /** These return the alert as it is then; undefined when there is none, or nothing to change. */
+    /** These return the changed alert; undefined when there is none, or nothing to change. */
     clear: (of: number, atMs: EpochMs): Alert | undefined => changed(clear.all({ number: of, atMs })),
     raiseAgain: (of: number): Alert | undefined => changed(raiseAgain.all({ number: of })),
     show: (of: number, role: Role): Alert | undefined => changed(show.all({ number: of, readRole: role })),
@@ -107,16 +108,12 @@ function createRhythms(orm: Orm) {
   };
 }
 
-/** None of these touches what is raised. */
+/** These delete no raised alert. */
 function createCleaner(orm: Orm) {
   const limit = sql.placeholder('limit');
   const keep = sql.placeholder('keep');
   const isOver = isNotNull(clearedAtMs);
-  const removeThose = (rows: SQL) =>
-    orm
-      .delete(alert)
-      .where(sql`${number} IN (${rows})`)
-      .prepare();
+  const removeThose = (rows: SQL) => removalOf(orm, number, sql`(${rows})`);
   const some = (condition: SQL | undefined) =>
     sql`${orm
       .select({ number })
@@ -124,11 +121,7 @@ function createCleaner(orm: Orm) {
       .where(and(isOver, condition))
       .orderBy(asc(raisedAtMs), asc(number))
       .limit(limit)}`;
-  const removeOld = removeThose(
-    some(
-      and(sql`${clearedAtMs} >= ${sql.placeholder('fromMs')}`, lt(clearedAtMs, sql.placeholder('beforeMs'))),
-    ),
-  );
+  const removeOld = removeThose(some(isWithin(clearedAtMs)));
   const oldestKept = sql`(SELECT kept.number FROM alert AS kept ORDER BY kept.number DESC LIMIT 1 OFFSET ${keep})`;
   const removeExcess = removeThose(some(sql`${number} <= ${oldestKept}`));
   const place = sql`row_number() OVER (PARTITION BY ${deviceId} ORDER BY ${raisedAtMs} DESC, ${number} DESC)`;
@@ -139,10 +132,10 @@ function createCleaner(orm: Orm) {
   const restamps = [raisedAtMs, clearedAtMs, acknowledgedAtMs].map((column) => restampOf({ orm }, column));
   return {
     removeOld: (old: StampRange, most: number): number => removeOld.run({ ...old, limit: most }).changes,
-    /** Of all but the newest `kept`. */
+    /** Deletes all but the newest `kept`. */
     removeExcess: (kept: number, most: number): number =>
       removeExcess.run({ keep: kept, limit: most }).changes,
-    /** Of each device, of all but its newest `kept`. */
+    /** Deletes all but the newest `kept` of each device. */
     removeExcessOfOne: (kept: number, most: number): number =>
       removeExcessOfOne.run({ keep: kept, limit: most }).changes,
     restamp: (correction: StampCorrection): void => {
@@ -153,8 +146,6 @@ function createCleaner(orm: Orm) {
 
 /** One condition with a parameter for each filter; NULL does not restrict. */
 function matching(): SQL | undefined {
-  const unlessNull = (name: string, condition: SQL): SQL =>
-    sql`(${sql.placeholder(name)} IS NULL OR ${condition})`;
   const isIn = (name: string, column: SQL): SQL =>
     unlessNull(name, sql`${column} IN (SELECT value FROM json_each(${sql.placeholder(name)}))`);
   return and(

@@ -1,8 +1,18 @@
 /** Rows of the audit trail. */
-import { and, asc, count, desc, eq, gte, lt, max, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, lt, type SQL, sql } from 'drizzle-orm';
 import type { EpochMs } from '../../lib/time.ts';
 import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
-import { type Database, placeholdersBut, present, restampOf } from '../../platform/sqlite/index.ts';
+import {
+  countOf,
+  type Database,
+  highestOf,
+  isWithin,
+  placeholdersBut,
+  present,
+  removalOf,
+  restampOf,
+  unlessNull,
+} from '../../platform/sqlite/index.ts';
 import type { AuditEntry, AuditFilter, StoredEntry } from './model.ts';
 import { audit } from './tables.ts';
 
@@ -24,11 +34,7 @@ export function createAuditStore({ orm }: Database) {
       .limit(sql.placeholder('limit'));
   const page = entries(matches).offset(sql.placeholder('offset')).prepare();
   const below = entries(and(lt(number, sql.placeholder('number')), matches)).prepare();
-  const counted = orm.select({ count: count() }).from(audit).where(matches).prepare();
-  const newest = orm
-    .select({ number: max(number) })
-    .from(audit)
-    .prepare();
+  const counted = countOf(orm, audit, matches);
   const lastDone = orm
     .select({ atMs })
     .from(audit)
@@ -53,10 +59,10 @@ export function createAuditStore({ orm }: Database) {
     /** Newest first, those with a number below `before`. */
     below: (filter: AuditFilter, before: number, limit: number): StoredEntry[] =>
       below.all({ ...parametersOf(filter), number: before, limit }).map(present),
-    count: (filter: AuditFilter): number => counted.get(parametersOf(filter))?.count ?? 0,
-    /** When `name` was last done; undefined: never, as far as entries are kept. */
+    count: (filter: AuditFilter): number => counted(parametersOf(filter)),
+    /** When the operation last succeeded; undefined: never, as far as entries are kept. */
     lastDoneMs: (name: string): EpochMs | undefined => lastDone.get({ operation: name })?.atMs,
-    newestNumber: (): number => newest.get()?.number ?? 0,
+    newestNumber: highestOf(orm, number),
     ...cleaningStatements(orm),
   };
 }
@@ -64,12 +70,8 @@ export function createAuditStore({ orm }: Database) {
 function cleaningStatements(orm: Database['orm']) {
   const limit = sql.placeholder('limit');
   const numbers = () => orm.select({ number }).from(audit).limit(limit).$dynamic();
-  const removeThose = (rows: ReturnType<typeof numbers>) =>
-    orm
-      .delete(audit)
-      .where(sql`${number} IN ${rows}`)
-      .prepare();
-  /** All but the newest `keep` of those that fit. */
+  const removeThose = (rows: ReturnType<typeof numbers>) => removalOf(orm, number, sql`${rows}`);
+  /** All but the newest `keep` of the fitting entries. */
   const excess = (fitting?: SQL) =>
     numbers()
       .where(
@@ -85,11 +87,7 @@ function cleaningStatements(orm: Database['orm']) {
         ),
       )
       .orderBy(asc(number));
-  const removeOld = removeThose(
-    numbers()
-      .where(and(gte(atMs, sql.placeholder('fromMs')), lt(atMs, sql.placeholder('beforeMs'))))
-      .orderBy(asc(atMs)),
-  );
+  const removeOld = removeThose(numbers().where(isWithin(atMs)).orderBy(asc(atMs)));
   const removeExcess = removeThose(excess());
   // As the index of migration 0015 has it.
   const removeAutomatic = removeThose(excess(sql`${originKind} IN ('rule', 'device', 'target')`));
@@ -100,7 +98,7 @@ function cleaningStatements(orm: Database['orm']) {
     removeOld: (old: StampRange, most: number): number => removeOld.run({ ...old, limit: most }).changes,
     /** All but the newest `keep`. Returns how many were removed. */
     removeExcess: (keep: number, most: number): number => removeExcess.run({ keep, limit: most }).changes,
-    /** Those of rules, scripts of devices and targets but the newest `keep`. Returns how many were removed. */
+    /** Entries of rules, device scripts and targets but the newest `keep`. Returns how many were removed. */
     removeAutomatic: (keep: number, most: number): number =>
       removeAutomatic.run({ keep, limit: most }).changes,
     restamp: (correction: StampCorrection): void => void restamp.run({ ...correction }),
@@ -109,8 +107,6 @@ function cleaningStatements(orm: Database['orm']) {
 
 /** One condition with a parameter for each filter; NULL does not restrict. */
 function matching(): SQL | undefined {
-  const unlessNull = (name: string, condition: SQL): SQL =>
-    sql`(${sql.placeholder(name)} IS NULL OR ${condition})`;
   const who = sql.placeholder('origin');
   return and(
     unlessNull('from', sql`${atMs} >= ${sql.placeholder('from')}`),

@@ -1,13 +1,15 @@
 /** Rows of users, access tokens and the claim. */
-import { and, count, eq, isNotNull, ne, type SQL, sql } from 'drizzle-orm';
+import { and, eq, isNotNull, ne, type SQL, sql } from 'drizzle-orm';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import {
   absent,
+  countOf,
   type Database,
   given,
   placeholders,
   present,
   presentRow,
+  updateOf,
   upsert,
 } from '../../platform/sqlite/index.ts';
 import type { IssuableRole, TokenKind, TokenRecord, User } from './model.ts';
@@ -42,14 +44,14 @@ function tokenReader(database: Database) {
     .prepare();
   const byId = tokens().where(isToken).prepare();
   const all = tokens().orderBy(id).prepare();
-  const countKind = orm.select({ count: count() }).from(accessToken).where(isKind).prepare();
+  const countKind = countOf(orm, accessToken, isKind);
 
   return {
     byHash: (hash: Buffer): TokenRecord | undefined => presentRow(byHash.get({ hash })),
     byId: (wanted: string): TokenRecord | undefined => presentRow(byId.get({ id: wanted })),
     /** By id ascending. */
     all: (): TokenRecord[] => all.all().map(present),
-    count: (wanted: TokenKind): number => countKind.get({ kind: wanted })?.count ?? 0,
+    count: (wanted: TokenKind): number => countKind({ kind: wanted }),
   };
 }
 
@@ -68,11 +70,7 @@ function tokenWriter({ orm }: Database) {
         ORDER BY rowid DESC LIMIT ${sql.placeholder('kept')})`,
     ),
   );
-  const setLastUsed = orm
-    .update(accessToken)
-    .set(placeholders(accessToken, ['lastUsedAtMs']))
-    .where(isToken)
-    .prepare();
+  const setLastUsed = updateOf(orm, accessToken, isToken, 'lastUsedAtMs');
   const by = sql.placeholder('byMs');
   const shift = orm
     .update(accessToken)
@@ -106,23 +104,11 @@ function userStatements({ orm }: Database) {
   const all = orm.select().from(userAccount).orderBy(id).prepare();
   const byId = orm.select().from(userAccount).where(isIt).prepare();
   const byName = orm.select().from(userAccount).where(given(name)).prepare();
-  const setRole = orm
-    .update(userAccount)
-    .set(placeholders(userAccount, ['role']))
-    .where(isIt)
-    .prepare();
-  const setPassword = orm
-    .update(userAccount)
-    .set(placeholders(userAccount, ['passwordHash']))
-    .where(isIt)
-    .prepare();
+  const setRole = updateOf(orm, userAccount, isIt, 'role');
+  const setPassword = updateOf(orm, userAccount, isIt, 'passwordHash');
   const voidPasswords = orm.update(userAccount).set({ passwordHash: null }).where(isRole).prepare();
   const remove = orm.delete(userAccount).where(isIt).prepare();
-  const usable = orm
-    .select({ count: count() })
-    .from(userAccount)
-    .where(and(isRole, isNotNull(passwordHash)))
-    .prepare();
+  const countUsable = countOf(orm, userAccount, and(isRole, isNotNull(passwordHash)));
 
   return {
     insert: (user: User, hash: string): void => void insert.run({ ...user, passwordHash: hash }),
@@ -137,7 +123,7 @@ function userStatements({ orm }: Database) {
     voidPasswords: (given: IssuableRole): void => void voidPasswords.run({ role: given }),
     remove: (wanted: string): void => void remove.run({ id: wanted }),
     /** Users of a role who can log in. */
-    countUsable: (given: IssuableRole): number => usable.get({ role: given })?.count ?? 0,
+    countUsable: (given: IssuableRole): number => countUsable({ role: given }),
   };
 }
 

@@ -1,7 +1,14 @@
 /** Rows of blueprints and of uploaded profiles. */
-import { and, asc, count, desc, eq, ne, or, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, ne, or, sql } from 'drizzle-orm';
 import type { EpochMs } from '../../lib/time.ts';
-import { type Database, excluded, given, placeholders, upsert } from '../../platform/sqlite/index.ts';
+import {
+  countOf,
+  type Database,
+  excluded,
+  given,
+  placeholders,
+  upsert,
+} from '../../platform/sqlite/index.ts';
 import type { CompiledManifest } from './manifest.ts';
 import type { Blueprint } from './model.ts';
 import { recordOf } from './source/tree.ts';
@@ -41,11 +48,7 @@ export function createBlueprintStore({ orm }: Database) {
       ),
     })
     .prepare();
-  const countOfFingerprint = orm
-    .select({ count: count() })
-    .from(blueprint)
-    .where(given(fingerprint))
-    .prepare();
+  const countOfFingerprint = countOf(orm, blueprint, given(fingerprint));
 
   return {
     get: (wanted: string): Blueprint | undefined => select.get({ id: wanted }),
@@ -59,8 +62,7 @@ export function createBlueprintStore({ orm }: Database) {
     original: (wanted: string): Uint8Array | null | undefined => selectOriginal.get({ id: wanted })?.original,
     /** Adds the row; for one that exists, replaces manifest and script. True when anything changed. */
     put: (row: StoredBlueprint): boolean => upsert.run({ ...row }).changes > 0,
-    countOfFingerprint: (wanted: string): number =>
-      countOfFingerprint.get({ fingerprint: wanted })?.count ?? 0,
+    countOfFingerprint: (wanted: string): number => countOfFingerprint({ fingerprint: wanted }),
     ...listStatements(orm),
     ...unusedStatements(orm),
     ...profileStatements(orm),
@@ -82,11 +84,10 @@ function listStatements(orm: Database['orm']) {
     .limit(sql.placeholder('limit'))
     .offset(sql.placeholder('offset'))
     .prepare();
-  const countAll = orm.select({ count: count() }).from(blueprint).prepare();
   return {
     /** A part of all blueprints, by id. */
     list: (limit: number, offset: number): ListedBlueprint[] => select.all({ limit, offset }),
-    count: (): number => countAll.get()?.count ?? 0,
+    count: countOf(orm, blueprint),
   };
 }
 
@@ -127,11 +128,11 @@ function unusedStatements(orm: Database['orm']) {
     .prepare();
 
   return {
-    /** A day of running is over. */
+    /** Counts a day of running for unused blueprints. */
     countUnusedDay: (): void => void countDay.run(),
-    /** What was unused and is used again starts from zero. */
+    /** Forgets the days of blueprints that are used again. */
     forgetUsed: (): void => void forgetUsed.run(),
-    /** Those unused for the fewest days first, later uploads before earlier ones. */
+    /** Unused blueprints: those unused for the fewest days first, later uploads before earlier ones. */
     unused: (): { id: string; days: number }[] => selectUnused.all(),
     remove: (wanted: string): void => void remove.run({ id: wanted }),
   };

@@ -6,11 +6,14 @@ import type { EpochMs } from '../../lib/time.ts';
 import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
 import {
   correctedStamp,
+  countOf,
   type Database,
   given,
+  isWithin,
   isWrongStamp,
   placeholders,
   placeholdersBut,
+  removalOf,
 } from '../../platform/sqlite/index.ts';
 import type { ResponseState } from '../../protocol/command.ts';
 import { parseWritableJson } from '../../protocol/telemetry.ts';
@@ -24,7 +27,7 @@ export interface NewResponse {
   /** JSON object. */
   payload: string;
   receivedAtMs: EpochMs;
-  /** The state that the execution has with it; undefined: a late response, which changes nothing. */
+  /** The state of the execution after it; undefined for a late response, which changes nothing. */
   executionState: OwnState | undefined;
 }
 
@@ -52,7 +55,7 @@ const isFinished = not(isUnfinished);
 const isGuarded = sql.raw(`read_role IS NOT 'READONLY'`);
 // A placeholder in a condition takes what SQLite stores: 0 or 1.
 const isKind = given(ephemeral);
-/** A column of JSON as it is handed on. */
+/** A column of JSON, parsed with all digits of its integers. */
 const writable = (column: typeof execution.arguments | typeof payload): SQL<Record<string, unknown>> =>
   sql`${column}`.mapWith((text: string) => parseWritableJson(text) as Record<string, unknown>);
 /** Number of the execution with an id; NULL for one that was deleted meanwhile. */
@@ -107,7 +110,7 @@ function createWriter(orm: Orm) {
       if (executionState !== undefined) follow.run({ id: executionId, state: executionState });
     },
     remove: (wanted: string): void => void remove.run({ id: wanted }),
-    /** Decides who may see the executions of which that is not known. */
+    /** Sets the role that may see executions of which it is not known. */
     judge(roleOf: (command: { deviceId: string; manifestName: string }) => Role): void {
       for (const command of unjudged.all()) judge.run({ ...command, readRole: roleOf(command) });
     },
@@ -115,35 +118,14 @@ function createWriter(orm: Orm) {
 }
 
 function createCleaner(orm: Orm) {
-  const finished = () => orm.select({ number }).from(execution);
-  const removeThose = (rows: SQL) =>
-    orm
-      .delete(execution)
-      .where(sql`${number} IN ${rows}`)
-      .prepare();
+  const finished = (condition?: SQL) =>
+    orm.select({ number }).from(execution).where(and(condition, isFinished)).limit(sql.placeholder('most'));
   // By number: the order of arrival, which no wrong clock can change.
-  const trim = removeThose(
-    sql`${finished()
-      .where(and(given(deviceId), isKind, isFinished))
-      .orderBy(number)
-      .limit(sql.placeholder('surplus'))}`,
-  );
-  const trimAll = removeThose(
-    sql`${finished().where(isFinished).orderBy(number).limit(sql.placeholder('surplus'))}`,
-  );
-  const removeOld = removeThose(
-    sql`${finished()
-      .where(
-        and(
-          isKind,
-          gte(createdAtMs, sql.placeholder('fromMs')),
-          lt(createdAtMs, sql.placeholder('beforeMs')),
-          isFinished,
-        ),
-      )
-      .orderBy(createdAtMs)
-      .limit(sql.placeholder('most'))}`,
-  );
+  const ofDevice = finished(and(given(deviceId), isKind)).orderBy(number);
+  const trim = removalOf(orm, number, sql`${ofDevice}`);
+  const trimAll = removalOf(orm, number, sql`${finished().orderBy(number)}`);
+  const old = finished(and(isKind, isWithin(createdAtMs))).orderBy(createdAtMs);
+  const removeOld = removalOf(orm, number, sql`${old}`);
   const isWrong = and(sql`${ephemeral} IN (0, 1)`, isWrongStamp(createdAtMs));
   const restamp = orm
     .update(execution)
@@ -164,9 +146,9 @@ function createCleaner(orm: Orm) {
   return {
     /** Deletes the oldest finished ones of a device. */
     trim: (device: string, isEphemeral: boolean, surplus: number): void =>
-      void trim.run({ deviceId: device, ephemeral: Number(isEphemeral), surplus }),
+      void trim.run({ deviceId: device, ephemeral: Number(isEphemeral), most: surplus }),
     /** Deletes the oldest finished ones of all; the number deleted. */
-    trimAll: (surplus: number): number => trimAll.run({ surplus }).changes,
+    trimAll: (surplus: number): number => trimAll.run({ most: surplus }).changes,
     removeOld: (isEphemeral: boolean, old: StampRange, most: number): number =>
       removeOld.run({ ephemeral: Number(isEphemeral), ...old, most }).changes,
     /** Corrects moments that a wrong clock gave. */
@@ -237,7 +219,7 @@ function createReader(orm: Orm) {
     },
     /** Newest first. */
     log: (wanted: string): CommandResponse[] => log.all({ id: wanted }),
-    /** What must be known of a finished execution to judge a late response. */
+    /** Facts about a finished execution that decide on a late response. */
     summary: (wanted: string) => summary.get({ id: wanted }),
     hasResponse: ({
       executionId,
@@ -249,18 +231,13 @@ function createReader(orm: Orm) {
 
 function createCounter(orm: Orm) {
   const unfinished = orm.select({ id }).from(execution).where(isUnfinished).orderBy(number).prepare();
-  const countOf = orm
-    .select({ count: count() })
-    .from(execution)
-    .where(and(given(deviceId), isKind))
-    .prepare();
-  const countAll = orm.select({ count: count() }).from(execution).prepare();
+  const countOfDevice = countOf(orm, execution, and(given(deviceId), isKind));
 
   return {
     unfinishedIds: (): string[] => unfinished.all().map((row) => row.id),
     countOf: (device: string, isEphemeral: boolean): number =>
-      countOf.get({ deviceId: device, ephemeral: Number(isEphemeral) })?.count ?? 0,
-    countAll: (): number => countAll.get()?.count ?? 0,
+      countOfDevice({ deviceId: device, ephemeral: Number(isEphemeral) }),
+    countAll: countOf(orm, execution),
   };
 }
 
@@ -289,30 +266,24 @@ function createListReader(orm: Orm) {
         .limit(sql.placeholder('limit'))
         .offset(sql.placeholder('offset'))
         .prepare(),
-      count: orm
-        .select({ count: count() })
-        .from(execution)
-        .where(and(sql`${ephemeral} IN ${counted}`, ...conditions))
-        .prepare(),
+      count: countOf(orm, execution, and(sql`${ephemeral} IN ${counted}`, ...conditions)),
     };
   }
 
   function statementsOf(filter: ExecutionFilter, isDescending: boolean): ReturnType<typeof prepare> {
     const shape = `${isDescending} ${filter.retention} ${Object.keys(parametersOf(filter)).join(' ')}`;
-    let statements = prepared.get(shape);
-    if (!statements) prepared.set(shape, (statements = prepare(filter, isDescending)));
-    return statements;
+    return prepared.getOrInsertComputed(shape, () => prepare(filter, isDescending));
   }
 
   const guarded = orm.select({ id }).from(execution).where(isGuarded).limit(1).prepare();
-  /** Most gateways have none that somebody must not see; then a walk need not look each one up. */
+  /** Most gateways have no guarded execution; then a list need not check each one. */
   const needed = (filter: ExecutionFilter): ExecutionFilter =>
     guarded.get() === undefined ? { ...filter, hiddenRoles: [] } : filter;
 
   return {
     count: (asked: ExecutionFilter): number => {
       const filter = needed(asked);
-      return statementsOf(filter, false).count.get(parametersOf(filter))?.count ?? 0;
+      return statementsOf(filter, false).count(parametersOf(filter));
     },
     pageIds: (asked: ExecutionFilter, isDescending: boolean, limit: number, offset: number): string[] => {
       const filter = needed(asked);

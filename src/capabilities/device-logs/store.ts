@@ -1,13 +1,17 @@
 /** Rows of the logs of devices. */
-import { and, asc, count, desc, eq, gt, gte, lt, max, type SQL, sql, sum } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, type SQL, sql, sum } from 'drizzle-orm';
 import { unionAll } from 'drizzle-orm/sqlite-core';
 import type { EpochS } from '../../lib/time.ts';
 import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
 import {
   correctedStamp,
+  countOf,
   given,
+  highestOf,
+  isWithin,
   isWrongStamp,
   placeholders,
+  removalOf,
   type SqlDatabase,
 } from '../../platform/sqlite/index.ts';
 import { LOG_SEVERITIES, type LogSeverity, severityMask } from '../../protocol/device-log.ts';
@@ -44,8 +48,7 @@ function createReader(orm: Orm) {
     WHERE ${logDevice.deviceId} = ${sql.placeholder('deviceId')})`;
   const inWindow = and(
     eq(deviceNumber, numberOfDevice),
-    gte(receivedAtMs, sql.placeholder('fromMs')),
-    lt(receivedAtMs, sql.placeholder('beforeMs')),
+    isWithin(receivedAtMs),
     sql`(${sql.placeholder('severities')} >> ${severity}) & 1`,
   );
   const half = (isPersistent: boolean) =>
@@ -67,11 +70,7 @@ function createReader(orm: Orm) {
         .innerJoin(deviceLog, eq(id, newest.id))
         .orderBy(desc(receivedAtMs), desc(id))
         .prepare(),
-      count: orm
-        .select({ count: count() })
-        .from(deviceLog)
-        .where(and(sql`${persist} IN ${kinds}`, inWindow))
-        .prepare(),
+      count: countOf(orm, deviceLog, and(sql`${persist} IN ${kinds}`, inWindow)),
     };
   };
   const both = () => unionAll(half(false), half(true));
@@ -98,13 +97,13 @@ function createReader(orm: Orm) {
       return page.all({ ...parameters, limit, offset }).map((row) => entryOf({ ...row, deviceId }));
     },
     count(deviceId: string, filter: LogFilter): number {
-      const { count: counted, parameters } = chosen(deviceId, filter);
-      return counted.get(parameters)?.count ?? 0;
+      const { count, parameters } = chosen(deviceId, filter);
+      return count(parameters);
     },
   };
 }
 
-/** For those who carry the entries elsewhere. */
+/** For targets, which send the entries elsewhere. */
 function createFollower(orm: Orm) {
   const after = orm
     .select({
@@ -122,16 +121,11 @@ function createFollower(orm: Orm) {
     .orderBy(asc(id))
     .limit(sql.placeholder('limit'))
     .prepare();
-  const newestId = orm
-    .select({ id: max(id) })
-    .from(deviceLog)
-    .prepare();
-
   return {
-    /** Of all devices, those with a number above, in their order. */
+    /** Entries of all devices with a number above, in order. */
     after: (number: number, limit: number): (LogEntry & { number: number })[] =>
       after.all({ number, limit }).map(entryOf),
-    newestNumber: (): number => newestId.get()?.id ?? 0,
+    newestNumber: highestOf(orm, id),
   };
 }
 
@@ -181,29 +175,19 @@ function createWriter(orm: Orm) {
 /** Each statement touches at most `most` rows. */
 function createCleaner(orm: Orm) {
   const devices = orm.select().from(logDevice).orderBy(logDevice.number).prepare();
-  const counted = orm.select({ count: count() }).from(deviceLog).where(and(isOfNumber, isKind)).prepare();
-  const some = (condition: SQL | undefined) => orm.select({ id }).from(deviceLog).where(condition);
-  const most = sql.placeholder('most');
-  const removeThose = (rows: SQL) =>
+  const counted = countOf(orm, deviceLog, and(isOfNumber, isKind));
+  const some = (...conditions: (SQL | undefined)[]) =>
     orm
-      .delete(deviceLog)
-      .where(sql`${id} IN ${rows}`)
-      .prepare();
-  const isOld = and(
-    gte(receivedAtMs, sql.placeholder('fromMs')),
-    lt(receivedAtMs, sql.placeholder('beforeMs')),
-  );
-  const removeOld = removeThose(
-    sql`${some(and(isOfNumber, isKind, isOld))
-      .orderBy(asc(receivedAtMs), asc(id))
-      .limit(most)}`,
-  );
-  const removeOldest = removeThose(
-    sql`${some(and(isOfNumber, isKind)).orderBy(asc(receivedAtMs), asc(id)).limit(most)}`,
-  );
-  const removeAny = removeThose(sql`${some(and(isOfNumber, isAnyKind)).limit(most)}`);
+      .select({ id })
+      .from(deviceLog)
+      .where(and(isOfNumber, ...conditions))
+      .limit(sql.placeholder('most'));
+  const oldest = (condition?: SQL) => some(isKind, condition).orderBy(asc(receivedAtMs), asc(id));
+  const removeOld = removalOf(orm, id, sql`${oldest(isWithin(receivedAtMs))}`);
+  const removeOldest = removalOf(orm, id, sql`${oldest()}`);
+  const removeAny = removalOf(orm, id, sql`${some(isAnyKind)}`);
   const removeDevice = orm.delete(logDevice).where(given(logDevice.number)).prepare();
-  const wrong = some(and(isOfNumber, isAnyKind, isWrongStamp(receivedAtMs))).limit(most);
+  const wrong = some(isAnyKind, isWrongStamp(receivedAtMs));
   const restamp = orm
     .update(deviceLog)
     .set({ receivedAtMs: correctedStamp(receivedAtMs) })
@@ -213,12 +197,12 @@ function createCleaner(orm: Orm) {
   return {
     devices: (): LogDevice[] => devices.all(),
     countOf: (number: number, isPersistent: boolean): number =>
-      counted.get({ number, persist: Number(isPersistent) })?.count ?? 0,
+      counted({ number, persist: Number(isPersistent) }),
     removeOld: (number: number, isPersistent: boolean, old: StampRange, limit: number): number =>
       removeOld.run({ number, persist: Number(isPersistent), ...old, most: limit }).changes,
     removeOldest: (number: number, isPersistent: boolean, limit: number): number =>
       removeOldest.run({ number, persist: Number(isPersistent), most: limit }).changes,
-    /** Entries of a device that is gone; with the last of them the device itself. */
+    /** Deletes entries of a deleted device, and with the last of them the device itself. */
     purge(number: number, limit: number): number {
       const { changes } = removeAny.run({ number, most: limit });
       if (changes < limit) removeDevice.run({ number });
@@ -243,9 +227,9 @@ function createSizes(orm: Orm) {
     .limit(1)
     .prepare();
   return {
-    /** What all entries take, about. */
+    /** Approximate size of all entries. */
     totalBytes: (): number => total.get()?.sizeBytes ?? 0,
-    /** The device whose entries take the most. */
+    /** The device with the largest log. */
     largest: (): LogDevice | undefined => largest.get(),
   };
 }

@@ -1,12 +1,16 @@
-/** Rows of notification channels, of what they are to send, and of what became of it. */
-import { and, asc, count, desc, eq, inArray, isNull, lte, type SQL, sql } from 'drizzle-orm';
+/** Rows of notification channels, their pending changes and their deliveries. */
+import { and, asc, desc, eq, inArray, isNull, lte, sql } from 'drizzle-orm';
 import {
+  countOf,
   type Database,
   given,
   placeholders,
   placeholdersBut,
   present,
   presentRow,
+  removalOf,
+  unlessNull,
+  updateOf,
   upsert,
 } from '../../platform/sqlite/index.ts';
 import { alert } from '../alerts/index.ts';
@@ -42,13 +46,9 @@ function channelStatements(orm: Orm) {
     .from(notificationChannel)
     .where(given(id))
     .prepare();
-  const setOmitted = orm
-    .update(notificationChannel)
-    .set(placeholders(notificationChannel, ['omittedCount']))
-    .where(given(id))
-    .prepare();
+  const setOmitted = updateOf(orm, notificationChannel, given(id), 'omittedCount');
   return {
-    // The check of rows has looked whether settings fit their type.
+    // The check of rows has verified that the settings fit the type.
     channels: (): Channel[] => all.all() as Channel[],
     /** Leaves the number of omitted changes as it is. */
     putChannel: (channel: Channel): void => void put.run({ ...channel, omittedCount: 0 }),
@@ -63,11 +63,12 @@ function pendingStatements(orm: Orm) {
   const { number, channelId, alertNumber, kind, deliveryNumber } = notificationPending;
   const ofChannel = given(channelId);
   const isFree = and(ofChannel, isNull(deliveryNumber));
+  const isOfDelivery = eq(deliveryNumber, sql.placeholder('delivery'));
   const insert = orm
     .insert(notificationPending)
     .values({ ...placeholders(notificationPending, ['channelId', 'alertNumber', 'kind']) })
     .prepare();
-  const countOf = orm.select({ count: count() }).from(notificationPending).where(isFree).prepare();
+  const countFree = countOf(orm, notificationPending, isFree);
   const takeBack = orm
     .delete(notificationPending)
     .where(and(isFree, given(alertNumber), eq(kind, 'CLEARED')))
@@ -80,50 +81,40 @@ function pendingStatements(orm: Orm) {
   const ofDelivery = orm
     .select()
     .from(notificationPending)
-    .where(eq(deliveryNumber, sql.placeholder('delivery')))
+    .where(isOfDelivery)
     .orderBy(asc(number))
     .prepare();
-  const removeOfDelivery = orm
-    .delete(notificationPending)
-    .where(eq(deliveryNumber, sql.placeholder('delivery')))
-    .prepare();
+  const removeOfDelivery = orm.delete(notificationPending).where(isOfDelivery).prepare();
   const isStanding = sql`EXISTS (SELECT 1 FROM ${alert} WHERE ${alert.number} = ${alertNumber}
     AND ${alert.clearedAtMs} IS NULL AND ${alert.acknowledgedAtMs} IS NULL)`;
   const releaseRaised = orm
     .update(notificationPending)
     .set({ deliveryNumber: null })
-    .where(and(eq(deliveryNumber, sql.placeholder('delivery')), eq(kind, 'RAISED'), isStanding))
+    .where(and(isOfDelivery, eq(kind, 'RAISED'), isStanding))
     .prepare();
-  const removeLeast = orm
-    .delete(notificationPending)
-    .where(
-      inArray(
-        number,
-        orm
-          .select({ number })
-          .from(notificationPending)
-          .where(isFree)
-          .orderBy(isStanding, asc(number))
-          .limit(sql.placeholder('count')),
-      ),
-    )
-    .prepare();
+  const least = orm
+    .select({ number })
+    .from(notificationPending)
+    .where(isFree)
+    .orderBy(isStanding, asc(number))
+    .limit(sql.placeholder('count'));
+  const removeLeast = removalOf(orm, number, sql`${least}`);
   const removeOfChannel = orm.delete(notificationPending).where(ofChannel).prepare();
   return {
     addPending: (pending: Omit<Pending, 'number' | 'deliveryNumber'>): void =>
       void insert.run({ ...pending }),
-    /** Those that are part of no delivery yet. */
-    countPending: (of: string): number => countOf.get({ channelId: of })?.count ?? 0,
-    /** What was to be sent as over, and is not over: true when it was not sent yet. */
+    /** Pending changes that are part of no delivery yet. */
+    countPending: (of: string): number => countFree({ channelId: of }),
+    /** Removes a pending clearing of an alert that came back; true when it was not sent yet. */
     takeBackCleared: (of: string, alert: number): boolean =>
       takeBack.run({ channelId: of, alertNumber: alert }).changes > 0,
-    /** Makes everything that waits part of the delivery. */
+    /** Makes all pending changes part of the delivery. */
     assignPending: (of: string, delivery: number): void => void assign.run({ channelId: of, delivery }),
     pendingOf: (delivery: number): Pending[] => ofDelivery.all({ delivery }).map(present),
     removePendingOf: (delivery: number): void => void removeOfDelivery.run({ delivery }),
-    /** Alerts that the delivery did not carry, and that are still raised and not acknowledged, wait again. */
+    /** Makes raised, unacknowledged alerts of a failed delivery pending again. */
     releaseRaised: (delivery: number): void => void releaseRaised.run({ delivery }),
-    /** So many of those that wait: what is over or seen first, then the oldest. */
+    /** Removes pending changes: those of cleared or acknowledged alerts first, then the oldest. */
     removeLeast: (of: string, count: number): void => void removeLeast.run({ channelId: of, count }),
     removePendingOfChannel: (of: string): void => void removeOfChannel.run({ channelId: of }),
   };
@@ -138,17 +129,14 @@ function deliveryStatements(orm: Orm) {
     .values(placeholdersBut(notificationDelivery, 'number'))
     .returning({ number })
     .prepare();
-  const update = orm
-    .update(notificationDelivery)
-    .set(placeholders(notificationDelivery, ['status', 'attempts', 'attemptedAtMs', 'error']))
-    .where(given(number))
-    .prepare();
+  const isIt = given(number);
+  const update = updateOf(orm, notificationDelivery, isIt, 'status', 'attempts', 'attemptedAtMs', 'error');
   const amount = (kind: 'RAISED' | 'CLEARED') =>
     sql`(SELECT count(*) FROM notification_pending WHERE delivery_number = ${number} AND kind = ${kind})`;
   const countUp = orm
     .update(notificationDelivery)
     .set({ raisedCount: amount('RAISED'), clearedCount: amount('CLEARED') })
-    .where(given(number))
+    .where(isIt)
     .returning()
     .prepare();
   const open = orm
@@ -161,7 +149,7 @@ function deliveryStatements(orm: Orm) {
   return {
     addDelivery: (delivery: Omit<Delivery, 'number'>): number =>
       insert.get({ attemptedAtMs: null, error: null, ...delivery })?.number ?? 0,
-    /** Writes down how many changes it carries, and returns it. */
+    /** Stores the number of its changes, and returns the delivery. */
     countDelivery: (of: number): Delivery | undefined => presentRow(countUp.all({ number: of })[0]),
     updateDelivery: (delivery: Delivery): void =>
       void update.run({
@@ -171,14 +159,14 @@ function deliveryStatements(orm: Orm) {
         attemptedAtMs: delivery.attemptedAtMs ?? null,
         error: delivery.error ?? null,
       }),
-    /** The one that a channel has not finished. */
+    /** The unfinished delivery of a channel. */
     openDelivery: (of: string): Delivery | undefined => presentRow(open.get({ channelId: of })),
   };
 }
 
 function logStatements(orm: Orm) {
   const { number, channelId, status } = notificationDelivery;
-  const wanted: SQL = sql`(${sql.placeholder('channelId')} IS NULL OR ${channelId} = ${sql.placeholder('channelId')})`;
+  const wanted = unlessNull('channelId', given(channelId));
   const page = orm
     .select()
     .from(notificationDelivery)
@@ -187,7 +175,7 @@ function logStatements(orm: Orm) {
     .limit(sql.placeholder('limit'))
     .offset(sql.placeholder('offset'))
     .prepare();
-  const counted = orm.select({ count: count() }).from(notificationDelivery).where(wanted).prepare();
+  const counted = countOf(orm, notificationDelivery, wanted);
   const oldestKept = sql`(SELECT kept.number FROM notification_delivery AS kept
     WHERE kept.channel_id = ${sql.placeholder('channelId')} ORDER BY kept.number DESC LIMIT 1 OFFSET ${sql.placeholder('keep')})`;
   const removeExcess = orm
@@ -198,7 +186,7 @@ function logStatements(orm: Orm) {
     /** Newest first; null: of all channels. */
     deliveries: (of: string | null, limit: number, offset: number): Delivery[] =>
       page.all({ channelId: of, limit, offset }).map(present),
-    countDeliveries: (of: string | null): number => counted.get({ channelId: of })?.count ?? 0,
+    countDeliveries: (of: string | null): number => counted({ channelId: of }),
     /** All but the newest `keep` of a channel, unless they are under way. */
     removeDeliveries: (of: string, keep: number): void => void removeExcess.run({ channelId: of, keep }),
   };

@@ -1,6 +1,13 @@
 /** Rows of the logs of rules. */
-import { and, asc, count, desc, gt, max, sql, sum } from 'drizzle-orm';
-import { given, placeholders, type SqlDatabase } from '../../platform/sqlite/index.ts';
+import { and, asc, desc, gt, sql, sum } from 'drizzle-orm';
+import {
+  countOf,
+  given,
+  highestOf,
+  placeholders,
+  removalOf,
+  type SqlDatabase,
+} from '../../platform/sqlite/index.ts';
 import { LOG_SEVERITIES, type LogSeverity, severityMask } from '../../protocol/device-log.ts';
 import type { RuleLogEntry } from './model.ts';
 import { ruleLog, ruleLogSize } from './tables.ts';
@@ -11,10 +18,7 @@ const isOfRule = given(ruleId);
 
 export function createRuleLogStore({ orm }: Pick<SqlDatabase, 'orm'>) {
   const isAsked = and(isOfRule, sql`(${sql.placeholder('severities')} >> ${severity}) & 1`);
-  const insert = orm
-    .insert(ruleLog)
-    .values(placeholders(ruleLog, ['number', 'ruleId', 'receivedAtMs', 'severity', 'message']))
-    .prepare();
+  const insert = orm.insert(ruleLog).values(placeholders(ruleLog)).prepare();
   const newest = orm
     .select({ ruleId, receivedAtMs, severity, message })
     .from(ruleLog)
@@ -23,17 +27,13 @@ export function createRuleLogStore({ orm }: Pick<SqlDatabase, 'orm'>) {
     .limit(sql.placeholder('limit'))
     .offset(sql.placeholder('offset'))
     .prepare();
-  const counted = orm.select({ count: count() }).from(ruleLog).where(isAsked).prepare();
+  const counted = countOf(orm, ruleLog, isAsked);
   const after = orm
     .select({ number, ruleId, receivedAtMs, severity, message })
     .from(ruleLog)
     .where(gt(number, sql.placeholder('number')))
     .orderBy(asc(number))
     .limit(sql.placeholder('limit'))
-    .prepare();
-  const newestOfAll = orm
-    .select({ number: max(number) })
-    .from(ruleLog)
     .prepare();
   const ruleIds = orm.selectDistinct({ ruleId }).from(ruleLog).prepare();
 
@@ -51,17 +51,13 @@ export function createRuleLogStore({ orm }: Pick<SqlDatabase, 'orm'>) {
       limit: number,
       offset: number,
     ): RuleLogEntry[] =>
-      newest
-        .all({ ruleId: rule, severities: severityMask(severities), limit, offset })
-        .map((row) => ({ ...row, severity: LOG_SEVERITIES[row.severity] ?? 'info' })),
+      newest.all({ ruleId: rule, severities: severityMask(severities), limit, offset }).map(entryOf),
     count: (rule: string, severities: readonly LogSeverity[] | undefined): number =>
-      counted.get({ ruleId: rule, severities: severityMask(severities) })?.count ?? 0,
-    /** Of all rules, those with a number above, in their order. */
+      counted({ ruleId: rule, severities: severityMask(severities) }),
+    /** Entries of all rules with a number above, in order. */
     after: (above: number, limit: number): (RuleLogEntry & { number: number })[] =>
-      after
-        .all({ number: above, limit })
-        .map((row) => ({ ...row, severity: LOG_SEVERITIES[row.severity] ?? 'info' })),
-    newestNumber: (): number => newestOfAll.get()?.number ?? 0,
+      after.all({ number: above, limit }).map(entryOf),
+    newestNumber: highestOf(orm, number),
     ruleIds: (): string[] => ruleIds.all().map((row) => row.ruleId),
     ...createCleaner(orm),
   };
@@ -76,10 +72,7 @@ function createCleaner(orm: SqlDatabase['orm']) {
     .where(and(isOfRule, sql`${number} <= ${newestGone}`))
     .prepare();
   const oldest = ofRule().orderBy(number).limit(sql.placeholder('most'));
-  const removeOldest = orm
-    .delete(ruleLog)
-    .where(sql`${number} IN ${oldest}`)
-    .prepare();
+  const removeOldest = removalOf(orm, number, sql`${oldest}`);
   const removeRule = orm.delete(ruleLog).where(isOfRule).prepare();
   const total = orm
     .select({ sizeBytes: sum(ruleLogSize.sizeBytes).mapWith(Number) })
@@ -96,9 +89,14 @@ function createCleaner(orm: SqlDatabase['orm']) {
     trim: (rule: string, kept: number): void => void trim.run({ ruleId: rule, kept }),
     removeOldest: (rule: string, most: number): number => removeOldest.run({ ruleId: rule, most }).changes,
     removeRule: (rule: string): void => void removeRule.run({ ruleId: rule }),
-    /** What all entries take, about. */
+    /** Approximate size of all entries. */
     totalBytes: (): number => total.get()?.sizeBytes ?? 0,
-    /** The rule whose entries take the most. */
+    /** The rule with the largest log. */
     largest: (): string | undefined => largest.get()?.ruleId,
   };
+}
+
+function entryOf<Row extends { severity: number }>(row: Row) {
+  const severity: LogSeverity = LOG_SEVERITIES[row.severity] ?? 'info';
+  return { ...row, severity };
 }

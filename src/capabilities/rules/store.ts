@@ -1,12 +1,6 @@
-/** Rows of the rule engine, of rules, and of what scripts keep. */
+/** Rows of the rule engine, of rules, and of the storage of scripts. */
 import type { EpochMs } from '../../lib/time.ts';
-import {
-  createKeyValueStore,
-  type Database,
-  given,
-  placeholders,
-  placeholdersBut,
-} from '../../platform/sqlite/index.ts';
+import { createKeyValueStore, type Database, given, placeholdersBut } from '../../platform/sqlite/index.ts';
 import type { Rule } from './model.ts';
 import { rule, ruleEngine, ruleStorage } from './tables.ts';
 
@@ -19,7 +13,7 @@ export function createRuleStore({ orm }: Database) {
   const isRule = given(rule.id);
   const updateRule = orm
     .update(rule)
-    .set(placeholders(rule, ['slug', 'disabled', 'runtimeVersion', 'execIntervalMs', 'updatedAtMs', 'code']))
+    .set(placeholdersBut(rule, 'number', 'id', 'createdAtMs'))
     .where(isRule)
     .prepare();
   const deleteRule = orm.delete(rule).where(isRule).prepare();
@@ -33,7 +27,7 @@ export function createRuleStore({ orm }: Database) {
     insert: (given: Rule): void => void insertRule.run(rowOf(given, given.createdAtMs)),
     update: (given: Rule, nowMs: EpochMs): void => void updateRule.run(rowOf(given, nowMs)),
     remove: (id: string): void => void deleteRule.run({ id }),
-    /** What scripts keep: JSON by scope and key. */
+    /** Storage of scripts: JSON by scope and key. */
     values: createKeyValueStore<string>(orm, ruleStorage),
   };
 }

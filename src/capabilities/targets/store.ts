@@ -1,7 +1,7 @@
 /** Rows of the targets. */
-import { and, asc, eq, gt, lte, max, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, lte, sql } from 'drizzle-orm';
 import type { ChangePosition } from '../telemetry/index.ts';
-import { type Database, given, placeholders, upsert } from '../../platform/sqlite/index.ts';
+import { type Database, given, highestOf, placeholders, upsert } from '../../platform/sqlite/index.ts';
 import { NO_TOTALS, type RecordContent, type RecordCursor, type TargetRecord, type Totals } from './model.ts';
 import {
   carriedChange,
@@ -12,7 +12,7 @@ import {
   targetCursor,
 } from './tables.ts';
 
-/** How far a target got. */
+/** How far a target has come. */
 export interface Cursor {
   position: ChangePosition;
   records: RecordCursor;
@@ -67,11 +67,7 @@ export function createChangeStore({ orm }: Database) {
     .delete(carriedChange)
     .where(and(ofContent, lte(carriedChange.number, sql.placeholder('number'))))
     .prepare();
-  const highest = orm
-    .select({ number: max(carriedChange.number) })
-    .from(carriedChange)
-    .where(ofContent)
-    .prepare();
+  const highest = highestOf(orm, carriedChange.number, ofContent);
   const note = sql`INSERT INTO carried (content, row_id) VALUES`;
   let wanted: ReadonlySet<string> = new Set();
   return {
@@ -80,7 +76,7 @@ export function createChangeStore({ orm }: Database) {
     after: (content: NotedContent, number: number, limit: number) => after.all({ content, number, limit }),
     /** As the triggers do. */
     note: (content: NotedContent, rowId: string): void => void orm.run(sql`${note} (${content}, ${rowId})`),
-    /** From now on these are noted, and no others. Within a transaction. */
+    /** From now on changes of these contents are noted, and of no others. Within a transaction. */
     setWanted(contentsWanted: ReadonlySet<RecordContent>): void {
       const known = new Map(contents.all().map((row) => [row.content, row]));
       for (const content of NOTED_CONTENTS) {
@@ -89,7 +85,7 @@ export function createChangeStore({ orm }: Database) {
         const values = {
           content,
           isWanted,
-          newest: known.get(content)?.newest ?? highest.get({ content })?.number ?? 0,
+          newest: known.get(content)?.newest ?? highest({ content }),
         };
         orm
           .insert(carriedContent)
@@ -99,7 +95,7 @@ export function createChangeStore({ orm }: Database) {
       }
       wanted = contentsWanted;
     },
-    /** What nobody reads any more. */
+    /** Removes changes that no target needs any more. */
     removeUpTo: (content: NotedContent, number: number): void => void remove.run({ content, number }),
   };
 }

@@ -28,6 +28,7 @@ export {
   restampOf,
   upsert,
 } from './orm.ts';
+export { countOf, highestOf, isWithin, removalOf, unlessNull, updateOf } from './statements.ts';
 export { type KeyValueStore, createKeyValueStore } from './key-values.ts';
 export {
   DegradableDatabase,

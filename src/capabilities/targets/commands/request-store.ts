@@ -1,7 +1,7 @@
-/** Rows of the commands that came from targets. */
-import { and, count, eq, lt, or, sql } from 'drizzle-orm';
+/** Rows of the commands that targets sent. */
+import { and, eq, lt, or, sql } from 'drizzle-orm';
 import type { EpochMs } from '../../../lib/time.ts';
-import { type Database, given, placeholders } from '../../../platform/sqlite/index.ts';
+import { countOf, type Database, given, placeholders } from '../../../platform/sqlite/index.ts';
 import type { RequestOutcome } from '../model.ts';
 import { targetRequest } from '../tables.ts';
 
@@ -17,7 +17,7 @@ export function createRequestStore({ orm }: Database) {
     .from(targetRequest)
     .where(and(ofTarget, eq(isTold, false)))
     .prepare();
-  const counted = orm.select({ count: count() }).from(targetRequest).where(ofTarget).prepare();
+  const counted = countOf(orm, targetRequest, ofTarget);
   const insert = orm.insert(targetRequest).values(placeholders(targetRequest)).prepare();
   const isPast = lt(expiresAtMs, sql.placeholder('provenMs'));
   const isForgotten = lt(expiresAtMs, sql.placeholder('unansweredBeforeMs'));
@@ -36,15 +36,15 @@ export function createRequestStore({ orm }: Database) {
   return {
     find: (target: string, request: string): RememberedRequest | undefined =>
       find.get({ targetId: target, requestId: request }),
-    /** Those whose last answer was not taken yet. */
+    /** Requests whose last answer was not acknowledged yet. */
     waiting: (target: string): RememberedRequest[] => waiting.all({ targetId: target }),
-    count: (target: string): number => counted.get({ targetId: target })?.count ?? 0,
+    count: (target: string): number => counted({ targetId: target }),
     insert: (row: RememberedRequest): void => void insert.run({ ...row }),
     note: (target: string, request: string, outcome: RequestOutcome): void =>
       change(target, request, { outcome }),
     /** The broker has acknowledged the last answer. */
     setAnswered: (target: string, request: string): void => change(target, request, { isTold: true }),
-    /** Those whose deadline is past for certain, answered or given up. */
+    /** Removes requests that are certainly past their deadline and were answered or given up. */
     removePast: (target: string, past: { provenMs: EpochMs; unansweredBeforeMs: EpochMs }): void =>
       void removePast.run({ targetId: target, ...past }),
   };
