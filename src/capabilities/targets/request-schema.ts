@@ -1,4 +1,4 @@
-/** What callers say of targets. */
+/** Request bodies of targets. */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { camelMembers, withoutNull } from '../../lib/members.ts';
@@ -150,28 +150,32 @@ export const newTargetBody = v.pipe(
     (body) => Boolean(body[MEMBERS[body.kind]]),
     ({ input }) => `must have ${MEMBERS[input.kind]}`,
   ),
-  v.transform((body): NewTarget => ({
-    name: body.name,
-    isEnabled: body.enabled ?? true,
-    settings: newSettings(settingsChange({ [MEMBERS[body.kind]]: body[MEMBERS[body.kind]] })),
-    secrets: secretsOf(body),
-    selection: {
-      contents: ['TELEMETRY'],
-      devices: null,
-      attributes: null,
-      intervalS: 0,
-      isOnChange: false,
-      bytesPerSecondMax: limits.bytesPerSecondDefault,
-      processorPercentMax: limits.processorPercentDefault,
-      backlogOrder: 'OLDEST_FIRST',
-      ...selectionChange(body.selection ?? {}),
-      fromMs: body.history_from ?? 0,
-    },
-    withHistory: typeof body.history_from === 'number',
-  })),
+  v.transform((body): NewTarget => {
+    // A member of another kind counts for nothing.
+    const given = { [MEMBERS[body.kind]]: body[MEMBERS[body.kind]] };
+    return {
+      name: body.name,
+      isEnabled: body.enabled ?? true,
+      settings: newSettings(settingsChange(given)),
+      secrets: secretsOf(given),
+      selection: {
+        contents: ['TELEMETRY'],
+        devices: null,
+        attributes: null,
+        intervalS: 0,
+        isOnChange: false,
+        bytesPerSecondMax: limits.bytesPerSecondDefault,
+        processorPercentMax: limits.processorPercentDefault,
+        backlogOrder: 'OLDEST_FIRST',
+        ...selectionChange(body.selection ?? {}),
+        fromMs: body.history_from ?? 0,
+      },
+      withHistory: typeof body.history_from === 'number',
+    };
+  }),
 );
 
-/** What is not said has its default; the address is always said. */
+/** Absent members get their default; the address is always there. */
 function newSettings(change: SettingsChange | undefined): TargetSettings {
   if (change?.kind === 'MQTT') return newMqtt(change);
   const defaults =
@@ -204,7 +208,7 @@ export const updateBody = v.pipe(
   })),
 );
 
-/** Null means something where it takes away; elsewhere it is as good as absent. */
+/** Null removes a member that may be null; for any other member it means the same as absent. */
 function settingsChange({ influxdb, mqtt, folder }: SettingsBodies): SettingsChange | undefined {
   if (influxdb) {
     const { secret: _, compressed, ...members } = influxdb;
