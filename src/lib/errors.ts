@@ -96,6 +96,12 @@ export function notFound(code: string, message: string): GatewayError {
   return gatewayError('not_found', code, message);
 }
 
+/** The value that was looked up. @throws GatewayError of this code (404) when there is none */
+export function requireFound<Value>(code: string, message: string, value: Value | undefined): Value {
+  if (value === undefined) throw notFound(code, message);
+  return value;
+}
+
 /** What is well formed and cannot be done here. */
 export function unprocessable(
   code: string,
@@ -129,9 +135,9 @@ export function alreadyExists(message: string, field: string, value: string): Ga
   return gatewayError('conflict', 'already_exists', message, { field, value });
 }
 
-/** There are as many as there may be. */
-export function limitReached(code: string, message: string, limit: number): GatewayError {
-  return unprocessable(code, message, { limit });
+/** @throws GatewayError of this code (422) when there are as many as there may be */
+export function requireUnderLimit(code: string, message: string, count: number, limit: number): void {
+  if (count >= limit) throw unprocessable(code, message, { limit });
 }
 
 /** The text of anything that was thrown, for a log field; never for a decision. */

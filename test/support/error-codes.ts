@@ -16,13 +16,15 @@ export interface ListedCode {
 }
 
 const TEXT = `'([\\w/]+)'`;
-const CALLS = /(?<![.\w])(?<!function )(gatewayError|notFound|unprocessable|conflict|limitReached)\(\s*/g;
+const CALLS =
+  /(?<![.\w])(?<!function )(gatewayError|notFound|requireFound|unprocessable|requireUnderLimit|conflict)\(\s*/g;
 /** Of those that are given a code alone. */
 const KINDS: Readonly<Record<string, string>> = {
   notFound: 'not_found',
+  requireFound: 'not_found',
   unprocessable: 'unprocessable',
+  requireUnderLimit: 'unprocessable',
   conflict: 'conflict',
-  limitReached: 'unprocessable',
 };
 const KIND_AND_CODE = new RegExp(`^${TEXT},\\s*(?:${TEXT})?`);
 const CODE = new RegExp(`^${TEXT}`);

@@ -1,22 +1,23 @@
 /**
  * Slows guessing down without locking anybody out. Attempts are judged one after the other:
  *
- * - of an account from an address that has proved to be its own: by themselves, whatever others do;
- * - of all others: by their address, and those of one account by the account too, so that neither many accounts
+ * - an attempt at an account from an address that it has logged in from: by itself, whatever others do;
+ * - any other attempt: by its address and by its account, so that neither many accounts
  *   from one address nor one account from many addresses are tried faster.
  *
  * After a few failures the next attempt waits. A success forgives the failures of its own account and address,
  * not those at other accounts. Open sessions and tokens never notice. Everything is in memory and bounded.
  */
-import { type GatewayError, tooManyRequests, unavailable } from '../../lib/errors.ts';
+import { tooManyRequests, unavailable } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
+import { Turns } from '../../lib/turns.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { AuthParts } from './parts.ts';
 
 const FIRST_DELAY_MS = 1_000;
 
-/** What is tried from where; `signal` ends its waiting. */
+/** An attempt to log in; `signal` ends its waiting. */
 export interface Attempt {
   /** As `addressKey` makes it. */
   readonly address: string;
@@ -24,6 +25,9 @@ export interface Attempt {
   readonly account: string;
   readonly signal: AbortSignal;
 }
+
+/** Judges an attempt; undefined: it failed. `isKnown`: the account has logged in from this address before. */
+type Judge<Result> = (isKnown: boolean) => Promise<Result | undefined>;
 
 /** How the attempts of one address, account, or both, are paced. */
 interface Pace {
@@ -39,8 +43,8 @@ interface Lane {
   failures: number;
   failedAtMonotonicMs: MonotonicMs;
   waiting: number;
-  turn: Promise<unknown>;
-  /** Of these failures, those at each account, for its success to forgive. */
+  readonly turns: Turns;
+  /** These failures by account, so that a success can forgive those of its own account. */
   readonly byAccount: Map<string, number>;
 }
 
@@ -49,7 +53,7 @@ export class Attempts {
   readonly #limits: Limits['auth'];
   readonly #addresses = new Map<string, Lane>();
   readonly #accounts = new Map<string, Lane>();
-  /** By account and address: one that the account has logged in from. */
+  /** By account and address, for addresses that the account has logged in from. */
   readonly #known = new Map<string, Map<string, Lane>>();
   readonly #addressPace: Pace;
   readonly #accountPace: Pace;
@@ -70,24 +74,16 @@ export class Attempts {
   }
 
   /**
-   * Runs `judge` when it is the turn of the attempt; an undefined result is a failure. `isKnown` tells that the
-   * account has logged in from this address before.
+   * Runs `judge` when it is the turn of the attempt.
    * @throws GatewayError too_many_requests (429) when too many wait, unavailable (503) when the caller leaves, or
    *   the gateway stops, while it waits
    */
-  run<Result>(
-    attempt: Attempt,
-    judge: (isKnown: boolean) => Promise<Result | undefined>,
-  ): Promise<Result | undefined> {
+  run<Result>(attempt: Attempt, judge: Judge<Result>): Promise<Result | undefined> {
     const own = this.#known.get(attempt.account)?.get(attempt.address);
     return own ? this.#runKnown(own, attempt, judge) : this.#runUnknown(attempt, judge);
   }
 
-  #runKnown<Result>(
-    lane: Lane,
-    attempt: Attempt,
-    judge: (isKnown: boolean) => Promise<Result | undefined>,
-  ): Promise<Result | undefined> {
+  #runKnown<Result>(lane: Lane, attempt: Attempt, judge: Judge<Result>): Promise<Result | undefined> {
     return this.#inTurn(lane, this.#addressPace, attempt.signal, async () => {
       const result = await judge(true);
       if (result === undefined) this.#fail(lane, attempt.account);
@@ -97,10 +93,7 @@ export class Attempts {
     });
   }
 
-  #runUnknown<Result>(
-    attempt: Attempt,
-    judge: (isKnown: boolean) => Promise<Result | undefined>,
-  ): Promise<Result | undefined> {
+  #runUnknown<Result>(attempt: Attempt, judge: Judge<Result>): Promise<Result | undefined> {
     const { account, address, signal } = attempt;
     const fromAddress = this.#laneOf(this.#addresses, address);
     return this.#inTurn(fromAddress, this.#addressPace, signal, () => {
@@ -122,7 +115,7 @@ export class Attempts {
     });
   }
 
-  /** Notes that the account logs in from this address; the one it used longest ago is forgotten. */
+  /** Notes that the account logs in from this address, and forgets the address that it used longest ago. */
   #remember({ account, address }: Attempt, lane: Lane): void {
     const addresses = this.#known.get(account) ?? new Map<string, Lane>();
     moveToEnd(addresses, address, lane);
@@ -136,18 +129,14 @@ export class Attempts {
       failures: 0,
       failedAtMonotonicMs: this.#clock.monotonicMs(),
       waiting: 0,
-      turn: Promise.resolve(),
+      turns: new Turns(),
       byAccount: new Map(),
     };
   }
 
   #laneOf(lanes: Map<string, Lane>, name: string): Lane {
-    let lane = lanes.get(name);
-    if (!lane) {
-      lane = this.#newLane();
-      lanes.set(name, lane);
-      dropOldest(lanes, this.#limits.addresses, name, ({ waiting }) => waiting === 0);
-    }
+    const lane = lanes.getOrInsertComputed(name, () => this.#newLane());
+    dropOldest(lanes, this.#limits.addresses, name, ({ waiting }) => waiting === 0);
     return lane;
   }
 
@@ -159,23 +148,22 @@ export class Attempts {
       byAccount.set(account, (byAccount.get(account) ?? 0) + 1);
   }
 
-  /** Runs the work of a lane one after the other, each when its delay is over. */
+  /** Runs the work of a lane one after another, each when its delay is over. */
   async #inTurn<Result>(
     lane: Lane,
     pace: Pace,
     signal: AbortSignal,
     work: () => Promise<Result>,
   ): Promise<Result> {
-    if (lane.waiting >= pace.places) throw this.#tooMany();
+    const retryAfterS = Math.ceil(this.#limits.failureDelayMaxMs / 1_000);
+    if (lane.waiting >= pace.places)
+      throw tooManyRequests('Too many failed logins; wait a little.', retryAfterS);
     lane.waiting++;
-    const result = lane.turn.then(async () => {
-      await this.#untilDue(lane, pace, signal);
-      return work();
-    });
-    // The next one waits for the end of this one, however it ends.
-    lane.turn = result.catch((error: unknown) => error);
     try {
-      return await result;
+      return await lane.turns.take(async () => {
+        await this.#untilDue(lane, pace, signal);
+        return work();
+      });
     } finally {
       lane.waiting--;
     }
@@ -192,7 +180,7 @@ export class Attempts {
     }
   }
 
-  /** Until the next attempt is judged, counted from the last failure. */
+  /** Time until the next attempt is judged, counted from the last failure. */
   #remainingMs(lane: Lane, { freeFailures, delayMaxMs }: Pace): DurationMs {
     const sinceMs = this.#clock.monotonicMs() - lane.failedAtMonotonicMs;
     if (sinceMs >= this.#limits.failureForgottenMs) {
@@ -202,13 +190,6 @@ export class Attempts {
     const counted = lane.failures - freeFailures;
     return counted < 0 ? 0 : Math.min(FIRST_DELAY_MS * 2 ** counted, delayMaxMs) - sinceMs;
   }
-
-  #tooMany(): GatewayError {
-    return tooManyRequests(
-      'Too many failed logins; wait a little.',
-      Math.ceil(this.#limits.failureDelayMaxMs / 1_000),
-    );
-  }
 }
 
 function moveToEnd<Value>(map: Map<string, Value>, key: string, value: Value): void {
@@ -216,7 +197,7 @@ function moveToEnd<Value>(map: Map<string, Value>, key: string, value: Value): v
   map.set(key, value);
 }
 
-/** Keeps `kept` entries: the first ones go, as far as they may. */
+/** Deletes the first entries that may go, until `kept` are left. */
 function dropOldest<Value>(
   map: Map<string, Value>,
   kept: number,

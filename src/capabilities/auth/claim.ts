@@ -1,5 +1,5 @@
 /**
- * Who owns the box: it is claimed once an installer has a password. Until then a one-time code, which only
+ * Ownership of the box: it is claimed once an installer has a password. Until then a one-time code, which only
  * somebody at the box can read, sets that password.
  */
 import { timingSafeEqual } from 'node:crypto';
@@ -25,14 +25,14 @@ export class Claim {
     return this.#options.store.users.countUsable('INSTALLER') > 0;
   }
 
-  /** The code that is valid now, as long as its file is there; undefined when the box is claimed. */
+  /** The valid code, while its file can be read; undefined when the box is claimed. */
   code(): string | undefined {
     if (this.#options.store.claim.codeHash() === undefined) return undefined;
     const written = this.#written()?.trim();
     return written !== undefined && this.fits(written) ? written : undefined;
   }
 
-  /** What cannot be read is no code: nobody has one then, and another is made. */
+  /** An unreadable file counts as no code, so that another one is made. */
   #written(): string | undefined {
     try {
       return readPrivateFile(this.file);
@@ -50,8 +50,8 @@ export class Claim {
   }
 
   /**
-   * Keeps the code of an unclaimed box, or makes one. False: it cannot be kept, so that nobody can claim the box, which is
-   * told and no reason to stop: devices are served meanwhile.
+   * Keeps the code of an unclaimed box, or makes one. False when the file cannot be written, so that nobody can claim the box;
+   * this is logged, and devices are served meanwhile.
    */
   ensure(): boolean {
     const { log } = this.#options;
@@ -73,7 +73,7 @@ export class Claim {
   renew(): string {
     const { clock, random, store } = this.#options;
     const made = newClaimCode(random);
-    // The file first: a code that nobody can read would be of no use.
+    // The file comes first, because a code that nobody can read is useless.
     writePrivateFile(this.file, `${made}\n`);
     store.claim.put(hashOf(made), clock.wallMs());
     return made;
@@ -86,7 +86,7 @@ export class Claim {
     this.#options.database.afterCommit(() => this.#forget());
   }
 
-  /** What stands there opens nothing any more, so it may stay. */
+  /** An old code opens nothing, so a file that cannot be removed may stay. */
   #forget(): void {
     try {
       removeFile(this.file);

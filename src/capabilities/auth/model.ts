@@ -6,7 +6,7 @@ import { type Principal } from '../../platform/http/index.ts';
 import { type Role, roleIncludes } from '../../lib/role.ts';
 import type { EpochMs } from '../../lib/time.ts';
 
-/** VENDOR and SYSTEM are never given to anybody. */
+/** Roles that people and tokens can have; VENDOR and SYSTEM are never given to anybody. */
 export const ISSUABLE_ROLES = ['READONLY', 'USER', 'OWNER', 'INSTALLER'] as const satisfies readonly Role[];
 /** A role that somebody can have. */
 export type IssuableRole = (typeof ISSUABLE_ROLES)[number];
@@ -31,9 +31,9 @@ export interface TokenRecord {
   readonly kind: TokenKind;
   readonly name: string;
   readonly role: IssuableRole;
-  /** The user it acts for; absent when the local command made it. It never exceeds the user's role. */
+  /** The user that it acts for, whose role limits it; absent when the local command made it. */
   readonly user?: { readonly id: string; readonly name: string; readonly role: IssuableRole };
-  /** The token that made it; it ends with that one. */
+  /** The token that made it, and with which it ends. */
   readonly parentId?: string;
   readonly createdAtMs: EpochMs;
   /** Absent: valid until revoked. */
@@ -49,7 +49,7 @@ export interface NewToken {
 }
 
 export interface AuthEvents {
-  /** What is open with this token must end: it was revoked, has expired, or has a lower role now. */
+  /** The token was revoked, has expired, or has a lower role now: its open connections must end. */
   token_revoked: { tokenId: string };
 }
 
@@ -59,8 +59,8 @@ export function effectiveRole({ role, user }: Pick<TokenRecord, 'role' | 'user'>
 }
 
 /**
- * Who stands behind a token, for what is counted: its user, else the token that the first of its makers was given
- * on the box. More tokens give nobody more.
+ * The person behind a token, for limits: its user, or else the first token of the chain that made it. So making more tokens
+ * gives nobody a larger share.
  */
 export function personOf(token: TokenRecord, tokenOf: (id: string) => TokenRecord | undefined): string {
   let first: TokenRecord = token;
@@ -72,7 +72,7 @@ export function personOf(token: TokenRecord, tokenOf: (id: string) => TokenRecor
   return first.user ? `user:${first.user.id}` : `token:${first.id}`;
 }
 
-/** `person` as `personOf` tells it. */
+/** @param person as `personOf` returns it */
 export function principalOf(token: TokenRecord, person: string): Principal {
   const { id, kind, name, user } = token;
   return {

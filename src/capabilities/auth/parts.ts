@@ -1,4 +1,4 @@
-/** What all parts of access stand on. */
+/** Dependencies of all parts of access. */
 import type { Emitter } from '../../lib/emitter.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
@@ -11,7 +11,7 @@ export interface AuthParts extends Instruments {
   store: AuthStore;
   limits: Limits['auth'];
   events: Emitter<AuthEvents>;
-  /** Folder of the claim code's file. */
+  /** Folder with the file of the claim code. */
   dataDir: string;
   newId: () => string;
   random: (sizeBytes: number) => Buffer;

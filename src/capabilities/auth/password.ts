@@ -3,8 +3,9 @@
  * another cost stay valid. One at a time, because each takes 19 MiB and a core.
  */
 import { argon2, timingSafeEqual } from 'node:crypto';
-import { type GatewayError, tooManyRequests } from '../../lib/errors.ts';
+import { tooManyRequests } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
+import { Turns } from '../../lib/turns.ts';
 import type { AuthParts } from './parts.ts';
 
 const SALT_BYTES = 16;
@@ -22,8 +23,8 @@ export class Passwords {
   readonly #random: (sizeBytes: number) => Buffer;
   readonly #cost: Cost;
   readonly #queue: { dropped: () => void };
+  readonly #turns = new Turns();
   #waiting = 0;
-  #last: Promise<unknown> = Promise.resolve();
 
   constructor({ limits, metrics, random }: AuthParts) {
     this.#queue = metrics.queue('password_hashes', {
@@ -69,17 +70,15 @@ export class Passwords {
     });
   }
 
-  /** Runs one after the other; a failure of one is told to its own caller only. */
+  /** Runs one after another; a failure reaches its own caller only. */
   #inTurn<Result>(isKnown: boolean, work: () => Promise<Result>): Promise<Result> {
     const { hashesWaiting, hashesWaitingKnown } = this.#limits;
     if (this.#waiting >= hashesWaiting + (isKnown ? hashesWaitingKnown : 0)) {
       this.#queue.dropped();
-      throw tooMany();
+      throw tooManyRequests('Too many logins at once; try again in a moment.', 2);
     }
     this.#waiting++;
-    const result = this.#last.then(work).finally(() => this.#waiting--);
-    this.#last = result.catch((error: unknown) => error);
-    return result;
+    return this.#turns.take(work).finally(() => this.#waiting--);
   }
 }
 
@@ -97,8 +96,4 @@ function derive(password: string, salt: Buffer, cost: Cost, lengthBytes: number)
 /** Base64 without padding, as the PHC form has it. */
 function text(bytes: Buffer): string {
   return bytes.toString('base64').replace(/=+$/, '');
-}
-
-function tooMany(): GatewayError {
-  return tooManyRequests('Too many logins at once; try again in a moment.', 2);
 }

@@ -1,4 +1,4 @@
-/** Texts that prove who somebody is: tokens for programs, a claim code for a person to type. */
+/** Secrets that authenticate: tokens for programs, a claim code for people to type. */
 import { hash } from 'node:crypto';
 
 /** 256 bits: nobody guesses it, so a plain hash is enough to store it. */

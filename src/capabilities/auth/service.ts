@@ -15,7 +15,7 @@ import { Users } from './users.ts';
 type Defaulted = 'limits' | 'newId' | 'random';
 type AuthOptions = Omit<AuthParts, 'store' | 'events' | Defaulted> & Partial<Pick<AuthParts, Defaulted>>;
 
-/** Who is this, and which role: users, sessions, access tokens, and the claim of the box. */
+/** Authentication and roles: users, sessions, access tokens, and the claim of the box. */
 export class Auth {
   readonly events: Emitter<AuthEvents>;
   readonly tokens: Tokens;
@@ -35,19 +35,16 @@ export class Auth {
     this.#store = createAuthStore(options.database);
     this.events = new Emitter<AuthEvents>(options.log);
     const shared: AuthParts = { ...options, store: this.#store, limits, newId, random, events: this.events };
-    const claim = new Claim(shared);
-    const tokens = new Tokens(shared);
     const passwords = new Passwords(shared);
-    const users = new Users({ ...shared, passwords, tokens, claim });
     const attempts = new Attempts(shared);
-    this.claim = claim;
-    this.tokens = tokens;
-    this.users = users;
+    const claim = (this.claim = new Claim(shared));
+    const tokens = (this.tokens = new Tokens(shared));
+    const users = (this.users = new Users({ ...shared, passwords, tokens, claim }));
     this.signIn = new SignIn({ ...shared, passwords, attempts, tokens, users, claim });
   }
 
   /**
-   * Makes a claim code if the box is unclaimed, and begins the regular work: tells of tokens that ended, stores
+   * Makes a claim code if the box is unclaimed, and starts the regular work: announces tokens that ended, stores
    * last uses, corrects stamps when the clock is set.
    */
   start(): void {
@@ -76,7 +73,7 @@ export class Auth {
     this.#writeUses();
   }
 
-  /** A person who makes place for the file need not start the gateway again. */
+  /** Retries, so that the gateway need not be restarted once the file can be written. */
   #keepClaimable(): void {
     if (this.claim.ensure()) return;
     const { clock } = this.#options;

@@ -1,4 +1,4 @@
-/** How a person gets a session: claim of the box, login; and how it ends. */
+/** How a person gets a session: by claiming the box or by a login; and changes of the own password. */
 import { conflict, gatewayError, type GatewayError } from '../../lib/errors.ts';
 import { foldedName, normalizedName } from '../../lib/text.ts';
 import type { Attempt, Attempts } from './attempts.ts';
@@ -9,10 +9,10 @@ import type { AuthParts } from './parts.ts';
 import type { Tokens } from './tokens.ts';
 import type { UserChange, Users } from './users.ts';
 
-/** Where an attempt comes from; `signal` ends its waiting. */
+/** Origin of an attempt; `signal` ends its waiting. */
 export type Caller = Omit<Attempt, 'account'>;
 
-/** What guesses at the claim code count for. */
+/** Account for which guesses at the claim code count. */
 const CLAIM_ACCOUNT = 'claim code';
 
 export interface Session extends NewToken {
@@ -81,13 +81,13 @@ export class SignIn {
     return { ...tokens.createSession(users.require(user.id)), user };
   }
 
-  /** As it was typed, or as it is stored: names from before they were composed are found, too. */
+  /** Finds the name as typed or as normalized, because earlier versions stored names as typed. */
   #userOf(name: string): User | undefined {
     const { users } = this.#options.store;
     return users.byName(name) ?? users.byName(normalizedName(name));
   }
 
-  /** In turn with the other attempts of the address and at the account. */
+  /** Judged in turn with other attempts of the address and at the account. */
   #judged(caller: Caller, name: string, password: string): Promise<User | undefined> {
     const { attempts } = this.#options;
     // A name that nobody has is paced like a user's, so that pauses do not tell who exists.

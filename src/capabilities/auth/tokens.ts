@@ -1,9 +1,9 @@
 /**
  * Access tokens and sessions. A session is the token of a login; both are rows of one table, judged the same
- * way. What was read is kept only as long as nobody has changed the database, so that what another process
- * stored counts at once.
+ * way. Tokens that were read are cached only while no other process changes the database, so that its changes
+ * count at once.
  */
-import { type GatewayError, insufficientRole, limitReached, notFound } from '../../lib/errors.ts';
+import { insufficientRole, requireFound, requireUnderLimit } from '../../lib/errors.ts';
 import { correctStamp, type StampCorrection } from '../../platform/clock/index.ts';
 import { type Principal } from '../../platform/http/index.ts';
 import { type Role, roleIncludes, ROLES } from '../../lib/role.ts';
@@ -39,10 +39,10 @@ export class Tokens {
   #known = new Map<string, IssuableRole>();
   #version = -1;
   #nextExpiryMs: EpochMs = Infinity;
-  /** By their text, as they were read, and who calls with them: valid ones only, so that there are few. */
+  /** Cache of valid tokens with their principals, by text. */
   readonly #read = new Map<string, { token: TokenRecord; principal: Principal }>();
   #readVersion = -1;
-  /** Token → moment of its last use, until it is written. */
+  /** Token → moment of its last use that is not stored yet. */
   readonly #used = new Map<string, number>();
 
   constructor(options: AuthParts) {
@@ -66,7 +66,7 @@ export class Tokens {
     );
   }
 
-  /** The version says what other connections changed; every change of ours forgets what was read. */
+  /** The version changes when another connection writes; own changes clear the cache. */
   #find(text: string): { token: TokenRecord; principal: Principal } | undefined {
     const { database, limits, store } = this.#options;
     const version = database.foreignVersion();
@@ -81,7 +81,7 @@ export class Tokens {
     return found;
   }
 
-  /** Judged only while the clock is set. */
+  /** False while the clock is not set. */
   isExpired({ expiresAtMs }: TokenRecord): boolean {
     const { clock } = this.#options;
     return expiresAtMs !== undefined && clock.isSet() && clock.wallMs() >= expiresAtMs;
@@ -144,7 +144,7 @@ export class Tokens {
     return { record, text };
   }
 
-  /** A token of the local command is a person of its own, so that those are bounded in all only. */
+  /** Each token of the local command counts as a person of its own, so only the total bounds those. */
   #requireRoom(record: TokenRecord): void {
     const { limits, store } = this.#options;
     const tokens = new Map(store.tokens.all().map((token) => [token.id, token]));
@@ -152,15 +152,12 @@ export class Tokens {
     const person = personBehind(record);
     const made = [...tokens.values()].filter(({ kind }) => kind === 'TOKEN');
     const own = made.filter((token) => personBehind(token) === person);
-    const limit = own.length >= limits.tokensPerPerson ? limits.tokensPerPerson : limits.tokens;
-    const isFull = own.length >= limits.tokensPerPerson || made.length >= limits.tokens;
-    if (!isFull) return;
-    const whose = limit === limits.tokens ? 'There are' : 'You have';
-    throw limitReached(
-      'token_limit_reached',
-      `${whose} ${limit} access tokens; revoke those that nobody uses.`,
-      limit,
-    );
+    const requireFewer = (limit: number, count: number, whose: string): void => {
+      const message = `${whose} ${limit} access tokens; revoke those that nobody uses.`;
+      requireUnderLimit('token_limit_reached', message, count, limit);
+    };
+    requireFewer(limits.tokensPerPerson, own.length, 'You have');
+    requireFewer(limits.tokens, made.length, 'There are');
   }
 
   /** Every token, by id ascending; with a last use that is not on disk yet. */
@@ -186,8 +183,7 @@ export class Tokens {
 
   /** Returns the token that has ended. @throws GatewayError token_not_found (404), also for one that the caller may not see */
   revokeFor(principal: Principal, id: string): TokenRecord {
-    const token = this.visibleTo(principal).find((visible) => visible.id === id);
-    if (!token) throw unknownToken();
+    const token = required(this.visibleTo(principal).find((visible) => visible.id === id));
     this.revoke(id);
     return token;
   }
@@ -199,7 +195,7 @@ export class Tokens {
   /** @throws GatewayError token_not_found (404) */
   revoke(id: string): void {
     const { database, log, store } = this.#options;
-    if (!store.tokens.byId(id)) throw unknownToken();
+    required(this.get(id));
     database.transaction(() => {
       store.tokens.remove(id);
       this.#sweepAfterCommit();
@@ -229,7 +225,7 @@ export class Tokens {
     this.#options.database.afterCommit(() => this.sweep(true));
   }
 
-  /** Tells of every token that was valid before and is no longer, or has a lower role. */
+  /** Announces tokens that were valid before and are no longer, or have a lower role. */
   sweep(isChanged = false): void {
     const { database, events, store } = this.#options;
     if (isChanged) this.#read.clear();
@@ -249,7 +245,7 @@ export class Tokens {
     }
   }
 
-  /** Made by another process since the last sweep: what it opens must end with it all the same. */
+  /** Follows a token that another process has made since the last sweep, so that its end is announced, too. */
   #watch(token: TokenRecord): void {
     if (this.#known.has(token.id)) return;
     this.#known.set(token.id, effectiveRole(token));
@@ -268,7 +264,7 @@ export class Tokens {
     if (Math.abs(nowMs - lastUsedAtMs) >= limits.lastUseIntervalMs) this.#used.set(id, nowMs);
   }
 
-  /** Stores the last uses that were noted; rarely, for the sake of the flash card. */
+  /** Stores the noted last uses; rarely, to spare the flash card. */
   writeUses(): void {
     if (this.#used.size === 0) return;
     const { database, store } = this.#options;
@@ -292,6 +288,7 @@ export class Tokens {
   }
 }
 
-function unknownToken(): GatewayError {
-  return notFound('token_not_found', 'There is no such token.');
+/** @throws GatewayError token_not_found (404) */
+function required(token: TokenRecord | undefined): TokenRecord {
+  return requireFound('token_not_found', 'There is no such token.', token);
 }

@@ -1,5 +1,5 @@
 /** People with a password. An installer manages them; the last installer stays. */
-import { alreadyExists, limitReached, notFound, unprocessable } from '../../lib/errors.ts';
+import { alreadyExists, requireFound, requireUnderLimit, unprocessable } from '../../lib/errors.ts';
 import { foldedName } from '../../lib/text.ts';
 import type { Claim } from './claim.ts';
 import type { IssuableRole, User } from './model.ts';
@@ -38,9 +38,7 @@ export class Users {
 
   /** @throws GatewayError user_not_found (404) */
   require(id: string): User {
-    const user = this.#options.store.users.byId(id);
-    if (!user) throw notFound('user_not_found', 'There is no such user.');
-    return user;
+    return requireFound('user_not_found', 'There is no such user.', this.get(id));
   }
 
   /** @throws GatewayError already_exists (409), user_limit_reached (422), too_many_requests (429) */
@@ -64,12 +62,11 @@ export class Users {
   }
 
   #requireFree(name: string): void {
-    const { limits, store } = this.#options;
+    const { users: limit } = this.#options.limits;
     const folded = foldedName(name);
-    if (store.users.all().some((user) => foldedName(user.name) === folded))
+    if (this.all().some((user) => foldedName(user.name) === folded))
       throw alreadyExists(`There is a user "${name}" already.`, 'name', name);
-    if (store.users.all().length >= limits.users)
-      throw limitReached('user_limit_reached', `There are ${limits.users} users.`, limits.users);
+    requireUnderLimit('user_limit_reached', `There are ${limit} users.`, this.all().length, limit);
   }
 
   /**

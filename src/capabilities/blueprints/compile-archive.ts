@@ -17,7 +17,7 @@ export type CompiledBlueprint =
   | {
       manifest: CompiledManifest;
       script: Uint8Array | undefined;
-      /** What may be wrong, and problems that the lenient check lets pass. */
+      /** Possible faults, and problems that the lenient check accepts. */
       warnings: string[];
       problems?: undefined;
       isTolerable?: undefined;
@@ -29,7 +29,7 @@ export type CompiledBlueprint =
       warnings?: undefined;
       /** Texts of docs/interface/blueprints.md#problems, never empty. */
       problems: string[];
-      /** The lenient check would let all of them pass. */
+      /** The lenient check would accept all of them. */
       isTolerable?: boolean;
       isZip: boolean;
     };
@@ -73,8 +73,10 @@ export function compileFiles(
   problems.addAll(compiledScript?.problems ?? []);
   context.lenient.addAll(compiledScript?.missing ?? []);
   warnings.addAll(compiledScript?.warnings ?? []);
-  if (!problems.isEmpty)
-    return { problems: problems.list(), isTolerable: !isLenient && isAccepted(files, profiles), isZip: true };
+  if (!problems.isEmpty) {
+    const isTolerable = !isLenient && compileFiles(files, profiles, 'LENIENT').manifest !== undefined;
+    return { problems: problems.list(), isTolerable, isZip: true };
+  }
   return {
     manifest: compileManifest(manifest, {
       profiles,
@@ -84,10 +86,6 @@ export function compileFiles(
     warnings: warnings.list(),
     isZip: true,
   };
-}
-
-function isAccepted(files: ArchiveFiles, profiles: ProfileCatalogue): boolean {
-  return compileFiles(files, profiles, 'LENIENT').manifest !== undefined;
 }
 
 function readManifest(files: ArchiveFiles): { manifest?: YamlMap; problems: string[] } {

@@ -1,4 +1,4 @@
-/** Blueprint records and what is asked of them. Source: docs/interface/http.md#blueprints-and-profiles. */
+/** Blueprint records and built-in blueprints. Source: docs/interface/http.md#blueprints-and-profiles. */
 import type { EpochMs } from '../../lib/time.ts';
 
 export interface Blueprint {
@@ -6,7 +6,7 @@ export interface Blueprint {
   createdAtMs: EpochMs;
 }
 
-/** Fixed ids of the blueprints that every gateway has. */
+/** Fixed ids of the built-in blueprints. */
 export const BUILT_IN_IDS = {
   empty: '6d1f0e52-3a57-4c1b-9f0e-0b7c5d4e9a01',
   gateway: '6d1f0e52-3a57-4c1b-9f0e-0b7c5d4e9a02',

@@ -1,16 +1,16 @@
-/** What a script needs of the module that runs it (docs/interface/blueprints.md#requirements). */
+/** Requirements of scripts on the module that runs them (docs/interface/blueprints.md#requirements). */
 import type { CompiledManifest } from './manifest.ts';
 
 /** Names that a module of software alone offers; `http` is always there and `lua_api_ver_3` means nothing. */
 const SOFTWARE_MODULE_OFFERS: ReadonlySet<string> = new Set(['modbus', 'http', 'lua_api_ver_3']);
 
-/** What a module says of a port that it has. */
+/** Offers of a module for its ports. */
 const PORT = /^port:(.+)$/;
 const IO_PORT = /^(can|digital_input|digital_output|analog_input):(.+)$/;
 
 /**
- * Names that a module offers by what it says of itself: those of every software module, its own, and for each serial
- * port what blueprints ask for that are written for hardware with it, of either spec.
+ * Names that a module offers: those of every software module, its own, and for each serial port the requirements of
+ * blueprints of either spec that are written for hardware with such a port.
  */
 export function offersOfModule(said: readonly string[]): ReadonlySet<string> {
   const ports = said.flatMap((name) => PORT.exec(name)?.[1] ?? []);
@@ -67,7 +67,7 @@ function productsOf(manifest: CompiledManifest): string[] {
   );
 }
 
-/** How a module comes to what it lacks, for people; undefined where hardware of another kind is needed. */
+/** How to provide what a module lacks, in a sentence; undefined when other hardware is needed. */
 export function remedyFor(missing: readonly string[]): string | undefined {
   const serial = new Set(missing.flatMap((name) => PORT_NEEDED.exec(name)?.[1]?.toLowerCase() ?? []));
   if (missing.includes('serial')) serial.add('rs485');

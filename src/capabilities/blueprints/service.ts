@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { errorOfProblems, invalidBody, notFound, type Problem, tooManyRequests } from '../../lib/errors.ts';
+import {
+  errorOfProblems,
+  invalidBody,
+  type Problem,
+  requireFound,
+  tooManyRequests,
+} from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { Rates } from '../../lib/rates.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
@@ -29,7 +35,7 @@ interface BlueprintOptions {
   log: Log;
   metrics: Metrics;
   newId?: () => string;
-  /** Of the program: the built-in blueprints are compiled again when it changes. */
+  /** Version of the program: the built-in blueprints are compiled again when it changes. */
   version?: string;
   /** Default: STRICT. */
   checks?: BlueprintChecks;
@@ -38,7 +44,7 @@ interface BlueprintOptions {
 }
 
 interface UploadedBlueprint extends Blueprint {
-  /** What may be wrong with it all the same. */
+  /** Possible faults. */
   warnings: string[];
 }
 
@@ -69,9 +75,7 @@ export class Blueprints {
 
   /** @throws GatewayError blueprint_not_found (404) */
   require(id: string): Blueprint {
-    const blueprint = this.#store.get(id);
-    if (blueprint === undefined) throw notFound('blueprint_not_found', `There is no blueprint "${id}".`);
-    return blueprint;
+    return requireFound('blueprint_not_found', `There is no blueprint "${id}".`, this.#store.get(id));
   }
 
   /** @throws GatewayError blueprint_not_found (404) */
@@ -80,19 +84,17 @@ export class Blueprints {
       namespace === BUILT_IN_NAMESPACE && tag === BUILT_IN_TAG
         ? BUILT_IN_BLUEPRINTS.find((blueprint) => blueprint.name === name)
         : undefined;
-    if (found === undefined)
-      throw notFound('blueprint_not_found', `There is no blueprint "${namespace}/${name}:${tag}".`);
-    return this.require(found.id);
+    const message = `There is no blueprint "${namespace}/${name}:${tag}".`;
+    return this.require(requireFound('blueprint_not_found', message, found).id);
   }
 
   /** The compiled manifest, shared and frozen: the same object as long as the blueprint exists. @throws blueprint_not_found */
   manifest(id: string): CompiledManifest {
-    const known = this.#manifests.get(id);
-    if (known !== undefined) return known;
-    const manifest = this.#store.manifest(this.require(id).id);
-    if (manifest === undefined) throw new Error(`the blueprint ${id} vanished while it was read`);
-    this.#manifests.set(id, manifest);
-    return manifest;
+    return this.#manifests.getOrInsertComputed(id, () => {
+      const manifest = this.#store.manifest(this.require(id).id);
+      if (manifest === undefined) throw new Error(`the blueprint ${id} vanished while it was read`);
+      return manifest;
+    });
   }
 
   /** The compiled Lua file of a blueprint with a script; undefined for one without. @throws blueprint_not_found */
@@ -104,7 +106,7 @@ export class Blueprints {
   ensureBuiltIn(): void {
     const { database, clock, log, version = '' } = this.#options;
     const fingerprint = builtInFingerprint(version);
-    // Compiling takes time and memory that a start on a small board has better use for.
+    // Compiling costs time and memory, which are scarce at a start on a small board.
     if (this.#store.countOfFingerprint(fingerprint) === BUILT_IN_BLUEPRINTS.length) return;
     const loaded = loadBuiltInBlueprints();
     const changed = database.transaction(() =>
@@ -126,7 +128,7 @@ export class Blueprints {
     }
   }
 
-  /** Blueprints by id, built-in ones too, and how many there are in all. */
+  /** A page of blueprints by id, built-in ones too, and the number of all. */
   list(limit: number, offset: number): { blueprints: ListedBlueprint[]; totalCount: number } {
     return { blueprints: this.#store.list(limit, offset), totalCount: this.#store.count() };
   }
@@ -254,7 +256,7 @@ export class Blueprints {
   }
 }
 
-/** Beside each problem when the other setting lets them all pass, so that nobody has to search for it. */
+/** Details of problems that the lenient check would accept, so that people find the option. */
 const LENIENT_WOULD_DO = { details: { option: 'blueprint_checks', value: 'LENIENT' } };
 
 function refusal(problems: readonly Problem[]): Error {

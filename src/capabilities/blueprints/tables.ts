@@ -1,4 +1,4 @@
-/** Tables of state.db that hold blueprints and uploaded device profiles. */
+/** Tables of state.db with blueprints and uploaded device profiles. */
 import { sql } from 'drizzle-orm';
 import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { EpochMs } from '../../lib/time.ts';
@@ -8,7 +8,7 @@ export const blueprint = sqliteTable('blueprint', {
   id: text('id').primaryKey(),
   source: text('source', { enum: ['built_in', 'uploaded'] }).notNull(),
   createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
-  /** Of a built-in one: what it was compiled from and by. */
+  /** For a built-in one: hash of its sources and of the program's version. */
   fingerprint: text('fingerprint'),
   /** Compiled manifest as JSON. */
   manifest: text('manifest').notNull(),
@@ -32,12 +32,12 @@ export const deviceProfile = sqliteTable('device_profile', {
   uploadedAtMs: integer('uploaded_at_ms').$type<EpochMs>().notNull(),
 });
 
-/** Names, and maps of names: what everybody who reads a compiled manifest relies on. */
+/** The members that readers of a compiled manifest rely on. */
 const isManifest = sql`(SELECT min(coalesce(json_type(${blueprint.manifest}, '$.' || key) = value, 0)) FROM json_each(
   '{"display_name":"text","implements":"array","properties":"object","telemetry":"object","alerts":"object",
     "commands":"object","configuration":"object"}'))`;
 
-/** A blueprint without anything, so that its devices stay; those that are built in are written anew. */
+/** An empty manifest, so that devices of the blueprint stay; built-in blueprints are written anew. */
 const repairedManifest = {
   manifest: sql`json_object('blueprint_spec', 'device_compiled/3.0', 'display_name', 'Unreadable blueprint',
     'description', 'The stored manifest could not be read. Upload the blueprint again and assign it.',

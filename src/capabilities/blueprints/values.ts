@@ -3,7 +3,7 @@ import { isObject } from '../../lib/members.ts';
 import { schemaProblem } from './json-schema.ts';
 import type { AttributeType, EnumItem, EnumValue } from './manifest.ts';
 
-/** What arguments, parameters, properties and telemetry attributes have in common. */
+/** Common part of arguments, parameters, properties and telemetry attributes. */
 export interface ValueDeclaration {
   type: AttributeType;
   enum?: EnumValue[];
@@ -40,7 +40,7 @@ export function checkValue(declaration: ValueDeclaration, value: unknown): Check
 }
 
 /**
- * The same for what a device sends. An empty Lua table looks like `{}` or `[]` whatever was meant, so it
+ * The same for a value that a device sends. An empty Lua table looks like `{}` or `[]` whatever was meant, so it
  * is read as the kind that the declaration asks for (docs/interface/blueprints.md#types).
  */
 export function checkDeviceValue(declaration: ValueDeclaration, value: unknown): CheckedValue {
@@ -52,8 +52,8 @@ export function checkDeviceValue(declaration: ValueDeclaration, value: unknown):
 }
 
 /**
- * The same for a value that is handed on as JSON: what stands for the digits of an integer beyond 2^53 (`writableJson`) is
- * judged as the number next to it, and stays.
+ * The same for a value that is passed on as JSON: an object that stands for the digits of an integer beyond 2^53
+ * (`writableJson`) is judged as the nearest number, and stays.
  */
 export function checkWritableValue(
   declaration: ValueDeclaration,

@@ -1,9 +1,8 @@
 /**
- * Devices that are gone. What was deleted by a person is forgotten by the history, too, even when the gateway ended in
- * between: the deletion is recorded with it. A device that is merely unknown, because the state was restored from an
+ * Devices that are gone. The history deletes what it has of a device that a person deleted, even if the gateway ended in
+ * between, because the deletion is stored. A device that is merely unknown, because the state was restored from an
  * older backup, keeps its history for `unknownKeptHours` of running, and has it back when it is known again.
  */
-
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import { type Database, given, upsert } from '../../platform/sqlite/index.ts';
@@ -17,7 +16,7 @@ export class DepartedDevices {
   readonly #put;
   readonly #remove;
   readonly #byId: Map<string, typeof departedDevice.$inferSelect>;
-  /** When the last hour of an unknown device was counted, in this run. */
+  /** Monotonic moment when the last hour of an unknown device was counted. */
   readonly #countedAtMs = new Map<string, number>();
 
   constructor(options: { database: Database; clock: Clock; limits: Limits['devices'] }) {
@@ -43,8 +42,8 @@ export class DepartedDevices {
   }
 
   /**
-   * Whether the history may delete what it has of a device that is not known. Asking starts its time, and counts it:
-   * ask at least once an hour.
+   * Whether the history may delete the data of an unknown device. The first call starts its time, and each call counts it:
+   * call it at least once an hour.
    */
   mayForget(deviceId: string): boolean {
     const known = this.#byId.get(deviceId);
@@ -60,7 +59,7 @@ export class DepartedDevices {
     return (known?.runningHours ?? 0) + hours >= this.#limits.unknownKeptHours;
   }
 
-  /** It is known again: its time begins anew should it leave once more. */
+  /** The device is known again; its time begins anew if it becomes unknown once more. */
   returned(deviceId: string): void {
     this.#countedAtMs.delete(deviceId);
     if (this.#byId.has(deviceId)) this.#forget(deviceId);

@@ -4,6 +4,7 @@ export {
   type Device,
   type DeviceEvents,
   type DeviceType,
+  isModule,
 } from './model.ts';
 export { devicePaths } from './paths.ts';
 export { DEVICE_COLLECTION_PATHS, deviceRoutes } from './routes.ts';

@@ -14,8 +14,12 @@ export const DEVICE_TYPES = [
   'NATIVE',
   'CHILD',
 ] as const;
-/** What a device is: one of its own, one that a module carries, a module, the gateway. */
+/** Kind of a device: standalone, carried by a module, a module, or the gateway. */
 export type DeviceType = (typeof DEVICE_TYPES)[number];
+
+/** Whether it is a communication module, which carries other devices. */
+export const isModule = ({ type }: Pick<Device, 'type'>): boolean =>
+  type === 'VIRTUAL_UCM' || type === 'HARDWARE_UCM';
 
 export const COMMUNICATION_TYPES = [
   'MQTT_V1_PLAINTEXT',
@@ -30,9 +34,9 @@ export type CommunicationType = (typeof COMMUNICATION_TYPES)[number];
 /** How a device reaches the gateway. */
 export interface Communication {
   type: CommunicationType;
-  /** UCM_LUA, UCM_EMBEDDED and LINK: the device that carries this one. */
+  /** For UCM_LUA, UCM_EMBEDDED and LINK: the device that carries this one. */
   upstreamId?: string;
-  /** MQTT types: the device's address below `v1/from/…` (also kept for carried devices, not shown). */
+  /** The device's address below `v1/from/…`; kept for carried devices, too, but not shown. */
   hardwareId?: string;
   channelId?: string;
 }
@@ -46,36 +50,36 @@ export interface Device {
   readonly blueprintId: string;
   readonly communication: Communication;
   readonly createdAtMs: EpochMs;
-  /** Changes on name, slug and blueprint; not on telemetry. */
+  /** Last change of name, slug or blueprint. */
   readonly updatedAtMs: EpochMs;
-  /** How often a blueprint was assigned since it was made, the same one included; absent: never. */
+  /** Number of blueprint assignments, also of the same blueprint; absent: none. */
   readonly assignmentCount?: number;
 }
 
-/** What people may change of a device; undefined: as it is. */
+/** A change of a device by a person; undefined members stay. */
 export type DeviceChange = { [Field in 'name' | 'slug']?: Device[Field] | undefined };
 
-/** Whether a device is there now. */
+/** Whether a device is connected. */
 export type ConnectivityStatus = 'ONLINE' | 'OFFLINE';
 
 /** Emitted after commit. */
 export interface DeviceEvents {
   device_created: { device: Device };
   device_updated: { device: Device; previous: Device };
-  /** The blueprint, and with it the declared attributes and commands, is another one now. */
+  /** The device has another blueprint now, and with it other attributes and commands. */
   blueprint_assigned: { device: Device; previousBlueprintId: string };
-  /** Somebody assigned the blueprint that the device has: nothing is another one, but its script begins anew. */
+  /** The blueprint that the device has was assigned again: its script restarts. */
   blueprint_assigned_again: { device: Device };
   device_deleted: { device: Device };
-  /** Everything a message brought, known before or not; `null` stands for a property that was removed. */
+  /** All accepted properties of a message, changed or not; `null` for removed ones. */
   properties_received: { device: Device; values: Record<string, unknown>; receivedAtMs: EpochMs };
-  /** A value that a device sent was not taken; `message` is a sentence for a person. */
+  /** A value that a device sent was rejected; `message` is a sentence for a person. */
   property_rejected: { device: Device; property: string; message: string };
   connectivity_changed: { device: Device; status: ConnectivityStatus; atMs: EpochMs };
 }
 
 /**
- * What is done, in the same transaction, before somebody of this role decides what receives the settings of devices: by
- * another script, or by new credentials.
+ * Called, in the same transaction, before a person of this role hands devices over to another script or to new credentials,
+ * which receive the settings of the devices.
  */
 export type BeforeHandover = (devices: readonly Device[], role: Role) => void;

@@ -1,6 +1,6 @@
 /**
- * Properties of devices: what a device says about itself, merged message by message
- * (docs/interface/mqtt-devices.md#properties). Devices repeat them every few seconds, so only changes reach the disk.
+ * Properties of devices, merged message by message (docs/interface/mqtt-devices.md#properties). Devices repeat them every
+ * few seconds, so only changes are written to the disk.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { ReportThrottle } from '../../lib/report-throttle.ts';
@@ -18,7 +18,7 @@ import type { DeviceStore } from './store.ts';
 
 /** Reserved: the device's own time. */
 const TIMESTAMP_KEY = 'timestamp';
-/** Subjects of reports that no property has as its name. */
+/** Subjects of reports; no property has such a name. */
 const TOO_MANY = ' too many';
 const TOO_LARGE = ' too large';
 
@@ -31,12 +31,12 @@ export interface PropertyMessage {
 interface Held {
   /** For JSON.stringify, which writes integers beyond 2^53 with all their digits. */
   values: Record<string, unknown>;
-  /** Of `values`; counting them for every new name of a message would take the square of their number. */
+  /** Number of `values`; counting them for every new name would take quadratic time. */
   count: number;
-  /** Of their names and values as JSON. */
+  /** Size of names and values as JSON. */
   sizeBytes: number;
   receivedAtMs: EpochMs;
-  /** Of `values` what the manifest and the role let through, as it was last asked for; until a value changes. */
+  /** Cache of the values that a role may see by a manifest, until a value changes. */
   shown?: { manifest: CompiledManifest; role: Role; values: Readonly<Record<string, unknown>> };
 }
 
@@ -47,16 +47,16 @@ interface PropertiesOptions {
   clock: Clock;
   limits: Limits['devices'];
   manifest: (device: Device) => CompiledManifest;
-  /** What was taken of a message, once it is on disk; also when it was known before. */
+  /** Called with the accepted values of a message once they are on disk; also for unchanged values. */
   received: (device: Device, values: Record<string, unknown>, receivedAtMs: EpochMs) => void;
-  /** A value was not taken, with a sentence for a person; once an hour and property, and so many a device. */
+  /** Called for a rejected value with a sentence for a person; once an hour and property, up to a limit per device. */
   rejected: (device: Device, property: string, message: string) => void;
 }
 
 export class Properties {
   readonly #options: PropertiesOptions;
   readonly #held: Map<string, Held>;
-  /** Devices with changes that are not on disk yet, with what was taken since. */
+  /** Devices with changes that are not on disk yet, with the values accepted since. */
   readonly #unsaved = new Map<string, { device: Device; received: Record<string, unknown> }>();
   readonly #rejected;
   readonly #reports;
@@ -81,10 +81,9 @@ export class Properties {
     commits.join({ write: () => this.#write(), committed: () => this.#tell() });
   }
 
-  /** Merges one message; resolves when everything it says is on disk, at once when that was known already. */
+  /** Merges one message; resolves when its values are on disk, at once when none has changed. */
   take({ device, body, receivedAtMs }: PropertyMessage): Promise<void> | void {
-    let state = this.#held.get(device.id);
-    if (!state) this.#held.set(device.id, (state = heldOf({}, 0)));
+    const state = this.#held.getOrInsertComputed(device.id, () => heldOf({}, 0));
     state.receivedAtMs = receivedAtMs;
     const { received, changed } = this.#merge(device, state, body);
     const waiting = this.#unsaved.get(device.id);
@@ -97,7 +96,7 @@ export class Properties {
     return this.#options.commits.request(isChanged ? Buffer.byteLength(JSON.stringify(changed)) : 0);
   }
 
-  /** Values that the manifest declares, that fit it now, and that the role may see. */
+  /** Values that the manifest declares and accepts, and that the role may see. */
   of(device: Device, role: Role): Readonly<Record<string, unknown>> {
     const state = this.#held.get(device.id);
     if (!state) return {};
@@ -127,7 +126,7 @@ export class Properties {
       this.#options.received(device, received, this.#held.get(device.id)?.receivedAtMs ?? 0);
   }
 
-  /** What is taken of a message, and of that what is new or different now; `null` for removed ones. */
+  /** The accepted values of a message, and those of them that changed; `null` for removed ones. */
   #merge(device: Device, state: Held, body: Record<string, unknown>) {
     const most = this.#options.limits.propertiesPerDevice;
     const [received, changed] = [emptyObject(), emptyObject()];
@@ -152,7 +151,7 @@ export class Properties {
     return { received, changed };
   }
 
-  /** The value to keep, `null` to remove it, undefined to leave everything as it was. */
+  /** The value to keep, `null` to remove the property, undefined to ignore it. */
   #accepted(device: Device, state: Held, name: string, sent: unknown): unknown {
     const { propertyNameLength, propertyBytes } = this.#options.limits;
     if (sent === null) return null;
@@ -177,7 +176,7 @@ export class Properties {
     return full ? this.#reject(device, name, full.sentence, full.subject) : checked.value;
   }
 
-  /** Undefined while the device has room for the value. */
+  /** Why the device has no room for the value; undefined when it has. */
   #fullFor(state: Held, name: string, value: unknown): { sentence: string; subject: string } | undefined {
     const { propertiesPerDevice, propertiesBytesPerDevice } = this.#options.limits;
     if (!(name in state.values) && state.count >= propertiesPerDevice)
@@ -188,7 +187,7 @@ export class Properties {
     return { sentence, subject: TOO_LARGE };
   }
 
-  /** @param subject what is told once; the name of the property unless all of them share the fault */
+  /** @param subject of the report; the name of the property unless all properties share the fault */
   #reject(device: Device, property: string, sentence: string, subject = property): undefined {
     const { clock, rejected } = this.#options;
     this.#rejected.inc();
@@ -204,7 +203,7 @@ function visible(
 ): Record<string, unknown> {
   const shown: Record<string, unknown> = {};
   for (const [name, declaration] of Object.entries(properties)) {
-    // What came before the blueprint was assigned may be held under an alias.
+    // A value from before the blueprint was assigned may be held under an alias.
     const held = name in values ? name : declaration.aliases.find((alias) => alias in values);
     if (held === undefined) continue;
     if (!roleIncludes(role, roleNeededFor(declaration.access_level))) continue;
@@ -227,7 +226,7 @@ const declaredNamesOf = remembered(
   },
 );
 
-/** What is held under an alias from here on counts as the declared one's, so that it goes when that goes. */
+/** Moves values held under aliases to the declared name, so that they are removed with it. */
 function adopt(state: Held, name: string, aliases: readonly string[]): void {
   const { values } = state;
   for (const alias of aliases) {
@@ -253,7 +252,7 @@ function keep(state: Held, name: string, value: unknown): void {
   state.count += Number(value !== null) - Number(isHeld);
 }
 
-/** 0 of one that is not there. */
+/** 0 for an absent value. */
 function sizeOf(name: string, value: unknown): number {
   if (value === undefined) return 0;
   return Buffer.byteLength(name) + Buffer.byteLength(JSON.stringify(value));

@@ -1,4 +1,4 @@
-/** All device records in memory, by every key they are asked for. */
+/** All device records in memory, indexed by id, slug and address. */
 import type { Device } from './model.ts';
 
 export class Registry {
@@ -27,7 +27,7 @@ export class Registry {
     return this.#byHardware.get(hardwareId)?.get(channelId);
   }
 
-  /** Every device of a hardware id: the one that owns it and those it carries. */
+  /** Every device of a hardware id: its owner and the devices that the owner carries. */
   atHardware(hardwareId: string): readonly Device[] {
     return [...(this.#byHardware.get(hardwareId)?.values() ?? [])];
   }
@@ -37,7 +37,7 @@ export class Registry {
     return (this.#sorted ??= [...this.#byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1)));
   }
 
-  /** Adds, or takes the place of the record with the same id. */
+  /** Adds the record, or replaces the one with the same id. */
   put(device: Device): void {
     const previous = this.#byId.get(device.id);
     if (previous) this.remove(previous);
@@ -45,9 +45,7 @@ export class Registry {
     this.#byId.set(device.id, device);
     this.#bySlug.set(device.slug, device);
     if (hardwareId !== undefined && channelId !== undefined) {
-      let channels = this.#byHardware.get(hardwareId);
-      if (!channels) this.#byHardware.set(hardwareId, (channels = new Map()));
-      channels.set(channelId, device);
+      this.#byHardware.getOrInsertComputed(hardwareId, () => new Map()).set(channelId, device);
     }
     this.#sorted = undefined;
   }

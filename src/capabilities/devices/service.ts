@@ -1,10 +1,10 @@
 /**
- * Device records: kept in state.db, all of them also in memory. Source: docs/interface/http.md#devices. What a device
- * sends is taken in by `takeProperties`; everything else about its messages is for the capabilities above.
+ * Device records: stored in state.db, all of them also in memory. Source: docs/interface/http.md#devices. Of a device's
+ * messages only properties are handled here; all others belong to higher capabilities.
  */
 import { randomUUID } from 'node:crypto';
 import { Emitter } from '../../lib/emitter.ts';
-import { alreadyExists, limitReached, notFound, unprocessable } from '../../lib/errors.ts';
+import { alreadyExists, requireFound, requireUnderLimit, unprocessable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { slugFromName } from '../../lib/slug.ts';
 import { nameContains } from '../../lib/text.ts';
@@ -32,7 +32,7 @@ import { Registry } from './registry.ts';
 import { DepartedDevices } from './departed.ts';
 import { createDeviceStore, type DeviceStore } from './store.ts';
 
-/** A device to be added; without an id it gets one. */
+/** A device to be added. Without an id it gets one. */
 export interface NewDevice {
   id?: string;
   name: string;
@@ -47,7 +47,7 @@ export interface DeviceFilter {
   ids?: readonly string[] | undefined;
   slugs?: readonly string[] | undefined;
   types?: readonly DeviceType[] | undefined;
-  /** All of these are implemented. */
+  /** The device implements all of these. */
   profiles?: readonly string[] | undefined;
   /** Part of the name, in any case. */
   nameContains?: string | undefined;
@@ -62,12 +62,12 @@ interface DevicesOptions extends Instruments {
   blueprints: Blueprints;
 }
 
-/** Every device, all of them in memory: reading never touches the disk. Made after the blueprints are known. */
+/** All devices, in memory: reading never touches the disk. Create it after the blueprints are loaded. */
 export class DeviceService {
   readonly events: Emitter<DeviceEvents>;
-  /** Whoever keeps settings of devices decides what a handover leaves of them. What it throws prevents it. */
+  /** Set by the keeper of device settings. An error that it throws prevents the handover. */
   beforeHandover: BeforeHandover = () => undefined;
-  /** Alerts that are raised now, as far as the role may see them; told by telemetry, which knows them. */
+  /** Names of raised alerts that the role may see; set by telemetry, which knows them. */
   raisedAlertNames: (device: Device, role: Role) => string[] = () => [];
   readonly #options: DevicesOptions;
   readonly #limits: Limits['devices'];
@@ -76,7 +76,7 @@ export class DeviceService {
   readonly #departed: DepartedDevices;
   readonly #properties: Properties;
   readonly #statuses = new Map<string, ConnectivityStatus>();
-  /** What modules offer, by their id. */
+  /** Offers of modules by their id. */
   readonly #offers = new Map<string, ReadonlySet<string>>();
 
   constructor(options: DevicesOptions) {
@@ -116,9 +116,8 @@ export class DeviceService {
 
   /** By id or slug. @throws GatewayError device_not_found (404) */
   require(idOrSlug: string): Device {
-    const device = this.#registry.find(idOrSlug);
-    if (!device) throw notFound('device_not_found', `There is no device "${idOrSlug.slice(0, 64)}".`);
-    return device;
+    const message = `There is no device "${idOrSlug.slice(0, 64)}".`;
+    return requireFound('device_not_found', message, this.find(idOrSlug));
   }
 
   /** Every device, by id ascending. */
@@ -126,7 +125,7 @@ export class DeviceService {
     return this.#registry.all();
   }
 
-  /** Those that pass the filter, by id ascending. */
+  /** Devices that pass the filter, by id ascending. */
   list(filter: DeviceFilter): readonly Device[] {
     return this.all().filter((device) => passes(device, filter, (one) => this.manifest(one)));
   }
@@ -135,14 +134,14 @@ export class DeviceService {
     return this.#registry.atAddress(hardwareId, channelId);
   }
 
-  /** All that have this hardware id: the one that owns it and those it carries. */
+  /** All devices of this hardware id: its owner and the devices that the owner carries. */
   atHardware(hardwareId: string): readonly Device[] {
     return this.#registry.atHardware(hardwareId);
   }
 
   /**
-   * Whether the history may delete what it has of a device that is not known: it was deleted, or has been unknown for
-   * weeks. To be asked about every such device once an hour.
+   * Whether the history may delete the data of an unknown device: it was deleted, or has been unknown for
+   * weeks. Call it once an hour for every such device.
    */
   mayForget(deviceId: string): boolean {
     return this.#departed.mayForget(deviceId);
@@ -157,7 +156,7 @@ export class DeviceService {
     return this.#statuses.get(deviceId) ?? 'OFFLINE';
   }
 
-  /** Called by `connectivity`, which knows. Emits `connectivity_changed` on a change. */
+  /** Called by `connectivity`. Emits `connectivity_changed` on a change. */
   setConnectivity(deviceId: string, status: ConnectivityStatus): void {
     const device = this.get(deviceId);
     if (!device || this.connectivity(deviceId) === status) return;
@@ -175,7 +174,7 @@ export class DeviceService {
     return this.#properties.take(message);
   }
 
-  /** What a module said that it offers, for as long as the gateway runs; before that, what every one does. */
+  /** Offers that a module has announced, until the gateway ends. */
   setOffers(runtimeId: string, offers: ReadonlySet<string>): void {
     this.#offers.set(runtimeId, offers);
   }
@@ -187,7 +186,13 @@ export class DeviceService {
   create(fields: NewDevice, alsoStore?: (device: Device) => void): Device {
     const { blueprints, database, newId = randomUUID, clock } = this.#options;
     blueprints.require(fields.blueprintId);
-    this.#requireRoom();
+    const { devices: limit } = this.#limits;
+    requireUnderLimit(
+      'device_limit_reached',
+      `The gateway has ${limit} devices.`,
+      this.#registry.count,
+      limit,
+    );
     const taken = (slug: string): boolean => this.find(slug) !== undefined;
     const slug = fields.slug ?? slugFromName(fields.name, 'device', taken);
     this.#requireFreeSlug(slug);
@@ -218,8 +223,8 @@ export class DeviceService {
   }
 
   /**
-   * Another way to the same address, as its last connection configuration says; `alsoStore` as in `create`. `role` is
-   * that of the person who gets the new credentials.
+   * Sets how the device connects, after a new connection configuration; `alsoStore` as in `create`.
+   * @param role of the person who gets the new credentials
    */
   setCommunicationType(device: Device, type: CommunicationType, alsoStore?: () => void, role?: Role): Device {
     const updated = { ...device, communication: { ...device.communication, type } };
@@ -235,7 +240,7 @@ export class DeviceService {
   }
 
   /**
-   * `role` is that of the person who does it; absent: the gateway itself.
+   * @param role of the person who assigns it; absent: the gateway itself
    * @throws GatewayError blueprint_not_found, invalid_blueprint when it does not fit the device
    */
   assignBlueprint(device: Device, blueprintId: string, role?: Role): Device {
@@ -274,7 +279,7 @@ export class DeviceService {
   /** @throws GatewayError device_not_deletable, device_has_dependents */
   remove(device: Device): void {
     this.#requireDeletable(device);
-    // What waits for the group commit must not come after the record is gone.
+    // Properties that wait for the group commit must not be written after the record was deleted.
     this.#properties.forget(device.id);
     this.#options.database.transaction(() => {
       this.#store.remove(device.id);
@@ -285,7 +290,7 @@ export class DeviceService {
     this.events.emit('device_deleted', { device });
   }
 
-  /** Stores a record in place of another one, and what belongs to it, and tells it. */
+  /** Replaces a record, and emits `device_updated`. @param before runs first in the same transaction */
   #replace(previous: Device, next: Device, before: () => void = () => undefined): Device {
     const device = { ...next, updatedAtMs: this.#options.clock.wallMs() };
     this.#options.database.transaction(() => {
@@ -302,7 +307,7 @@ export class DeviceService {
   }
 
   #requireDeletable(device: Device): void {
-    // The gateway's own device and the module that is built in.
+    // The gateway's own device and its built-in module.
     if (device.communication.type === 'MQTT_V1_LOCALHOST')
       throw unprocessable(
         'device_not_deletable',
@@ -317,18 +322,12 @@ export class DeviceService {
     );
   }
 
-  #requireRoom(): void {
-    const limit = this.#limits.devices;
-    if (this.#registry.count < limit) return;
-    throw limitReached('device_limit_reached', `The gateway has ${limit} devices.`, limit);
-  }
-
   #requireFreeSlug(slug: string): void {
     if (this.find(slug)) throw alreadyTaken('slug', slug);
   }
 }
 
-/** What other capabilities ask of devices. */
+/** The part of the devices that other capabilities use. */
 export type Devices = Pick<
   DeviceService,
   | 'events'

@@ -1,5 +1,4 @@
 /** Rows of devices and of their properties. */
-
 import type { EpochMs } from '../../lib/time.ts';
 import {
   absent,
@@ -38,7 +37,7 @@ export function createDeviceStore({ orm }: Database) {
   return {
     all: (): Device[] => select.all().map(deviceOf),
     insert: (given: Device): void => void insert.run(rowOf(given)),
-    /** All but what it is and where it is reached, which never change. */
+    /** Updates all columns but type and address, which never change. */
     update: (given: Device): void => void update.run(rowOf(given)),
     remove: (id: string): void => void remove.run({ id }),
     allProperties: (): StoredProperties[] =>

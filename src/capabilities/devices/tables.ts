@@ -1,4 +1,4 @@
-/** Tables of state.db that hold devices and what they last said of themselves. */
+/** Tables of state.db with devices and their last properties. */
 import { sql } from 'drizzle-orm';
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { EpochMs } from '../../lib/time.ts';
@@ -21,11 +21,11 @@ export const device = sqliteTable('device', {
   assignmentCount: integer('assignment_count'),
 });
 
-/** Devices that history.db may still hold data of. */
+/** Deleted and unknown devices of which history.db may still have data. */
 export const departedDevice = sqliteTable('departed_device', {
   deviceId: text('device_id').primaryKey(),
   isDeleted: integer('is_deleted', { mode: 'boolean' }).notNull(),
-  /** How long the gateway ran without knowing it. */
+  /** Hours that the gateway has run without knowing the device. */
   runningHours: integer('running_hours').notNull(),
 });
 
@@ -36,13 +36,13 @@ export const deviceProperty = sqliteTable('device_property', {
   receivedAtMs: integer('received_at_ms').$type<EpochMs>().notNull(),
 });
 
-/** What the other columns say that it is. */
+/** The likely type of a damaged row, by its other columns. */
 const likelyType = sql`CASE
   WHEN ${device.communicationType} = 'UCM_LUA' THEN 'LUA'
   WHEN ${device.blueprintId} = ${BUILT_IN_IDS.gateway} THEN 'GATEWAY'
   WHEN ${device.blueprintId} = ${BUILT_IN_IDS.communicationModule} THEN 'VIRTUAL_UCM'
   ELSE 'STANDALONE' END`;
-/** The gateway and one module speak within the box. */
+/** The gateway and its built-in module are local. */
 const isLocal = sql`${device.type} = 'GATEWAY' OR ${device.type} = 'VIRTUAL_UCM' AND NOT EXISTS (
   SELECT 1 FROM device AS other WHERE other.type = 'VIRTUAL_UCM' AND other.communication_type = 'MQTT_V1_LOCALHOST')`;
 const hasCertificate = sql`EXISTS (SELECT 1 FROM device_certificate WHERE device_id = ${device.id})`;
@@ -51,7 +51,7 @@ const likelyBlueprint = sql`CASE ${device.type}
   WHEN 'VIRTUAL_UCM' THEN ${BUILT_IN_IDS.communicationModule}
   ELSE ${BUILT_IN_IDS.empty} END`;
 
-/** A device stays wherever it can: everything of it, its history as well, hangs on its row. */
+/** Rows are repaired rather than moved away, because all data of a device, its history too, depends on its row. */
 export const deviceRows = [
   rowRules({
     table: device,

@@ -1,19 +1,19 @@
 /**
- * Devices as JSON, each written again only when something of it is different: pages and integrations ask for whole
- * lists every few seconds, and little changes in between.
+ * Cache of devices as JSON: pages and integrations request whole lists every few seconds, and little changes in
+ * between.
  */
 import type { Role } from '../../lib/role.ts';
 import { WrittenJson } from '../../platform/http/index.ts';
 import type { Device } from './model.ts';
 import { type Expansion, toWire, type WireContext } from './schema.ts';
 
-/** Manifests would take much memory, and nobody tells when raised alerts change. */
+/** Manifests would take much memory, and there is no event for changes of raised alerts. */
 const NOT_KEPT: readonly Expansion[] = ['manifest', 'raised_alert_names'];
-/** Whole answers, of a few pages that look at the same site with different roles. */
+/** Whole answers kept, for a few pages that show the same site with different roles. */
 const LISTS_KEPT = 3;
 const LIST_LENGTH_MAX = 250;
 
-/** What a text says, beside the device itself, which is another object after every change. */
+/** A text with the values that it depends on besides the device, which is another object after every change. */
 interface Kept {
   role: Role;
   expand: string;
@@ -45,7 +45,7 @@ export class DeviceTexts {
     return this.#keptOf(device, role, expand, expand.join());
   }
 
-  /** The answer of a list; the same one as before while nothing in it is different. @param total with all other pages */
+  /** The answer of a list; the same object as before while nothing has changed. @param total devices on all pages */
   list(page: readonly Device[], total: number, role: Role, expand: readonly Expansion[]): WrittenJson {
     if (!isKept(expand) || page.length > LIST_LENGTH_MAX)
       return listOf(
@@ -65,7 +65,7 @@ export class DeviceTexts {
     return JSON.stringify(toWire(device, { ...this.#context, role }, expand));
   }
 
-  /** Asked for every device of a list: what it is compared with is put into no object before it is needed. */
+  /** Runs for every device of a list, so it allocates no object unless the text must be written. */
   #keptOf(device: Device, role: Role, expand: readonly Expansion[], expandText: string): string {
     const { devices } = this.#context;
     const site = this.#context.site.get();

@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm';
 import { Emitter } from '../../lib/emitter.ts';
-import { alreadyExists, limitReached, notFound, unprocessable } from '../../lib/errors.ts';
+import { alreadyExists, requireFound, requireUnderLimit, unprocessable } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
@@ -52,12 +52,9 @@ export class ModulePorts {
 
   /** @throws GatewayError already_exists (409), serial_port_limit_reached (422) */
   addSerial(port: SerialPortRecord): ListedSerialPort {
-    if (this.serial().length >= LIMITS.module.serialPorts)
-      throw limitReached(
-        'serial_port_limit_reached',
-        `The module has ${LIMITS.module.serialPorts} serial ports.`,
-        LIMITS.module.serialPorts,
-      );
+    const { serialPorts: limit } = LIMITS.module;
+    const message = `The module has ${limit} serial ports.`;
+    requireUnderLimit('serial_port_limit_reached', message, this.serial().length, limit);
     this.#refuseTaken([port.name, ...port.aliases]);
     this.#options.database.orm.insert(serialPort).values(port).run();
     this.#changed('serial port added', port.name);
@@ -66,12 +63,9 @@ export class ModulePorts {
 
   /** @throws GatewayError already_exists (409), io_port_limit_reached (422) */
   addIo(port: IoPortRecord): IoPortRecord {
-    if (this.io().length >= LIMITS.module.ioPorts)
-      throw limitReached(
-        'io_port_limit_reached',
-        `The module has ${LIMITS.module.ioPorts} ports of this kind.`,
-        LIMITS.module.ioPorts,
-      );
+    const { ioPorts: limit } = LIMITS.module;
+    const message = `The module has ${limit} ports of this kind.`;
+    requireUnderLimit('io_port_limit_reached', message, this.io().length, limit);
     this.#refuseTaken([port.name]);
     this.#options.database.orm.insert(ioPort).values(port).run();
     this.#changed('port added', port.name);
@@ -118,14 +112,12 @@ export class ModulePorts {
 
   #requireSerial(name: string): ListedSerialPort {
     const port = this.serial().find((known) => known.name === name);
-    if (port === undefined) throw notFound('serial_port_not_found', `There is no serial port "${name}".`);
-    return port;
+    return requireFound('serial_port_not_found', `There is no serial port "${name}".`, port);
   }
 
   #requireIo(name: string): IoPortRecord {
     const port = this.io().find((known) => known.name === name);
-    if (port === undefined) throw notFound('io_port_not_found', `There is no port "${name}" of this kind.`);
-    return port;
+    return requireFound('io_port_not_found', `There is no port "${name}" of this kind.`, port);
   }
 
   #changed(message: string, name: string): void {

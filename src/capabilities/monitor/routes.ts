@@ -1,7 +1,6 @@
 import * as v from 'valibot';
-import { notFound } from '../../lib/errors.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
-import { type Principal, query, stream, type Stream, type StreamSocket } from '../../platform/http/index.ts';
+import { query, stream, type Stream, type StreamSocket } from '../../platform/http/index.ts';
 import { type Role, roleIncludes, roleNeededFor } from '../../lib/role.ts';
 import type { EpochMs, EpochS } from '../../lib/time.ts';
 import { writableJson } from '../../protocol/telemetry.ts';
@@ -42,7 +41,7 @@ export function monitorStreams(options: MonitorOptions): Stream[] {
         const attended = call.query['telemetry.of'];
         return (socket) => {
           const choose = telemetryChoice(options.devices, attended, call.principal.role);
-          const ends = watch(options, call.principal, { wanted, choose }, socket);
+          const ends = watch(options, call.principal.role, { wanted, choose }, socket);
           if (wanted) ends.push(closeAfterLastDevice(options.devices, wanted, socket));
           return ends;
         };
@@ -54,19 +53,13 @@ export function monitorStreams(options: MonitorOptions): Stream[] {
 /** Ids of the devices asked for by id or slug; undefined: all, those made later too. */
 function wantedDevices(devices: Devices, asked: readonly string[] | undefined): Set<string> | undefined {
   if (!asked) return undefined;
-  return new Set(
-    asked.map((name) => {
-      const device = devices.find(name);
-      if (!device) throw notFound('device_not_found', `There is no device "${name.slice(0, 64)}".`);
-      return device.id;
-    }),
-  );
+  return new Set(asked.map((name) => devices.require(name).id));
 }
 
 type Values = TelemetryEvents['telemetry_received']['values'];
 type Entries = Values extends ReadonlyMap<infer Name, infer Value> ? [Name, Value][] : never;
 
-/** What is sent of a message: all of it, or of a device that nobody attends to its alerts when they change. */
+/** Selects the values of a message to send: all, or for other devices only alerts when they change. */
 type TelemetryChoice = (device: Device, values: Values) => Entries;
 
 function telemetryChoice(
@@ -89,7 +82,7 @@ function telemetryChoice(
   };
 }
 
-/** Nothing more can come once every device that was asked for is deleted. */
+/** Closes the stream once every requested device is deleted. */
 function closeAfterLastDevice(
   devices: Devices,
   wanted: Set<string>,
@@ -102,12 +95,15 @@ function closeAfterLastDevice(
 
 function watch(
   { devices, telemetry, deviceLogs }: MonitorOptions,
-  { role }: Principal,
+  role: Role,
   { wanted, choose }: { wanted: ReadonlySet<string> | undefined; choose: TelemetryChoice },
   socket: StreamSocket<MonitorMessage>,
 ): (() => void)[] {
   const isWanted = (device: Device | undefined): device is Device =>
     device !== undefined && (wanted?.has(device.id) ?? true);
+  /** Without a declaration everybody may see it. */
+  const mayShow = (declared: { access_level: string } | undefined): boolean =>
+    declared === undefined || roleIncludes(role, roleNeededFor(declared.access_level));
   const send = (device: Device, receivedAtMs: EpochMs, timestampS: EpochS, content: Content): void =>
     socket.send({
       device_id: device.id,
@@ -120,22 +116,20 @@ function watch(
     telemetry.events.on('telemetry_received', owner, ({ device, values, receivedAtMs, timestampS }) => {
       if (!isWanted(device)) return;
       const declared = devices.manifest(device).telemetry;
-      const shown = visible(
-        choose(device, values).map(([name, { value }]) => [name, writableJson(value)]),
-        (name) => declared[name]?.access_level,
-        role,
-      );
-      if (shown) send(device, receivedAtMs, timestampS, { telemetry: shown });
+      const shown = choose(device, values).filter(([name]) => mayShow(declared[name]));
+      if (shown.length === 0) return;
+      const telemetry = Object.fromEntries(shown.map(([name, { value }]) => [name, writableJson(value)]));
+      send(device, receivedAtMs, timestampS, { telemetry });
     }),
     devices.events.on('properties_received', owner, ({ device, values, receivedAtMs }) => {
       if (!isWanted(device)) return;
       const declared = devices.manifest(device).properties;
-      const shown = visible(
-        Object.entries(values).filter(([name]) => Object.hasOwn(declared, name)),
-        (name) => declared[name]?.access_level,
-        role,
+      const shown = Object.entries(values).filter(
+        ([name]) => Object.hasOwn(declared, name) && mayShow(declared[name]),
       );
-      if (shown) send(device, receivedAtMs, Math.floor(receivedAtMs / 1_000), { properties: shown });
+      if (shown.length === 0) return;
+      const properties = Object.fromEntries(shown);
+      send(device, receivedAtMs, Math.floor(receivedAtMs / 1_000), { properties });
     }),
     devices.events.on('connectivity_changed', owner, ({ device, status, atMs }) => {
       if (isWanted(device)) send(device, atMs, Math.floor(atMs / 1_000), { connectivity: { status } });
@@ -154,17 +148,4 @@ function watch(
       }),
     );
   return ends;
-}
-
-/** What the role may see; undefined when nothing is left. Without a declaration everybody may. */
-function visible(
-  entries: readonly (readonly [string, unknown])[],
-  accessLevelOf: (name: string) => string | undefined,
-  role: Principal['role'],
-): Record<string, unknown> | undefined {
-  const shown = entries.filter(([name]) => {
-    const accessLevel = accessLevelOf(name);
-    return accessLevel === undefined || roleIncludes(role, roleNeededFor(accessLevel));
-  });
-  return shown.length > 0 ? Object.fromEntries(shown) : undefined;
 }

@@ -1,13 +1,13 @@
-/** What people change of a channel, and what it is then. Pure. */
+/** Changes of a channel that a person makes, and the channel that results. Pure. */
 import { invalidBody } from '../../lib/errors.ts';
 import { defined } from '../../lib/members.ts';
 import type { AlertSeverity } from '../alerts/index.ts';
 import type { Channel, ChannelType, EmailSettings, NtfySettings, Secrets } from './model.ts';
 
-/** What is absent stays as it is; a secret that is null is taken away. */
+/** Absent members stay as they are; null removes a secret. */
 export interface ChannelChange {
   name?: string | undefined;
-  /** Only of a new one. */
+  /** Only for a new channel. */
   type?: ChannelType | undefined;
   isEnabled?: boolean | undefined;
   minimumSeverity?: AlertSeverity | undefined;
@@ -60,6 +60,9 @@ function targetOf(type: ChannelType, change: ChannelChange, before: Channel | un
   }
 }
 
+/** The password belongs to these. */
+const LOGIN = ['host', 'port', 'encryption', 'username'] as const;
+
 function email(change: ChannelChange['email'], before: Kept<EmailSettings>) {
   const { password, ...given } = change ?? {};
   const settings = {
@@ -73,15 +76,8 @@ function email(change: ChannelChange['email'], before: Kept<EmailSettings>) {
   if (host === undefined || from === undefined || to === undefined)
     throw invalidBody('email', 'A channel of type EMAIL needs "email" with "host", "from" and "to".');
   const old = before?.settings;
-  const isOther =
-    old &&
-    (old.host !== host || old.port !== port || old.encryption !== encryption || old.username !== username);
-  const secret = keptSecret(
-    'email.password',
-    password,
-    before?.secrets.password,
-    isOther && username !== null,
-  );
+  const isOther = old && username !== null && LOGIN.some((name) => old[name] !== settings[name]);
+  const secret = keptSecret('email.password', password, before?.secrets.password, isOther);
   return {
     settings: { host, port, encryption, username, from, to },
     secrets: secret === undefined || username === null ? {} : { password: secret },
@@ -92,13 +88,8 @@ function webhook(change: ChannelChange['webhook'], before: Kept<{ origin: string
   const url = change?.url ?? before?.secrets.url;
   if (url === undefined)
     throw invalidBody('webhook', 'A channel of type WEBHOOK needs "webhook" with "url".');
-  // The receiver never sees the key itself.
-  const key = keptSecret(
-    'webhook.signing_secret',
-    change?.signingSecret,
-    before?.secrets.signingSecret,
-    false,
-  );
+  // The key is never sent, so another receiver does not get it.
+  const key = keptSecret('webhook.signing_secret', change?.signingSecret, before?.secrets.signingSecret);
   return {
     settings: { origin: new URL(url).origin },
     secrets: { url, ...(key !== undefined && { signingSecret: key }) },
@@ -114,15 +105,15 @@ function ntfy(change: ChannelChange['ntfy'], before: Kept<NtfySettings>) {
   return { settings: { server, topic }, secrets: secret === undefined ? {} : { token: secret } };
 }
 
-/** A secret goes to nobody but the server that it was entered for. */
+/** A secret is sent only to the server that it was entered for. */
 function keptSecret(
   field: string,
   given: string | null | undefined,
   known: string | undefined,
-  isOtherServer: boolean | undefined,
+  isOtherServer = false,
 ): string | undefined {
   if (given !== undefined) return given ?? undefined;
-  if (isOtherServer === true && known !== undefined)
+  if (isOtherServer && known !== undefined)
     throw invalidBody(
       field,
       'The server or its login is another one now: enter the secret again, or null for none.',

@@ -1,4 +1,4 @@
-/** What a message says, in words. */
+/** Content of notification messages. */
 import type { EpochMs } from '../../lib/time.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { type Alert, ALERT_SEVERITIES, type AlertSeverity, alertToWire } from '../alerts/index.ts';
@@ -6,21 +6,21 @@ import type { Device } from '../devices/index.ts';
 import type { Delivery, Pending } from './tables.ts';
 
 export interface Message {
-  /** The same for each attempt. */
+  /** The same in every attempt. */
   id: string;
   site: { id: string; name: string };
   /** One line, without the name of the site. */
   title: string;
   text: string;
-  /** The worst of its alerts. */
+  /** Severity of the worst of its alerts. */
   severity: AlertSeverity;
-  /** Nothing in it is new trouble. */
+  /** It names only cleared alerts. */
   isOver: boolean;
-  /** The same for programs. */
+  /** The content for programs. */
   json: Record<string, unknown>;
 }
 
-/** One alert of a message with what happened to it since the last one. */
+/** An alert in a message, with its changes since the last message. */
 export interface NotifiedAlert {
   alert: Alert;
   device: Device | undefined;
@@ -30,7 +30,7 @@ export interface NotifiedAlert {
 interface Surroundings {
   site: { id: string; name: string; timezone: string };
   nowMs: EpochMs;
-  /** Alerts that are named one by one. */
+  /** Alerts that are listed individually. */
   namedMax: number;
 }
 
@@ -39,69 +39,65 @@ export function composeAlerts(
   notified: readonly NotifiedAlert[],
   around: Surroundings,
 ): Message {
-  const { site, nowMs, namedMax } = around;
+  const { site, namedMax } = around;
   const worstFirst = notified.toSorted(
     (a, b) => rank(b) - rank(a) || b.alert.raisedAtMs - a.alert.raisedAtMs || a.alert.number - b.alert.number,
   );
   const named = worstFirst.slice(0, namedMax);
   const omittedCount = worstFirst.length - named.length + delivery.omittedCount;
-  const isOver = delivery.raisedCount === 0;
-  const title = titleOf(delivery, worstFirst);
   const lines = named.map((one) => lineOf(one, site.timezone));
   if (omittedCount > 0) lines.push(`… and ${omittedCount} more.`);
-  return {
-    id: delivery.id,
-    site: { id: site.id, name: site.name },
-    title,
-    text: `${lines.join('\n')}\n`,
-    severity: worstFirst[0]?.alert.severity ?? 'info',
-    isOver,
-    json: {
-      id: delivery.id,
-      type: 'alerts',
-      sent_at: formatTimestamp(nowMs),
-      site: { id: site.id, name: site.name },
-      title,
-      raised_count: delivery.raisedCount,
-      cleared_count: delivery.clearedCount,
-      omitted_count: omittedCount,
-      alerts: named.map(({ alert, device, kinds }) => ({
-        change: kinds.has('RAISED') && kinds.has('CLEARED') ? 'RAISED_AND_CLEARED' : [...kinds][0],
-        ...alertToWire(alert, device, false),
-      })),
+  return messageOf(
+    { ...delivery, omittedCount },
+    around,
+    {
+      title: titleOf(delivery, worstFirst),
+      text: `${lines.join('\n')}\n`,
+      severity: worstFirst[0]?.alert.severity ?? 'info',
+      isOver: delivery.raisedCount === 0,
     },
-  };
+    named.map(({ alert, device, kinds }) => ({
+      change: kinds.has('RAISED') && kinds.has('CLEARED') ? 'RAISED_AND_CLEARED' : [...kinds][0],
+      ...alertToWire(alert, device, false),
+    })),
+  );
 }
 
 export function composeTest(
   delivery: Pick<Delivery, 'id'>,
   channelName: string,
-  { site, nowMs }: Pick<Surroundings, 'site' | 'nowMs'>,
+  around: Pick<Surroundings, 'site' | 'nowMs'>,
 ): Message {
   const title = 'Test of a notification channel';
-  const text = `This is a test of the channel "${channelName}". Alerts of ${site.name} will come like this.\n`;
-  return {
-    id: delivery.id,
-    site: { id: site.id, name: site.name },
-    title,
-    text,
-    severity: 'info',
-    isOver: false,
-    json: {
-      id: delivery.id,
-      type: 'test',
-      sent_at: formatTimestamp(nowMs),
-      site: { id: site.id, name: site.name },
-      title,
-      raised_count: 0,
-      cleared_count: 0,
-      omitted_count: 0,
-      alerts: [],
-    },
-  };
+  const text = `This is a test of the channel "${channelName}". Alerts of ${around.site.name} will come like this.\n`;
+  const counts = { raisedCount: 0, clearedCount: 0, omittedCount: 0 };
+  const said = { title, text, severity: 'info', isOver: false } as const;
+  return messageOf({ ...delivery, ...counts, kind: 'TEST' }, around, said, []);
 }
 
-/** What is raised before what is over, then by severity. */
+function messageOf(
+  delivery: Pick<Delivery, 'id' | 'kind' | 'raisedCount' | 'clearedCount' | 'omittedCount'>,
+  { site: { id: siteId, name }, nowMs }: Pick<Surroundings, 'site' | 'nowMs'>,
+  said: Pick<Message, 'title' | 'text' | 'severity' | 'isOver'>,
+  alerts: readonly object[],
+): Message {
+  const { id, kind, raisedCount, clearedCount, omittedCount } = delivery;
+  const site = { id: siteId, name };
+  const json = {
+    id,
+    type: kind.toLowerCase(),
+    sent_at: formatTimestamp(nowMs),
+    site,
+    title: said.title,
+    raised_count: raisedCount,
+    cleared_count: clearedCount,
+    omitted_count: omittedCount,
+    alerts,
+  };
+  return { id, site, ...said, json };
+}
+
+/** Raised alerts before cleared ones, then by severity. */
 function rank({ alert, kinds }: NotifiedAlert): number {
   const isRaised = kinds.has('RAISED') && !kinds.has('CLEARED');
   return (isRaised ? ALERT_SEVERITIES.length : 0) + ALERT_SEVERITIES.indexOf(alert.severity);
@@ -137,7 +133,7 @@ function lineOf(notified: NotifiedAlert, timezone: string): string {
 
 const nameOf = ({ alert, device }: NotifiedAlert): string => device?.name ?? alert.deviceId;
 
-/** In the zone of the site, which is said. */
+/** A moment in the time zone of the site, which is named. */
 function moment(atMs: EpochMs, timezone: string): string {
   const shown = new Intl.DateTimeFormat('sv-SE', {
     dateStyle: 'short',

@@ -1,8 +1,8 @@
-/** Channels by which people outside are notified of alerts, and what became of each message. */
+/** Channels that notify people of alerts. */
 import type { EpochMs } from '../../lib/time.ts';
 import type { AlertSeverity } from '../alerts/index.ts';
 
-/** Who makes channels; they carry what this role may see. */
+/** Role that manages channels. Channels get what this role may see. */
 export const CHANNEL_ROLE = 'OWNER';
 
 export const CHANNEL_TYPES = ['EMAIL', 'WEBHOOK', 'NTFY'] as const;
@@ -15,14 +15,14 @@ export interface EmailSettings {
   host: string;
   port: number;
   encryption: (typeof ENCRYPTIONS)[number];
-  /** Null: without a login. */
+  /** Null: no login. */
   username: string | null;
   from: string;
   to: string[];
 }
 
 interface WebhookSettings {
-  /** Of the address; the whole of it is kept as a secret, because paths of chat services are. */
+  /** Origin of the URL. The whole URL is a secret, because the paths of chat services are secret. */
   origin: string;
 }
 
@@ -34,14 +34,14 @@ export interface NtfySettings {
 /** By the type of the channel. */
 export type Settings = EmailSettings | WebhookSettings | NtfySettings;
 
-/** What goes to the server of the channel and is never shown. */
+/** Sent to the server of the channel and never shown. */
 export interface Secrets {
-  /** Of EMAIL. */
+  /** Password of EMAIL. */
   password?: string;
-  /** Of WEBHOOK: the whole address, and the key of signatures. */
+  /** URL and signing key of WEBHOOK. */
   url?: string;
   signingSecret?: string;
-  /** Of NTFY. */
+  /** Token of NTFY. */
   token?: string;
 }
 
@@ -52,7 +52,7 @@ interface Common {
   readonly minimumSeverity: AlertSeverity;
   /** Empty: all. */
   readonly deviceIds: readonly string[];
-  /** Whether it also gets alerts that are over. */
+  /** Whether it is also notified of cleared alerts. */
   readonly notifiesCleared: boolean;
   readonly secrets: Secrets;
   readonly createdAtMs: EpochMs;

@@ -1,6 +1,6 @@
 /**
- * Changes that channels are still to send. Each is written in the transaction that stores the alert, so that neither a fall of the
- * gateway nor a dead receiver loses it, and nothing is sent that did not happen.
+ * Changes that channels have not sent yet. Each is written in the transaction that stores the alert, so that neither a crash of
+ * the gateway nor a dead receiver loses it, and nothing is sent that did not happen.
  */
 import type { Limits } from '../../lib/limits.ts';
 import type { EpochMs } from '../../lib/time.ts';
@@ -23,7 +23,7 @@ interface OutboxOptions {
 export class Outbox {
   readonly #options: OutboxOptions;
   readonly #store: NotificationStore;
-  /** Of the channel with the longest one. */
+  /** Measured by the longest queue of all channels. */
   readonly #queue: { dropped: (count?: number) => void };
 
   constructor(options: OutboxOptions) {
@@ -52,7 +52,7 @@ export class Outbox {
       if (!what || !isNewsFor(change, CHANNEL_ROLE)) continue;
       for (const channel of channels) {
         if (!isWanted(channel, change, what)) continue;
-        // It was about to be sent as over, and is not over.
+        // The clearing was not sent yet, so the alert that came back needs no message.
         if (what === 'RAISED' && this.#store.takeBackCleared(channel.id, alert.number)) continue;
         if (what === 'RAISED' && knows(channel.id, change)) continue;
         this.#store.addPending({ channelId: channel.id, alertNumber: alert.number, kind: what });
@@ -63,13 +63,13 @@ export class Outbox {
     return [...notified];
   }
 
-  /** What a channel is to send, kept over a restart. */
+  /** The queue of a channel, which survives a restart. */
   waitingOf(channelId: string): Waiting {
     const { database } = this.#options;
     return {
       next: async () => {
         const delivery = database.transaction(() => this.#next(channelId));
-        // What was begun is known after a crash. On a disk that fails it may be sent twice, rather than never.
+        // The begun delivery is on disk, so that a crash does not repeat it as another one. With a failing disk it may be sent twice.
         await database.durable().catch((error: unknown) => {
           if (database.failure === undefined) throw error;
         });
@@ -80,7 +80,7 @@ export class Outbox {
     };
   }
 
-  /** Nothing that waits is sent any more. */
+  /** Drops everything that waits. */
   clear(channelId: string): void {
     this.#options.database.transaction(() => {
       this.#store.removePendingOfChannel(channelId);
@@ -119,7 +119,7 @@ export class Outbox {
     });
   }
 
-  /** Beyond the limit goes what is over before what is still raised, and of these the oldest; it is counted. */
+  /** Beyond the limit cleared alerts are dropped before raised ones, the oldest first; they are counted. */
   #omitExcess(channelId: string): void {
     const excess = this.#store.countPending(channelId) - this.#options.limits.pendingPerChannel;
     if (excess <= 0) return;
@@ -129,7 +129,7 @@ export class Outbox {
   }
 }
 
-/** Those that want to hear of the change. */
+/** Channels that want the change. */
 export function channelsFor(channels: readonly Channel[], change: AlertChange): Channel[] {
   const what = pendingKindOf(change.kind, change.alert);
   return what && isNewsFor(change, CHANNEL_ROLE)
@@ -137,11 +137,11 @@ export function channelsFor(channels: readonly Channel[], change: AlertChange): 
     : [];
 }
 
-/** An alert counts once it has outlasted its grace period; what ends before is sent to nobody. */
+/** An alert counts once it has outlasted its grace period; one that is cleared before is never sent. */
 function pendingKindOf(kind: AlertChange['kind'], alert: AlertChange['alert']): Pending['kind'] | undefined {
   if (kind === 'CLEARED') return alert.isLasting ? 'CLEARED' : undefined;
   if (kind === 'ACKNOWLEDGED' || !alert.isLasting) return undefined;
-  // Somebody knows already.
+  // Whoever acknowledged it knows of it.
   return alert.acknowledgedAtMs === undefined ? 'RAISED' : undefined;
 }
 

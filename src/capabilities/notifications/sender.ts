@@ -1,6 +1,6 @@
 /**
- * Sends the changes of one channel: what comes together goes together, no faster than the channel's rate, and what does not
- * arrive is tried again after pauses that double, for a day at most.
+ * Sends the changes of one channel: changes within a moment go in one message, messages go no faster than the channel's rate,
+ * and a message that fails is tried again after pauses that double, for a day at most.
  */
 import { DoublingPause } from '../../lib/doubling-pause.ts';
 import type { Limits } from '../../lib/limits.ts';
@@ -11,13 +11,13 @@ import type { Log } from '../../platform/log/index.ts';
 import { DeliveryError } from '../../platform/outbound/index.ts';
 import type { Delivery } from './tables.ts';
 
-/** What a channel is to send. */
+/** The queue of a channel. */
 export interface Waiting {
-  /** The delivery that was begun, or one of everything that waits; undefined: there is nothing to send. */
+  /** The delivery that was begun, or a new one of everything that waits; undefined: nothing waits. */
   next(): Promise<Delivery | undefined>;
-  /** How an attempt at it ended: by its status it is over, or tried again. */
+  /** Notes how an attempt ended; the status says whether the delivery is tried again. */
   note(delivery: Delivery): void;
-  /** There is more than what was given out last. */
+  /** Whether more waits than the last delivery. */
   hasMore(): boolean;
 }
 
@@ -27,7 +27,7 @@ interface SenderOptions {
   log: Log;
   limits: Limits['notifications'];
   /**
-   * `remark`: who of several did not get it; undefined: there is nothing left to send.
+   * `remark`: which of several receivers did not get it. Undefined: nothing is left to send.
    * @throws DeliveryError; the signal's reason
    */
   send: (delivery: Delivery, signal: AbortSignal) => Promise<{ remark: string | undefined } | undefined>;
@@ -43,9 +43,9 @@ export class Sender {
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
   #isFailing = false;
-  /** What comes now is sent at once, although the timer is far off. */
+  /** The timer is far off, but a new change is sent at once. */
   #isResting = false;
-  /** How the last attempt ended, as long as it could not be stored: it is not made again. */
+  /** Outcome of the last attempt while it could not be stored, so that the attempt is not repeated. */
   #unnoted: Delivery | undefined;
 
   constructor(options: SenderOptions) {
@@ -55,12 +55,12 @@ export class Sender {
     this.#pause = new DoublingPause({ firstMs: limits.retryFirstMs, maxMs: limits.retryMaxMs });
   }
 
-  /** There is something to send: it goes together with what comes in a moment. */
+  /** A change waits: it is sent together with those of the next moment. */
   wake(): void {
     if (!this.#running && (!this.#timer || this.#isResting)) this.#schedule(this.#options.limits.gatherMs);
   }
 
-  /** The channel was changed: what failed is tried with the new settings, soon. */
+  /** The channel was changed: a failed delivery is soon tried with the new settings. */
   retrySoon(): void {
     this.#pause.reset();
     if (this.#timer) this.#schedule(this.#options.limits.gatherMs);
@@ -98,7 +98,7 @@ export class Sender {
       this.#isFailing = status === 'RETRYING';
       if (this.#isFailing) this.#schedule(this.#pause.next());
       else if (!waiting.hasMore()) return;
-      // What is still raised after a day of failures is sent again later.
+      // Alerts that are still raised after a day of failures are sent again later.
       else if (status === 'FAILED') this.#schedule(limits.retryMaxMs, true);
       else this.#schedule(limits.gatherMs);
     } catch (error) {
@@ -135,7 +135,7 @@ export class Sender {
       const words = error instanceof DeliveryError ? error.message : 'The gateway failed to send it.';
       if (!(error instanceof DeliveryError)) log.error('a notification could not be sent', { error });
       const hasEnded = delivery.attempts + 1 >= limits.attempts;
-      // The next message begins with a short pause again.
+      // The next message starts with the shortest pause.
       if (hasEnded) this.#pause.reset();
       return { status: hasEnded ? 'FAILED' : 'RETRYING', error: words };
     }

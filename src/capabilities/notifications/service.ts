@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { invalidBody, limitReached, notFound, tooManyRequests } from '../../lib/errors.ts';
+import { invalidBody, requireFound, requireUnderLimit, tooManyRequests } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { Rates } from '../../lib/rates.ts';
 import type { EpochMs } from '../../lib/time.ts';
@@ -33,17 +33,17 @@ interface NotificationsOptions {
   newId?: () => string;
 }
 
-/** Channels by which people outside are notified of alerts. */
+/** Channels that notify people of alerts. */
 export class Notifications {
   readonly #options: NotificationsOptions;
   readonly #log: Log;
   readonly #limits: Limits['notifications'];
-  readonly #newId: () => string;
   readonly #store: NotificationStore;
   readonly #outbox: Outbox;
   readonly #channels = new Map<string, Channel>();
   readonly #senders = new Map<string, ChannelSenders>();
-  readonly #newDelivery: () => { id: string; createdAtMs: EpochMs };
+  /** Id and moment of a new channel or delivery. */
+  readonly #newRecord: () => { id: string; createdAtMs: EpochMs };
   readonly #testRates: Rates;
   #stopFollowing: () => void = () => undefined;
   readonly #stopping = new AbortController();
@@ -53,15 +53,14 @@ export class Notifications {
     this.#options = options;
     this.#log = options.log.child({ component: 'notifications' });
     this.#limits = limits;
-    this.#newId = newId;
     this.#store = createNotificationStore(database);
     const newDelivery = () => ({ id: newId(), createdAtMs: Math.floor(options.clock.wallMs()) });
-    this.#newDelivery = newDelivery;
+    this.#newRecord = newDelivery;
     this.#outbox = new Outbox({ ...options, store: this.#store, limits, newDelivery });
     this.#testRates = new Rates({ perSecond: limits.testsPerMinute / 60, burst: limits.testBurst });
   }
 
-  /** Begins to send, what the last run left first. Call before alerts begin to follow. */
+  /** Begins to send, beginning with what the last run left. Call before alerts start. */
   start(): void {
     const { alerts, database } = this.#options;
     for (const channel of this.#store.channels()) {
@@ -94,33 +93,27 @@ export class Notifications {
     await Promise.all([...this.#senders.values()].map(stopSenders));
   }
 
-  /** In the order in which they were made. */
+  /** In the order of creation. */
   list(): Channel[] {
     return [...this.#channels.values()];
   }
 
   /** @throws GatewayError notification_channel_limit_reached (422), invalid_body, device_not_found */
   create(change: ChannelChange): Channel {
-    const { channels } = this.#limits;
-    if (this.#channels.size >= channels)
-      throw limitReached(
-        'notification_channel_limit_reached',
-        `The gateway has ${channels} notification channels.`,
-        channels,
-      );
-    const { clock } = this.#options;
-    const base = { id: this.#newId(), createdAtMs: Math.floor(clock.wallMs()) };
-    return this.#put(newChannel(base, this.#withDeviceIds(change)));
+    const { channels: limit } = this.#limits;
+    const message = `The gateway has ${limit} notification channels.`;
+    requireUnderLimit('notification_channel_limit_reached', message, this.#channels.size, limit);
+    return this.#put(newChannel(this.#newRecord(), this.#withDeviceIds(change)));
   }
 
   /**
-   * What is absent stays. Secrets do not go along to another server.
+   * Absent members stay. Another server needs its secrets again.
    * @throws GatewayError notification_channel_not_found (404), invalid_body, device_not_found
    */
   update(id: string, change: ChannelChange): Channel {
     const changed = changedChannel(this.require(id), this.#withDeviceIds(change));
     this.#put(changed);
-    // Whoever switches it on again does not want to hear of last week.
+    // A channel that is switched on again does not send alerts of the past.
     const { stored, unstored } = this.#sendersOf(id);
     if (!changed.isEnabled) this.#outbox.clear(id);
     else for (const sender of [stored, unstored]) sender.retrySoon();
@@ -139,17 +132,12 @@ export class Notifications {
 
   /** @throws GatewayError notification_channel_not_found (404) */
   require(id: string): Channel {
-    const channel = this.#channels.get(id);
-    if (!channel)
-      throw notFound(
-        'notification_channel_not_found',
-        `There is no notification channel "${id.slice(0, 64)}".`,
-      );
-    return channel;
+    const message = `There is no notification channel "${id.slice(0, 64)}".`;
+    return requireFound('notification_channel_not_found', message, this.#channels.get(id));
   }
 
   /**
-   * Sends something to try the channel, also when it is switched off. What became of it is in the answer and in the log of
+   * Sends a test message, also when the channel is switched off. The outcome is returned and stored in the log of
    * deliveries. @throws GatewayError notification_channel_not_found (404), too_many_requests (429)
    */
   async test(id: string): Promise<Delivery> {
@@ -161,8 +149,8 @@ export class Notifications {
         'This channel was tested too often; try again in a moment.',
         Math.ceil(waitMs / 1_000),
       );
-    const nowMs = Math.floor(clock.wallMs());
-    const message = composeTest({ id: this.#newId() }, channel.name, { site: site.get(), nowMs });
+    const made = this.#newRecord();
+    const message = composeTest(made, channel.name, { site: site.get(), nowMs: made.createdAtMs });
     let status: Delivery['status'] = 'DELIVERED';
     let error: string | undefined;
     try {
@@ -172,10 +160,10 @@ export class Notifications {
       status = 'FAILED';
       error = failure.message;
     }
-    // It may have been deleted meanwhile.
+    // The channel may have been deleted meanwhile.
     this.require(id);
     const delivery: Omit<Delivery, 'number'> = {
-      id: message.id,
+      ...made,
       channelId: id,
       kind: 'TEST',
       status,
@@ -183,7 +171,6 @@ export class Notifications {
       clearedCount: 0,
       omittedCount: 0,
       attempts: 1,
-      createdAtMs: nowMs,
       attemptedAtMs: Math.floor(clock.wallMs()),
       ...(error !== undefined && { error }),
     };
@@ -214,7 +201,7 @@ export class Notifications {
     return channel;
   }
 
-  /** Devices may be named by their slugs, too. */
+  /** The change with ids of devices in place of slugs. */
   #withDeviceIds(change: ChannelChange): ChannelChange {
     if (change.deviceIds === undefined) return change;
     if (change.deviceIds.length > this.#limits.devicesPerChannel)
@@ -223,19 +210,11 @@ export class Notifications {
   }
 
   #sendersOf(channelId: string): ChannelSenders {
-    let senders = this.#senders.get(channelId);
-    if (!senders) {
-      const unstoredChanges = new UnstoredChanges({
-        channelId,
-        limits: this.#limits,
-        newDelivery: this.#newDelivery,
-      });
-      const common = {
-        ...this.#options,
-        log: this.#log.child({ channel_id: channelId }),
-        limits: this.#limits,
-      };
-      senders = {
+    return this.#senders.getOrInsertComputed(channelId, () => {
+      const limits = this.#limits;
+      const unstoredChanges = new UnstoredChanges({ channelId, limits, newDelivery: this.#newRecord });
+      const common = { ...this.#options, log: this.#log.child({ channel_id: channelId }), limits };
+      return {
         unstoredChanges,
         stored: new Sender({
           ...common,
@@ -248,9 +227,7 @@ export class Notifications {
           send: (delivery, signal) => this.#send(delivery, this.#unstoredAlerts(unstoredChanges), signal),
         }),
       };
-      this.#senders.set(channelId, senders);
-    }
-    return senders;
+    });
   }
 
   async #send(
@@ -282,7 +259,7 @@ export class Notifications {
     const { alerts, devices } = this.#options;
     const byAlert = new Map<number, Set<'RAISED' | 'CLEARED'>>();
     for (const { alertNumber, kind } of this.#store.pendingOf(delivery.number))
-      byAlert.set(alertNumber, (byAlert.get(alertNumber) ?? new Set()).add(kind));
+      byAlert.getOrInsertComputed(alertNumber, () => new Set()).add(kind);
     return [...byAlert].flatMap(([number, kinds]): NotifiedAlert[] => {
       const alert = alerts.ofNumber(number);
       return alert ? [{ alert, device: devices.get(alert.deviceId), kinds }] : [];
@@ -290,7 +267,7 @@ export class Notifications {
   }
 }
 
-/** Of one channel: for changes that are stored, and for those that cannot be. */
+/** Senders of one channel: for changes that are stored, and for changes that cannot be. */
 interface ChannelSenders {
   unstoredChanges: UnstoredChanges;
   stored: Sender;

@@ -1,4 +1,4 @@
-/** Tables of state.db with notification channels, what they are to send, and what became of it. */
+/** Tables of state.db with notification channels, their pending changes and their deliveries. */
 import { sql } from 'drizzle-orm';
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { EpochMs } from '../../lib/time.ts';
@@ -17,24 +17,24 @@ export const notificationChannel = sqliteTable('notification_channel', {
   settings: text('settings', { mode: 'json' }).$type<Settings>().notNull(),
   secrets: text('secrets', { mode: 'json' }).$type<Secrets>().notNull(),
   createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
-  /** Changes beyond those that wait, for the next message to count. */
+  /** Changes dropped because too many waited; the next message names the number. */
   omittedCount: integer('omitted_count').notNull(),
 });
 
 export const DELIVERY_STATUSES = ['SENDING', 'RETRYING', 'DELIVERED', 'FAILED'] as const;
 
-/** Messages of channels, each with everything that happened since the last one. */
+/** Messages of channels, each with all changes since the last one. */
 export const notificationDelivery = sqliteTable('notification_delivery', {
   /** Grows with every delivery. */
   number: integer('number').primaryKey(),
-  /** Goes along with the message, the same for each attempt. */
+  /** Sent with the message, the same in every attempt. */
   id: text('id').notNull(),
   channelId: text('channel_id').notNull(),
   kind: text('kind', { enum: ['ALERTS', 'TEST'] }).notNull(),
   status: text('status', { enum: DELIVERY_STATUSES }).notNull(),
   raisedCount: integer('raised_count').notNull(),
   clearedCount: integer('cleared_count').notNull(),
-  /** What it does not name, because there was too much. */
+  /** Alerts that it does not list because there were too many. */
   omittedCount: integer('omitted_count').notNull(),
   attempts: integer('attempts').notNull(),
   createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
@@ -45,13 +45,13 @@ export const notificationDelivery = sqliteTable('notification_delivery', {
 
 export type Delivery = Readonly<Present<typeof notificationDelivery.$inferSelect>>;
 
-/** Changes that channels are still to send. */
+/** Changes that channels have not sent yet. */
 export const notificationPending = sqliteTable('notification_pending', {
   number: integer('number').primaryKey(),
   channelId: text('channel_id').notNull(),
   alertNumber: integer('alert_number').notNull(),
   kind: text('kind', { enum: ['RAISED', 'CLEARED'] }).notNull(),
-  /** The delivery that it is part of; NULL: none yet. */
+  /** The delivery with this change; NULL: none yet. */
   deliveryNumber: integer('delivery_number'),
 });
 
@@ -59,7 +59,7 @@ export type Pending = Readonly<Present<typeof notificationPending.$inferSelect>>
 
 const { deviceIds, settings, type } = notificationChannel;
 
-/** What the code reads of the settings of each type, as SQL of their JSON. */
+/** Whether the settings have the members that the code reads, by type. */
 const areUsable = sql`CASE ${type}
   WHEN 'EMAIL' THEN json_type(${settings}, '$.host') = 'text' AND json_type(${settings}, '$.port') = 'integer'
     AND json_type(${settings}, '$.from') = 'text' AND json_type(${settings}, '$.to') = 'array'
@@ -75,7 +75,7 @@ export const notificationRows = [
       deviceIds: sql`NOT EXISTS (SELECT 1 FROM json_each(${deviceIds}) WHERE type != 'text')`,
       settings: areUsable,
     },
-    // Rather too many notifications than none.
+    // Too many notifications are better than none.
     repairs: {
       deviceIds: { deviceIds: sql`'[]'` },
       minimumSeverity: { minimumSeverity: sql`'info'` },

@@ -1,4 +1,4 @@
-/** How a message gets to each type of channel. */
+/** Sends a message over each type of channel. */
 import { createHmac } from 'node:crypto';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
@@ -16,7 +16,7 @@ const TAG: Record<AlertSeverity, string> = {
 };
 
 /**
- * Resolves when the receiver took it, with a sentence about those of several that did not.
+ * Resolves when the receiver has accepted it, with a sentence about those of several receivers that did not.
  * @throws DeliveryError with a sentence; the signal's reason
  */
 export async function send(
@@ -73,7 +73,7 @@ export async function send(
   }
 }
 
-/** As chat services and repositories sign what they send. */
+/** The signature that webhooks of chat services and repositories use. */
 function signatureOf(body: string, secret: string): string {
   return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
 }

@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { formatDurationMs } from '../../lib/duration.ts';
 import { Emitter } from '../../lib/emitter.ts';
-import { alreadyExists, invalidBody, limitReached, notFound, unprocessable } from '../../lib/errors.ts';
+import {
+  alreadyExists,
+  invalidBody,
+  requireFound,
+  requireUnderLimit,
+  unprocessable,
+} from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { within } from '../../platform/clock/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
@@ -9,28 +15,25 @@ import type { Database, GroupCommit, SqlDatabase } from '../../platform/sqlite/i
 import type { DryRunPeriod } from '../../protocol/dry-run.ts';
 import { createSyntaxChecker, type SyntaxFault } from '../../lua/index.ts';
 import { RuleLogs } from './logs.ts';
-import type {
-  DryRunResult,
-  Engine,
-  Rule,
-  RuleCondition,
-  RuleEvents,
-  RuleRunner,
-  RuleScript,
+import {
+  type DryRunResult,
+  type Engine,
+  NOT_RUNNING,
+  type Rule,
+  type RuleCondition,
+  type RuleEvents,
+  type RuleRunner,
+  type RuleScript,
 } from './model.ts';
 import { createRuleStore, type RuleStore } from './store.ts';
 
 /** A rule to be added. */
-export interface NewRule {
-  slug: string;
-  script: RuleScript;
-  disabled: boolean;
-}
+export type NewRule = Pick<Rule, 'slug' | 'script' | 'disabled'>;
 
 export interface DryRunRequest {
-  /** Id or slug of the rule whose storage is meant; undefined: of none, with an empty storage. */
+  /** Id or slug of the rule whose storage is used; undefined: an empty storage. */
   rule: string | undefined;
-  /** In place of the rule's own; without a rule it must be there. */
+  /** Used in place of the rule's own script; required without a rule. */
   script: RuleScript | undefined;
   period: DryRunPeriod;
 }
@@ -40,9 +43,9 @@ interface RulesOptions extends Instruments {
   history: SqlDatabase;
   /** Group commit of history.db. */
   historyCommits: GroupCommit;
-  /** What all log entries of rules may take on the disk; default: no limit. */
+  /** Largest size of all log entries on the disk; default: no limit. */
   logSizeMaxBytes?: () => number;
-  /** Told how many of them were removed before their time, because there was no more room. */
+  /** Called with the number of entries that were removed early for lack of room. */
   onLogsRemovedEarly?: (count: number) => void;
   limits?: Limits;
   newId?: () => string;
@@ -53,9 +56,7 @@ const NO_RUNNER: RuleRunner = {
   run: () => undefined,
   rename: () => undefined,
   end: () => undefined,
-  isStarted: () => false,
-  isStarting: () => false,
-  restartsAtMs: () => undefined,
+  condition: () => NOT_RUNNING,
   startDone: async () => undefined,
   dryRun: async () => {
     throw unprocessable('rule_sandbox_off', 'No rules run on this gateway: its rule sandbox is off.');
@@ -63,7 +64,7 @@ const NO_RUNNER: RuleRunner = {
 };
 
 /**
- * Rules: records, the wish of the user, and what should run because of it. The scripts themselves run in
+ * Rules: their records, and which of them should run. The scripts themselves run in
  * another program. Source: docs/interface/lua-rules.md.
  */
 export class Rules {
@@ -108,7 +109,7 @@ export class Rules {
     return { id, isSuspended: false };
   }
 
-  /** What scripts keep. */
+  /** Storage of scripts. */
   get storage(): RuleStore['values'] {
     return this.#store.values;
   }
@@ -142,19 +143,13 @@ export class Rules {
 
   /** By id or slug. @throws GatewayError rule_not_found (404) */
   require(idOrSlug: string): Rule {
-    const rule = this.#find(idOrSlug);
-    if (!rule) throw notFound('rule_not_found', `There is no rule "${idOrSlug.slice(0, 64)}".`);
-    return rule;
+    const message = `There is no rule "${idOrSlug.slice(0, 64)}".`;
+    return requireFound('rule_not_found', message, this.#find(idOrSlug));
   }
 
   condition(rule: Rule): RuleCondition {
-    const shouldRun = this.#shouldRun(rule);
-    return {
-      isStarted: shouldRun && this.#runner.isStarted(rule.id),
-      isStarting: shouldRun && this.#runner.isStarting(rule.id),
-      restartsAtMs: shouldRun ? this.#runner.restartsAtMs(rule.id) : undefined,
-      isBroken: this.#broken.has(rule.id),
-    };
+    const condition = this.#shouldRun(rule) ? this.#runner.condition(rule.id) : NOT_RUNNING;
+    return { ...condition, isBroken: this.#broken.has(rule.id) };
   }
 
   /** The first fault of its syntax; nothing is run or stored. */
@@ -162,9 +157,9 @@ export class Rules {
     return createSyntaxChecker().check(Buffer.from(code));
   }
 
-  /** Resolves when those that should run were started, or after a moment: a box under load is slower. */
+  /** Resolves when the rules that should run were started, or after a moment, because a box under load is slower. */
   async settled(rules: readonly Rule[]): Promise<void> {
-    const starting = rules.filter((rule) => this.#shouldRun(rule) && !this.#runner.isStarted(rule.id));
+    const starting = rules.filter((rule) => this.#shouldRun(rule) && !this.condition(rule).isStarted);
     if (starting.length === 0) return;
     const started = Promise.all(starting.map(({ id }) => this.#runner.startDone(id)));
     await within(this.#options.clock, this.#limits.startAnswerMs, started);
@@ -172,12 +167,8 @@ export class Rules {
 
   /** @throws GatewayError already_exists, rule_limit_reached */
   create({ slug, script, disabled }: NewRule): Rule {
-    if (this.#rules.size >= this.#limits.rules)
-      throw limitReached(
-        'rule_limit_reached',
-        `The site has ${this.#limits.rules} rules.`,
-        this.#limits.rules,
-      );
+    const { rules: limit } = this.#limits;
+    requireUnderLimit('rule_limit_reached', `The site has ${limit} rules.`, this.#rules.size, limit);
     this.#requireFreeSlug(slug);
     const rule = { id: this.#newId(), slug, disabled, script, createdAtMs: this.#options.clock.wallMs() };
     this.#store.insert(rule);
@@ -238,8 +229,8 @@ export class Rules {
   }
 
   /**
-   * Has a script, or that of a rule, go through a past period; it commands, stores and requests nothing. An end in
-   * the future is now. Rejects with the signal's reason when it is aborted.
+   * Runs a script, or that of a rule, over a past period; it sends no commands or requests and stores nothing. An end in
+   * the future means now. Rejects with the signal's reason when it is aborted.
    * @throws GatewayError rule_not_found, invalid_body, rule_sandbox_off, dry_run_active, unavailable
    */
   async dryRun(
@@ -259,7 +250,7 @@ export class Rules {
     return { ...(await this.#runner.dryRun(rule, past, signal)), period: past };
   }
 
-  /** Starts what should run. */
+  /** Starts the rules that should run. */
   start(runner: RuleRunner): void {
     this.#runner = runner;
     this.#findBroken();
@@ -290,21 +281,21 @@ export class Rules {
     return !rule.disabled && !this.#isSuspended && !this.#broken.has(rule.id);
   }
 
-  /** Makes the runner do what the rule and the engine say now, from the top. */
+  /** Starts or ends the rule in the runner, by the present state of rule and engine. */
   #apply(rule: Rule): void {
     if (this.#shouldRun(rule)) this.#runner.run(rule);
     else this.#runner.end(rule.id);
   }
 
   #findBroken(): void {
-    // The checker takes memory, which a box without rules need not give.
+    // The checker takes memory, which a box without rules does not need.
     if (this.#rules.size === 0) return;
     const checker = createSyntaxChecker();
     for (const { id, script } of this.#rules.values())
       if (checker.check(Buffer.from(script.code))) this.#broken.add(id);
   }
 
-  /** A script with a fault is kept, because editors save work in progress; its log says what is wrong. */
+  /** A script with a fault is kept, because editors save work in progress; the fault is logged. */
   #judgeSyntax({ id, slug, script }: Rule): void {
     const fault = this.check(script);
     if (!fault) return void this.#broken.delete(id);

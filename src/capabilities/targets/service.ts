@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { alreadyExists, limitReached, notFound } from '../../lib/errors.ts';
+import { alreadyExists, requireFound, requireUnderLimit } from '../../lib/errors.ts';
 import { defined } from '../../lib/members.ts';
 import { Turns } from '../../lib/turns.ts';
 import type { Timer } from '../../platform/clock/index.ts';
@@ -45,7 +45,7 @@ interface TargetsOptions extends TargetParts {
   newId?: () => string;
 }
 
-/** The targets of the gateway: made and changed by people, at work all the time. */
+/** The targets of the gateway: people make and change them, and each has a sender that runs all the time. */
 export class Targets {
   readonly #options: TargetsOptions;
   readonly #store;
@@ -70,7 +70,7 @@ export class Targets {
     registerTargetMetrics(options.metrics, () => this.list());
   }
 
-  /** Every target goes on where it was. */
+  /** Every target continues where it stopped. */
   start(): void {
     const cursors = this.#store.cursors();
     for (const record of this.#store.all()) {
@@ -94,7 +94,7 @@ export class Targets {
     this.#saving = clock.setRepeating(limits.cursorIntervalMs, () => this.#saveCursors());
   }
 
-  /** Resolves once nothing is under way; the cursors are saved. */
+  /** Resolves once no delivery is under way and the cursors are saved. */
   async stop(): Promise<void> {
     this.#saving?.cancel();
     for (const end of this.#unsubscribe) end();
@@ -122,13 +122,9 @@ export class Targets {
   /** @throws GatewayError invalid_body (400), already_exists (409), target_limit_reached (422), unavailable (503) */
   create(given: NewTarget): Promise<ListedTarget> {
     return this.#turns.take(async () => {
-      const { clock, database, dataDir, limits, newId = randomUUID } = this.#options;
-      if (this.#records.size >= limits.targetsMax)
-        throw limitReached(
-          'target_limit_reached',
-          `There are ${limits.targetsMax} targets.`,
-          limits.targetsMax,
-        );
+      const { clock, database, dataDir, newId = randomUUID } = this.#options;
+      const { targetsMax: limit } = this.#options.limits;
+      requireUnderLimit('target_limit_reached', `There are ${limit} targets.`, this.#records.size, limit);
       this.#requireFree(given.name);
       const nowMs = clock.wallMs();
       const record: TargetRecord = {
@@ -175,7 +171,7 @@ export class Targets {
       requireSameServer(before, record, change.secrets);
       await this.#whileClosed(before, record, async () => {
         const cursor = this.#cursors.get(id);
-        // What came while nobody wanted it is not caught up.
+        // Telemetry from before it was selected is not sent.
         if (cursor && carriesTelemetry(record) && !carriesTelemetry(before))
           cursor.position = await this.#firstPosition(false);
         this.#store.update(record);
@@ -198,12 +194,12 @@ export class Targets {
     });
   }
 
-  /** All that nobody may read, for who looks whether a text holds one. */
+  /** Every secret, for redaction of texts. */
   secrets(): string[] {
     return [...this.#records.values()].flatMap(({ secrets }) => Object.values(secrets) as string[]);
   }
 
-  /** Why the target takes nothing, in a sentence; undefined: it took a sample of a test. @throws target_not_found (404) */
+  /** Sends a test sample. The reason of a failure in a sentence; undefined: it was accepted. @throws target_not_found (404) */
   async test(id: string, signal: AbortSignal): Promise<string | undefined> {
     const sink = openSink(this.#require(id), this.#options);
     try {
@@ -230,9 +226,7 @@ export class Targets {
   }
 
   #require(id: string): TargetRecord {
-    const record = this.#records.get(id);
-    if (!record) throw notFound('target_not_found', `There is no target "${id}".`);
-    return record;
+    return requireFound('target_not_found', `There is no target "${id}".`, this.#records.get(id));
   }
 
   #followSlug(before: string, now: string): void {
@@ -254,10 +248,11 @@ export class Targets {
     this.#openRecords(record, cursor);
     if (!record.isEnabled) return;
     const { telemetry, clock, log, limits, site } = this.#options;
+    const retained = this.#retained.getOrInsertComputed(record.id, () => new Map());
     const sender = new Sender({
       record,
       cursor,
-      sink: openSink(record, this.#options, this.#retainedOf(record)),
+      sink: openSink(record, this.#options, retained),
       telemetry,
       records: this.#carried,
       site,
@@ -274,13 +269,7 @@ export class Targets {
     channel?.start();
   }
 
-  #retainedOf({ id }: TargetRecord): RetainedTopics {
-    const known = this.#retained.get(id) ?? new Map<string, string[]>();
-    this.#retained.set(id, known);
-    return known;
-  }
-
-  /** What is wanted from now on is on disk: a target that is never reached begins there after a restart, too. */
+  /** Stores where newly selected contents begin, so that an unreachable target begins there after a restart, too. */
   #openRecords(record: TargetRecord, cursor: Cursor): void {
     const opened = this.#carried.opened(cursor.records, recordContentsOf(record));
     if (isDeepStrictEqual(opened, cursor.records)) return;
@@ -288,7 +277,7 @@ export class Targets {
     this.#options.database.transaction(() => this.#store.putCursor(record.id, cursor));
   }
 
-  /** What cannot be stored leaves the target at work as it was. @param next what it becomes; undefined: nothing */
+  /** Opens the target again as it was when the change cannot be stored. @param next the changed target; undefined: it is deleted */
   async #whileClosed(
     before: TargetRecord,
     next: TargetRecord | undefined,
@@ -303,7 +292,7 @@ export class Targets {
     }
   }
 
-  /** @param next what it becomes; absent: nothing */
+  /** @param next the changed target; absent: it is deleted */
   async #close(id: string, next?: TargetRecord): Promise<void> {
     await this.#channels.get(id)?.stop(next);
     this.#channels.delete(id);
@@ -325,7 +314,7 @@ export class Targets {
     this.#keepChanges();
   }
 
-  /** The cursors that moved, in one transaction: few writes spare the flash. */
+  /** Saves the cursors that moved in one transaction, because few writes spare the flash. */
   #saveCursors(): void {
     const moved = [...this.#senders]
       .map(([id, { resumption }]) => [id, structuredClone(resumption)] as const)
@@ -345,7 +334,7 @@ export class Targets {
     if (moved.length > 0) this.#keepChanges();
   }
 
-  /** From now on what the targets want is noted, for all of them together. */
+  /** Has changes of all selected contents noted from now on, for all targets together. */
   #follow(): void {
     const wanted = new Set([...this.#records.values()].flatMap(recordContentsOf));
     this.#carriesRecords = wanted.size > 0;
@@ -356,13 +345,13 @@ export class Targets {
     this.#keepChanges();
   }
 
-  /** Where a target may go on after a power cut, or after its connection was lost. */
+  /** Positions from which a target may continue after a power cut or a lost connection. */
   #placesOf(id: string): Place[] {
     const saved = this.#cursors.get(id);
     return saved ? [saved, this.#senders.get(id)?.resumption ?? saved] : [];
   }
 
-  /** What every target is past is kept for nobody. */
+  /** Lets the history forget changes that every target has passed. */
   #keepChanges(): void {
     const reached = [...this.#records.values()]
       .filter(carriesTelemetry)
@@ -371,7 +360,7 @@ export class Targets {
     this.#options.telemetry.keepChanges(reached.length > 0 ? Math.min(...reached) : undefined);
   }
 
-  /** The same of records. A target that never comes back must not fill the disk: beyond the limit it loses the oldest. */
+  /** The same for records. A target that never comes back must not fill the disk: beyond the limit it loses the oldest. */
   #removePassed(): void {
     const places = [...this.#records.keys()].flatMap((id) => this.#placesOf(id));
     for (const content of NOTED_CONTENTS) {

@@ -18,7 +18,7 @@ interface ScriptSource {
   root: string;
   /** Every Lua file of the folder goes along, required or not. */
   isolate: boolean;
-  /** Names of files do not show in messages of the script. */
+  /** Messages of the script show no file names. */
   withoutNames: boolean;
 }
 
@@ -67,7 +67,7 @@ export const RUNTIME_MODULES: ReadonlySet<string> = new Set([
   'utf8',
 ]);
 
-/** Modules of other Lua machines: a script that asks for one has another way, or it could not run on its own hardware. */
+/** Modules of other Lua implementations: a script that tries one must also work without it, as on its own hardware. */
 const OTHER_MACHINES: ReadonlySet<string> = new Set(['bit', 'bit32', 'ffi', 'jit']);
 
 /** The script that a valid manifest names; undefined for a device without one. */
@@ -101,7 +101,7 @@ interface CompiledScript {
   problems: string[];
   /** Modules that were required and not found. */
   missing: string[];
-  /** The same of those that are perhaps never asked for. */
+  /** The same for modules that the script perhaps never requires. */
   warnings: string[];
 }
 
@@ -113,7 +113,7 @@ interface CollectedFile {
   isFaulty: boolean;
 }
 
-/** Collects, checks and joins. The script is there when nothing is wrong; modules may be missing if that is allowed. */
+/** Collects, checks and joins the files. `script` is absent with problems, or with missing modules unless they may miss. */
 export function compileScript(source: ScriptSource, files: ArchiveFiles, mayMiss: boolean): CompiledScript {
   const collector = new Collector(source, files);
   collector.collect();
@@ -147,7 +147,7 @@ class Collector {
     }
   }
 
-  /** What is required and neither in a file nor brought along. */
+  /** Modules that are required and neither in a file nor part of the runtime. */
   get missing(): string[] {
     return this.#absent(true);
   }

@@ -6,7 +6,7 @@ import type { EnumValue } from '../manifest.ts';
 
 export type MemberSection = 'properties' | 'telemetry' | 'commands';
 
-/** One attribute or command that a profile asks for; only what must match, presentation left out. */
+/** An attribute or command that a profile requires: only the parts that must match. */
 export interface ProfileMember {
   section: MemberSection;
   name: string;
@@ -60,30 +60,26 @@ export class ProfileCatalogue {
 
   /** The profile and everything it implements, directly or not; unknown ids and repetitions left out. */
   closure(id: string): string[] {
-    const known = this.#closures.get(id);
-    if (known) return known;
-    const found = new Set<string>();
-    const pending = [id];
-    for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-      const profile = this.#profiles.get(next);
-      if (profile === undefined || found.has(next)) continue;
-      found.add(next);
-      pending.push(...profile.implements.toReversed());
-    }
-    const closure = [...found];
-    this.#closures.set(id, closure);
-    return closure;
+    return this.#closures.getOrInsertComputed(id, () => {
+      const found = new Set<string>();
+      const pending = [id];
+      for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+        const profile = this.#profiles.get(next);
+        if (profile === undefined || found.has(next)) continue;
+        found.add(next);
+        pending.push(...profile.implements.toReversed());
+      }
+      return [...found];
+    });
   }
 
   /** Every member of the profile's closure. */
   members(id: string): DeclaredMember[] {
-    const known = this.#members.get(id);
-    if (known) return known;
-    const members = this.closure(id).flatMap((declaredBy) =>
-      (this.#profiles.get(declaredBy)?.members ?? []).map((member) => ({ ...member, declaredBy })),
+    return this.#members.getOrInsertComputed(id, () =>
+      this.closure(id).flatMap((declaredBy) =>
+        (this.#profiles.get(declaredBy)?.members ?? []).map((member) => ({ ...member, declaredBy })),
+      ),
     );
-    this.#members.set(id, members);
-    return members;
   }
 
   /** Splits `profile.id.member` at its last dot; undefined when no such profile or member exists. */

@@ -68,7 +68,7 @@ export function conformance(
     catalogue: revision,
     problems: membersProblems(revision, listed, path, entries),
   }));
-  // Of none, the latest revision is the one to be told about.
+  // If no revision fits, the problems with the latest one are reported.
   return judged.find(({ problems }) => problems.length === 0) ?? judged[0] ?? { catalogue, problems: [] };
 }
 

@@ -1,4 +1,4 @@
-/** What a manifest says about profiles, against the profiles there are (docs/interface/blueprints.md#problems). */
+/** Checks the profiles of a manifest against the known profiles (docs/interface/blueprints.md#problems). */
 import type { ProfileCatalogue } from './catalogue.ts';
 import { conformance, entriesOf } from './conformance.ts';
 import { mapOf, sectionOf } from '../source/tree.ts';
@@ -25,7 +25,7 @@ export function checkProfiles(context: ManifestContext, catalogue: ProfileCatalo
       else isComplete = false;
     }
   }
-  // What an unknown profile implements is not known either.
+  // An unknown profile may implement others, so references cannot be judged strictly.
   checkReferences(context, catalogue, known, isComplete ? problems : lenient);
 }
 

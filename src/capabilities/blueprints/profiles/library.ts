@@ -1,4 +1,4 @@
-/** The device profiles of this gateway: those that come with it, and those that people uploaded. */
+/** The device profiles of this gateway: built-in and uploaded ones. */
 import { conflict, errorOfProblems, invalidBody, notFound, unprocessable } from '../../../lib/errors.ts';
 import type { EpochMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
@@ -10,7 +10,7 @@ import type { BlueprintStore } from '../store.ts';
 import type { Profile } from './catalogue.ts';
 import { parseProfiles, pathOfProfile, profileIdOf, readProfileArchive } from './files.ts';
 
-/** CHANGED: comes with the gateway and was replaced by an upload. */
+/** CHANGED: a built-in profile that an upload replaced. */
 type ProfileSource = 'BUILT_IN' | 'UPLOADED' | 'CHANGED';
 
 export interface ListedProfile extends Profile {
@@ -19,7 +19,7 @@ export interface ListedProfile extends Profile {
   uploadedAtMs: EpochMs | undefined;
 }
 
-/** What a file of an upload became; ignored: no profile file, and not stored. */
+/** Result for a file of an upload; IGNORED: no profile file, and not stored. */
 type UploadedFileResult = 'ADDED' | 'CHANGED' | 'RESTORED' | 'UNCHANGED' | 'IGNORED';
 
 export interface UploadedFile {
@@ -45,7 +45,7 @@ export class ProfileLibrary {
     this.#uploaded = this.#parseStored();
   }
 
-  /** Those that an upload added or changed, by id. */
+  /** Profiles that uploads added or changed, by id. */
   get uploaded(): ReadonlyMap<string, Profile> {
     return this.#uploaded;
   }
@@ -72,8 +72,8 @@ export class ProfileLibrary {
   }
 
   /**
-   * Adds profiles and replaces those of the same path, all or none; answers what each file became. One whose text is
-   * that of the built-in profile is not stored: it takes an earlier change back.
+   * Adds profiles and replaces those of the same path, all or none; returns the result for each file. A file with
+   * the text of the built-in profile is not stored, and undoes an earlier change.
    * @throws invalid_body, invalid_profiles (one per problem)
    */
   async upload(zip: Uint8Array): Promise<UploadedFile[]> {
@@ -117,7 +117,7 @@ export class ProfileLibrary {
   }
 
   /**
-   * Takes an uploaded profile away; a changed one becomes the built-in one again. Blueprints that were accepted stay
+   * Removes an uploaded profile; a changed one becomes the built-in one again. Accepted blueprints stay
    * as they are. @throws profile_not_found (404), profile_built_in (422), profile_in_use (409)
    */
   remove(id: string): void {

@@ -17,7 +17,7 @@ interface ArchiveLimits {
   isWrapping?: (top: string, paths: readonly string[]) => boolean;
 }
 
-/** Files of an archive: path from the root, with `/` → content, or `null` for one too large to be of use. */
+/** Files of an archive: path from the root, with `/` → content, or `null` for a file that is too large. */
 export type ArchiveFiles = Map<string, Buffer | null>;
 
 type ReadArchive =
@@ -71,7 +71,7 @@ async function readEntries(zip: ZipFile, limits: ArchiveLimits): Promise<Archive
     names.add(path);
     // The declared size first: a bomb is refused before it is unpacked.
     if (unpackedBytes + entry.uncompressedSize > limits.unpackedBytes)
-      throw new ArchiveFault(tooLarge(limits));
+      throw new ArchiveFault(`unpacked size exceeds ${limits.unpackedBytes / 1_048_576} MiB`);
     const content = await readContent(zip, entry, path, limits);
     unpackedBytes += entry.uncompressedSize;
     files.set(path, content);
@@ -102,7 +102,7 @@ function checkedPath(entry: Entry): string | undefined {
   return path;
 }
 
-/** UTF-8, which many packers write without saying so; else the alphabet of those that know no other (code page 437). */
+/** UTF-8, which many packers write without setting the flag; otherwise code page 437, the default of zip. */
 function decodedName({ fileNameRaw: raw, generalPurposeBitFlag: flags, extraFields }: Entry): string {
   try {
     return utf8.decode(raw);
@@ -144,19 +144,8 @@ function withoutTopFolder(files: ArchiveFiles, isWrapping: ArchiveLimits['isWrap
   const tops = new Set([...files.keys()].map((path) => path.split('/', 1)[0] ?? ''));
   const [top] = tops;
   if (tops.size !== 1 || top === undefined || files.has(top)) return files;
-  const inside = [...files].map(([path, content]) => [path.slice(top.length + 1), content] as const);
-  if (
-    isWrapping?.(
-      top,
-      inside.map(([path]) => path),
-    ) === false
-  )
-    return files;
-  return new Map(inside);
-}
-
-function tooLarge(limits: ArchiveLimits): string {
-  return `unpacked size exceeds ${limits.unpackedBytes / 1_048_576} MiB`;
+  const inside = new Map([...files].map(([path, content]) => [path.slice(top.length + 1), content]));
+  return isWrapping?.(top, [...inside.keys()]) === false ? files : inside;
 }
 
 function quoted(name: string): string {

@@ -58,7 +58,7 @@ export function findRequires(source: string): LuaRequire[] {
   return found;
 }
 
-/** Which blocks of code are open, and whether one of them may be passed over. */
+/** The open blocks of code, and whether one of them may be skipped. */
 class Blocks {
   readonly #open: { word: string; isConditional: boolean }[] = [];
 

@@ -30,7 +30,7 @@ export function resolveSchema(files: ArchiveFiles, reference: string): ResolvedS
   return fault === undefined ? { schema } : { problem: `invalid JSON schema: ${fault}` };
 }
 
-/** What keywords hold that nobody judges counts too: readers of the compiled manifest meet it. A schema in another takes two. */
+/** Unknown keywords count, too, because readers of the compiled manifest parse them. A schema within another takes two levels. */
 const LEVELS = 2 * LIMITS.blueprints.manifestDepth + 1;
 
 /** True when the value has more levels than these. */
@@ -47,19 +47,11 @@ const aSchema: KeywordCheck = (value, path, depth) => schemaFault(value, path, d
 
 const schemas: KeywordCheck = (value, path, depth) =>
   Array.isArray(value) && value.length > 0
-    ? first(
-        value.map((item, index) => [`${path}/${index}`, item]),
-        depth,
-      )
+    ? firstFault(value, path, depth)
     : `${path} must be a list of schemas`;
 
 const schemaMap: KeywordCheck = (value, path, depth) =>
-  isObject(value)
-    ? first(
-        Object.entries(value).map(([name, item]) => [`${path}/${name}`, item]),
-        depth,
-      )
-    : `${path} must be an object`;
+  isObject(value) ? firstFault(value, path, depth) : `${path} must be an object`;
 
 const schemaOrSchemas: KeywordCheck = (value, path, depth) =>
   (Array.isArray(value) ? schemas : aSchema)(value, path, depth);
@@ -72,8 +64,6 @@ const aNumber: KeywordCheck = (value, path) =>
 
 const aText: KeywordCheck = (value, path) =>
   typeof value === 'string' ? undefined : `${path} must be a string`;
-
-const aPattern: KeywordCheck = (value, path) => patternFault(value, path);
 
 const KEYWORDS: Record<string, KeywordCheck> = {
   type: (value, path) =>
@@ -115,7 +105,7 @@ const KEYWORDS: Record<string, KeywordCheck> = {
   maxItems: count,
   minProperties: count,
   maxProperties: count,
-  pattern: aPattern,
+  pattern: patternFault,
   format: aText,
   $ref: (value, path) =>
     typeof value === 'string' && value.startsWith('#')
@@ -140,9 +130,10 @@ function schemaFault(schema: unknown, path: string, depth: number): string | und
   return undefined;
 }
 
-function first(items: [path: string, schema: unknown][], depth: number): string | undefined {
-  for (const [path, schema] of items) {
-    const fault = schemaFault(schema, path, depth + 1);
+/** Of the schemas that a list or an object holds. */
+function firstFault(holder: object, path: string, depth: number): string | undefined {
+  for (const [name, schema] of Object.entries(holder)) {
+    const fault = schemaFault(schema, `${path}/${name}`, depth + 1);
     if (fault !== undefined) return fault;
   }
   return undefined;

@@ -1,4 +1,4 @@
-/** What the checks of one manifest share. */
+/** Data that the checks of one manifest share. */
 import type { ArchiveFiles } from '../source/archive.ts';
 import { resolveSchema } from '../source/schemas.ts';
 import { namesOf } from '../source/tree.ts';
@@ -8,7 +8,7 @@ import type { Scope } from './shape.ts';
 
 export interface ManifestContext extends Scope {
   manifest: YamlMap;
-  /** Where problems go that the lenient check lets pass; the same as `problems` otherwise. */
+  /** Problems that the lenient check accepts; the same object as `problems` in the strict check. */
   lenient: Problems;
   files: ArchiveFiles;
   /** Codes of the manifest's own units. */

@@ -14,7 +14,7 @@ export interface Scope {
 
 export type Check<Context extends Scope> = (context: Context, path: string, value: YamlValue) => void;
 
-/** What the value of each field must be, and which must be there. */
+/** The check of each field, and which fields are required. */
 export type Fields<Context extends Scope> = Record<string, Check<Context> | { required: Check<Context> }>;
 
 /** Fields that an earlier spec had, and the one that has them no more. */
@@ -102,7 +102,7 @@ function join(path: string, key: string): string {
   return path === '' ? key : `${path}.${key}`;
 }
 
-/** What a value is, for a message. */
+/** Kind of a value for a message. */
 export function kindOf(value: YamlValue): string {
   if (value === null) return 'null';
   if (value instanceof Map) return 'object';
