@@ -1,7 +1,7 @@
 /**
- * Messages to the sandbox, in their order. What there is no room for waits: a lost `stop` would let a rule go
- * on, a lost answer would let one wait for ever. What waits is bounded by the number of rules and by the
- * requests that the sandbox lets them ask.
+ * Messages to the sandbox, in order. A message without room waits, because a lost `stop` would let a rule run on and
+ * a lost answer would let one wait for ever. The queue is bounded by the number of rules and of requests that the sandbox
+ * lets them make.
  */
 import type { Program } from '../../platform/processes/index.ts';
 import { encodeSandboxMessage, type ToSandbox } from '../../protocol/rule-sandbox.ts';
@@ -10,15 +10,15 @@ export type SandboxChannel = ReturnType<typeof createSandboxChannel>;
 
 export function createSandboxChannel(options: {
   program: () => Pick<Program, 'state' | 'send' | 'drained'>;
-  /** What one message may be at most. */
+  /** Largest message. */
   messageBytes: number;
-  /** A message that never fits. */
+  /** Called for a message that never fits. */
   onTooLarge: (message: ToSandbox) => void;
   onRoom: () => void;
 }) {
   const { program, messageBytes } = options;
   let waiting: string[] = [];
-  /** One per life of the sandbox: what an earlier one waited for is of no interest. */
+  /** One per life of the sandbox, so that the pump of an earlier life ends. */
   let pump: object | undefined;
 
   const isRunning = (): boolean => program().state === 'running';
@@ -58,14 +58,14 @@ export function createSandboxChannel(options: {
       waiting.push(text);
       startPump();
     },
-    /** For what its sender can keep back itself. False: there is no room now; `onRoom` tells when there is. */
+    /** For messages that the sender can keep back. False: there is no room now; `onRoom` is called when there is. */
     offer: (message: ToSandbox) => {
       if (!isRunning()) return false;
       if (waiting.length === 0 && program().send(encodeSandboxMessage(message))) return true;
       startPump();
       return false;
     },
-    /** The sandbox is gone, and with it whoever waited for messages. */
+    /** The sandbox ended: waiting messages are dropped. */
     clear: () => {
       waiting = [];
       pump = undefined;

@@ -39,26 +39,18 @@ export const dryRunBody = v.pipe(
   })),
 );
 
-export function dryRunToWire({
-  period,
-  end,
-  limit,
-  endedAtMs,
-  entries,
-  counts,
-  read,
-}: DryRunResult & { period: DryRunPeriod }) {
-  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
+export function dryRunToWire({ period, ...run }: DryRunResult & { period: DryRunPeriod }) {
+  const total = Object.values(run.counts).reduce((sum, count) => sum + count, 0);
   return {
     from: formatTimestamp(period.fromMs),
     to: formatTimestamp(period.toMs),
-    end,
-    ...(limit && { limit }),
-    ended_at: formatTimestamp(endedAtMs),
-    entries: entries.map(entryToWire),
-    truncated: entries.length < total,
-    counts,
-    read: read.map(({ deviceId, attribute }) => ({ device_id: deviceId, attribute })),
+    end: run.end,
+    ...(run.limit && { limit: run.limit }),
+    ended_at: formatTimestamp(run.endedAtMs),
+    entries: run.entries.map(entryToWire),
+    truncated: run.entries.length < total,
+    counts: run.counts,
+    read: run.read.map(({ deviceId, attribute }) => ({ device_id: deviceId, attribute })),
   };
 }
 

@@ -1,4 +1,4 @@
-/** Dry runs of scripts, which the sandbox does: one at a time, ended with its caller. */
+/** Dry runs of scripts in the sandbox: one at a time, ended when the caller leaves. */
 import { conflict, unavailable } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs } from '../../lib/time.ts';
@@ -6,7 +6,7 @@ import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { DryRunPeriod } from '../../protocol/dry-run.ts';
 import type { FromSandbox, RuleAnswer, ToSandbox } from '../../protocol/rule-sandbox.ts';
-import type { DryRunResult, ReadSeries, RunnableRule } from './model.ts';
+import { type DryRunResult, forSandbox, type ReadSeries, type RunnableRule } from './model.ts';
 import type { CallRecordedMethod } from './recorded-methods.ts';
 
 type DryRunMessage = Extract<FromSandbox, { dryRun: number }>;
@@ -29,7 +29,7 @@ interface DryRunsOptions {
   /** How long the sandbox may take to start. */
   startMs: DurationMs;
   isRunning: () => boolean;
-  /** `isActive` is another one now. */
+  /** Called when `isActive` has changed. */
   onDemand: () => void;
   send: (message: ToSandbox) => void;
   callMethod: CallRecordedMethod;
@@ -44,7 +44,7 @@ export class DryRuns {
     this.#options = options;
   }
 
-  /** One is going on, or waits for the sandbox to start. */
+  /** A dry run goes on, or waits for the sandbox to start. */
   get isActive(): boolean {
     return this.#present !== undefined;
   }
@@ -72,7 +72,7 @@ export class DryRuns {
       present.deadline.cancel();
       signal.removeEventListener('abort', leave);
       this.#present = undefined;
-      // Nothing happens to one that is over.
+      // The sandbox ignores this for a dry run that is over.
       send({ type: 'dry_run_end', dryRun });
       onDemand();
     }
@@ -91,18 +91,16 @@ export class DryRuns {
     if (!present || present.hasBegun || !isRunning()) return;
     present.hasBegun = true;
     present.deadline.cancel();
-    // The sandbox bounds it; this is for one that says nothing any more.
+    // The sandbox bounds the time itself; this timer is for a sandbox that hangs.
     const { durationMs, graceMs } = limits.dryRun;
     present.deadline = clock.setTimer(durationMs + 2 * graceMs, () =>
       present.over.reject(unavailable('The rule sandbox does not answer.')),
     );
     const { dryRun, period, rule } = present;
-    const { id, slug, script } = rule;
-    const { runtimeVersion, code, execIntervalMs = 0 } = script;
-    send({ type: 'dry_run', dryRun, rule: { id, slug, runtimeVersion, code, execIntervalMs }, period });
+    send({ type: 'dry_run', dryRun, rule: forSandbox(rule), period });
   }
 
-  /** The sandbox is gone, and the dry run with it. */
+  /** The sandbox ended, and the dry run with it. */
   sandboxEnded(): void {
     if (this.#present?.hasBegun)
       this.#present.over.reject(unavailable('The rule sandbox ended during the dry run.'));

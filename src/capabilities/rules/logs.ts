@@ -1,4 +1,4 @@
-/** Logs of rules: limited in rate, stored by group commit, told after commit (docs/interface/lua-rules.md#logs). */
+/** Logs of rules: limited in rate, stored by group commit, emitted after commit (docs/interface/lua-rules.md#logs). */
 import type { Emitter } from '../../lib/emitter.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { cutToBytes } from '../../lib/text.ts';
@@ -25,11 +25,11 @@ interface RuleLogsOptions extends Instruments {
   commits: GroupCommit;
   limits: Limits['rules'];
   events: Emitter<RuleEvents>;
-  /** False of a deleted rule: what it said last would never be removed. */
+  /** False for a deleted rule, whose last entries would never be removed. */
   isKnown: (ruleId: string) => boolean;
-  /** What all entries may take on the disk; default: no limit. */
+  /** Largest size of all entries on the disk; default: no limit. */
   logSizeMaxBytes?: () => number;
-  /** Told how many of them were removed before their time, because there was no more room. */
+  /** Called with the number of entries that were removed early for lack of room. */
   onLogsRemovedEarly?: (count: number) => void;
 }
 
@@ -40,7 +40,7 @@ export class RuleLogs {
   readonly #stored = new Map<string, number>();
   #pending: RuleLogEntry[] = [];
   #writtenCount = 0;
-  /** No number is given twice, though its entry may be gone: whoever follows them goes on behind it. */
+  /** No number is used twice, even if its entry was deleted, because readers continue after the last number they have. */
   #newestNumber = 0;
   #writtenNumber = 0;
   readonly #dropped;
@@ -106,7 +106,7 @@ export class RuleLogs {
       offset,
     }: { severities: readonly LogSeverity[] | undefined; limit: number; offset: number },
   ): { entries: RuleLogEntry[]; totalCount: number } {
-    // What waits for the disk was said as well.
+    // Entries that wait for the disk are listed, too.
     const fresh = this.#pending
       .filter((entry) => entry.ruleId === ruleId && (severities?.includes(entry.severity) ?? true))
       .reverse();
@@ -128,12 +128,12 @@ export class RuleLogs {
     return this.#store.after(number, limit);
   }
 
-  /** Of the entry that was stored last. */
+  /** Number of the entry that was stored last. */
   newestNumber(): number {
     return Math.max(this.#newestNumber, this.#store.newestNumber());
   }
 
-  /** Forgets rules that are gone. */
+  /** Deletes the logs of all other rules. */
   keepOnly(ruleIds: ReadonlySet<string>): void {
     try {
       for (const ruleId of this.#store.ruleIds()) if (!ruleIds.has(ruleId)) this.forget(ruleId);
@@ -167,14 +167,12 @@ export class RuleLogs {
   }
 
   #flowOf(ruleId: string): Flow {
-    let flow = this.#flows.get(ruleId);
-    if (!flow) {
-      // The sandbox counts what a script writes; what it says itself comes beside.
+    return this.#flows.getOrInsertComputed(ruleId, () => {
+      // The sandbox counts what a script writes; its own entries come in addition.
       const perSecond = this.#options.limits.logsPerSecond + 2 * this.#options.limits.ownLogsPerSecond;
       const bucket = new TokenBucket(perSecond, perSecond, this.#options.clock.monotonicMs());
-      this.#flows.set(ruleId, (flow = { bucket, droppedCount: 0, summary: undefined }));
-    }
-    return flow;
+      return { bucket, droppedCount: 0, summary: undefined };
+    });
   }
 
   #add(ruleId: string, severity: LogSeverity, message: string): void {

@@ -16,13 +16,11 @@ import { ALERTS_KEY, exactJson, type JsonValue, parseWritableJson } from '../../
 import type { Commands } from '../commands/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import type { Telemetry } from '../telemetry/index.ts';
+import type { Rule } from './model.ts';
 import type { RuleStore } from './store.ts';
 
-/** Whoever asks; its name is the origin of commands. */
-export interface CallingRule {
-  id: string;
-  slug: string;
-}
+/** The rule that asks; its slug is the origin of commands. */
+export type CallingRule = Pick<Rule, 'id' | 'slug'>;
 
 export interface MethodsOptions {
   database: Database;
@@ -44,14 +42,14 @@ export type CallMethod = (rule: CallingRule, request: RuleRequest) => Promise<Ru
 class RpcError extends Error {}
 
 /**
- * What scripts of rules ask the gateway (protocol/rule-sandbox.ts, docs/interface/lua-rules.md#devices). Every
+ * Answers requests of rule scripts (protocol/rule-sandbox.ts, docs/interface/lua-rules.md#devices). Every
  * fault is an answer: a text for the script.
  */
 export function createRuleMethods(options: MethodsOptions): CallMethod {
   return (rule, request) => answering(() => answer(options, rule, request));
 }
 
-/** The result of the work, or why there is none as a text for the script. */
+/** The result of the work, or the reason of its failure as a text for the script. */
 export async function answering(work: () => Promise<JsonValue>): Promise<RuleAnswer> {
   try {
     return { ok: true, result: await work() };
@@ -60,7 +58,7 @@ export async function answering(work: () => Promise<JsonValue>): Promise<RuleAns
   }
 }
 
-/** @throws the error itself when it is none for scripts */
+/** @throws the error itself unless it is meant for scripts */
 function refusalOf(error: unknown): RuleAnswer {
   if (error instanceof RpcError) return { ok: false, error: error.message };
   if (error instanceof GatewayError)
@@ -69,7 +67,7 @@ function refusalOf(error: unknown): RuleAnswer {
 }
 
 async function answer(options: MethodsOptions, rule: CallingRule, request: RuleRequest): Promise<JsonValue> {
-  const { devices } = options;
+  const { devices, store } = options;
   const { method, parameters } = request;
   switch (method) {
     case 'list_devices':
@@ -81,9 +79,11 @@ async function answer(options: MethodsOptions, rule: CallingRule, request: RuleR
     case 'execute':
       return execute(options, rule, parameters);
     case 'storage_read':
+      return store.read(scopeOf(rule, parameters.store), parameters.key) ?? null;
     case 'storage_write':
+      return stored(options, () => writeValue(options, scopeOf(rule, parameters.store), parameters));
     case 'storage_remove':
-      return storage(options, rule, { method, parameters } as RuleRequest);
+      return stored(options, () => store.remove(scopeOf(rule, parameters.store), parameters.key));
     case 'several':
       return parameters.requests.map((each) => readAnswer(options, each));
     case 'watch':
@@ -102,7 +102,7 @@ function readAnswer(options: MethodsOptions, request: ReadRequest): RuleAnswer {
   }
 }
 
-/** What is answered from memory. @throws RpcError */
+/** Answers from memory. @throws RpcError */
 function read(options: MethodsOptions, { method, parameters }: ReadRequest): JsonValue {
   const { devices } = options;
   switch (method) {
@@ -133,7 +133,7 @@ export function deviceOf({ devices }: MethodsOptions, { deviceId }: { deviceId: 
   return device;
 }
 
-/** The declared name that a name or alias stands for. */
+/** The declared name for a name or alias. */
 function declaredName(
   declared: Readonly<Record<string, { aliases: readonly string[] }>>,
   nameOrAlias: string,
@@ -151,7 +151,7 @@ function propertyOf(options: MethodsOptions, parameters: RuleMethods['property']
 
 type Manifest = ReturnType<Devices['manifest']>;
 
-/** Name of the attribute that a rule means and may read; every device has `alerts`. */
+/** Declared name of an attribute that rules may read, by name or alias; every device has `alerts`. */
 export function readableAttribute(manifest: Manifest, nameOrAlias: string): string | undefined {
   const name = declaredName(manifest.telemetry, nameOrAlias);
   if (name === undefined) return nameOrAlias === ALERTS_KEY ? ALERTS_KEY : undefined;
@@ -159,7 +159,7 @@ export function readableAttribute(manifest: Manifest, nameOrAlias: string): stri
   return needed === undefined || roleIncludes(RULE_ROLE, needed) ? name : undefined;
 }
 
-/** Name of the attribute that is meant. @throws RpcError */
+/** Declared name of the attribute. @throws RpcError */
 export function attributeOf({ devices }: MethodsOptions, device: Device, nameOrAlias: string): string {
   const name = readableAttribute(devices.manifest(device), nameOrAlias);
   if (name === undefined) throw new RpcError(`unknown telemetry attribute "${nameOrAlias}"`);
@@ -177,7 +177,7 @@ function latestOf(options: MethodsOptions, parameters: RuleMethods['latest']): J
   return { value: latest.value, timestampMs: latest.timestampS * 1_000 };
 }
 
-/** Over the window that ends at `endMs`, by default now. @throws RpcError */
+/** Aggregates over the window that ends at `endMs`, by default now. @throws RpcError */
 export async function aggregateOf(
   options: MethodsOptions,
   parameters: RuleMethods['aggregate'],
@@ -212,49 +212,43 @@ async function execute(
   return payload as Record<string, JsonValue>;
 }
 
-/** Arguments as a request over HTTP has them. */
+/** Arguments in the form that a request over HTTP has. */
 export function writableArguments(given: Record<string, unknown>): Record<string, unknown> {
   return parseWritableJson(exactJson(given)) as Record<string, unknown>;
 }
 
-/** What is stored is on the disk when it is answered. */
-async function storage(
-  { store, database, limits }: MethodsOptions,
-  rule: CallingRule,
-  request: RuleRequest,
-): Promise<JsonValue> {
-  if (request.method === 'storage_read')
-    return store.read(scopeOf(rule, request.parameters.store), request.parameters.key) ?? null;
-  if (request.method !== 'storage_write' && request.method !== 'storage_remove') return null;
-  const { key } = request.parameters;
-  const scope = scopeOf(rule, request.parameters.store);
+/** Answers a change of the storage once it is on the disk. */
+async function stored({ database }: MethodsOptions, change: () => void): Promise<null> {
   try {
-    if (request.method === 'storage_remove') store.remove(scope, key);
-    else writeValue(scope, request.parameters.value);
+    change();
     await database.durable();
+    return null;
   } catch (error) {
     if (error instanceof RpcError) throw error;
     throw new RpcError(`the gateway cannot store anything now: ${messageOf(error)}`);
   }
-  return null;
-
-  function writeValue(target: string, value: string): void {
-    if (storageKeyLength(key) > limits.storageKeyBytes)
-      throw new RpcError(`a key has at most ${limits.storageKeyBytes} bytes`);
-    if (Buffer.byteLength(value) > limits.storageValueBytes)
-      throw new RpcError(`a value has at most ${limits.storageValueBytes} bytes`);
-    // A script may write the same again and again; the card need not know.
-    if (store.read(target, key) === value) return;
-    database.transaction(() => {
-      const sizeBytes = Buffer.byteLength(key) + Buffer.byteLength(value);
-      if (store.bytesBeside(target, key) + sizeBytes > limits.storageBytes)
-        throw new RpcError(`the store holds at most ${limits.storageBytes} bytes`);
-      store.write(target, key, value);
-    });
-  }
 }
 
-/** Ids of rules are UUIDs, so the two common scopes are nobody's. */
+function writeValue(
+  { store, database, limits }: MethodsOptions,
+  scope: string,
+  { key, value }: RuleMethods['storage_write'],
+): void {
+  if (storageKeyLength(key) > limits.storageKeyBytes)
+    throw new RpcError(`a key has at most ${limits.storageKeyBytes} bytes`);
+  if (Buffer.byteLength(value) > limits.storageValueBytes)
+    throw new RpcError(`a value has at most ${limits.storageValueBytes} bytes`);
+  // A script may write the same again and again; the card need not know.
+  if (store.read(scope, key) === value) return;
+  database.transaction(() => {
+    const sizeBytes = Buffer.byteLength(key) + Buffer.byteLength(value);
+    if (store.bytesBeside(scope, key) + sizeBytes > limits.storageBytes)
+      throw new RpcError(`the store holds at most ${limits.storageBytes} bytes`);
+    store.write(scope, key, value);
+  });
+}
+
+/** Ids of rules are UUIDs, so no rule has the name of a common scope. */
 function scopeOf(rule: CallingRule, store: 'rule' | 'shared' | 'public'): string {
   return store === 'rule' ? rule.id : store;
 }

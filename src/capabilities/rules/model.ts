@@ -2,6 +2,7 @@
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import type { DryRunPeriod, DryRunReport } from '../../protocol/dry-run.ts';
 import type { LogSeverity } from '../../protocol/device-log.ts';
+import type { RuleScript as SandboxScript } from '../../protocol/rule-sandbox.ts';
 
 type EngineState = 'ACTIVE' | 'SUSPENDED';
 
@@ -20,7 +21,7 @@ export interface RuleScript {
 export interface Rule {
   readonly id: string;
   readonly slug: string;
-  /** The user's wish. */
+  /** As the user has set it. */
   readonly disabled: boolean;
   readonly script: RuleScript;
   readonly createdAtMs: EpochMs;
@@ -38,13 +39,20 @@ export interface RuleLogEntry {
   message: string;
 }
 
-/** What a rule does now. */
-export interface RuleCondition {
+/** What the script of a rule does now. */
+export interface ScriptCondition {
+  /** It is loaded and runs (docs/interface/lua-rules.md#states). */
   isStarted: boolean;
-  /** It should run, and whether its script does is not known yet. */
+  /** It should run, and whether it does is not known yet. */
   isStarting: boolean;
-  /** It failed and is started again then, in milliseconds since 1970. */
+  /** It failed and is started again then; undefined otherwise. */
   restartsAtMs: EpochMs | undefined;
+}
+
+export const NOT_RUNNING: ScriptCondition = { isStarted: false, isStarting: false, restartsAtMs: undefined };
+
+/** What a rule does now. */
+export interface RuleCondition extends ScriptCondition {
   /** Its script does not compile: it is not tried before it is another one. */
   isBroken: boolean;
 }
@@ -55,46 +63,43 @@ export interface RuleEvents {
   rule_deleted: { ruleId: string };
 }
 
-export interface RunnableRule {
-  id: string;
-  slug: string;
-  script: RuleScript;
+export type RunnableRule = Pick<Rule, 'id' | 'slug' | 'script'>;
+
+/** A rule as the sandbox gets it. */
+export function forSandbox({ id, slug, script }: RunnableRule): SandboxScript {
+  const { runtimeVersion, code, execIntervalMs = 0 } = script;
+  return { id, slug, runtimeVersion, code, execIntervalMs };
 }
 
-/** Telemetry that a script read in a dry run. */
+/** A series that a script read in a dry run. */
 export interface ReadSeries {
   deviceId: string;
-  /** Its name, whatever alias the script knows it by. */
+  /** Declared name, whichever alias the script uses. */
   attribute: string;
 }
 
-/** What the sandbox reports of a dry run, and what the gateway has seen of it. */
+/** The report of the sandbox on a dry run, and the series that the gateway saw it read. */
 export interface DryRunResult extends DryRunReport {
   /** In the order of the first reading. */
   read: readonly ReadSeries[];
 }
 
 /**
- * Runs scripts in another program. It starts again what it lost by itself; `run` and `end` say what should
- * run from now on.
+ * Runs scripts in another program. It restarts by itself after a crash; `run` and `end` say which rules
+ * should run from now on.
  */
 export interface RuleRunner {
-  /** Starts the script from the top with a fresh state, in place of the one that runs under this id. */
+  /** Starts the script from the top with a fresh state, in place of a running one with this id. */
   run(rule: RunnableRule): void;
   /** A new slug; the script goes on. */
   rename(rule: RunnableRule): void;
-  /** Ends it, its waits and its jobs; nothing happens when it does not run. */
+  /** Ends the script, its waits and its jobs; nothing happens when it does not run. */
   end(ruleId: string): void;
-  /** Whether its script is loaded and running now (docs/interface/lua-rules.md#states). */
-  isStarted(ruleId: string): boolean;
-  /** The sandbox has not reported on its last start yet. */
-  isStarting(ruleId: string): boolean;
-  /** When it is started again after a failure, in milliseconds since 1970; undefined when it did not fail. */
-  restartsAtMs(ruleId: string): EpochMs | undefined;
-  /** Resolves when its last start is done: it runs, or has ended already. */
+  condition(ruleId: string): ScriptCondition;
+  /** Resolves when the last start is done: the script runs, or has ended already. */
   startDone(ruleId: string): Promise<void>;
   /**
-   * Has a script go through a past period without changing anything; rejects with the signal's reason when it is
+   * Runs a script over a past period without changing anything; rejects with the signal's reason when it is
    * aborted. @throws GatewayError rule_sandbox_off, dry_run_active, unavailable
    */
   dryRun(rule: RunnableRule, period: DryRunPeriod, signal: AbortSignal): Promise<DryRunResult>;

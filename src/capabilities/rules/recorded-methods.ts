@@ -1,4 +1,4 @@
-/** What dry runs ask the gateway (protocol/dry-run.ts): facts as rules do, and what was recorded. */
+/** Answers requests of dry runs (protocol/dry-run.ts): those of rules, and those for recorded telemetry. */
 import type { RecordedRequest, RuleAnswer } from '../../protocol/rule-sandbox.ts';
 import type { RecordedMethods, RecordedResults, RecordedSample } from '../../protocol/dry-run.ts';
 import type { JsonValue } from '../../protocol/telemetry.ts';
@@ -16,14 +16,14 @@ import {
   RULE_ROLE,
 } from './methods.ts';
 
-/** Answers what a dry run asks, from what was recorded; tells which telemetry it was about. */
+/** Answers a request of a dry run from recorded telemetry, and calls `onRead` with the series. */
 export type CallRecordedMethod = (
   rule: CallingRule,
   request: RecordedRequest,
   onRead: (series: ReadSeries) => void,
 ) => Promise<RuleAnswer>;
 
-/** `callMethod` answers what rules ask as well. */
+/** `callMethod` answers the requests that rules make, too. */
 export function createRecordedMethods(options: MethodsOptions, callMethod: CallMethod): CallRecordedMethod {
   return async (rule, request, onRead) => {
     const { method, parameters } = request;

@@ -52,7 +52,7 @@ function ruleOf({ rules }: RouteOptions, call: Call): Rule {
   return rules.require(call.param('rule_id'));
 }
 
-/** The rule as it is a moment later, when what was just changed is carried out. */
+/** The rule on the wire, after a change has taken effect. */
 async function wireSoon(options: RouteOptions, rule: Rule) {
   await options.rules.settled([rule]);
   return wire(options, rule);

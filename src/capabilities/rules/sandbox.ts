@@ -19,26 +19,32 @@ import type { Site } from '../site/index.ts';
 import type { Telemetry } from '../telemetry/index.ts';
 import { DryRuns } from './dry-runs.ts';
 import { createSandboxChannel, type SandboxChannel } from './channel.ts';
-import type { RuleRunner, RunnableRule } from './model.ts';
+import {
+  forSandbox,
+  NOT_RUNNING,
+  type RuleRunner,
+  type RunnableRule,
+  type ScriptCondition,
+} from './model.ts';
 import type { CallRecordedMethod } from './recorded-methods.ts';
 import type { CallMethod } from './methods.ts';
 import type { Rules } from './service.ts';
 import { Watches } from './watches.ts';
 
-/** What is needed of the process. */
+/** The part of `Program` that is used. */
 type SandboxProgram = Pick<Program, 'start' | 'release' | 'stop' | 'send' | 'drained' | 'state'>;
 
-/** What the sandbox needs from the rest of the gateway. */
+/** Dependencies of the sandbox. */
 export interface RuleSandboxOptions extends Instruments {
   processes: { program(options: ProgramOptions): SandboxProgram };
   entry: string;
-  /** Of the program's own service log. */
+  /** Settings of the program's own service log. */
   logSettings: SandboxSettings['log'];
   site: Pick<Site, 'get' | 'events'>;
   devices: Devices;
   telemetry: Telemetry;
   callMethod: CallMethod;
-  /** What dry runs ask. */
+  /** Answers requests of dry runs. */
   callRecordedMethod: CallRecordedMethod;
   appendLog: Rules['logs']['append'];
   /** The program ended unasked. */
@@ -49,22 +55,24 @@ interface Wanted {
   rule: RunnableRule;
   generation: number;
   state: RuleState;
-  /** It failed and is started again then; undefined otherwise. */
+  /** Moment of the next start after a failure; undefined otherwise. */
   restartsAtMs: EpochMs | undefined;
-  /** The sandbox has reported a state of this generation: what the rule asks from then on comes from it. */
+  /** The sandbox has reported a state of this generation: later requests of the rule come from it. */
   isStartDone: boolean;
-  /** Resolves with that, or when another start takes its place. */
+  /** Resolves with the first report, or when another start takes its place. */
   startDone: PromiseWithResolvers<void>;
 }
 
+/** State of a rule whose start the sandbox has not reported yet. */
+const NOT_STARTED = { state: 'STOPPED', restartsAtMs: undefined, isStartDone: false } as const;
+
 type Request = FromSandbox & { type: 'request' };
 type Status = FromSandbox & { type: 'status' };
-type WatchAnswer = { ok: true; result: null } | { ok: false; error: string };
 
 /**
- * The gateway's side of the rule sandbox: what should run, what runs, and the answers to what scripts ask.
- * The sandbox is another program, which lives while there is something to run: a rule, or a dry run. When it ends
- * before, it is started again and told everything anew.
+ * The gateway's side of the rule sandbox: which rules should run, which run, and answers to requests of scripts.
+ * The sandbox is another program, which runs while there is a rule or a dry run to execute. When it crashes, it is started
+ * again and gets everything anew.
  */
 export class RuleSandbox {
   readonly #options: RuleSandboxOptions;
@@ -76,7 +84,7 @@ export class RuleSandbox {
   readonly #dryRuns: DryRuns;
   readonly #stopListening: () => void;
   #generation = 0;
-  /** Counts the lives of the program: each numbers requests anew. */
+  /** Counts starts of the program: each numbers its requests anew. */
   #life = 0;
   #status: Status | undefined;
 
@@ -142,14 +150,7 @@ export class RuleSandbox {
   run(rule: RunnableRule): void {
     const generation = ++this.#generation;
     const startDone = Promise.withResolvers<void>();
-    const wanted: Wanted = {
-      rule,
-      generation,
-      state: 'STOPPED',
-      restartsAtMs: undefined,
-      isStartDone: false,
-      startDone,
-    };
+    const wanted: Wanted = { rule, generation, startDone, ...NOT_STARTED };
     this.#wanted.get(rule.id)?.startDone.resolve();
     this.#wanted.set(rule.id, wanted);
     this.#demand();
@@ -170,16 +171,11 @@ export class RuleSandbox {
     this.#channel.send({ type: 'rename', ruleId: id, slug });
   }
 
-  isStarted(ruleId: string): boolean {
-    return this.#wanted.get(ruleId)?.state === 'STARTED';
-  }
-
-  isStarting(ruleId: string): boolean {
-    return this.#wanted.get(ruleId)?.isStartDone === false;
-  }
-
-  restartsAtMs(ruleId: string): EpochMs | undefined {
-    return this.#wanted.get(ruleId)?.restartsAtMs;
+  condition(ruleId: string): ScriptCondition {
+    const wanted = this.#wanted.get(ruleId);
+    if (!wanted) return NOT_RUNNING;
+    const { state, isStartDone, restartsAtMs } = wanted;
+    return { isStarted: state === 'STARTED', isStarting: !isStartDone, restartsAtMs };
   }
 
   async startDone(ruleId: string): Promise<void> {
@@ -190,7 +186,7 @@ export class RuleSandbox {
     return this.#dryRuns.run(...request);
   }
 
-  /** The program runs while there is something to run, and some time longer. */
+  /** The program runs while there is something to execute, and some time longer. */
   #demand(): void {
     if (this.#wanted.size > 0 || this.#dryRuns.isActive) this.#program.start();
     else this.#program.release();
@@ -205,7 +201,7 @@ export class RuleSandbox {
     };
   }
 
-  /** A sandbox that has just started knows the site as it was when it was started, and no rule. */
+  /** Tells a new sandbox the present site, which may have changed during its start, and all rules. */
   #sendAll(): void {
     this.#channel.send({ type: 'site', site: this.#site() });
     for (const wanted of this.#wanted.values()) this.#sendStart(wanted);
@@ -213,18 +209,7 @@ export class RuleSandbox {
   }
 
   #sendStart({ rule, generation }: Wanted): void {
-    const { id, slug, script } = rule;
-    this.#channel.send({
-      type: 'start',
-      generation,
-      rule: {
-        id,
-        slug,
-        runtimeVersion: script.runtimeVersion,
-        code: script.code,
-        execIntervalMs: script.execIntervalMs ?? 0,
-      },
-    });
+    this.#channel.send({ type: 'start', generation, rule: forSandbox(rule) });
   }
 
   #tooLarge(message: ToSandbox): void {
@@ -245,9 +230,7 @@ export class RuleSandbox {
     for (const wanted of this.#wanted.values()) {
       if (wanted.state === 'STARTED')
         this.#options.appendLog(wanted.rule.id, 'error', 'the rule engine ended and is started again');
-      wanted.state = 'STOPPED';
-      wanted.restartsAtMs = undefined;
-      wanted.isStartDone = false;
+      Object.assign(wanted, NOT_STARTED);
     }
   }
 
@@ -267,7 +250,7 @@ export class RuleSandbox {
         return;
       }
       case 'log':
-        // What a script said on its way out still counts.
+        // The last entries of a script that has ended count, too.
         for (const { severity, message: text } of message.entries)
           this.#options.appendLog(message.ruleId, severity, text);
         return;
@@ -288,7 +271,7 @@ export class RuleSandbox {
     return wanted?.generation === generation ? wanted : undefined;
   }
 
-  /** An answer belongs to the life of the sandbox that asked; the next one would take it for another. */
+  /** An answer goes only to the life of the sandbox that asked; the next one numbers its requests anew. */
   async #answer(request: Request): Promise<void> {
     const { id, ruleId } = request;
     const life = this.#life;
@@ -304,7 +287,7 @@ export class RuleSandbox {
 
   #answerOf(request: Request): Promise<RuleAnswer> | RuleAnswer {
     const wanted = this.#wanted.get(request.ruleId);
-    // What a script asked before it was stopped or replaced is not done any more.
+    // Requests that a script made before it was stopped or replaced are not executed.
     if (!wanted?.isStartDone) return { ok: false, error: 'the rule was stopped' };
     if (request.method === 'watch') return this.#watch(request, request.parameters);
     if (request.method !== 'unwatch') return this.#options.callMethod(wanted.rule, request);
@@ -312,7 +295,7 @@ export class RuleSandbox {
     return { ok: true, result: null };
   }
 
-  #watch({ run, ruleId }: Request, parameters: RuleMethods['watch']): WatchAnswer {
+  #watch({ run, ruleId }: Request, parameters: RuleMethods['watch']): RuleAnswer {
     const { deviceId, watchId } = parameters;
     const device = this.#options.devices.get(deviceId);
     if (!device) return { ok: false, error: 'device not found' };

@@ -1,4 +1,4 @@
-/** Tables of the rule engine: in state.db the engine, its rules and what they keep, in history.db their log. */
+/** Tables of the rule engine: in state.db the engine, its rules and their storage, in history.db their logs. */
 import { sql } from 'drizzle-orm';
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
@@ -11,7 +11,7 @@ export const ruleEngine = sqliteTable('rule_engine', {
 });
 
 export const rule = sqliteTable('rule', {
-  /** Grows with every rule: the order of starting, whatever the wall clock says. */
+  /** Grows with every rule: the order of starting, independent of the wall clock. */
   number: integer('number').primaryKey(),
   id: text('id').notNull(),
   slug: text('slug').notNull(),
@@ -51,7 +51,7 @@ export const ruleLogSize = sqliteTable('rule_log_size', {
   sizeBytes: integer('size_bytes').notNull(),
 });
 
-/** A rule that cannot be understood does not run; it stays, to be looked at. */
+/** A damaged rule is disabled and kept, so that a person can look at it. */
 export const ruleRows = [
   rowRules({ table: ruleEngine, repairs: { isSuspended: { isSuspended: sql`1` } } }),
   rowRules({

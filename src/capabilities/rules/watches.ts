@@ -1,6 +1,6 @@
 /**
- * What rules wait for: samples of attributes and changes of connectivity. When the sandbox does not read fast
- * enough, only the newest of each watch is kept for it. What can come no more is told in the rule's log.
+ * Watches of rules: samples of attributes and changes of connectivity. When the sandbox does not read fast
+ * enough, only the newest value of each watch is kept. A watch that can never fire again is named in the rule's log.
  */
 import type { EpochMs } from '../../lib/time.ts';
 import type { LogSeverity } from '../../protocol/device-log.ts';
@@ -12,7 +12,7 @@ import { readableAttribute } from './methods.ts';
 
 type Changed = ToSandbox & { type: 'changed' };
 
-/** One of a script: `watchId` is its number within the run. */
+/** Key of a watch: `watchId` is its number within the run of a script. */
 interface WatchKey {
   run: number;
   watchId: number;
@@ -27,7 +27,7 @@ interface Watch extends WatchKey {
 
 interface Entry {
   watch: Watch;
-  /** `deviceId attribute`, or `deviceId` for connectivity; undefined: the device has no such attribute now. */
+  /** `deviceId attribute`, or `deviceId` for connectivity; undefined when the device has no such attribute now. */
   target: string | undefined;
 }
 
@@ -35,14 +35,14 @@ interface WatchesOptions {
   devices: Pick<Devices, 'events' | 'manifest'>;
   telemetry: Pick<Telemetry, 'events'>;
   appendLog: (ruleId: string, severity: LogSeverity, message: string) => void;
-  /** False: not taken now. */
+  /** False when there is no room now. */
   send: (message: Changed) => boolean;
 }
 
 export class Watches {
   readonly #options: WatchesOptions;
   readonly #entries = new Map<string, Entry>();
-  /** Those of each target. */
+  /** Watches by target. */
   readonly #byTarget = new Map<string, Map<string, WatchKey>>();
   readonly #kept = new Map<string, Changed>();
   readonly #unsubscribe: (() => void)[];
@@ -61,7 +61,7 @@ export class Watches {
     ];
   }
 
-  /** False: the device has no such attribute, or not for rules. */
+  /** False when the device has no such attribute, or rules may not read it. */
   add(watch: Watch, device: Device): boolean {
     const target = this.#targetOf(watch, device);
     if (target === undefined) return false;
@@ -78,12 +78,12 @@ export class Watches {
     if (entry) this.#setTarget(entry, undefined);
   }
 
-  /** Ends all watches of one life of a script. */
+  /** Ends all watches of one run of a script. */
   endRun(run: number): void {
     for (const { watch } of this.#entries.values()) if (watch.run === run) this.remove(watch);
   }
 
-  /** The sandbox is gone, and its watches with it. */
+  /** The sandbox ended, and its watches with it. */
   clear(): void {
     this.#entries.clear();
     this.#byTarget.clear();
@@ -91,7 +91,7 @@ export class Watches {
     this.#stopListening();
   }
 
-  /** Sends what was kept back. */
+  /** Sends the values that were kept back. */
   flush(): void {
     for (const [key, message] of this.#kept) {
       if (!this.#options.send(message)) return;
@@ -110,7 +110,7 @@ export class Watches {
     return attribute && `${device.id} ${attribute}`;
   }
 
-  /** @param target undefined: it watches nothing any more */
+  /** @param target undefined when the watch matches nothing any more */
   #setTarget(entry: Entry, target: string | undefined): void {
     const key = keyOf(entry.watch);
     const former = this.#byTarget.get(entry.target ?? '');
@@ -118,14 +118,13 @@ export class Watches {
     entry.target = target;
     if (target === undefined) this.#kept.delete(key);
     else {
-      const watches = this.#byTarget.get(target) ?? new Map<string, WatchKey>();
-      this.#byTarget.set(target, watches.set(key, entry.watch));
+      this.#byTarget.getOrInsertComputed(target, () => new Map()).set(key, entry.watch);
       if (entry.watch.name !== undefined) this.#listen();
     }
     if (this.#byTarget.size === 0) this.#stopListening();
   }
 
-  /** Another blueprint may call the attribute otherwise, or has none of that name. */
+  /** Another blueprint may declare the name as an alias of another attribute, or not at all. */
   #blueprintAssigned(device: Device): void {
     for (const entry of this.#entries.values()) {
       const { watch, target: former } = entry;
@@ -160,7 +159,7 @@ export class Watches {
     }
   }
 
-  /** Building the event costs the hot path something, so it is asked for only when somebody watches. */
+  /** Subscribes only while a watch needs it, because building the event costs time in the intake of telemetry. */
   #listen(): void {
     this.#stopTelemetry ??= this.#options.telemetry.events.on(
       'telemetry_received',

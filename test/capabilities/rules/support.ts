@@ -138,9 +138,11 @@ export function notingRunner(started: ReadonlySet<string> = new Set()): {
       run: ({ slug, script }) => void told.push(`run ${slug} ${script.runtimeVersion}`),
       rename: ({ slug }) => void told.push(`rename ${slug}`),
       end: (ruleId) => void told.push(`end ${ruleId.slice(-2)}`),
-      isStarted: (ruleId) => started.has(ruleId),
-      isStarting: () => false,
-      restartsAtMs: () => undefined,
+      condition: (ruleId) => ({
+        isStarted: started.has(ruleId),
+        isStarting: false,
+        restartsAtMs: undefined,
+      }),
       startDone: async () => undefined,
       dryRun: async ({ slug }, { fromMs, toMs }) => {
         told.push(`dry run ${slug}`);
