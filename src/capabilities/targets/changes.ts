@@ -1,4 +1,4 @@
-/** What a person says of a target, and what becomes of it. */
+/** Changes of a target that a person makes, and the record that results. */
 import { invalidBody } from '../../lib/errors.ts';
 import { defined, withoutNull } from '../../lib/members.ts';
 import { isOnOtherDisk } from '../../platform/files/index.ts';
@@ -19,15 +19,15 @@ import {
 type Changed<Settings extends TargetSettings> = Pick<Settings, 'kind'> & {
   [Name in keyof Settings]?: Settings[Name] | undefined;
 };
-/** Of the kind that the target is of. */
+/** Changed settings of one kind. */
 export type SettingsChange = Changed<InfluxdbSettings> | Changed<MqttSettings> | Changed<FolderSettings>;
 
-/** What a person says of a target; what is absent stays as it is, or has its default. */
+/** A change of a target; absent members stay as they are, or get their default. */
 export interface TargetChange {
   name?: string | undefined;
   isEnabled?: boolean | undefined;
   settings?: SettingsChange | undefined;
-  /** null: there is none any more. */
+  /** null removes the secret. */
   secrets?: { [Name in keyof TargetSecrets]: string | null | undefined } | undefined;
   selection?: Partial<Selection> | undefined;
 }
@@ -36,11 +36,11 @@ export type NewTarget = TargetChange & {
   name: string;
   settings: TargetSettings;
   selection: Selection;
-  /** Begin with what is stored since `selection.fromMs`, not only with what comes from now on. */
+  /** Begin with samples stored since `selection.fromMs`, not only with new ones. */
   withHistory: boolean;
 };
 
-/** @throws GatewayError invalid_body (400) for a folder that is not there, or that nobody may look at */
+/** @throws GatewayError invalid_body (400) for a folder that does not exist or cannot be read */
 export function placed(settings: TargetSettings, dataDir: string): TargetSettings {
   if (settings.kind !== 'FOLDER') return settings;
   const isMount = isOnOtherDisk(settings.path, dataDir);
@@ -66,8 +66,8 @@ export function changedSettings(
 }
 
 /**
- * Where a device was named by its slug, it is by the new one; in place, because all who are at work read the same lists.
- * True: it was named somewhere.
+ * Replaces the slug of a renamed device in the lists of a target; in place, because running senders read the same lists.
+ * True when the slug was in one of them.
  */
 export function followSlug({ selection, settings }: TargetRecord, before: string, now: string): boolean {
   const commanded = settings.kind === 'MQTT' ? settings.commands?.devices : undefined;
@@ -76,7 +76,7 @@ export function followSlug({ selection, settings }: TargetRecord, before: string
   return lists.length > 0;
 }
 
-/** A secret goes to nobody but the server that it was entered for. @throws GatewayError invalid_body (400) */
+/** A secret is sent only to the server that it was entered for. @throws GatewayError invalid_body (400) */
 export function requireSameServer(
   before: TargetRecord,
   next: TargetRecord,
@@ -96,7 +96,7 @@ function serverOf(settings: TargetSettings): string {
   return `${protocol}//${host}`;
 }
 
-/** What is absent stays, null takes away. */
+/** Absent secrets stay, null removes them. */
 export function changedSecrets(before: TargetSecrets, change: TargetChange['secrets']): TargetSecrets {
   return withoutNull({ ...before, ...defined(change ?? {}) });
 }

@@ -1,8 +1,8 @@
-/** What stands beside the samples of a device. */
+/** The labels of a device's samples. */
 import type { Devices } from '../devices/index.ts';
 import type { DeviceLabels } from './model.ts';
 
-/** Undefined: the device is gone. */
+/** Undefined when the device was deleted. */
 export function labelsOf(
   deviceId: string,
   { devices, site }: { devices: Pick<Devices, 'get' | 'manifest'>; site: () => { name: string } },

@@ -1,4 +1,4 @@
-/** Targets: where the gateway carries its telemetry to. */
+/** Targets: servers, brokers and folders that the gateway sends its telemetry to. */
 import type { Problem } from '../../lib/errors.ts';
 import type { DurationS, EpochMs } from '../../lib/time.ts';
 import type { ChangedSamples, ChangePosition } from '../telemetry/index.ts';
@@ -28,7 +28,7 @@ export interface InfluxdbSettings {
  */
 export const MQTT_FORMS = ['PLAIN', 'HOME_ASSISTANT', 'SPARKPLUG_B'] as const;
 
-/** What `topic` is when nobody says it. */
+/** Default of `topic`. */
 export const DEFAULT_TOPICS: Readonly<Record<MqttSettings['form'], string>> = {
   PLAIN: '{site}/{device}/telemetry',
   HOME_ASSISTANT: 'energy-gateway',
@@ -59,14 +59,14 @@ export interface MqttSettings {
   discoveryPrefix: string;
   /** SPARKPLUG_B: host application without which nothing is sent; absent or null: none. */
   hostId?: string | null;
-  /** Absent or null: none come from there. */
+  /** Absent or null: the target sends no commands. */
   commands?: CommandSettings | null;
 }
 
-/** Whoever makes a target has these roles, too. */
+/** Roles that commands of a target may have. Whoever makes a target has them, too. */
 export const COMMAND_LEVELS = ['READONLY', 'USER', 'OWNER'] as const;
 
-/** Commands that come from a broker. */
+/** Which commands the gateway takes from a broker. */
 export interface CommandSettings {
   /** Ids or slugs. */
   devices: string[];
@@ -77,7 +77,7 @@ export interface CommandSettings {
   perMinute: number;
 }
 
-/** What became of a command from above; empty: it is not known yet. */
+/** Outcome of a command that a target sent; empty while it is not known. */
 export interface RequestOutcome {
   executionId?: string;
   /** Why there is no execution. */
@@ -88,16 +88,16 @@ export interface RequestOutcome {
 export interface FolderSettings {
   kind: 'FOLDER';
   path: string;
-  /** It was on another file system than the data when it was named: nothing is written below a stick that is missing. */
+  /** The path was on another file system than the data when it was set: nothing is written while that is not mounted. */
   isMount: boolean;
-  /** What came in so much time is in one file of each day; until it has its name the store keeps it. */
+  /** Length of time whose samples go to one file of each day; until that file has its name the store keeps them. */
   pieceMinutes: number;
   isCompressed: boolean;
 }
 
 export type TargetSettings = InfluxdbSettings | MqttSettings | FolderSettings;
 
-/** Never read by anybody but the target itself. */
+/** Sent to the server of the target and never shown. */
 export interface TargetSecrets {
   /** Token or password. */
   secret?: string;
@@ -105,7 +105,7 @@ export interface TargetSecrets {
   privateKeyPem?: string;
 }
 
-/** What may be carried besides telemetry. */
+/** Contents that can be sent besides telemetry. */
 const RECORD_CONTENTS = [
   'PROPERTIES',
   'ALERTS',
@@ -119,53 +119,53 @@ export type RecordContent = (typeof RECORD_CONTENTS)[number];
 export const CONTENTS = ['TELEMETRY', ...RECORD_CONTENTS] as const;
 type Content = (typeof CONTENTS)[number];
 
-/** Up to which number of each content that is wanted. */
+/** The number up to which each selected content was sent. */
 export type RecordCursor = { [Content in RecordContent]?: number };
 
-/** What one record says. */
+/** Content of one record. */
 export interface FoundRecord {
-  /** Absent: of no device. */
+  /** Absent when the record concerns no device. */
   deviceId?: string;
   atMs: EpochMs;
-  /** Few values, by which engines tell series apart. */
+  /** Values of low cardinality, by which databases tell series apart. */
   tags: Readonly<Record<string, string>>;
-  /** As the interface shows it. */
+  /** The record as the HTTP interface shows it. */
   body: object;
 }
 
-/** A record on its way; content and number name it, however often it is sent. */
+/** A record to be sent; its content and number identify it, however often it is sent. */
 export interface CarriedRecord extends FoundRecord {
   content: RecordContent;
   number: number;
 }
 
-/** With the device it is of; without one, only the site is known. */
+/** A record with the labels of its device, or of the site alone. */
 export interface LabelledRecord extends CarriedRecord {
   labels: Pick<DeviceLabels, 'site'> & Partial<DeviceLabels>;
 }
 
-/** In which order what was missed is sent. */
+/** Order in which a backlog is sent. */
 export const BACKLOG_ORDERS = ['OLDEST_FIRST', 'NEWEST_FIRST'] as const;
 type BacklogOrder = (typeof BACKLOG_ORDERS)[number];
 
-/** What is carried, and how much at once. */
+/** What is sent, and how fast. */
 export interface Selection {
   /** Absent: telemetry. */
   contents?: readonly Content[];
   /** Ids or slugs; null: all. */
   devices: string[] | null;
-  /** Names, `*` at the end for all that begin so; null: all. */
+  /** Names; a `*` at the end stands for any ending; null: all. */
   attributes: string[] | null;
-  /** At most one sample of a series in each stretch of so many seconds; 0: all. */
+  /** At most one sample of a series in each interval; 0: all. */
   intervalS: DurationS;
-  /** Only samples that differ from the one before. */
+  /** Only samples that differ from the previous one. */
   isOnChange: boolean;
   bytesPerSecondMax: number;
-  /** Share of one processor that catching up may take here. */
+  /** Share of one processor core that catching up may use. */
   processorPercentMax: number;
   /** Samples measured before are not sent. */
   fromMs: EpochMs;
-  /** Absent: the oldest first, so that all of it is in order. */
+  /** Absent: OLDEST_FIRST. */
   backlogOrder?: BacklogOrder;
 }
 
@@ -184,7 +184,7 @@ export interface TargetRecord {
 export const contentsOf = ({ selection }: Pick<TargetRecord, 'selection'>): readonly Content[] =>
   selection.contents ?? ['TELEMETRY'];
 
-/** What is carried besides telemetry. */
+/** The selected contents besides telemetry. */
 export const recordContentsOf = (record: Pick<TargetRecord, 'selection'>): RecordContent[] =>
   contentsOf(record).filter((content) => content !== 'TELEMETRY');
 
@@ -198,13 +198,13 @@ export const carriesTelemetry = (record: Pick<TargetRecord, 'selection'>): boole
 export interface Totals {
   samples: number;
   bytes: number;
-  /** Samples that the history gave up before they were sent. */
+  /** Samples that the history deleted before they were sent. */
   lostSamples: number;
-  /** Lines that the target does not take, while it takes others. */
+  /** Samples that the target refuses, while it accepts others. */
   refusedSamples: number;
-  /** Of everything besides telemetry. */
+  /** Records besides telemetry that were sent. */
   records: number;
-  /** Records that were given up before they were sent. */
+  /** Records that were deleted before they were sent. */
   lostRecords: number;
 }
 
@@ -217,25 +217,25 @@ export const NO_TOTALS: Totals = {
   lostRecords: 0,
 };
 
-/** DISABLED: by a person. STARTING: nothing was tried yet. */
+/** DISABLED: a person switched it off. STARTING: nothing was sent yet. */
 export const TARGET_STATES = ['DISABLED', 'STARTING', 'CURRENT', 'CATCHING_UP', 'FAILING'] as const;
 type TargetState = (typeof TARGET_STATES)[number];
 
 export interface TargetStatus extends Totals {
   state: TargetState;
-  /** Since when the oldest sample waits that was not sent; 0: none does. */
+  /** Age of the oldest unsent sample; 0 when none waits. */
   lagS: DurationS;
   lagSamples: number;
-  /** By the size of what was sent so far. */
+  /** Estimated from the size of the samples sent so far. */
   lagBytes: number;
   lagRecords: number;
   samplesPerS: number;
   bytesPerS: number;
   lastError: { message: string; atMs: EpochMs } | undefined;
-  /** Of what it does not take while it takes the rest; since the gateway started. */
+  /** The last refusal of a part, since the gateway started. */
   lastRefusal?: { message: string; atMs: EpochMs } | undefined;
   lastSentAtMs: EpochMs | undefined;
-  /** Absent: none come from there. */
+  /** Absent when the target sends no commands. */
   commands?: CommandStatus | undefined;
 }
 
@@ -260,13 +260,13 @@ export const NOTHING_DONE: TargetStatus = {
   lastSentAtMs: undefined,
 };
 
-/** A target with how far it got. */
+/** A target with its progress. */
 export interface ListedTarget {
   record: TargetRecord;
   status: TargetStatus;
 }
 
-/** What is known of a device beside its samples. */
+/** Labels of the samples of a device. */
 export interface DeviceLabels {
   site: string;
   device: string;
@@ -274,29 +274,29 @@ export interface DeviceLabels {
   profile: string | undefined;
 }
 
-/** Samples of one series that are to be sent, with the device they are of. */
+/** Samples of one series to be sent, with the labels of their device. */
 export interface LabelledSamples extends ChangedSamples {
   labels: DeviceLabels;
 }
 
-/** What came of a piece of work. */
+/** Result of one delivery. */
 export interface Sent {
   samples: number;
-  /** On the wire, headers left out. */
+  /** Bytes on the wire, without headers. */
   bytes: number;
   refusedSamples: number;
-  /** Why, of the last one refused. */
+  /** Reason of the last refusal. */
   refusal: string | undefined;
 }
 
 export const nothingSent = (): Sent => ({ samples: 0, bytes: 0, refusedSamples: 0, refusal: undefined });
 
-/** The target does not take anything now; the message is a sentence for a person. Tried again. */
+/** The target accepts nothing now, and sending is tried again; the message is a sentence for a person. */
 export class TargetFailure extends Error {
   override name = 'TargetFailure';
   /** The target asked for this pause. */
   readonly retryAfterS: DurationS | undefined;
-  /** The connection ended or there was none: the target may have started again. */
+  /** The connection ended or could not be made: the target may have restarted. */
   readonly isConnectionLost: boolean;
 
   constructor(
@@ -309,39 +309,39 @@ export class TargetFailure extends Error {
   }
 }
 
-/** Where something begins in the store. */
+/** A position in the store. */
 export interface Place {
   position: ChangePosition;
   records: RecordCursor;
 }
 
-/** One open target: takes samples, and says so only once it has them. */
+/** An open target: accepts samples, and resolves only once the target has acknowledged them. */
 export interface Sink {
   /**
    * Resolves once the target has acknowledged everything. `pace` is called with the bytes before each piece.
-   * @throws TargetFailure when it did not; all of it is sent again then
+   * @throws TargetFailure when it did not; then everything is sent again
    */
   send(samples: readonly LabelledSamples[], pace: Pace, signal: AbortSignal): Promise<Sent>;
   /** The same for records, in the order of their numbers. @throws TargetFailure */
   sendRecords(records: readonly LabelledRecord[], pace: Pace, signal: AbortSignal): Promise<Sent>;
-  /** Called in the place of `send` while nothing waits: what stands beside the samples is kept right. @throws TargetFailure */
+  /** Called instead of `send` while nothing waits, to keep descriptions and availability up to date. @throws TargetFailure */
   maintain?(): Promise<void>;
   /**
-   * Of one that gathers what it is sent: called before the first of it. `after` is where what was kept ends; what was
-   * sent there before and not kept is forgotten. @throws TargetFailure
+   * Only for a sink that gathers samples before it keeps them: called before the first `send`. `after` is the position up
+   * to which samples were kept; the sink drops what it gathered beyond that. @throws TargetFailure
    */
   begin?(after: Place): Promise<void>;
   /**
-   * True once all that was sent since `begin` is acknowledged, false while it is still gathered; absent: `send` does that.
-   * @throws TargetFailure when it is lost, and all of it is to be sent again
+   * True once everything sent since `begin` is acknowledged, false while it is still gathered; absent: `send` acknowledges.
+   * @throws TargetFailure when it is lost and everything must be sent again
    */
   keep?(isLast: boolean): Promise<boolean>;
   /**
-   * How often it was reached by another connection than before, without a failure: it may have started again in between,
-   * and have forgotten what it acknowledged last. Absent: it does not forget.
+   * Number of new connections that no failure preceded: the target may have restarted in between and lost what it
+   * acknowledged last. Absent when the target loses nothing.
    */
   readonly reconnects?: number;
-  /** Sends one line of its own, to see whether it is taken. @throws TargetFailure */
+  /** Sends one test sample. @throws TargetFailure when the target does not accept it */
   test(signal: AbortSignal): Promise<void>;
   close(): void;
 }

@@ -1,4 +1,4 @@
-/** What all parts of targets stand on. */
+/** Dependencies of all parts of targets. */
 import type { Limits } from '../../lib/limits.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
@@ -14,9 +14,9 @@ export interface TargetParts extends Instruments {
   telemetry: Pick<Telemetry, 'changes' | 'keepChanges' | 'latest'>;
   commands: Commands;
   audit: Audit;
-  /** Folder of the data: who names a folder of a stick must not fill the card while the stick is missing. */
+  /** Folder of the data. The disk with it must not fill up while the stick of a folder target is missing. */
   dataDir: string;
   limits: Limits['targets'];
-  /** Lets everything else run between two pieces of work. */
+  /** Lets other work run between two pieces. */
   pause: () => Promise<void>;
 }

@@ -1,14 +1,14 @@
 /**
- * Where a target stood lately. An engine that ended may have forgotten what it acknowledged last: that is sent again. One that
- * ends its connections again and again is not sent the same for ever.
+ * Recent positions of a target. A server that crashed may have lost what it acknowledged last, so that is sent again; but
+ * a server that closes its connections again and again must not get the same samples for ever.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Place } from './model.ts';
 
-/** So many places are remembered of the time that is sent again. */
+/** Positions remembered within the time that is sent again. */
 const REMEMBERED = 8;
-/** G: more returns to one place in a row are the way of this target, and no starts of it. */
+/** G: after more returns to one position in a row, the reconnects are no restarts of the server. */
 const RETURNS_MAX = 4;
 
 export const isSamePlace = (a: Place, b: Place): boolean =>
@@ -19,7 +19,7 @@ export class PassedPlaces {
   /** The oldest first. */
   #places: { place: Place; atMs: MonotonicMs }[] = [];
   #returned: { to: Place; times: number } | undefined;
-  /** The last time nothing was sent again, because the same was too often. */
+  /** The last reconnect caused no resending, because the same samples were resent too often. */
   isInVain = false;
 
   constructor(resendMs: DurationMs) {
@@ -30,7 +30,7 @@ export class PassedPlaces {
     return this.#places[0]?.place;
   }
 
-  /** What was sent from this place on is acknowledged. */
+  /** Samples sent from this position on were acknowledged. */
   add({ position, records }: Place, atMs: MonotonicMs): void {
     const last = this.#places.at(-1);
     if (last && atMs - last.atMs < this.#resendMs / REMEMBERED) return;
@@ -40,7 +40,7 @@ export class PassedPlaces {
     ];
   }
 
-  /** From where on is sent again; undefined: from nowhere. */
+  /** The position from which to send again; undefined: nothing is sent again. */
   takeReturn(): Place | undefined {
     const to = this.oldest;
     this.#places = [];

@@ -1,6 +1,6 @@
 /**
- * One target at work: reads what came after its cursor, sends it, and moves the cursor once the target has said that it
- * has it. Nothing is queued here: an outage is as long as the history reaches back.
+ * The sender of one target: reads what came after its cursor, sends it, and moves the cursor once the target has
+ * acknowledged it. It queues nothing: an outage may last as long as the history reaches back.
  *
  *   telemetry.changes(cursor) ─▶ chosen, thinned ─▶ sink (acknowledged) ─▶ cursor
  */
@@ -35,17 +35,17 @@ interface SenderOptions {
   sink: Sink;
   telemetry: Pick<Telemetry, 'changes'>;
   records: Pick<Records, 'read'>;
-  /** Undefined: the device is gone, and its samples are nobody's. */
+  /** Undefined when the device was deleted; its samples are skipped then. */
   labelsOf: (deviceId: string) => { slug: string; labels: DeviceLabels } | undefined;
   site: () => { name: string };
-  /** Resolves once another run goes on there, whatever becomes of this one. */
+  /** Resolves once the cursor is on the disk. */
   saveCursor: (cursor: Cursor) => Promise<void>;
   clock: Clock;
   log: Log;
   limits: Limits['targets'];
 }
 
-/** What was read and not acknowledged yet; kept while it is tried again, because thinning goes over it once. */
+/** What was read and not acknowledged yet; kept for retries, because thinning may see each sample once only. */
 interface Prepared {
   changes: Changes;
   samples: LabelledSamples[];
@@ -68,9 +68,9 @@ export class Sender {
   readonly #pause: DoublingPause;
   readonly #throughput: Throughput;
   readonly #stop = new AbortController();
-  /** What was sent. */
+  /** Position up to which was sent. */
   #cursor: Cursor;
-  /** What of it the target has acknowledged: behind while it gathers. */
+  /** Position up to which the target has acknowledged; it is behind `#cursor` while the sink gathers. */
   #kept: Cursor;
   #gathered: { samples: number; records: number; sinceS: EpochS | undefined } | undefined;
   #prepared: Prepared | undefined;
@@ -85,7 +85,7 @@ export class Sender {
   #lastSentAtMs: EpochMs | undefined;
   #ended: Promise<void> = Promise.resolve();
   readonly #passed: PassedPlaces;
-  /** Of the sink, when it was looked at last. */
+  /** Reconnects of the sink when they were last read. */
   #reconnects = 0;
 
   constructor(options: SenderOptions) {
@@ -106,8 +106,8 @@ export class Sender {
   }
 
   /**
-   * Where another run goes on. What the target acknowledged last is sent again then: it may end in the same moment as the
-   * gateway, and nobody is there to see it.
+   * Position from which the next run continues. It sends again what the target acknowledged last, because the target may
+   * crash together with the gateway, unseen.
    */
   get resumption(): Cursor {
     const { position, records } = (!this.#options.sink.keep && this.#passed.oldest) || this.#kept;
@@ -118,14 +118,14 @@ export class Sender {
     this.#ended = this.#run();
   }
 
-  /** Resolves once nothing of it is under way. */
+  /** Resolves once no delivery is under way. */
   async stop(): Promise<void> {
     const { clock, limits, sink } = this.#options;
     this.#stop.abort();
     const timer = clock.setTimer(limits.stopMs, () => sink.close());
     await this.#ended;
     timer.cancel();
-    // What is not kept now is read again, and so is all of what was cut short: the half of it would stand there twice.
+    // What is not kept now is read again, and so is a delivery that was cut short: half of it would be there twice.
     if (this.#gathered && !this.#prepared)
       await this.#keep(true).catch((error: unknown) => this.#noteFailure(error));
     sink.close();
@@ -134,7 +134,7 @@ export class Sender {
   status(): TargetStatus {
     const { clock } = this.#options;
     const { lostSamples, lostRecords } = this.#cursor.totals;
-    // Lost at once, sent only when it is acknowledged.
+    // Lost samples count at once, sent ones only when they are acknowledged.
     const totals = { ...this.#kept.totals, lostSamples, lostRecords };
     const samples = this.#lag.samples + (this.#gathered?.samples ?? 0);
     const sinceS = this.#gathered?.sinceS ?? this.#lag.sinceS;
@@ -168,7 +168,7 @@ export class Sender {
       }
   }
 
-  /** Sends what can be read at once; returns how long to rest then, undefined when nothing more waits. */
+  /** Sends one portion; returns how long to rest, undefined when nothing more waits. */
   async #step(): Promise<number | undefined> {
     const { clock, limits, record, sink, log } = this.#options;
     const startedMs = clock.monotonicMs();
@@ -189,7 +189,7 @@ export class Sender {
     const isBehind = changes.pendingSamples > limits.samplesAtOnce || read.pending > limits.recordsAtOnce;
     this.#state = isBehind ? 'CATCHING_UP' : 'CURRENT';
     if (changes.pendingSamples === 0 && read.pending === 0) return undefined;
-    // Read in the thread of the store, written in this one; a server that is waited for takes none.
+    // The store reads in a thread of its own, this one writes; waiting for a server uses no processor time.
     const usedMs = readMs + processorMs() - usedBeforeMs;
     const shareMs = usedMs * (100 / record.selection.processorPercentMax);
     return Math.min(limits.intervalMs, Math.max(0, shareMs - (clock.monotonicMs() - startedMs)));
@@ -206,13 +206,13 @@ export class Sender {
           isNewestFirst: backlogOrderOf(record) === 'NEWEST_FIRST',
         })
       : { ...NO_CHANGES, position };
-    // What was sent last is far behind what comes now.
+    // The samples sent last are far behind those that come now.
     if (changes.hasSkipped) this.#thinning = new Thinning(record.selection);
     const read = this.#options.records.read(cursor, limits.recordsAtOnce);
     const readSamples = changes.series.reduce((sum, { times }) => sum + times.length, 0);
     const nowS = Math.floor(this.#options.clock.wallMs() / 1_000);
     const sinceS = readSamples > 0 ? Math.min(nowS, changes.pendingSinceS ?? nowS) : changes.pendingSinceS;
-    // What was read waits too, until it is taken.
+    // What was read counts as waiting until it is acknowledged.
     this.#lag = {
       samples: readSamples + changes.pendingSamples,
       records: read.records.length + read.pending,
@@ -280,12 +280,12 @@ export class Sender {
     });
   }
 
-  /** Notes what a sink that gathers has not acknowledged yet. */
+  /** Counts what a gathering sink has not acknowledged yet. */
   async #gather(samples: readonly LabelledSamples[], recordCount: number): Promise<void> {
     const { sink, saveCursor } = this.#options;
     if (!sink.begin) return;
     if (!this.#gathered) {
-      // What was kept before would come again after a fall of the gateway.
+      // Otherwise a crash of the gateway would send again what was kept before.
       await saveCursor(this.#kept);
       await sink.begin(this.#kept);
       this.#gathered = { samples: 0, records: 0, sinceS: this.#lag.sinceS };
@@ -294,7 +294,7 @@ export class Sender {
     this.#gathered.records += recordCount;
   }
 
-  /** Acknowledged is what the target says that it has. */
+  /** Moves the acknowledged position once the sink has kept everything. */
   async #keep(isLast: boolean): Promise<void> {
     const { sink } = this.#options;
     if (sink.keep && !(await sink.keep(isLast))) return;
@@ -313,7 +313,7 @@ export class Sender {
     this.#lag = { samples: pendingSamples, records: read.pending, sinceS: pendingSinceS ?? recordsSinceS };
   }
 
-  /** A receiver that ended may have lost what it acknowledged last: that is sent again. False: there is nothing. */
+  /** Goes back to resend what a server that crashed may have lost. False when there is nothing to resend. */
   #returnToUnacknowledged(): boolean {
     const place = this.#passed.takeReturn();
     if (!place) {
@@ -333,7 +333,7 @@ export class Sender {
     this.#lastError = { message, atMs: clock.wallMs() };
   }
 
-  /** Since this was asked last, without a failure. */
+  /** Whether the sink has reconnected since the last call. */
   #hasReconnected(): boolean {
     const { reconnects = 0 } = this.#options.sink;
     const hasMore = reconnects !== this.#reconnects;
@@ -341,13 +341,13 @@ export class Sender {
     return hasMore;
   }
 
-  /** What is read from now on was partly read before: nothing of it may be taken for sent. */
+  /** The next reads repeat earlier ones: thinning must not take their samples for sent. */
   #readAgain(): void {
     this.#prepared = undefined;
     this.#thinning = new Thinning(this.#options.record.selection);
   }
 
-  /** Nothing of what was gathered is certain: it is gathered anew from where the last of it was kept. */
+  /** Gathered samples are lost: they are gathered again from the acknowledged position. */
   #forgetGathered(): void {
     if (!this.#gathered) return;
     this.#cursor = structuredClone(this.#kept);

@@ -1,4 +1,4 @@
-/** Opens what a target of each kind sends with. Nothing is connected before the first of it is sent. */
+/** Opens the sink of a target. It connects when the first sample is sent. */
 import { LIMITS } from '../../lib/limits.ts';
 import type { MonotonicMs } from '../../lib/time.ts';
 import { DatedPieces } from '../../platform/files/index.ts';
@@ -14,10 +14,10 @@ import { mqttClientOf } from './mqtt/target-client.ts';
 import type { TargetParts } from './parts.ts';
 import { Thinning } from './thinning.ts';
 
-/** Of an id, in the names of files. */
+/** Characters of a target's id in file names. */
 const LABEL_LENGTH = 8;
 
-/** @param retained of a sink of the same target before, which this one goes on with */
+/** @param retained topics of an earlier sink of the same target, which this one continues with */
 export function openSink(
   record: TargetRecord,
   parts: TargetParts,

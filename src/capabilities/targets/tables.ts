@@ -1,4 +1,4 @@
-/** Tables of state.db with the targets, and how far each of them got. */
+/** Tables of state.db with the targets and their progress. */
 import { sql } from 'drizzle-orm';
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { EpochMs } from '../../lib/time.ts';
@@ -33,7 +33,7 @@ export const targetCursor = sqliteTable('target_cursor', {
   records: text('records', { mode: 'json' }).$type<RecordCursor>().notNull(),
 });
 
-/** Those that state.db has no growing numbers of. */
+/** Contents whose rows have no growing numbers in state.db. */
 export const NOTED_CONTENTS = ['PROPERTIES', 'ALERTS', 'CONNECTIVITY', 'EXECUTIONS', 'AUDIT'] as const;
 export type NotedContent = (typeof NOTED_CONTENTS)[number];
 
@@ -53,7 +53,7 @@ export const carriedChange = sqliteTable(
   (table) => [primaryKey({ columns: [table.content, table.number] })],
 );
 
-/** A command that came from a target. */
+/** A command that a target sent. */
 export const targetRequest = sqliteTable(
   'target_request',
   {
@@ -74,12 +74,12 @@ export const targetRows = [
       settings: sql`'text' IN (json_type(${target.settings}, '$.url'), json_type(${target.settings}, '$.path'))`,
     },
   }),
-  // A content that is lost is known again at the next start.
+  // A lost content is entered again at the next start.
   rowRules({ table: carriedContent }),
   rowRules({ table: carriedChange }),
   rowRules({
     table: targetRequest,
-    // An id that is known is not carried out again, whatever became of it.
+    // A known id is not executed again, whatever its outcome was.
     repairs: { outcome: { outcome: sql`'{}'` }, isTold: { isTold: sql`0` } },
   }),
   rowRules({

@@ -1,4 +1,4 @@
-/** What the metrics page says of the targets. There are few of them: their names are labels. */
+/** Metrics of the targets. Targets are few, so that their names can be labels. */
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { ListedTarget, TargetStatus } from './model.ts';
 

@@ -1,14 +1,14 @@
-/** Which samples are carried: chosen devices and attributes, thinned by time or to changes. */
+/** Selects the samples to send: chosen devices and attributes, thinned by time or to changes. */
 import type { ChangedSamples } from '../telemetry/index.ts';
 import type { Selection } from './model.ts';
 
-/** What was sent of a series last. */
+/** The sample of a series that was sent last. */
 interface Last {
   stretch: number;
   value: unknown;
 }
 
-/** G: so many series are remembered; beyond, the oldest begin anew with their next sample. */
+/** G: series remembered; beyond that the oldest ones are forgotten, and their next sample is sent. */
 const SERIES_KEPT = 20_000;
 
 export class Thinning {
@@ -31,7 +31,7 @@ export class Thinning {
     return !devices || devices.includes(device.id) || devices.includes(device.slug);
   }
 
-  /** The samples that go; the same object when all do. */
+  /** The samples to send; the same object when these are all. */
   of<Samples extends ChangedSamples>(samples: Samples): Samples {
     const { intervalS, isOnChange, fromMs } = this.#selection;
     const isWhole = (samples.times[0] ?? 0) * 1_000 >= fromMs;

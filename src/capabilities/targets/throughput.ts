@@ -1,4 +1,4 @@
-/** How much goes through, over the last half minute. */
+/** Samples and bytes per second over the last half minute. */
 import type { MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 

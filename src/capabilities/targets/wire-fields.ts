@@ -1,4 +1,4 @@
-/** Members that several requests have. */
+/** Fields that several request bodies share. */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { parseTimestampMs } from '../../lib/timestamp.ts';

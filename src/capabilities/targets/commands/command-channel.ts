@@ -1,4 +1,4 @@
-/** The way by which commands come from a target: a connection of its own, whose session the broker keeps. */
+/** The connection over which a target sends commands: a session of its own, which the broker keeps. */
 import { DoublingPause } from '../../../lib/doubling-pause.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import {
@@ -16,7 +16,7 @@ import { CommandRequests } from './command-requests.ts';
 const commandsOf = ({ settings, isEnabled }: TargetRecord): CommandSettings | undefined =>
   isEnabled && settings.kind === 'MQTT' ? (settings.commands ?? undefined) : undefined;
 
-/** Undefined: no commands come from this target. */
+/** Undefined when the target sends no commands. */
 export function openCommandChannel(record: TargetRecord, parts: TargetParts): CommandChannel | undefined {
   const { settings } = record;
   const commands = commandsOf(record);
@@ -34,7 +34,7 @@ export class CommandChannel {
   readonly #stop = new AbortController();
   readonly #pause: DoublingPause;
   #ended: Promise<void> = Promise.resolve();
-  /** Topic of requests that was subscribed to with this connection. */
+  /** Topic of requests that this connection has subscribed to. */
   #subscribed: string | undefined;
   #lastError: CommandStatus['lastError'];
   #isConnected = false;
@@ -51,7 +51,7 @@ export class CommandChannel {
     const { retryFirstMs, retryMaxMs } = parts.limits;
     this.#pause = new DoublingPause({ firstMs: retryFirstMs, maxMs: retryMaxMs });
     this.#client = mqttClientOf(record, mqttSettings, parts, {
-      // Two connections of one id end each other.
+      // Two connections with one client id would end each other.
       clientId: `${mqttSettings.clientId || record.id.slice(0, ID_LENGTH)}-commands`,
       isSessionKept: true,
       onMessage: (message) => this.#take(message),
@@ -68,7 +68,7 @@ export class CommandChannel {
     this.#ended = this.#run();
   }
 
-  /** @param next what the target becomes; absent: it is deleted */
+  /** @param next the changed target; undefined: it is deleted */
   async stop(next: TargetRecord | undefined): Promise<void> {
     this.#stop.abort();
     this.#requests.stop();
@@ -78,13 +78,13 @@ export class CommandChannel {
     const timer = clock.setTimer(limits.stopMs, () => this.#client.close());
     await this.#ended;
     if (this.#subscribed !== undefined && !this.#isKept(next))
-      // Without a connection the broker keeps on keeping for it; nothing of that is ever carried out.
+      // Without a connection the broker goes on queueing; none of those requests is ever executed.
       await this.#client.unsubscribe(this.#subscribed).catch(() => undefined);
     timer.cancel();
     this.#client.close();
   }
 
-  /** What the broker keeps meanwhile is for the next one. */
+  /** Whether the next channel takes over the requests that the broker queues meanwhile. */
   #isKept(next: TargetRecord | undefined): boolean {
     const commands = next && commandsOf(next);
     return commands?.topic === this.#settings.topic;
@@ -100,11 +100,11 @@ export class CommandChannel {
   }
 
   async #take(message: MqttArrival): Promise<void> {
-    // A session that was kept may still know the topic of another name of the site.
+    // A kept session may still have the topic of an earlier name of the site.
     if (message.topic === `${this.#topic}/requests`) await this.#requests.take(message);
   }
 
-  /** A broker that does not want to have it lets commands come all the same. */
+  /** Commands go on although the broker refuses answers. */
   async #answer(payload: string): Promise<void> {
     try {
       await this.#client.publish({ topic: `${this.#topic}/responses`, payload, isRetained: false });
@@ -150,11 +150,11 @@ export class CommandChannel {
       log.warn('no commands come from a target', { target: this.#record.name, reason: message });
     this.#isConnected = false;
     this.#lastError = { message, atMs: clock.wallMs() };
-    // What failed half is done again from its beginning.
+    // A step that failed halfway begins anew.
     this.#client.close();
     return this.#pause.next();
   }
 }
 
-/** Of an id, in the client's own. */
+/** Characters of the target's id in the client id. */
 const ID_LENGTH = 8;

@@ -1,6 +1,6 @@
 /**
- * Commands that a target asks for: each once, never after its deadline, for the devices that were named and with the role
- * that was given, and each with an answer.
+ * Commands that a target sends: each is executed once, never after its deadline, only for the selected devices and with the
+ * selected role, and each gets an answer.
  *
  *   message ─▶ rate ─▶ known? its outcome again ─▶ retained, late, other device? refused ─▶ on disk ─▶ commands.execute
  *                                                                                                        │
@@ -33,10 +33,10 @@ interface CommandRequestsOptions extends TargetParts {
   answer: (answer: object) => Promise<void>;
 }
 
-/** As far as it could be read. */
+/** A refused request, as far as it could be read. */
 type RefusedRequest = Partial<Pick<TargetRequest, 'device' | 'name'>> & { id: string | undefined };
 
-/** One that was deleted meanwhile has ended, too. */
+/** A deleted execution has ended, too. */
 const hasEnded = (execution: Execution | undefined): boolean =>
   !execution || !['NEW', 'IN_PROGRESS'].includes(execution.state);
 
@@ -73,7 +73,7 @@ export class CommandRequests {
     const isInRate = this.#rate.take(nowMs);
     const again = isInRate ? undefined : this.#known(idIn(payload));
     if (again) {
-      // Of one that is carried out nobody may read that nothing was done.
+      // A request that was executed must not be answered as if it was not.
       if (this.#refusals.take(nowMs)) void this.#tell(again);
       return;
     }
@@ -89,7 +89,7 @@ export class CommandRequests {
       this.#requireTimely(request, isRetained);
       const device = this.#named(request.device);
       this.#remember(request);
-      // What a power cut makes it forget must not have been done.
+      // After a power cut the gateway must still know that it has executed the request.
       await this.#options.database.durable();
       if (!this.#isStopped) void this.#execute(device, request);
     } catch (error) {
@@ -98,7 +98,7 @@ export class CommandRequests {
     }
   }
 
-  /** Outcomes that the broker has not acknowledged, of earlier runs too. @throws MqttFailure */
+  /** Sends outcomes that the broker has not acknowledged, of earlier runs too. @throws MqttFailure */
   async answerWaiting(): Promise<void> {
     const { record, database } = this.#options;
     database.transaction(() => this.#forget());
@@ -109,7 +109,7 @@ export class CommandRequests {
     }
   }
 
-  /** Ends of what was under way when the settings of the target changed. @throws MqttFailure */
+  /** Sends outcomes of requests that were open when the settings of the target changed. @throws MqttFailure */
   async answerEnded(): Promise<void> {
     for (const id of this.#begunBefore) {
       const row = this.#known(id);
@@ -179,7 +179,7 @@ export class CommandRequests {
     this.#open.add(id);
   }
 
-  /** A clock that is ahead must not make the gateway forget what may come again. */
+  /** Forgets requests past their deadline by proven time: with a clock that is ahead they could be executed again. */
   #forget(): void {
     const { record, clock, limits } = this.#options;
     const provenMs = clock.proven.nowMs();
@@ -203,7 +203,7 @@ export class CommandRequests {
       this.executed++;
       this.#note(request.id, { executionId: running.id });
       const answer = { id: request.id, execution: executionToWire(running.current()) };
-      // The end is answered until the broker acknowledges it; this answer may be lost.
+      // This answer may be lost; that of the end is repeated until the broker acknowledges it.
       this.#options.answer(answer).catch(() => undefined);
       await running.ended;
     } catch (error) {
@@ -230,7 +230,7 @@ export class CommandRequests {
 
   /** Never rejects. */
   async #tell(row: RememberedRequest | undefined): Promise<void> {
-    // The next connection tells it again.
+    // The next connection sends it again.
     if (row) await this.#answerWith(row).catch(() => undefined);
   }
 
@@ -269,7 +269,7 @@ export class CommandRequests {
     });
     const errors = this.#problemsOf(error);
     if (!this.#refusals.take(clock.monotonicMs())) return;
-    // Who does not hear it asks again.
+    // A sender that gets no answer sends the request again.
     answer({ ...(id !== undefined && { id }), errors }).catch(() => undefined);
   }
 
@@ -281,7 +281,7 @@ export class CommandRequests {
   }
 }
 
-/** Of a request after which the gateway ended before it knew more. */
+/** Answer to a request whose outcome was lost because the gateway ended. */
 const UNKNOWN: readonly Problem[] = [
   {
     code: 'unavailable',

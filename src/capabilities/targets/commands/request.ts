@@ -1,4 +1,4 @@
-/** A command that a target asks for, as it stands on the wire. */
+/** The wire format of a command that a target sends. */
 import * as v from 'valibot';
 import { gatewayError } from '../../../lib/errors.ts';
 import { LIMITS } from '../../../lib/limits.ts';
@@ -11,7 +11,7 @@ const { commands: limits } = LIMITS.targets;
 const { nameLength } = LIMITS.http;
 
 export interface TargetRequest {
-  /** Whoever asks gave it: the same id is the same request. */
+  /** Given by the sender: the same id is the same request. */
   id: string;
   /** Id or slug of the device. */
   device: string;
@@ -53,7 +53,7 @@ export function parseRequest(payload: Buffer): TargetRequest {
   return parseBody(requestBody, payload.toString('utf8'), LIMITS.http.jsonDepth, parseWritableJson);
 }
 
-/** The id of what may be no request otherwise, so that whoever sent it knows what the answer is about. */
+/** The id of a payload that may be no valid request, so that the sender can match the answer. */
 export function idIn(payload: Buffer): string | undefined {
   if (payload.length > limits.requestBytes) return undefined;
   try {

@@ -1,7 +1,7 @@
 /**
- * CSV files by day in a folder, for who carries data by hand: `timestamp,device,attribute,value`, and of each other content
- * `timestamp,device,number,record` with the record as JSON. What was gathered is
- * acknowledged once its files are on the disk under their names; until then the store keeps it.
+ * CSV files by day in a folder, for people who carry data by hand: `timestamp,device,attribute,value`, and for each other
+ * content `timestamp,device,number,record` with the record as JSON. Samples count as acknowledged once their files are on the
+ * disk under their names; until then the store keeps them.
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -26,16 +26,16 @@ const compress = promisify(gzip);
 const SAMPLES_HEAD = 'timestamp,device,attribute,value\n';
 const RECORDS_HEAD = 'timestamp,device,number,record\n';
 const DAY_LENGTH = '2026-03-01'.length;
-/** Numbers of this width come in the order of their names. */
+/** Names with numbers of this width sort by number. */
 const SEQUENCE_DIGITS = 12;
 
 interface FolderSinkOptions {
   settings: FolderSettings;
   pieces: DatedPieces;
   monotonicMs: () => MonotonicMs;
-  /** G: files of more are kept before their time. */
+  /** G: larger files are kept before their time is over. */
   pieceBytes: number;
-  /** G: late samples of so many days. */
+  /** G: files open at once; late samples may belong to many days. */
   openFilesMax: number;
 }
 
@@ -109,7 +109,7 @@ export class FolderSink implements Sink {
   }
 
   async #encoded(text: string): Promise<Uint8Array> {
-    // Members of gzip one behind the other are one file.
+    // Concatenated gzip members are one valid file.
     return this.#options.settings.isCompressed ? compress(text) : Buffer.from(text);
   }
 }
@@ -128,7 +128,7 @@ function recordRows(records: readonly LabelledRecord[]): Map<string, string[]> {
     const instant = formatTimestamp(atMs);
     const row = [instant, csvField(labels.device ?? ''), number, csvField(JSON.stringify(body))].join(',');
     const day = instant.slice(0, DAY_LENGTH);
-    days.set(day, [...(days.get(day) ?? []), `${row}\n`]);
+    days.getOrInsertComputed(day, () => []).push(`${row}\n`);
   }
   return days;
 }
@@ -139,18 +139,15 @@ function sampleRows(series: readonly LabelledSamples[]): Map<string, string[]> {
   for (const samples of series) {
     const named = `,${csvField(samples.labels.device)},${csvField(samples.attribute)},`;
     for (const [index, timestampS] of samples.times.entries()) {
-      let instant = instants.get(timestampS);
-      if (instant === undefined) instants.set(timestampS, (instant = instantOf(timestampS)));
-      const day = instant.slice(0, DAY_LENGTH);
-      let rows = days.get(day);
-      if (!rows) days.set(day, (rows = []));
+      const instant = instants.getOrInsertComputed(timestampS, instantOf);
+      const rows = days.getOrInsertComputed(instant.slice(0, DAY_LENGTH), () => []);
       rows.push(`${instant}${named}${cellOf(samples, index)}\n`);
     }
   }
   return days;
 }
 
-/** Without the fraction, which samples do not have. */
+/** Without a fraction, because samples have whole seconds. */
 const instantOf = (timestampS: EpochS): string => formatTimestamp(timestampS * 1_000).replace('.000', '');
 
 function cellOf(samples: LabelledSamples, index: number): string {

@@ -1,7 +1,6 @@
 /**
- * InfluxDB line protocol over HTTP, as InfluxDB 1 to 3, VictoriaMetrics, QuestDB and Telegraf take it. A piece counts as
- * sent when the server has answered 2xx, whole. Sending it again changes nothing there: a sample is known by its series
- * and time.
+ * InfluxDB line protocol over HTTP, as InfluxDB 1 to 3, VictoriaMetrics, QuestDB and Telegraf accept it. A request counts as
+ * sent when the server has answered 2xx. Sending it again changes nothing, because series and time identify a sample.
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -22,29 +21,29 @@ import { linesOf, singleLines } from './line-protocol.ts';
 import { recordLines } from './record-lines.ts';
 
 const compress = promisify(gzip);
-/** The fastest: the line is short of nothing so much as of processor. */
+/** The fastest level, because the processor is scarcer than bandwidth. */
 const GZIP_LEVEL = 1;
-/** As InfluxDB 3 calls them in its own write call. */
+/** Names of precisions in the write call of InfluxDB 3. */
 const WORDS = { s: 'second', ns: 'nanosecond' };
 const TOO_LARGE = 413;
-/** What a proxy says while nothing answers behind it. */
+/** Answers of a proxy while the server behind it is down. */
 const FROM_BETWEEN = new Set([502, 503, 504]);
-/** What a server says of lines that it cannot take. */
+/** Answers of a server to lines that it cannot take. */
 const CONTENT_REFUSED = new Set([400, 422]);
-/** G: enough to see what the server says, short enough for a status. */
+/** G: enough to understand the server's answer, short enough for a status. */
 const SAID_LENGTH = 300;
-/** G: what is shorter stands in any text by chance, and protects nothing. */
+/** G: shorter secrets occur in texts by chance, and protect nothing. */
 const HIDDEN_LENGTH_MIN = 4;
 
 interface InfluxdbSinkOptions {
   settings: InfluxdbSettings;
   secret: string | undefined;
   http: HttpClient;
-  /** Of one request before it is compressed; the target may lower it. */
+  /** Size of one request before compression; the server may force a lower one. */
   bodyMaxBytes: number;
   /** Unix seconds. */
   nowS: () => EpochS;
-  /** Lets everything else run between two pieces of work. */
+  /** Lets other work run between two pieces. */
   pause: () => Promise<void>;
 }
 
@@ -54,13 +53,13 @@ interface Work {
   sent: Sent;
   pace: Pace;
   signal: AbortSignal;
-  /** Attributes of a device stand in one line, or fields of a record. */
+  /** Lines hold several attributes of a device, or several fields of a record. */
   isShared?: boolean;
-  /** The target takes a sample of a test. */
+  /** The server has accepted a test sample. */
   isTested?: boolean;
 }
 
-/** A line is refused as a whole, also for one of its attributes. */
+/** The server refused a line with several attributes, perhaps because of one of them. */
 class SharedLinesRefused extends Error {}
 
 export class InfluxdbSink implements Sink {
@@ -69,7 +68,7 @@ export class InfluxdbSink implements Sink {
   readonly #headers: Record<string, string>;
   readonly #body = new LineBody();
   #bodyMaxBytes: number;
-  /** Series that were refused and share no line with others, by device and attribute. */
+  /** Series that were refused and therefore get lines of their own, by device and attribute. */
   readonly #apart = new Set<string>();
 
   constructor(options: InfluxdbSinkOptions) {
@@ -77,7 +76,7 @@ export class InfluxdbSink implements Sink {
     const { settings, secret, bodyMaxBytes } = options;
     this.#bodyMaxBytes = bodyMaxBytes;
     this.#url = new URL(settings.url);
-    // Times are seconds, whatever stood in an address that was copied.
+    // Times are in seconds, whatever precision the given address names.
     if (this.#url.searchParams.get('precision') !== WORDS.s) this.#url.searchParams.set('precision', 's');
     this.#headers = {
       'content-type': 'text/plain; charset=utf-8',
@@ -102,13 +101,13 @@ export class InfluxdbSink implements Sink {
     return work.sent;
   }
 
-  /** @param alone the same with everything in a line of its own */
+  /** @param alone the same samples, each in a line of its own */
   async #sendShared(lines: Iterable<Line>, alone: Iterable<Line>, work: Work): Promise<void> {
     try {
       await this.#sendAll(lines, { ...work, isShared: true });
     } catch (error) {
       if (!(error instanceof SharedLinesRefused)) throw error;
-      // What was taken of it is taken again.
+      // Lines that the server accepted are sent again.
       work.sent.samples = 0;
       await this.#sendAll(alone, work);
     }
@@ -147,7 +146,7 @@ export class InfluxdbSink implements Sink {
   async #sendBody(work: Work): Promise<void> {
     let isInUse = true;
     try {
-      // A server may answer before it has read everything; what it took it has read.
+      // A server may answer before it has read everything; a 2xx says that it has.
       isInUse = !(await this.#sendLines(0, this.#body.lines, work));
     } finally {
       this.#body.clear({ isInUse });
@@ -155,7 +154,7 @@ export class InfluxdbSink implements Sink {
     await this.#options.pause();
   }
 
-  /** True: it took all of them at once. */
+  /** True when the server accepted all of them in one request. */
   async #sendLines(from: number, to: number, work: Work): Promise<boolean> {
     const { sent, signal } = work;
     const answer = await this.#post(this.#body.piece(from, to), work, signal);
@@ -174,28 +173,28 @@ export class InfluxdbSink implements Sink {
       const middle = Math.ceil((from + to) / 2);
       const isFirstTaken = await this.#sendLines(from, middle, work);
       const isSecondTaken = await this.#sendLines(middle, to, work);
-      // Otherwise it was one line that was too large.
+      // Otherwise a single line was too large.
       if (isTooLarge && isFirstTaken && isSecondTaken) this.#noteTaken(from, middle, to);
       return false;
     }
-    // One line is not taken, or one series or record. Only a target that takes others may lose it.
+    // One line, series or record is refused. It may be dropped only if the server accepts others.
     if (!work.isTested) await this.test(signal);
     work.isTested = true;
     if (series !== undefined) this.#apart.add(series);
-    // A field of a record is no sample of its own.
+    // A field of a record does not count as a sample.
     sent.refusedSamples += Math.max(1, this.#body.samplesOf(from, to));
     sent.refusal = `The target does not take a line: ${this.#saidBy(answer)}`;
     return false;
   }
 
-  /** Both halves, of which the whole was too large. */
+  /** Lowers the size of requests after both halves of a too large one were accepted. */
   #noteTaken(from: number, middle: number, to: number): void {
     const halves = [this.#body.piece(from, middle), this.#body.piece(middle, to)];
     const takenBytes = Math.max(BODY_LEAST_BYTES, ...halves.map(({ length }) => length));
     this.#bodyMaxBytes = Math.min(this.#bodyMaxBytes, takenBytes);
   }
 
-  /** The type of a series is refused, or the time of all of it: then its first, its middle and its last line are. */
+  /** Whether the server refuses all lines of one series, judged by its first, middle and last line. */
   async #isRefusedThroughout(from: number, to: number, work: Work): Promise<boolean> {
     if (to - from < PROBED_LINES || !this.#body.ownerOf(from, to)) return false;
     for (const line of [from, Math.floor((from + to) / 2), to - 1]) {
@@ -226,13 +225,13 @@ export class InfluxdbSink implements Sink {
 
   #failure(answer: HttpAnswer): TargetFailure {
     const { status, retryAfterS } = answer;
-    // The engine behind it may have started again.
+    // The server behind the proxy may have restarted.
     const isConnectionLost = FROM_BETWEEN.has(status);
     const message = `${this.#url.host} ${meaningOf(status)}: ${this.#saidBy(answer)}`;
     return new TargetFailure(message, { retryAfterS, isConnectionLost });
   }
 
-  /** Status and the first words of the answer, on one line. Some servers repeat the token that they do not know. */
+  /** Status and beginning of the answer, on one line. Secrets are hidden, because some servers repeat an unknown token. */
   #saidBy({ status, text }: HttpAnswer): string {
     const credentials = this.#headers['authorization']?.split(' ').at(-1);
     const hidden = [this.#options.secret, credentials].filter((one = '') => one.length >= HIDDEN_LENGTH_MIN);
@@ -246,7 +245,7 @@ export class InfluxdbSink implements Sink {
 }
 
 const BODY_LEAST_BYTES = 4_096;
-/** Fewer are sent one by one. */
+/** Fewer lines are not probed. */
 const PROBED_LINES = 5;
 
 const nameOf = ({ deviceId, attribute }: LabelledSamples): string => `${deviceId} ${attribute}`;

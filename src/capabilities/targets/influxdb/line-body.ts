@@ -1,28 +1,28 @@
 /**
- * Lines of one request, in memory that serves one request after the other: catching up writes ten megabytes a second, and
- * what each request left behind would wait for the collection of garbage.
+ * Lines of one request, in memory that is used again for the next one: catching up writes ten megabytes a second, which
+ * would all become garbage otherwise.
  */
 import type { LabelledRecord, LabelledSamples } from '../model.ts';
 
-/** One line with its end, and how many samples stand in it. */
+/** One line with its line break, and the number of its samples. */
 export interface Line {
   text: string;
   samples: number;
-  /** What all of it is of; absent: of several. */
+  /** The series or record that the line belongs to; absent: several. */
   of?: LabelledSamples | LabelledRecord;
 }
 
 const FIRST_BYTES = 16_384;
-/** A character of a JavaScript text is at most so many bytes. */
+/** Most bytes of UTF-8 per unit of UTF-16. */
 const BYTES_PER_CHARACTER = 3;
 
 export class LineBody {
   #memory = Buffer.alloc(0);
   #lines = 0;
-  /** Before each line and behind the last: how many bytes, and how many samples. */
+  /** Bytes and samples before each line, and in all lines. */
   #bytes: Uint32Array = new Uint32Array(1);
   #samples: Uint32Array = new Uint32Array(1);
-  /** Of all lines, or of none. */
+  /** Owner of each line; empty when lines have none. */
   #of: NonNullable<Line['of']>[] = [];
 
   get lines(): number {
@@ -47,24 +47,24 @@ export class LineBody {
     if (of) this.#of.push(of);
   }
 
-  /** Samples of the lines from `from` on, before `to`. */
+  /** Samples in the lines [from, to). */
   samplesOf(from: number, to: number): number {
     return (this.#samples[to] as number) - (this.#samples[from] as number);
   }
 
-  /** Of the lines from `from` on, before `to`; undefined: they are of several. */
+  /** The one owner of the lines [from, to); undefined when they have several. */
   ownerOf(from: number, to: number): Line['of'] {
     const owner = this.#of[from];
-    // Those of one follow each other.
+    // Lines of one owner follow each other.
     return owner === this.#of[to - 1] ? owner : undefined;
   }
 
-  /** Those lines; good until lines are added to the next request. */
+  /** Bytes of the lines [from, to), valid until lines of the next request are added. */
   piece(from: number, to: number): Buffer {
     return this.#memory.subarray(this.#bytes[from], this.#bytes[to]);
   }
 
-  /** The next request begins. `isInUse`: somebody may still read this one, so it keeps its memory. */
+  /** Begins the next request. `isInUse`: the bytes of this one may still be read, so new memory is taken. */
   clear({ isInUse = false } = {}): void {
     this.#lines = 0;
     this.#of = [];

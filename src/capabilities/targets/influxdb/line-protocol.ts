@@ -4,11 +4,12 @@
  * same seconds share their lines.
  */
 import type { LabelledSamples } from '../model.ts';
+import { jsonValue } from '../mqtt/templates.ts';
 import type { Line } from './line-body.ts';
 
 /**
- * Engines do not agree how a backslash is written that stands before what is escaped, or at the end: VictoriaMetrics takes two
- * for one, InfluxDB for two. There it is left out.
+ * Servers do not agree on a backslash before an escaped character or at the end: VictoriaMetrics reads two of them as one,
+ * InfluxDB as two. So it is left out there.
  */
 export function escapedKey(text: string): string {
   return text
@@ -27,7 +28,7 @@ function escapedMeasurement(text: string): string {
 export function* linesOf(measurement: string, series: readonly LabelledSamples[]): Generator<Line> {
   for (const group of groupsOf(series)) {
     const head = `${escapedMeasurement(measurement)}${tagText({ ...(group[0] as LabelledSamples).labels })} `;
-    // Names and, behind each, its value: joined they are one text, where a sum would hold all its pieces until it is sent.
+    // Names and values in turn: joining them makes one flat text, whereas concatenation would keep all pieces until it is sent.
     const pieces = group.flatMap(({ attribute }, column) => [
       `${column === 0 ? head : ','}${escapedKey(attribute)}=`,
       '',
@@ -47,10 +48,10 @@ export function* singleLines(measurement: string, all: readonly LabelledSamples[
   for (const series of all) for (const line of linesOf(measurement, [series])) yield { ...line, of: series };
 }
 
-/** Fields of one line at most: more cost the reader memory and save nothing. */
+/** Fields of one line at most: more cost the server memory and save nothing. */
 const FIELDS_MAX = 64;
 
-/** Neighbours of one device with the same times. */
+/** Consecutive series of one device with the same times. */
 function* groupsOf(series: readonly LabelledSamples[]): Generator<LabelledSamples[]> {
   let group: LabelledSamples[] = [];
   for (const samples of series) {
@@ -76,7 +77,7 @@ function hasSameTimes(a: Uint32Array, b: Uint32Array): boolean {
   return true;
 }
 
-/** Each with a comma before it, in the order of their names, as engines like them best. */
+/** Tags, each with a comma before it, sorted by name as the protocol recommends. */
 export function tagText(tags: Readonly<Record<string, string | undefined>>): string {
   return Object.entries(tags)
     .map(([name, value = '']) => [name, escapedKey(value)] as const)
@@ -86,17 +87,13 @@ export function tagText(tags: Readonly<Record<string, string | undefined>>): str
     .join('');
 }
 
-/** Quoted, as the value of a field. VictoriaMetrics ends a line at every break: here it is two characters, `\n`. */
+/** A quoted field value. VictoriaMetrics ends a line at every line break, so it is written as the two characters `\n`. */
 export function fieldText(text: string): string {
   const escaped = text.replace(/["\\]/g, String.raw`\$&`).replace(/\r\n?|\n/g, String.raw`\\n`);
   return `"${escaped}"`;
 }
 
-function fieldValue({ type, numbers, integers, texts }: LabelledSamples, index: number): string {
-  const value = numbers[index] as number;
-  if (type === 'float') return String(value);
-  if (type === 'integer')
-    return integers && !Number.isSafeInteger(value) ? String(integers[index]) : String(value);
-  if (type === 'boolean') return value === 1 ? 'true' : 'false';
-  return fieldText(texts[value] as string);
+function fieldValue(samples: LabelledSamples, index: number): string {
+  if (samples.texts.length === 0) return jsonValue(samples, index);
+  return fieldText(samples.texts[samples.numbers[index] as number] as string);
 }

@@ -1,7 +1,7 @@
 /**
- * Records as InfluxDB line protocol, precision nanoseconds: a measurement for each content, tags for what tells series
- * apart, everything else as fields. The number of the record stands in the nanoseconds: two of one millisecond stay two,
- * and one that is sent again is the same.
+ * Records as InfluxDB line protocol, precision nanoseconds: a measurement for each content, the tags of the record as tags,
+ * everything else as fields. The number of the record is in the nanoseconds, so that two records of one millisecond stay two
+ * and a record that is sent again stays one.
  */
 import { type CarriedRecord, type LabelledRecord } from '../model.ts';
 import type { Line } from './line-body.ts';
@@ -9,13 +9,13 @@ import { escapedKey, fieldText, tagText } from './line-protocol.ts';
 
 const NS_PER_MS = 1_000_000n;
 
-/** @param isApart with each field in a line of its own: engines put together what has one instant and one set of tags */
+/** @param isApart each field gets a line of its own; servers merge lines with the same time and tags */
 export function* recordLines(records: readonly LabelledRecord[], { isApart = false } = {}): Generator<Line> {
   for (const record of records) {
     const { content, labels, tags, body } = record;
     const head = `gateway_${content.toLowerCase()}${tagText({ ...labels, ...tags })} `;
     const end = ` ${timestampNs(record)}\n`;
-    // Engines that know numbers only count records by it.
+    // Servers that know only numbers can count records by it.
     const fields = ['count=1'];
     addFields(fields, '', body, new Set(Object.keys(tags)));
     if (!isApart) yield { text: `${head}${fields.join(',')}${end}`, samples: 1 };
@@ -39,7 +39,7 @@ function fieldOf(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value === 'string') return fieldText(value);
   const json = JSON.stringify(value);
-  // What stands for the digits of a whole number beyond 2^53 (`writableJson`).
+  // An object of `writableJson` that stands for the digits of an integer beyond 2^53.
   return WHOLE_NUMBER.test(json) ? json : fieldText(json);
 }
 

@@ -38,7 +38,7 @@ const NUMBERS = new Set(['float', 'integer']);
 export const gatewayAvailabilityTopic = (settings: MqttSettings, site: string): string =>
   `${settings.topic}/${topicLevel(site)}/availability`;
 
-/** What the broker tells Home Assistant when the gateway is gone. */
+/** The will: it tells Home Assistant that the gateway is gone. */
 export function willOf(settings: MqttSettings, site: string): MqttMessage | undefined {
   if (settings.form !== 'HOME_ASSISTANT') return undefined;
   return { topic: gatewayAvailabilityTopic(settings, site), payload: 'offline', isRetained: true };
@@ -60,7 +60,7 @@ export function availabilityMessage(
   };
 }
 
-/** Everything that Home Assistant needs to know of each attribute of one device that stands in the manifest. */
+/** Discovery messages for the attributes that the manifest of a device declares. */
 export function discoveryMessages(
   settings: MqttSettings,
   site: string,
@@ -99,29 +99,29 @@ function binaryConfig({ type }: CompiledAttribute): object {
 }
 
 function sensorConfig({ type, unit }: CompiledAttribute): object {
-  // A state of more than 255 characters is none.
+  // Home Assistant takes states of at most 255 characters.
   if (!NUMBERS.has(type))
     return { value_template: `{{ ${type === 'string' ? 'value_json' : 'value'}[:255] }}` };
   const known = unit === undefined ? undefined : CLASSES[unit];
   return {
     ...(unit !== undefined && { unit_of_measurement: known?.unit ?? unit }),
     ...(known && { device_class: known.deviceClass }),
-    // Counters of energy may start anew with a new meter.
+    // Energy counters may restart with a new meter.
     state_class: known?.deviceClass === 'energy' ? 'total_increasing' : 'measurement',
   };
 }
 
-/** The state of an attribute that was published last. */
+/** The last published state of an attribute. */
 export interface State {
-  /** What is older comes too late. */
+  /** Older samples come too late. */
   timestampS: EpochS;
-  /** What the broker took with the device: the sample itself, which comes after it, says nothing more. */
+  /** Published with the announcement of the device: the sample itself, which follows, need not be published again. */
   payload?: string;
 }
 
 /**
- * What is known of a device, for a broker that may have nothing of it.
- * @param published gets it
+ * The latest states of a device, for a broker that may have none of them.
+ * @param published is filled with them
  */
 export function* latestStates(
   settings: MqttSettings,
@@ -145,9 +145,9 @@ export function* latestStates(
 }
 
 /**
- * The newest value of each attribute: a state has no history there.
+ * The newest value of each attribute, because a state in Home Assistant has no history.
  * @param published by device and attribute
- * @param currentToS what is later is of a clock that was wrong: it is no state, and makes nothing else late
+ * @param currentToS later samples come from a clock that was wrong: they are no states, and make no other sample late
  */
 export function* stateMessages(
   settings: MqttSettings,

@@ -1,4 +1,4 @@
-/** What callers say of brokers. */
+/** Request bodies of targets that are brokers. */
 import * as v from 'valibot';
 import { LIMITS } from '../../../lib/limits.ts';
 import { camelMembers, withoutNull } from '../../../lib/members.ts';
@@ -21,7 +21,7 @@ const { nameLength } = LIMITS.http;
 
 type MqttChange = SettingsChange & { kind: 'MQTT' };
 
-/** Requests come and answers go below. */
+/** Default of the topic of commands. */
 const COMMANDS_TOPIC = '{site}/commands';
 
 const mqttUrl = v.pipe(
@@ -135,7 +135,7 @@ export const mqttBody = v.object({ url: mqttUrl, ...mqttFields });
 export const mqttChangeBody = v.object({ url: v.nullish(mqttUrl), ...mqttFields });
 export type MqttChangeBody = v.InferOutput<typeof mqttChangeBody>;
 
-/** What is not said has its default; the address is always said. */
+/** Absent members get their default; the address is always there. */
 export function newMqtt(change: MqttChange): MqttSettings {
   const { form = 'PLAIN' } = change;
   const defaults = {
@@ -155,7 +155,7 @@ export function newMqtt(change: MqttChange): MqttSettings {
   return { ...defaults, ...change } as MqttSettings;
 }
 
-/** Null means something where it takes away; elsewhere it is as good as absent. */
+/** Null removes a member that may be null; for any other member it means the same as absent. */
 export function mqttChange(body: MqttChangeBody): MqttChange {
   const { secret: _secret, private_key_pem: _privateKeyPem, retain, ...members } = body;
   const change = { ...camelMembers(members), isRetained: retain };

@@ -1,13 +1,11 @@
-/** A broker as a target: messages at QoS 1, so many on their way at once, acknowledged or sent again. */
+/** A broker as a target: messages at QoS 1, a bounded number of them in flight, acknowledged or sent again. */
 import { createHash } from 'node:crypto';
 import type { EpochS } from '../../../lib/time.ts';
 import { type MqttClient, type MqttMessage, MqttRefusal } from '../../../platform/mqtt-client/index.ts';
-import type { Device, Devices } from '../../devices/index.ts';
-import type { Telemetry } from '../../telemetry/index.ts';
+import type { Device } from '../../devices/index.ts';
 import {
   type LabelledRecord,
   type LabelledSamples,
-  type MqttSettings,
   nothingSent,
   type Pace,
   type Sent,
@@ -23,17 +21,11 @@ import {
 } from './home-assistant.ts';
 import { recordMessages } from './record-messages.ts';
 import { plainMessages, type SampleMessage } from './plain-messages.ts';
-import { asFailure } from './target-client.ts';
+import { asFailure, type MqttSinkParts, sizeOf } from './target-client.ts';
 
-interface MqttSinkOptions {
-  settings: MqttSettings;
+interface MqttSinkOptions extends MqttSinkParts {
   client: MqttClient;
-  site: () => { name: string };
-  devices: Pick<Devices, 'get' | 'all' | 'manifest' | 'connectivity' | 'events'>;
-  telemetry: Pick<Telemetry, 'latest'>;
-  /** True when a device, or an attribute of it, goes to the target. */
-  includes: (device: Device, attribute?: string) => boolean;
-  /** What was measured later is of a clock that was wrong. */
+  /** Later samples come from a clock that was wrong. */
   currentToS: () => EpochS;
   /** Messages that wait for their acknowledgement. */
   inFlightMax: number;
@@ -42,16 +34,13 @@ interface MqttSinkOptions {
 }
 
 /**
- * Topics that the broker keeps something of, by device id: they end with the device, or with the attribute. That of the
- * gateway itself ends with the name of the site.
+ * Topics with retained messages, by device id, for their removal with the device or the attribute. That of the gateway itself
+ * is removed when the site is renamed.
  */
 export type RetainedTopics = Map<string, string[]>;
 
-/** Stands in `RetainedTopics` where the ids of devices do. */
+/** Key of the gateway's own topic in `RetainedTopics`. */
 const GATEWAY = 'gateway';
-
-/** Topic and payload with what the packet needs around them. */
-const HEADER_BYTES = 8;
 
 export class MqttSink implements Sink {
   readonly #options: MqttSinkOptions;
@@ -83,7 +72,7 @@ export class MqttSink implements Sink {
     return { ...sent, samples: countOf(samples) - sent.refusedSamples };
   }
 
-  /** A device may go, and the broker forget, while nothing is measured. */
+  /** Devices may be deleted, and the broker may restart, while nothing is measured. */
   async maintain(): Promise<void> {
     if (this.#options.settings.form !== 'HOME_ASSISTANT') return;
     await this.#connected();
@@ -93,22 +82,6 @@ export class MqttSink implements Sink {
   async sendRecords(records: readonly LabelledRecord[], pace: Pace): Promise<Sent> {
     await this.#connected();
     return this.#deliver(recordMessages(this.#options.settings, records), pace);
-  }
-
-  async #deliver(messages: Iterable<SampleMessage>, pace: Pace): Promise<Sent> {
-    const sent = nothingSent();
-    const before = async (message: SampleMessage): Promise<void> => {
-      const bytes = Buffer.byteLength(message.topic) + Buffer.byteLength(message.payload) + HEADER_BYTES;
-      await pace(bytes);
-      sent.bytes += bytes;
-      sent.samples += message.samples;
-    };
-    await this.#publish(messages, before, ({ samples }, { message }) => {
-      sent.samples -= samples;
-      sent.refusedSamples += samples;
-      sent.refusal = message;
-    });
-    return sent;
   }
 
   async test(): Promise<void> {
@@ -124,32 +97,31 @@ export class MqttSink implements Sink {
   async #connected(): Promise<void> {
     const { client, settings, site } = this.#options;
     const isHomeAssistant = settings.form === 'HOME_ASSISTANT';
-    // Its name is in all topics, that of the will too.
+    // The name of the site is in all topics, that of the will too.
     if (isHomeAssistant && this.#site !== undefined && this.#site !== site().name) client.close();
     const isNew = await asFailure(client.connect());
     if (!isNew || !isHomeAssistant) return;
     this.#site = site().name;
     this.#announced.clear();
     const topic = gatewayAvailabilityTopic(settings, this.#site);
-    // The will of the connection before stands under the name of before.
+    // The will of the earlier connection is retained under the earlier name.
     const ends = this.#endOfOthers(GATEWAY, [topic]);
     for (const message of [{ topic, payload: 'online', isRetained: true }, ...ends])
       await asFailure(client.publish(message));
     this.#options.retained.set(GATEWAY, [topic]);
   }
 
-  /** @param refused called with those that are never taken, while others are */
-  async #publish(
-    messages: Iterable<SampleMessage>,
-    before: (message: SampleMessage) => Promise<void>,
-    refused: (message: SampleMessage, refusal: MqttRefusal) => void = () => undefined,
-  ): Promise<void> {
+  async #deliver(messages: Iterable<SampleMessage>, pace: Pace): Promise<Sent> {
     const { inFlightMax } = this.#options;
+    const sent = nothingSent();
     let onTheirWay: Promise<void>[] = [];
     for (const message of messages) {
-      await before(message);
-      const published = this.#publishOne(message, refused);
-      // It may fail while the next one waits for its turn; who waits for all of them hears of it.
+      const bytes = sizeOf(message);
+      await pace(bytes);
+      sent.bytes += bytes;
+      sent.samples += message.samples;
+      const published = this.#publish(message, sent);
+      // It may fail while the next one is paced; `Promise.all` reports it.
       published.catch(() => undefined);
       onTheirWay.push(published);
       if (onTheirWay.length < inFlightMax) continue;
@@ -157,19 +129,21 @@ export class MqttSink implements Sink {
       onTheirWay = [];
     }
     await asFailure(Promise.all(onTheirWay));
+    return sent;
   }
 
-  async #publishOne(
-    message: SampleMessage,
-    refused: (message: SampleMessage, refusal: MqttRefusal) => void,
-  ): Promise<void> {
+  /** What is never taken, while other messages are, counts as refused. */
+  async #publish(message: SampleMessage, sent: Sent): Promise<void> {
     try {
       await this.#options.client.publish(message);
     } catch (error) {
       if (!(error instanceof MqttRefusal && error.isOfMessage)) throw error;
       const parts = message.parts?.();
-      if (!parts) return refused(message, error);
-      for (const part of parts) await this.#publishOne(part, refused);
+      for (const part of parts ?? []) await this.#publish(part, sent);
+      if (parts) return;
+      sent.samples -= message.samples;
+      sent.refusedSamples += message.samples;
+      sent.refusal = error.message;
     }
   }
 
@@ -187,8 +161,8 @@ export class MqttSink implements Sink {
   }
 
   /**
-   * Configurations and availability of devices that are new or changed, with their states where the broker may have none, and
-   * the end of what is no more.
+   * Publishes configuration and availability of new and changed devices, their states where the broker may have none, and
+   * removes what is no more.
    */
   async #announceDevices(): Promise<void> {
     const { devices, includes, retained } = this.#options;
@@ -200,7 +174,7 @@ export class MqttSink implements Sink {
       const { all, topics } = this.#messagesOf(device);
       const digest = createHash('sha256').update(JSON.stringify(all)).digest('base64');
       const known = retained.get(device.id) ?? [];
-      // A broker that has nothing of them must not wait for values that may not change for days.
+      // Values may not change for days, so a broker that may have none of them gets them now.
       const isNew = !this.#announced.has(device.id) || topics.some((topic) => !known.includes(topic));
       announced.set(device.id, { digest, topics });
       if (this.#announced.get(device.id) !== digest) messages.push(...all);
@@ -208,16 +182,14 @@ export class MqttSink implements Sink {
     }
     const isChosen = (device: Device | undefined): boolean => device !== undefined && includes(device);
     const gone = [...retained.keys()].filter((id) => id !== GATEWAY && !isChosen(devices.get(id)));
-    // They come first: another device may have the slug by now.
+    // Removals come first, because another device may have the slug by now.
     const ends = [
       ...gone.flatMap((id) => this.#endOfOthers(id, [])),
       ...[...announced].flatMap(([id, { topics }]) => this.#endOfOthers(id, topics)),
     ];
     this.#changed.clear();
-    await this.#publish(
-      [...ends, ...messages].map((message) => ({ ...message, samples: 0 })),
-      async () => undefined,
-    );
+    const all = [...ends, ...messages].map((message) => ({ ...message, samples: 0 }));
+    await this.#deliver(all, async () => undefined);
     for (const id of gone) retained.delete(id);
     for (const [id, { digest, topics }] of announced) {
       this.#announced.set(id, digest);
@@ -253,11 +225,11 @@ export class MqttSink implements Sink {
     return [...latestStates(settings, { site: site().name, device, values }, published)];
   }
 
-  /** A retained message without content takes away the one before. */
+  /** Removals of all other topics under this key: an empty retained message deletes the earlier one. */
   #endOfOthers(key: string, topics: readonly string[]): MqttMessage[] {
     const { retained } = this.#options;
     const others = (retained.get(key) ?? []).filter((topic) => !topics.includes(topic));
-    // Until the broker has it.
+    // They stay listed until the broker has acknowledged the removal.
     retained.set(key, [...topics, ...others]);
     return others.map((topic) => ({ topic, payload: '', isRetained: true }));
   }

@@ -6,7 +6,7 @@ import { filledTemplate, jsonValue, topicLevel } from './templates.ts';
 /** A message, and how many samples it carries. */
 export interface SampleMessage extends MqttMessage {
   samples: number;
-  /** The same in several ones, for a broker that never takes this one; absent: it is one sample. */
+  /** The same samples in two messages, for a broker that never accepts this one; absent for a single sample. */
   parts?: () => SampleMessage[];
 }
 
@@ -41,9 +41,7 @@ function* deviceMessages(
     for (const samples of ofDevice)
       for (const [index, timestampS] of samples.times.entries()) {
         const member = `${JSON.stringify(samples.attribute)}:${jsonValue(samples, index)}`;
-        const known = bySecond.get(timestampS);
-        if (known) known.push(member);
-        else bySecond.set(timestampS, [member]);
+        bySecond.getOrInsertComputed(timestampS, () => []).push(member);
       }
     const names = labelsOf(first);
     const messageOf = (timestampS: number, members: readonly string[]): SampleMessage => {

@@ -1,10 +1,10 @@
-/** Records as messages: one for each, as the interface shows it, with what names it. */
+/** Records as messages: one for each, as the HTTP interface shows it, with its content and number. */
 import type { LabelledRecord, MqttSettings } from '../model.ts';
 import type { SampleMessage } from './plain-messages.ts';
 import { filledTemplate, topicLevel } from './templates.ts';
 
 export const RECORDS_TOPIC = '{site}/{device}/{content}';
-/** Stands for the device of what is of none. */
+/** Stands for the device in topics of records without one. */
 const NO_DEVICE = 'gateway';
 
 export function* recordMessages(

@@ -1,4 +1,4 @@
-/** Samples as metrics of Sparkplug B, and what was published of them. */
+/** Samples as metrics of Sparkplug B, and a record of what was published. */
 import type { EpochMs } from '../../../lib/time.ts';
 import { DATATYPES, type Datatype, type SparkplugMetric } from '../../../protocol/sparkplug.ts';
 import { exactJson } from '../../../protocol/telemetry.ts';
@@ -6,12 +6,12 @@ import type { CompiledAttribute } from '../../blueprints/index.ts';
 import type { Latest } from '../../telemetry/index.ts';
 import type { LabelledSamples } from '../model.ts';
 
-/** What was published of a device, so what a host knows of it. */
+/** What was published about a device, and so what a host knows about it. */
 export interface PublishedDevice {
   readonly slug: string;
-  /** Metrics of its last birth message; undefined: the host takes it for dead. */
+  /** Metrics of its last birth message; undefined when the host takes the device for dead. */
   born: ReadonlyMap<string, Datatype> | undefined;
-  /** It may have other attributes now. */
+  /** Its attributes may have changed since. */
   isChanged: boolean;
   readonly metrics: Map<string, PublishedMetric>;
 }
@@ -29,14 +29,14 @@ const DATATYPE_OF: Readonly<Record<string, Datatype>> = {
   boolean: DATATYPES.BOOLEAN,
 };
 
-/** Everything that has no form of its own there is JSON. */
+/** Types without a datatype of their own are sent as JSON. */
 const datatypeOf = (type: string): Datatype => DATATYPE_OF[type] ?? DATATYPES.STRING;
 
 /** A later sample comes from a clock that was wrong, and makes no other sample late. */
 const newestMsOf = (published: PublishedMetric | undefined, currentToMs: EpochMs): EpochMs =>
   published && published.timestampMs <= currentToMs ? published.timestampMs : 0;
 
-/** Takes in the latest value of an attribute, whether it was published or not. */
+/** Notes the latest value of an attribute, whether it was published or not. */
 export function noteLatest(
   { metrics }: PublishedDevice,
   [name, { type }]: readonly [name: string, attribute: CompiledAttribute],
@@ -70,7 +70,7 @@ export function birthMetrics(
 
 /**
  * The samples of one device by time, noted as published; `hasNew`: a birth message must name a metric first.
- * Of each metric only the newest sample is its value, and that only when it is of now.
+ * Only the newest sample of a metric is its current value, and only if it is recent; all others are historical.
  */
 export function dataMetrics(
   { metrics: published, born }: PublishedDevice,

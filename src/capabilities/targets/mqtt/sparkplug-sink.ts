@@ -2,7 +2,7 @@
  * The gateway as an edge node of Sparkplug B, each device of the site a device of it.
  * Source: Eclipse Sparkplug 3.0.0, chapters 5 and 6.
  *
- * Values go at QoS 0, as it asks; what comes after them and is acknowledged says that the broker has them.
+ * Values go at QoS 0, as the specification asks; an acknowledged packet after them shows that the broker has them.
  *
  *   connect (will: NDEATH) ─▶ host online? ─▶ NBIRTH ─▶ DBIRTH of each device ─▶ DDATA … ─▶ DDEATH of who is offline
  */
@@ -22,11 +22,9 @@ import {
   REBIRTH,
   type SparkplugMetric,
 } from '../../../protocol/sparkplug.ts';
-import type { Device, Devices } from '../../devices/index.ts';
-import type { Telemetry } from '../../telemetry/index.ts';
+import type { Device } from '../../devices/index.ts';
 import {
   type LabelledSamples,
-  type MqttSettings,
   nothingSent,
   type Pace,
   type Sent,
@@ -34,30 +32,23 @@ import {
   TargetFailure,
 } from '../model.ts';
 import { birthMetrics, dataMetrics, noteLatest, type PublishedDevice } from './sparkplug-metrics.ts';
-import { asFailure } from './target-client.ts';
+import { asFailure, type MqttSinkParts, sizeOf } from './target-client.ts';
 import { topicLevel } from './templates.ts';
 
-interface SparkplugSinkOptions {
-  settings: MqttSettings;
+interface SparkplugSinkOptions extends MqttSinkParts {
   open: (more: { will: () => MqttMessage; onMessage: (message: MqttArrival) => Promise<void> }) => MqttClient;
   clock: Pick<Clock, 'wallMs'>;
-  site: () => { name: string };
-  devices: Pick<Devices, 'get' | 'all' | 'manifest' | 'connectivity' | 'events'>;
-  /** True when a device, or an attribute of it, goes to the target. */
-  includes: (device: Device, attribute?: string) => boolean;
-  telemetry: Pick<Telemetry, 'latest'>;
-  /** Of one message. */
+  /** Metrics in one message. */
   metricsMax: number;
-  /** A value that was measured longer ago is not that of now. */
+  /** Older values are historical. */
   historicalAfterMs: DurationMs;
-  /** Nor is one that is so much later, which is of a clock that was wrong. */
+  /** Values further in the future come from a clock that was wrong. */
   futureToleranceMs: DurationMs;
 }
 
 const NAMESPACE = 'spBv1.0';
 /** Sequences are of one byte. */
 const WRAP = 256;
-const HEADER_BYTES = 8;
 
 type DeviceMessage = 'DBIRTH' | 'DDATA' | 'DDEATH';
 
@@ -65,23 +56,23 @@ export class SparkplugSink implements Sink {
   readonly #options: SparkplugSinkOptions;
   readonly #client: MqttClient;
   readonly #unsubscribe: (() => void)[];
-  /** One at a time: a sequence tells the host what it missed. */
+  /** One publication at a time, because the sequence number tells the host what it missed. */
   readonly #turns = new Turns();
-  /** Number of the connection, by which a host tells which death belongs to which birth. */
+  /** Number of the connection (bdSeq): a host matches deaths with births by it. */
   #session: number;
   #sequence = 0;
-  /** Name with which it connected. */
+  /** Name of the edge node in this connection. */
   #node: string | undefined;
   #isBorn = false;
   #isHostOnline = false;
-  /** By its own clock, of when it said last that it is. */
+  /** Timestamp of the host's last online message, by the host's clock. */
   #hostOnlineMs: EpochMs = 0;
   #isRebirthDue = false;
   readonly #published = new Map<string, PublishedDevice>();
 
   constructor(options: SparkplugSinkOptions) {
     this.#options = options;
-    // Another one than that of an earlier run, whose death the broker may tell late.
+    // It differs from that of an earlier run, whose death the broker may publish late.
     this.#session = Math.floor(options.clock.wallMs() / 1_000) % WRAP;
     this.#client = options.open({
       will: () => this.#nextNodeDeath(),
@@ -123,7 +114,7 @@ export class SparkplugSink implements Sink {
     });
   }
 
-  /** Births and deaths do not wait for values, and a connection that ended does not either. */
+  /** Births, deaths and reconnects do not wait for values. */
   maintain(): Promise<void> {
     return this.#turns.take(async () => {
       await this.#connected();
@@ -131,7 +122,7 @@ export class SparkplugSink implements Sink {
     });
   }
 
-  /** Records have no form there. */
+  /** Sparkplug B has no form for records. */
   async sendRecords(): Promise<Sent> {
     return nothingSent();
   }
@@ -168,13 +159,13 @@ export class SparkplugSink implements Sink {
       await this.#confirmed();
       if (hostId) await asFailure(this.#client.subscribe(stateTopic(hostId)));
     } catch (error) {
-      // The next one begins with it again.
+      // The next connection subscribes again.
       this.#client.close();
       throw error;
     }
   }
 
-  /** Resolves once the broker has everything that was sent before. */
+  /** Resolves once the broker has received everything sent before. */
   async #confirmed(): Promise<void> {
     await asFailure(this.#client.subscribe(this.#topic('NCMD')));
   }
@@ -183,11 +174,11 @@ export class SparkplugSink implements Sink {
     const { hostId } = this.#options.settings;
     if (hostId && topic === stateTopic(hostId)) {
       const { isOnline, atMs } = stateOf(payload);
-      // The broker may tell the will of an earlier connection of it late.
+      // The broker may publish the will of the host's earlier connection late.
       if (!isOnline && atMs < this.#hostOnlineMs) return;
       this.#isHostOnline = isOnline;
       if (isOnline && Number.isFinite(atMs)) this.#hostOnlineMs = atMs;
-      // It counts the node as gone, and waits for a birth once it is back.
+      // The host takes the node for dead, and expects a birth once it is back.
       if (!this.#isHostOnline && this.#isBorn) this.#client.close();
       return;
     }
@@ -197,18 +188,23 @@ export class SparkplugSink implements Sink {
   }
 
   async #publishNodeBirth(): Promise<void> {
-    const { devices, includes, clock } = this.#options;
     this.#isRebirthDue = false;
     this.#sequence = 0;
-    const timestampMs = clock.wallMs();
+    const timestampMs = this.#options.clock.wallMs();
     await this.#publish('NBIRTH', undefined, [
       bdSeq(this.#session, timestampMs),
       { name: REBIRTH, timestampMs, datatype: DATATYPES.BOOLEAN, value: false },
     ]);
     this.#isBorn = true;
     for (const published of this.#published.values()) published.born = undefined;
+    for (const device of this.#present()) await this.#publishBirth(device);
+  }
+
+  /** Devices of the target that are online when it is their turn. */
+  *#present(): Generator<Device> {
+    const { devices, includes } = this.#options;
     for (const device of devices.all())
-      if (includes(device) && devices.connectivity(device.id) === 'ONLINE') await this.#publishBirth(device);
+      if (includes(device) && devices.connectivity(device.id) === 'ONLINE') yield device;
   }
 
   async #publishBirth(device: Device): Promise<void> {
@@ -250,7 +246,8 @@ export class SparkplugSink implements Sink {
     const { devices, metricsMax } = this.#options;
     const device = devices.get(series[0]?.deviceId ?? '');
     if (!device) return;
-    await this.#publishDeathIfRenamed(device);
+    const before = this.#published.get(device.id);
+    if (before?.born && before.slug !== device.slug) await this.#publishDeath(before);
     const published = this.#publishedOf(device);
     const { metrics, hasNew } = dataMetrics(published, series, this.#current());
     if (hasNew || published.isChanged) await this.#publishBirth(device);
@@ -258,7 +255,7 @@ export class SparkplugSink implements Sink {
       await this.#sendMetrics(published.slug, metrics.slice(from, from + metricsMax), sent, counted);
   }
 
-  /** What a broker never takes, as what is too long for it, is known by halves. */
+  /** Sends halves of a message that the broker never accepts, such as one too long, until single metrics are left. */
   async #sendMetrics(
     slug: string,
     metrics: readonly SparkplugMetric[],
@@ -280,7 +277,7 @@ export class SparkplugSink implements Sink {
     await this.#sendMetrics(slug, metrics.slice(middle), sent, counted);
   }
 
-  /** Why the broker never takes this message, while it takes others; undefined: it was sent. */
+  /** Why the broker never accepts this message, while it accepts others; undefined: it was sent. */
   async #unlessRefused(published: Promise<void>): Promise<string | undefined> {
     try {
       await published;
@@ -292,19 +289,14 @@ export class SparkplugSink implements Sink {
     }
   }
 
-  async #publishDeathIfRenamed({ id, slug }: Device): Promise<void> {
-    const published = this.#published.get(id);
-    if (published?.born && published.slug !== slug) await this.#publishDeath(published);
-  }
-
   async #publishDeath(published: PublishedDevice): Promise<void> {
     await this.#publish('DDEATH', published.slug, []);
     published.born = undefined;
   }
 
-  /** Publishes births and deaths of devices that came, changed or went since. */
+  /** Publishes births and deaths of devices that came online, changed or went offline. */
   async #settle(): Promise<void> {
-    const { devices, includes } = this.#options;
+    const { devices } = this.#options;
     if (this.#isRebirthDue) await this.#publishNodeBirth();
     for (const [id, published] of this.#published) {
       const device = devices.get(id);
@@ -312,8 +304,7 @@ export class SparkplugSink implements Sink {
       if (published.born && (!isThere || device.slug !== published.slug)) await this.#publishDeath(published);
       if (!device) this.#published.delete(id);
     }
-    for (const device of devices.all()) {
-      if (!includes(device) || devices.connectivity(device.id) !== 'ONLINE') continue;
+    for (const device of this.#present()) {
       const published = this.#publishedOf(device);
       if (!published.born || published.isChanged) await this.#publishBirth(device);
     }
@@ -323,7 +314,7 @@ export class SparkplugSink implements Sink {
     const settling = this.#turns.take(async () => {
       if (this.#isBorn) await this.#settle();
     });
-    // Without a connection it is published with the next one.
+    // Without a connection the next one publishes it.
     settling.catch(() => undefined);
   }
 
@@ -336,7 +327,7 @@ export class SparkplugSink implements Sink {
     const topic = this.#topic(kind, device);
     const seq = this.#sequence;
     const payload = encodeSparkplug({ timestampMs: this.#options.clock.wallMs(), metrics, seq });
-    await counted?.(Buffer.byteLength(topic) + payload.length + HEADER_BYTES);
+    await counted?.(sizeOf({ topic, payload }));
     await asFailure(this.#client.publish({ topic, payload, isRetained: false, qos: 0 }));
     this.#sequence = (seq + 1) % WRAP;
   }
@@ -371,7 +362,7 @@ const bdSeq = (session: number, timestampMs: EpochMs): SparkplugMetric => ({
   value: session,
 });
 
-/** What is no state is that of a host that is not online. */
+/** An unreadable state counts as offline. */
 function stateOf(payload: Buffer): { isOnline: boolean; atMs: EpochMs } {
   try {
     const state = JSON.parse(payload.toString('utf8')) as { online?: unknown; timestamp?: unknown } | null;

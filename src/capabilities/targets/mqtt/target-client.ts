@@ -1,9 +1,21 @@
-/** A client of the broker that a target names, with what it says of addresses, logins and certificates. */
-import { MqttClient, MqttFailure } from '../../../platform/mqtt-client/index.ts';
+/** A client of the broker of a target, with its address, login and certificates; and what both sinks of brokers share. */
+import { MqttClient, MqttFailure, type MqttMessage } from '../../../platform/mqtt-client/index.ts';
+import type { Device, Devices } from '../../devices/index.ts';
+import type { Telemetry } from '../../telemetry/index.ts';
 import { type MqttSettings, TargetFailure, type TargetRecord } from '../model.ts';
 import type { TargetParts } from '../parts.ts';
 
 type Options = ConstructorParameters<typeof MqttClient>[0];
+
+/** Dependencies of every sink of a broker. */
+export interface MqttSinkParts {
+  settings: MqttSettings;
+  site: () => { name: string };
+  devices: Pick<Devices, 'get' | 'all' | 'manifest' | 'connectivity' | 'events'>;
+  telemetry: Pick<Telemetry, 'latest'>;
+  /** True when a device, or an attribute of it, goes to the target. */
+  includes: (device: Device, attribute?: string) => boolean;
+}
 
 export function mqttClientOf(
   { secrets }: Pick<TargetRecord, 'secrets'>,
@@ -23,6 +35,12 @@ export function mqttClientOf(
     ...more,
   });
 }
+
+/** Bytes of a packet besides topic and payload. */
+const HEADER_BYTES = 8;
+
+export const sizeOf = ({ topic, payload }: Pick<MqttMessage, 'topic' | 'payload'>): number =>
+  Buffer.byteLength(topic) + Buffer.byteLength(payload) + HEADER_BYTES;
 
 /** @throws TargetFailure where the broker failed */
 export async function asFailure<Result>(work: Promise<Result>): Promise<Result> {

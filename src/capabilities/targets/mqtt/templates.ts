@@ -1,17 +1,17 @@
-/** Topics and payloads with names in braces that stand for what is known of a sample. */
+/** Templates of topics and payloads: names in braces stand for values of a sample. */
 import { exactJson } from '../../../protocol/telemetry.ts';
 import type { LabelledSamples } from '../model.ts';
 
 export const TEMPLATE_NAMES = ['site', 'device', 'attribute', 'timestamp', 'value', 'values'] as const;
-/** Of topics of records. */
+/** Names in topics of records. */
 export const RECORD_NAMES = ['site', 'device', 'content'] as const;
-/** Of topics of commands. */
+/** Names in topics of commands. */
 export const SITE_NAMES = ['site'] as const;
 type TemplateName = (typeof TEMPLATE_NAMES)[number] | (typeof RECORD_NAMES)[number];
 
 const NAMES = /\{([a-z_]+)\}/g;
 
-/** Names in braces that stand for nothing; empty: all is well. */
+/** Names in braces that are not known. */
 export function unknownNames(template: string, names: readonly string[] = TEMPLATE_NAMES): string[] {
   return [...template.matchAll(NAMES)]
     .map(([, name]) => name as string)
@@ -22,7 +22,7 @@ export function filledTemplate(template: string, values: Partial<Record<Template
   return template.replaceAll(NAMES, (braced, name: string) => values[name as TemplateName] ?? braced);
 }
 
-/** One level of a topic: what separates levels or matches several is replaced. */
+/** A text as one level of a topic: separators and wildcards are replaced. */
 export function topicLevel(text: string): string {
   return text.replaceAll(/[/+#\p{Cc}]/gu, '_');
 }

@@ -1,7 +1,7 @@
 /**
- * What targets carry besides telemetry. Each content is a stream of records whose numbers grow, and a target stands on a
- * number of each: what changes in state.db is noted there by triggers while a target wants it, as the key of its row, and
- * what is only ever added has numbers of its own. What a record says is read when it is sent.
+ * Records that targets get besides telemetry. Each content is a stream of numbered records, and a target has a position in
+ * each. Triggers in state.db note the keys of changed rows while a target selects the content; logs have numbers of their own.
+ * The content of a record is read when it is sent.
  *
  *   alert, execution, properties, audit ─▶ trigger ─▶ carried_change ─┐
  *   connectivity ─▶ noteConnectivity ─────────────────────────────────┴─▶ read(cursor) ─▶ sink
@@ -14,17 +14,17 @@ import type { ConnectivityStatus, Device } from '../../devices/index.ts';
 import type { CarriedRecord, FoundRecord, RecordContent, RecordCursor } from '../model.ts';
 import type { ChangeStore } from '../store.ts';
 
-/** What a record says; undefined: it is gone, null: a target must not read it. */
+/** Reads a record; undefined: it was deleted, null: targets must not get it. */
 type Find = (rowId: string) => FoundRecord | null | undefined;
 
-/** Records with numbers of their own. */
+/** Records that have numbers of their own. */
 interface NumberedRecords {
   newestNumber(): number;
-  /** Those after a number, the oldest first. */
+  /** Records after a number, the oldest first. */
   after(number: number, limit: number): (FoundRecord & { number: number })[];
 }
 
-/** Where the records of each content are read. */
+/** Sources of the records of each content. */
 export interface RecordSources {
   noted: Record<'ALERTS' | 'AUDIT' | 'EXECUTIONS' | 'PROPERTIES', Find>;
   numbered: Record<'DEVICE_LOGS' | 'RULE_LOGS', NumberedRecords>;
@@ -33,7 +33,7 @@ export interface RecordSources {
 export interface ReadRecords {
   records: CarriedRecord[];
   cursor: RecordCursor;
-  /** Given up before they were read. */
+  /** Deleted before they were read. */
   lost: number;
   /** Still to be read. */
   pending: number;
@@ -44,11 +44,11 @@ interface RecordsOptions {
   sources: RecordSources;
   /** Of state.db. */
   commits: GroupCommit;
-  /** Changes of each content; older ones are given up. */
+  /** Changes kept of each content; older ones are deleted. */
   kept: number;
 }
 
-/** Of one change of connectivity, about. */
+/** Approximate size of one change of connectivity. */
 const CHANGE_BYTES = 256;
 
 export class Records {
@@ -70,17 +70,17 @@ export class Records {
     });
   }
 
-  /** Where who wants these contents goes on; one that was not wanted before begins now. */
+  /** The cursor for these contents; newly selected ones begin now. */
   opened(cursor: RecordCursor, contents: readonly RecordContent[]): RecordCursor {
     return Object.fromEntries(contents.map((content) => [content, cursor[content] ?? this.#newest(content)]));
   }
 
-  /** The next records, so many of all contents together. */
+  /** The next records, at most `limit` of all contents together. */
   read(cursor: RecordCursor, limit: number): ReadRecords {
     const read: ReadRecords = { records: [], cursor: {}, lost: 0, pending: 0 };
     for (const content of Object.keys(cursor) as RecordContent[]) {
       const newest = this.#newest(content);
-      // Beyond the newest: what stood there was of another store.
+      // A number beyond the newest came from another database.
       const from = Math.min(cursor[content] ?? newest, newest);
       const left = limit - read.records.length;
       const upTo = left > 0 && from < newest ? this.#readContent(content, from, left, read) : from;
@@ -90,12 +90,12 @@ export class Records {
     return read;
   }
 
-  /** Takes note of what nothing else stores. */
+  /** Notes a change of connectivity, which nothing else stores. */
   noteConnectivity({ id }: Device, status: ConnectivityStatus, atMs: EpochMs): void {
     const { store, commits } = this.#options;
     if (!store.isWanted('CONNECTIVITY') || commits.isFull(CHANGE_BYTES)) return;
     this.#waiting.push(JSON.stringify({ device_id: id, status, at: formatTimestamp(atMs) }));
-    // Told by the group itself; the change waits for the next attempt.
+    // The group reports the failure; the change waits for the next attempt.
     commits.request(CHANGE_BYTES).catch(() => undefined);
   }
 
@@ -105,7 +105,7 @@ export class Records {
     return store.newest(content);
   }
 
-  /** Returns up to which number it read. */
+  /** Returns the number up to which it read. */
   #readContent(content: RecordContent, from: number, limit: number, read: ReadRecords): number {
     const { sources, store, kept } = this.#options;
     if (content === 'DEVICE_LOGS' || content === 'RULE_LOGS') {
