@@ -18,9 +18,9 @@ interface BuiltInModuleOptions {
   devices: Pick<Devices, 'all' | 'events'>;
   connectivity: Pick<Connectivity, 'openLocalSession'>;
   module: () => Device;
-  /** Member `offers` of its hello, with the ports that it has now. */
+  /** Member `offers` of its hello, with its present ports. */
   offers: () => string[];
-  /** Its process, not started. */
+  /** Creates its process without starting it. */
   program: (on: { onEnded: (exit: Exit) => void }) => Pick<Program, 'start' | 'release' | 'stop' | 'state'>;
   /** The process ended unasked. */
   onEnded: () => void;
@@ -28,8 +28,8 @@ interface BuiltInModuleOptions {
 
 /**
  * The gateway's own communication module. Its process runs while it carries a device, and some time longer. While it
- * carries none, the process rests and the gateway says for the module what it would say itself: that it is there,
- * ready, and has no script. It starts before the first device is told anything.
+ * carries none, the process rests, and the gateway sends the messages of a module without scripts in its place. The process
+ * starts before the first device gets a message.
  *
  *   resting ─first device, or a scan─▶ running ─last one is gone─▶ running, released ─idle─▶ resting
  */
@@ -63,14 +63,14 @@ export class BuiltInModule {
     this.#demand();
   }
 
-  /** It has other ports: they are among the rights of its process, which starts again with them. */
+  /** Its ports have changed: they are part of the permissions of its process, which is restarted. */
   portsChanged(): void {
     if (this.#session) this.#closeSession();
     else if (this.#program.state !== 'stopped') void this.#program.stop();
     this.#demand();
   }
 
-  /** Keeps its process running, without a device too, until the result is called. */
+  /** Keeps its process running, even without a device, until the returned function is called. */
   borrow(): () => void {
     let isBorrowed = true;
     this.#borrowers += 1;
@@ -83,7 +83,7 @@ export class BuiltInModule {
     };
   }
 
-  /** Says nothing any more. Its process is its owner's to stop. */
+  /** Ends its messages. The owner of its process stops that. */
   stop(): void {
     this.#isStopped = true;
     for (const end of this.#unsubscribe) end();
@@ -95,7 +95,7 @@ export class BuiltInModule {
     const { id } = this.#options.module();
     const { devices } = this.#options;
     if (this.#borrowers > 0 || devices.all().some(({ communication }) => communication.upstreamId === id)) {
-      // Its own session follows within the grace period that every client has.
+      // The session of the process follows within the grace period of every client.
       this.#closeSession();
       this.#program.start();
     } else if (this.#program.state === 'stopped') this.#openSession();
@@ -128,7 +128,7 @@ export class BuiltInModule {
     ];
   }
 
-  /** It has no script, so there is nothing to do. */
+  /** It has no script, so commands do nothing. */
   #answerCommand({ id, name }: CommandRequest): void {
     const answer = this.#options.clock.setTimer(0, () =>
       this.#session?.send('v1/command/responses', { id, ...moduleAnswer(name) }),

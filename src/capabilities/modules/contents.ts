@@ -1,4 +1,4 @@
-/** What modules fetch in chunks: scripts and facts of blueprints, by their SHA-256. */
+/** Contents that modules fetch in chunks: scripts and facts of blueprints, by their SHA-256. */
 import { hash } from 'node:crypto';
 import { mapped } from '../../lib/members.ts';
 import type { Blueprints, CompiledManifest } from '../blueprints/index.ts';
@@ -38,7 +38,7 @@ export function createContents(blueprints: Blueprints) {
         }
       );
     },
-    /** The bytes of something that was referred to before. */
+    /** The bytes of a content by its hash. */
     get: (wanted: string) => {
       for (const { script, facts, scriptHash, factsHash } of known.values()) {
         if (wanted === scriptHash) return script;

@@ -1,10 +1,6 @@
 /** Which devices are modules. */
 import { unprocessable } from '../../lib/errors.ts';
-import type { Device, Devices } from '../devices/index.ts';
-
-export function isModule({ type }: Device): boolean {
-  return type === 'VIRTUAL_UCM' || type === 'HARDWARE_UCM';
-}
+import { type Device, type Devices, isModule } from '../devices/index.ts';
 
 export function isBuiltIn(device: Device): boolean {
   return isModule(device) && device.communication.type === 'MQTT_V1_LOCALHOST';

@@ -1,9 +1,9 @@
-/** A command that a script gives to another device of the site. */
+/** A command that a script sends to another device of the site. */
 import { messageOf } from '../../lib/errors.ts';
 import type { FromModule, ToModule } from '../../protocol/module.ts';
 import type { Commands } from '../commands/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
-import { outcomeOf, tableOf } from './values.ts';
+import { tableOf } from './values.ts';
 
 type CommandMessage = FromModule & { type: 'command' };
 type Outcome = Pick<ToModule & { type: 'answer' }, 'state' | 'payload' | 'error'>;
@@ -16,14 +16,16 @@ export async function executePeerCommand(
 ): Promise<Outcome> {
   const target = targetOf(devices, message);
   if (!target) return { error: `There is no device "${message.target}".` };
-  // Its commands run one after another: it would wait for itself.
+  // Commands of a device run one after another, so it would wait for itself.
   if (target.id === device.id) return { error: 'A device cannot command itself.' };
   const origin = { kind: 'device', id: device.id, name: device.name } as const;
   try {
     const request = { name: message.name, arguments: tableOf(message.arguments) ?? {} };
     const caller = { role: 'SYSTEM', origin } as const;
     const ended = await commands.executeWithin(message.timeout_ms, target, request, caller);
-    return ended ? outcomeOf(ended) : { error: 'timeout' };
+    if (!ended) return { error: 'timeout' };
+    const payload = ended.response?.payload ?? {};
+    return { state: ended.state === 'SUCCESS' ? 'completed' : 'error', payload };
   } catch (error) {
     return { error: messageOf(error) };
   }

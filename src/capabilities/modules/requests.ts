@@ -1,12 +1,14 @@
-/** Requests to modules, with a time limit each: an answer that does not come is no answer. */
+/** Requests to modules, each with a time limit. */
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Device } from '../devices/index.ts';
 import type { FromModule, ToModule } from '../../protocol/module.ts';
 
 type AnsweredMessage = ToModule & { type: 'configuration_check' | 'configuration_read' };
-type WithoutId<Message> = Message extends unknown ? Omit<Message, 'id'> : never;
-export type ModuleRequest = WithoutId<AnsweredMessage>;
+type Without<Message, Name extends string> = Message extends unknown ? Omit<Message, Name> : never;
+type ModuleRequest = Without<AnsweredMessage, 'id'>;
+/** A request that concerns one device of a module. */
+export type DeviceRequest = Without<AnsweredMessage, 'id' | 'channel_id'>;
 export type ModuleAnswer = FromModule & { type: 'configuration_verdict' | 'configuration_values' };
 
 export type ModuleRequests = ReturnType<typeof createModuleRequests>;
@@ -20,7 +22,7 @@ export function createModuleRequests(options: {
   let lastId = 0;
 
   return {
-    /** Resolves with what the module says; undefined: nothing, in time. Never rejects. */
+    /** Resolves with the answer of the module; undefined when none comes in time. Never rejects. */
     send: (module: Device, request: ModuleRequest) =>
       new Promise<ModuleAnswer | undefined>((resolve) => {
         const id = String(++lastId);
@@ -33,14 +35,14 @@ export function createModuleRequests(options: {
         open.set(id, { moduleId: module.id, finish });
         options.send(module, { ...request, id });
       }),
-    /** An answer came. False: nobody waits for it, from this module. */
+    /** Handles an answer. False when no request to this module waits for it. */
     settle: (module: Device, answer: ModuleAnswer) => {
       const waiting = open.get(answer.id);
       if (waiting?.moduleId !== module.id) return false;
       waiting.finish(answer);
       return true;
     },
-    /** Answers that are waited for do not come any more. */
+    /** Ends open requests to a module that will not answer. */
     giveUp: (module: Device) => {
       for (const { moduleId, finish } of open.values()) if (moduleId === module.id) finish(undefined);
     },

@@ -51,7 +51,7 @@ export function scanRoutes(modules: Pick<Modules, 'scan'>): Route[] {
 
 async function firstLine(scan: Scan, order: ScanOrder, signal: AbortSignal): Promise<ScanLine> {
   const event = await scan.next();
-  // Closed without a word: because the caller left.
+  // It was closed without an event, because the caller left.
   if (event === undefined) throw signal.reason;
   return lineOf(event, order);
 }

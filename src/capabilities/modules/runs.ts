@@ -1,6 +1,6 @@
 /**
- * Which start of the program speaks for a module. Two boards with one connection configuration would carry out every
- * command twice, so the one that is there goes first, until its session ends or falls silent.
+ * Decides which run of the program may act as a module. Two boards with one connection configuration would execute every
+ * command twice, so the present run has priority until its session ends or falls silent.
  */
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
@@ -12,7 +12,7 @@ type Session = DeviceMessage['session'];
 
 interface Present {
   run: string;
-  /** Undefined: the gateway itself speaks for the module. */
+  /** Undefined when the gateway itself acts for the module. */
   session: Session;
 }
 
@@ -20,7 +20,7 @@ interface ModuleRunsOptions {
   connectivity: Pick<Connectivity, 'silentMs' | 'turnAway'>;
   commands: Pick<Commands, 'underWay' | 'endAbandoned'>;
   clock: Pick<Clock, 'monotonicMs'>;
-  /** A module says something each second; one that was silent for so long is gone. */
+  /** A module sends something each second; after this silence it counts as gone. */
   silentMsMax: DurationMs;
   /** Least time between two logged hellos of one module. */
   helloLogIntervalMs: DurationMs;
@@ -29,17 +29,16 @@ interface ModuleRunsOptions {
 export class ModuleRuns {
   readonly #options: ModuleRunsOptions;
   readonly #present = new Map<string, Present>();
-  /** Of each module the last hello that was logged. */
+  /** The last logged hello of each module. */
   readonly #loggedHellos = new Map<string, { run: string; atMs: MonotonicMs }>();
-
-  /** Module → what was under way on its devices when its last session ended. */
+  /** Module → open executions on its devices when its last session ended. */
   readonly #open = new Map<string, ReturnType<Commands['underWay']>>();
 
   constructor(options: ModuleRunsOptions) {
     this.#options = options;
   }
 
-  /** It said hello. A sentence for whoever installs boards: why it may not speak for the module. */
+  /** Handles a hello. Returns why the run may not act as the module, in a sentence for the installer. */
   greet(module: Device, run: string, session: Session): string | undefined {
     const present = this.#present.get(module.id);
     if (present?.session && session && present.run !== run && present.session.id !== session.id) {
@@ -49,13 +48,13 @@ export class ModuleRuns {
         this.#options.connectivity.turnAway(module, present.session, takenOver(session.remoteAddress));
       }
     }
-    // What came since is carried out by this start.
+    // Commands since the session ended are executed by this run; earlier ones are lost.
     if (present?.run !== run) this.#options.commands.endAbandoned(this.#open.get(module.id) ?? []);
     this.#present.set(module.id, { run, session });
     return undefined;
   }
 
-  /** A session of it has ended: another start does not end what it had begun. */
+  /** A session of the module has ended: notes the open executions, which another run would not finish. */
   sessionClosed(module: Device, carried: readonly Device[]): void {
     this.#open.set(
       module.id,
@@ -63,12 +62,12 @@ export class ModuleRuns {
     );
   }
 
-  /** The run that speaks for it; undefined: none has said hello. */
+  /** The run that acts as the module; undefined before the first hello. */
   of(module: Device): string | undefined {
     return this.#present.get(module.id)?.run;
   }
 
-  /** False for the session of one that may not speak while another one does. */
+  /** False for the session of a run while another one acts as the module. */
   maySpeak(module: Device, session: Session): boolean {
     const present = this.#present.get(module.id)?.session;
     if (!present || !session || present.id === session.id) return true;

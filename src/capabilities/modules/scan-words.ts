@@ -1,7 +1,7 @@
-/** What became of a scan, in sentences for people. */
+/** Results of a scan in sentences for people. */
 import type { ScanEnd, ScanOrder, ScanUnit } from './scans.ts';
 
-/** Of one unit. @param order where it was looked for */
+/** The result for one unit. @param order the scan */
 export function unitSentence(unit: ScanUnit, order: ScanOrder): string {
   const { unit_id: id, outcome, reason, exception_code: code } = unit;
   switch (outcome) {
@@ -30,12 +30,12 @@ function hintOf(uri: string): string {
     : 'Perhaps something else than Modbus listens there.';
 }
 
-/** A line, no network. */
+/** Whether it is a serial line and no network address. */
 export function isSerialUri(uri: string): boolean {
   return uri.startsWith('port:');
 }
 
-/** Why it found no more. @param uri where it looked */
+/** Why the scan ended. @param uri the scanned address */
 export function endSentence({ outcome, reason }: ScanEnd, uri: string): string {
   switch (outcome) {
     case 'complete':
@@ -55,7 +55,7 @@ export function endSentence({ outcome, reason }: ScanEnd, uri: string): string {
   }
 }
 
-/** What it says it is, by whichever way tells more. */
+/** What the unit says it is, by SunSpec or else by its identification. */
 function nameOf({ sunspec, identification }: ScanUnit): string {
   const ways = [
     [sunspec?.manufacturer, sunspec?.model, sunspec?.serial_number],

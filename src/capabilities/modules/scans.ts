@@ -1,5 +1,5 @@
 /**
- * Scans for units that modules make on somebody's behalf: one per address, and until he goes away. The built-in module
+ * Scans for units that modules make for a caller: one per address, ended when the caller leaves. The built-in module
  * is woken for them.
  */
 import { conflict, unprocessable } from '../../lib/errors.ts';
@@ -12,11 +12,11 @@ import type { Device } from '../devices/index.ts';
 /** Run in the hello of the built-in module while its process rests. */
 export const RESTING = 'resting';
 
-/** What is looked for where. */
+/** Which units to look for, and where. */
 export type ScanOrder = Omit<ToModule & { type: 'scan' }, 'type' | 'id'>;
 export type ScanUnit = FromModule & { type: 'scan_unit' };
 type ModuleEnd = FromModule & { type: 'scan_end' };
-/** `module_lost`: it started again, or says nothing any more. */
+/** `module_lost`: the module restarted, or does not answer any more. */
 export type ScanEnd = {
   type: 'scan_end';
   outcome: ModuleEnd['outcome'] | 'module_lost';
@@ -27,7 +27,7 @@ interface ScansOptions {
   clock: Clock;
   limits?: Limits;
   send: (module: Device, message: ToModule) => void;
-  /** Keeps the process of a module that may rest running until the result is called. */
+  /** Keeps the process of a module that may rest running until the returned function is called. */
   wake: (module: Device) => (() => void) | undefined;
 }
 
@@ -35,7 +35,7 @@ export class ModuleScans {
   readonly #options: ScansOptions;
   readonly #limits: Limits;
   readonly #open = new Map<string, Scan>();
-  /** Of modules that are there. */
+  /** Runs of the modules that are online. */
   readonly #runs = new Map<string, string>();
   readonly #greeted = new Set<() => void>();
   #lastId = 0;
@@ -46,14 +46,18 @@ export class ModuleScans {
   }
 
   /**
-   * Begins a scan; it goes on until its end or its `close`, or until the signal is aborted.
+   * Begins a scan, which runs until it is complete or closed, or until the signal is aborted.
    * @throws GatewayError device_offline (422), scan_active (409)
    */
   async start(module: Device, order: ScanOrder, signal: AbortSignal): Promise<Scan> {
     const { clock, send, wake } = this.#options;
     const place = `${module.id} ${order.uri.toLowerCase()}`;
     const isTaken = [...this.#open.values()].some((other) => other.place === place);
-    if (isTaken || this.#open.size >= this.#limits.field.scansAtOnce) throw scanActive();
+    if (isTaken || this.#open.size >= this.#limits.field.scansAtOnce)
+      throw conflict(
+        'scan_active',
+        'Another scan of this line goes on, or as many scans as may go on at once; try again when it is over.',
+      );
     const id = `scan-${++this.#lastId}`;
     const giveBack = wake(module);
     const scan = new Scan({
@@ -86,7 +90,7 @@ export class ModuleScans {
     if (scan?.moduleId === module.id) scan.add(message);
   }
 
-  /** A module said hello: what another run of it was asked is lost. */
+  /** A module said hello: scans of its earlier run are lost. */
   greeted(module: Device, run: string): void {
     const before = this.#runs.get(module.id) ?? RESTING;
     this.#runs.set(module.id, run);
@@ -105,7 +109,7 @@ export class ModuleScans {
         scan.add({ type: 'scan_end', outcome: 'module_lost', reason });
   }
 
-  /** A module that rests is starting. @throws GatewayError device_offline (422) */
+  /** Waits for a resting module to start. @throws GatewayError device_offline (422) */
   async #ready(module: Device): Promise<void> {
     const run = (): string | undefined => this.#runs.get(module.id);
     if (run() === undefined) throw offline(module);
@@ -121,35 +125,37 @@ export class ModuleScans {
   }
 }
 
-/** One scan that goes on, event by event. */
-export class Scan {
+interface ScanOptions {
   /** Module and address. */
+  place: string;
+  moduleId: string;
+  clock: Clock;
+  silenceMs: DurationMs;
+  /** `wasOver` is false when the module has not ended the scan. */
+  onClosed: (wasOver: boolean) => void;
+}
+
+/** A running scan with its events. */
+export class Scan {
   readonly place: string;
   readonly moduleId: string;
-  /** The module knows of it. */
+  /** The module was told to scan. */
   isAsked = false;
-  readonly #options: { clock: Clock; silenceMs: DurationMs; onClosed: (wasOver: boolean) => void };
+  readonly #options: ScanOptions;
   readonly #events: (ScanUnit | ScanEnd)[] = [];
   #wake: (() => void) | undefined;
   #isOver = false;
   #isClosed = false;
   #silence: Timer | undefined;
 
-  constructor(options: {
-    place: string;
-    moduleId: string;
-    clock: Clock;
-    silenceMs: DurationMs;
-    /** False: its end did not come yet. */
-    onClosed: (wasOver: boolean) => void;
-  }) {
+  constructor(options: ScanOptions) {
     this.place = options.place;
     this.moduleId = options.moduleId;
     this.#options = options;
     this.#expect();
   }
 
-  /** What comes next, its end last; undefined after that, and when it was closed. */
+  /** The next event, the last of which is the end; undefined after that, and once closed. */
   async next(): Promise<ScanUnit | ScanEnd | undefined> {
     while (this.#events.length === 0 && !this.#isClosed)
       await new Promise<void>((resolve) => (this.#wake = resolve));
@@ -188,12 +194,5 @@ function offline(module: Device) {
   return unprocessable(
     'device_offline',
     `The module "${module.name}" is offline: it can look for nothing now.`,
-  );
-}
-
-function scanActive() {
-  return conflict(
-    'scan_active',
-    'Another scan of this line goes on, or as many scans as may go on at once; try again when it is over.',
   );
 }

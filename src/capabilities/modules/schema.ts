@@ -1,6 +1,7 @@
 /** Scans of addresses and lines on the wire: an extension of the interface. */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
+import { defined } from '../../lib/members.ts';
 import { type MediaAnswer, shape } from '../../platform/http/index.ts';
 import { endSentence, isSerialUri, unitSentence } from './scan-words.ts';
 import type { ScanEnd, ScanOrder, ScanUnit } from './scans.ts';
@@ -152,22 +153,15 @@ export function lineOf(event: ScanUnit | ScanEnd, order: ScanOrder): ScanLine {
     unit_id,
     outcome: upper(outcome),
     message: unitSentence(event, order),
-    ...(sunspec && { sunspec }),
-    ...(identification && { identification }),
+    ...defined({ sunspec, identification }),
   };
 }
 
 export function testOf(line: ScanLine): TestOutcome {
-  const { outcome, message } = line;
-  if (line.type === 'end') return { usable: false, outcome, message };
-  const { sunspec, identification } = line;
-  return {
-    usable: outcome === 'ANSWERS' || outcome === 'EXCEPTION',
-    outcome,
-    message,
-    ...(sunspec && { sunspec }),
-    ...(identification && { identification }),
-  };
+  const usable = line.outcome === 'ANSWERS' || line.outcome === 'EXCEPTION';
+  if (line.type === 'end') return { usable, outcome: line.outcome, message: line.message };
+  const { type: _type, unit_id: _unitId, ...found } = line;
+  return { usable, ...found };
 }
 
 function upper<Word extends string>(word: Word): Uppercase<Word> {

@@ -2,12 +2,12 @@ import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { cutToBytes } from '../../lib/text.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
-import { createKeyValueStore, type Database } from '../../platform/sqlite/index.ts';
+import { createKeyValueStore, type Database, type KeyValueStore } from '../../platform/sqlite/index.ts';
 import { type Blueprints, offersOfModule } from '../blueprints/index.ts';
 import type { Commands } from '../commands/index.ts';
 import type { Connectivity, DeviceMessage } from '../connectivity/index.ts';
 import type { DeviceConfiguration } from '../device-configuration/index.ts';
-import type { Device, Devices, DeviceService } from '../devices/index.ts';
+import { type Device, type Devices, type DeviceService, isModule } from '../devices/index.ts';
 import type { Site } from '../site/index.ts';
 import {
   contentChunk,
@@ -23,22 +23,22 @@ import type { BuiltInModule } from './built-in-module.ts';
 import { createContents, type Contents } from './contents.ts';
 import {
   createModuleRequests,
+  type DeviceRequest,
   type ModuleAnswer,
-  type ModuleRequest,
   type ModuleRequests,
 } from './requests.ts';
 import { executePeerCommand } from './peer-command.ts';
 import { ModuleRuns } from './runs.ts';
 import { ModuleScans, type Scan, type ScanOrder } from './scans.ts';
-import { ScriptStorage, type StorageRequest } from './script-storage.ts';
+import { answerStorage, type StorageRequest } from './script-storage.ts';
 import { deviceStorage } from './tables.ts';
 import { tableOf } from './values.ts';
-import { isBuiltIn, isModule, requireModule } from './module-device.ts';
+import { isBuiltIn, requireModule } from './module-device.ts';
 
 interface ScriptStatus {
   state: ScriptState;
   reason: string | undefined;
-  /** Configuration groups that the script reads from the device. */
+  /** Configuration groups whose values the script reads from the device. */
   reads: readonly string[];
 }
 
@@ -60,23 +60,23 @@ const GREETING_INTERVAL_MS = 10_000;
 type Of<Type extends FromModule['type']> = FromModule & { type: Type };
 
 /**
- * Communication modules as the gateway sees them: what each shall run, the chunks it fetches, what its
- * scripts keep and ask. The conversation is described in docs/communication-module.md.
+ * The gateway's side of communication modules: assignments of scripts, the chunks that modules fetch, storage and requests
+ * of scripts. The conversation is described in docs/communication-module.md.
  */
 export class Modules {
-  /** The module of the gateway itself, which rests while nobody needs it; whoever starts it says it here. */
+  /** The built-in module, which rests while it is not needed; set once it exists. */
   builtIn: Pick<BuiltInModule, 'borrow'> | undefined;
   readonly #options: ModulesOptions;
   readonly #log: Log;
   readonly #limits: Limits['module'];
   readonly #contents: Contents;
-  readonly #storage: ScriptStorage;
+  readonly #storage: KeyValueStore<Buffer>;
   readonly #statuses = new Map<string, ScriptStatus>();
   readonly #requests: ModuleRequests;
   readonly #scans: ModuleScans;
   readonly #unsubscribe: (() => void)[];
   readonly #runs: ModuleRuns;
-  /** Tells modules the time, and once more what they shall run. */
+  /** Repeats the assignments, which carry the time. */
   readonly #again: Timer;
   #revision = 0;
 
@@ -85,11 +85,7 @@ export class Modules {
     this.#log = options.log.child({ component: 'modules' });
     this.#limits = (options.limits ?? LIMITS).module;
     this.#contents = createContents(options.blueprints);
-    this.#storage = new ScriptStorage({
-      store: createKeyValueStore(options.database.orm, deviceStorage),
-      log: this.#log,
-      limits: this.#limits,
-    });
+    this.#storage = createKeyValueStore(options.database.orm, deviceStorage);
     this.#requests = createModuleRequests({
       clock: options.clock,
       withinMs: this.#limits.configurationMs,
@@ -121,7 +117,7 @@ export class Modules {
         const module = this.#moduleOf(device);
         const { channelId: channel_id } = device.communication;
         const { assignmentCount: assignment_count = 0 } = device;
-        // One that is away, or whom it does not reach, learns it by the number when it says hello.
+        // A module that misses this sees the changed number in the assignments after its hello.
         if (module && channel_id !== undefined)
           this.#send(module, { type: 'restart', channel_id, assignment_count });
       }),
@@ -139,7 +135,9 @@ export class Modules {
         this.#requests.giveUp(device);
         this.#scans.moduleOffline(device);
       }),
-      options.connectivity.events.on('module_session_closed', owner, ({ module }) => this.#leave(module)),
+      options.connectivity.events.on('module_session_closed', owner, ({ module }) =>
+        this.#runs.sessionClosed(module, this.#carriedBy(module)),
+      ),
       deviceConfiguration.events.on('configuration_changed', owner, ({ device, group }) =>
         this.#sendConfiguration(device, [group]),
       ),
@@ -156,7 +154,7 @@ export class Modules {
   }
 
   /**
-   * Looks for units on an address or a line of a module, until the signal is aborted. `runtime`: id or slug of the
+   * Scans an address or a serial line of a module for units, until the signal is aborted. `runtime`: id or slug of the
    * module, or of the gateway for the one that is built in.
    * @throws GatewayError device_not_found (404), invalid_runtime (422), device_offline (422), scan_active (409)
    */
@@ -164,7 +162,7 @@ export class Modules {
     return this.#scans.start(requireModule(this.#options.devices, runtime), order, signal);
   }
 
-  /** One message of a module; resolves when what it stores is on disk. */
+  /** Handles one message of a module. */
   handle({ device: module, body, session }: DeviceMessage): void {
     const decoded = decodeFromModule(body);
     if (decoded.problem !== undefined)
@@ -203,10 +201,6 @@ export class Modules {
     return this.#options.devices.all().filter(({ communication }) => communication.upstreamId === module.id);
   }
 
-  #leave(module: Device): void {
-    this.#runs.sessionClosed(module, this.#carriedBy(module));
-  }
-
   #moduleOf(device: Device): Device | undefined {
     const { upstreamId } = device.communication;
     return upstreamId === undefined ? undefined : this.#options.devices.get(upstreamId);
@@ -218,7 +212,7 @@ export class Modules {
       .catch((error: unknown) => this.#lost(module, error));
   }
 
-  /** A change of state; when the disk fails the module gets everything once the disk takes data again. */
+  /** Sends a change of state; when the disk fails, the module gets the whole state once it works again. */
   #sendOrDefer(module: Device, message: ToModule): void {
     const { connectivity, devices } = this.#options;
     const sendAll = (): void => {
@@ -257,7 +251,7 @@ export class Modules {
     this.#sendAll(module);
   }
 
-  /** Its session is ended, so that no command reaches it. */
+  /** Refuses a run, and ends its session so that no command reaches it. */
   async #refuse(
     module: Device,
     run: string,
@@ -339,36 +333,24 @@ export class Modules {
     this.#options.connectivity.noteScript(device, state === 'starting' ? undefined : state === 'running');
   }
 
-  /** What a running script says about values before they are stored; one that does not run says nothing. */
+  /** Why a running script refuses values before they are stored; undefined: it accepts them, or does not run. */
   async #judge(device: Device, group: string, values: Record<string, unknown>): Promise<string | undefined> {
-    const answer = await this.#ask(device, (channelId) => ({
-      type: 'configuration_check',
-      channel_id: channelId,
-      group,
-      values,
-    }));
+    const answer = await this.#ask(device, { type: 'configuration_check', group, values });
     return answer?.type === 'configuration_verdict' ? answer.refusal : undefined;
   }
 
   async #read(device: Device, group: string): Promise<Record<string, unknown> | undefined> {
     if (!this.#statuses.get(device.id)?.reads.includes(group)) return undefined;
-    const answer = await this.#ask(device, (channelId) => ({
-      type: 'configuration_read',
-      channel_id: channelId,
-      group,
-    }));
+    const answer = await this.#ask(device, { type: 'configuration_read', group });
     return answer?.type === 'configuration_values' ? tableOf(answer.values) : undefined;
   }
 
-  async #ask(
-    device: Device,
-    request: (channelId: string) => ModuleRequest,
-  ): Promise<ModuleAnswer | undefined> {
+  async #ask(device: Device, request: DeviceRequest): Promise<ModuleAnswer | undefined> {
     const module = this.#moduleOf(device);
-    const { channelId } = device.communication;
+    const { channelId: channel_id } = device.communication;
     const isRunning = this.#statuses.get(device.id)?.state === 'running';
-    if (!module || channelId === undefined || !isRunning) return undefined;
-    const answer = await this.#requests.send(module, request(channelId));
+    if (!module || channel_id === undefined || !isRunning) return undefined;
+    const answer = await this.#requests.send(module, { ...request, channel_id });
     if (answer === undefined)
       this.#log.warnLimited(`silent:${device.id}`, 60_000, 'a module did not answer about configuration', {
         device_id: device.id,
@@ -380,7 +362,8 @@ export class Modules {
     const { id, channel_id: channelId } = message;
     const device = this.#deviceAt(module, channelId);
     if (!device) return this.#fail(module, id, 'The device does not exist.');
-    return this.#send(module, { type: 'answer', id, ...this.#storage.answer(device.id, message) });
+    const parts = { store: this.#storage, log: this.#log, limits: this.#limits };
+    return this.#send(module, { type: 'answer', id, ...answerStorage(parts, device.id, message) });
   }
 
   #fail(module: Device, id: string, error: string): void {

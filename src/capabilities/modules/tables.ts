@@ -1,4 +1,4 @@
-/** Table of state.db with what scripts of devices keep, until the device is deleted. */
+/** Table of state.db with the storage of device scripts. */
 import { blob, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { rowRules } from '../../platform/sqlite/index.ts';
 
