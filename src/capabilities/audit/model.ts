@@ -11,10 +11,10 @@ export interface AuditOrigin {
   readonly name: string;
 }
 
-/** Of a call without a token. */
+/** Origin of a call without a token. */
 export const NOBODY = { kind: 'anonymous', id: 'anonymous', name: 'anonymous' } as const;
 
-/** Operation of an entry that stands for refusals which were counted only: `target.count`, and what the last one was. */
+/** Operation of an entry that sums up refusals: their number is in `target.count`, with the last operation. */
 export const OMITTED_REFUSALS = 'refusals_omitted';
 
 export interface AuditEntry {
@@ -22,9 +22,9 @@ export interface AuditEntry {
   readonly origin: AuditOrigin;
   /** Name of the operation, as in the description of the interface; `admin_…` for a local command. */
   readonly operation: string;
-  /** Parameters of the path and ids of what was made: what it was done to. Bodies are not kept. */
+  /** The object of the operation: parameters of the path and ids of what was made. Bodies are not kept. */
   readonly target: Readonly<Record<string, string>>;
-  /** HTTP status of the answer, or of the one that a request for the same would have got; 0 for a local command. */
+  /** HTTP status of the answer, or of the answer that a request for the same would get; 0 for a local command. */
   readonly status: number;
   /** Absent for a local command. */
   readonly remoteAddress?: string;

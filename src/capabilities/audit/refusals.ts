@@ -1,7 +1,7 @@
 /**
- * Of a flood of refusals only some are kept one by one, so that they cannot push changes out; the others are counted
- * and told together. Each person, rule, device and strange address has a share of its own, so that nobody hides what
- * others try. In memory and bounded.
+ * Limits refusals in the audit trail, so that a flood of them cannot displace changes: only some are kept individually, the
+ * others are summed up. Each person, rule, device and unauthenticated address has its own share, so that nobody can hide
+ * the attempts of others. In memory and bounded.
  */
 import { addressKey } from '../../lib/address.ts';
 import type { Limits } from '../../lib/limits.ts';
@@ -13,18 +13,18 @@ interface Subject {
   readonly bucket: TokenBucket;
   readonly isUnauthenticated: boolean;
   omitted: number;
-  /** The last one that was not kept. */
+  /** The last refusal that was not kept. */
   last: AuditEntry | undefined;
 }
 
 export class Refusals {
   readonly #clock: Clock;
   readonly #limits: Limits['audit'];
-  /** The one that was refused longest ago is first. */
+  /** In the order of the last refusal. */
   readonly #subjects = new Map<string, Subject>();
-  /** What all strange addresses share beside their own. */
+  /** Rate that all unauthenticated addresses share, besides their own. */
   readonly #unauthenticated: TokenBucket;
-  /** Of unauthenticated callers that are not told one by one, since the last time. */
+  /** Omitted refusals without a summary of their own, since the last summaries. */
   #others = 0;
 
   constructor(clock: Clock, limits: Limits['audit']) {
@@ -37,7 +37,7 @@ export class Refusals {
     );
   }
 
-  /** True when the entry is to be kept; else it is counted. `person` says who was refused, unless nobody authenticated. */
+  /** True to keep the entry, which is counted otherwise. `person`: who was refused; undefined when unauthenticated. */
   keep(entry: AuditEntry, person: string | undefined): boolean {
     const nowMs = this.#clock.monotonicMs();
     const subject = this.#subjectOf(
@@ -51,7 +51,7 @@ export class Refusals {
     return false;
   }
 
-  /** One entry for each who was refused more often than was kept, since the last time. */
+  /** One entry for each subject with omitted refusals since the last call. */
   summaries(): AuditEntry[] {
     const nowMs = this.#clock.monotonicMs();
     const atMs = this.#clock.wallMs();

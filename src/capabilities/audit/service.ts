@@ -1,4 +1,5 @@
 import { LIMITS, type Limits } from '../../lib/limits.ts';
+import { mapped } from '../../lib/members.ts';
 import { cutToBytes } from '../../lib/text.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
@@ -19,14 +20,14 @@ interface AuditOptions extends Instruments {
   room?: ScarceRoom | undefined;
 }
 
-/** Who did what to what, with the status that a request for the same would have got. */
+/** An action, with the status that a request for the same would get. */
 type Action = Omit<AuditEntry, 'atMs'>;
 
 const LOCAL = { kind: 'local', id: 'local', name: 'local command' } as const;
-/** What an entry counts for in the group commit. */
+/** Approximate size of an entry in the group commit. */
 const ENTRY_BYTES = 300;
 
-/** Records what was changed or commanded, and by whom. */
+/** Records changes and commands with their origin. */
 export class Audit {
   readonly #options: AuditOptions;
   readonly #limits: Limits['audit'];
@@ -71,14 +72,21 @@ export class Audit {
   }
 
   /**
-   * Takes note of an answered change. One that was made is on disk when it resolves, so that no
-   * success is answered without its entry; while the disk takes no data, the entry waits in memory. Refusals
-   * are written with the next commit, and of a flood of them only some, with the number of the others. Never rejects.
+   * Records an answered request. The entry of a success is on disk when it resolves, so that no
+   * success is answered without its entry; while the disk fails, the entry waits in memory. Refusals
+   * are written with the next commit; of a flood of them only some, and the number of the others. Never rejects.
    */
   async record(answered: Answered): Promise<void> {
     const { clock, commits, log } = this.#options;
-    const { principal } = answered;
-    const entry = entryOf(answered, clock.wallMs(), this.#limits);
+    const { principal, operation, params, status, remoteAddress } = answered;
+    const entry = {
+      atMs: clock.wallMs(),
+      origin: principal?.origin ?? NOBODY,
+      operation,
+      target: this.#shortened(params),
+      status,
+      remoteAddress,
+    };
     const isUnauthenticated = entry.origin.kind === 'anonymous';
     if (!this.#put(entry, isUnauthenticated ? undefined : principal?.rateKey) || isRefusal(entry)) return;
     try {
@@ -89,12 +97,12 @@ export class Audit {
   }
 
   /**
-   * Takes note of what nobody asked for over HTTP: a command of a rule or of a device's script, an attempt of a
+   * Records an action that was not requested over HTTP: a command of a rule or of a device's script, an attempt of a
    * device. Written with the next commit; refusals as in `record`.
    */
   recordAction(action: Action): void {
     const { kind, id } = action.origin;
-    const target = shortened(action.target, this.#limits);
+    const target = this.#shortened(action.target);
     const person = kind === 'anonymous' ? undefined : `${kind} ${id}`;
     this.#put({ ...action, target, atMs: this.#options.clock.wallMs() }, person);
   }
@@ -116,12 +124,12 @@ export class Audit {
       return false;
     }
     this.#waiting.push(entry);
-    // Told by the group itself; the entry waits for the next attempt.
+    // The group reports the failure; the entry waits for the next attempt.
     commits.request(ENTRY_BYTES).catch((error: unknown) => log.debug('audit entry waits', { error }));
     return true;
   }
 
-  /** Newest first, and how many match in all. */
+  /** A page, newest first, and the number of all matches. */
   list(filter: AuditFilter, limit: number, offset: number): { entries: StoredEntry[]; totalCount: number } {
     return { entries: this.#store.page(filter, limit, offset), totalCount: this.#store.count(filter) };
   }
@@ -130,17 +138,29 @@ export class Audit {
     return this.#store.below({}, number + 1, 1).find((entry) => entry.number === number);
   }
 
-  /** When `operation` was last done, not refused; undefined: never, as far as entries are kept. */
+  /** When `operation` last succeeded; undefined: never, as far as entries are kept. */
   lastDoneMs(operation: string): EpochMs | undefined {
     return this.#store.lastDoneMs(operation);
   }
 
   /** The matching entries, newest first, in pages; entries made meanwhile are not in it. */
-  pages(filter: AuditFilter): Generator<StoredEntry[]> {
-    return pagesOf(this.#store, filter, this.#limits.pageItems);
+  *pages(filter: AuditFilter): Generator<StoredEntry[]> {
+    let number = this.#store.newestNumber() + 1;
+    for (;;) {
+      const page = this.#store.below(filter, number, this.#limits.pageItems);
+      const last = page.at(-1);
+      if (!last) return;
+      yield page;
+      number = last.number;
+    }
   }
 
-  /** Of entries that are too old or too many. */
+  /** Values come from outside and can be long. */
+  #shortened(target: AuditEntry['target']): AuditEntry['target'] {
+    return mapped(target, (value) => cutToBytes(value, this.#limits.targetBytes));
+  }
+
+  /** Deletes entries that are too old or too many. */
   #deleteSome(): boolean {
     const { clock, database, room } = this.#options;
     const { deletedAtOnce, entries, entriesWhenScarce, automaticEntries, lifetimeMs } = this.#limits;
@@ -167,7 +187,7 @@ export class Audit {
   }
 }
 
-/** Records a command that is run on the box itself, in its transaction. */
+/** Records a local command, within its transaction. */
 export function createLocalAudit(options: {
   database: Database;
   clock: Clock;
@@ -177,37 +197,6 @@ export function createLocalAudit(options: {
     store.insert({ atMs: options.clock.wallMs(), origin: LOCAL, operation, target, status: 0 });
 }
 
-function* pagesOf(store: AuditStore, filter: AuditFilter, pageItems: number): Generator<StoredEntry[]> {
-  let number = store.newestNumber() + 1;
-  for (;;) {
-    const page = store.below(filter, number, pageItems);
-    const last = page.at(-1);
-    if (!last) return;
-    yield page;
-    number = last.number;
-  }
-}
-
 function isRefusal({ status }: AuditEntry): boolean {
   return status >= 400;
-}
-
-/** Values come from outside and can be long. */
-function shortened(target: AuditEntry['target'], limits: Limits['audit']): AuditEntry['target'] {
-  const entries = Object.entries(target).map(([name, value]) => [
-    name,
-    cutToBytes(value, limits.targetBytes),
-  ]);
-  return Object.fromEntries(entries) as Record<string, string>;
-}
-
-function entryOf(answered: Answered, atMs: EpochMs, limits: Limits['audit']): AuditEntry {
-  return {
-    atMs,
-    origin: answered.principal?.origin ?? NOBODY,
-    operation: answered.operation,
-    target: shortened(answered.params, limits),
-    status: answered.status,
-    remoteAddress: answered.remoteAddress,
-  };
 }

@@ -1,4 +1,4 @@
-/** Table of state.db that holds who changed or commanded what. */
+/** Table of state.db with the audit trail. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { EpochMs } from '../../lib/time.ts';
 import { rowRules } from '../../platform/sqlite/index.ts';

@@ -1,6 +1,6 @@
 /**
- * Executions that are not finished yet: their state in memory and their silence timers. The state follows
- * a response at once; callers, events and acknowledgements wait until it is on disk.
+ * Executions that are not finished yet: their state in memory and their silence timers. A response changes the state
+ * at once; callers, events and acknowledgements wait until it is on disk.
  */
 import { Emitter } from '../../lib/emitter.ts';
 import { tooManyRequests } from '../../lib/errors.ts';
@@ -28,11 +28,11 @@ export interface CommandEvents {
 
 /** An execution that has no end on disk yet. */
 export interface Live {
-  /** As far as known, perhaps not on disk yet. */
+  /** The present state, perhaps not on disk yet. */
   readonly execution: Execution;
-  /** The device has said something about it. */
+  /** The device has responded. */
   readonly isAnswered: boolean;
-  /** Resolves when the end is on disk, or without that when the gateway stops on a disk that takes none. */
+  /** Resolves when the end is on disk, or when the gateway stops while the disk fails. */
   readonly ended: Promise<Execution>;
 }
 
@@ -77,7 +77,7 @@ export class InFlight {
     });
   }
 
-  /** Takes an execution under watch; the time until it counts as silent starts now. */
+  /** Begins to follow an execution; its silence timer starts now. */
   watch(execution: Execution): Live {
     const { promise, resolve } = Promise.withResolvers<Execution>();
     const entry: Entry = {
@@ -120,14 +120,14 @@ export class InFlight {
     return [...this.#entries.values()].filter(({ execution }) => execution.deviceId === deviceId);
   }
 
-  /** True when the log of the execution takes no further progress. */
+  /** Whether the log of the execution is full, so that it takes only the end. */
   isFull(live: Live): boolean {
     const { responsesPerExecution, responseBytesPerExecution } = this.#options.limits;
     const { responseCount, responseSizeBytes } = this.#entryOf(live);
     return responseCount >= responsesPerExecution || responseSizeBytes >= responseBytesPerExecution;
   }
 
-  /** The device was heard: the time until it counts as silent starts anew. */
+  /** The device was heard: the silence timer starts anew. */
   noteProgress(live: Live): void {
     const entry = this.#entryOf(live);
     entry.answeredMs = this.#options.clock.monotonicMs();
@@ -135,8 +135,8 @@ export class InFlight {
   }
 
   /**
-   * The device wrote to its log, which may be its way of telling how far it is: the same for what it is working on,
-   * for a while. The request may also have been lost.
+   * The device wrote to its log, perhaps to report progress: restarts the silence timers of its executions, but only
+   * for a while, because the request may have been lost.
    */
   loggedBy(deviceId: string): void {
     const { clock, limits } = this.#options;
@@ -147,7 +147,7 @@ export class InFlight {
     }
   }
 
-  /** One step of the state machine. The caller asks the buffer to store what it adds. */
+  /** One step of the state machine. The caller has the buffer store the responses that it adds. */
   apply(live: Live, input: Input, given?: GivenResponse): Step {
     const entry = this.#entryOf(live);
     const wasFinished = isFinished(entry.execution.state);
@@ -166,19 +166,19 @@ export class InFlight {
     return step;
   }
 
-  /** Ends those that have no end yet. */
+  /** Ends the executions that have no end yet. */
   end(lives: readonly Live[], input: Input): void {
     const open = lives.filter((live) => this.#entries.get(live.execution.id) === live);
     for (const live of open) this.apply(live, input);
     if (open.length > 0) this.#options.buffer.storeSoon();
   }
 
-  /** A request of one run is never sent again by another, and its answer can only be late. */
+  /** Ends all executions of this run: the next run does not send their requests again, and answers to them are late. */
   endAll(): void {
     this.end([...this.#entries.values()], 'restart');
   }
 
-  /** Ends every wait with the state so far; nothing is decided any more. */
+  /** Ends every wait with the present state, and decides nothing any more. */
   stop(): void {
     this.#isStopped = true;
     for (const entry of this.#entries.values()) {

@@ -16,10 +16,10 @@ import type { Role } from '../../lib/role.ts';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import type { ResponseState } from '../../protocol/command.ts';
 
-/** The states that an execution can really have. */
+/** The states that executions have here. */
 export const OWN_STATES = ['NEW', 'IN_PROGRESS', 'SUCCESS', 'ERROR', 'TIMEOUT'] as const;
 export type OwnState = (typeof OWN_STATES)[number];
-/** UNSYNC belongs to the interface but is never produced here: a gateway always knows its executions. */
+/** UNSYNC is part of the interface but never produced here, because a gateway always knows its executions. */
 export const EXECUTION_STATES = [...OWN_STATES, 'UNSYNC'] as const;
 type ExecutionState = (typeof EXECUTION_STATES)[number];
 
@@ -29,7 +29,7 @@ export interface CommandResponse {
   receivedAtMs: EpochMs;
 }
 
-/** One command and what became of it. */
+/** One command and its state. */
 export interface Execution {
   readonly id: string;
   readonly deviceId: string;
@@ -43,20 +43,20 @@ export interface Execution {
     /** Sensitive values are masked. */
     readonly arguments: Record<string, unknown>;
   };
-  /** The newest response that took part in the state; a response after the end stands in the log only. */
+  /** The newest response that affected the state; responses after the end are only in the log. */
   readonly response?: CommandResponse;
   readonly origin: Principal['origin'];
-  /** Role that may see it, as the blueprint said when it was made; null: not known, so nobody's. */
+  /** Role that may see it, by the blueprint at its creation; null: not known, so nobody may. */
   readonly readRole: Role | null;
 }
 
-/** Who asks: decides what is allowed and is recorded with the execution. */
+/** The caller: its role decides what is allowed, its origin is stored with the execution. */
 export interface Caller {
   role: Role;
   origin: Principal['origin'];
 }
 
-/** What can happen to an execution: the device answers, or one of the other inputs. */
+/** Inputs of the state machine: responses of the device, and others. */
 export type Input =
   | ResponseState
   /** The request was written to at least one session of the device. */
@@ -121,7 +121,7 @@ const FROM_IN_PROGRESS: Record<Input, Step> = {
   device_deleted: step('ERROR', 'failure'),
 };
 
-/** The first end counts; whatever comes later from the device is kept for a person to read. */
+/** The first end counts; later responses of the device are logged for people to read. */
 function fromEnd(state: OwnState): Record<Input, Step> {
   const stay = step(state);
   const late = step(state, 'late');

@@ -22,7 +22,7 @@ interface ResponseHandlerOptions {
 }
 
 /**
- * Takes responses in. One that was stored but whose acknowledgement was lost comes again with the DUP flag and is
+ * Handles responses. A response that was stored, but whose acknowledgement was lost, comes again with the DUP flag and is
  * recognised by its content; without the flag, equal responses are two responses.
  */
 export class ResponseHandler {

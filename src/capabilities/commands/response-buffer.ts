@@ -1,6 +1,6 @@
 /**
- * Responses on their way to the disk: they share the group commit of state.db, and what depends on them
- * (acknowledgement, waiting callers, events) runs after the sync.
+ * Responses on their way to the disk: they share the group commit of state.db; acknowledgements, waiting callers and events
+ * follow after the sync.
  */
 import { unavailable } from '../../lib/errors.ts';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
@@ -27,7 +27,7 @@ interface ResponseBufferOptions extends Instruments {
 export class ResponseBuffer {
   readonly #options: ResponseBufferOptions;
   readonly #items: Item[] = [];
-  /** Of what is committed and not synced yet. */
+  /** Callbacks of responses that are committed and not synced yet. */
   #onSynced: (() => void)[] = [];
   readonly #refused;
   readonly #queue;
@@ -88,14 +88,14 @@ export class ResponseBuffer {
     return this.#options.commits.request(bytes);
   }
 
-  /** As `stored`, for work that nobody waits for. */
+  /** As `stored`, when nobody waits for it. */
   storeSoon(): void {
     this.stored().catch((error: unknown) => this.#reportWaiting(error));
   }
 
   /**
-   * Somebody waits for an end: the next commit comes within `expediteMs`, not within the window that spares
-   * the card. A command has its own sync at its beginning anyway.
+   * A caller waits for the end: the next commit comes within `expediteMs` instead of the longer window that spares
+   * the card. Each command is synced once at its beginning anyway.
    */
   expedite(): void {
     const { clock, commits, expediteMs } = this.#options;
@@ -115,7 +115,7 @@ export class ResponseBuffer {
     );
   }
 
-  /** What of an execution waits for the disk; `newestMs` is 0 when nothing does. */
+  /** Responses of an execution that wait for the disk; `newestMs` is 0 when there are none. */
   waiting(executionId: string): { count: number; sizeBytes: number; newestMs: EpochMs } {
     const own = this.#items.filter(({ response }) => response.executionId === executionId);
     return {

@@ -1,6 +1,6 @@
 /**
  * Deletes executions that are too old or too many, in small batches. Source: docs/interface/http.md#commands: ephemeral
- * ones live 24 hours, others 90 days. The number per device is kept at insertion; the number in all here.
+ * ones live 24 hours, others 90 days. Insertion limits the number per device; this limits the total.
  */
 import type { Limits } from '../../lib/limits.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';

@@ -1,7 +1,6 @@
 import type { Limits } from '../../lib/limits.ts';
 import { type Clock, within } from '../../platform/clock/index.ts';
 import { type Call, JSON_HEADERS, route, type Route } from '../../platform/http/index.ts';
-import type { Role } from '../../lib/role.ts';
 import { parseWritableJson } from '../../protocol/telemetry.ts';
 import { type Device, devicePaths, type Devices } from '../devices/index.ts';
 import { sitePaths } from '../site/index.ts';
@@ -10,13 +9,14 @@ import {
   deviceIdsOf,
   executionShapes,
   expandQuery,
+  type ListInput,
   listQuery,
   listQueryOf,
   requestBody,
   siteListQuery,
   toWire,
 } from './schema.ts';
-import type { Commands, ListQuery, Running } from './service.ts';
+import type { Commands, Running } from './service.ts';
 
 interface RouteOptions {
   commands: Commands;
@@ -63,9 +63,8 @@ function sendingRoutes(options: RouteOptions): Route[] {
         call.note({ command: call.body.name });
         const running = await commands.execute(deviceOf(devices, call), call.body, call.principal);
         call.note({ execution_id: running.id });
-        const withLog = call.query.expand.includes('log');
         return answerWhenEnded(options, running, call.signal, (execution) => ({
-          execution: toWire(execution, withLog ? commands.log(execution.id) : undefined),
+          execution: expanded(commands, execution, call.query.expand),
         }));
       },
     }),
@@ -102,17 +101,9 @@ function readingRoutes({ commands, devices }: RouteOptions): Route[] {
       query: expandQuery,
       errors: ['403 insufficient_role', '404 execution_not_found'],
       handle: (call) => {
-        const execution = commands.get(
-          deviceOf(devices, call),
-          call.param('execution_id'),
-          call.principal.role,
-        );
-        return {
-          execution: toWire(
-            execution,
-            call.query.expand.includes('log') ? commands.log(execution.id) : undefined,
-          ),
-        };
+        const device = deviceOf(devices, call);
+        const execution = commands.get(device, call.param('execution_id'), call.principal.role);
+        return { execution: expanded(commands, execution, call.query.expand) };
       },
     }),
     route({
@@ -122,13 +113,7 @@ function readingRoutes({ commands, devices }: RouteOptions): Route[] {
       GET: [...devicePaths('/commands/executions'), ...devicePaths('/command_executions')],
       role: 'READONLY',
       query: listQuery,
-      handle: (call) =>
-        answerList(
-          commands,
-          listQueryOf(call.query, [deviceOf(devices, call).id]),
-          call.principal.role,
-          call.query.expand,
-        ),
+      handle: (call) => answerList(commands, call, [deviceOf(devices, call).id]),
     }),
     route({
       operation: 'list_site_command_executions',
@@ -137,16 +122,13 @@ function readingRoutes({ commands, devices }: RouteOptions): Route[] {
       GET: [...sitePaths('/commands/executions'), ...sitePaths('/command_executions')],
       role: 'READONLY',
       query: siteListQuery,
-      handle: (call) =>
-        answerList(
-          commands,
-          listQueryOf(call.query, deviceIdsOf(call.query, devices)),
-          call.principal.role,
-          call.query.expand,
-        ),
+      handle: (call) => answerList(commands, call, deviceIdsOf(call.query, devices)),
     }),
   ];
 }
+
+const expanded = (commands: Commands, execution: Execution, expand: readonly string[]) =>
+  toWire(execution, expand.includes('log') ? commands.log(execution.id) : undefined);
 
 /** Blanks before JSON are JSON, so a client that gives up on silence keeps waiting (RFC 8259 section 2). */
 const BLANK = ' ';
@@ -187,16 +169,19 @@ async function answerWhenEnded(
  * A page is written execution by execution, because a thousand of them with their logs would not fit into
  * memory. One that was deleted since the page was taken is left out.
  */
-function answerList(commands: Commands, query: ListQuery, role: Role, expand: readonly string[]): Response {
-  const { ids, totalCount } = commands.list(query, role);
-  const withLog = expand.includes('log');
+function answerList(
+  commands: Commands,
+  { query, principal }: Pick<Call, 'principal'> & { query: ListInput },
+  deviceIds: readonly string[] | undefined,
+): Response {
+  const { ids, totalCount } = commands.list(listQueryOf(query, deviceIds), principal.role);
   function* page(): Generator<string> {
     let text = '{"executions":[';
     let separator = '';
     for (const id of ids) {
       const execution = commands.find(id);
       if (!execution) continue;
-      text += separator + JSON.stringify(toWire(execution, withLog ? commands.log(id) : undefined));
+      text += separator + JSON.stringify(expanded(commands, execution, query.expand));
       separator = ',';
       if (text.length < CHUNK_LENGTH) continue;
       yield text;

@@ -67,7 +67,7 @@ export const siteListQuery = v.object({
   'device.parent_id.in': query.optionalList('Of devices that run on one of these modules, by id or slug.'),
 });
 
-type ListInput = v.InferOutput<typeof listQuery>;
+export type ListInput = v.InferOutput<typeof listQuery>;
 
 export function listQueryOf(input: ListInput, deviceIds: readonly string[] | undefined): ListQuery {
   const assumed: Retention = input.expand.includes('ephemeral') ? 'ALL' : 'PERSISTENT';

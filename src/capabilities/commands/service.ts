@@ -39,18 +39,18 @@ export interface CommandRequest {
   name: string;
   arguments: Record<string, unknown>;
   ephemeral: boolean;
-  /** A script asks: its empty table is the list or object that is declared. */
+  /** A script asks: its empty tables are read as the declared list or object. */
   isFromLua?: boolean;
-  /** False: what has not been sent by then is not sent any more. Asked after the disk has taken the record. */
+  /** False when the command must not be sent any more. Called after the execution was stored. */
   isWanted?: () => boolean;
 }
 
 /** An execution that was sent. */
 export interface Running {
   readonly id: string;
-  /** Resolves when the end is on disk, or without that when the gateway stops on a disk that takes none. Never rejects. */
+  /** Resolves when the end is on disk, or when the gateway stops while the disk fails. Never rejects. */
   readonly ended: Promise<Execution>;
-  /** As far as known. */
+  /** The present state. */
   current(): Execution;
 }
 
@@ -75,7 +75,7 @@ interface CommandsOptions extends Instruments {
   onRequested?: CommandListener;
 }
 
-/** Told of every request, and of the execution that it became or the error that its caller gets. */
+/** Called for every request, with its execution or the error that its caller gets. */
 export type CommandListener = (
   requested: { device: Device; name: string; origin: Caller['origin'] },
   outcome: { executionId?: string; error?: unknown },
@@ -107,15 +107,13 @@ export class Commands {
     this.#options = options;
     this.#limits = limits;
     this.timeoutMs = options.timeoutMs ?? limits.timeoutMs;
-    const store = createCommandStore(database);
+    const store = (this.#store = createCommandStore(database));
     const { bufferedResponseBytes: bufferedBytes } = limits;
     const expediteMs = commits.quickWindowMs;
-    const buffer = new ResponseBuffer({ ...options, store, bufferedBytes, expediteMs });
-    const inFlight = new InFlight({ ...options, buffer, limits, timeoutMs: this.timeoutMs });
+    const buffer = (this.#buffer = new ResponseBuffer({ ...options, store, bufferedBytes, expediteMs }));
+    const inFlightOptions = { ...options, buffer, limits, timeoutMs: this.timeoutMs };
+    const inFlight = (this.#inFlight = new InFlight(inFlightOptions));
     const responses = new ResponseHandler({ ...options, inFlight, buffer, store, limits });
-    this.#store = store;
-    this.#buffer = buffer;
-    this.#inFlight = inFlight;
     this.events = inFlight.events;
     this.#retention = createRetention({ ...options, store, limits });
     connectivity.handle('command_responses', (message) => responses.handle(message));
@@ -144,8 +142,8 @@ export class Commands {
   }
 
   /**
-   * Executes for a script, and waits for the end; undefined: it did not come in time. What the disk holds up for much
-   * longer than the script waits is not sent. @throws as `execute`
+   * Executes for a script, and waits for the end; undefined when it does not come in time. A command that the disk delays
+   * for much longer than the script waits is not sent. @throws as `execute`
    */
   executeWithin(
     timeoutMs: DurationMs,
@@ -165,7 +163,7 @@ export class Commands {
   }
 
   /**
-   * Judges a request as `execute` does before it looks at the state of the device; sends and records nothing.
+   * Checks a request as `execute` does, but not the state of the device; sends and stores nothing.
    * @throws GatewayError command_not_found, insufficient_role, invalid_command_arguments, payload_too_large
    */
   check(device: Device, request: CommandRequest, role: Role): void {
@@ -196,7 +194,7 @@ export class Commands {
     return readLevels(this.#options.devices, device, execution).every((level) => mayAccess(role, level));
   }
 
-  /** The ids of one page and the number of all matches; what the role must not see is left out of both. */
+  /** The ids of one page and the number of all matches, without executions that the role must not see. */
   list(query: ListQuery, role: Role): { ids: string[]; totalCount: number } {
     const { descending, limit, offset } = query;
     const filter = { ...query, ...hiddenFrom(this.#options.devices, role, query.deviceIds) };
@@ -204,17 +202,17 @@ export class Commands {
     return { ids, totalCount: this.#store.count(filter) };
   }
 
-  /** What is under way on a device. */
+  /** Open executions of a device. */
   underWay(deviceId: string): Live[] {
     return this.#inFlight.ofDevice(deviceId);
   }
 
-  /** Ends executions whose module was started again: nobody carries them out any more. */
+  /** Ends executions whose module was restarted, and so does not execute them any more. */
   endAbandoned(lives: readonly Live[]): void {
     this.#inFlight.end(lives, 'module_restarted');
   }
 
-  /** Ends what an earlier run left unfinished, and begins to delete what is too old. */
+  /** Ends executions that an earlier run left unfinished, and starts retention. */
   async start(): Promise<void> {
     this.#judgeEarlier();
     for (const execution of this.#store.unfinishedIds().flatMap((id) => this.find(id) ?? []))
@@ -224,7 +222,7 @@ export class Commands {
     this.#retention.start();
   }
 
-  /** Ends what is under way, when no device is heard any more. Resolves when that is on disk, or it takes nothing; never rejects. */
+  /** Ends open executions, once no device is heard any more. Resolves when that is on disk, or the disk fails; never rejects. */
   async endAll(): Promise<void> {
     this.#inFlight.endAll();
     await this.#flush('what is under way ends as TIMEOUT with the next start');
@@ -255,15 +253,15 @@ export class Commands {
     };
     this.#recordNew(execution);
     const live = this.#inFlight.watch(execution);
-    // One that was answered has arrived, and after the end nobody would see what a second one does.
+    // An answered request has arrived; after the end nobody would see what a second one does.
     const isWanted = (): boolean =>
       !live.isAnswered && !isFinished(live.execution.state) && request.isWanted?.() !== false;
     const message = { id: execution.id, name: manifestName, arguments: checked };
     const sent = this.#send(live, () => connectivity.sendCommandRequest(device, message, isWanted));
-    // A device that was deleted while the request was under way ends the execution first.
+    // Deleting the device while the request is on its way ends the execution first.
     await Promise.race([sent, live.ended]);
     if (!this.#inFlight.find(execution.id) && live.execution.state === 'NEW') {
-      // The same answer as a moment before: nothing was sent, so nothing is recorded.
+      // Nothing was sent, so nothing is recorded.
       this.#removeUnsent(execution);
       throw request.isWanted?.() === false
         ? unavailable('The execution was stored too late, so the command was not sent.')
@@ -272,7 +270,7 @@ export class Commands {
     return { id: execution.id, ended: live.ended, current: () => live.execution };
   }
 
-  /** The command that is meant, with the arguments to send. */
+  /** The declared command, with the arguments to send. */
   #judged(device: Device, request: CommandRequest, role: Role) {
     const { name } = request;
     const found = findCommand(this.#options.devices.manifest(device), name);
@@ -282,7 +280,7 @@ export class Commands {
     return { ...found, checked: checkedArguments(found.command, request, this.#limits) };
   }
 
-  /** On disk when it returns. */
+  /** The execution is on disk when it returns. */
   #recordNew(execution: Execution): void {
     const { deviceId, ephemeral } = execution;
     try {
@@ -307,7 +305,7 @@ export class Commands {
     }
   }
 
-  /** Publishes and tells the state machine what came of it. Never rejects. */
+  /** Publishes, and applies the result to the state machine. Never rejects. */
   async #send(live: Live, publish: () => Promise<number>): Promise<void> {
     const { id } = live.execution;
     let sessions: number | undefined;
@@ -322,7 +320,7 @@ export class Commands {
     this.#buffer.storeSoon();
   }
 
-  /** Of an earlier version that did not keep who may see an execution, or damaged: what nobody can tell is the installer's. */
+  /** Sets the role that may see executions of earlier versions, and of damaged rows; INSTALLER when it cannot be found. */
   #judgeEarlier(): void {
     const { database, devices, log } = this.#options;
     try {
@@ -382,13 +380,13 @@ function deviceOffline(devices: Devices, device: Device): Error {
   return unprocessable('device_offline', `The device "${device.name}" ${reason}.`);
 }
 
-/** What the blueprint said when it was made, and what that of now says if it has the command. */
+/** Access levels of the blueprint at creation, and of the present one if it has the command. */
 function readLevels(devices: Devices, device: Device, { request, readRole }: Execution): string[] {
   const found = findCommand(devices.manifest(device), request.manifestName);
   return [readRole ?? 'SYSTEM', ...(found ? [readAccessLevel(found.command)] : [])];
 }
 
-/** What of a list the role must not see. */
+/** Executions of a list that the role must not see. */
 function hiddenFrom(devices: Devices, role: Role, deviceIds: readonly string[] | undefined) {
   const asked = deviceIds ? deviceIds.flatMap((id) => devices.get(id) ?? []) : devices.all();
   const hidden = asked.flatMap((device) =>

@@ -1,4 +1,4 @@
-/** Tables of state.db that hold command executions and what devices answered. */
+/** Tables of state.db with command executions and the responses of devices. */
 import { sql } from 'drizzle-orm';
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { ROLES } from '../../lib/role.ts';
@@ -21,11 +21,11 @@ export const execution = sqliteTable('execution', {
   manifestName: text('manifest_name').notNull(),
   /** Sensitive values masked. */
   arguments: text('arguments', { mode: 'json' }).$type<JsonObject>().notNull(),
-  /** Who asked. */
+  /** The caller. */
   origin: text('origin', { mode: 'json' }).$type<Execution['origin']>().notNull(),
-  /** The newest response that took part in the state; later ones stand in the log only. */
+  /** The newest response that affected the state; later ones are only in the log. */
   responseSequence: integer('response_sequence'),
-  /** Role that may see it, as its blueprint said then; NULL: not known, so nobody's. */
+  /** Role that may see it, by its blueprint then; NULL: not known, so nobody may. */
   readRole: text('read_role', { enum: ROLES }),
 });
 

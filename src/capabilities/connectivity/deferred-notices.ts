@@ -1,6 +1,6 @@
 /**
- * Messages that a failing disk kept from devices: a change must be synced before it has any effect outside, and it stays
- * made although its caller got an error. As soon as a sync succeeds, each device concerned gets its whole state anew.
+ * Messages that a failing disk kept from devices. A change must be synced before it takes effect outside; if the sync fails,
+ * the caller gets an error, but the change remains. As soon as a sync succeeds, each device concerned gets its whole state.
  */
 import { LIMITS } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
@@ -11,7 +11,7 @@ const RETRY_MS = LIMITS.commits.retryMs;
 interface DeferredNoticesOptions {
   clock: Clock;
   log: Log;
-  /** As that of `Connectivity`. */
+  /** As the option of `Connectivity`. */
   durable: () => Promise<void>;
 }
 
@@ -25,12 +25,12 @@ export class DeferredNotices {
     this.#options = options;
   }
 
-  /** Whether everything under this key is to be sent again: what comes meanwhile goes with that, and not before it. */
+  /** Whether everything under this key will be sent again, so that later messages go with that, and not before it. */
   has(key: string): boolean {
     return this.#resend.has(key);
   }
 
-  /** Calls `resend` once what was committed by then is on the disk; of several under one key the last one. */
+  /** Calls `resend` once everything committed by then is on the disk; of several under one key only the last one. */
   add(key: string, resend: () => void): void {
     if (this.#isStopped) return;
     this.#resend.set(key, resend);

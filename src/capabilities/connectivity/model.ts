@@ -16,15 +16,15 @@ export interface DeviceMessage {
   sizeBytes: number;
   receivedAtMs: EpochMs;
   qos: 0 | 1 | 2;
-  /** The client marked it as sent again: whoever must count exactly once compares with what it has. */
+  /** The client marked it as sent again: handlers that count exactly once compare it with what they have. */
   duplicate: boolean;
-  /** The gateway says it itself: nobody waits until it is stored. */
+  /** The gateway itself sent it: nobody waits until it is stored. */
   isOwn?: boolean;
-  /** On which it came; absent when the gateway says it itself. */
+  /** The session on which it came; absent when the gateway itself sent it. */
   session?: MqttSession | undefined;
 }
 
-/** What came, before it is known from whom. */
+/** A message before its device is known. */
 export type Delivered = Omit<MqttMessage, 'session'> & Pick<DeviceMessage, 'isOwn' | 'session'>;
 
 /**
@@ -40,10 +40,10 @@ export interface CommandRequest {
   arguments: Record<string, unknown>;
 }
 
-/** A session that the gateway itself has for a device, without MQTT. */
+/** A session of the gateway itself on behalf of a device, without MQTT. */
 export interface LocalSession {
-  /** As if the device had sent it; `subject` is the end of its topic. */
+  /** Handles the message as if the device had sent it; `subject` is the end of its topic. */
   send(subject: string, body: Record<string, unknown>): void;
-  /** As if its session ended. */
+  /** Ends the session. */
   close(): void;
 }

@@ -1,8 +1,7 @@
 /**
- * ONLINE and OFFLINE. A device with a connection of its own is ONLINE
- * while a session of its hardware is open, and for a grace period after the last one, because clients
- * reconnect after seconds. A device that a module carries is ONLINE while the module is and the device was
- * heard on its channel lately.
+ * ONLINE and OFFLINE. A device with a connection of its own is ONLINE while a session of its hardware is open, and for a
+ * grace period after the last one, because clients reconnect after seconds. A carried device is ONLINE while its module is
+ * and the device was recently heard on its channel.
  */
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
@@ -51,7 +50,7 @@ export class Presence {
     this.#grace.set(hardwareId, timer);
   }
 
-  /** A message that shows the device alive. */
+  /** Notes a message that shows that the device is alive. */
   noteMessage(device: Device): void {
     if (!isCarried(device) || !this.#isModuleOnline(device)) return;
     const last = this.#lastMessages.get(device.id);
@@ -65,7 +64,7 @@ export class Presence {
     this.#options.devices.setConnectivity(device.id, 'ONLINE');
   }
 
-  /** A carried device that will not be heard: OFFLINE at once. */
+  /** Makes a carried device OFFLINE at once, because it will not be heard. */
   silence(device: Device): void {
     if (isCarried(device)) this.#silence(device.id);
   }
@@ -114,7 +113,7 @@ export class Presence {
   }
 }
 
-/** A module speaks for it on a channel of the module's own hardware. */
+/** Whether a module carries the device, on a channel of the module's hardware. */
 export function isCarried({ communication }: Device): boolean {
   return communication.upstreamId !== undefined;
 }

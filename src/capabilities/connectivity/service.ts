@@ -18,7 +18,7 @@ import {
   parseDeviceTopic,
 } from '../../protocol/device-topic.ts';
 import { MODULE_CHANNEL, MODULE_SUBJECT } from '../../protocol/module.ts';
-import type { Device, Devices } from '../devices/index.ts';
+import { type Device, type Devices, isModule } from '../devices/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
 import type {
   CommandRequest,
@@ -31,9 +31,9 @@ import { DeferredNotices } from './deferred-notices.ts';
 import { Presence, isCarried } from './presence.ts';
 
 interface ConnectivityEvents {
-  /** A message of the device was not usable; at most once a minute and device, of a channel of nobody once an hour. */
+  /** A message of the device was unusable; at most once a minute and device, for an unknown channel once an hour. */
   message_rejected: { device: Device; message: string; severity: 'warning' | 'error' };
-  /** What was sent to it until then is not sent again. */
+  /** Messages sent to it on that session are not sent again. */
   module_session_closed: { module: Device };
 }
 
@@ -42,7 +42,7 @@ interface ConnectivityOptions extends Instruments {
   provisioning: Provisioning;
   limits?: Limits;
   /**
-   * Resolves once everything that was stored so far is synced to the disk: nothing is sent to a device before.
+   * Resolves once everything stored so far is synced to the disk; nothing is sent to a device before.
    * Rejects when the disk refuses. Default: at once.
    */
   durable?: () => Promise<void>;
@@ -56,10 +56,7 @@ const KIND_OF_SUBJECT: ReadonlyMap<string, DeviceMessageKind> = new Map<string, 
 /** Kinds that show a carried device alive. */
 const SIGNS_OF_LIFE: ReadonlySet<DeviceMessageKind> = new Set(['telemetry', 'properties']);
 
-/** Types of devices that carry others. */
-const MODULES: ReadonlySet<Device['type']> = new Set(['VIRTUAL_UCM', 'HARDWARE_UCM']);
-
-/** Kinds whose integers beyond 2^53 are not rounded on their way. */
+/** Kinds whose integers beyond 2^53 keep all digits. */
 const EXACT: ReadonlySet<DeviceMessageKind> = new Set([
   'telemetry',
   'properties',
@@ -67,7 +64,7 @@ const EXACT: ReadonlySet<DeviceMessageKind> = new Set([
   'module',
 ]);
 
-/** Kinds of which a message says something without a body. */
+/** Kinds whose messages may have an empty body. */
 const MAY_BE_EMPTY: ReadonlySet<DeviceMessageKind> = new Set([
   'telemetry',
   'properties',
@@ -78,18 +75,16 @@ const REJECTION_INTERVAL_MS = 60_000;
 const UNKNOWN_CHANNEL_INTERVAL_MS = 3_600_000;
 
 /**
- * The way between MQTT and devices: who may connect and say what, which device a message is from, which
- * capability takes it, and who is ONLINE. Source: docs/interface/mqtt-devices.md.
+ * Connects MQTT with devices: who may connect and publish what, which device a message is from, which
+ * capability handles it, and who is ONLINE. Source: docs/interface/mqtt-devices.md.
  */
 export class Connectivity {
   readonly #options: ConnectivityOptions;
   readonly #devices: Devices;
-  readonly #provisioning: Provisioning;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #limits: Limits;
   readonly events: Emitter<ConnectivityEvents>;
-  /** Carries requests to devices; whoever has started it says it here. */
+  /** Sends requests to devices; set once it has started. */
   broker: MqttBroker | undefined;
   readonly #deferred: DeferredNotices;
   readonly #presence: Presence;
@@ -97,9 +92,9 @@ export class Connectivity {
   readonly #observers = new Map<DeviceMessageKind, ((device: Device) => void)[]>();
   /** Device → kind of report → when it was reported last. */
   readonly #reportedAtMs = new Map<string, Map<string, number>>();
-  /** Carried device → whether its script runs, as its module said. */
+  /** Carried device → whether its script runs, as its module reported. */
   readonly #scripts = new Map<string, boolean>();
-  /** Devices that the gateway itself speaks for. */
+  /** Devices with a local session. */
   readonly #localSessions = new Map<string, (request: CommandRequest) => void>();
   readonly #messages;
   readonly #dropped;
@@ -109,11 +104,11 @@ export class Connectivity {
   readonly hooks: MqttHooks = {
     authenticate: async ({ username, password }) => {
       if (username === undefined || password === undefined) return 'not_authorized';
-      const hardwareId = this.#provisioning.verifyPassword(username, password);
+      const hardwareId = this.#options.provisioning.verifyPassword(username, password);
       return hardwareId === undefined ? 'bad_credentials' : this.#identityOf(hardwareId);
     },
     authenticateCertificate: async ({ commonName, fingerprint }) => {
-      const hardwareId = this.#provisioning.verifyCertificate(fingerprint);
+      const hardwareId = this.#options.provisioning.verifyCertificate(fingerprint);
       return hardwareId !== undefined && hardwareId === commonName
         ? this.#identityOf(hardwareId)
         : 'not_authorized';
@@ -131,28 +126,25 @@ export class Connectivity {
     onSessionClosed: ({ identity }) => {
       this.#presence.sessionClosed(identity.key);
       const module = this.#ownerOf(identity.key);
-      if (module && MODULES.has(module.type)) this.events.emit('module_session_closed', { module });
+      if (module && isModule(module)) this.events.emit('module_session_closed', { module });
     },
   };
 
   constructor(options: ConnectivityOptions) {
     this.#options = options;
     this.#devices = options.devices;
-    this.#provisioning = options.provisioning;
     this.#clock = options.clock;
     this.#log = options.log.child({ component: 'connectivity' });
-    this.#limits = options.limits ?? LIMITS;
     this.events = new Emitter<ConnectivityEvents>(this.#log);
     this.#deferred = new DeferredNotices({
       clock: this.#clock,
       log: this.#log,
       durable: options.durable ?? (async () => undefined),
     });
-    this.#presence = new Presence({
-      devices: this.#devices,
-      clock: this.#clock,
-      limits: this.#limits.connectivity,
-    });
+    const { connectivity: limits, telemetry } = options.limits ?? LIMITS;
+    this.#presence = new Presence({ ...options, limits });
+    const { keyLength, jsonDepth: depth, messageValues: values } = telemetry;
+    this.#messageLimits = { keyLength, depth, values };
     this.#messages = options.metrics.counter('device_messages_total', 'Messages of devices by kind.', [
       'kind',
     ]);
@@ -161,9 +153,8 @@ export class Connectivity {
       'Messages of devices that were dropped.',
       ['reason'],
     );
-    this.#messageLimits = jsonLimitsOf(this.#limits);
     this.#unsubscribe = [
-      this.#provisioning.events.on('credentials_revoked', 'connectivity', ({ hardwareId }) =>
+      options.provisioning.events.on('credentials_revoked', 'connectivity', ({ hardwareId }) =>
         this.broker?.closeSessions(hardwareId),
       ),
       this.#devices.events.on('device_deleted', 'connectivity', ({ device }) => {
@@ -175,7 +166,7 @@ export class Connectivity {
   }
 
   /**
-   * Opens a session of the gateway itself for a device: it is ONLINE, and command requests come to `onCommand`.
+   * Opens a session of the gateway itself for a device: the device is ONLINE, and its commands go to `onCommand`.
    */
   openLocalSession(device: Device, onCommand: (request: CommandRequest) => void): LocalSession {
     const { hardwareId = '', channelId = '' } = device.communication;
@@ -191,15 +182,9 @@ export class Connectivity {
           receivedAtMs: this.#clock.wallMs(),
           isOwn: true,
         });
+        const lost = 'what the gateway said for a device was lost';
         dispatched?.catch((error: unknown) =>
-          this.#log.warnLimited(
-            'local session',
-            REJECTION_INTERVAL_MS,
-            'what the gateway said for a device was lost',
-            {
-              error,
-            },
-          ),
+          this.#log.warnLimited('local session', REJECTION_INTERVAL_MS, lost, { error }),
         );
       },
       close: () => {
@@ -214,20 +199,20 @@ export class Connectivity {
     this.#handlers.set(kind, handler);
   }
 
-  /** Tells of every message of a kind that could be read, beside its handler. */
+  /** Calls `listener` for every valid message of a kind, in addition to its handler. */
   observe(kind: DeviceMessageKind, listener: (device: Device) => void): void {
     this.#observers.set(kind, [...(this.#observers.get(kind) ?? []), listener]);
   }
 
   /**
-   * True when a session is connected and subscribed to the device's command requests. Of a carried device the module
-   * says whether its script runs; one that said nothing is asked by whether the device was heard lately.
+   * True when a session is connected and subscribed to the device's command requests. For a carried device the module
+   * reports whether its script runs; without a report the device must be ONLINE.
    */
   canReceiveCommands(device: Device): boolean {
     const topic = requestTopicOf(device);
     if (this.#localSessions.has(device.id)) return true;
     if (!this.broker || topic === undefined) return false;
-    // A module listens for all it carries, also for what it does not run.
+    // A module subscribes for all devices that it carries, also for those whose script does not run.
     if (
       isCarried(device) &&
       !(this.#scripts.get(device.id) ?? this.#devices.connectivity(device.id) === 'ONLINE')
@@ -237,8 +222,8 @@ export class Connectivity {
   }
 
   /**
-   * Publishes a command request; resolves with the number of sessions it was written to. One that waited for the disk,
-   * or was lost on its way to a kept session, goes out only while `isWanted`: later it would be carried out unseen.
+   * Publishes a command request; resolves with the number of sessions it was written to. A request that waited for the disk,
+   * or must be repeated on a kept session, is sent only while `isWanted`: later it would be executed unnoticed.
    */
   async sendCommandRequest(
     device: Device,
@@ -257,8 +242,8 @@ export class Connectivity {
   }
 
   /**
-   * Publishes a message of any other subject to the device; resolves with the number of sessions reached. It goes out
-   * again to a kept session only while `isWanted`.
+   * Publishes a message of any other subject to the device; resolves with the number of sessions reached. It is repeated
+   * on a kept session only while `isWanted`.
    */
   async send(
     { communication: { hardwareId, channelId } }: Device,
@@ -272,8 +257,8 @@ export class Connectivity {
   }
 
   /**
-   * Sends the present state to a device. When the disk fails, `sendAll` is called once it takes data again, and sends
-   * whatever comes under the same key until then.
+   * Sends the present state to a device. When the disk fails, `sendAll` is called once it works again, in place of all
+   * messages under the same key until then.
    */
   async sendOrDefer(
     key: string,
@@ -290,8 +275,8 @@ export class Connectivity {
   }
 
   /**
-   * What the module says about the script of a carried device; undefined: nothing any more. One that does not run
-   * is silent before its time is over.
+   * Notes what the module reports about the script of a carried device; undefined: nothing any more. A device whose script
+   * does not run is OFFLINE at once.
    */
   noteScript(device: Device, isRunning: boolean | undefined): void {
     if (isRunning === undefined) this.#scripts.delete(device.id);
@@ -304,7 +289,7 @@ export class Connectivity {
     return this.broker?.silentMs(session);
   }
 
-  /** Ends one session of a device; why stands in the device's log, at most once a minute. */
+  /** Ends one session of a device; the reason goes to the device's log, at most once a minute. */
   turnAway(device: Device, session: MqttSession, message: string): void {
     this.#report(device, 'turned away', REJECTION_INTERVAL_MS, { message, severity: 'error' });
     this.broker?.closeSession(session);
@@ -329,14 +314,13 @@ export class Connectivity {
     what: Omit<ConnectivityEvents['message_rejected'], 'device'>,
   ): void {
     const nowMs = this.#clock.monotonicMs();
-    let byKind = this.#reportedAtMs.get(device.id);
-    if (!byKind) this.#reportedAtMs.set(device.id, (byKind = new Map<string, number>()));
+    const byKind = this.#reportedAtMs.getOrInsertComputed(device.id, () => new Map());
     if (nowMs - (byKind.get(kind) ?? Number.NEGATIVE_INFINITY) < intervalMs) return;
     byKind.set(kind, nowMs);
     this.events.emit('message_rejected', { device, ...what });
   }
 
-  /** The device whose credentials these are; of a module, itself and none that it carries. */
+  /** The device that owns the credentials; not one that it carries. */
   #ownerOf(hardwareId: string): Device | undefined {
     return this.#devices.atHardware(hardwareId).find((device) => !isCarried(device));
   }
@@ -357,7 +341,7 @@ export class Connectivity {
         this.#report(owner, 'channel', UNKNOWN_CHANNEL_INTERVAL_MS, { message, severity: 'warning' });
       return undefined;
     }
-    if (kind === 'module' && !MODULES.has(device.type))
+    if (kind === 'module' && !isModule(device))
       return this.#reject(device, 'A message for modules came from a device that is none and was dropped.');
     const { body, problem } = decodeMessage(message.payload, this.#messageLimits, {
       exact: EXACT.has(kind),
@@ -380,17 +364,13 @@ export class Connectivity {
     });
   }
 
-  /** A module speaks for every device that it carries. */
+  /** A module connects on behalf of every device that it carries. */
   #identityOf(hardwareId: string): MqttIdentity {
     return {
       key: hardwareId,
       devices: () => this.#devices.atHardware(hardwareId).length,
     };
   }
-}
-
-function jsonLimitsOf({ telemetry: { keyLength, jsonDepth, messageValues } }: Limits): JsonLimits {
-  return { keyLength, depth: jsonDepth, values: messageValues };
 }
 
 function requestTopicOf({ communication }: Device): string | undefined {

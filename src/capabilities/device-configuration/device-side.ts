@@ -1,7 +1,7 @@
 /**
- * Reading and writing configuration with the device's say: a device that runs may refuse values before they are
- * stored (docs/interface/lua-devices.md#configuration), and some read them from their hardware. One that does not run
- * has no say.
+ * Configuration together with the device: a running device may refuse values before they are
+ * stored (docs/interface/lua-devices.md#configuration), and may read values from its hardware. A device that does not run
+ * is not asked.
  */
 import { unprocessable } from '../../lib/errors.ts';
 import type { Role } from '../../lib/role.ts';
@@ -9,13 +9,13 @@ import type { Device } from '../devices/index.ts';
 import type { ConfigurationChange, DeviceConfiguration } from './service.ts';
 
 export function createDeviceSideConfiguration(service: DeviceConfiguration) {
-  /** Last change of each group, so that values are judged as they will be stored. */
+  /** Last change of each group: changes are made in turn, so that the device judges values as they will be stored. */
   const last = new Map<string, Promise<unknown>>();
 
   function inTurn<Result>(device: Device, group: string, run: () => Promise<Result>): Promise<Result> {
     const key = `${device.id} ${group}`;
     const result = (last.get(key) ?? Promise.resolve()).then(run);
-    // The next one does not care how this one ended.
+    // The next change runs however this one ends.
     const ended = result.catch(() => undefined);
     last.set(key, ended);
     void ended.then(() => {
@@ -38,7 +38,7 @@ export function createDeviceSideConfiguration(service: DeviceConfiguration) {
   }
 
   return {
-    /** As the service's `get`, with what the device reads in place of what is stored. */
+    /** As the service's `get`, with values that the device reads in place of stored ones. */
     get: async (device: Device, group: string, role: Role, names?: readonly string[]) => {
       const stored = service.get(device, group, role, names);
       const read = await service.side?.read(device, group);
@@ -48,7 +48,7 @@ export function createDeviceSideConfiguration(service: DeviceConfiguration) {
     update: (device: Device, group: string, role: Role, change: ConfigurationChange) =>
       inTurn(device, group, async () => {
         await judge(service.current(device), group, role, change);
-        // While the device thought about it, it may have got another blueprint, or was deleted.
+        // Meanwhile the device may have got another blueprint, or was deleted.
         return service.update(service.current(device), group, role, change);
       }),
     /** As the service's. @throws configuration_refused and device_not_found, too */

@@ -20,17 +20,17 @@ export interface ConfigurationEvents {
   configuration_changed: { device: Device; group: string; values: ConfigurationValues };
 }
 
-/** What a device has to say about its configuration. */
+/** The device's part in its configuration. */
 export interface DeviceSide {
   /** Why the values of the whole group must not be stored; undefined: they may. Never rejects. */
   judge(device: Device, group: string, values: ConfigurationValues): Promise<string | undefined>;
-  /** Values that the device reads itself; undefined: what is stored counts. Never rejects. */
+  /** Values that the device reads itself; undefined: stored values count. Never rejects. */
   read(device: Device, group: string): Promise<ConfigurationValues | undefined>;
 }
 
 /**
- * A stored value, with what the manifest said about its parameter when it was set. It is for JSON.stringify, which writes
- * integers beyond 2^53 with all their digits.
+ * A stored value, with the type and sensitivity of its parameter when it was set. JSON.stringify writes its
+ * integers beyond 2^53 with all digits.
  */
 export type StoredValue = Omit<typeof deviceConfiguration.$inferSelect, 'deviceId' | 'updatedAtMs'>;
 

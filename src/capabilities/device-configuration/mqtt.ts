@@ -10,7 +10,7 @@ import type { Connectivity } from '../connectivity/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import type { DeviceConfiguration } from './service.ts';
 
-/** Answers devices from now on and sends them changes; returns what ends that. */
+/** Begins to answer devices and to send them changes; returns a function that ends it. */
 export function connectConfiguration(options: {
   configuration: DeviceConfiguration;
   connectivity: Pick<Connectivity, 'handle' | 'sendOrDefer'>;
@@ -19,7 +19,7 @@ export function connectConfiguration(options: {
 }): () => void {
   const { configuration, connectivity, devices, log } = options;
 
-  /** What each device was sent last: an older message that a kept session did not acknowledge must not follow it. */
+  /** The last values sent to each device, so that a kept session does not get an older message after them. */
   const newest = new Map<string, object>();
 
   function send(device: Device): void {

@@ -1,6 +1,6 @@
 import { route, type Call, type Route } from '../../platform/http/index.ts';
 import { parseWritableJson } from '../../protocol/telemetry.ts';
-import { devicePaths, type Device, type Devices } from '../devices/index.ts';
+import { devicePaths, type Devices } from '../devices/index.ts';
 import { configurationShape, getQuery, updateBody } from './schema.ts';
 import { createDeviceSideConfiguration } from './device-side.ts';
 import type { DeviceConfiguration } from './service.ts';
@@ -13,7 +13,8 @@ const ERRORS = ['403 insufficient_role', '404 device_not_found', '404 configurat
 /** Operations on the configuration of a device (docs/interface/http.md#configuration). */
 export function deviceConfigurationRoutes(service: DeviceConfiguration, devices: Devices): Route[] {
   const deviceSide = createDeviceSideConfiguration(service);
-  const deviceOf = (call: Call): Device => devices.require(call.param('device_id'));
+  const asked = (call: Call) =>
+    [devices.require(call.param('device_id')), call.param('group_name'), call.principal.role] as const;
   return [
     route({
       operation: 'get_device_configuration',
@@ -25,15 +26,8 @@ export function deviceConfigurationRoutes(service: DeviceConfiguration, devices:
       query: getQuery,
       errors: [...ERRORS, '400 invalid_query'],
       handle: async (call) => ({
-        configuration: await deviceSide.get(
-          deviceOf(call),
-          call.param('group_name'),
-          call.principal.role,
-          call.query.param_names,
-        ),
-        ...(call.query.expand.includes('hidden') && {
-          hidden: service.hidden(deviceOf(call), call.param('group_name'), call.principal.role),
-        }),
+        configuration: await deviceSide.get(...asked(call), call.query.param_names),
+        ...(call.query.expand.includes('hidden') && { hidden: service.hidden(...asked(call)) }),
       }),
     }),
     route({
@@ -49,10 +43,7 @@ export function deviceConfigurationRoutes(service: DeviceConfiguration, devices:
         // Values may be secrets.
         const names = [...Object.keys(call.body.set), ...call.body.reset];
         call.note({ parameters: names.join(' ') });
-        const { role } = call.principal;
-        return {
-          configuration: await deviceSide.update(deviceOf(call), call.param('group_name'), role, call.body),
-        };
+        return { configuration: await deviceSide.update(...asked(call), call.body) };
       },
     }),
     route({
@@ -62,13 +53,7 @@ export function deviceConfigurationRoutes(service: DeviceConfiguration, devices:
       POST: devicePaths(`${GROUP}/reset_all`),
       role: ROLE,
       errors: [...ERRORS, '422 configuration_refused'],
-      handle: async (call) => ({
-        configuration: await deviceSide.resetAll(
-          deviceOf(call),
-          call.param('group_name'),
-          call.principal.role,
-        ),
-      }),
+      handle: async (call) => ({ configuration: await deviceSide.resetAll(...asked(call)) }),
     }),
   ];
 }

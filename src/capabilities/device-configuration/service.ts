@@ -41,7 +41,7 @@ interface DeviceConfigurationOptions {
   devices: Devices;
 }
 
-/** What a caller changes of one group. */
+/** A change of one group. */
 export interface ConfigurationChange {
   /** Parameter → new value; null resets one that is not required. */
   set: Record<string, unknown>;
@@ -51,7 +51,7 @@ export interface ConfigurationChange {
 /** The use cases of device configuration. */
 export class DeviceConfiguration {
   readonly events: Emitter<ConfigurationEvents>;
-  /** Whoever reaches the devices gives them a say. */
+  /** Set by the capability that reaches the devices. */
   side: DeviceSide | undefined;
   readonly #options: DeviceConfigurationOptions;
   readonly #store;
@@ -64,7 +64,7 @@ export class DeviceConfiguration {
     devices.events.on('blueprint_assigned', 'device-configuration', ({ device }) => this.#prune(device));
   }
 
-  /** The device as it is now. @throws GatewayError device_not_found (404) */
+  /** The present record of the device. @throws GatewayError device_not_found (404) */
   current({ id }: Device): Device {
     return this.#options.devices.require(id);
   }
@@ -117,7 +117,7 @@ export class DeviceConfiguration {
     return JSON.stringify(values) === JSON.stringify(effectiveValues(group, present)) ? undefined : values;
   }
 
-  /** Visible values with those that the device read, as far as the group declares and allows them. */
+  /** Visible values, replaced by values that the device read and the group declares and allows. */
   withRead(
     device: Device,
     name: string,
@@ -150,7 +150,7 @@ export class DeviceConfiguration {
     });
   }
 
-  /** Forgets every value of the group; returns what is visible then. @throws as get */
+  /** Removes every value of the group; returns the visible values. @throws as get */
   resetAll(device: Device, name: string, role: Role): ConfigurationValues {
     const group = this.#group(device, name, role);
     return this.#change(device, name, group, () => this.#store.removeGroup(device.id, name));
@@ -207,8 +207,8 @@ export class DeviceConfiguration {
   }
 
   /**
-   * Before somebody of this role hands the device to another script or other credentials, which get every value in
-   * clear: sensitive ones of groups above that role are forgotten, to be asked for again. Within a transaction.
+   * Called before a person of this role hands the device to another script or other credentials, which get every value in
+   * clear: removes sensitive values of groups above that role. Within a transaction.
    */
   dropSecretsAbove(role: Role, device: Device): void {
     const manifest = this.#options.devices.manifest(device);
@@ -227,7 +227,7 @@ export class DeviceConfiguration {
     );
   }
 
-  /** Values that the new blueprint has no place for are forgotten; reading leaves them out in any case. */
+  /** Removes values that do not fit the new blueprint; reading leaves them out in any case. */
   #prune(device: Device): void {
     const manifest = this.#options.devices.manifest(device);
     const dropped = this.#store

@@ -9,7 +9,7 @@ import type { DeviceMessage } from '../connectivity/index.ts';
 import type { Device } from '../devices/index.ts';
 import type { LogEntry } from './model.ts';
 
-/** What is remembered of a device that has logged. */
+/** State of a device that has logged. */
 interface Flow {
   bucket: TokenBucket;
   device: Device;
@@ -33,8 +33,8 @@ interface LogIntakeOptions {
 }
 
 /**
- * Entries beyond the rate are dropped and counted; one summary entry tells how many, at most once per
- * interval, and is kept as long as the most lasting of them would have been.
+ * Entries beyond the rate are dropped and counted; one summary entry names the number, at most once per
+ * interval, and is persistent if one of them was.
  */
 export class LogIntake {
   readonly #options: LogIntakeOptions;
@@ -57,7 +57,7 @@ export class LogIntake {
     if (!flow.bucket.take(clock.monotonicMs())) return this.#drop(flow, decoded.persist);
     const stored = store({ deviceId: device.id, receivedAtMs, ...decoded });
     if (qos > 0) return stored;
-    // Nobody waits for an acknowledgement; a disk that takes nothing must not close the connection.
+    // Nobody waits for an acknowledgement; a failing disk must not close the connection.
     stored.catch(() => this.#dropped.inc({ reason: 'disk' }));
     return undefined;
   }
@@ -67,26 +67,21 @@ export class LogIntake {
     this.#flows.delete(deviceId);
   }
 
-  /** Writes the summaries that wait. */
+  /** Writes the waiting summaries. */
   stop(): void {
     for (const flow of this.#flows.values()) if (flow.summaryTimer) this.#summarize(flow);
   }
 
   #flowOf(device: Device): Flow {
     const { clock, limits } = this.#options;
-    let flow = this.#flows.get(device.id);
-    if (!flow) {
-      flow = {
-        bucket: new TokenBucket(limits.perSecond, limits.burst, clock.monotonicMs()),
-        device,
-        droppedCount: 0,
-        droppedPersistent: false,
-        summaryTimer: undefined,
-        malformedUntilMs: 0,
-      };
-      this.#flows.set(device.id, flow);
-    }
-    return flow;
+    return this.#flows.getOrInsertComputed(device.id, () => ({
+      bucket: new TokenBucket(limits.perSecond, limits.burst, clock.monotonicMs()),
+      device,
+      droppedCount: 0,
+      droppedPersistent: false,
+      summaryTimer: undefined,
+      malformedUntilMs: 0,
+    }));
   }
 
   #drop(flow: Flow, persist: boolean): undefined {

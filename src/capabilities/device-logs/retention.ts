@@ -15,7 +15,7 @@ import type { DeviceLogStore, LogDevice } from './store.ts';
 const HOUR_MS = 3_600_000;
 /** G: entries deleted before the sizes are compared again. */
 const ROWS_PER_STEP = 20;
-/** Part of the room that is made free, and that may come, before it is looked at again. */
+/** Share of the room that is freed at once, and that new entries may take before the sizes are compared again. */
 const LOG_STEP = LIMITS.history.logStepPercent / 100;
 
 interface LogRetentionOptions extends Instruments {
@@ -23,7 +23,7 @@ interface LogRetentionOptions extends Instruments {
   store: DeviceLogStore;
   devices: Pick<Devices, 'get' | 'mayForget'>;
   limits: Limits['deviceLogs'];
-  /** What all entries may take on the disk. */
+  /** Largest size of all entries on the disk. */
   sizeMaxBytes: () => number;
 }
 
@@ -36,7 +36,7 @@ export class LogRetention {
   readonly #counts = new Map<string, number>();
   #queue: LogDevice[] = [];
   #removedEarly = 0;
-  /** Of entries stored since the whole was counted. */
+  /** Bytes of entries stored since the total was compared. */
   #addedBytes = 0;
 
   constructor(options: LogRetentionOptions) {
@@ -73,13 +73,13 @@ export class LogRetention {
     this.#loop.stop();
   }
 
-  /** There is something to delete now. */
+  /** Starts a round soon. */
   expedite(): void {
     this.#queue = [];
     this.#loop.expedite();
   }
 
-  /** Entries that were stored. */
+  /** Counts entries that were stored. */
   added(entries: readonly LogEntry[]): void {
     for (const { deviceId, persist, message } of entries) {
       this.#addedBytes += Buffer.byteLength(message);
@@ -103,7 +103,7 @@ export class LogRetention {
     return this.#queue.length > 0;
   }
 
-  /** Devices of the queue until rows or time are used up. */
+  /** Cleans devices of the queue until rows or time are used up. */
   #cleanSome(): void {
     const { clock, limits } = this.#options;
     const untilMs = clock.monotonicMs() + limits.retentionBatchMs;
@@ -143,7 +143,7 @@ export class LogRetention {
     return touched;
   }
 
-  /** The device with the most bytes loses its oldest, temporary ones first. True when there is more to delete. */
+  /** The device with the largest log loses its oldest entries, temporary ones first. True when there is more to delete. */
   #makeRoom(): boolean {
     const { store, limits } = this.#options;
     this.#addedBytes = 0;
@@ -170,10 +170,8 @@ export class LogRetention {
   }
 
   #countOf({ number, deviceId }: LogDevice, persist: boolean): number {
-    const key = keyOf(deviceId, persist);
-    let count = this.#counts.get(key);
-    if (count === undefined) this.#counts.set(key, (count = this.#options.store.countOf(number, persist)));
-    return count;
+    const count = (): number => this.#options.store.countOf(number, persist);
+    return this.#counts.getOrInsertComputed(keyOf(deviceId, persist), count);
   }
 
   /** Follows a count that is known; returns how many there are more or less. */

@@ -22,7 +22,7 @@ interface DeviceLogEvents {
   entry_stored: { entry: LogEntry };
 }
 
-/** Which part of a log is wanted. */
+/** A part of a log. */
 export interface LogQuery extends LogFilter {
   descending: boolean;
   limit: number;
@@ -38,7 +38,7 @@ interface DeviceLogsOptions extends Instruments {
   limits?: Limits;
   devices: Devices;
   connectivity: Pick<Connectivity, 'handle'>;
-  /** What all entries may take on the disk; default: no limit. */
+  /** Largest size of all entries on the disk; default: no limit. */
   sizeMaxBytes?: () => number;
 }
 
@@ -46,8 +46,8 @@ interface DeviceLogsOptions extends Instruments {
 const ROW_OVERHEAD_BYTES = 60;
 
 /**
- * Logs of devices: taken in, stored by group commit, listed, streamed. Source: docs/interface/http.md#device-logs and
- * docs/interface/http.md#streams. What is listed or streamed is on disk.
+ * Logs of devices: received, stored by group commit, listed, streamed. Source: docs/interface/http.md#device-logs and
+ * docs/interface/http.md#streams. Only entries on the disk are listed and streamed.
  */
 export class DeviceLogs {
   readonly events: Emitter<DeviceLogEvents>;
@@ -63,7 +63,7 @@ export class DeviceLogs {
   readonly #newestMs = new Map<string, number>();
   #pending: LogEntry[] = [];
   #writtenCount = 0;
-  /** No number is given twice, though its entry may be gone: whoever follows them goes on behind it. */
+  /** No number is used twice, even if its entry was deleted, because readers continue after the last number they have. */
   #newestNumber = 0;
   #writtenNumber = 0;
 
@@ -88,7 +88,7 @@ export class DeviceLogs {
       append: (device, entry) => this.append(device, entry),
     });
     connectivity.handle('logs', (message) => this.#intake.handle(message));
-    // Those on disk are corrected by the retention.
+    // The retention corrects entries on the disk.
     const corrector = createStampCorrector(clock, () => this.#correct(corrector.correction()));
     this.#unsubscribe = [
       devices.events.on('device_deleted', 'device-logs', ({ device }) => this.#forget(device.id)),
@@ -96,7 +96,7 @@ export class DeviceLogs {
     ];
   }
 
-  /** Begins to delete what is too old, too much, or of devices that are gone. */
+  /** Starts retention. */
   start(): void {
     this.#retention.start();
   }
@@ -130,7 +130,7 @@ export class DeviceLogs {
     return this.#store.after(number, limit);
   }
 
-  /** Of the entry that was stored last. */
+  /** Number of the entry that was stored last. */
   newestNumber(): number {
     return Math.max(this.#newestNumber, this.#store.newestNumber());
   }
@@ -143,12 +143,12 @@ export class DeviceLogs {
     };
   }
 
-  /** Entries deleted since the start before they were old enough, because logs of devices had no more room. */
+  /** Entries that were deleted early for lack of room, since the start. */
   get removedEarly(): number {
     return this.#retention.removedEarly;
   }
 
-  /** Resolves when the entry is on disk; rejects when the disk takes nothing and the buffer is full. */
+  /** Resolves when the entry is on disk; rejects when the disk fails and the buffer is full. */
   async #add(entry: LogEntry): Promise<void> {
     const sizeBytes = Buffer.byteLength(entry.message) + ROW_OVERHEAD_BYTES;
     if (!this.#commits.isFull(sizeBytes)) {

@@ -1,4 +1,4 @@
-/** Tables of history.db that hold the logs of devices. */
+/** Tables of history.db with the logs of devices. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { EpochMs, EpochS } from '../../lib/time.ts';
 

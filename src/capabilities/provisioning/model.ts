@@ -1,5 +1,5 @@
 /**
- * How a device gets in: connection configurations and credentials (docs/interface/http.md#connection-configuration,
+ * How devices connect: connection configurations and credentials (docs/interface/http.md#connection-configuration,
  * docs/interface/mqtt-devices.md#credentials).
  */
 
@@ -10,7 +10,7 @@ export type MqttCredentials =
   | { username: string; password: string }
   | { privateKey: string; certificate: string; caChain: string };
 
-/** Everything a device needs to connect; its secrets exist here only and are shown once. */
+/** Everything that a device needs to connect. Its secrets are not stored, and shown once. */
 export interface ConnectionConfiguration {
   mqttHost: string;
   mqttPort: number;
@@ -36,9 +36,9 @@ export interface CertificateIssuer {
   readonly caPem: string;
 }
 
-/** Where clients find the gateway; ports are known once it listens. */
+/** Addresses of the gateway for clients; ports are known once it listens. */
 export interface Addresses {
-  /** Name or address for devices, if the operator set one; else the host of the request. */
+  /** Name or address for devices, if the operator set one; otherwise the host of the request is used. */
   publicHost: string | undefined;
   mqttPort: () => number | undefined;
   mqttsPort: () => number | undefined;
@@ -46,6 +46,6 @@ export interface Addresses {
 }
 
 export interface ProvisioningEvents {
-  /** Credentials of this hardware id are void: sessions made with them must end. */
+  /** The credentials of this hardware id are void, and its sessions must end. */
   credentials_revoked: { hardwareId: string };
 }

@@ -7,7 +7,7 @@ import type { Role } from '../../lib/role.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import { BUILT_IN_IDS } from '../blueprints/index.ts';
-import type { Device, DeviceService, DeviceType } from '../devices/index.ts';
+import { type Device, type DeviceService, type DeviceType, isModule } from '../devices/index.ts';
 import { isPassword, newHardwareId, newPassword, type RandomBytes } from './credentials.ts';
 import type {
   Addresses,
@@ -21,8 +21,6 @@ import { createCredentialStore } from './store.ts';
 
 /** Channel of a device that owns its hardware id. */
 const OWN_CHANNEL = 'ucm';
-
-const RUNTIME_TYPES: ReadonlySet<DeviceType> = new Set(['GATEWAY', 'VIRTUAL_UCM', 'HARDWARE_UCM']);
 
 export interface Provisioned {
   device: Device;
@@ -62,21 +60,21 @@ interface NewLuaDevice {
 
 interface MadeCredentials {
   credentials: MqttCredentials;
-  /** Stores what is kept of them, within the caller's transaction. */
+  /** Stores the hash or fingerprint, within the caller's transaction. */
   store: (deviceId: string) => void;
 }
 
 /**
- * Provisioning: devices are made together with what they need to connect. Source: docs/interface/http.md#provisioning
+ * Provisioning: creates devices together with the credentials that they need to connect. Source: docs/interface/http.md#provisioning
  * and docs/interface/http.md#connection-configuration, docs/interface/mqtt-devices.md#credentials.
  */
 export class Provisioning {
   readonly events: Emitter<ProvisioningEvents>;
-  /** The gateway's own device and the module that is built in; made at first start. */
-  readonly own: { readonly gateway: Device; readonly module: Device };
   readonly #options: ProvisioningOptions;
   readonly #store;
   readonly #random: RandomBytes;
+  readonly #gatewayId: string;
+  readonly #moduleId: string;
 
   constructor(options: ProvisioningOptions) {
     const { database, devices, log } = options;
@@ -84,21 +82,19 @@ export class Provisioning {
     this.#store = createCredentialStore(database);
     this.#random = options.randomBytes ?? systemRandomBytes;
     this.events = new Emitter(log.child({ component: 'provisioning' }));
-    const gatewayId = this.#ensureGateway().id;
-    const moduleId = this.#ensureBuiltInModule().id;
-    this.own = {
-      get gateway() {
-        return devices.require(gatewayId);
-      },
-      get module() {
-        return devices.require(moduleId);
-      },
-    };
+    this.#gatewayId = this.#ensureGateway().id;
+    this.#moduleId = this.#ensureBuiltInModule().id;
     devices.events.on('device_deleted', 'provisioning', ({ device }) => {
       const { hardwareId, upstreamId } = device.communication;
       if (hardwareId !== undefined && upstreamId === undefined)
         this.events.emit('credentials_revoked', { hardwareId });
     });
+  }
+
+  /** The gateway's own device and the module that is built in, as they are now; made at first start. */
+  get own(): { gateway: Device; module: Device } {
+    const { devices } = this.#options;
+    return { gateway: devices.require(this.#gatewayId), module: devices.require(this.#moduleId) };
   }
 
   /**
@@ -125,7 +121,7 @@ export class Provisioning {
     if (known) return known;
     const protocol = this.#defaultProtocol();
     const made = await this.#makeCredentials(fields.hardwareId, protocol);
-    // Another call for the same one may have been quicker.
+    // Another call for the same hardware id may have been faster.
     return this.#renamedModule(fields) ?? this.#create(fields, { protocol, made }, host);
   }
 
@@ -133,7 +129,7 @@ export class Provisioning {
   luaDevice({ name, slug, runtimeId, blueprintId }: NewLuaDevice): Device {
     const { devices, newId = randomUUID } = this.#options;
     const asked = devices.require(runtimeId);
-    if (!RUNTIME_TYPES.has(asked.type))
+    if (asked.type !== 'GATEWAY' && !isModule(asked))
       throw unprocessable(
         'invalid_runtime',
         `"${asked.name}" runs no scripts: a runtime is a communication module or the gateway.`,
@@ -152,7 +148,7 @@ export class Provisioning {
       );
     devices.requireRunnable(blueprintId, runtime.id);
     const id = newId();
-    // The channel never changes and says whose it is.
+    // The channel never changes and identifies the device.
     const channelId = id.replaceAll('-', '');
     const communication = { type: 'UCM_LUA' as const, upstreamId: runtime.id, hardwareId, channelId };
     return devices.create({ id, name, slug, type: 'LUA', blueprintId, communication });
@@ -169,7 +165,7 @@ export class Provisioning {
     role?: Role,
   ): Promise<ConnectionConfiguration> {
     const { type, hardwareId } = device.communication;
-    // What is built in has its configuration from the gateway itself: another one would cut off the module that runs.
+    // The gateway itself configures built-in devices: new credentials would cut off the running module.
     if (type === 'MQTT_V1_LOCALHOST' || !type.startsWith('MQTT_') || hardwareId === undefined)
       throw unprocessable(
         'config_generation_not_supported',
@@ -220,7 +216,7 @@ export class Provisioning {
     );
   }
 
-  /** The first local module; others come from boards that are provisioned later. */
+  /** The first local module; modules on other boards are provisioned later. */
   #ensureBuiltInModule(): Device {
     const { devices } = this.#options;
     const existing = devices
@@ -228,7 +224,7 @@ export class Provisioning {
       .find(
         ({ type, communication }) => type === 'VIRTUAL_UCM' && communication.type === 'MQTT_V1_LOCALHOST',
       );
-    // One that was made before modules had a blueprint gets it now.
+    // A module from before modules had a blueprint gets it now.
     if (existing?.blueprintId === BUILT_IN_IDS.empty)
       return devices.assignBlueprint(existing, BUILT_IN_IDS.communicationModule);
     if (existing) return existing;
@@ -269,7 +265,7 @@ export class Provisioning {
     return { device, configuration: this.#configurationOf(device, protocol, made.credentials, host) };
   }
 
-  /** The module that is there already, with the name of the call. @throws GatewayError already_exists */
+  /** An existing module, renamed as the call says. @throws GatewayError already_exists */
   #renamedModule({ name, hardwareId, type }: NewModule): Provisioned | undefined {
     const { devices } = this.#options;
     const existing = devices.atAddress(hardwareId, OWN_CHANNEL);

@@ -1,4 +1,4 @@
-/** Tables of state.db that hold what devices log in with: hashes and fingerprints, never secrets. */
+/** Tables of state.db with credentials of devices: hashes and fingerprints, never secrets. */
 import { sql } from 'drizzle-orm';
 import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { EpochMs } from '../../lib/time.ts';
@@ -12,7 +12,7 @@ export const deviceCredential = sqliteTable('device_credential', {
   createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
 });
 
-/** Client certificates that were issued and not revoked; the keys are nowhere. */
+/** Client certificates that were issued and not revoked; private keys are not stored. */
 export const deviceCertificate = sqliteTable('device_certificate', {
   /** SHA-256, lower-case hexadecimal. */
   fingerprint: text('fingerprint').primaryKey(),
@@ -22,7 +22,7 @@ export const deviceCertificate = sqliteTable('device_certificate', {
   createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
 });
 
-/** What cannot be read lets nobody in: the device is given new credentials. */
+/** Damaged credentials admit nobody: the device needs new ones. */
 export const provisioningRows = [
   rowRules({ table: deviceCredential, checks: { sha256: sql`length(${deviceCredential.sha256}) = 32` } }),
   rowRules({ table: deviceCertificate }),
