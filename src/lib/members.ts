@@ -30,6 +30,14 @@ export function mapped<Member, Result>(
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, map(member, name)]));
 }
 
+/** A member for each of the names. */
+export function recordOf<Name extends string, Member>(
+  names: readonly Name[],
+  memberOf: (name: Name) => Member,
+): Record<Name, Member> {
+  return Object.fromEntries(names.map((name) => [name, memberOf(name)])) as Record<Name, Member>;
+}
+
 /** `is_on_change` → `isOnChange` */
 export type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<Camel<Tail>>}`

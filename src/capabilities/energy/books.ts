@@ -1,16 +1,16 @@
-/** The books of a site: what each role gave and took, minute by minute, and what is not known. */
+/** The energy books of a site: what each role delivered and took, minute by minute, and what is not known. */
 import type { DurationS, EpochS } from '../../lib/time.ts';
 import { type AmountMinutes, CELL } from '../telemetry/index.ts';
 import { addFlows, emptyFlows } from './flows.ts';
 import type { EnergyRole, EnergySource, FlowMatrix, Reading } from './model.ts';
 import { ROLES } from './tables.ts';
 
-/** Books of one stretch of time. */
+/** The book of one period. */
 export interface Book {
   flowsWh: FlowMatrix;
-  /** Seconds that each role is known, in the order of `ROLES`; of several devices only those that all of them are. */
+  /** Known seconds of each role, in the order of `ROLES`; with several devices the seconds that all of them are known. */
   knownS: Float64Array<ArrayBuffer>;
-  /** Of these, how many by counters alone. */
+  /** Known seconds that come from counters alone. */
   bridgedS: Float64Array<ArrayBuffer>;
 }
 
@@ -26,7 +26,7 @@ export function addBook(into: Book, other: Book): void {
       into[part][index] = (into[part][index] as number) + value;
 }
 
-/** Where the numbers of a source stand in each minute; undefined: it has no such attribute. */
+/** Columns with the numbers of a source; undefined when it has no such attribute. */
 export interface SourceColumns {
   source: EnergySource;
   power: { column: number; factor: number } | undefined;
@@ -41,18 +41,18 @@ interface RoleMinute {
   bridgedS: DurationS;
 }
 
-/** A rounding of seconds is no gap. */
+/** Tolerates rounding of seconds. */
 const WHOLE_S = CELL.minuteS - 1e-6;
 const TWO_WAY: ReadonlySet<EnergyRole> = new Set(['battery', 'grid']);
 
-/** Adds the minutes to the books that `bookAt` gives for their starts; undefined: not asked for. */
+/** Adds the minutes to the books that `bookAt` returns for their starts; undefined: the minute is skipped. */
 export function keepBooks(
   minutes: AmountMinutes,
   sources: readonly SourceColumns[],
   width: number,
   bookAt: (startS: EpochS) => Book | undefined,
 ): void {
-  // The same in every minute: a year has half a million.
+  // These objects are used again for every minute, because a year has half a million.
   const roles = new Map<EnergyRole, RoleMinute>();
   const parts = sources.map((columns) => {
     const { role } = columns.source;
@@ -76,7 +76,7 @@ export function keepBooks(
   }
 }
 
-/** One more source of the role; the first one takes the place of the minute before. */
+/** Adds a source to its role; the first one replaces the previous minute. */
 function add(minute: RoleMinute, one: RoleMinute, isFirst: boolean): void {
   minute.forwardWh = one.forwardWh + (isFirst ? 0 : minute.forwardWh);
   minute.reverseWh = one.reverseWh + (isFirst ? 0 : minute.reverseWh);
@@ -92,14 +92,14 @@ const numberOf = (
   place: number,
 ): number => (part ? (cells[offset + part.column * CELL.length + place] as number) : 0);
 
-/** By power where it is known for the whole minute, else by the counters where they are, else by what there is of it. */
+/** Uses the power if it is known for the whole minute, else the counters if they are known longer, else the known part. */
 function minuteOf(
   cells: Float64Array,
   offset: number,
   { source, power, forward, reverse }: SourceColumns,
 ): RoleMinute {
   const powerS = numberOf(cells, offset, power, CELL.coveredS);
-  // Where one counter is all that there is, it is all that the source does.
+  // A source with a single counter works in one direction only.
   const isOneWay = !TWO_WAY.has(source.role) || (source.power === null && source.energyReverse === null);
   const counterS = Math.min(
     numberOf(cells, offset, forward, CELL.coveredS),
@@ -121,7 +121,7 @@ function minuteOf(
 
 type Roles = ReadonlyMap<EnergyRole, { forwardWh: number; reverseWh: number; knownS: DurationS }>;
 
-/** Roles that go one way are what is left of them: an inverter that takes a little at night takes nothing away. */
+/** The net amount of a one-way role: an inverter that consumes a little at night does not count negative. */
 function net(roles: Roles, role: EnergyRole): number {
   const minute = roles.get(role);
   return minute ? Math.max(0, minute.forwardWh - minute.reverseWh) : 0;
@@ -143,7 +143,7 @@ export function readingOf(roles: Roles): Reading {
   const load = roles.get('load');
   if (!load || load.knownS === 0) return { ...reading, consumption: undefined };
   if (load.knownS >= WHOLE_S) return { ...reading, consumption: net(roles, 'load') };
-  // Of a part of the minute the load is not known: it is no less than what is left of the others.
+  // The load is known for a part of the minute only: it is at least the rest of the balance.
   const rest = reading.pv + reading.generator + discharge + imported - charge - exported;
   return { ...reading, consumption: Math.max(net(roles, 'load'), rest) };
 }

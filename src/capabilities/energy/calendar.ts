@@ -1,4 +1,4 @@
-/** Hours, days and months of the site's zone: a day has 23 to 25 hours, as its clocks go. */
+/** Hours, days and months in the time zone of the site, where a day has 23 to 25 hours. */
 import type { EpochS } from '../../lib/time.ts';
 import { localDayEdges } from '../telemetry/index.ts';
 
@@ -12,7 +12,7 @@ export interface Bucket {
 }
 
 export interface LocalDay extends Bucket {
-  /** Start of each part, and the end of the last: of hours, which may be shorter ones, or of the whole day. */
+  /** Edges of its parts: of hours, some of which may be shorter, or of the whole day. */
   edgesS: EpochS[];
 }
 
@@ -30,10 +30,10 @@ export function daysOf(timeZone: string, fromS: EpochS, toS: EpochS): LocalDay[]
   });
 }
 
-/** In one part, for buckets that no day is divided among. */
+/** The day as one part, for buckets of whole days. */
 export const asOnePart = ({ fromS, toS }: Bucket): LocalDay => ({ fromS, toS, edgesS: [fromS, toS] });
 
-/** The hours, days or months that [fromS, toS) touches, whole ones. */
+/** The whole hours, days or months that [fromS, toS) touches. */
 export function bucketsOf(timeZone: string, granularity: Granularity, fromS: EpochS, toS: EpochS): Bucket[] {
   if (granularity === 'month') return monthsOf(timeZone, fromS, toS);
   const days = daysOf(timeZone, fromS, toS);

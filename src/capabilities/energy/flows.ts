@@ -1,8 +1,8 @@
 /**
- * Which source fed which use, for one interval. Nobody can measure it; this is the assumption, and the answers name it:
- * sources in the order of `ORIGINS` serve uses in the order of `ORDER`. So the sun serves what is consumed, then the
- * battery, then the grid; the battery serves what is still open, then the grid; the grid serves the rest. Only where an
- * interval leaves no other way does the grid feed itself or the battery.
+ * Which source fed which use in one interval. This cannot be measured; it is an assumption, which answers state:
+ * sources in the order of `ORIGINS` serve uses in the order of `ORDER`. So the sun serves the consumption, then the
+ * battery, then the grid; the battery serves the rest of the consumption, then the grid; the grid serves what is left. The grid
+ * or the battery feeds itself only if an interval leaves no other way.
  */
 import { type FlowMatrix, ORIGINS, type Origin, type Reading, type Use, USES } from './model.ts';
 
@@ -21,7 +21,7 @@ const ORDER: Readonly<Record<Origin, readonly Use[]>> = {
   unmeasured: [...CONSUMPTION, 'battery', 'grid', 'losses'],
 };
 
-/** The same as places, by row: a year has half a million intervals. */
+/** The same as column numbers by row, for speed: a year has half a million intervals. */
 const COLUMNS = ORIGINS.map((origin) => ORDER[origin].map((use) => USES.indexOf(use)));
 
 /** Adds the flows of one interval to `into`; rows sum up to the sources, columns to the uses. */
@@ -44,7 +44,7 @@ export function addFlows(reading: Reading, into: FlowMatrix): void {
     into[index] = (into[index] as number) + (flows[index] as number);
 }
 
-/** Both sides of the interval, made equal by `unmeasured` and `losses`; in the orders of `ORIGINS` and `USES`. */
+/** Both sides of the interval, balanced by `unmeasured` and `losses`; in the orders of `ORIGINS` and `USES`. */
 function balance(reading: Reading): { from: number[]; to: number[] } {
   const { electrolyser, evCharger, charge, export: exported, consumption } = reading;
   const supplied = reading.pv + reading.generator + reading.discharge + reading.import;
@@ -70,10 +70,7 @@ const CIRCLES = (['grid', 'battery'] as const).map((itself): Circle => ({
 
 const at = (row: number, column: number): number => row * USES.length + column;
 
-/**
- * An interval in which the same thing gave and took: others take the place of what would feed itself, as far as there are
- * any.
- */
+/** Replaces flows from something to itself by flows from and to others, as far as there are any. */
 function avoidSelfFeeding(flows: FlowMatrix, { own, ownUse }: Circle): void {
   const circle = at(own, ownUse);
   if (!((flows[circle] as number) > 0)) return;

@@ -1,26 +1,26 @@
-/** Words of the energy of the site: sources, what flows from where to where. */
+/** Sources, origins and uses of the energy of the site. */
 import type { DurationS } from '../../lib/time.ts';
 import type { energySource } from './tables.ts';
 
-/** Where energy comes from; `unmeasured` is what no source accounts for. */
+/** Where energy comes from; `unmeasured`: no source accounts for it. */
 export const ORIGINS = ['pv', 'generator', 'battery', 'grid', 'unmeasured'] as const;
 export type Origin = (typeof ORIGINS)[number];
 
-/** Where energy goes: `battery` is charging, `grid` is export, `losses` is what no use accounts for. */
+/** Where energy goes: `battery` is charging, `grid` is export, `losses`: no use accounts for it. */
 export const USES = ['load', 'electrolyser', 'ev_charger', 'battery', 'grid', 'losses'] as const;
 export type Use = (typeof USES)[number];
 
-/** Which attributes of a device say what it does, and which way round. */
+/** The attributes of a device that measure a role, and their sign. */
 export type SourceChoice = Omit<typeof energySource.$inferSelect, 'position'>;
 export type EnergyRole = SourceChoice['role'];
 
 export interface EnergySource extends SourceChoice {
-  /** The profile that says so; null: a person said it. */
+  /** The profile that it follows from; null: a person chose it. */
   profile: string | null;
 }
 
 export interface EnergySettings {
-  /** Two values further apart than this are not connected, and an older value is not one of now. */
+  /** Values further apart are not connected, and an older value is not current. */
   gapAfterS: DurationS;
 }
 
@@ -34,7 +34,7 @@ export interface Reading {
   export: number;
   electrolyser: number;
   evCharger: number;
-  /** Everything that is consumed, electrolyser and EV charger included; undefined: the rest of the balance. */
+  /** Total consumption, electrolyser and EV charger included; undefined: the rest of the balance. */
   consumption: number | undefined;
 }
 

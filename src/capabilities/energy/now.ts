@@ -1,8 +1,8 @@
-/** The powers of now. What is not known now is absent with its reason, never shown as it once was. */
+/** Present powers. An unknown value is absent with a reason; an old value is never shown in its place. */
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import { readingOf } from './books.ts';
 import { addFlows, emptyFlows } from './flows.ts';
-import { type EnergyRole, type EnergySource, type FlowMatrix, USES } from './model.ts';
+import { type EnergyRole, type EnergySource, type FlowMatrix, type Use, USES } from './model.ts';
 import { ROLES } from './tables.ts';
 
 export const REASONS = ['no_value', 'stale'] as const;
@@ -10,7 +10,7 @@ type Reason = (typeof REASONS)[number];
 
 interface NumberNow {
   value: number | undefined;
-  /** Undefined: nobody can tell. */
+  /** Undefined when it is not known. */
   ageMs: DurationMs | undefined;
   reason: Reason | undefined;
 }
@@ -24,11 +24,11 @@ interface SourceNow {
 
 interface RoleNow {
   role: EnergyRole;
-  /** W, of those of its sources that are known. */
+  /** W, sum of its known sources. */
   powerW: number | undefined;
   /** Mean of its sources. */
   socPercent: number | undefined;
-  /** Why it is not known, or not all of it. */
+  /** Why it is not known, or only in part. */
   reason: Reason | undefined;
   /** It is the rest of the balance. */
   isCalculated: boolean;
@@ -40,15 +40,15 @@ export interface PowerNow {
   roles: RoleNow[];
   /** Every role is known, with all of its sources. */
   isComplete: boolean;
-  /** W, of what is known. */
+  /** W, between known roles. */
   flowsW: FlowMatrix;
 }
 
 interface Surroundings {
   atMs: EpochMs;
-  /** An older value is not one of now. */
+  /** Older values are not current. */
   gapAfterMs: DurationMs;
-  /** W; what is said to be more is no power. */
+  /** W; larger values count as wrong. */
   powerKnownMaxW: number;
   latest: (source: EnergySource, attribute: string) => { value: unknown; ageMs: DurationMs } | undefined;
   factor: (source: EnergySource, attribute: string) => number | undefined;
@@ -97,7 +97,7 @@ function numberNow(
 
 function roleNow(role: EnergyRole, sources: readonly SourceNow[]): RoleNow | undefined {
   const all = sources.filter(({ source }) => source.role === role);
-  // Devices that never sent a value are not installed yet; where there are others, those count.
+  // Devices that never sent a value are not installed yet; they count only if the role has no others.
   const reporting = all.filter(({ power }) => power.reason !== 'no_value');
   const own = reporting.length > 0 ? reporting : all;
   if (own.length === 0) return undefined;
@@ -114,7 +114,7 @@ function roleNow(role: EnergyRole, sources: readonly SourceNow[]): RoleNow | und
   };
 }
 
-/** A moment as if it were a whole minute, in W instead of Wh. */
+/** The present powers as if they were the energies of a minute, in W instead of Wh. */
 function minuteOf(roles: readonly RoleNow[]) {
   return new Map(
     roles.flatMap(({ role, powerW }) =>
@@ -125,7 +125,7 @@ function minuteOf(roles: readonly RoleNow[]) {
   );
 }
 
-function columnSum(flows: FlowMatrix, use: (typeof USES)[number]): number {
+function columnSum(flows: FlowMatrix, use: Use): number {
   const column = USES.indexOf(use);
   return flows.reduce((sum, amount, index) => sum + (index % USES.length === column ? amount : 0), 0);
 }

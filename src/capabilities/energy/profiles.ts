@@ -1,9 +1,9 @@
 /**
- * What the profiles of a device say about its role. Signs are those of the sample blueprint: battery power is positive
- * while discharging, grid power while importing. Whoever has a device that counts the other way says so once.
+ * Roles of devices by their profiles. Signs are those of the sample blueprint: battery power is positive
+ * while discharging, grid power while importing. A person can invert a device that counts the other way.
  *
- * Several devices may measure the same thing, an inverter and the battery behind it for instance: of each role the
- * devices of the lowest `rank` count, together.
+ * Several devices may measure the same thing, for instance an inverter and the battery behind it: only the
+ * devices of the lowest `rank` count for a role, together.
  */
 import type { CompiledManifest } from '../blueprints/index.ts';
 import type { EnergyRole, EnergySource } from './model.ts';
@@ -43,7 +43,7 @@ const MAPPINGS: readonly Mapping[] = [
   { profile: 'energy.battery_inverter', rank: 1, ...BATTERY },
   { profile: 'energy.battery_inverter', rank: 1, ...GRID },
   { profile: 'energy.battery_inverter', rank: 1, ...LOAD },
-  // What reaches the house is behind the inverter.
+  // The power behind the inverter is what reaches the house.
   {
     profile: 'energy.pv_inverter',
     rank: 1,
@@ -64,7 +64,7 @@ const MAPPINGS: readonly Mapping[] = [
   { profile: 'energy.electrolyser', rank: 1, role: 'electrolyser', power: 'power_consumption' },
 ];
 
-/** What the devices are by their profiles; attributes that not everybody may read are left out. */
+/** Sources of energy by the profiles of devices; attributes that not everybody may read are left out. */
 export function sourcesOfProfiles(
   devices: readonly { id: string; manifest: CompiledManifest }[],
 ): EnergySource[] {
@@ -108,7 +108,7 @@ function isReadable(manifest: CompiledManifest, name: string): boolean {
   return (type === 'float' || type === 'integer') && level === 'readonly';
 }
 
-/** Watts or watt-hours in one unit of the attribute; undefined when it is no such unit. */
+/** Watts or watt-hours per unit of the attribute; undefined for another unit. */
 export function unitFactor(
   manifest: CompiledManifest,
   name: string,

@@ -1,7 +1,7 @@
 /** Requests and answers of energy as they stand on the wire. */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
-import { camelMembers } from '../../lib/members.ts';
+import { camelMembers, recordOf } from '../../lib/members.ts';
 import type { EpochS } from '../../lib/time.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { query, shape } from '../../platform/http/index.ts';
@@ -13,8 +13,10 @@ import {
   type EnergySource,
   type FlowMatrix,
   flowIndex,
+  type Origin,
   ORIGINS,
   type SourceChoice,
+  type Use,
   USES,
 } from './model.ts';
 import { type PowerNow, REASONS } from './now.ts';
@@ -95,12 +97,7 @@ const wattHours = () => v.pipe(v.number(), v.minValue(0));
 const ratio = () => shape.about(v.nullable(v.number()), '0 to 1; null when there was none of it.');
 const seconds = () => v.pipe(v.number(), v.minValue(0));
 
-const entriesOf = <const Name extends string, Schema extends v.GenericSchema>(
-  names: readonly Name[],
-  schema: () => Schema,
-) => v.object(Object.fromEntries(names.map((name) => [name, schema()])) as Record<Name, Schema>);
-
-const flowsShape = () => entriesOf(ORIGINS, () => entriesOf(USES, wattHours));
+const flowsShape = () => v.object(recordOf(ORIGINS, () => v.object(recordOf(USES, wattHours))));
 const nullableText = () => v.nullable(v.string());
 
 const sourceShape = v.object({
@@ -128,8 +125,8 @@ const { age_s: _age, ...roleNow } = {
 };
 
 const bookEntries = {
-  sources_wh: entriesOf(ORIGINS, wattHours),
-  uses_wh: entriesOf(USES, wattHours),
+  sources_wh: v.object(recordOf(ORIGINS, wattHours)),
+  uses_wh: v.object(recordOf(USES, wattHours)),
   flows_wh: flowsShape(),
   self_consumption: shape.about(ratio(), 'Part of the sun that was not exported.'),
   self_sufficiency: shape.about(ratio(), 'Part of the consumption that did not come from the grid.'),
@@ -217,7 +214,7 @@ export function energyToWire({ timezone, buckets, total, sources, nowS }: Energy
   const toWire = (book: Book, fromS: EpochS, toS: EpochS) => {
     const pastS = Math.max(0, Math.min(toS, nowS) - fromS);
     const secondsOf = (read: (place: number) => number): Record<string, number> =>
-      Object.fromEntries(roles.map((role) => [role, Math.max(0, Math.round(read(ROLES.indexOf(role))))]));
+      recordOf(roles, (role) => Math.max(0, Math.round(read(ROLES.indexOf(role)))));
     return {
       ...bookToWire(book.flowsWh),
       gap_s: secondsOf((place) => pastS - (book.knownS[place] as number)),
@@ -237,47 +234,33 @@ export function energyToWire({ timezone, buckets, total, sources, nowS }: Energy
 }
 
 function bookToWire(flows: FlowMatrix) {
-  const sum = (
-    origins: readonly (typeof ORIGINS)[number][],
-    uses: readonly (typeof USES)[number][],
-  ): number =>
+  const sum = (origins: readonly Origin[], uses: readonly Use[]): number =>
     origins.reduce(
       (all, origin) => all + uses.reduce((row, use) => row + (flows[flowIndex(origin, use)] as number), 0),
       0,
     );
   const consumption = ['load', 'electrolyser', 'ev_charger'] as const;
   const sun = sum(['pv'], USES);
-  // Of what no source accounts for nobody knows where it came from.
+  // The origin of unmeasured energy is not known, so it counts neither way.
   const consumed = sum(['pv', 'generator', 'battery', 'grid'], consumption);
   return {
-    sources_wh: Object.fromEntries(ORIGINS.map((origin) => [origin, rounded(sum([origin], USES))])) as Record<
-      (typeof ORIGINS)[number],
-      number
-    >,
-    uses_wh: Object.fromEntries(USES.map((use) => [use, rounded(sum(ORIGINS, [use]))])) as Record<
-      (typeof USES)[number],
-      number
-    >,
+    sources_wh: recordOf(ORIGINS, (origin) => rounded(sum([origin], USES))),
+    uses_wh: recordOf(USES, (use) => rounded(sum(ORIGINS, [use]))),
     flows_wh: flowsToWire(flows),
     self_consumption: sun > 0 ? ratioOf(1 - sum(['pv'], ['grid']) / sun) : null,
     self_sufficiency: consumed > 0 ? ratioOf(1 - sum(['grid'], consumption) / consumed) : null,
   };
 }
 
-type WireFlows = Record<(typeof ORIGINS)[number], Record<(typeof USES)[number], number>>;
-
-function flowsToWire(flows: FlowMatrix): WireFlows {
-  return Object.fromEntries(
-    ORIGINS.map((origin) => [
-      origin,
-      Object.fromEntries(USES.map((use) => [use, rounded(flows[flowIndex(origin, use)])])),
-    ]),
-  ) as WireFlows;
+function flowsToWire(flows: FlowMatrix) {
+  return recordOf(ORIGINS, (origin) =>
+    recordOf(USES, (use) => rounded(flows[flowIndex(origin, use)] as number)),
+  );
 }
 
 const ratioOf = (value: number): number => Math.round(Math.min(1, Math.max(0, value)) * 1e4) / 1e4;
 
-/** A thousandth of a watt says nothing. */
+/** Smaller digits than thousandths mean nothing. */
 function rounded(value: number): number;
 function rounded(value: number | undefined): number | null;
 function rounded(value: number | undefined): number | null {

@@ -57,7 +57,7 @@ interface Shelf {
   count: number;
 }
 
-/** The energy of the site: what flows now, and the books of hours, days and months. */
+/** The energy of the site: present powers, and the books of hours, days and months. */
 export class Energy {
   readonly sources: EnergySources;
   readonly #options: EnergyOptions;
@@ -69,7 +69,7 @@ export class Energy {
     this.#options = options;
     this.#limits = options.limits ?? LIMITS.energy;
     this.sources = new EnergySources(options);
-    // Of days long past, too.
+    // Imports change days long past, too.
     options.telemetry.events.on('history_imported', 'energy', () => this.#clear());
   }
 
@@ -116,7 +116,7 @@ export class Energy {
   }
 
   async #sumUp(
-    { fromS, toS, granularity }: { fromS: EpochS; toS: EpochS; granularity: Granularity },
+    { fromS, toS, granularity }: Bucket & Pick<EnergyQuery, 'granularity'>,
     { timezone, nowS }: { timezone: string; nowS: EpochS },
     signal: AbortSignal,
   ): Promise<EnergyAnswer> {
@@ -129,7 +129,7 @@ export class Energy {
     const total = emptyBook();
     const first = buckets[0]?.fromS ?? fromS;
     const last = buckets.at(-1)?.toS ?? toS;
-    // What has not happened needs no reading.
+    // Days in the future need no reading.
     const days = daysOf(timezone, first, last)
       .filter((day) => day.fromS <= nowS)
       .map((day) => (granularity === 'hour' ? day : asOnePart(day)));
@@ -146,7 +146,7 @@ export class Energy {
     return { timezone, buckets, total, sources, nowS };
   }
 
-  /** Books of days one after the other. From memory for a while: late messages and imports change past days, seldom. */
+  /** Books of days one after another. They are cached for a while, because late messages and imports seldom change past days. */
   async *#booksOf(
     days: readonly LocalDay[],
     reading: Reading,
@@ -155,7 +155,7 @@ export class Energy {
   ): AsyncGenerator<{ day: LocalDay; books: Book[] }> {
     const of = JSON.stringify([reading.gapAfterS, reading.placed]);
     if (this.#shelf.of !== of) this.#shelf = { of, days: new Map(), count: 0 };
-    // Others may change what is energy while this one is answered.
+    // The sources may change while this query is answered.
     const shelf = this.#shelf;
     for (const [place, day] of days.entries()) {
       signal.throwIfAborted();
@@ -180,7 +180,7 @@ export class Energy {
     this.#shelf = { of: '', days: new Map(), count: 0 };
   }
 
-  /** Reads the first of these days, and those after it that are not known, as far as one query goes. */
+  /** Reads the first of these days and the following unknown ones, up to the length of one query. */
   #readOn(shelf: Shelf, days: readonly LocalDay[], reading: Reading, nowS: EpochS): Promise<Book[]> {
     const ahead = days.slice(0, this.#limits.daysAtOnce);
     const end = ahead.findIndex((day, place) => place > 0 && this.#known(shelf, keyOf(day)) !== undefined);
@@ -213,7 +213,7 @@ export class Energy {
     return nowMs + (age < 0 ? keptTodayMs : age * 1_000 < LIMITS.telemetry.lateMs ? keptLateMs : keptMs);
   }
 
-  /** Whoever asked may leave: others wait for the same days, and they are few. */
+  /** It is not aborted when the caller leaves, because others may wait for the same days, and they are few. */
   async #readDays(
     days: readonly LocalDay[],
     { columns, placed, gapAfterS }: Reading,
@@ -224,16 +224,9 @@ export class Energy {
     if (columns.length === 0 || !first || !last) return books;
     const fromS = first.fromS - (first.fromS % CELL.minuteS);
     const endS = Math.min(last.toS, nowS + CELL.minuteS);
-    const pieces = this.#options.telemetry.amounts(
-      {
-        columns,
-        fromS,
-        toS: endS - (endS % CELL.minuteS),
-        gapS: gapAfterS,
-        bridgeS: this.#limits.bridgeS,
-      },
-      NEVER,
-    );
+    const { bridgeS } = this.#limits;
+    const toS = endS - (endS % CELL.minuteS);
+    const pieces = this.#options.telemetry.amounts({ columns, fromS, toS, gapS: gapAfterS, bridgeS }, NEVER);
     const parts = days.flatMap(({ edgesS }, day) =>
       edgesS.slice(1).map((endS, part) => ({ endS, book: books[day]?.[part] })),
     );
@@ -246,10 +239,7 @@ export class Energy {
     return books;
   }
 
-  #columnsOf(sources: readonly EnergySource[]): {
-    columns: AmountsQuery['columns'];
-    placed: SourceColumns[];
-  } {
+  #columnsOf(sources: readonly EnergySource[]): Pick<Reading, 'columns' | 'placed'> {
     const columns: AmountsQuery['columns'][number][] = [];
     const add = (source: EnergySource, attribute: string | null, quantity: 'W' | 'Wh') => {
       const device = this.#options.devices.get(source.deviceId);
@@ -274,7 +264,7 @@ export class Energy {
     return { columns, placed };
   }
 
-  /** Devices that were never heard of make no gaps in what others tell. */
+  /** Devices that never sent a value make no gaps in the books of others. */
   #wasHeard({ deviceId, power, energyForward }: EnergySource): boolean {
     const { devices, telemetry } = this.#options;
     const device = devices.get(deviceId);
@@ -283,7 +273,7 @@ export class Energy {
     );
   }
 
-  /** The manifest may have changed since somebody chose the attribute. */
+  /** Read each time, because the manifest may have changed since the attribute was chosen. */
   #factor({ deviceId }: EnergySource, attribute: string, quantity: 'W' | 'Wh'): number | undefined {
     const device = this.#options.devices.get(deviceId);
     return device && unitFactor(this.#options.devices.manifest(device), attribute, quantity);

@@ -1,4 +1,4 @@
-/** Which attributes of which devices are the energy of the site: what profiles say, and what people said. */
+/** The attributes that count as energy of the site: by profiles, and as people chose. */
 import { errorOfProblems, type Problem } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { DurationS } from '../../lib/time.ts';
@@ -10,7 +10,7 @@ import { createEnergyStore, type EnergyStore } from './store.ts';
 
 export interface SourcesChange {
   gapAfterS?: DurationS | undefined;
-  /** All that people say; a role that is in none of them follows the profiles. */
+  /** All choices of people; roles in none of them follow the profiles. */
   items?: readonly SourceChoice[] | undefined;
 }
 
@@ -29,7 +29,7 @@ export class EnergySources {
     return this.#store.settings() ?? { gapAfterS: LIMITS.energy.gapAfterDefaultS };
   }
 
-  /** What counts now. A role that people spoke of is as they said, whatever profiles say. */
+  /** All sources. For a role that people chose sources for, profiles do not count. */
   all(): EnergySource[] {
     const chosen = this.#store.choices();
     const roles = new Set(chosen.map(({ role }) => role));

@@ -1,4 +1,4 @@
-/** Rows of what people said of the energy of the site. */
+/** Rows of the choices of people for the energy of the site. */
 import { type Database, placeholders, upsert } from '../../platform/sqlite/index.ts';
 import type { EnergySettings, SourceChoice } from './model.ts';
 import { energySetting, energySource } from './tables.ts';

@@ -1,10 +1,10 @@
-/** Tables of state.db with what people said of the energy of the site. */
+/** Tables of state.db with the choices of people for the energy of the site. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { DurationS } from '../../lib/time.ts';
 import { rowRules } from '../../platform/sqlite/index.ts';
 
 /**
- * What a device is to the site. The power of `pv` and `generator` counts as positive when they deliver, of `battery` when
+ * Roles of devices in the site. The power of `pv` and `generator` is positive when they deliver, of `battery` when
  * it discharges, of `grid` when the site imports, of the others when they consume.
  */
 export const ROLES = ['pv', 'generator', 'battery', 'grid', 'load', 'electrolyser', 'ev_charger'] as const;
@@ -13,14 +13,14 @@ export const energySource = sqliteTable('energy_source', {
   position: integer('position').primaryKey(),
   role: text('role', { enum: ROLES }).notNull(),
   deviceId: text('device_id').notNull(),
-  /** Attribute with the power; NULL: counters alone tell. */
+  /** Attribute with the power; NULL: only counters are known. */
   power: text('power'),
-  /** The attribute counts the other way round than the role. */
+  /** The sign of the attribute is opposite to that of the role. */
   isInverted: integer('is_inverted', { mode: 'boolean' }).notNull(),
   stateOfCharge: text('state_of_charge'),
   /** Lifetime counter of the positive direction of the role: delivered, discharged, imported, consumed. */
   energyForward: text('energy_forward'),
-  /** Of the negative direction: charged, exported. */
+  /** Lifetime counter of the negative direction: charged, exported. */
   energyReverse: text('energy_reverse'),
 });
 
