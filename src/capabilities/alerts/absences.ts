@@ -1,18 +1,18 @@
-/** Devices that are away, and for how long by this run's own time: a step of the wall clock makes nobody late. */
+/** Devices that are offline, and since when by the monotonic clock, which steps of the wall clock do not affect. */
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { ConnectivityStatus, Device, Devices } from '../devices/index.ts';
 
 export class Absences {
   readonly #options: { clock: Clock; devices: Devices; offlineAfterMs: DurationMs };
-  /** By device id: monotonic. */
+  /** Monotonic start of the absence, by device id. */
   readonly #sinceMs = new Map<string, number>();
 
   constructor(options: { clock: Clock; devices: Devices; offlineAfterMs: DurationMs }) {
     this.#options = options;
   }
 
-  /** Whoever is not here now is away from now on: nobody knows of before. */
+  /** Absences begin now for devices that are offline at the start, because nobody knows since when they are. */
   start(): void {
     const { devices } = this.#options;
     for (const device of devices.all()) this.note(device, devices.connectivity(device.id));
@@ -29,7 +29,7 @@ export class Absences {
     this.#sinceMs.delete(deviceId);
   }
 
-  /** Those that are away for too long, with the time since. */
+  /** Devices that are away for too long, with the length of their absence. */
   *overdue(): Iterable<{ device: Device; awayMs: DurationMs }> {
     const { clock, devices, offlineAfterMs } = this.#options;
     const nowMs = clock.monotonicMs();

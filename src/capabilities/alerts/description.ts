@@ -1,4 +1,4 @@
-/** What a manifest, and the device itself, say of an alert. */
+/** Description of an alert, from the manifest and the device itself. */
 import { parseDurationMs } from '../../lib/duration.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { cutToBytes } from '../../lib/text.ts';
@@ -22,7 +22,7 @@ function describeAlert(manifest: CompiledManifest, source: AlertSource, name: st
   return { severity: declared?.severity ?? 'error', displayName: declared?.display_name ?? name };
 }
 
-/** What an alert is when it begins. @param about `latest`: what the device said beside it. */
+/** The content of an alert that is raised. @param about `latest`: the latest `alert_details` of the device */
 export function describeRaised(
   { source, name, atMs, readRole }: Turn & RaisingTurn,
   about: { manifest: CompiledManifest; latest: Latest | undefined; limits: Limits['alerts'] },
@@ -40,13 +40,13 @@ export function describeRaised(
   };
 }
 
-/** How long an alert is raised before it counts; 0 without such a period. */
+/** Grace period before an alert counts; 0 without one. */
 export function graceMs(manifest: CompiledManifest, source: AlertSource, name: string): DurationMs {
   const text = source === 'DEVICE' ? declarationOf(manifest, name)?.grace_period : undefined;
   return (text === undefined ? undefined : parseDurationMs(text)) ?? 0;
 }
 
-/** What stands in `alert_details` under the name, when it came with the alert. */
+/** The entry of `alert_details` under the alert's name, if it came with the alert. */
 function detailsOf(
   latest: Latest | undefined,
   name: string,

@@ -6,7 +6,7 @@ import type { alert } from './tables.ts';
 
 /** Name of the alert that the gateway raises for a device that stays away. */
 export const OFFLINE = 'offline';
-/** And for one that is connected and sends nothing any more. */
+/** Name of the alert that the gateway raises for a device that is connected and sends no more data. */
 export const SILENT = 'silent';
 
 /** One alert; what is NULL in its row is absent. */
@@ -15,16 +15,16 @@ export type Alert = Readonly<Present<typeof alert.$inferSelect>>;
 export type AlertSeverity = Alert['severity'];
 export type AlertSource = Alert['source'];
 
-/** What became of an alert. */
+/** A change of an alert. */
 export interface AlertChange {
-  /** LASTING: it is still raised after its grace period; one without such a period is so at once. */
+  /** LASTING: still raised after its grace period. An alert without a grace period is lasting at once. */
   readonly kind: 'RAISED' | 'LASTING' | 'CLEARED' | 'ACKNOWLEDGED';
   readonly alert: Alert;
-  /** Roles from this one on know it already: it is raised for the others only, who may see it since now. */
+  /** Roles from this one upward know the alert already: it is news only for lower roles, which may see it since now. */
   readonly knownTo?: Role;
 }
 
-/** Assumed of an alert of which it is not known who may see it. */
+/** Assumed when the role that may see an alert is not known. */
 export const UNKNOWN_READ_ROLE = 'INSTALLER';
 
 /** Whether the role reaches one of the attributes that report it. */
@@ -43,19 +43,19 @@ export const isNewsFor = ({ alert, knownTo }: AlertChange, role: Role): boolean 
 
 /** An absent filter does not restrict. */
 export interface AlertFilter {
-  /** Only what may be seen with it. */
+  /** Only alerts that this role may see. */
   role?: Role | undefined;
   isActive?: boolean | undefined;
   isAcknowledged?: boolean | undefined;
   deviceIds?: readonly string[] | undefined;
   severities?: readonly AlertSeverity[] | undefined;
-  /** Those that were still raised then. */
+  /** Alerts that were still raised at this moment. */
   fromMs?: EpochMs | undefined;
-  /** Those that were raised before. */
+  /** Alerts that were raised before this moment. */
   beforeMs?: EpochMs | undefined;
 }
 
-/** What is to change of a device, before it is stored. */
+/** A change of a device's alerts that is not stored yet. */
 export type Turn = Readonly<{ name: string; source: AlertSource; atMs: EpochMs }> &
   Readonly<{ kind: 'CLEARED' } | RaisingTurn>;
 

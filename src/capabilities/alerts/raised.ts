@@ -1,6 +1,6 @@
 /**
- * What is raised now, in memory: enough to tell what a device says anew from what is known, without the disk. No moment of
- * the wall clock is kept here, so that its corrections change nothing.
+ * Alerts that are raised now, in memory: enough to tell new reports of a device from known ones without the disk. It keeps
+ * no moments of the wall clock, so that corrections of the clock change nothing.
  */
 import type { Limits } from '../../lib/limits.ts';
 import type { Role } from '../../lib/role.ts';
@@ -18,7 +18,7 @@ interface RaisedAlert {
   readonly sinceMs: MonotonicMs;
 }
 
-/** One that is over, and may come back. */
+/** An alert that was cleared, and may come back. */
 interface Cleared {
   readonly number: number;
   readonly clearedAtMs: EpochMs;
@@ -29,7 +29,7 @@ const keyOf = ({ source, name }: Pick<RaisedAlert, 'source' | 'name'>): string =
 export class RaisedAlerts {
   readonly #limits: Limits['alerts'];
   readonly #ofDevice = new Map<string, Map<string, RaisedAlert>>();
-  /** The one that was cleared longest ago is first. */
+  /** In the order of clearing. */
   readonly #cleared = new Map<string, Cleared>();
   #count = 0;
 
@@ -63,8 +63,7 @@ export class RaisedAlerts {
 
   add(alert: Alert, sinceMs: MonotonicMs): void {
     const { deviceId, number, name, source, severity, readRole, isLasting } = alert;
-    let ofDevice = this.#ofDevice.get(deviceId);
-    if (!ofDevice) this.#ofDevice.set(deviceId, (ofDevice = new Map()));
+    const ofDevice = this.#ofDevice.getOrInsertComputed(deviceId, () => new Map());
     this.#count += ofDevice.has(keyOf(alert)) ? 0 : 1;
     ofDevice.set(keyOf(alert), { number, name, source, severity, readRole, isLasting, sinceMs });
     this.#cleared.delete(`${deviceId} ${keyOf(alert)}`);
@@ -89,7 +88,7 @@ export class RaisedAlerts {
     }
   }
 
-  /** Number of the alert that comes back, when it was cleared only a moment before. */
+  /** Number of the alert that comes back, if it was cleared only a moment ago. */
   comesBack(
     deviceId: string,
     alert: Pick<RaisedAlert, 'source' | 'name'>,
@@ -106,7 +105,7 @@ export class RaisedAlerts {
     for (const key of this.#cleared.keys()) if (key.startsWith(`${deviceId} `)) this.#cleared.delete(key);
   }
 
-  /** Moments of the wall clock were corrected: what is over stays so. */
+  /** Called when moments of the wall clock were corrected: cleared alerts do not come back. */
   forgetCleared(): void {
     this.#cleared.clear();
   }

@@ -1,7 +1,7 @@
 /**
- * How often each device sends telemetry, learned from what arrives while it is connected: what comes on change only has no
- * rhythm, and nobody is told of its silence. By this run's own time, so that a step of the wall clock makes nobody silent;
- * what was learned is lengths of time alone, which earlier runs may hand on.
+ * How often each device sends telemetry, learned while it is connected. A device that sends only on change has no rhythm, and
+ * its silence raises no alert. Times are monotonic, so that steps of the wall clock make no device silent; only durations are
+ * learned, so that a later run can use them.
  */
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
@@ -12,10 +12,10 @@ type RhythmLimits = Pick<
 >;
 
 interface Rhythm {
-  /** When it was heard last, or came; undefined while it is away. */
+  /** When it was last heard or came online; undefined while it is offline. */
   lastMs: MonotonicMs | undefined;
   dayFromMs: MonotonicMs;
-  /** Of the day so far. */
+  /** Longest pause of the day so far. */
   longestMs: DurationMs;
   isHeardToday: boolean;
   /** The longest pause of each of the last days on which it was heard. */
@@ -32,12 +32,12 @@ export class Rhythms {
     this.#limits = limits;
   }
 
-  /** What an earlier run has learned. @param days the longest pause of each, the oldest first */
+  /** Takes over what an earlier run has learned. @param days the longest pause of each day, the oldest first */
   resume(deviceId: string, days: readonly DurationMs[], nowMs: MonotonicMs): void {
     this.#ofDevice.set(deviceId, beginning(nowMs, days));
   }
 
-  /** What is to be kept for the next run, by device; the same again until `noteKept`. */
+  /** Pauses to store for the next run, by device; the same again until `noteKept`. */
   learned(): (readonly [deviceId: string, days: readonly DurationMs[]])[] {
     return [...this.#learned].map((deviceId) => [deviceId, this.#ofDevice.get(deviceId)?.days ?? []]);
   }
@@ -48,7 +48,7 @@ export class Rhythms {
 
   /**
    * To be called every few seconds. @param heardAtMs when telemetry of the device arrived last
-   * @returns for how long it has been silent, when that is longer than its rhythm lets expect
+   * @returns how long the device has been silent, if that is longer than its rhythm
    */
   follow(
     deviceId: string,
@@ -56,9 +56,8 @@ export class Rhythms {
     heardAtMs: MonotonicMs | undefined,
     nowMs: MonotonicMs,
   ): DurationMs | undefined {
-    const rhythm = this.#ofDevice.get(deviceId) ?? beginning(nowMs);
-    this.#ofDevice.set(deviceId, rhythm);
-    // The pause of a device that is away is no pause of its own.
+    const rhythm = this.#ofDevice.getOrInsertComputed(deviceId, () => beginning(nowMs));
+    // An absence does not count as a pause.
     rhythm.lastMs = isOnline ? (rhythm.lastMs ?? nowMs) : undefined;
     if (rhythm.lastMs !== undefined && heardAtMs !== undefined && heardAtMs > rhythm.lastMs) {
       rhythm.longestMs = Math.max(rhythm.longestMs, heardAtMs - rhythm.lastMs);
@@ -71,7 +70,7 @@ export class Rhythms {
     return silentMs >= this.#silentAfterMs(rhythm) ? silentMs : undefined;
   }
 
-  /** Whatever it sends from now on, it may send otherwise. */
+  /** Forgets the rhythm of a device that has another blueprint now. */
   beginAnew(deviceId: string, nowMs: MonotonicMs): void {
     this.#ofDevice.set(deviceId, beginning(nowMs));
     this.#learned.add(deviceId);
@@ -84,7 +83,7 @@ export class Rhythms {
 
   #endDay(deviceId: string, rhythm: Rhythm, nowMs: MonotonicMs): void {
     if (rhythm.isHeardToday) {
-      // One that goes on is a pause of today, too.
+      // A pause that is not over counts for today, too.
       const lastingMs = nowMs - (rhythm.lastMs ?? nowMs);
       rhythm.days.push(Math.round(Math.max(rhythm.longestMs, lastingMs)));
       if (rhythm.days.length > this.#limits.rhythmDays) rhythm.days.shift();
@@ -95,7 +94,7 @@ export class Rhythms {
     rhythm.isHeardToday = false;
   }
 
-  /** Infinite for one without a rhythm. A single day on which it failed teaches nothing. */
+  /** Infinite without a rhythm. The median ignores a single day on which the device failed. */
   #silentAfterMs({ days }: Rhythm): DurationMs {
     const { rhythmDaysMin, rhythmPauseMs, silentPauses, silentAfterMs } = this.#limits;
     const usualMs = days.toSorted((a, b) => a - b)[Math.floor(days.length / 2)];

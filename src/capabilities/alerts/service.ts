@@ -33,7 +33,7 @@ import { keyOfAlert, UnstoredAlerts } from './unstored.ts';
 interface AlertEvents {
   /** After it was stored. */
   alert_changed: AlertChange;
-  /** The disk refuses it: it is in no list, and comes as `alert_changed` once it can be stored and is still so. */
+  /** The disk refused it: it is in no list, and comes as `alert_changed` once it can be stored, if it still holds. */
   alert_not_stored: AlertChange;
 }
 
@@ -48,12 +48,12 @@ interface AlertsOptions extends Instruments {
 }
 
 /**
- * Follows what devices say of their alerts, and keeps each from when it was raised to when it was cleared. What devices
- * say is known from telemetry, so that nothing is lost by a restart: what is raised then is compared with what was.
+ * Follows the alerts that devices report, and stores each with the moments when it was raised and cleared. Reports are part of
+ * telemetry, so that a restart loses none: reported alerts are compared with stored ones.
  */
 export class Alerts {
   readonly events: Emitter<AlertEvents>;
-  /** Has more stored with each change, in its transaction; what it throws undoes the change. */
+  /** Stores more with each change, in the same transaction; an error that it throws undoes the change. */
   alsoStore: (changes: readonly AlertChange[]) => void = () => undefined;
   readonly #options: AlertsOptions;
   readonly #log: Log;
@@ -107,7 +107,7 @@ export class Alerts {
     });
   }
 
-  /** Takes up what was raised when the last run ended, and follows. Telemetry must have started. */
+  /** Loads the alerts that were raised when the last run ended, and follows reports. Telemetry must have started. */
   start(): void {
     const { clock, devices, telemetry } = this.#options;
     const nowMs = clock.monotonicMs();
@@ -121,7 +121,7 @@ export class Alerts {
     this.#ends.push(
       () => timer.cancel(),
       telemetry.events.on('alerts_told', owner, ({ device }) => {
-        // What comes too often is looked at with the next check.
+        // Reports that come too often wait for the next check.
         if (this.#rates.waitMs(device.id, clock.monotonicMs()) > 0) return;
         if (this.#follow(device)) this.#rates.spend(device.id, clock.monotonicMs(), 1);
       }),
@@ -149,7 +149,7 @@ export class Alerts {
     this.#retention.stop();
   }
 
-  /** The one that was raised last first, and how many match in all. */
+  /** A page of alerts, the most recently raised first, and the number of all matches. */
   list(filter: AlertFilter, limit: number, offset: number): { alerts: Alert[]; totalCount: number } {
     return { alerts: this.#store.page(filter, limit, offset), totalCount: this.#store.count(filter) };
   }
@@ -158,7 +158,7 @@ export class Alerts {
     return this.#store.ofNumber(number);
   }
 
-  /** Notes who has seen it; who was first stays. @throws GatewayError alert_not_found (404) */
+  /** Notes who has seen the alert; the first acknowledgement counts. @throws GatewayError alert_not_found (404) */
   acknowledge(id: string, caller: Principal): Alert {
     const known = this.#store.byId(id);
     if (!known || !maySee(known, caller.role))
@@ -166,7 +166,7 @@ export class Alerts {
     return this.#acknowledge([known], caller)[0] ?? known;
   }
 
-  /** Those that are raised now, that the caller may see and that nobody has acknowledged. */
+  /** Acknowledges all raised alerts that the caller may see and nobody has acknowledged. */
   acknowledgeRaised(caller: Principal): Alert[] {
     const seen = this.#store.raised().filter((alert) => maySee(alert, caller.role));
     const open = seen.filter(({ acknowledgedAtMs }) => acknowledgedAtMs === undefined);
@@ -184,8 +184,8 @@ export class Alerts {
   }
 
   /**
-   * Whatever comes without a word: grace periods that end, devices that stay away, imports, a history that was away; and
-   * what the disk refused.
+   * Handles changes without an event: grace periods that end, devices that stay offline, imports, a history that was missing,
+   * and alerts that the disk refused.
    */
   #check(): void {
     const { clock, devices } = this.#options;
@@ -197,7 +197,7 @@ export class Alerts {
         this.#followSilence(device, isOnline);
       }
       this.#raiseOffline();
-      // Whatever is still so was tried, and refused, again.
+      // Alerts that still hold were tried, and refused, again.
       for (const change of this.#unstored.look(Math.round(clock.wallMs())))
         this.events.emit('alert_not_stored', change);
       this.#passGrace();
@@ -211,7 +211,7 @@ export class Alerts {
 
   /**
    * Compares the alerts that the device reports with those that are raised; true when they differ. `isBlank`: alerts of
-   * attributes that exist no more are over.
+   * removed attributes are cleared.
    */
   #follow(device: Device, isBlank = false): boolean {
     const reported = this.#options.telemetry.alerts(device);
@@ -239,7 +239,7 @@ export class Alerts {
   #raiseOffline(): void {
     const { clock, telemetry } = this.#options;
     for (const { device, awayMs } of this.#absences.overdue())
-      // One that was never there is being installed.
+      // A device that never sent anything is being installed.
       if (!this.#raised.has(device.id, IS_OFFLINE) && telemetry.wasHeard(device))
         this.#turn(device, [{ ...IS_OFFLINE, kind: 'RAISED', atMs: clock.wallMs() - awayMs }]);
   }
@@ -248,7 +248,7 @@ export class Alerts {
     if (this.#raised.has(device.id, which)) this.#turn(device, [{ ...which, kind: 'CLEARED', atMs }]);
   }
 
-  /** One that is connected and sends nothing, though it does otherwise; what is offline is told of as that. */
+  /** Raises and clears SILENT for devices that are connected but send nothing; offline devices have OFFLINE instead. */
   #followSilence(device: Device, isOnline: boolean): void {
     const { clock, telemetry } = this.#options;
     const heardAtMs = telemetry.heardAtMs(device);
@@ -260,11 +260,11 @@ export class Alerts {
       return;
     }
     const isHeard = heardAtMs !== undefined && silentMs === undefined;
-    // In an earlier run it was raised: it has not been heard since.
+    // An alert of an earlier run stays until the device is heard.
     if (isHeard || this.#raised.has(device.id, IS_OFFLINE)) this.#clearOwn(device, IS_SILENT, clock.wallMs());
   }
 
-  /** Once a day for each device: a run that begins shall not have to learn anew who falls silent. */
+  /** Stores new pauses, once a day for each device, so that the next run need not learn them again. */
   #keepRhythms(): void {
     const learned = this.#rhythms.learned();
     if (learned.length === 0) return;
@@ -295,7 +295,7 @@ export class Alerts {
     }
   }
 
-  /** Stores the changes of one device, all or none; true when there were any. What the disk refuses is tried again. */
+  /** Stores the changes of one device, all or none; true when there were any. The next check repeats what the disk refused. */
   #turn(device: Device, turns: readonly Turn[]): boolean {
     const { clock, database } = this.#options;
     if (turns.length === 0) return false;
@@ -304,7 +304,7 @@ export class Alerts {
     try {
       changes = database.transaction(() => {
         const made = turns.flatMap((turn): AlertChange[] => {
-          // Those that are over come first, and make room.
+          // Cleared alerts come first, and make room.
           if (turn.kind === 'CLEARED') room++;
           else if (turn.kind === 'RAISED' && room-- <= 0) return [];
           return this.#take(device, turn);
@@ -342,7 +342,7 @@ export class Alerts {
     }
   }
 
-  /** Of alerts that are over those that are too old or too many. */
+  /** Deletes cleared alerts that are too old or too many. */
   #deleteSome(): boolean {
     const { clock, database, room } = this.#options;
     const { deletedAtOnce, kept, keptPerDevice, keptWhenScarce, lifetimeMs } = this.#limits;
@@ -385,7 +385,7 @@ export class Alerts {
       const cleared = this.#store.clear(number, Math.round(turn.atMs));
       return cleared ? [{ kind: 'CLEARED', alert: cleared }] : [];
     }
-    // One of an earlier version was told to everybody.
+    // Alerts of an earlier version were shown to everybody.
     const shown = this.#store.show(number, turn.readRole);
     return shown ? [{ kind: 'RAISED', alert: shown, knownTo }] : [];
   }

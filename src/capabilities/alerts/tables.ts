@@ -1,4 +1,4 @@
-/** Tables of state.db with the alerts of devices, and with how often they send. */
+/** Tables of state.db with the alerts of devices and their rhythms. */
 import { sql } from 'drizzle-orm';
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { ROLES } from '../../lib/role.ts';
@@ -7,10 +7,10 @@ import { rowRules } from '../../platform/sqlite/index.ts';
 
 /** Lowest first, as manifests name them (docs/interface/blueprints.md#alerts). */
 export const ALERT_SEVERITIES = ['info', 'warning', 'error'] as const;
-/** GATEWAY: what the gateway says of a device that cannot say it itself. */
+/** GATEWAY: raised by the gateway for a device that cannot report it itself. */
 export const ALERT_SOURCES = ['DEVICE', 'GATEWAY'] as const;
 
-/** Each from when it was raised to when it was cleared. */
+/** Alerts, with the moments when they were raised and cleared. */
 export const alert = sqliteTable('alert', {
   /** Grows with every alert, whatever the wall clock says. */
   number: integer('number').primaryKey(),
@@ -21,13 +21,13 @@ export const alert = sqliteTable('alert', {
   /** As the manifest had it when it was raised; a name that it does not declare is an error. */
   severity: text('severity', { enum: ALERT_SEVERITIES }).notNull(),
   displayName: text('display_name').notNull(),
-  /** What the device said beside it in `alert_details`. */
+  /** The device's entry in `alert_details`. */
   details: text('details'),
-  /** Role that may see it: the least that any attribute asked that told it, as the blueprint said then; NULL: not known. */
+  /** Role that may see it: the lowest access level of the attributes that reported it, by the blueprint then; NULL: not known. */
   readRole: text('read_role', { enum: ROLES }),
-  /** It was raised for longer than the grace period of the manifest. */
+  /** It has outlasted the grace period of the manifest. */
   isLasting: integer('is_lasting', { mode: 'boolean' }).notNull(),
-  /** 1, and one more for each time that it came back within a moment. */
+  /** 1, and one more each time it came back within a moment. */
   timesRaised: integer('times_raised').notNull(),
   raisedAtMs: integer('raised_at_ms').$type<EpochMs>().notNull(),
   /** NULL: it is raised. */
@@ -37,7 +37,7 @@ export const alert = sqliteTable('alert', {
   acknowledgedBy: text('acknowledged_by'),
 });
 
-/** Of each device the longest pause of each of its last days, the oldest first. */
+/** The longest pause of each of the last days of each device, the oldest first. */
 export const deviceRhythm = sqliteTable('device_rhythm', {
   deviceId: text('device_id').primaryKey(),
   longestPausesMs: text('longest_pauses_ms', { mode: 'json' }).$type<readonly DurationMs[]>().notNull(),
@@ -47,7 +47,7 @@ export const deviceRhythm = sqliteTable('device_rhythm', {
 export const alertRows = [
   rowRules({
     table: alert,
-    // Rather told once more than never.
+    // An alert that is reported twice is better than one that is lost.
     repairs: {
       severity: { severity: sql`'error'` },
       isLasting: { isLasting: sql`0` },

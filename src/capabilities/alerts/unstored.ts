@@ -1,6 +1,6 @@
 /**
- * Alerts that cannot be stored, because the disk refuses. They are kept here while they are raised, so that people are
- * notified all the same; nobody would hear of a dying disk otherwise. None of them outlives a restart.
+ * Alerts that the disk refuses to store. They are kept here while they are raised, so that people are notified all the same;
+ * otherwise nobody would hear of a dying disk. None of them survives a restart.
  */
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Alert, AlertChange } from './model.ts';
@@ -15,19 +15,19 @@ interface Unstored {
 
 type Identity = Pick<Alert, 'deviceId' | 'source' | 'name'>;
 
-/** The same for an alert of a device whether or not it was stored. */
+/** Key of an alert, whether it was stored or not. */
 export const keyOfAlert = ({ deviceId, source, name }: Identity): string => `${deviceId} ${source} ${name}`;
 
 export class UnstoredAlerts {
   readonly #limit: number;
   readonly #byKey = new Map<string, Unstored>();
 
-  /** @param limit More at once are not kept. */
+  /** @param limit alerts kept at once */
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** Its change, the first time that it was raised for longer than its grace period. */
+  /** The change to announce, once the alert has outlasted its grace period. */
   refused(alert: Alert, graceMs: DurationMs, nowMs: MonotonicMs): AlertChange | undefined {
     const key = keyOfAlert(alert);
     const known = this.#byKey.get(key);
@@ -41,12 +41,12 @@ export class UnstoredAlerts {
     return { kind: 'RAISED', alert: one.alert };
   }
 
-  /** It is stored now, or its device is gone. */
+  /** Forgets alerts that were stored, or whose device was deleted. */
   forget(isOver: (alert: Identity) => boolean): void {
     for (const [key, { alert }] of this.#byKey) if (isOver(alert)) this.#byKey.delete(key);
   }
 
-  /** Changes of alerts that were announced and not refused again since the last look: they are over. */
+  /** The clearing of announced alerts that were not refused again since the last look. */
   look(clearedAtMs: number): AlertChange[] {
     const over: AlertChange[] = [];
     for (const [key, one] of this.#byKey) {

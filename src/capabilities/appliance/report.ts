@@ -1,4 +1,4 @@
-/** What somebody far away needs to find a fault, and nothing that opens a door. */
+/** The problem report: data for remote support, without secrets. */
 import { withoutSecrets } from '../../lib/redaction.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
@@ -7,20 +7,20 @@ import type { Host } from '../../platform/host/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { Appliance } from './service.ts';
 
-/** What a problem report is assembled from. */
+/** Sources of a problem report. */
 export interface ReportOptions {
   appliance: Appliance;
   clock: Clock;
   host: Host;
   metrics: Metrics;
   version: string;
-  /** As they are in effect. */
+  /** Effective options. */
   options: Readonly<Record<string, unknown>>;
   /** Checked copies of state.db on this disk, the newest first. */
   copies: () => readonly { madeAtMs: EpochMs }[];
   /** Newest lines of the service log. */
   recentLog: () => readonly string[];
-  /** Texts that must not leave the box, wherever they stand. */
+  /** Secrets that must not appear anywhere in the report. */
   secrets: () => readonly string[];
 }
 

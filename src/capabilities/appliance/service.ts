@@ -7,7 +7,7 @@ import type { Log } from '../../platform/log/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
 import { WritingRate } from './writing-rate.ts';
 
-/** State of the parts that the gateway's own telemetry tells about. */
+/** State of the parts that the gateway's own telemetry reports. */
 export interface PartsStatus {
   /** Why history takes no data; undefined when all is well. */
   historyDegraded: string | undefined;
@@ -16,54 +16,54 @@ export interface PartsStatus {
   historyDaysLeft: number | undefined;
   /** Blocks and records of telemetry that could not be read since the start. */
   historyDamagedParts: number;
-  /** Pieces of telemetry and logs removed since the start before they were old enough, to make room. */
+  /** Pieces of telemetry and logs removed early since the start, to make room. */
   historyRemovedEarly: number;
-  /** Files that were set aside for a person to look at: damaged ones, and histories of other sites. */
+  /** Files set aside for a person: damaged ones, and histories of other sites. */
   historySetAside: { damaged: readonly string[]; foreign: readonly string[] };
-  /** What of the history was gone at a start, not long ago. */
+  /** Parts of the history that were missing at a recent start. */
   historyMissing: readonly string[];
-  /** Devices that are not known and whose history is kept. */
+  /** Unknown devices whose history is kept. */
   unknownDevices: readonly string[];
   /** Segments of the telemetry journal that were set aside. */
   journalSetAside: readonly string[];
   stateSizeBytes: number;
-  /** Nothing more can be stored but state, in room that was taken before. */
+  /** Only state can be stored, in reserved room. */
   isDiskFull: boolean;
-  /** A copy took the place of a state.db that was damaged or missing, not long ago. */
+  /** A copy recently replaced a damaged or missing state.db. */
   isStateRecovered: boolean;
-  /** Rows of state.db that a start could not read, not long ago, by table. */
+  /** Rows of state.db that a recent start could not read, by table. */
   stateRowsQuarantined: readonly { table: string; count: number }[];
-  /** Nothing is served over TLS although it should be: the keys cannot be used. */
+  /** TLS is off because its keys cannot be used. */
   isTlsOff: boolean;
-  /** Why state takes no changes, so that commands are refused; undefined: it does. */
+  /** Why state cannot be changed, so that commands are refused; undefined: it can. */
   stateDegraded: string | undefined;
   /** Why no copy of state.db could be made; undefined: it could. */
   stateCopyFault: string | undefined;
   brokerSessions: number;
   devicesOnline: number;
-  /** Telemetry values taken in since the start. */
+  /** Telemetry values received since the start. */
   telemetryValues: number;
   /** Starts of child programs and threads beyond the first. */
   restarts: number;
-  /** Targets that take no telemetry now, and why in a sentence. */
+  /** Targets that accept nothing now, with the reason in a sentence. */
   targetsFailing: readonly { name: string; reason: string }[];
-  /** Targets that lately refused a part, and why in a sentence. */
+  /** Targets that recently refused a part, with the reason in a sentence. */
   targetsRefusing: readonly { name: string; reason: string }[];
-  /** Targets that commands may come from and cannot now, and why in a sentence. */
+  /** Targets that should send commands and cannot now, with the reason in a sentence. */
   commandsFailing: readonly { name: string; reason: string }[];
   /** Why the file that describes the site is not applied. */
   siteFileFault: string | undefined;
-  /** Why the version that was installed last went away by itself. */
+  /** Why the last installed version was rolled back. */
   updateFailure: string | undefined;
-  /** Of the target that is furthest behind. */
+  /** Lag of the target that is furthest behind. */
   targetsLagS: DurationS;
-  /** Of all targets. */
+  /** Unsent samples of all targets. */
   targetsLagSamples: number;
-  /** Of what they carry besides telemetry. */
+  /** Unsent records besides telemetry of all targets. */
   targetsLagRecords: number;
   /** Child programs that should run and do not. */
   missingPrograms: readonly string[];
-  /** Of backups by plan: the last good one, why the last try failed, and whether there was none for too long. */
+  /** Planned backups: the last good one, why the last try failed, and whether they are overdue. */
   backup: {
     goodAtMs?: EpochMs | null;
     fault?: string | null;
@@ -74,12 +74,12 @@ export interface PartsStatus {
 interface ApplianceOptions extends Instruments {
   host: Host;
   version: string;
-  /** Where people and programs reach it encrypted; undefined when they cannot. */
+  /** Port of HTTPS; undefined without it. */
   httpsPort: () => number | undefined;
   status: () => PartsStatus;
-  /** What does not change while it runs and is known from elsewhere, as properties of its device. */
+  /** Settings that do not change while it runs, as properties of its device. */
   settings: Readonly<Record<string, number>>;
-  /** Takes what the gateway's own device has measured. */
+  /** Sends telemetry of the gateway's own device. */
   sendTelemetry: (values: Record<string, unknown>) => void;
   sendProperties: (values: Record<string, unknown>) => void;
 }
@@ -90,8 +90,8 @@ const DISK_ALMOST_FULL_SHARE = 0.1;
 const RESTART_SHOWN_MS = 3_600_000;
 
 /**
- * The gateway as a device: its own properties, telemetry and alerts, and whether it is healthy. The other
- * capabilities are asked through what `gateway.ts` hands in.
+ * The gateway as a device: its own properties, telemetry and alerts, and its health. The state of other
+ * capabilities comes through options that `gateway.ts` passes.
  */
 export class Appliance {
   readonly #options: ApplianceOptions;
@@ -124,7 +124,7 @@ export class Appliance {
     return this.#options.httpsPort();
   }
 
-  /** Tells the properties and begins to measure. */
+  /** Sends the properties and begins to measure. */
   start(): void {
     const { clock, host, settings, sendProperties, version } = this.#options;
     const facts = host.facts();
@@ -158,7 +158,7 @@ export class Appliance {
     return this.#options.status();
   }
 
-  /** What keeps the gateway from its whole work now; empty: everything serves. */
+  /** Faults that keep the gateway from its whole work; empty: everything works. */
   faults(): Problem[] {
     return this.#timer === undefined ? [STARTING] : faultsOf(this.#options.status());
   }
@@ -213,7 +213,7 @@ export class Appliance {
     });
   }
 
-  /** Values per second since it was last asked. */
+  /** Values per second since the last call. */
   #telemetryRate(values: number, nowMs: MonotonicMs): number {
     const elapsedS = (nowMs - this.#previous.atMs) / 1_000;
     const rate = elapsedS > 0 ? (values - this.#previous.values) / elapsedS : 0;
@@ -221,7 +221,7 @@ export class Appliance {
     return rate;
   }
 
-  /** What is raised now, with what a person needs to know about it beyond its name. */
+  /** Raised alerts, with details for a person. */
   #raisedBy(status: PartsStatus, diskFreeShare: number): { name: string; detail: string | undefined }[] {
     const { clock } = this.#options;
     const { backup, historyMissing, journalSetAside, unknownDevices } = status;
@@ -267,7 +267,7 @@ export class Appliance {
   }
 }
 
-/** Whether a count since the start has grown not long ago. */
+/** Whether a count since the start has grown recently. */
 class Rise {
   readonly #shownMs: DurationMs;
   #count = 0;
@@ -284,7 +284,7 @@ class Rise {
   }
 }
 
-/** Alerts while which the gateway does not do its whole work. */
+/** Alerts that make the status `degraded`. */
 const DEGRADING = ['state_degraded', 'history_degraded', 'clock_not_set'];
 
 const STARTING: Problem = { code: 'starting', message: 'The gateway is starting or stopping.' };
@@ -308,7 +308,7 @@ function faultsOf({ stateDegraded, historyDegraded, isDiskFull, missingPrograms 
   ];
 }
 
-/** G: a detail stays short enough to read. */
+/** G: devices named in a detail, so that it stays readable. */
 const UNKNOWN_NAMED = 10;
 
 const listed = (head: string, names: readonly string[]): string | undefined =>
@@ -325,7 +325,7 @@ function ageHours(goodAtMs: EpochMs | null | undefined, clock: Clock): number | 
     : Math.max(0, Math.floor((clock.wallMs() - goodAtMs) / 3_600_000));
 }
 
-/** One digit after the point: more would be noise that takes room. */
+/** One digit after the point: more would be noise that takes up room. */
 function rounded(value: number): number {
   return Math.round(value * 10) / 10;
 }

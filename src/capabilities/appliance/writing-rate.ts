@@ -1,15 +1,15 @@
-/** What the gateway writes to its flash card in a day, from how much it has written since its start. */
+/** Bytes that the gateway writes to its flash card per day. */
 import type { MonotonicMs } from '../../lib/time.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 
 const DAY_MS = 86_400_000;
 const STEP_MS = 3_600_000;
-/** G: less says nothing about a day: a start writes more than the hours after it. */
+/** G: a shorter span says nothing about a day, because a start writes more than the hours after it. */
 const SPAN_MIN_MS = 1_800_000;
 
 export class WritingRate {
   readonly #total;
-  /** One an hour, of the last day; bytes since the start of the process. */
+  /** Hourly points of the last day; bytes since the start of the process. */
   #points: { atMs: MonotonicMs; bytes: number }[] = [];
 
   constructor(metrics: Metrics) {

@@ -1,4 +1,4 @@
-/** When backups are due, and what they are called. */
+/** When backups are due, and their names. */
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import type { backupOutcome, backupPlan } from './tables.ts';
 
@@ -23,8 +23,8 @@ const PERIOD_DAYS: Readonly<Record<Exclude<BackupPlan['schedule'], 'OFF'>, numbe
 const DAY_MS = 86_400_000;
 
 /**
- * Whether one is to be made now: on the day when the period since the last good one is over, from the minute of the plan
- * on; later at once, as after a time without power. After a failure only once the pause is over.
+ * Whether a backup is due: from the planned minute of the day when the period since the last good one ends; after that day,
+ * as after a power cut, at once. After a failure only once the pause is over.
  */
 export function isDue(
   plan: BackupPlan,
@@ -33,7 +33,7 @@ export function isDue(
 ): boolean {
   if (plan.schedule === 'OFF') return false;
   const sinceTryMs = outcome ? now.wallMs - outcome.triedAtMs : undefined;
-  // A clock that was set back since is none to wait for.
+  // After the clock was set back, the moment of the failure says nothing.
   if (
     typeof outcome?.fault === 'string' &&
     sinceTryMs !== undefined &&
@@ -53,7 +53,7 @@ export function isDue(
 export function isOverdue(plan: BackupPlan, outcome: BackupOutcome | undefined, wallMs: EpochMs): boolean {
   if (plan.schedule === 'OFF') return false;
   const sinceMs = Math.max(outcome?.goodAtMs ?? 0, plan.changedAtMs);
-  // Of a clock that was ahead: how long ago it was is not known, how the last try ended is.
+  // The clock was ahead then: the age is not known, but the outcome of the last try is.
   if (sinceMs > wallMs) return typeof outcome?.fault === 'string';
   return wallMs - sinceMs > plan.alertAfterDays * DAY_MS;
 }
@@ -64,23 +64,23 @@ function localTime(wallMs: EpochMs, timeZone: string): { day: number; minute: nu
   return { day, minute: local.hour * 60 + local.minute };
 }
 
-/** Whose backups they are: several gateways may share a place, and bear one name. */
+/** The gateway that owns backups: several gateways may share a target, and have the same name. */
 export interface BackupOwner {
-  /** Of the site; its name may change. */
+  /** Id of the site, whose name may change. */
   id: string;
   slug: string;
 }
 
-/** Without a colon, which file systems of sticks do not take. */
+/** The name has no colon, because file systems of sticks do not allow it. */
 export function backupName({ id, slug }: BackupOwner, wallMs: EpochMs): string {
   const stamp = new Date(wallMs).toISOString().slice(0, 19).replaceAll(/[-:]/g, '');
   return `${slug}-${keyOf(id)}-${stamp}Z.backup`;
 }
 
 /**
- * Those of this gateway that are beyond the number to keep: `made`, the last one, stays whatever the clock called it, and
- * with it the newest of the others. What bears a later time than the last one was named by a clock that was wrong, and goes
- * first: else it would stay for ever, in place of all that follow. `.part` of tries that were cut go too.
+ * Backups of this gateway beyond the number to keep. The last one, `made`, stays whatever its time is, and with it the newest
+ * of the others. A backup with a later time than the last one was named by a clock that was wrong, and is removed first;
+ * otherwise it would stay for ever, in place of newer ones. Unfinished `.part` files are removed, too.
  */
 export function namesToRemove(
   names: readonly string[],
@@ -94,12 +94,12 @@ export function namesToRemove(
   return [...byTime.slice(0, Math.max(0, others.length - keep + 1)), ...partsOf(names, owner)];
 }
 
-/** What tries of this gateway that were cut left. */
+/** Unfinished files of this gateway. */
 export function partsOf(names: readonly string[], owner: BackupOwner): string[] {
   return ownOf(names, owner, '\\.part');
 }
 
-/** Earlier versions named them without a part of the id. */
+/** Names of earlier versions had no part of the id. */
 function ownOf(names: readonly string[], { id, slug }: BackupOwner, ending: string): string[] {
   const own = new RegExp(`^(?:${slug}|[a-z0-9-]+-${keyOf(id)})-${STAMP}${ending}$`);
   return names.filter((name) => own.test(name));

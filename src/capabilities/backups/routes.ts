@@ -55,7 +55,7 @@ function planRoutes(backups: Backups): Route[] {
   ];
 }
 
-/** Out of the box, and into it. */
+/** Backups that people download and upload. */
 function fileRoutes(backups: Backups): Route[] {
   return [
     route({

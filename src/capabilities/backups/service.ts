@@ -43,32 +43,32 @@ import { createBackupStore } from './store.ts';
 interface BackupsOptions extends Omit<BackupOptions, 'historyPath' | 'signal' | 'limits'> {
   site: Pick<Site, 'get'>;
   metrics: Metrics;
-  /** Telemetry and logs: where, and what they take on the disk now. */
+  /** Telemetry and logs: their path and size on the disk. */
   history: { path: string; usedBytes: () => number };
-  /** When somebody last took one by hand, of what is still known. */
+  /** When a person last took a backup, if it is still known. */
   lastTakenMs: () => EpochMs | undefined;
-  /** Of the disk with the data. */
+  /** Free bytes of the disk with the data. */
   freeBytes: () => number;
-  /** A prepared restore is taken over by the next start. */
+  /** Requests the restart that takes over a prepared restore. */
   requestRestart: (reason: string) => void;
   limits?: Limits['backup'];
 }
 
-/** What people may change; absent: stays. */
+/** A change of the plan; absent members stay. */
 export type PlanChange = Partial<Omit<BackupPlan, 'isMount' | 'changedAtMs'>>;
 
 export interface PlanStatus {
   plan: BackupPlan;
   outcome: BackupOutcome | undefined;
-  /** When a person last took one. */
+  /** When a person last took a backup. */
   takenAtMs: EpochMs | undefined;
   isRunning: boolean;
   isOverdue: boolean;
-  /** Public key of the gateway, for the other machine; undefined: it is not needed. */
+  /** Public key of the gateway for the other machine; undefined when it is not needed. */
   sftpKey: string | undefined;
 }
 
-/** Backups: on demand, by plan, and back. One at a time, because each needs the size of state.db once more. */
+/** Backups on demand and by plan, and restores. One at a time, because each needs the size of state.db again. */
 export class Backups {
   readonly #options: BackupsOptions;
   readonly #limits: Limits['backup'];
@@ -99,12 +99,12 @@ export class Backups {
     );
   }
 
-  /** Looks from now on whether a backup is due. */
+  /** Begins to check whether a backup is due. */
   start(): void {
     this.#timer = this.#options.clock.setRepeating(this.#limits.checkIntervalMs, () => this.#look());
   }
 
-  /** Gives up what is under way: the next start makes it. Resolves also when a place does not let go. */
+  /** Gives up a running backup, which the next start makes. Resolves even if the target hangs. */
   async stop(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -113,7 +113,7 @@ export class Backups {
     await within(this.#options.clock, this.#limits.stopMs, this.#running);
   }
 
-  /** For who reads it at once. @throws GatewayError backup_in_progress (409), no_room (422), unavailable (503) */
+  /** Opens a backup as a stream. @throws GatewayError backup_in_progress (409), no_room (422), unavailable (503) */
   async open(
     password: string,
     { includeHistory }: { includeHistory: boolean },
@@ -143,29 +143,29 @@ export class Backups {
     };
   }
 
-  /** The plan gives no good backups, for longer than it allows. */
+  /** The plan has produced no good backup for longer than it allows. */
   isOverdue(): boolean {
     const { clock } = this.#options;
     return clock.isSet() && isOverdue(this.#plan(), this.#store.outcome(), clock.wallMs());
   }
 
-  /** What must not leave the box in any text. */
+  /** Secrets, for redaction of texts. */
   secrets(): string[] {
     const { password, targetPassword } = this.#plan();
     return [password, targetPassword].filter((secret) => secret !== null);
   }
 
-  /** How the last one ended, and whether there was no good one for too long. */
+  /** The last outcome, and whether good backups are overdue. */
   standing(): Partial<BackupOutcome> & { isOverdue: boolean } {
     return { ...this.#store.outcome(), isOverdue: this.isOverdue() };
   }
 
-  /** @throws GatewayError invalid_body (400) for a target that is none, and a schedule that lacks target or password */
+  /** @throws GatewayError invalid_body (400) for an invalid target, and a schedule without target or password */
   update(change: PlanChange): void {
     const before = this.#plan();
     const plan = { ...before, ...change, changedAtMs: this.#options.clock.wallMs() };
     if (plan.target !== before.target) {
-      // What opens one place is not shown to another.
+      // The password of one target is not sent to another.
       if (change.targetPassword === undefined) plan.targetPassword = null;
       plan.isMount = this.#isMount(plan.target);
     }
@@ -175,7 +175,7 @@ export class Backups {
     this.#log.info('backup plan changed', { schedule: plan.schedule, target: plan.target });
   }
 
-  /** Begins one now, whatever the schedule. @throws GatewayError backup_in_progress (409), backup_plan_incomplete (409) */
+  /** Begins a backup now, whatever the schedule. @throws GatewayError backup_in_progress (409), backup_plan_incomplete (409) */
   run(): void {
     const plan = this.#plan();
     const missing = missingOf(plan);
@@ -188,7 +188,7 @@ export class Backups {
     });
   }
 
-  /** Takes a file for `restore`, for a day. Resolves with its size. @throws GatewayError unavailable (503) */
+  /** Keeps a file for `restore` for a day. Resolves with its size. @throws GatewayError unavailable (503) */
   async upload(stream: ReadableStream<Uint8Array>): Promise<number> {
     const sizeBytes = await keepUpload(this.#options.dataDir, stream);
     this.#uploadedAtMonotonicMs = this.#options.clock.monotonicMs();
@@ -196,14 +196,14 @@ export class Backups {
   }
 
   /**
-   * Makes the uploaded file ready and asks for the restart that takes it over. Resolves with undefined for a plain copy
+   * Prepares the uploaded file and requests the restart that takes it over. Resolves with undefined for a plain copy
    * of state.db. @throws GatewayError backup_refused (422)
    */
   async restore(password: string): Promise<BackupInfo | undefined> {
     const { dataDir, clock, requestRestart } = this.#options;
     try {
       const info = await restoreUpload(dataDir, password, this.#opener);
-      // The answer goes out before.
+      // The pause lets the answer go out before.
       clock.setTimer(this.#limits.restartPauseMs, () => requestRestart('a backup is to be taken over'));
       return info;
     } catch (error) {
@@ -212,9 +212,9 @@ export class Backups {
     }
   }
 
-  /** Undefined while the program that makes keys is missing; the run of the plan says so. */
+  /** Undefined while the program that makes keys is missing, which the next backup reports. */
   async #sftpKey(): Promise<string | undefined> {
-    // Two who ask at once would make two keys, and one of them would be told of one that is gone.
+    // Two calls at once would make two keys, and one caller would get the key that was replaced.
     this.#keyAsked ??= sftpKey(this.#options.dataDir).finally(() => (this.#keyAsked = undefined));
     try {
       return await this.#keyAsked;
@@ -224,7 +224,7 @@ export class Backups {
     }
   }
 
-  /** A disk that cannot be read now ends nothing: the next look asks again. */
+  /** Checks again later when the disk cannot be read. */
   #look(): void {
     try {
       this.#forgetUpload();
@@ -238,14 +238,14 @@ export class Backups {
     const { clock, site } = this.#options;
     const { retryMs } = this.#limits;
     if (!clock.isSet()) return false;
-    // Of a failure that could not be stored.
+    // A failure that could not be stored is only in memory.
     if (this.#failedAtMonotonicMs !== undefined && clock.monotonicMs() - this.#failedAtMonotonicMs < retryMs)
       return false;
     const timeZone = canonicalTimeZone(site.get().timezone) ?? 'UTC';
     return isDue(this.#plan(), this.#store.outcome(), { wallMs: clock.wallMs(), timeZone, retryMs });
   }
 
-  /** It may be as large as the whole history. */
+  /** Deletes an old upload, which may be as large as the whole history. */
   #forgetUpload(): void {
     const { clock, dataDir } = this.#options;
     if (this.#uploadedAtMonotonicMs === undefined) return;
@@ -254,7 +254,7 @@ export class Backups {
     discardUpload(dataDir);
   }
 
-  /** Never fails: what went wrong is the outcome. */
+  /** Never rejects: an error becomes the outcome. */
   async #deliver(plan: BackupPlan): Promise<void> {
     const { clock } = this.#options;
     const startedMs = clock.wallMs();
@@ -301,7 +301,7 @@ export class Backups {
     });
   }
 
-  /** What cuts of power left half written may be what the place has no room for. */
+  /** Removes unfinished files, which may be the reason why the target has no room. */
   async #removeParts(target: BackupTarget): Promise<void> {
     try {
       for (const part of partsOf(await target.names(), this.#owner())) await target.remove(part);
@@ -364,12 +364,12 @@ export class Backups {
   }
 }
 
-/** What a plan still needs before a backup can be made by it. */
+/** What the plan lacks for a backup. */
 const missingOf = (plan: BackupPlan): 'target' | 'password' | undefined =>
   (['target', 'password'] as const).find((field) => plan[field] === null);
 
 const needs = (field: string): string => `The plan needs a ${field} before a backup can be made by itself.`;
 
-/** For a person. What a place says is about its own disk, the rest about the one of the box. */
+/** The fault in a sentence. Errors of targets are about their own disk, all others about the disk of the box. */
 const faultOf = (error: unknown): string =>
   error instanceof TargetError || error instanceof BackupError ? error.message : inWords(error);

@@ -1,4 +1,4 @@
-/** Rows of the plan of backups. */
+/** Rows of the backup plan and its outcome. */
 import { type Database, upsert } from '../../platform/sqlite/index.ts';
 import type { BackupOutcome, BackupPlan } from './model.ts';
 import { backupOutcome, backupPlan } from './tables.ts';

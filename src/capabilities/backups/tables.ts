@@ -1,4 +1,4 @@
-/** Tables of state.db with the plan of backups and what came of it. */
+/** Tables of state.db with the backup plan and its outcome. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { EpochMs } from '../../lib/time.ts';
 import { rowRules } from '../../platform/sqlite/index.ts';
@@ -11,9 +11,9 @@ export const backupPlan = sqliteTable('backup_plan', {
   schedule: text('schedule', { enum: SCHEDULES }).notNull(),
   /** Minutes since midnight, of the site's clock. */
   atMinute: integer('at_minute').notNull(),
-  /** As `targetProblem` admits it. */
+  /** In a form that `targetProblem` accepts. */
   target: text('target'),
-  /** Of WebDAV. */
+  /** Login of WebDAV. */
   targetUsername: text('target_username'),
   targetPassword: text('target_password'),
   /** The folder of the target was on another file system than the data when it was named. */
@@ -29,12 +29,12 @@ export const backupPlan = sqliteTable('backup_plan', {
 
 export const backupOutcome = sqliteTable('backup_outcome', {
   id: integer('id').primaryKey(),
-  /** The last one that was opened and checked at its place. */
+  /** The last backup that was opened and verified at its target. */
   goodAtMs: integer('good_at_ms').$type<EpochMs>(),
   goodName: text('good_name'),
   goodBytes: integer('good_bytes'),
   triedAtMs: integer('tried_at_ms').$type<EpochMs>().notNull(),
-  /** Why the last try failed; NULL: it did not. */
+  /** Why the last try failed; NULL: it succeeded. */
   fault: text('fault'),
 });
 

@@ -36,7 +36,7 @@ export interface SiteChange {
   reset?: readonly (typeof RESETTABLE)[number][];
 }
 
-/** Told after the change is stored; a request that changes nothing is not told. */
+/** Emitted after the change is stored; a request that changes nothing emits nothing. */
 export interface SiteEvents {
   site_updated: { site: SiteRecord; previous: SiteRecord };
 }

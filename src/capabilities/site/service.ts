@@ -14,7 +14,7 @@ interface SiteOptions {
   clock: Clock;
   log: Log;
   newId?: () => string;
-  /** Name and IANA time zone of the site that the first start makes. */
+  /** Name and IANA time zone of the site that the first start creates. */
   defaultName: string;
   defaultTimezone: string;
 }
@@ -71,7 +71,7 @@ export function createSite(options: SiteOptions) {
 
   return {
     events,
-    /** This start has made it. */
+    /** This start has created it. */
     isNew: loaded === undefined,
     get: () => site,
     /** Returns the site as it is then; values are checked by the caller. */

@@ -1,4 +1,4 @@
-/** A version that was installed and went away by itself, in a sentence for whoever operates the box. */
+/** A rolled-back version in a sentence for the operator. */
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import type { TrialFailure } from '../../platform/packages/index.ts';
 

@@ -29,22 +29,22 @@ interface UploadedPackage extends Omit<DebPackage, 'name'> {
 }
 
 export interface UpdateStatus {
-  /** That runs. */
+  /** The running version. */
   version: string;
-  /** False: this gateway was not installed by its package, and nobody would install what is uploaded. */
+  /** False when the gateway was not installed by its package, so that uploads cannot be installed. */
   isSupported: boolean;
   /** Handed over and not answered yet; the gateway stops when the new version is unpacked. */
   isInstalling: boolean;
   uploaded: UploadedPackage | undefined;
   outcome: UpdateOutcome | undefined;
-  /** Why the version that was installed last is not the one that runs; undefined: it is. */
+  /** Why the last installed version was rolled back; undefined: it runs. */
   failedTrial: TrialFailure | undefined;
 }
 
-/** Why a package is not taken. */
+/** Why a package is refused. */
 type UpdateProblem = PackageProblem | 'not_supported' | 'not_uploaded';
 
-/** Newer versions that come over the network: taken, judged, shown, and handed to whoever may install them. */
+/** Newer versions that are uploaded: kept, checked, shown, and handed to the installer. */
 export class Updates {
   readonly #options: UpdatesOptions;
   readonly #limits: Limits['update'];
@@ -56,7 +56,7 @@ export class Updates {
     this.#options = options;
     this.#limits = options.limits ?? LIMITS.update;
     try {
-      // What is in memory went with the process before.
+      // The facts about an earlier upload were lost with the earlier process.
       options.folder.discard();
     } catch (error) {
       options.log.warn('what was uploaded before cannot be removed', { error });
@@ -75,13 +75,13 @@ export class Updates {
     };
   }
 
-  /** Why the version that was installed last went away, in a sentence; undefined: it did not. */
+  /** Why the last installed version was rolled back, in a sentence; undefined: it runs. */
   trialFailure(): string | undefined {
     const failure = this.#options.folder.trialFailure;
     return failure && sentenceOf(failure);
   }
 
-  /** Takes a package in place of one before, and judges it. @throws GatewayError update_refused, update_in_progress */
+  /** Keeps a package in place of an earlier one, and checks it. @throws GatewayError update_refused, update_in_progress */
   async upload(stream: ReadableStream<Uint8Array>): Promise<UpdateStatus> {
     const { folder, installed, log, freeBytes } = this.#options;
     this.#requireIdle();
