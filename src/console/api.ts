@@ -32,11 +32,11 @@ export class NoAnswer extends Error {
 /** Counts changes made from this page; lists are read again when it grows. */
 export const changeCount = signal(0);
 
-let onLoggedOut = (): void => {};
+let onRefused = (_status: number): void => {};
 
-/** Is called when the API asks for a login. */
-export function whenLoggedOut(listener: () => void): void {
-  onLoggedOut = listener;
+/** Is called when the API asks for a login, or for a higher role. */
+export function whenRefused(listener: (status: number) => void): void {
+  onRefused = listener;
 }
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -227,7 +227,7 @@ async function send(
   }
   // A body that is cut off says nothing: the status counts.
   const refusal = refusalOf(response.status, await response.text().catch(String));
-  if (response.status === 401) onLoggedOut();
+  if (response.status === 401 || response.status === 403) onRefused(response.status);
   throw refusal;
 }
 

@@ -99,7 +99,11 @@ export function startLive(): () => void {
       noteLineBack();
       // It was sent on the connection that was lost.
       loading = undefined;
-      if (isAway.value) void lookForOtherConsole();
+      if (isAway.value) {
+        void lookForOtherConsole();
+        // Another tab may have logged in somebody else meanwhile, or the role may be a lower one.
+        void confirm();
+      }
       isConnected.value = true;
       isAway.value = false;
       clearTimeout(unopened);

@@ -1,6 +1,6 @@
 /** Who uses the console: claimed or not, logged in or not, with which role. */
 import { computed, signal } from '@preact/signals';
-import { ApiError, call, callFor, NoAnswer, whenLoggedOut } from './api.ts';
+import { ApiError, call, callFor, NoAnswer, whenRefused } from './api.ts';
 import type { Me } from './shapes.ts';
 import { reaches } from '../lib/role.ts';
 
@@ -20,8 +20,9 @@ export function may(needed: string | undefined): boolean {
 /** The login ended by itself, as when it is too old. */
 export const hasEnded = signal(false);
 
-whenLoggedOut(() => {
+whenRefused((status) => {
   if (state.value !== 'logged-in') return;
+  if (status === 403) return void (isConfirming || confirm());
   hasEnded.value = true;
   leave();
   // Perhaps access was reset, and the claim code is needed now.
@@ -40,13 +41,20 @@ function leave(): void {
   state.value = 'logged-out';
 }
 
-/** Checks whether the login still holds; without an answer nothing changes. */
+/** A refusal of the check itself is no reason to check again. */
+let isConfirming = false;
+
+/** Checks whether the login still holds, for whom and with which role; without an answer nothing changes. */
 export async function confirm(): Promise<void> {
+  isConfirming = true;
   try {
-    await call('GET', '/v3/auth/me');
+    const found = await callFor<Me>('me', 'GET', '/v3/auth/me');
+    if (state.value === 'logged-in' && JSON.stringify(found) !== JSON.stringify(me.value)) me.value = found;
   } catch (error) {
     // A refusal has been handled by then; a missing answer is shown as a lost connection.
     if (!(error instanceof ApiError || error instanceof NoAnswer)) throw error;
+  } finally {
+    isConfirming = false;
   }
 }
 
@@ -76,6 +84,11 @@ export async function look(): Promise<void> {
 async function isClaimed(): Promise<boolean> {
   return (await callFor<{ claimed: boolean }>('claim', 'GET', '/v3/auth/claim')).claimed;
 }
+
+// A login in another tab is a login here, too.
+addEventListener('storage', ({ key, newValue }) => {
+  if (key === LOGGED_IN && newValue !== null && state.value === 'logged-out') void look();
+});
 
 export async function claim(claimCode: string, name: string, password: string): Promise<void> {
   await call('POST', '/v3/auth/claim', { claim_code: claimCode, name, password });

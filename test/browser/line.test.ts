@@ -8,12 +8,19 @@ import { liveLine } from './live-line.ts';
 import { openAnother, PASSWORD, useConsole } from './support.ts';
 
 const TENANT = { name: 'tenant', password: 'a password of theirs' };
+const LODGER = { name: 'lodger', password: 'another password' };
 /** More than a page of the API has. */
 const CHANGES = 1_010;
 const AT_ONCE = 50;
 
 const open = (page: Page, hash: string): Promise<unknown> =>
   page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+
+async function logIn(page: Page, { name, password }: typeof TENANT): Promise<void> {
+  await page.fill('[name=name]', name);
+  await page.fill('[name=password]', password);
+  await page.keyboard.press('Enter');
+}
 
 const focused = async (page: Page): Promise<string> =>
   String(await page.evaluate('`${document.activeElement?.tagName} ${document.activeElement?.textContent}`'));
@@ -161,6 +168,44 @@ describe('another page', { skip: findBrowser() === undefined && NO_BROWSER }, ()
     await endLogins();
     await logIn('installer', PASSWORD);
     await until(async () => (await place.inputValue()) === 'Behind the hall');
+  });
+
+  test('may have lowered the role, and offers go that are refused now', async (t) => {
+    const { gateway } = opened();
+    const { user } = await gateway.ok('INSTALLER', 'POST', '/v3/auth/users', { ...LODGER, role: 'OWNER' });
+    const page = await openAnother(t, opened(), LODGER);
+    await page.getByRole('link', { name: 'Rules' }).waitFor();
+    await gateway.ok('INSTALLER', 'PATCH', `/v3/auth/users/${(user as { id: string }).id}`, {
+      role: 'READONLY',
+    });
+    await page.getByRole('link', { name: 'Rules' }).waitFor({ state: 'detached' });
+    await page.locator('.who').getByText('readonly').waitFor();
+  });
+
+  test('may have logged in somebody else while the line was lost', async (t) => {
+    const line = liveLine();
+    const page = await openAnother(t, opened(), { prepare: line.lay });
+    await open(page, '#/access');
+    const who = page.locator('.who b');
+    await who.getByText('installer').waitFor();
+    await line.cut(page);
+    const other = await page.context().newPage();
+    await other.goto(opened().gateway.origin);
+    await other.getByRole('button', { name: 'Log out' }).click();
+    await logIn(other, LODGER);
+    await other.locator('.who b').getByText(LODGER.name).waitFor();
+    await line.mend(page);
+    await who.getByText(LODGER.name).waitFor();
+  });
+
+  test('may have logged out and in again, and this one follows', async (t) => {
+    const page = await openAnother(t, opened());
+    const other = await page.context().newPage();
+    await other.goto(opened().gateway.origin);
+    await other.getByRole('button', { name: 'Log out' }).click();
+    await page.getByText('Your login has expired.').waitFor();
+    await logIn(other, { name: 'installer', password: PASSWORD });
+    await page.locator('.nav').waitFor();
   });
 
   test('may have changed more than the API tells at once: all of it is shown', async (t) => {
