@@ -138,8 +138,9 @@ export function ageText(ageS: DurationS): string {
 }
 
 /**
- * How old a value is by the gateway's clock. A measurement from the future counts from when it was received, and
- * as untrusted when that is not known. @param pauseS between two measurements, as usual; 0: not known
+ * How old a value is by the gateway's clock. No measurement is younger than its arrival, so one from the future counts from
+ * then; it is not trusted when the arrival is unknown, or was by a clock that is ahead, too.
+ * @param pauseS between two measurements, as usual; 0: not known
  */
 export function freshness(
   timestampS: EpochS,
@@ -147,11 +148,16 @@ export function freshness(
   nowS: EpochS,
   pauseS: DurationS = 0,
 ): { ageS: DurationS; isStale: boolean } {
-  const isAhead = timestampS > nowS + CLOCK_DIFFERENCE_S;
-  if (isAhead && receivedAtS === undefined) return { ageS: 0, isStale: true };
-  const ageS = Math.max(0, isAhead ? nowS - (receivedAtS ?? nowS) : nowS - timestampS);
+  const atS = Math.min(timestampS, receivedAtS ?? timestampS);
+  if (isAhead(atS, nowS)) return { ageS: 0, isStale: true };
+  const ageS = Math.max(0, nowS - atS);
   const lateS = pauseS > PAUSE_MAX_S ? 0 : pauseS * LATE_AFTER_PAUSES;
   return { ageS, isStale: ageS > Math.max(STALE_AFTER_S, lateS) };
+}
+
+/** Whether an instant is later than clocks differ by: it is that of a wrong clock. */
+export function isAhead(atS: EpochS, nowS: EpochS): boolean {
+  return atS > nowS + CLOCK_DIFFERENCE_S;
 }
 
 /** Day, month and time of an instant where the site is. */

@@ -3,10 +3,11 @@
  * a few times a second, so that a thousand devices do not drown a phone.
  */
 import { type Signal, signal } from '@preact/signals';
-import type { EpochS } from '../lib/time.ts';
+import type { DurationMs, EpochMs } from '../lib/time.ts';
 import { ApiError, callFor, noteLineBack, noteLineLost, path } from './api.ts';
 import { isAway, isConnected } from './connection.ts';
 import { noteGatewayTime } from './gateway-time.ts';
+import { type KnownValue, setValue } from './known-value.ts';
 import { lookForOtherConsole } from './other-console.ts';
 import { asSaid } from './own-manifest.ts';
 import { noteConnection, readDevice, readList } from './read-devices.ts';
@@ -20,19 +21,6 @@ import type {
   Manifest,
   MonitorMessage,
 } from './shapes.ts';
-
-interface KnownValue {
-  value: unknown;
-  timestampS: EpochS;
-  /** Undefined for a value that was read, not heard. */
-  receivedAtS: EpochS | undefined;
-  /** Seconds since the measurement before, and before that one; 0: not known. */
-  pausesS: readonly [last: number, before: number];
-}
-
-/** How often it is measured; a single long pause is no rhythm, and a short one after it ends it. */
-export const pauseOf = ({ pausesS: [last, before] }: KnownValue): number =>
-  before === 0 ? last : Math.min(last, before);
 
 export interface LiveDevice {
   device: Device;
@@ -55,6 +43,8 @@ const UNOPENED_MS = 3_000;
 /** Names and manifests in one request, so that its address stays short. */
 const NAMES_PER_QUESTION = 120;
 const MANIFESTS_PER_QUESTION = 100;
+/** G: consecutive messages are closer than this in their times, unless the clock was set between them. */
+const CLOCK_STEP_MS = 60_000;
 /** Of more devices than these at once the whole list is read. */
 const SINGLE_MAX = 8;
 const ANY_AGE = '1y';
@@ -81,6 +71,8 @@ let inSight: readonly string[] | undefined;
 let leaving: ReturnType<typeof setTimeout> | undefined;
 let stream: ChangingStream<MonitorMessage> | undefined;
 let isStatusChanged = false;
+/** By how much the gateway's clock was ahead of this one in its last message. */
+let heardAheadMs: DurationMs | undefined;
 let reloading: ReturnType<typeof setTimeout> | undefined;
 
 export function liveDevice(idOrSlug: string): LiveDevice | undefined {
@@ -135,6 +127,7 @@ export function startLive(): () => void {
     clearTimeout(reloading);
     reloading = undefined;
     outdated.clear();
+    heardAheadMs = undefined;
     known.clear();
     manifests.clear();
     watched.clear();
@@ -299,29 +292,9 @@ async function readLatest(question: URLSearchParams): Promise<void> {
     const live = known.get(id);
     if (!live) continue;
     for (const [name, latest] of Object.entries(values))
-      if ('value' in latest) setValue(live, name, latest.value, latest.timestamp, undefined);
+      if ('value' in latest) setValue(live.values, name, latest.value, latest.timestamp, undefined);
     changed.add(live);
   }
-}
-
-/** The latest is that by time of measurement: devices also send buffered values. */
-function setValue(
-  live: LiveDevice,
-  name: string,
-  value: unknown,
-  timestampS: EpochS,
-  receivedAtS: EpochS | undefined,
-): void {
-  const before = live.values.get(name);
-  if (before && before.timestampS > timestampS) return;
-  const isSame = before?.timestampS === timestampS;
-  const [last = 0] = before?.pausesS ?? [];
-  live.values.set(name, {
-    value,
-    timestampS,
-    receivedAtS: receivedAtS ?? (isSame ? before.receivedAtS : undefined),
-    pausesS: isSame ? before.pausesS : [before ? timestampS - before.timestampS : 0, last],
-  });
 }
 
 function take(message: MonitorMessage): void {
@@ -334,6 +307,7 @@ function take(message: MonitorMessage): void {
   }
   const receivedAtMs = Date.parse(message.received_at);
   noteGatewayTime(message.received_at);
+  followClock(receivedAtMs);
   if ('telemetry' in message) {
     const isShown = inSight === undefined || watched.has(live.device.id);
     for (const [name, value] of Object.entries(message.telemetry)) {
@@ -341,7 +315,7 @@ function take(message: MonitorMessage): void {
       if (!isShown && !isAlerts) continue;
       // Of a device out of sight they come only when they have changed.
       if (isAlerts && (!isShown || differs(live.values.get(name)?.value, value))) reloadSoon(live.device.id);
-      if (value !== null) setValue(live, name, value, message.timestamp, receivedAtMs / 1_000);
+      if (value !== null) setValue(live.values, name, value, message.timestamp, receivedAtMs / 1_000);
     }
     if (!isShown) return;
   } else if ('properties' in message)
@@ -353,6 +327,16 @@ function take(message: MonitorMessage): void {
     for (const listener of logListeners.get(message.device_id) ?? [])
       listener({ ...message.log, received_at: message.received_at });
   changed.add(live);
+}
+
+/**
+ * After its clock was set, the gateway gives known values other times; they are read again, and the answer tells the new
+ * time. A message that comes late looks the same and costs one reading.
+ */
+function followClock(receivedAtMs: EpochMs): void {
+  const aheadMs = receivedAtMs - Date.now();
+  if (Math.abs(aheadMs - (heardAheadMs ?? aheadMs)) > CLOCK_STEP_MS) reloadSoon('all');
+  heardAheadMs = aheadMs;
 }
 
 function differs(a: unknown, b: unknown): boolean {

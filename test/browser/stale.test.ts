@@ -146,6 +146,28 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await device.leave();
   });
 
+  test('a clock that was put back leaves nothing from the future above what comes now', async (t) => {
+    const device = await opened().gateway.provision('Ahead');
+    await device.connect();
+    await device.telemetry({ battery_soc: 41 });
+    const line = liveLine();
+    const page = await openAnother(t, opened(), { prepare: line.lay });
+    const card = page.locator(`[data-device=${device.slug}]`);
+    await card.getByText('41').waitFor();
+    const aheadMs = Date.now() + TWO_HOURS_MS;
+    line.say({
+      device_id: device.id,
+      received_at: new Date(aheadMs).toISOString(),
+      timestamp: Math.floor(aheadMs / 1_000),
+      telemetry: { battery_soc: 90 },
+    });
+    await card.getByText('90').waitFor();
+    await device.telemetry({ battery_soc: 52 });
+    await card.getByText('52').waitFor();
+    await until(async () => (await card.locator('.value.stale').count()) === 0);
+    await device.leave();
+  });
+
   test('an answer that is slower than the refreshes is asked for once, and drawn', async (t) => {
     let asked = 0;
     const late = Promise.withResolvers<void>();
