@@ -110,12 +110,22 @@ export function attributeTitle(name: string, attribute: Attribute | undefined): 
 /** No scale makes more digits than these readable. */
 const LONG_FROM = 1e15;
 
+/** Of smaller numbers the first digits count, not those after the mark; smaller still is what computers add to nothing. */
+const SMALL_TO = 1e-3;
+const SMALL_FROM = 1e-9;
+const EXPONENT_BELOW = 1e-6;
+
 /** About four digits: more cannot be read at a glance. */
 export function numberText(value: number, isInteger = false): string {
   if (!Number.isFinite(value)) return '–';
   const size = Math.abs(value);
   if (size >= LONG_FROM)
     return value.toLocaleString(locale, { notation: 'scientific', maximumFractionDigits: 3 });
+  if (size >= SMALL_FROM && size < SMALL_TO)
+    return value.toLocaleString(locale, {
+      maximumSignificantDigits: 3,
+      notation: size < EXPONENT_BELOW ? 'scientific' : 'standard',
+    });
   const digits = isInteger || size >= 1_000 ? 0 : size >= 100 ? 1 : size >= 0.1 || size === 0 ? 2 : 4;
   // Nothing has no sign, whatever it was rounded from.
   const text = value.toLocaleString(locale, { maximumFractionDigits: digits }).replace(/^-(?=0$)/, '');

@@ -4,6 +4,7 @@ import uPlot from 'uplot';
 import type { DurationS, EpochS } from '../../lib/time.ts';
 import { momentText, numberText } from '../format.ts';
 import { timesAs, zone } from '../zone.ts';
+import { axisTexts } from './axis-texts.ts';
 import type { Lines } from './series.ts';
 import { say } from '../words/index.ts';
 
@@ -262,17 +263,20 @@ function axesOf(units: readonly string[], stepS: DurationS, widthPx: number): uP
       // More than two axes would leave no room for the lines on a phone.
       show: !isNarrow || index < 2,
       grid: { ...line.grid, show: index === 0 },
-      size: isNarrow ? 46 : 62,
-      values: (_, splits) =>
-        splits.map((value) => (isNarrow || unit === '' ? shortText(value) : `${shortText(value)} ${unit}`)),
+      size: (_, texts) => widthOf(texts, isNarrow ? 46 : 62),
+      values: (_, splits, _axis, _space, step) =>
+        axisTexts(splits, step).map((text) => (isNarrow || unit === '' ? text : `${text} ${unit}`)),
     })),
   ];
 }
 
-function shortText(value: number | null): string {
-  if (value === null) return '';
-  return Math.abs(value) >= 10_000 ? `${numberText(value / 1_000)}k` : numberText(value);
-}
+/** G: what a letter of an axis takes, and the space around a text. */
+const LETTER_PX = 6.5;
+const AROUND_PX = 14;
+
+/** @param texts not known before the axis is drawn first */
+const widthOf = (texts: readonly string[] | null, leastPx: number): number =>
+  Math.max(leastPx, AROUND_PX + LETTER_PX * Math.max(0, ...(texts ?? []).map(({ length }) => length)));
 
 /** Times of a day, and dates where a day begins, where the site is. */
 function timeLabels(stepS: DurationS): (plot: uPlot, splits: number[]) => string[] {

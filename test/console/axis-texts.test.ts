@@ -1,0 +1,21 @@
+/** What stands beside the lines of a scale. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { axisTexts } from '../../src/console/history/axis-texts.ts';
+
+const rows: [title: string, values: (number | null)[], step: number, texts: string[]][] = [
+  ['a power', [0, 2_000, 4_000], 2_000, ['0', '2 000', '4 000']],
+  ['a large power', [-10_000, 0, 20_000], 10_000, ['-10k', '0', '20k']],
+  ['a share', [0, 50, 100], 50, ['0', '50', '100']],
+  ['a voltage that hardly moves', [230.1, 230.12, 230.14], 0.02, ['230.1', '230.12', '230.14']],
+  ['a counter that hardly moves', [12_345.2, 12_345.4, 12_345.6], 0.2, ['12 345.2', '12 345.4', '12 345.6']],
+  ['a counter that moves', [12_500, 15_000, 17_500], 2_500, ['12.5k', '15k', '17.5k']],
+  ['millions', [0, 500_000, 1_000_000], 500_000, ['0', '0.5M', '1M']],
+  ['what is very large', [0, 1e18, 2e18], 1e18, ['0E0', '1E18', '2E18']],
+  ['what is small', [0, 0.00002, 0.00004], 0.00002, ['0', '0.00002', '0.00004']],
+  ['what is very small', [5e-9, 7.5e-9], 2.5e-9, ['5E-9', '7.5E-9']],
+  ['nothing', [0], 1, ['0']],
+  ['a place without a line', [null, 1], 1, ['', '1']],
+];
+for (const [title, values, step, texts] of rows)
+  test(`of ${title} tells one line from the other`, () => assert.deepEqual(axisTexts(values, step), texts));
