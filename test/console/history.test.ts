@@ -43,6 +43,13 @@ describe('the stretch of time', () => {
       assert.equal(windowOf(text, NOW_S).fromS, NOW_S - 3_600);
   });
 
+  test('begins no earlier than 1970, where a clock that is not set is', () => {
+    assert.deepEqual(
+      RANGES.map(({ name }) => windowOf(name, 120.5).fromS),
+      RANGES.map(() => 0),
+    );
+  });
+
   test('moves by its own length, and is live again at the end', () => {
     const before = shifted(windowOf('day', NOW_S), -1, NOW_S);
     assert.equal(before, `${NOW_S - 2 * 86_400}-${NOW_S - 86_400}`);

@@ -54,9 +54,18 @@ async function load(chosen: readonly Chosen[], of: string, windowText: string | 
   const window = windowOf(windowText, nowS());
   const stepS = stepOf(window);
   const present = await readLines(chosen, window, stepS);
-  if (!window.isCompared) return { of, window, stepS, texts: [present.text], lines: present.lines };
   const { fromS, toS } = window;
-  const before = await readLines(chosen, { fromS: 2 * fromS - toS, toS: fromS }, stepS);
+  const beforeS = 2 * fromS - toS;
+  // Nothing is stored from before 1970.
+  if (!window.isCompared || beforeS < 0)
+    return {
+      of,
+      window: { ...window, isCompared: false },
+      stepS,
+      texts: [present.text],
+      lines: present.lines,
+    };
+  const before = await readLines(chosen, { fromS: beforeS, toS: fromS }, stepS);
   const lines = withLinesBefore(present.lines, before.lines);
   return { of, window, stepS, texts: [present.text, before.text], lines };
 }

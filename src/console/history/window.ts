@@ -39,7 +39,8 @@ export function windowOf(text: string | undefined, nowS: EpochS): Window {
     return { fromS: Number(from), toS: Number(to), isLive: false, isCompared };
   const range = RANGES.find(({ name }) => name === stretch) ?? RANGES[0];
   const toS = Math.ceil(nowS);
-  return { fromS: toS - range.lengthS, toS, isLive: true, isCompared };
+  // A clock that is not set begins in 1970, before which there is nothing to ask for.
+  return { fromS: Math.max(0, toS - range.lengthS), toS, isLive: true, isCompared };
 }
 
 /** Without the mark of a comparison. */

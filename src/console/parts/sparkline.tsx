@@ -25,12 +25,14 @@ async function load({ device, manifest }: LiveDevice): Promise<ReadonlyMap<strin
     .slice(0, VALUES_MAX);
   if (names.length === 0) return new Map();
   const toS = Math.ceil(gatewayNowMs() / 1_000 / STEP_S) * STEP_S;
+  // A clock that is not set begins in 1970.
+  const fromS = Math.max(0, toS - LENGTH_S);
   const wanted = names.map((attribute) => ({
     device: device.id,
     attribute,
     aggregations: ['auto'] as const,
   }));
-  const { lines } = await queryLines(wanted, { fromS: toS - LENGTH_S, toS, stepS: STEP_S });
+  const { lines } = await queryLines(wanted, { fromS, toS, stepS: STEP_S });
   return new Map(names.map((name, index) => [name, lines.mean[index] ?? []]));
 }
 
