@@ -9,15 +9,13 @@ import { TokenBucket } from './token-bucket.ts';
 const KEYS_BETWEEN_SWEEPS = 1_000;
 
 export class Rates {
-  readonly #perSecond: number;
-  readonly #burst: number;
+  readonly #limits: { perSecond: number; burst: number };
   readonly #known = new Map<string, { bucket: TokenBucket; lastMs: MonotonicMs }>();
   #sweepAt = KEYS_BETWEEN_SWEEPS;
 
   /** `burst` at once, `perSecond` sustained. */
   constructor(limits: { perSecond: number; burst: number }) {
-    this.#perSecond = limits.perSecond;
-    this.#burst = limits.burst;
+    this.#limits = limits;
   }
 
   /** Counts one more; answers 0, or, when there were too many, the milliseconds until the next may come. */
@@ -37,10 +35,11 @@ export class Rates {
   }
 
   #bucketOf(key: string, nowMs: MonotonicMs): TokenBucket {
+    const { perSecond, burst } = this.#limits;
     if (this.#known.size >= this.#sweepAt) this.#sweep(nowMs);
     let entry = this.#known.get(key);
     if (!entry) {
-      entry = { bucket: new TokenBucket(this.#perSecond, this.#burst, nowMs), lastMs: nowMs };
+      entry = { bucket: new TokenBucket(perSecond, burst, nowMs), lastMs: nowMs };
       this.#known.set(key, entry);
     }
     entry.lastMs = nowMs;
@@ -48,7 +47,7 @@ export class Rates {
   }
 
   #sweep(nowMs: MonotonicMs): void {
-    const refilledMs = (this.#burst / this.#perSecond) * 1_000;
+    const refilledMs = (this.#limits.burst / this.#limits.perSecond) * 1_000;
     for (const [key, { lastMs }] of this.#known) if (nowMs - lastMs >= refilledMs) this.#known.delete(key);
     this.#sweepAt = this.#known.size + KEYS_BETWEEN_SWEEPS;
   }

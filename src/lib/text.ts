@@ -1,16 +1,14 @@
 /** Texts of bounded size, and names that look like what they are. */
 
-/** UTF-8 of `text`; half of a surrogate pair becomes U+FFFD, as every encoder would make it. */
-function encode(text: string): Buffer {
-  return Buffer.from(text, 'utf8');
-}
-
-/** The longest beginning of `text` whose UTF-8 has at most `bytesMax` bytes; never ends within a character. */
+/**
+ * The longest beginning of `text` whose UTF-8 has at most `bytesMax` bytes; never ends within a character. Half of a
+ * surrogate pair becomes U+FFFD when it is encoded.
+ */
 export function cutToBytes(text: string, bytesMax: number): string {
   // A UTF-16 unit has at most three bytes in UTF-8, so most texts need no encoding.
   if (text.length * 3 <= bytesMax) return text;
   // Each unit has one byte at least: of a text of megabytes no more is looked at.
-  const bytes = encode(text.slice(0, bytesMax));
+  const bytes = Buffer.from(text.slice(0, bytesMax), 'utf8');
   if (bytes.length <= bytesMax && text.length <= bytesMax) return text;
   let end = bytesMax;
   // Continuation bytes are 10xxxxxx (RFC 3629): step back to the first byte of the character that is cut.

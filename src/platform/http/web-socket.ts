@@ -172,15 +172,12 @@ function excesses(
   open: ReadonlySet<OpenSocket>,
   limits: Pick<Limits['webSocket'], 'connectionsPerIdentity' | 'connectionsPerAddress'>,
 ): (caller: Caller) => number {
-  const [ofIdentity, ofAddress] = [new Map<string, number>(), new Map<string, number>()];
-  for (const { caller } of open) {
-    ofIdentity.set(caller.identity, (ofIdentity.get(caller.identity) ?? 0) + 1);
-    ofAddress.set(caller.address, (ofAddress.get(caller.address) ?? 0) + 1);
-  }
+  const ofIdentity = Map.groupBy(open, ({ caller }) => caller.identity);
+  const ofAddress = Map.groupBy(open, ({ caller }) => caller.address);
   return ({ identity, address }) =>
     Math.max(
-      (ofIdentity.get(identity) ?? 0) - limits.connectionsPerIdentity,
-      (ofAddress.get(address) ?? 0) - limits.connectionsPerAddress,
+      (ofIdentity.get(identity)?.length ?? 0) - limits.connectionsPerIdentity,
+      (ofAddress.get(address)?.length ?? 0) - limits.connectionsPerAddress,
     );
 }
 
