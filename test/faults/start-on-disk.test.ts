@@ -1,11 +1,12 @@
 /** What a disk that is full or read-only at a start does to it. Needs root, for disks of its own. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { openCertificates } from '../../src/gateway/certificates.ts';
+import { missingForDisks } from '../../scripts/faults/disk.ts';
 import { GatewayError, UnrecoverableError } from '../../src/lib/errors.ts';
 import { loadConfig } from '../../src/platform/config/index.ts';
 import { openDatabase, tryLockFolder } from '../../src/platform/sqlite/index.ts';
@@ -24,6 +25,31 @@ function smallDisk(t: TestContext, sizeMib: number): string {
     rmSync(folder, { recursive: true });
   });
   return folder;
+}
+
+/** A disk of 1 KiB blocks, as `mkfs.ext4` makes them below 512 MiB. */
+function diskOfSmallBlocks(t: TestContext): string {
+  const base = mkdtempSync(join(tmpdir(), 'gateway-disk-'));
+  const [image, folder] = [join(base, 'image'), join(base, 'disk')];
+  writeFileSync(image, '');
+  truncateSync(image, 16 * MIB);
+  execFileSync('mkfs.ext4', ['-q', '-F', '-b', '1024', '-m', '0', image]);
+  mkdirSync(folder);
+  execFileSync('mount', ['-o', 'loop', image, folder]);
+  t.after(() => {
+    execFileSync('umount', [folder]);
+    rmSync(base, { recursive: true });
+  });
+  return folder;
+}
+
+/** Takes everything but so many bytes. */
+function fillBut(folder: string, freeBytes: number): void {
+  const [filler, room] = [join(folder, 'filler'), join(folder, 'room')];
+  writeFileSync(room, Buffer.alloc(freeBytes, 1), { flush: true });
+  assert.throws(() => writeFileSync(filler, Buffer.alloc(20 * MIB, 1), { flush: true }), { code: 'ENOSPC' });
+  rmSync(room);
+  execFileSync('sync', ['-f', folder]);
 }
 
 function instruments() {
@@ -90,5 +116,31 @@ describe('a start', { skip }, () => {
       told.map(({ message }) => message),
       ['the database is not copied before its migration: make room, or its folder usable'],
     );
+  });
+});
+
+describe('a database on a full disk of small blocks', { skip: missingForDisks().join(', ') || false }, () => {
+  test('is opened or refused: no touch of the index of its log ends the process', (t) => {
+    const folder = diskOfSmallBlocks(t);
+    const migrationsDir = join(temporaryFolder(t), 'migrations');
+    mkdirSync(migrationsDir);
+    writeFileSync(join(migrationsDir, '0001_item.sql'), 'CREATE TABLE item (data BLOB NOT NULL) STRICT;');
+    const child = join(import.meta.dirname, '../support/children/opens-database.ts');
+    const open = () =>
+      spawnSync(process.execPath, [...process.execArgv, child, join(folder, 'state.db'), migrationsDir], {
+        encoding: 'utf8',
+      });
+    assert.equal(open().stdout, 'opened');
+    const outcomes = [0, 8, 16, 32, 64].map((freeKib) => {
+      fillBut(folder, freeKib * 1_024);
+      const { stdout, signal } = open();
+      rmSync(join(folder, 'filler'));
+      return { freeKib, signal, isExpected: ['opened', 'ENOSPC', 'SQLITE_FULL'].includes(stdout) };
+    });
+    assert.deepEqual(
+      outcomes.filter(({ signal, isExpected }) => signal !== null || !isExpected),
+      [],
+    );
+    assert.equal(open().stdout, 'opened', 'with room again');
   });
 });

@@ -1,6 +1,7 @@
 /** Telling whether a database file is damaged, and whether a copy can take the place of ours. */
 import BetterSqlite3 from 'better-sqlite3';
 import { requireNoObstacle } from '../files/index.ts';
+import { requireRoomForIndex } from './index-room.ts';
 import { readMigrations } from './migrations.ts';
 
 /** Extended codes such as SQLITE_CORRUPT_INDEX included. */
@@ -107,6 +108,7 @@ export function isStateOfGateway(path: string): boolean {
 
 function readClosed<Result>(path: string, read: (handle: BetterSqlite3.Database) => Result): Result {
   requireNoObstacle(path);
+  requireRoomForIndex(path);
   const handle = new BetterSqlite3(path, { fileMustExist: true });
   try {
     return read(handle);

@@ -7,6 +7,7 @@ import { HeldFile, makePrivateFolder, requireUsableFile } from '../files/index.t
 import { asSystemFault } from '../../lib/system-fault.ts';
 import { ForeignChanges } from './foreign-changes.ts';
 import { requireSound } from './damage.ts';
+import { requireRoomForIndex } from './index-room.ts';
 import { migrate, type MigrationOptions } from './migrations.ts';
 import { createOrm, type Orm } from './orm.ts';
 import { LogTrust } from './log-trust.ts';
@@ -29,6 +30,7 @@ export interface OpenOptions extends MigrationOptions {
 export function openDatabase(options: OpenOptions): Database {
   makePrivateFolder(dirname(options.path));
   for (const suffix of ['', '-wal', '-shm']) requireUsableFile(options.path + suffix);
+  requireRoomForIndex(options.path, options.isFirst);
   const handle = new BetterSqlite3(options.path);
   try {
     applyPragmas(handle);
