@@ -150,8 +150,13 @@ export class Intake {
   /** Deletes what is left of devices that were deleted; what is merely unknown stays for a while. */
   forgetUnknownDevices(): void {
     const { devices } = this.#options;
-    for (const deviceId of this.#parts?.registry.deviceIds() ?? [])
-      if (!devices.get(deviceId) && devices.mayForget(deviceId)) this.dropDevice(deviceId);
+    try {
+      for (const deviceId of this.#parts?.registry.deviceIds() ?? [])
+        if (!devices.get(deviceId) && devices.mayForget(deviceId)) this.dropDevice(deviceId);
+    } catch (error) {
+      // How long one is unknown is stored; an hour that the disk does not take is not counted.
+      this.#warn('telemetry-unknown', 'devices that are not known are looked at later', error);
+    }
   }
 
   dropDevice(deviceId: string): void {
