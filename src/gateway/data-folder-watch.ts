@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { HeldFile } from '../platform/files/index.ts';
+import { HeldFile, isGone } from '../platform/files/index.ts';
 import type { FolderLock } from '../platform/sqlite/index.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { GatewayOptions, Infrastructure, StartedHook } from './infrastructure.ts';
@@ -43,13 +43,12 @@ export function watchDataFolder(
 /** For a file that the gateway itself may put elsewhere and make anew: true once it was there and is missing twice in a row. */
 function goneDetector(path: string): (isExpected: boolean) => boolean {
   let wasThere = false;
-  let isMissed = false;
+  let wasMissing = false;
   return (isExpected) => {
-    const isThere = existsSync(path);
-    wasThere ||= isThere;
-    const isMissing = isExpected && wasThere && !isThere;
-    const isGone = isMissing && isMissed;
-    isMissed = isMissing;
-    return isGone;
+    wasThere ||= existsSync(path);
+    const isMissing = isExpected && wasThere && isGone(path);
+    const isMissingTwice = isMissing && wasMissing;
+    wasMissing = isMissing;
+    return isMissingTwice;
   };
 }

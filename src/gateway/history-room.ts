@@ -42,7 +42,7 @@ export class HistoryRoom {
 
   constructor(options: HistoryRoomOptions) {
     this.#options = options;
-    this.#budget = this.#judge(this.#sizes());
+    this.#budget = this.#judge(this.#firstSizes());
     const { clock, space, limits } = options;
     this.#timer = clock.setRepeating(limits.history.checkIntervalMs, () => this.#checkSafely(false));
     this.#unsubscribe = space.onChange(() => this.#checkSafely(true));
@@ -109,6 +109,16 @@ export class HistoryRoom {
     if (!isChanged && !isAsked) return;
     this.#budget = budget;
     for (const listener of this.#listeners) listener();
+  }
+
+  /** A disk that does not tell now is no reason not to start: the next look knows more. */
+  #firstSizes(): Sizes {
+    try {
+      return this.#sizes();
+    } catch (error) {
+      this.#options.log.warn('the size of the history is not known yet', { error });
+      return { usedBytes: 0, setAsideBytes: 0, surplus: [] };
+    }
   }
 
   #judge({ usedBytes, setAsideBytes }: Sizes): HistoryBudget {

@@ -7,8 +7,14 @@ import type { Provisioning } from '../capabilities/provisioning/index.ts';
 import type { Site } from '../capabilities/site/index.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { EpochMs } from '../lib/time.ts';
-import { makePrivateFolder, readNote, syncFolder, writePrivateFile } from '../platform/files/index.ts';
-import { foreignPath } from '../platform/sqlite/index.ts';
+import {
+  isGone,
+  makePrivateFolder,
+  readNote,
+  syncFolder,
+  writePrivateFile,
+} from '../platform/files/index.ts';
+import { foreignPath, SALVAGE_MARK } from '../platform/sqlite/index.ts';
 import type { Infrastructure } from './infrastructure.ts';
 
 /** In the data folder. Whoever removes it ends the alert. */
@@ -51,12 +57,10 @@ function tellMissing(infrastructure: Infrastructure, records: Records): void {
   const { id: siteId } = records.site.get();
   // A first start that the power cut off leaves a state, and no history yet.
   if (!hadState || !isInUse(records)) return;
-  // One that was set aside, as damaged or with another site's state, is not missing.
-  if (history.isSalvaging || existsSync(foreignPath(history.path, siteId))) return;
-  const missing = [history.path, journalFolder]
-    .filter((path) => !existsSync(path))
-    .map((path) => basename(path));
+  const missing = [history.path, journalFolder].filter(isGone).map((path) => basename(path));
   if (missing.length === 0) return;
+  // One that was set aside, as damaged or with another site's state, is not missing.
+  if (!isGone(history.path + SALVAGE_MARK) || !isGone(foreignPath(history.path, siteId))) return;
   log.error('history is missing beside state.db, a new one is begun', { missing });
   const note: Note = { missing, foundAtMs: clock.wallMs() };
   try {

@@ -2,15 +2,7 @@
  * Puts a backup back. It is opened and judged while the gateway may run; the next start takes it over before
  * anything is opened. Both survive a cut of power at any moment: either the old state is there, or the new one.
  */
-import {
-  createWriteStream,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
+import { createWriteStream, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -20,6 +12,7 @@ import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import {
+  isThere,
   makePrivateFolder,
   packagePath,
   readPrivateFile,
@@ -153,7 +146,7 @@ async function stage<Result>(
 /** One that nothing has: a clock that stands gives the same second twice. */
 function asideName(dataDir: string, wallMs: EpochMs): string {
   let seconds = Math.floor(wallMs / 1_000);
-  while (existsSync(join(dataDir, `before-restore-${seconds}`))) seconds += 1;
+  while (isThere(join(dataDir, `before-restore-${seconds}`))) seconds += 1;
   return `before-restore-${seconds}`;
 }
 
@@ -161,7 +154,7 @@ function requireUsable(folder: string): void {
   const fault = judgeCopy(join(folder, STATE_FILE), packagePath('migrations', 'state'));
   if (fault !== undefined) throw new BackupError(`The backup cannot be used here: ${fault}.`);
   const history = join(folder, HISTORY_FILE);
-  const newer = existsSync(history) && judgeSchema(history, packagePath('migrations', 'history'));
+  const newer = isThere(history) && judgeSchema(history, packagePath('migrations', 'history'));
   if (newer) throw new BackupError(`The history in the backup cannot be used here: ${newer}.`);
 }
 
@@ -196,9 +189,9 @@ async function unpack(
     zip.close();
   }
   // Without a record of its own the history must not go on with those of the one that is here.
-  if (existsSync(join(stage, HISTORY_FILE))) makePrivateFolder(join(stage, JOURNAL_FOLDER));
+  if (isThere(join(stage, HISTORY_FILE))) makePrivateFolder(join(stage, JOURNAL_FOLDER));
   for (const folder of [TLS_FOLDER, JOURNAL_FOLDER])
-    if (existsSync(join(stage, folder))) syncFolder(join(stage, folder));
+    if (isThere(join(stage, folder))) syncFolder(join(stage, folder));
   syncFolder(stage);
 }
 
@@ -228,7 +221,7 @@ async function write(zip: ZipFile, entry: Entry, target: string | undefined): Pr
 
 function infoOf(stage: string): BackupInfo {
   for (const name of [INFO_FILE, STATE_FILE])
-    if (!existsSync(join(stage, name))) throw new BackupError(`The backup is incomplete: it has no ${name}.`);
+    if (!isThere(join(stage, name))) throw new BackupError(`The backup is incomplete: it has no ${name}.`);
   return JSON.parse(readFileSync(join(stage, INFO_FILE), 'utf8')) as BackupInfo;
 }
 
@@ -281,10 +274,10 @@ function takeOver(
   makePrivateFolder(aside);
   // History last: without it the state works, and beside state of another site it would be set aside.
   for (const name of [STATE_FILE, TLS_FOLDER, JOURNAL_FOLDER, HISTORY_FILE]) {
-    if (!existsSync(join(stage, name))) continue;
+    if (!isThere(join(stage, name))) continue;
     // The write-ahead log first: it must never be found beside another database.
     for (const part of [`${name}-shm`, `${name}-wal`, name + SALVAGE_MARK, name])
-      if (existsSync(join(dataDir, part))) rename(join(dataDir, part), join(aside, part));
+      if (isThere(join(dataDir, part))) rename(join(dataDir, part), join(aside, part));
     syncFolder(dataDir);
     rename(join(stage, name), join(dataDir, name));
     syncFolder(dataDir);

@@ -2,13 +2,13 @@
  * The thread that packs and seals one backup (see container.ts), so that the event loop of the gateway goes on. It
  * gives a chunk for every message that it gets, and ends with the last one.
  */
-import { createReadStream, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createReadStream, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { Encrypter } from 'age-encryption';
 import { ZipFile } from 'yazl';
 import type { EpochMs } from '../../lib/time.ts';
-import { makePrivateFolder } from '../files/index.ts';
+import { isThere, makePrivateFolder } from '../files/index.ts';
 import { copyCompact } from '../sqlite/index.ts';
 import { connectThread } from '../threads/index.ts';
 import {
@@ -61,7 +61,7 @@ function copyHistory({ path, copy }: { path: string; copy: string }): void {
   const journal = join(dirname(path), JOURNAL_FOLDER);
   const target = join(copy, JOURNAL_FOLDER);
   makePrivateFolder(target);
-  for (const name of existsSync(journal) ? readdirSync(journal) : [])
+  for (const name of isThere(journal) ? readdirSync(journal) : [])
     if (JOURNAL_FILE.test(name)) copyIfThere(join(journal, name), join(target, name));
   copyCompact(path, join(copy, HISTORY_FILE));
 }
@@ -85,7 +85,7 @@ function zipOf({ info, madeAtMs, stateFd, tlsDir, history }: SealThreadData): Re
   const options = { mtime: new Date(madeAtMs), mode: 0o600, compress: true };
   for (const source of [zip, state]) source.on('error', (error: Error) => zip.outputStream.destroy(error));
   zip.addBuffer(Buffer.from(JSON.stringify(info, null, 2)), INFO_FILE, options);
-  if (existsSync(tlsDir))
+  if (isThere(tlsDir))
     for (const name of readdirSync(tlsDir).filter((file) => TLS_FILE.test(file)))
       zip.addBuffer(readFileSync(join(tlsDir, name)), `${TLS_FOLDER}/${name}`, options);
   zip.addReadStreamLazy(STATE_FILE, options, (done) => done(null, state));

@@ -3,6 +3,8 @@ export { packagePath, packageVersion, readTree } from './files.ts';
 export { HeldFile } from './held-file.ts';
 export { FolderFailure, folderPathProblem, inFolder, isOnOtherDisk } from './mounted-folder.ts';
 export {
+  isGone,
+  isThere,
   keepStream,
   makePrivateFolder,
   readNote,

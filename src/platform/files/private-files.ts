@@ -57,6 +57,21 @@ const KINDS: [name: string, is: (found: Stats) => boolean][] = [
   ['device', (found) => found.isCharacterDevice() || found.isBlockDevice()],
 ];
 
+/** Whether something stands there. @throws Error when the disk does not tell, which is no reason to begin anything anew */
+export function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** True only when nothing stands there for certain; false while the disk does not tell. */
+export function isGone(path: string): boolean {
+  try {
+    return !isThere(path);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return false;
+    throw error;
+  }
+}
+
 /** Does nothing for a file, and where there is nothing. @throws Error naming the path and what stands there */
 export function requireNoObstacle(path: string): void {
   const found = statSync(path, { throwIfNoEntry: false });

@@ -1,8 +1,7 @@
 /** A small file beside the segments, with what a reader of them cannot do without: CRC-32 of the rest u32, content. */
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { readPlainFile } from '../files/index.ts';
+import { isThere, readPlainFile } from '../files/index.ts';
 
 export const COMPANION = 'companion';
 
@@ -13,11 +12,20 @@ export function sealCompanion(content: Uint8Array): Buffer {
   return bytes;
 }
 
-/** Undefined when there is none, or it is damaged. */
-export function readCompanion(folder: string): Buffer | undefined {
+/**
+ * Undefined when there is none, or it is damaged. `acceptsRefused`: what the disk does not give is damaged. @throws Error when
+ * it does not give it now
+ */
+export function readCompanion(folder: string, acceptsRefused = false): Buffer | undefined {
   const path = join(folder, COMPANION);
-  if (!existsSync(path)) return undefined;
-  const bytes = readPlainFile(path);
+  let bytes: Buffer;
+  try {
+    if (!isThere(path)) return undefined;
+    bytes = readPlainFile(path);
+  } catch (error) {
+    if (!acceptsRefused) throw error;
+    return undefined;
+  }
   const isIntact = bytes.length >= 4 && bytes.readUInt32LE(0) === crc32(bytes.subarray(4));
   return isIntact ? bytes.subarray(4) : undefined;
 }

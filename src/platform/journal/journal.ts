@@ -22,6 +22,8 @@ interface JournalOptions extends Instruments {
   lastKnownSequence?: number;
   /** Damage before this sequence costs nothing: those records are stored elsewhere. */
   neededFrom?: number;
+  /** Segments that the disk does not give are damaged. Default: they will be given, and the opening fails until then. */
+  acceptsRefused?: boolean;
   limits?: { commits: Limits['commits']; journal: Limits['journal'] };
   files?: JournalFiles;
 }
@@ -59,7 +61,10 @@ export class Journal {
     });
   }
 
-  /** Continues after the last intact record of the folder, which is read with `readJournal` first. */
+  /**
+   * Continues after the last intact record of the folder, which is read with `readJournal` first. @throws Error when the disk
+   * does not give something of it now
+   */
   static async open(options: JournalOptions): Promise<Journal> {
     const writer = new SegmentWriter({
       folder: options.folder,
@@ -67,6 +72,7 @@ export class Journal {
       limits: (options.limits ?? LIMITS).journal,
       log: options.log,
       neededFrom: options.neededFrom ?? 1,
+      acceptsRefused: options.acceptsRefused ?? false,
       mayGrow: options.mayGrow ?? (() => true),
       nextSequence: (options.lastKnownSequence ?? 0) + 1,
     });

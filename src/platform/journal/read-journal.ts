@@ -2,9 +2,10 @@
  * Reads a journal folder back, in order. Whatever is damaged costs only what cannot be read: the records behind
  * it are found again by their header and checksum. Synchronous: it runs before anything else. Writes nothing.
  */
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { readPlainFile } from '../files/index.ts';
+import { staysRefused } from '../../lib/system-fault.ts';
+import { isThere, readPlainFile } from '../files/index.ts';
 import {
   findRecord,
   isUnused,
@@ -60,22 +61,25 @@ const SEGMENT_NAME = /^\d{6}\.journal(\.damaged)?$/;
 /** Suffix of a segment that is set aside: still read, never written to nor removed. */
 export const DAMAGED_SUFFIX = '.damaged';
 
-export function listSegments(folder: string): SegmentList {
+/** @throws Error when the disk does not give a segment now, unless `acceptsRefused`: then it counts as damaged */
+export function listSegments(folder: string, acceptsRefused: boolean): SegmentList {
   const list: SegmentList = { segments: [], unused: [], unreadable: [] };
-  if (!existsSync(folder)) return list;
+  if (!isThere(folder)) return list;
   for (const name of readdirSync(folder)
     .filter((candidate) => SEGMENT_NAME.test(candidate))
     .sort())
-    addSegment(list, name, join(folder, name));
+    addSegment(list, name, join(folder, name), acceptsRefused);
   list.segments.sort((a, b) => a.firstSequence - b.firstSequence);
   return list;
 }
 
-function addSegment(list: SegmentList, name: string, path: string): void {
+function addSegment(list: SegmentList, name: string, path: string, acceptsRefused: boolean): void {
   let bytes: Buffer;
   try {
     bytes = readPlainFile(path);
   } catch (error) {
+    // Another time it is given. Until then its records must not be passed over, nor their numbers used again.
+    if (!acceptsRefused && !staysRefused(error)) throw error;
     list.unreadable.push({ name, sizeBytes: 0, error: error as Error });
     return;
   }
@@ -90,14 +94,16 @@ function addSegment(list: SegmentList, name: string, path: string): void {
 
 /**
  * All intact records with a sequence above `afterSequence`, oldest first. What is missing of them is reported and
- * skipped; a torn end, as a power cut leaves it, is no damage: it was never acknowledged.
+ * skipped; a torn end, as a power cut leaves it, is no damage: it was never acknowledged. `acceptsRefused`: what the disk
+ * does not give is damaged. @throws Error when it gives something not now
  */
 export function* readJournal(
   folder: string,
   afterSequence: number,
   onDamage: OnDamage,
+  acceptsRefused = false,
 ): Generator<JournalRecord> {
-  const { segments, unreadable } = listSegments(folder);
+  const { segments, unreadable } = listSegments(folder, acceptsRefused);
   for (const { name, sizeBytes } of unreadable)
     if (!name.endsWith(DAMAGED_SUFFIX))
       onDamage({ segment: name, sequence: undefined, recordCount: undefined, bytes: sizeBytes });

@@ -28,6 +28,8 @@ interface SegmentWriterOptions {
   mayGrow: () => boolean;
   /** At least this one is next. */
   nextSequence: number;
+  /** What the disk does not give is damaged. */
+  acceptsRefused: boolean;
 }
 
 export class SegmentWriter {
@@ -38,7 +40,10 @@ export class SegmentWriter {
   #file: JournalFile | undefined;
   #offset = 0;
 
-  /** Reads the folder and writes nothing; a folder that is not there is made with the first record. */
+  /**
+   * Reads the folder and writes nothing; a folder that is not there is made with the first record. @throws Error when the disk
+   * does not give something of it now
+   */
   constructor(options: SegmentWriterOptions) {
     this.#options = options;
     this.#nextSequence = options.nextSequence;
@@ -46,7 +51,7 @@ export class SegmentWriter {
   }
 
   #takeInventory(neededFrom: number): void {
-    const { segments, unused, unreadable } = listSegments(this.#options.folder);
+    const { segments, unused, unreadable } = listSegments(this.#options.folder, this.#options.acceptsRefused);
     const { segmentBytes } = this.#options.limits;
     for (const name of unused)
       this.#segments.push({ name, firstSequence: undefined, sizeBytes: segmentBytes, isDamaged: false });

@@ -2,9 +2,9 @@
  * Closes state.db. Its file may have been removed, replaced or covered by a disk that was mounted over the folder: all that
  * was acknowledged since then lies in a file without a name, which ends with its last user.
  */
-import { existsSync, renameSync } from 'node:fs';
+import { renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makePrivateFolder, removeFile, syncFile, syncFolder } from '../files/index.ts';
+import { isThere, makePrivateFolder, removeFile, syncFile, syncFolder } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Database } from './database.ts';
 
@@ -23,7 +23,7 @@ export function closeState(database: Database, log: Log): void {
 
 function putBack(database: Database, log: Log): void {
   const { path } = database;
-  const isFree = !existsSync(path);
+  const isFree = !isThere(path);
   const target = isFree ? path : join(dirname(path), BESIDE);
   const draft = `${target}.new`;
   makePrivateFolder(dirname(target));

@@ -1,9 +1,9 @@
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type BetterSqlite3 from 'better-sqlite3';
 import { unavailable } from '../../lib/errors.ts';
 import { type Clock, nextTurn, type Timer } from '../clock/index.ts';
-import { makePrivateFolder, readPrivateFile, writePrivateFile } from '../files/index.ts';
+import { isThere, makePrivateFolder, readPrivateFile, writePrivateFile } from '../files/index.ts';
 import { isDamage } from './damage.ts';
 import { type Database, openDatabase, type OpenOptions } from './database.ts';
 import { diskFails } from '../../lib/system-fault.ts';
@@ -172,9 +172,12 @@ export class DegradableDatabase implements SqlDatabase {
 
   #tryToOpen(): void {
     if (this.#isClosed) return;
+    let salvagePath: string | undefined;
     try {
       this.#database = this.#openOwned();
+      salvagePath = this.#salvagePath();
     } catch (error) {
+      this.#closeDatabase();
       if (isDamage(error)) {
         this.report(error);
         return;
@@ -186,7 +189,7 @@ export class DegradableDatabase implements SqlDatabase {
     this.#failure = undefined;
     this.#generation++;
     if (hadFailed) this.#options.log.info('database can be used again', { database: this.path });
-    this.#resumeSalvage();
+    if (salvagePath !== undefined) this.#resumeSalvage(salvagePath, this.#database);
     for (const user of this.#users) user.opened();
   }
 
@@ -222,7 +225,7 @@ export class DegradableDatabase implements SqlDatabase {
     if (this.#isClosed) return;
     // It is whole when the disk is well again.
     if ((this.#options.failsToRead ?? failsToRead)(this.path)) throw diskFails(error);
-    if (existsSync(this.path)) {
+    if (isThere(this.path)) {
       // The mark first: wherever the power is cut, the next opening knows what to take over.
       const aside = setAside(this.path, this.#clock, (named) =>
         writePrivateFile(this.path + SALVAGE_MARK, basename(named)),
@@ -253,9 +256,9 @@ export class DegradableDatabase implements SqlDatabase {
       rmSync(this.path + SALVAGE_MARK, { force: true });
       this.#takeBack(newer);
     }
-    const isMissing = !existsSync(this.path);
+    const isMissing = !isThere(this.path);
     const own = foreignPath(this.path, owner.id);
-    if (isMissing && existsSync(own)) this.#takeBack(own);
+    if (isMissing && isThere(own)) this.#takeBack(own);
     else if (isMissing) this.#moveStrays();
     let database: Database;
     try {
@@ -300,7 +303,7 @@ export class DegradableDatabase implements SqlDatabase {
   #takeBack(aside: string): void {
     const suffix = aside.slice(this.path.length);
     for (const path of this.#parts) {
-      if (!existsSync(path + suffix)) continue;
+      if (!isThere(path + suffix)) continue;
       move(path, freeName(foreignPath(path, (this.#owner as Owner).id)));
       move(path + suffix, path);
     }
@@ -312,7 +315,7 @@ export class DegradableDatabase implements SqlDatabase {
     const aside = this.#salvagePath();
     for (const suffix of ['-wal', '-shm'])
       if (aside === undefined) rmSync(this.path + suffix, { force: true });
-      else if (existsSync(this.path + suffix)) renameSync(this.path + suffix, aside + suffix);
+      else if (isThere(this.path + suffix)) renameSync(this.path + suffix, aside + suffix);
   }
 
   #salvagePath(): string | undefined {
@@ -332,10 +335,7 @@ export class DegradableDatabase implements SqlDatabase {
     this.#salvage(path, database, (salvage) => salvage.first());
   }
 
-  #resumeSalvage(): void {
-    const path = this.#salvagePath();
-    const database = this.#database;
-    if (path === undefined || !database) return;
+  #resumeSalvage(path: string, database: Database): void {
     this.#work = this.#salvageAfter(this.#work, path, database);
   }
 
@@ -378,7 +378,7 @@ export class DegradableDatabase implements SqlDatabase {
       salvage = new Salvage(path, database, this.#options.salvageLater, this.#options.computed);
       work(salvage);
     } catch (error) {
-      if (!isDamage(error) && existsSync(path)) throw error;
+      if (!isDamage(error) && isThere(path)) throw error;
       this.#options.log.error('nothing more can be read of the damaged database', { aside: path, error });
     } finally {
       if (isDone) salvage?.close();
@@ -388,12 +388,12 @@ export class DegradableDatabase implements SqlDatabase {
 
 /** Whether what can be read of a damaged copy is still to be taken over, by whoever has the database. */
 export function isSalvaging(path: string): boolean {
-  return existsSync(path + SALVAGE_MARK);
+  return isThere(path + SALVAGE_MARK);
 }
 
 function move(from: string, to: string): void {
   for (const suffix of ['', '-wal', '-shm'])
-    if (existsSync(from + suffix)) {
+    if (isThere(from + suffix)) {
       makePrivateFolder(dirname(to));
       renameSync(from + suffix, to + suffix);
     }

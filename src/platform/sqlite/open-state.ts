@@ -3,13 +3,20 @@
  * begin a new site, as long as a local copy is good. Where there is none, the gateway does not start, and says what a
  * person can do.
  */
-import { copyFileSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { messageOf, UnrecoverableError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
-import { readNote, requireUsableFile, syncFile, syncFolder, writePrivateFile } from '../files/index.ts';
+import {
+  isThere,
+  readNote,
+  requireUsableFile,
+  syncFile,
+  syncFolder,
+  writePrivateFile,
+} from '../files/index.ts';
 import type { Log } from '../log/index.ts';
 import { isDamage, judgeCopy } from './damage.ts';
 import { Database, openDatabase, type OpenOptions } from './database.ts';
@@ -105,7 +112,7 @@ function isMissing(path: string): boolean {
 
 /** Nothing is left where state.db shall be. One with content, of its own or in its log, is set aside: returns where. */
 function clearPlace({ path, clock, log }: Pick<OpenOptions, 'path' | 'clock' | 'log'>): string | undefined {
-  const hasContent = existsSync(path) && ['', '-wal'].some((suffix) => !isMissing(path + suffix));
+  const hasContent = isThere(path) && ['', '-wal'].some((suffix) => !isMissing(path + suffix));
   const aside = hasContent ? setAside(path, clock) : undefined;
   for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
   if (aside !== undefined) log.error('what was left of state.db was set aside', { aside });

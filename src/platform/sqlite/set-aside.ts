@@ -2,10 +2,11 @@
  * A database file that is damaged, of another site or of a newer version is never deleted at once: it is renamed, for a
  * person to look at.
  */
-import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { EpochMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
+import { isThere } from '../files/index.ts';
 
 /** A file, or a folder that belongs to such a database. */
 export interface SetAside {
@@ -42,14 +43,14 @@ export function newestOfNewer(path: string, schema: number): string | undefined 
 
 /** What is there already is not written over. */
 export function freeName(path: string): string {
-  if (!existsSync(path)) return path;
-  for (let number = 2; ; number++) if (!existsSync(`${path}-${number}`)) return `${path}-${number}`;
+  if (!isThere(path)) return path;
+  for (let number = 2; ; number++) if (!isThere(`${path}-${number}`)) return `${path}-${number}`;
 }
 
 /** What was set aside of a database, or of a folder beside it; the one that was written last comes last. */
 export function setAsideOf(path: string): SetAside[] {
   const [folder, name] = [dirname(path), basename(path)];
-  const names = existsSync(folder) ? readdirSync(folder) : [];
+  const names = isThere(folder) ? readdirSync(folder) : [];
   return names
     .filter((found) => !COMPANIONS.some((suffix) => found.endsWith(suffix)))
     .flatMap((found): SetAside[] => {
@@ -90,6 +91,6 @@ export function setAside(path: string, clock: Clock, onNamed?: (aside: string) =
   const aside = freeName(`${path}${DAMAGED}${Math.floor(clock.wallMs() / 1_000)}`);
   onNamed?.(aside);
   for (const suffix of ['', ...COMPANIONS])
-    if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
+    if (isThere(path + suffix)) renameSync(path + suffix, aside + suffix);
   return aside;
 }

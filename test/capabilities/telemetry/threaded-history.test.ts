@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import Database from 'better-sqlite3';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import { registerStoreMetrics } from '../../../src/capabilities/telemetry/store-metrics.ts';
+import type { TestClock } from '../../support/test-clock.ts';
 import { until } from '../../support/until.ts';
 import { acknowledged, attribute, manifestOf, startTelemetry } from './support.ts';
 
@@ -21,6 +23,36 @@ const EVERYTHING = {
 
 async function* whole(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
+}
+
+const THREAD_FAILED = 'thread of the telemetry store failed, starts again';
+
+/** Reads of the file end with EIO until the returned function is called. */
+function refuse(path: string): () => void {
+  renameSync(path, `${path}.away`);
+  symlinkSync('/proc/self/mem', path);
+  return () => {
+    rmSync(path);
+    renameSync(`${path}.away`, path);
+  };
+}
+
+/** The thread takes real time to start. */
+async function whenReady(
+  clock: TestClock,
+  query: (query: object) => Promise<string>,
+  stepMs = 100,
+): Promise<void> {
+  await until(async () => {
+    await clock.advance(stepMs);
+    return query(EVERYTHING).then(
+      () => true,
+      (error: { code?: string }) => {
+        assert.equal(error.code, 'unavailable');
+        return false;
+      },
+    );
+  });
 }
 
 describe('the thread of the store', () => {
@@ -43,7 +75,34 @@ describe('the thread of the store', () => {
       csv.trimEnd().split('\n').slice(1),
       Array.from({ length: 6 }, (_, index) => `${NOW_S + index},${index}`),
     );
-    assert.ok(lines.some((line) => line.message === 'thread of the telemetry store failed, starts again'));
+    assert.ok(lines.some(({ message }) => message === THREAD_FAILED));
+  });
+
+  test('waits for a journal that the disk does not give now, and loses nothing of it', async (t) => {
+    const { devices, send, query, clock, folder, lines, restart } = await startTelemetry(t);
+    const device = devices.add('meter', MANIFEST);
+    for (let index = 0; index < 3; index++) await send(device, { timestamp: NOW_S + index, count: index });
+    const giveBack = refuse(join(folder, 'journal', '000001.journal'));
+    await restart();
+    await until(() => lines.some(({ message }) => message === THREAD_FAILED));
+    giveBack();
+    await whenReady(clock, query);
+    await send(device, { timestamp: NOW_S + 3, count: 3 });
+    await restart();
+    const rows = [0, 1, 2, 3].map((count) => `${NOW_S + count},${count}`);
+    assert.deepEqual((await query(EVERYTHING)).trimEnd().split('\n').slice(1), rows);
+  });
+
+  test('goes on without a part of the journal that the disk has refused for long', async (t) => {
+    const { devices, send, query, clock, folder, lines, restart } = await startTelemetry(t);
+    const device = devices.add('meter', MANIFEST);
+    await send(device, { timestamp: NOW_S, count: 0 });
+    refuse(join(folder, 'journal', '000001.journal'));
+    await restart();
+    await whenReady(clock, query, 10_000);
+    assert.ok(lines.some(({ message }) => message.startsWith('part of the telemetry journal is damaged')));
+    await send(device, { timestamp: NOW_S + 1, count: 1 });
+    assert.deepEqual((await query(EVERYTHING)).trimEnd().split('\n').slice(1), [`${NOW_S + 1},1`]);
   });
 
   test('seals everything when asked, and the journal is free then', async (t) => {

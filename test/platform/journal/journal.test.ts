@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
@@ -322,6 +330,23 @@ describe('a journal', () => {
     await assert.rejects(write('x'.repeat(SEGMENT_BYTES)), /ENOSPC/);
     await journal.stop();
     assert.deepEqual(readdirSync(folder), names);
+  });
+
+  test('a segment that the disk does not give now stays what it is, and its numbers are not used again', async (t) => {
+    const folder = await filled(t, 10);
+    const segment = join(folder, '000002.journal');
+    renameSync(segment, `${segment}.away`);
+    // Reads of it end with EIO.
+    symlinkSync('/proc/self/mem', segment);
+    assert.throws(() => read(folder), { code: 'EIO' });
+    await assert.rejects(open(folder), { code: 'EIO' });
+    rmSync(segment);
+    renameSync(`${segment}.away`, segment);
+    const again = await open(folder);
+    assert.equal(again.journal.segments.lastSequence, 10);
+    await again.journal.stop();
+    assert.deepEqual(read(folder).damages, []);
+    assert.equal(read(folder).texts.length, 10);
   });
 
   test('a segment cut short is reported where the next one shows that more was written', async (t) => {

@@ -12,6 +12,7 @@ import {
   rmdirSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -264,6 +265,24 @@ describe('a database that the gateway can do without', () => {
     });
     assert.deepEqual(texts(), ['kept']);
     assert.deepEqual(database.setAsideNames(), { damaged: [], foreign: [] });
+  });
+
+  test('keeps the log of a file of which the disk does not tell now whether it is there', async (t) => {
+    const before = bench(t);
+    before.open('a');
+    before.add('only in the log');
+    const folder = temporaryFolder(t);
+    const { path, clock, database, open, texts } = bench(t, folder);
+    copyFileSync(before.path, `${path}.away`);
+    copyFileSync(`${before.path}-wal`, `${path}-wal`);
+    // Refused with ELOOP, as a disk does with EIO.
+    symlinkSync(path, path);
+    open('a');
+    assert.match(String(database.failure), /ELOOP/);
+    rmSync(path);
+    renameSync(`${path}.away`, path);
+    await clock.advance(5_000);
+    assert.deepEqual(texts(), ['only in the log']);
   });
 
   test('that turns out to be damaged is set aside; everybody lets go of it first', async (t) => {

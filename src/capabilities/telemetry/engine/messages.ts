@@ -17,6 +17,8 @@ export interface EngineThreadData {
   room?: EngineRoom;
   /** Samples of the journal before they are sealed, instead of the usual number. */
   openSamples?: number;
+  /** The disk has refused parts of the journal for long: they are damaged. Default: they will be given. */
+  acceptsRefused?: boolean;
 }
 
 export type ToEngine =

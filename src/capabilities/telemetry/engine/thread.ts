@@ -35,8 +35,9 @@ const store = createBlockStore(database);
 let provenMs: EpochMs | undefined;
 const engine = new Engine({
   store,
-  seriesCopy: readSeriesCopy(readCompanion(data.journalFolder)),
-  readJournal: (afterSequence, onDamage) => readJournal(data.journalFolder, afterSequence, onDamage),
+  seriesCopy: readSeriesCopy(readCompanion(data.journalFolder, data.acceptsRefused)),
+  readJournal: (afterSequence, onDamage) =>
+    readJournal(data.journalFolder, afterSequence, onDamage, data.acceptsRefused),
   onSealed: (fromSequence, nextSeriesId) => post({ kind: 'sealed', fromSequence, nextSeriesId }),
   policy: data.policy,
   ...(data.room && { room: data.room }),

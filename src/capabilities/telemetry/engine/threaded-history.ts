@@ -3,6 +3,7 @@ import { unavailable } from '../../../lib/errors.ts';
 import { inWords } from '../../../lib/system-fault.ts';
 import type { Limits } from '../../../lib/limits.ts';
 import type { Timer } from '../../../platform/clock/index.ts';
+import { Refusal } from '../../../platform/journal/index.ts';
 import type { Instruments } from '../../../platform/metrics/index.ts';
 import type { DegradableDatabase } from '../../../platform/sqlite/index.ts';
 import { SpareThread, startThread, type Thread } from '../../../platform/threads/index.ts';
@@ -45,6 +46,8 @@ export function loadStoreThread(entry: string, limits: Limits['telemetry']): Spa
 
 /** The store in its thread, as the gateway's thread sees it: restarted when it fails, slowed when it lags. */
 export class ThreadedHistory {
+  /** Whoever opens the journal notes here how that ended. */
+  readonly journalRefusal: Refusal;
   readonly #options: Omit<ThreadedHistoryOptions, keyof EngineThreadData>;
   readonly #data: EngineThreadData;
   readonly #restarts: { inc: () => void };
@@ -88,6 +91,7 @@ export class ThreadedHistory {
       limit: limits.storeBacklogBytes,
       depth: () => this.#backlog.sizeBytes,
     });
+    this.journalRefusal = new Refusal(clock);
     this.#restartPause = new DoublingPause({
       firstMs: limits.storeRestartFirstMs,
       maxMs: limits.storeRestartMaxMs,
@@ -192,7 +196,8 @@ export class ThreadedHistory {
       onExit: (error: Error | undefined) => this.#exited(error),
     };
     this.#thread = spare?.take(handlers) ?? startThread({ ...threadOptions(entry, limits), ...handlers });
-    this.#post({ kind: 'open', data: { ...this.#data, room: this.#room } });
+    const acceptsRefused = this.journalRefusal.isOver;
+    this.#post({ kind: 'open', data: { ...this.#data, room: this.#room, acceptsRefused } });
   }
 
   #exited(error: Error | undefined): void {
@@ -200,6 +205,7 @@ export class ThreadedHistory {
     this.#thread = undefined;
     this.#isReady = false;
     this.#failure = error;
+    this.journalRefusal.note(error);
     this.#stopped?.resolve();
     this.#queries.failAll();
     if (this.#isStopping || this.#isReleased) return;

@@ -210,6 +210,7 @@ export class Intake {
         limits,
         lastKnownSequence: content.lastSequence,
         neededFrom: content.neededFrom,
+        acceptsRefused: history.journalRefusal.isOver,
         encode: () => parts.batch.take(),
         mayGrow: () => room?.mayGrow ?? true,
         synced: (sequence, record) => history.apply(sequence, record),
@@ -218,11 +219,13 @@ export class Intake {
     } catch (error) {
       if (this.#isStopped) return;
       this.#journalFailure = error as Error;
+      history.journalRefusal.note(error);
       this.#warn('telemetry-journal', 'journal of telemetry cannot be opened, will be tried again', error);
       this.#retry = clock.setTimer(JOURNAL_RETRY_MS, () => void this.#openJournal(content));
       return;
     }
     this.#journalFailure = undefined;
+    history.journalRefusal.note(undefined);
     if (this.#isStopped) return parts.journal.stop();
     // What was measured in the meantime is newer.
     if (this.#parts) parts.registry.takeLatest(this.#parts.registry);
@@ -234,6 +237,7 @@ export class Intake {
   /** The store is back: what it lost of the list of series is told again. */
   #becomeReady(content: EngineContent): void {
     if (!this.#parts?.journal) return void this.#openJournal(content);
+    this.#options.history.journalRefusal.note(undefined);
     const { registry, batch } = this.#parts;
     const known = new Set(content.series.map(({ series }) => series.id));
     for (const series of registry.all()) if (!known.has(series.id)) batch.define(series);
