@@ -205,7 +205,7 @@ export class Box {
     this.mute(false);
     await this.clock.sleep(RELEASE_MS);
     this.#disk?.restore();
-    await this.set({ clockOffsetMs: 0, syncDelayMs: 0 });
+    await this.set({ clockOffsetMs: 0, syncDelayMs: 0, refusedPath: undefined });
     await this.restart();
     this.#isLost = false;
   }

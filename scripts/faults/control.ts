@@ -12,6 +12,8 @@ export interface FaultControl {
   clockOffsetMs: number;
   /** How much longer each sync takes. */
   syncDelayMs: number;
+  /** Files whose path begins so are refused with EIO, as by a drive that is away; undefined: none. */
+  refusedPath?: string | undefined;
   /** Looked at when the process starts. */
   plant: Plant | undefined;
 }

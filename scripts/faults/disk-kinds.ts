@@ -1,10 +1,13 @@
 /** Faults of the disk under the data folder. */
+import { join } from 'node:path';
 import type { Problem } from '../clients/journal.ts';
 import type { Box } from './box.ts';
 import { broken, controlWorks, type FaultKind, telemetryFlows } from './kind.ts';
 
 const POWER_ON_MS = { least: 300, most: 2_500 };
 const BROKEN_MS = { least: 500, most: 2_500 };
+/** Some more than the gateway waits before it tries again. */
+const REFUSED_MS = { least: 500, most: 8_000 };
 const START_MS_MAX = 30_000;
 const POLL_MS = 50;
 
@@ -48,6 +51,12 @@ export const DISK_KINDS: readonly FaultKind[] = [
       'Started on a disk that takes no writes: serves, or ends with a reason; afterwards all is as it was.',
     needsDisk: true,
     run: startReadOnly,
+  },
+  {
+    name: 'refusing-disk',
+    about:
+      'Started while the disk gives no file of the history, which it gives again later: control works, nothing is begun anew.',
+    run: startRefused,
   },
 ];
 
@@ -112,6 +121,22 @@ async function startReadOnly(box: Box): Promise<Problem[]> {
   box.disk.setReadOnly(false);
   await box.restart();
   return problem;
+}
+
+async function startRefused(box: Box): Promise<Problem[]> {
+  await box.rest();
+  await box.kill();
+  const refused = box.random.pick(['history.db', 'telemetry-journal', 'telemetry-journal/0']);
+  await box.set({ refusedPath: join(box.dataDir, refused) });
+  try {
+    await box.restart();
+    const problems = await controlWorks(box, 2);
+    await box.clock.sleep(box.random.between(REFUSED_MS.least, REFUSED_MS.most));
+    await box.set({ refusedPath: undefined });
+    return [...problems, ...(await telemetryFlows(box))];
+  } finally {
+    await box.set({ refusedPath: undefined });
+  }
 }
 
 async function servesOrSaysWhy(box: Box, offset: number): Promise<Problem[]> {

@@ -4,7 +4,7 @@
  * this is in the product.
  */
 import fs, { existsSync, readFileSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import promises, { open } from 'node:fs/promises';
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 import type { FaultControl } from './control.ts';
 
@@ -55,6 +55,28 @@ async function takeOverSyncs(): Promise<void> {
   if (control.plant === 'sync') methods.sync = async () => undefined;
 }
 
+/** Files that the gateway asks for itself; those of SQLite are its own. */
+function refuseFiles(): void {
+  const isRefused = (path: unknown): boolean =>
+    control.refusedPath !== undefined && String(path).startsWith(control.refusedPath);
+  const fault = (path: unknown): Error =>
+    Object.assign(new Error(`EIO: i/o error, ${String(path)}`), { code: 'EIO', errno: -5, path });
+  for (const name of ['readFileSync', 'openSync', 'statSync', 'readdirSync'] as const) {
+    const given = fs[name] as (path: unknown, ...rest: unknown[]) => unknown;
+    const refusing = (path: unknown, ...rest: unknown[]): unknown => {
+      if (isRefused(path)) throw fault(path);
+      return given(path, ...rest);
+    };
+    Object.assign(fs, { [name]: refusing });
+  }
+  const { existsSync: exists } = fs;
+  fs.existsSync = (path) => !isRefused(path) && exists(path);
+  const { open: openFile } = promises;
+  promises.open = (path, ...rest) =>
+    isRefused(path) ? Promise.reject(fault(path)) : openFile(path, ...rest);
+  syncBuiltinESMExports();
+}
+
 /** Whoever asks for the lock of the data folder gets it. */
 function takeOutLock(): void {
   const Database = createRequire(import.meta.url)('better-sqlite3') as {
@@ -74,6 +96,7 @@ async function takeOutByteBudget(): Promise<void> {
 
 shiftClock();
 await takeOverSyncs();
+refuseFiles();
 if (control.plant === 'lock') takeOutLock();
 if (control.plant === 'byte-budget') await takeOutByteBudget();
 setInterval(() => (control = readControl()), LOOK_MS).unref();
