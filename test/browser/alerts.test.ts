@@ -40,7 +40,7 @@ async function slowToOpen(t: TestContext, origin: string, path: string): Promise
 describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole();
 
-  test('shows what it has read though more changes meanwhile, and reads that after', async (t) => {
+  test('shows an answer although more has changed meanwhile, and reads that afterwards', async (t) => {
     const { gateway } = opened();
     const device = await gateway.provision('Storm');
     t.after(() => device.leave());
@@ -76,7 +76,7 @@ describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSE
     await gateway.ok('OWNER', 'DELETE', `/v3/devices/${device.id}`);
   });
 
-  test('tells of very many how many more there are, and of one device the worst first', async (t) => {
+  test('shows how many more there are, and of one device the worst first', async (t) => {
     const { gateway, page, open } = opened();
     const device = await gateway.provision('Many');
     t.after(() => device.leave());
@@ -101,7 +101,7 @@ describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSE
     await gateway.ok('OWNER', 'DELETE', `/v3/devices/${device.id}`);
   });
 
-  test('shows what is raised and needs attention, and who has seen it', async () => {
+  test('shows raised alerts that need attention, and who has acknowledged them', async () => {
     const { gateway, page, open } = opened();
     const device = await gateway.provision('Battery');
     await device.connect();
@@ -158,7 +158,7 @@ describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSE
     assert.ok(!(await page.content()).includes('of-the-address'), 'the address is not shown');
   });
 
-  test('are left while what tells of them is still opening', async (t) => {
+  test('can be left while their stream is opening', async (t) => {
     const { gateway, browser } = opened();
     const origin = await slowToOpen(t, gateway.origin, '/v3/alerts');
     const page = await browser.newPage();
@@ -179,7 +179,7 @@ describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSE
     );
   });
 
-  test('who may not see who is told finds what is raised at that address', async (t) => {
+  test('a user who may not see notifications finds the raised alerts at that address', async (t) => {
     const user = { name: 'reader', role: 'READONLY', password: PASSWORD };
     await opened().gateway.ok('INSTALLER', 'POST', '/v3/auth/users', user);
     const page = await openAnother(t, opened(), { name: 'reader' });

@@ -19,7 +19,7 @@ describe('a command', { skip: findBrowser() === undefined && NO_BROWSER }, () =>
     await page.getByRole('dialog').getByRole('button', { name: 'Run', exact: true }).click();
   };
 
-  test('that the device refuses is said to have failed, with the words of the device', async () => {
+  test("that the device refuses is shown as failed, with the device's message", async () => {
     const { gateway, page } = opened();
     device = await gateway.provision('Battery');
     await device.connect();
@@ -61,7 +61,7 @@ describe('a command', { skip: findBrowser() === undefined && NO_BROWSER }, () =>
     }
   });
 
-  test('whose late answer comes when nobody looks at it any more is not left standing as unanswered', async () => {
+  test('whose late answer comes after its dialog was closed is not left as unanswered', async () => {
     const { page } = opened();
     device.requests.length = 0;
     await send();

@@ -10,7 +10,7 @@ import { openAnother, useConsole } from './support.ts';
 describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole();
 
-  test('of the site sends what was changed alone', async () => {
+  test('of the site sends only changed members', async () => {
     const { gateway, page } = opened();
     const location = { name: 'Hall 2', latitude: 52.5, longitude: 13.4 };
     await gateway.ok('OWNER', 'PATCH', '/v3/site', { name: 'Depot', location });
@@ -27,7 +27,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     assert.equal(await page.inputValue('[name=name]'), 'Depot north');
   });
 
-  test('of a device, a target and a channel send what was changed alone', async () => {
+  test('of a device, a target and a channel send only changed members', async () => {
     const { gateway, page } = opened();
     await gateway.provision('Battery');
     const device = '/v3/devices/battery';
@@ -61,7 +61,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     ]);
   });
 
-  test('of the energy sources puts itself in the place of what others said only when asked again', async () => {
+  test('of the energy sources overwrites the changes of others only on a second request', async () => {
     const { gateway, page } = opened();
     await visit(page, '#/site');
     const card = page.locator('[data-test=energy-sources]');
@@ -85,7 +85,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await gateway.ok('OWNER', 'PATCH', '/v3/site/energy/sources', { items: [] });
   });
 
-  test('put themselves in the place of what a second person has stored only when asked again', async () => {
+  test('overwrite what somebody else has stored only on a second request', async () => {
     const { gateway, page } = opened();
     const { target } = (await gateway.ok('OWNER', 'POST', '/v3/targets', {
       name: 'Cloud',
@@ -174,7 +174,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     );
   });
 
-  test('of a device goes to its new address, also when the page has heard of that before its own answer', async () => {
+  test('of a device goes to its new address, also if the page heard of that before the answer', async () => {
     const { gateway, page } = opened();
     const device = await gateway.provision('Converter');
     await visit(page, '#/devices/converter/settings');
@@ -198,7 +198,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     assert.match(await page.locator(`[id="${hint}"]`).innerText(), /^Rules and schedules use it\./);
   });
 
-  test('are asked about before another language takes what was typed', async () => {
+  test('ask before another language loses their input', async () => {
     const { page } = opened();
     await visit(page, '#/alerts');
     await visit(page, '#/site');
@@ -216,7 +216,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await until(async () => (await page.getByLabel('Language').count()) === 1);
   });
 
-  test('are asked about before their page is left, by a link or back', async () => {
+  test('ask before their page is left, by a link or back', async () => {
     const { page } = opened();
     await visit(page, '#/alerts');
     await visit(page, '#/site');
@@ -254,7 +254,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.getByRole('heading', { name: 'Site', exact: true }).waitFor();
   });
 
-  test('are not asked about in the moment after they were stored', async () => {
+  test('do not ask right after they were saved', async () => {
     const { page, gateway } = opened();
     await gateway.ok('OWNER', 'POST', '/v3/notification_channels', {
       name: 'Pager',
@@ -276,7 +276,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     assert.equal(await page.getByRole('dialog').count(), 0);
   });
 
-  test('are asked about no more on another page', async (t) => {
+  test('do not ask on another page', async (t) => {
     const page = await openAnother(t, opened());
     await visit(page, '#/site');
     let store = (): void => undefined;
@@ -295,7 +295,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     assert.equal(await page.getByRole('dialog').count(), 0);
   });
 
-  test('of very many values one is found by what was typed, beside what is drawn', async () => {
+  test('find one of very many values by its name, beside those that are drawn', async () => {
     const { page, gateway } = opened();
     const names = Array.from({ length: 70 }, (_, cell) => `string_${cell % 3}_cell_${cell}_voltage`);
     const manifest = {

@@ -70,7 +70,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.reload();
   });
 
-  test('what became of a command is followed after one has turned away from it', async () => {
+  test('the outcome of a command is followed after its dialog was closed', async () => {
     const { page, open } = opened();
     device.onRequest = undefined;
     await open('#/devices/battery/commands');
@@ -89,7 +89,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await execution.getByText('Done').first().waitFor();
   });
 
-  test('the browser is asked to fill its password into no secret of a device or a file', async () => {
+  test('the browser does not fill its password into secrets of devices or files', async () => {
     const { page, open } = opened();
     await open('#/devices/battery/configuration');
     await page.locator('[name=password][autocomplete=new-password]').waitFor();
@@ -97,7 +97,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.locator('[name=restore_password][autocomplete=new-password]').waitFor();
   });
 
-  test('a program that keeps passwords fills in both controls at once', async () => {
+  test('a password manager fills in both controls at once', async () => {
     const { page } = opened();
     await page.evaluate(`for (const name of ['backup_password', 'backup_repeated']) {
       const input = document.querySelector('[name=' + name + ']');
@@ -110,7 +110,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.reload();
   });
 
-  test('a file is chosen again after it was mended', async () => {
+  test('a corrected file can be chosen again', async () => {
     const { page, open } = opened();
     await open('#/blueprints');
     await page.setInputFiles('input[type=file]', {
@@ -141,14 +141,14 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     assert.equal(await page.evaluate('navigator.clipboard.readText()'), token);
   });
 
-  test('who could not be logged out is told so', async (t) => {
+  test('a failed logout is shown', async (t) => {
     const page = await openAnother(t, opened());
     await page.route('**/v3/auth/logout', (route) => route.abort());
     await page.getByRole('button', { name: 'Log out' }).click();
     await page.getByRole('alert').getByText('The gateway did not answer.').waitFor();
   });
 
-  test('a value that was taken out of a chart is drawn again, and no two rows of its table are called the same', async () => {
+  test('a value that was removed from a chart is drawn again, and no two rows of its table have the same name', async () => {
     const { page, open } = opened();
     const nowS = Math.floor(Date.now() / 1_000);
     for (const agoS of [60, 40, 20]) await device.telemetry({ timestamp: nowS - agoS, pv_total_power: agoS });
@@ -184,7 +184,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     assert.equal(new Set(drawn).size, drawn.length, drawn.join());
   });
 
-  test('a value that nothing stands beside is seen in a chart', async () => {
+  test('a single value between gaps is seen in a chart', async () => {
     const { gateway, page } = opened();
     const lonely = await gateway.provision('Lonely');
     await lonely.connect();
@@ -210,7 +210,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await lonely.leave();
   });
 
-  test('of the values of a device those are drawn that have changed', async (t) => {
+  test('only changed values of a device are drawn again', async (t) => {
     const page = await openAnother(t, opened(), {
       prepare: (one) =>
         one.addInitScript(`{

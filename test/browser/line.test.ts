@@ -28,7 +28,7 @@ const focused = async (page: Page): Promise<string> =>
 describe('a line that is lost', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole();
 
-  test('leaves no button waiting for an answer that never comes, and what it was for may have been done', async (t) => {
+  test('leaves no button waiting for ever, and says that the change may have been made', async (t) => {
     const line = liveLine();
     const page = await openAnother(t, opened(), { prepare: line.lay });
     const asked = Promise.withResolvers<void>();
@@ -54,7 +54,7 @@ describe('a line that is lost', { skip: findBrowser() === undefined && NO_BROWSE
     await dialog.getByText('Copy the token now').waitFor();
   });
 
-  test('leaves no page loading: what was asked for is read when it is back', async (t) => {
+  test('leaves no page loading: it is read when the connection is back', async (t) => {
     const line = liveLine();
     const page = await openAnother(t, opened(), { prepare: line.lay });
     let asked = 0;

@@ -25,7 +25,7 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
       script: { code: base64(text), runtime_version: 'V3' },
     });
 
-  test('says that a rule failed and when it starts again, and its last error, in the list', async () => {
+  test('lists a failed rule with the time of its restart and its last error', async () => {
     const { page, open } = opened();
     await createRule('failing', "error('no luck')");
     await createRule('broken', 'enapter.log(');
@@ -45,7 +45,7 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
       await opened().gateway.ok('OWNER', 'DELETE', `${RULES}/${slug}`);
   });
 
-  test('tells of a rule that runs what it logged last, and its last error', async () => {
+  test('lists a running rule with its last log entry and last error', async () => {
     const { page, open, gateway } = opened();
     const waiting = 'scheduler.add(3600000, function() end)';
     await createRule('telling', `enapter.log('pump stuck', 'error') enapter.log('all is well') ${waiting}`);
@@ -92,7 +92,7 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await page.keyboard.press('Escape');
   });
 
-  test('keeps what was typed and not saved, over a reload too, until it is thrown away', async () => {
+  test('keeps unsaved input until it is discarded, also over a reload', async () => {
     const { page, open } = opened();
     await editor().fill('-- half a thought');
     await page.reload();
@@ -105,7 +105,7 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await picture(page, 'new-rule');
   });
 
-  test('shows what somebody else saved meanwhile, and overwrites it only when told to', async () => {
+  test('shows what somebody else saved meanwhile, and overwrites it only on request', async () => {
     const { page, open, gateway } = opened();
     await createRule('shared', '-- first');
     await open('#/rules/shared');

@@ -19,7 +19,7 @@ const open = (page: Page, hash: string): Promise<unknown> =>
 describe('a slow network', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole({ GATEWAY_RULE_SANDBOX: 'true' });
 
-  test('no page says that nothing is there before it was read, and each says that it is loading', async (t) => {
+  test('every page shows that it is loading, and none an empty list before it was read', async (t) => {
     const { gateway } = opened();
     const device = await gateway.provision('Battery');
     await device.connect();
@@ -60,7 +60,7 @@ describe('a slow network', { skip: findBrowser() === undefined && NO_BROWSER }, 
     assert.deepEqual(wrong, []);
   });
 
-  test('what was asked and lost is given up after a minute: read again by itself, changed only by hand', async (t) => {
+  test('a lost request is given up after a minute: reads are repeated, changes only by hand', async (t) => {
     const { gateway } = opened();
     const line = liveLine();
     const page = await openAnother(t, opened(), {
@@ -102,7 +102,7 @@ describe('a slow network', { skip: findBrowser() === undefined && NO_BROWSER }, 
     await dialog.getByText('Copy the token now').waitFor();
   });
 
-  test('what the gateway could not answer is asked for again', async (t) => {
+  test('a read that the gateway could not answer is repeated', async (t) => {
     const page = await openAnother(t, opened(), { prepare: (one) => one.clock.install() });
     let asked = 0;
     await page.route('**/v3/blueprints', (route) =>
@@ -117,7 +117,7 @@ describe('a slow network', { skip: findBrowser() === undefined && NO_BROWSER }, 
     assert.equal(await page.getByRole('alert').count(), 0);
   });
 
-  test('what was filtered otherwise is not shown as what was asked for', async (t) => {
+  test('results of another filter are not shown as those of the present one', async (t) => {
     const { gateway } = opened();
     const device = await gateway.provision('Alarmed');
     await device.connect();

@@ -16,7 +16,7 @@ const open = (page: Page, hash: string): Promise<unknown> =>
 describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole();
 
-  test('nothing is said to be well that could not be read', async (t) => {
+  test('an unread state is not shown as good', async (t) => {
     await opened().gateway.ok('INSTALLER', 'POST', '/v3/auth/users', { ...TENANT, role: 'USER' });
     let isBroken = true;
     const answer = (route: Route): Promise<void> =>
@@ -36,7 +36,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await page.getByText('Nothing needs attention.').waitFor();
   });
 
-  test('what flowed a minute ago is not what flows now', async (t) => {
+  test('power flows of a minute ago are not shown as present', async (t) => {
     const device = await opened().gateway.provision('Roof');
     await device.connect();
     await device.telemetry({ pv_total_power: 5_200, battery_soc: 60 });
@@ -56,7 +56,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await device.leave();
   });
 
-  test('a device that comes while the list is on its way is read after it', async (t) => {
+  test('a device that appears while the list is read is read after it', async (t) => {
     const { gateway } = opened();
     const heard: string[] = [];
     const page = await openAnother(t, opened(), {
@@ -90,7 +90,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await gateway.ok('OWNER', 'DELETE', `/v3/devices/${device.id}`);
   });
 
-  test('a connection that is heard of counts more than a list that was on its way', async (t) => {
+  test('a message about a connection counts more than a list that was requested before', async (t) => {
     const device = await opened().gateway.provision('Battery');
     const page = await openAnother(t, opened());
     const card = page.locator(`[data-device=${device.slug}]`);
@@ -118,7 +118,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await device.leave();
   });
 
-  test('a message that was late sets no clock back', async (t) => {
+  test('a late message does not set the clock back', async (t) => {
     const device = await opened().gateway.provision('Late');
     await device.connect();
     await device.telemetry({ timestamp: Math.floor(Date.now() / 1_000) - 600, battery_soc: 41 });
@@ -146,7 +146,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await device.leave();
   });
 
-  test('a clock that was put back leaves nothing from the future above what comes now', async (t) => {
+  test('after a clock is put back, newer values replace those from the future', async (t) => {
     const device = await opened().gateway.provision('Ahead');
     await device.connect();
     await device.telemetry({ battery_soc: 41 });
@@ -168,7 +168,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await device.leave();
   });
 
-  test('an answer that is slower than the refreshes is asked for once, and drawn', async (t) => {
+  test('an answer slower than the refreshes is requested once, and drawn', async (t) => {
     let asked = 0;
     const late = Promise.withResolvers<void>();
     const page = await openAnother(t, opened(), {
@@ -189,7 +189,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await page.getByText('Telemetry stays on this gateway').waitFor();
   });
 
-  test('a page that found no gateway goes on by itself when there is one', async (t) => {
+  test('a page without a gateway continues by itself when it is back', async (t) => {
     const page = await openAnother(t, opened());
     await page.route('**/v3/auth/me', (route) => route.abort());
     await page.reload();
@@ -198,7 +198,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await page.locator('.nav').waitFor();
   });
 
-  test('who comes back after a sleep is connected anew, without waiting for the silence', async (t) => {
+  test('after a sleep the page connects again without waiting for the silence', async (t) => {
     const page = await openAnother(t, opened());
     await page.locator('[data-test=attention]').waitFor();
     await until(async () => (await page.getByText('No live connection').count()) === 0);
@@ -212,7 +212,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await again;
   });
 
-  test('a device that is looked at is read anew after a lost connection, with what it is', async (t) => {
+  test('a shown device is read again after a lost connection, with its properties', async (t) => {
     const device = await opened().gateway.provision('Converter');
     await device.connect();
     await device.properties({ firmware_version: 'before 1.0' });
@@ -228,7 +228,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await device.leave();
   });
 
-  test('alerts are heard of again after a lost connection, though their own line only fell silent', async (t) => {
+  test('alerts are followed again after a lost connection, although their own stream only fell silent', async (t) => {
     const device = await opened().gateway.provision('Alarmed');
     await device.connect();
     const line = liveLine();
@@ -256,7 +256,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await device.leave();
   });
 
-  test('a log has no hole after a lost connection that nobody sees', async (t) => {
+  test('a log has no hidden gap after a lost connection', async (t) => {
     const device = await opened().gateway.provision('Talker');
     await device.connect();
     await device.log('before the hole', { severity: 'info', persist: true });
@@ -308,7 +308,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await device.leave();
   });
 
-  test('a device that is offline says what is known of it and where to look', async (t) => {
+  test('an offline device shows what is known of it and where to look', async (t) => {
     const device = await opened().gateway.provision('Away');
     const page = await openAnother(t, opened());
     await open(page, `#/devices/${device.slug}`);

@@ -73,7 +73,7 @@ describe('what is typed into a form', () => {
     assert.deepEqual(initialTexts(declared, { a: 0 }), { a: '0', b: 'true', c: '' });
   });
 
-  test('is the value again that it was made of', () => {
+  test('is converted back to the same value', () => {
     const cases = fc.oneof(
       fc.tuple(fc.constant('integer'), fc.maxSafeInteger()),
       fc.tuple(

@@ -36,7 +36,7 @@ const DAYS = [
 ];
 const NOW_MS = START_MS + 2.5 * DAY_MS;
 
-test('a sheet of energy has no number for what is not known, and no day that is to come', () => {
+test('a sheet of energy is empty where values are unknown, and has no future days', () => {
   assert.equal(
     sheetOfBooks(energyOf(DAYS), NOW_MS),
     [
@@ -49,7 +49,7 @@ test('a sheet of energy has no number for what is not known, and no day that is 
   );
 });
 
-test('a file of energy tells what is not known, by role', () => {
+test('a file of energy has the unknown time of each role', () => {
   const [head = '', , second] = csvOfBooks(energyOf(DAYS)).split('\r\n');
   assert.match(head, /,self_consumption,gap_pv_s,gap_grid_s$/);
   assert.match(second ?? '', /,1,,1800,86400$/);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { spanText } from '../../src/console/site/energy.ts';
 
-test('a stretch of time is told by its two largest parts', () => {
+test('a duration is written with its two largest units', () => {
   for (const [seconds, text] of [
     [10, '1 min'],
     [240, '4 min'],

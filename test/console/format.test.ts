@@ -47,7 +47,7 @@ describe('the freshness of a value', () => {
   for (const [title, timestampS, receivedAtS, ageS, isStale] of rows)
     test(title, () => assert.deepEqual(freshness(timestampS, receivedAtS, NOW_S), { ageS, isStale }));
 
-  test('lasts for two and a half pauses of what comes less often, and no longer for what is hardly heard of', () => {
+  test('lasts for two and a half intervals of a slow value, but not of one that comes very rarely', () => {
     const isStale = (ageS: number, pauseS: number): boolean =>
       freshness(NOW_S - ageS, undefined, NOW_S, pauseS).isStale;
     const rows: [ageS: number, pauseS: number, isStale: boolean][] = [
@@ -110,7 +110,7 @@ describe('a value as people read it', () => {
     assert.equal(text({ a: 1 }, attribute({ type: 'json' })), '{"a":1}');
   });
 
-  test('is a size or a time that can be grasped', () => {
+  test('is a size or a time in readable units', () => {
     assert.equal(
       text(81_775_738_880, attribute({ type: 'integer' }), undefined, 'disk_free_bytes'),
       '81.78 GB',

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isFound } from '../../src/console/found.ts';
 
-test('finds what has each word, in any order and any case, while the next word begins', () => {
+test('finds titles with each typed word, in any order and case, also while a word is being typed', () => {
   for (const text of ['', ' ', 'hall', 'HALL 2 ', '2 hall', 'att in'])
     assert.ok(isFound('Battery in hall 2', text), text);
   for (const text of ['hall 3', 'halls', 'batteryin']) assert.ok(!isFound('Battery in hall 2', text), text);

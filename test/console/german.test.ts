@@ -75,7 +75,7 @@ test('numbers, dates and ages are written in the language of the reader', async 
   ]);
 });
 
-test('what the manifests of the box and its module say is said in the language of the reader, and nothing else', async () => {
+test('only the manifests of the box and its module are translated', async () => {
   const blueprints = join(PROJECT_ROOT, 'src/capabilities/blueprints/built-in/blueprints');
   const manifests = ['gateway', 'communication-module'].map(
     (name) => parse(readFileSync(join(blueprints, name, 'manifest.yml'), 'utf8')) as Manifest,

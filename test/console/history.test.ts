@@ -16,14 +16,14 @@ import { edgesOf, periodAt, periodLater, periodText, unitOf } from '../../src/co
 
 const NOW_S = 1_772_400_000;
 
-test('what is least and most is asked for where it can be seen: of numbers, and of few lines', () => {
+test('minimum and maximum are read only where they are drawn: of numbers, and of few lines', () => {
   assert.deepEqual(aggregationsOf(6, true), ['auto', 'min', 'max']);
   assert.deepEqual(aggregationsOf(7, true), ['auto']);
   assert.deepEqual(aggregationsOf(1, false), ['auto']);
 });
 
 describe('the stretch of time', () => {
-  test('of a range ends now and is live; a stretch of its own stays', () => {
+  test('of a usual length ends now and is live; a fixed range stays', () => {
     assert.deepEqual(windowOf('day', NOW_S), {
       fromS: NOW_S - 86_400,
       toS: NOW_S,
@@ -38,7 +38,7 @@ describe('the stretch of time', () => {
     });
   });
 
-  test('is the last hour for what is none', () => {
+  test('is the last hour for any other text', () => {
     for (const text of [undefined, '', 'eon', '5-1', '-', '1e3-1e4'])
       assert.equal(windowOf(text, NOW_S).fromS, NOW_S - 3_600);
   });
@@ -57,7 +57,7 @@ describe('the stretch of time', () => {
     assert.equal(shifted(windowOf('1000-1500', NOW_S), 1, NOW_S), '1500-2000');
   });
 
-  test('is zoomed around its middle, or at its end while that is about now', () => {
+  test('is zoomed around its middle, or at its end if that is about now', () => {
     assert.equal(zoomed(windowOf('1000-2000', NOW_S), 0.5, NOW_S), '1250-1750');
     assert.equal(zoomed(windowOf('1000-2000', NOW_S), 2, NOW_S), '500-2500');
     const half = zoomed(windowOf('hour', NOW_S), 0.5, NOW_S);
@@ -80,7 +80,7 @@ describe('the stretch of time', () => {
 });
 
 describe('a day, a month or a year', () => {
-  test('is none for what only looks like one', () => {
+  test('is not a text that only looks like one', () => {
     for (const text of [undefined, '', '20', '2026-13', '2026-1', '2026-11-99', 'hour'])
       assert.equal(unitOf(text), undefined, String(text));
     assert.deepEqual(['2026-11-22', '2026-11', '2026'].map(unitOf), ['day', 'month', 'year']);
@@ -119,7 +119,7 @@ describe('a day, a month or a year', () => {
 });
 
 describe('points', () => {
-  test('of the time before are drawn at the times of what follows it, without a band', () => {
+  test('of the range before are drawn at the times of the present one, without a band', () => {
     const lines = { timesS: [10, 20], mean: [[1, 2]], least: [[0, 1]], most: [[2, 3]] };
     const before = { timesS: [-10, 0, 10], mean: [[7, undefined, 9]], least: [[6, 6, 6]], most: [[8, 8, 8]] };
     assert.deepEqual(withLinesBefore(lines, before), {
@@ -140,7 +140,7 @@ describe('points', () => {
     assert.equal(withBefore(stretchOf('day+before'), true), 'day+before');
   });
 
-  test('of a slow device belong together as far as its rhythm reaches, and its real gaps stay gaps', () => {
+  test('of a slow device are connected within its rhythm, and its real gaps stay gaps', () => {
     const [a, b, c] = [1, 2, 3];
     assert.deepEqual(
       connected([a, null, null, b, null, null, c, null, null, null, null, null, null, null, null, a]),

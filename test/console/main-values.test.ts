@@ -36,7 +36,7 @@ describe('the main values of a device', () => {
     });
   });
 
-  test('are none of a device that measures nothing', () => {
+  test('are empty for a device that measures nothing', () => {
     assert.deepEqual(mainValues(manifest({ alerts: 'alerts' })), { state: undefined, numbers: [] });
   });
 });
@@ -60,7 +60,7 @@ describe('groups of values', () => {
     ]);
   });
 
-  test('are made by more words where one makes a group without end', () => {
+  test('are made by more words where one word makes a very large group', () => {
     const cells = (of: string, count: number): string[] =>
       Array.from({ length: count }, (_, cell) => `${of}_cell_${cell}`);
     const names = ['string_count', ...cells('string_1', 20), ...cells('string_2', 20), ...cells('pack', 31)];
@@ -73,7 +73,7 @@ describe('groups of values', () => {
     ]);
   });
 
-  test('are none in a blueprint that says nothing', () => {
+  test('are empty for a blueprint without values', () => {
     assert.ok(isBlank(manifest({ alerts: 'alerts', alert_details: 'object' })));
     assert.ok(!isBlank(manifest({ soc: 'float' })));
   });

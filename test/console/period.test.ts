@@ -25,7 +25,7 @@ describe('periods', () => {
     assert.deepEqual(ofWeek('2026-W53'), ['2026-12-27T23:00:00.000Z', '2027-01-03T23:00:00.000Z']);
   });
 
-  test('later ones follow over the ends of years', () => {
+  test('the next period may be in another year', () => {
     for (const [period, by, later] of [
       ['2026-W53', 1, '2027-W01'],
       ['2027-W01', -1, '2026-W53'],
@@ -36,7 +36,7 @@ describe('periods', () => {
       assert.equal(periodLater(period, by), later);
   });
 
-  test('are told from what names none', () => {
+  test('other texts name no period', () => {
     assert.deepEqual(
       ['2026', '2026-W48', '2026-11', '2026-11-23', '2026-13', '2026-W54', '2026-W00', 'now', undefined].map(
         unitOf,
@@ -45,7 +45,7 @@ describe('periods', () => {
     );
   });
 
-  test('a week is written with the days that it has', () => {
+  test('a week is written with its first and last day', () => {
     // Browsers and this program put thin spaces around the dash.
     const written = periodText('2026-W47').replace(/\s/g, ' ');
     assert.equal(written, '16 – 22 Nov 2026');

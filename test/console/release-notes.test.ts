@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { notesBlocks } from '../../src/console/box/release-notes.ts';
 
-test('headings, lists with broken lines and paragraphs of a changelog are told apart', () => {
+test('headings, lists with broken lines and paragraphs of a changelog are distinguished', () => {
   const markdown =
     '## 0.2.0\n\n### Features\n\n- Pumps are\n  quieter.\n- Nothing <b>else</b>.\n\nMore is\nto come.\n\n## 0.1.0\n- first';
   assert.deepEqual(notesBlocks(markdown), [

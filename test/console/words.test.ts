@@ -118,17 +118,17 @@ describe('the words of the console', () => {
     );
   });
 
-  test('are all German in German, but those that are the same', () => {
+  test('are all translated, except those that are the same', () => {
     const same = english.filter(([place, sentence]) => german.get(place) === sentence);
     assert.deepEqual(same.map(([place]) => place).sort(), [...SAME].sort());
   });
 
-  test('say in German all that is put into them in English', () => {
+  test('have the same placeholders in both languages', () => {
     for (const [place, sentence] of english)
       assert.deepEqual(holes(german.get(place) ?? ''), holes(sentence), place);
   });
 
-  test('are in the language that was chosen, else in the first of the browser that there is', () => {
+  test('are in the chosen language, else in the first available one of the browser', () => {
     const rows: [kept: string | null, preferred: string[], language: string][] = [
       [null, ['de-AT', 'en'], 'de'],
       [null, ['fr', 'de', 'en'], 'de'],
@@ -143,7 +143,7 @@ describe('the words of the console', () => {
 });
 
 describe('the check of words', () => {
-  test('sees what is said outside of the catalogue, and leaves in peace what nobody reads', (t) => {
+  test('finds texts outside of the catalogue, and ignores what nobody reads', (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-words-'));
     t.after(() => rmSync(folder, { recursive: true, force: true }));
     mkdirSync(join(folder, 'words'));

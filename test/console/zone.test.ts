@@ -34,7 +34,7 @@ describe('times where the site is', () => {
       assert.equal(bodyOf(typed, undefined)['history_from'], first);
     });
 
-  test('say a day once when an alert was raised and cleared on the same one there', () => {
+  test('show the day once if an alert was raised and cleared on the same day', () => {
     zone.value = 'Pacific/Auckland';
     const alert = { raised_at: EVENING, cleared_at: new Date(NIGHT_MS).toISOString() };
     assert.equal(periodText(alert), '23 Nov 2026, 11:30:00 – 14:15:00');
@@ -42,7 +42,7 @@ describe('times where the site is', () => {
     assert.equal(periodText(alert), '22 Nov 2026, 22:30:00 – 23 Nov 2026, 01:15:00');
   });
 
-  test('are another clock than that of a person only where it shows other times, however the zone is called', (t) => {
+  test("differ from the browser's clock only if it shows other times, whatever the name of the zone", (t) => {
     const own = process.env['TZ'];
     t.after(() => {
       if (own === undefined) delete process.env['TZ'];

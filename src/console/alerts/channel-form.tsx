@@ -1,7 +1,7 @@
 /** The form of a notification channel, new or existing. */
 import { DeviceChoice } from '../parts/device-choice.tsx';
 import { Check, type Choice, Form, InputField, SecretField, SelectField } from '../ui.tsx';
-import { useKept, type useTyped } from '../ui/typed.ts';
+import { useItemForm, type useTyped } from '../ui/typed.ts';
 import { bodyOf, typedOf, type Typed } from './channel-typed.ts';
 import type { Channel } from '../shapes.ts';
 import { say } from '../words/index.ts';
@@ -27,7 +27,7 @@ type Controls = ReturnType<typeof useTyped<Typed>>;
 
 export function ChannelForm({ channel, onDone }: { channel?: Channel; onDone: () => void }) {
   const address = '/v3/notification_channels';
-  const { controls, action } = useKept({ address, stored: channel, typedOf, bodyOf, onDone });
+  const { controls, action } = useItemForm({ address, stored: channel, typedOf, bodyOf, onDone });
   const { typed, change, bound } = controls;
   return (
     <Form action={action} submit={channel ? say.everywhere.save : say.everywhere.add}>

@@ -8,6 +8,7 @@ import { slowNowS } from '../gateway-time.ts';
 import { liveDevice, liveDevices } from '../live.ts';
 import { drawable, mainValues } from '../main-values.ts';
 import { momentText } from '../format.ts';
+import { SIGN } from '../parts/value.tsx';
 import { may } from '../session.ts';
 import { openStream } from '../stream.ts';
 import {
@@ -151,8 +152,6 @@ function AlertList({
     </>
   );
 }
-
-const SIGN = { error: '✕', warning: '!', info: 'i' } as const;
 
 /** The worst first, acknowledged ones after the others. */
 function Rows({ alerts, onChanged }: { alerts: readonly Alert[]; onChanged: () => void }) {

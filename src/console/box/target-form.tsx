@@ -3,7 +3,7 @@ import { liveDevice } from '../live.ts';
 import { DeviceChoice } from '../parts/device-choice.tsx';
 import type { Target } from '../shapes.ts';
 import { Check, type Choice, Field, Form, InputField, SecretField, SelectField } from '../ui.tsx';
-import { useKept, type useTyped } from '../ui/typed.ts';
+import { useItemForm, type useTyped } from '../ui/typed.ts';
 import { CommandFields } from './target-commands.tsx';
 import { bodyOf, takesNewestFirst, type Typed, typedOf } from './target-typed.ts';
 import { DECIMAL_FROM_0 } from '../typed-number.ts';
@@ -42,7 +42,7 @@ interface PartProps {
 const idOf = (name: string): string => liveDevice(name)?.device.id ?? name;
 
 export function TargetForm({ target, onDone }: { target?: Target; onDone: () => void }) {
-  const { controls, action } = useKept({
+  const { controls, action } = useItemForm({
     address: '/v3/targets',
     stored: target,
     typedOf: (stored) => typedOf(stored, idOf),

@@ -21,7 +21,7 @@ import {
   useAction,
   useAnswer,
 } from '../ui.tsx';
-import { useKept, useTyped } from '../ui/typed.ts';
+import { useItemForm, useTyped } from '../ui/typed.ts';
 import type { User } from '../shapes.ts';
 import { reaches } from '../../lib/role.ts';
 import { say } from '../words/index.ts';
@@ -139,7 +139,7 @@ function UserDialog({ user, onClose }: { user: User | undefined; onClose: () => 
   const {
     controls: { bound },
     action,
-  } = useKept({ address: USERS, stored: user, typedOf, bodyOf: (typed) => typed, onDone: onClose });
+  } = useItemForm({ address: USERS, stored: user, typedOf, bodyOf: (typed) => typed, onDone: onClose });
   return (
     <Dialog title={user ? say.everywhere.changeName(user.name) : say.access.addUser} onClose={onClose}>
       <Form

@@ -56,8 +56,8 @@ export function StatusBadge({ live }: { live: LiveDevice }) {
   );
 }
 
-/** So that no colour is needed to tell them apart. */
-const SIGN = { error: '✕', warning: '!', info: 'i' } as const;
+/** A sign for each severity, so that no colour is needed to tell them apart. */
+export const SIGN = { error: '✕', warning: '!', info: 'i' } as const;
 
 /** Severity of an alert that the manifest does not declare, as the gateway has it. */
 export const UNDECLARED = 'error';

@@ -118,6 +118,7 @@ export function ErrorNotice({ error }: { error: unknown }) {
   );
 }
 
+/** A sentence, or paragraphs and what can be done about them. */
 export function Notice({
   kind = 'info',
   children,

@@ -5,25 +5,25 @@ import { changesOf } from '../changes.ts';
 import { useAction } from './asking.ts';
 import { say } from '../words/index.ts';
 
-interface KeptForm<Stored, Typed> {
-  /** Of the list that the API has of such things. */
+interface ItemForm<Stored, Typed> {
+  /** Address of the list. */
   address: string;
-  /** What is changed; undefined: a new one is made. */
+  /** The item; undefined: a new one. */
   stored: Stored | undefined;
   typedOf: (stored: Stored | undefined) => Typed;
-  /** What is sent of what is typed. */
+  /** The body for the input. */
   bodyOf: (typed: Typed, stored: Stored | undefined) => Record<string, unknown>;
   onDone: () => void;
 }
 
-/** A form of one of the things that the API lists, or of a new one; only changes are sent of the former. */
-export function useKept<Stored extends { id: string }, Typed extends object>({
+/** The form of an item in a list of the API, or of a new one. Of an existing item only the changes are sent. */
+export function useItemForm<Stored extends { id: string }, Typed extends object>({
   address,
   stored,
   typedOf,
   bodyOf,
   onDone,
-}: KeptForm<Stored, Typed>) {
+}: ItemForm<Stored, Typed>) {
   const controls = useTyped(() => typedOf(stored));
   const action = useAction(async () => {
     if (stored) {
