@@ -50,6 +50,23 @@ const HTTP_WITHOUT_FETCH: Plugin = {
   },
 };
 
+/** Own files that are imported for what they do when they are loaded. */
+const LOADED_FOR_EFFECT = /\/native\.ts$/;
+
+/**
+ * Leaves out own files of which nothing is used: an index.ts names files of whole folders, and each of those brings along
+ * what it imports.
+ */
+const USED_FILES_ONLY: Plugin = {
+  name: 'used files only',
+  setup: (bundling) => {
+    bundling.onResolve({ filter: /^\.{1,2}\/.*\.ts$/ }, ({ path, resolveDir }) => ({
+      path: join(resolveDir, path),
+      sideEffects: LOADED_FOR_EFFECT.test(path),
+    }));
+  },
+};
+
 const HELP = `Usage: npm run build [-- --out <folder>]
 
 Bundles the programs (${PROGRAMS.join(', ')}) with their packages, and
@@ -85,7 +102,7 @@ export async function bundlePrograms(
     format: 'esm',
     target: 'node26',
     external: EXTERNAL,
-    plugins: [HTTP_WITHOUT_FETCH],
+    plugins: [HTTP_WITHOUT_FETCH, USED_FILES_ONLY],
     sourcemap: true,
     metafile: true,
     legalComments: 'linked',
@@ -93,6 +110,7 @@ export async function bundlePrograms(
     charset: 'ascii',
     minifyWhitespace: true,
     logLevel: 'warning',
+    logOverride: { 'ignored-bare-import': 'error' },
     // Packages of the older module form ask for `require` even in a bundle of the newer form.
     banner: {
       js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",

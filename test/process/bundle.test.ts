@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, statSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { bundle, PROGRAMS } from '../../scripts/build.ts';
@@ -42,6 +42,22 @@ describe('the production bundle', () => {
       const path = join(home.folder, 'installed/dist', `${name}.js`);
       assert.ok(statSync(path).size > 0 && statSync(`${path}.map`).size > 0);
     }
+  });
+
+  test('has nothing of files that a program does not use, and what one is loaded for', () => {
+    const sourcesOf = (name: string): string[] => {
+      const map = readFileSync(join(home.folder, 'installed/dist', `${name}.js.map`), 'utf8');
+      const { sources } = JSON.parse(map) as { sources: string[] };
+      return sources.map((path) => path.replace(/^(?:\.\.\/)*/, ''));
+    };
+    for (const name of ['programs/rule-sandbox/main', 'programs/communication-module/main'])
+      assert.deepEqual(
+        sourcesOf(name).filter((path) => path.startsWith('src/lua/')),
+        [],
+      );
+    const ofThread = sourcesOf('programs/communication-module/script-thread');
+    assert.ok(ofThread.includes('src/lua/state.ts') && !ofThread.includes('src/protocol/module.ts'));
+    assert.ok(sourcesOf('platform/sqlite/upkeep-thread').includes('src/platform/sqlite/native.ts'));
   });
 
   test('starts without the sources, serves, takes a token of the local command, and ends on SIGTERM', async () => {
