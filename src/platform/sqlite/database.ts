@@ -5,6 +5,7 @@ import './native.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { HeldFile, makePrivateFolder, requireUsableFile } from '../files/index.ts';
 import { asSystemFault } from '../../lib/system-fault.ts';
+import { closeUnopened } from './close-unopened.ts';
 import { ForeignChanges } from './foreign-changes.ts';
 import { requireSound } from './damage.ts';
 import { requireRoomForIndex } from './index-room.ts';
@@ -39,7 +40,7 @@ export function openDatabase(options: OpenOptions): Database {
     if (options.sync) shareSyncs(handle);
     return new Database(handle, options);
   } catch (error) {
-    handle.close();
+    closeUnopened(handle, options.path);
     throw error;
   }
 }
