@@ -207,7 +207,14 @@ export class Connection implements SessionOwner, FrameSink {
       remoteAddress: this.#remoteAddress,
     };
     const record = registry.of(identity);
-    const publications = new Publications(this.#context, this.#port(), session, admitted.state, record);
+    const port: PublicationsPort = {
+      channel: this.#channel,
+      inbound: this.#inbound,
+      violate: (problem) => this.refuse(problem),
+      close: (reason) => this.close(reason),
+      idle: () => this.#onIdle?.(),
+    };
+    const publications = new Publications(this.#context, port, session, admitted.state, record);
     this.#log.opened(session);
     this.#open = { session, state: admitted.state, publications, connect };
     const account = publications.account.bind(publications);
@@ -283,18 +290,6 @@ export class Connection implements SessionOwner, FrameSink {
         this.#inbound.release(HOLD.request);
       })
       .catch((error: unknown) => this.#failed(error));
-  }
-
-  #port(): PublicationsPort {
-    return {
-      acknowledge: (packetType, packetId) => this.#channel.acknowledge(packetType, packetId),
-      violate: (problem) => this.refuse(problem),
-      close: (reason) => this.close(reason),
-      holdWindow: () => this.#inbound.hold(HOLD.window),
-      releaseWindow: () => this.#inbound.release(HOLD.window),
-      holdRate: (durationMs) => this.#inbound.holdRate(durationMs),
-      idle: () => this.#onIdle?.(),
-    };
   }
 
   // The end

@@ -13,6 +13,8 @@ import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Answering, AwaitedMessage } from './awaited-messages.ts';
 import type { BrokerMetrics } from './broker-metrics.ts';
+import type { Channel } from './channel.ts';
+import { HOLD, type Inbound } from './inbound.ts';
 import type { IsOneOfFew } from './rare-senders.ts';
 import type { IdentityRecord, ReceivedMessage, SessionState } from './sessions.ts';
 import type { MqttHooks, MqttLimits, MqttMessage, MqttSession } from './types.ts';
@@ -28,14 +30,10 @@ const WARNING_INTERVAL_MS = 60_000;
 
 /** What the messages of one connection need from it. */
 export interface PublicationsPort {
-  /** Sends PUBACK, PUBREC or PUBCOMP. False: the connection has ended. */
-  acknowledge(packetType: number, packetId: number): boolean;
+  readonly channel: Pick<Channel, 'acknowledge'>;
+  readonly inbound: Pick<Inbound, 'hold' | 'release' | 'holdRate'>;
   violate(problem: Violation): void;
   close(reason: string): void;
-  holdWindow(): void;
-  releaseWindow(): void;
-  /** Not read for this long. */
-  holdRate(durationMs: DurationMs): void;
   /** Nothing is pending any more. */
   idle(): void;
 }
@@ -99,8 +97,8 @@ export class Publications {
     this.#awaitedNeeded = context.limits.awaitedInRow;
     const refuse = (): void => port.close('not_taken');
     this.#answering = {
-      1: { answer: (packetId) => port.acknowledge(PACKET.puback, packetId), refuse },
-      2: { answer: (packetId) => port.acknowledge(PACKET.pubrec, packetId), refuse },
+      1: { answer: (packetId) => port.channel.acknowledge(PACKET.puback, packetId), refuse },
+      2: { answer: (packetId) => port.channel.acknowledge(PACKET.pubrec, packetId), refuse },
     };
   }
 
@@ -159,7 +157,7 @@ export class Publications {
   release(packetId: number): void {
     if (this.#state.received.get(packetId)?.isStored === false) return this.#port.violate(EARLY_RELEASE);
     this.#state.received.delete(packetId);
-    this.#port.acknowledge(PACKET.pubcomp, packetId);
+    this.#port.channel.acknowledge(PACKET.pubcomp, packetId);
   }
 
   #readTopic(buffer: Buffer, start: number, end: number): string | undefined {
@@ -254,7 +252,7 @@ export class Publications {
     if (waitMs <= 0) return;
     this.#context.metrics.throttled.inc();
     this.#warnOfRate('messages come too fast, the connection is slowed down');
-    this.#port.holdRate(waitMs);
+    this.#port.inbound.holdRate(waitMs);
   }
 
   #warnOfRate(sentence: string): void {
@@ -297,7 +295,7 @@ export class Publications {
       (this.#pendingMessages >= limits.inFlightMessages || this.#pendingBytes >= registry.windowBytes)
     ) {
       this.#isWindowHeld = true;
-      this.#port.holdWindow();
+      this.#port.inbound.hold(HOLD.window);
     }
     this.#noteWaiting();
     if (this.#last?.taken === taken) this.#last.messages.push(waiting);
@@ -359,14 +357,14 @@ export class Publications {
       this.#pendingBytes <= registry.windowBytes / 2
     ) {
       this.#isWindowHeld = false;
-      this.#port.releaseWindow();
+      this.#port.inbound.release(HOLD.window);
     }
   }
 
   #stored({ message, packetId, entry, awaited }: Waiting): void {
     if (awaited) return this.#state.awaited.stored(packetId, awaited);
     if (message.qos === 0) return;
-    if (message.qos === 1) return void this.#port.acknowledge(PACKET.puback, packetId);
+    if (message.qos === 1) return void this.#port.channel.acknowledge(PACKET.puback, packetId);
     if (!entry || this.#state.received.get(packetId) !== entry) return;
     entry.isStored = true;
     entry.answering.answer(packetId);
