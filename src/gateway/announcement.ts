@@ -4,7 +4,7 @@ import type { Config } from '../platform/config/index.ts';
 import { type AnnouncedService, Mdns } from '../platform/mdns/index.ts';
 import type { GatewayOptions, StartedHook } from './infrastructure.ts';
 
-/** Undefined when it shall not be found. */
+/** Undefined when the gateway is not announced. */
 export function createAnnouncement({ config, clock, log }: GatewayOptions): Mdns | undefined {
   return config.mdns ? new Mdns({ name: config.mdnsName, clock, log }) : undefined;
 }

@@ -112,12 +112,12 @@ export function unprocessable(
   return gatewayError('unprocessable', code, message, details, cause);
 }
 
-/** What another one has, or is at. */
+/** Something else has it, or is under way. */
 export function conflict(code: string, message: string): GatewayError {
   return gatewayError('conflict', code, message);
 }
 
-/** What passes by itself, after a while that may be known. */
+/** A failure that passes by itself, after a time that may be known. */
 export function unavailable(
   message: string,
   options: { cause?: unknown; retryAfterS?: DurationS } = {},
@@ -130,7 +130,7 @@ export function tooManyRequests(message: string, retryAfterS?: DurationS): Gatew
   return new GatewayError('rate_limited', [problem], retryAfterS === undefined ? {} : { retryAfterS });
 }
 
-/** Another one has what must be nobody else's. */
+/** A value that must be unique is taken. */
 export function alreadyExists(message: string, field: string, value: string): GatewayError {
   return gatewayError('conflict', 'already_exists', message, { field, value });
 }

@@ -1,4 +1,4 @@
-/** What stands in a backup: a zip of these files, sealed by a password (see container.ts). */
+/** What a backup contains: a zip of these files, sealed by a password (see container.ts). */
 
 /** The file is no backup, is damaged, or belongs to another password. */
 export class BackupError extends Error {
@@ -27,13 +27,13 @@ export const TLS_FILE = /^[a-z0-9-]+\.pem$/;
 export const HISTORY_FILE = 'history.db';
 export const JOURNAL_FOLDER = 'telemetry-journal';
 export const JOURNAL_FILE = /^(?:\d{6,}\.journal(?:\.damaged)?|companion)$/;
-/** Of the data folder: local copies of state.db, and what is at work on backups. */
+/** In the data folder: local copies of state.db, and files of backups under way. */
 export const BACKUPS_FOLDER = 'backups';
-/** In that folder: what has no whole content yet begins so, and what leaves the box or came over the network. */
+/** In that folder: beginnings of the names of incomplete files, and files that leave the box or came over the network. */
 export const BEING_MADE = 'being-made';
 export const BEING_CHECKED = 'being-checked';
 export const OUTGOING = 'outgoing.backup';
 export const READ_BACK = 'read-back';
 export const UPLOADED = 'uploaded.backup';
-/** Of the data folder: a restore that is not ready yet. */
+/** In the data folder: a restore that is not ready yet. */
 export const RESTORE_DRAFT = 'restore.new';

@@ -83,7 +83,7 @@ export async function checkBackup(options: Omit<RestoreOptions, 'clock'>): Promi
   }
 }
 
-/** What is in it, as files in the folder. */
+/** Unpacks its content into the folder. */
 async function open(
   file: FileHandle,
   password: string,
@@ -143,7 +143,7 @@ async function stage<Result>(
   }
 }
 
-/** One that nothing has: a clock that stands gives the same second twice. */
+/** A name that is not in use: a clock that stands gives the same second twice. */
 function asideName(dataDir: string, wallMs: EpochMs): string {
   let seconds = Math.floor(wallMs / 1_000);
   while (isThere(join(dataDir, `before-restore-${seconds}`))) seconds += 1;
@@ -188,7 +188,7 @@ async function unpack(
   } finally {
     zip.close();
   }
-  // Without a record of its own the history must not go on with those of the one that is here.
+  // Without records of its own the restored history must not go on with the records that are here.
   if (isThere(join(stage, HISTORY_FILE))) makePrivateFolder(join(stage, JOURNAL_FOLDER));
   for (const folder of [TLS_FOLDER, JOURNAL_FOLDER])
     if (isThere(join(stage, folder))) syncFolder(join(stage, folder));

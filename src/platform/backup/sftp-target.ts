@@ -16,7 +16,7 @@ import { type BackupTarget, PART, requireSame, runClient } from './target.ts';
 
 const SFTP = { name: 'sftp', debianPackage: 'openssh-client' };
 const KEYGEN = { name: 'ssh-keygen', debianPackage: 'openssh-client' };
-/** Without anybody's configuration, commands from the standard input. */
+/** Without configuration files, with commands from standard input. */
 const WORDS = ['-F', '/dev/null', '-b', '-'];
 const CONNECT_TIMEOUT_S = 20;
 

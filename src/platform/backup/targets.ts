@@ -13,7 +13,7 @@ export { TargetError } from './target.ts';
 const PATH = '(?:/[A-Za-z0-9._~-]+)+/?';
 const HOST = '(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252})|\\[[0-9A-Fa-f:]+\\])(?::\\d{1,5})?';
 
-/** Of all that may be written as a target: nothing that a shell, `sftp` or `curl` reads as more than a name. */
+/** What may be written as a target: nothing that a shell, `sftp` or `curl` reads as more than a name. */
 const TARGET_PATTERN = new RegExp(
   `^(?:${PATH}|sftp://[A-Za-z0-9._-]{1,64}@${HOST}${PATH}|https?://${HOST}(?:${PATH}|/))$`,
 );

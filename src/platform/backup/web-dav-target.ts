@@ -5,7 +5,7 @@ import { BACKUPS_FOLDER, READ_BACK } from './layout.ts';
 import { type BackupTarget, PART, requireSame, runClient } from './target.ts';
 
 const CURL = { name: 'curl', debianPackage: 'curl' };
-/** Only what we say; what is silent for a minute is given up. */
+/** Without configuration files; a transfer that is silent for a minute is given up. */
 const WORDS =
   '--disable --silent --show-error --fail --proto =https,http --config - --connect-timeout 20 --speed-limit 1 --speed-time 60'.split(
     ' ',

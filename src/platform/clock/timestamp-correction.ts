@@ -1,8 +1,8 @@
 /**
  * Stamps that the wall clock gave while it was wrong (decision 0025), of two kinds. Those from before it was set:
- * their distance to the truth is the jump that set it; of those of an earlier run nobody knows it, so they count
- * as of the start of this run. And those of a clock that was ahead and was put back: they lie in the future, and
- * their distance is the step back. What such a clock stamped long enough ago to lie in the past now stays.
+ * they are off by the jump that set it; for stamps of an earlier run that jump is unknown, so they count as stamps
+ * of the start of this run. And those of a clock that was ahead and was put back: they lie in the future, and are
+ * off by the step back. A stamp of such a clock that lies in the past by now stays.
  */
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import type { Clock } from './clock.ts';

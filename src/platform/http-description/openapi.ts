@@ -16,7 +16,7 @@ import {
   type Stream,
 } from '../http/index.ts';
 
-/** A part of a path, wherever it stands. */
+/** A parameter of paths. */
 export interface PathParameter {
   about: string;
   schema: JsonSchema;
@@ -230,7 +230,7 @@ function requestBodyOf(
   };
 }
 
-/** Also for one of several forms. */
+/** Whether it describes an object, or several forms that all do. */
 function isOfObjects({ type, $ref: reference, anyOf = [] }: JsonSchema): boolean {
   const forms = anyOf as JsonSchema[];
   return type === 'object' || reference !== undefined || (forms.length > 0 && forms.every(isOfObjects));
@@ -258,7 +258,7 @@ function responsesOf(parts: Parts, path: string, route: Route): Record<string, J
   };
 }
 
-/** OpenAPI has no words for WebSockets; ours are those of its operations. */
+/** OpenAPI cannot describe WebSockets; these have the members of its operations. */
 function describeStream(parts: Parts, stream: Stream): JsonSchema {
   const { operation, paths, role, about, message } = stream;
   const schema = message && parts.schemas.of(message);

@@ -1,6 +1,6 @@
 /**
- * A request of an operation as a line for a terminal: `$GATEWAY` and `$TOKEN` as the walk-through sets them. An id,
- * which every gateway has others of, is a variable, too: `$BLUEPRINT_ID`.
+ * A request of an operation as a line for a terminal: `$GATEWAY` and `$TOKEN` as the walk-through sets them. Ids
+ * differ between gateways, so they are variables, too: `$BLUEPRINT_ID`.
  */
 import { exampleOf } from './example.ts';
 import type { JsonSchema } from './json-schema.ts';

@@ -9,7 +9,7 @@ interface Field {
   about: string;
 }
 
-/** Said of a good answer that has nothing else to say. */
+/** Description of a good answer without one of its own. */
 export const DONE = 'Done.';
 
 const DEPTH_MAX = 4;

@@ -1,4 +1,4 @@
-/** What a handler gets of one request; what few operations ask for is made when it is asked for. */
+/** What a handler gets of one request; values that few operations need are made on demand. */
 import { departureOf } from './departure.ts';
 import { type Exchange, hostOf, isEncrypted, remoteAddressOf, type RequestContext } from './exchange.ts';
 import { boundedBody } from './parse.ts';

@@ -6,7 +6,7 @@ import { parseQuery } from './parse.ts';
 const QUERIES_KEPT = 100;
 const QUERY_LENGTH_KEPT = 2_000;
 
-/** A bounded number of them, of all routes together; each is read once. */
+/** Keeps a bounded number of queries, of all routes together. */
 export class ReadQueries {
   #known = new Map<GenericSchema, Map<string, unknown>>();
   #count = 0;

@@ -1,6 +1,6 @@
 /** A WebSocket as capabilities see it, and what may be sent over it. */
 
-/** What may be written down of a shape: the same, but nothing needs to be changeable. */
+/** A value of a shape as it may be sent: the same, read-only. */
 export type Wire<Value> = Value extends readonly (infer Item)[]
   ? readonly Wire<Item>[]
   : Value extends object

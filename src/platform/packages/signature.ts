@@ -23,7 +23,7 @@ const SIGNATURE_BYTES_MAX = 4_096;
 const LINE = /^ed25519 ([0-9a-f]{16}) ([A-Za-z0-9+/]{85}[AQgw]==)$/;
 const PEM = /-----BEGIN PUBLIC KEY-----[^-]+-----END PUBLIC KEY-----/g;
 
-/** By which people tell keys apart. */
+/** Short id of a key, for people. */
 function keyId(key: KeyObject): string {
   return createHash('sha256')
     .update(key.export({ type: 'spki', format: 'der' }))
