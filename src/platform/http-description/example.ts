@@ -17,31 +17,20 @@ export function exampleOf(schema: JsonSchema, named: Readonly<Record<string, Jso
 }
 
 function exampleOfType(schema: JsonSchema, named: Readonly<Record<string, JsonSchema>>): unknown {
-  const {
-    type,
-    properties = {},
-    items,
-    format,
-    minimum,
-  } = schema as {
-    type?: string;
-    properties?: Record<string, JsonSchema>;
-    items?: JsonSchema;
-    format?: string;
-    minimum?: number;
-  };
-  switch (type) {
+  switch (schema['type']) {
     case 'object':
-      return mapped(properties, (member) => exampleOf(member, named));
+      return mapped((schema['properties'] ?? {}) as Record<string, JsonSchema>, (member) =>
+        exampleOf(member, named),
+      );
     case 'array':
-      return items === undefined ? [] : [exampleOf(items, named)];
+      return schema['items'] === undefined ? [] : [exampleOf(schema['items'] as JsonSchema, named)];
     case 'integer':
     case 'number':
-      return minimum ?? 1;
+      return schema['minimum'] ?? 1;
     case 'boolean':
       return false;
     case 'string':
-      return format === 'uuid' ? '3f0c6a52-6a0e-4d0e-9b52-0c6f3f0f7a11' : 'text';
+      return schema['format'] === 'uuid' ? '3f0c6a52-6a0e-4d0e-9b52-0c6f3f0f7a11' : 'text';
     case 'null':
       return null;
     default:
