@@ -25,51 +25,21 @@ const HIDDEN = 'first-steps-hidden';
 export const isListShown = (): boolean => localStorage.getItem(HIDDEN) === null;
 
 function stepsOf(stored: Site, hasBackup: boolean, users: number | undefined): Step[] {
+  const { step } = say.site;
   const devices = liveDevices().map(({ device }) => device);
+  // At the first start the site is named after the host, like the gateway.
+  const host = devices.find(({ type }) => type === 'GATEWAY')?.name;
+  const hasDevice = devices.some(({ type }) => type === 'STANDALONE' || type === 'LUA');
+  const hasUsers = users === undefined ? undefined : users > 1;
+  const zoneHint = step.zone.hint(stored.timezone, ownZone());
   return [
-    {
-      text: say.site.stepName,
-      hint: say.site.stepNameHint,
-      href: '#/site',
-      // At the first start both have the name of the host.
-      isDone: stored.name !== devices.find(({ type }) => type === 'GATEWAY')?.name,
-    },
-    {
-      text: say.site.stepZone,
-      hint: say.site.stepZoneHint(stored.timezone, ownZone()),
-      href: '#/site',
-      isDone: isOwnTime(stored.timezone),
-    },
-    {
-      text: say.site.stepPlace,
-      hint: say.site.stepPlaceHint,
-      href: '#/site',
-      isDone: stored.location?.latitude !== undefined,
-    },
-    {
-      text: say.site.stepDevice,
-      hint: say.site.stepDeviceHint,
-      href: '#/add',
-      isDone: devices.some(({ type }) => type === 'STANDALONE' || type === 'LUA'),
-    },
-    {
-      text: say.site.stepEncrypted,
-      hint: say.site.stepEncryptedHint,
-      href: '#/system',
-      isDone: !isOpenToListeners(),
-    },
-    {
-      text: say.site.stepUser,
-      hint: say.site.stepUserHint,
-      href: '#/access',
-      isDone: users === undefined ? undefined : users > 1,
-    },
-    {
-      text: say.site.stepBackup,
-      hint: say.site.stepBackupHint,
-      href: '#/system/backup',
-      isDone: hasBackup,
-    },
+    { ...step.name, href: '#/site', isDone: stored.name !== host },
+    { ...step.zone, hint: zoneHint, href: '#/site', isDone: isOwnTime(stored.timezone) },
+    { ...step.place, href: '#/site', isDone: stored.location?.latitude !== undefined },
+    { ...step.device, href: '#/add', isDone: hasDevice },
+    { ...step.encrypted, href: '#/system', isDone: !isOpenToListeners() },
+    { ...step.user, href: '#/access', isDone: hasUsers },
+    { ...step.backup, href: '#/system/backup', isDone: hasBackup },
   ].filter(({ isDone }) => isDone !== undefined);
 }
 
