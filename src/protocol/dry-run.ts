@@ -67,19 +67,15 @@ export type DryRunEntry = { atMs: EpochMs } & (
 export const DRY_RUN_KINDS = ['log', 'command', 'storage', 'http', 'error', 'restart'] as const;
 export type DryRunKind = (typeof DRY_RUN_KINDS)[number];
 
-export const DRY_RUN_ENDS = ['period_ended', 'finished', 'failed', 'limit_reached'] as const;
-
 /** `failed`: it does not compile, or had to be ended with its thread. */
-type DryRunEnd = (typeof DRY_RUN_ENDS)[number];
-
+export const DRY_RUN_ENDS = ['period_ended', 'finished', 'failed', 'limit_reached'] as const;
 /** What was used up: steps of virtual time, or time of the machine. */
 export const DRY_RUN_LIMITS = ['steps', 'time'] as const;
-type DryRunLimit = (typeof DRY_RUN_LIMITS)[number];
 
 export interface DryRunReport {
-  end: DryRunEnd;
+  end: (typeof DRY_RUN_ENDS)[number];
   /** With `limit_reached`. */
-  limit?: DryRunLimit;
+  limit?: (typeof DRY_RUN_LIMITS)[number];
   /** The instant in the period that was reached. */
   endedAtMs: EpochMs;
   /** In order. */

@@ -64,13 +64,12 @@ export interface SandboxSettings {
   log: { level: 'debug' | 'info' | 'warn' | 'error'; format: 'json' | 'journal' | 'text' };
 }
 
-type RuleRuntimeVersion = 'V1' | 'V3';
 export type RuleState = 'STARTED' | 'STOPPED';
 
 export interface RuleScript {
   id: string;
   slug: string;
-  runtimeVersion: RuleRuntimeVersion;
+  runtimeVersion: 'V1' | 'V3';
   /** Lua text. */
   code: string;
   /** V1 only. */

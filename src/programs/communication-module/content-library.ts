@@ -82,17 +82,20 @@ export class ContentLibrary {
   }
 
   #ask(hash: string, entry: Fetching): void {
+    this.#askLater(hash, entry);
+    this.#options.ask(hash, entry.receivedBytes);
+  }
+
+  #askLater(hash: string, entry: Fetching): void {
     entry.timer?.cancel();
     // The request or its answer may be lost with a connection.
     entry.timer = this.#options.clock.setTimer(this.#options.limits.answerMs, () => this.#ask(hash, entry));
-    this.#options.ask(hash, entry.receivedBytes);
   }
 
   #restart(hash: string, entry: Fetching): void {
     entry.chunks = [];
     entry.receivedBytes = 0;
-    entry.timer?.cancel();
-    entry.timer = this.#options.clock.setTimer(this.#options.limits.answerMs, () => this.#ask(hash, entry));
+    this.#askLater(hash, entry);
     this.#options.onDamaged(hash);
   }
 

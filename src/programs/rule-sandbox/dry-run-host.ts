@@ -83,11 +83,7 @@ export class DryRunHost {
         onEvent: (event) => {
           if (event.type === 'entry') entries.push(event.entry);
           else if (event.type === 'report') this.#over(dryRun, event.report);
-          else
-            log.error('a function of the rule API failed', {
-              rule_id: rule.id,
-              fault: event.text,
-            });
+          else log.error('a function of the rule API failed', { rule_id: rule.id, fault: event.text });
         },
         onRequest: (request, answered) => void this.#ask(dryRun, request, answered),
         onThreadLost: (loss) => {
@@ -118,13 +114,11 @@ export class DryRunHost {
   #over(dryRun: number, report: Omit<DryRunReport, 'entries'>): void {
     if (this.#present?.dryRun !== dryRun) return;
     const { entries } = this.#present;
+    const { send, log } = this.#options;
     void this.#end();
-    void this.#tell({ type: 'dry_run_over', dryRun, report: { ...report, entries } });
-  }
-
-  async #tell(message: FromSandbox & { type: 'dry_run_over' }): Promise<void> {
-    if (!(await this.#options.send(message)))
-      this.#options.log.warn('the end of a dry run could not be told');
+    void send({ type: 'dry_run_over', dryRun, report: { ...report, entries } }).then((isSent) => {
+      if (!isSent) log.warn('the end of a dry run could not be told');
+    });
   }
 
   #end(): Promise<void> | undefined {

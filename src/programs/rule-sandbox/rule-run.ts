@@ -4,18 +4,17 @@
  */
 import { Buffer } from 'node:buffer';
 import type { Limits } from '../../lib/limits.ts';
-import type { DurationMs, EpochMs, MonotonicMs } from '../../lib/time.ts';
+import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import { type HostFunction, LuaData, type LuaFailure, type Script, type Scripts } from '../../lua/index.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { RuleAnswer, RuleRequest, RuleScript, SandboxSite } from '../../protocol/rule-sandbox.ts';
-import type { JsonValue } from '../../protocol/telemetry.ts';
 import { CALENDAR_LIBRARY, createCalendar } from './libraries/calendar-library.ts';
 import { createRuleFunctions } from './libraries/rule-functions.ts';
 import { RULE_LIBRARY } from './libraries/rule-library.ts';
 import { HTTP_LIBRARY, httpFunctions } from '../script-http/index.ts';
 import { createGatewayRequests } from './requests.ts';
 import type { RuleLog } from './rule-log.ts';
-import type { RunEnd } from './thread-messages.ts';
+import type { Change, RunEnd } from './thread-messages.ts';
 
 interface RunOptions {
   rule: RuleScript;
@@ -35,7 +34,7 @@ interface RunOptions {
 export interface Run {
   start(): void;
   stop(): void;
-  changed(watchId: number, value: JsonValue, timestampMs: EpochMs): void;
+  changed(change: Change): void;
   /** Memory of its Lua state, and processor time so far. */
   usage(): { memoryBytes: number; processorMs: DurationMs };
 }
@@ -126,8 +125,9 @@ class LivingRun implements Run {
     this.#life.close();
   }
 
-  changed(watchId: number, value: JsonValue, timestampMs: EpochMs): void {
-    this.#life.script.jobs.tell(BigInt(watchId), changedValues(value, timestampMs));
+  changed({ watchId, value, timestampMs }: Change): void {
+    const values = [new LuaData(value), new LuaData(timestampMs / 1_000)];
+    this.#life.script.jobs.tell(BigInt(watchId), values);
   }
 
   usage(): ReturnType<Run['usage']> {
@@ -226,8 +226,4 @@ class RepeatedRun implements Run {
     this.#endedProcessorMs += life.script.processorMs;
     life.close();
   }
-}
-
-function changedValues(value: JsonValue, timestampMs: EpochMs): LuaData[] {
-  return [new LuaData(value), new LuaData(timestampMs / 1_000)];
 }

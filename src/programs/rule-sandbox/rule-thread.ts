@@ -31,7 +31,7 @@ function start(rule: RuleScript, port: RunPort<RuleTypes>): HostedScript<RuleTyp
   });
   run.start();
   return {
-    order: ({ watchId, value, timestampMs }) => run.changed(watchId, value, timestampMs),
+    order: (change) => run.changed(change),
     stop: () => {
       run.stop();
       log.flush();

@@ -150,15 +150,16 @@ export class Supervisor {
     this.#say(rule, 'info', 'rule started');
     this.#tellState(rule, 'STARTED');
     const { script, generation } = rule;
+    const { log, send } = this.#options;
     const tellLog = (entries: RuleLogEntry[]): void =>
-      void this.#options.send({ type: 'log', ruleId: script.id, generation, entries });
+      void send({ type: 'log', ruleId: script.id, generation, entries });
     const run = this.#threads.start(
       script,
       {
         onEvent: (event) => {
           if (event.type === 'log') tellLog(event.entries);
           else if (event.type === 'ended') this.#runEnded(rule, event.how);
-          else this.#fault(script.id, event.text);
+          else log.error('a function of the rule API failed', { rule_id: script.id, fault: event.text });
         },
         // Log entries that it wrote while it stopped still count.
         onLateEvent: (event) => {
@@ -188,10 +189,6 @@ export class Supervisor {
     for (const [id, request] of this.#requests) if (request.run === run) this.#requests.delete(id);
     rule.run = undefined;
     this.#options.send({ type: 'run_ended', ruleId: rule.script.id, run });
-  }
-
-  #fault(ruleId: string, fault: string): void {
-    this.#options.log.error('a function of the rule API failed', { rule_id: ruleId, fault });
   }
 
   #ask(rule: Rule, run: number, content: string, answer: (content: string) => void): void {

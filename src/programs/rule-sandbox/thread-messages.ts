@@ -10,10 +10,16 @@ import type {
 } from '../../protocol/rule-sandbox.ts';
 import type { JsonValue } from '../../protocol/telemetry.ts';
 
+/** A value that a script watches has changed. */
+export interface Change {
+  watchId: number;
+  value: JsonValue;
+  timestampMs: EpochMs;
+}
+
 export interface RuleTypes {
   script: RuleScript;
-  /** A value that it watches has changed. */
-  order: { watchId: number; value: JsonValue; timestampMs: EpochMs };
+  order: Change;
   shared: SandboxSite;
   event:
     | { type: 'log'; entries: RuleLogEntry[] }

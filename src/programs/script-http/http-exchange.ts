@@ -30,21 +30,17 @@ export interface HttpAnswer {
   jar: readonly Cookie[] | undefined;
 }
 
-interface ExchangeLimits {
-  httpBodyBytes: number;
-  httpRedirects: number;
-  httpCookies: number;
+interface Means {
+  clock: Clock;
+  limits: { httpBodyBytes: number; httpRedirects: number; httpCookies: number };
 }
 
 /** Carries it out. A text is what went wrong, for the script; every answered request is an answer. */
-export async function exchangeHttp(
-  request: HttpExchange,
-  { clock, limits }: { clock: Clock; limits: ExchangeLimits },
-): Promise<HttpAnswer | string> {
+export async function exchangeHttp(request: HttpExchange, means: Means): Promise<HttpAnswer | string> {
   const stop = new AbortController();
-  const timer = clock.setTimer(request.timeoutMs, () => stop.abort());
+  const timer = means.clock.setTimer(request.timeoutMs, () => stop.abort());
   try {
-    return await follow(request, stop.signal, clock, limits);
+    return await follow(request, stop.signal, means);
   } catch (error) {
     if (stop.signal.aborted) return 'timeout';
     return failureText(error);
@@ -62,15 +58,11 @@ export function urlProblem(url: string): string | undefined {
     : `the scheme ${protocol.slice(0, -1)} is not supported`;
 }
 
-async function follow(
-  request: HttpExchange,
-  signal: AbortSignal,
-  clock: Clock,
-  limits: ExchangeLimits,
-): Promise<HttpAnswer> {
+async function follow(request: HttpExchange, signal: AbortSignal, means: Means): Promise<HttpAnswer> {
+  const { clock, limits } = means;
   let current = request;
   for (let redirects = 0; ; redirects += 1) {
-    const answer = await send(current, signal, clock, limits);
+    const answer = await send(current, signal, means);
     const jar =
       current.jar &&
       rememberCookies(current.jar, current.url, answer.headers, clock.wallMs(), limits.httpCookies);
@@ -112,14 +104,9 @@ type Received = Omit<HttpAnswer, 'jar'>;
  * A server may be closing a connection that was used before at this very moment. So what must not be carried out twice
  * has a connection of its own, and anything else goes again when nothing of an answer came.
  */
-async function send(
-  request: HttpExchange,
-  signal: AbortSignal,
-  clock: Clock,
-  limits: ExchangeLimits,
-): Promise<Received> {
+async function send(request: HttpExchange, signal: AbortSignal, means: Means): Promise<Received> {
   for (;;) {
-    const answer = await sendOnce(request, signal, clock, limits);
+    const answer = await sendOnce(request, signal, means);
     if (answer !== 'stale connection') return answer;
   }
 }
@@ -127,8 +114,7 @@ async function send(
 function sendOnce(
   request: HttpExchange,
   signal: AbortSignal,
-  clock: Clock,
-  limits: ExchangeLimits,
+  { clock, limits }: Means,
 ): Promise<Received | 'stale connection'> {
   const url = new URL(request.url);
   const chosen = request.headers.some(([name]) => name.toLowerCase() === 'accept-encoding');

@@ -140,7 +140,7 @@ describe('devices of a rule', () => {
       { clock, answers: answers({ watch: () => ok(null), unwatch: () => ok(null) }) },
     );
     await rule.idle();
-    for (const value of [1, 2, 3]) rule.run.changed(1, value, 5_000);
+    for (const value of [1, 2, 3]) rule.run.changed({ watchId: 1, value, timestampMs: 5_000 });
     await rule.idle();
     await clock.advance(1_000);
     await rule.idle();

@@ -104,8 +104,7 @@ class DryRun {
 
   async #change(atMs: EpochMs): Promise<void> {
     this.#clock.moveTo(atMs);
-    for (const { watchId, value, timestampMs } of await this.#site.changes())
-      this.#run?.changed(watchId, value, timestampMs);
+    for (const change of await this.#site.changes()) this.#run?.changed(change);
   }
 
   #report(end: DryRunReport['end'], limit?: DryRunReport['limit']): Omit<DryRunReport, 'entries'> {

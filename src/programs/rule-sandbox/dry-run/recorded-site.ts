@@ -13,15 +13,10 @@ import {
   type RuleMethods,
 } from '../../../protocol/rule-sandbox.ts';
 import { exactJson, type JsonValue } from '../../../protocol/telemetry.ts';
+import type { Change } from '../thread-messages.ts';
 import type { Notes } from './notes.ts';
 import { Recording } from './recording.ts';
 import { createScratchStorage } from './scratch-storage.ts';
-
-interface Change {
-  watchId: number;
-  value: JsonValue;
-  timestampMs: EpochMs;
-}
 
 interface RecordedSiteOptions {
   clock: { wallMs(): EpochMs };
