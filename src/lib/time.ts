@@ -21,6 +21,9 @@ export type DurationMs = Time<'DurationMs'>;
 /** How long, in seconds. */
 export type DurationS = Time<'DurationS'>;
 
+/** A day of UTC. */
+export const DAY_S: DurationS = 86_400;
+
 /** What the name of a limit says of its value: limits are how long something may take, but for where time ends. */
 type Limit<Name> = Name extends `${string}Ms` | `${string}MsMax` | `${string}MsMin`
   ? DurationMs

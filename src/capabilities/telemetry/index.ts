@@ -2,7 +2,7 @@ export type { Latest } from './codec/series.ts';
 export { type ChangePosition, neededAfter } from './engine/change-position.ts';
 export type { ChangedSamples } from './engine/change-reader.ts';
 export type { Changes } from './engine/changes.ts';
-export { historyOwner } from './engine/owner-store.ts';
+export { historyOwner } from './engine/block-store.ts';
 export { retentionPolicy, type RetentionPolicy } from './engine/retention.ts';
 export { loadStoreThread, ThreadedHistory } from './engine/threaded-history.ts';
 export type { TelemetryEvents, ReportedAlerts } from './intake/events.ts';

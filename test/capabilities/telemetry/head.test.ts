@@ -42,9 +42,9 @@ function seal(head: Head): void {
 
 function put(head: Head, id: number, timestampS: number, number: number): StoredValue {
   const type = TYPES[id % TYPES.length];
-  if (type === 'boolean') head.boolean(id, timestampS, number % 2 === 1);
-  else if (type === 'string') head.text(id, timestampS, `text ${number}`);
-  else if (type === 'integer' && number % 50 === 7) head.integer(id, timestampS, 2n ** 60n + BigInt(number));
+  if (type === 'boolean') head.number(id, timestampS, number % 2);
+  else if (type === 'string') head.other(id, timestampS, `text ${number}`);
+  else if (type === 'integer' && number % 50 === 7) head.other(id, timestampS, 2n ** 60n + BigInt(number));
   else head.number(id, timestampS, number);
   if (type === 'boolean') return number % 2 === 1;
   if (type === 'string') return `text ${number}`;

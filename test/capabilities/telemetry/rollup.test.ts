@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { DamagedBlockError } from '../../../src/capabilities/telemetry/codec/block.ts';
+import { DamagedBlockError } from '../../../src/capabilities/telemetry/codec/block-parts.ts';
 import {
   decodeRollup,
   encodeRollup,
@@ -23,8 +23,7 @@ function samplesOf(list: readonly Sample[]): Samples {
   const kind = { string: 'text', boolean: 'boolean', number: 'number', bigint: 'number' } as const;
   const samples = new Samples(kind[typeof (list[0] as Sample)[1] as keyof typeof kind]);
   for (const [timestampS, value] of list)
-    if (typeof value === 'string') samples.pushText(timestampS, value);
-    else if (typeof value === 'bigint') samples.pushInteger(timestampS, value);
+    if (typeof value === 'string' || typeof value === 'bigint') samples.pushOther(timestampS, value);
     else samples.push(timestampS, Number(value));
   return samples;
 }

@@ -5,10 +5,9 @@
  */
 import type { EpochS } from '../../../lib/time.ts';
 import { ByteReader, ByteWriter } from './byte-writer.ts';
-import { decimalsOf, POWERS } from './decimal.ts';
-import { singleDecimalsOf } from './single-numbers.ts';
+import { decimalsOf, POWERS, singleDecimalsOf } from './decimal.ts';
 import type { TelemetryType } from '../../../protocol/telemetry.ts';
-import type { Series, SeriesKind, StoredValue } from './series.ts';
+import { KINDS, type Series, type SeriesKind, type StoredValue } from './series.ts';
 
 const BATCH_VERSION = 1;
 const KEY = 1;
@@ -19,8 +18,6 @@ const LOOSE = 5;
 const DROP = 6;
 const SUPERSEDE = 7;
 
-const KINDS: readonly SeriesKind[] = ['number', 'boolean', 'text'];
-
 const DOUBLE = 10;
 const INT64 = 11;
 /** 12 to 21: as 0 to 9; each value is the number of 32 bits that is nearest to the decimal. */
@@ -28,7 +25,7 @@ const SINGLE = 12;
 /** A number of 32 bits as it is. */
 const SINGLE_BITS = 22;
 
-/** What both sides know of a series while they go through the records of one key epoch. */
+/** State of a series that writer and reader carry from record to record within one key epoch. */
 export interface SeriesCoding {
   readonly id: number;
   readonly kind: SeriesKind;
@@ -46,7 +43,7 @@ export function createCoding(id: number, kind: SeriesKind): SeriesCoding {
   return { id, kind, epoch: -1, decimals: -1, scaled: 0, isSingle: false, text: '' };
 }
 
-/** A list of series that come together in one message, in this order. */
+/** The series of one message, in its order. */
 export interface Shape {
   id: number;
   epoch: number;
@@ -96,7 +93,7 @@ export class BatchWriter {
     for (const id of this.#unsettled.keys()) if (id < seriesId) this.#unsettled.delete(id);
   }
 
-  /** All data of these series is void. */
+  /** Deletes these series with all their data. */
   drop(seriesIds: readonly number[]): void {
     this.#start();
     for (const id of seriesIds) {
@@ -106,7 +103,7 @@ export class BatchWriter {
     }
   }
 
-  /** What this series says next is its newest value, although a sample with a later time is known. */
+  /** The next sample of this series is its newest value, although a sample with a later time is known. */
   supersede(coding: SeriesCoding): void {
     this.#start();
     this.#out.byte(SUPERSEDE);
@@ -176,7 +173,7 @@ export class BatchWriter {
   }
 }
 
-/** Number and kind: what a reader needs to go through the values, whether or not it knows the series. */
+/** Id and kind, which let a reader skip the values of a series that it does not know. */
 function writeReference(out: ByteWriter, coding: SeriesCoding): void {
   out.unsigned(coding.id * KINDS.length + KINDS.indexOf(coding.kind));
 }
@@ -203,7 +200,7 @@ function writeValue(out: ByteWriter, epoch: number, coding: SeriesCoding, value:
   }
 }
 
-/** Even: difference at the known decimals. Odd: a code that says how the absolute value follows. */
+/** Even code: the difference at the known decimals. Odd code: the form of the absolute value that follows. */
 function writeNumber(out: ByteWriter, coding: SeriesCoding, value: number): void {
   if (coding.decimals >= 0) {
     const power = POWERS[coding.decimals] as number;
@@ -247,26 +244,27 @@ function writeAbsolute(out: ByteWriter, coding: SeriesCoding, value: number): vo
   }
 }
 
-/** Takes what a record holds, in order. */
+/** Receives the entries of a record in their order. */
 export interface BatchSink {
   define(series: Series): void;
   drop(seriesId: number): void;
   /** The next sample is the newest value whatever its time. */
   supersede(seriesId: number): void;
+  /** A number, or a boolean as 0 or 1. */
   number(seriesId: number, timestampS: EpochS, value: number): void;
-  integer(seriesId: number, timestampS: EpochS, value: bigint): void;
-  boolean(seriesId: number, timestampS: EpochS, value: boolean): void;
-  text(seriesId: number, timestampS: EpochS, value: string): void;
+  /** An integer beyond 2^53, or a text. */
+  other(seriesId: number, timestampS: EpochS, value: bigint | string): void;
 }
 
 interface ReadRecord {
-  isKey: boolean;
-  isUnderstood: boolean;
+  readonly isKey: boolean;
+  readonly isUnderstood: boolean;
   /** Time of the last sample in it; 0 when there is none. */
   lastS: EpochS;
+  samples: number;
 }
 
-/** True for a record that is understood without those before it. */
+/** True for a record that can be read without earlier ones. */
 export function isKeyRecord(record: Uint8Array): boolean {
   return record[0] === BATCH_VERSION && record[1] === KEY;
 }
@@ -279,8 +277,8 @@ export class BatchReader {
   #isUnderstood = false;
 
   /**
-   * Reads one record into `sink`. Not understood when it needs a key record that was not seen, after
-   * `interrupt` or at the very start. @throws RangeError, when the record is not what a writer writes
+   * Reads one record into `sink`. It is not understood until a key record was read, at the start and after
+   * `interrupt`. @throws RangeError, when the record is not what a writer writes
    */
   read(record: Uint8Array, sink: BatchSink): ReadRecord {
     const reader = new ByteReader(record);
@@ -293,8 +291,9 @@ export class BatchReader {
       this.#shapes = [];
       this.#isUnderstood = true;
     }
-    const isUnderstood = this.#isUnderstood;
-    return { isKey, isUnderstood, lastS: isUnderstood ? this.#readEntries(reader, sink) : 0 };
+    const read = { isKey, isUnderstood: this.#isUnderstood, lastS: 0, samples: 0 };
+    if (read.isUnderstood) this.#readEntries(reader, sink, read);
+    return read;
   }
 
   /** A record is missing: nothing is understood until the next key record. */
@@ -302,7 +301,7 @@ export class BatchReader {
     this.#isUnderstood = false;
   }
 
-  #readEntries(reader: ByteReader, sink: BatchSink): number {
+  #readEntries(reader: ByteReader, sink: BatchSink, read: ReadRecord): void {
     const epoch = this.#epoch;
     let timestampS: EpochS = 0;
     while (!reader.done) {
@@ -311,10 +310,12 @@ export class BatchReader {
         const shape = this.#shapes[reader.unsigned()];
         if (!shape) throw new RangeError('unknown shape');
         timestampS += reader.signed();
+        read.samples += shape.length;
         for (const coding of shape) readValue(reader, epoch, coding, timestampS, sink);
       } else if (tag === LOOSE) {
         const coding = this.#codingOf(reader.unsigned());
         timestampS += reader.signed();
+        read.samples++;
         readValue(reader, epoch, coding, timestampS, sink);
       } else if (tag === SHAPE) {
         const shape: SeriesCoding[] = [];
@@ -325,7 +326,7 @@ export class BatchReader {
       else if (tag === SUPERSEDE) sink.supersede(this.#codingOf(reader.unsigned()).id);
       else throw new RangeError(`unknown entry ${tag}`);
     }
-    return timestampS;
+    read.lastS = timestampS;
   }
 
   #codingOf(reference: number): SeriesCoding {
@@ -363,10 +364,10 @@ function readValue(
       coding.scaled += (zigzag >>> 1) ^ -(zigzag & 1);
       sink.number(coding.id, timestampS, unscaled(coding));
     } else readAbsolute(reader, coding, code >>> 1, timestampS, sink);
-  } else if (coding.kind === 'boolean') sink.boolean(coding.id, timestampS, code === 1);
+  } else if (coding.kind === 'boolean') sink.number(coding.id, timestampS, code === 1 ? 1 : 0);
   else {
     if (code === 1) coding.text = reader.text();
-    sink.text(coding.id, timestampS, coding.text);
+    sink.other(coding.id, timestampS, coding.text);
   }
 }
 
@@ -378,7 +379,7 @@ function readAbsolute(
   sink: BatchSink,
 ): void {
   if (code === DOUBLE) sink.number(coding.id, timestampS, reader.double());
-  else if (code === INT64) sink.integer(coding.id, timestampS, reader.int64());
+  else if (code === INT64) sink.other(coding.id, timestampS, reader.int64());
   else if (code === SINGLE_BITS) sink.number(coding.id, timestampS, reader.float());
   else {
     const isSingle = code >= SINGLE;

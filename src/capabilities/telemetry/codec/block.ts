@@ -1,63 +1,40 @@
 /** A sealed block: the samples of one series within one day, compressed. Layout in ../FORMAT.md. */
 import type { Buffer } from 'node:buffer';
-import { crc32 } from 'node:zlib';
-import { ByteReader, ByteWriter } from './byte-writer.ts';
+import { decodeSealed, encodeSealed, readTexts, writeTexts } from './block-parts.ts';
+import { type ByteReader, ByteWriter } from './byte-writer.ts';
 import { readIntegerColumn, writeIntegerColumn } from './integer-column.ts';
-import {
-  readBytes,
-  readExactIntegers,
-  readNumbers,
-  writeBytes,
-  writeExactIntegers,
-  writeNumbers,
-} from './number-column.ts';
+import { readExactIntegers, readNumbers, writeExactIntegers, writeNumbers } from './number-column.ts';
 import type { Samples } from './samples.ts';
-import type { SeriesKind } from './series.ts';
 
 const VERSION = 0xb1;
-const KINDS: readonly SeriesKind[] = ['number', 'boolean', 'text'];
-const EXACT = 4;
-
-/** Bytes that do not hold what was written. */
-export class DamagedBlockError extends Error {
-  constructor(reason: string, cause?: unknown) {
-    super(`a block is damaged: ${reason}`, { cause });
-    this.name = 'DamagedBlockError';
-  }
-}
+const SAMPLES_MAX = 0x1000000;
 
 const out = new ByteWriter(1 << 17);
 let column = new Int32Array(4_096);
 
 /** `samples[from..to)`, which must be in order of time. The checksum covers the series id. */
 export function encodeBlock(seriesId: number, samples: Samples, from: number, to: number): Buffer {
-  const count = to - from;
-  out.length = 0;
-  out.byte(VERSION);
-  out.byte(KINDS.indexOf(samples.kind) + (samples.integers ? EXACT : 0));
-  out.unsigned(count);
-  writeTimes(samples.times.subarray(from, to));
-  if (samples.kind === 'text') writeTexts(samples, from, to);
-  else if (samples.integers) writeExactIntegers(out, samples.integers.slice(from, to), count);
-  else writeNumbers(out, samples.numbers.subarray(from, to), count);
-  out.uint32(crc32(out.bytes.subarray(0, out.length), seriesId));
-  return out.take();
+  const { kind, integers, texts } = samples;
+  const numbers = samples.numbers.subarray(from, to);
+  return encodeSealed(out, VERSION, { id: seriesId, kind, isExact: !!integers }, () => {
+    out.unsigned(to - from);
+    writeTimes(samples.times.subarray(from, to));
+    if (kind === 'text') writeTexts(out, numbers, texts);
+    else if (integers) writeExactIntegers(out, integers.subarray(from, to), to - from);
+    else writeNumbers(out, numbers, to - from);
+  });
 }
 
 /** Appends the samples of a block. @throws DamagedBlockError */
 export function decodeBlock(seriesId: number, bytes: Buffer, into: Samples): void {
-  checkBlock(seriesId, bytes);
-  try {
-    const reader = new ByteReader(bytes, 0, bytes.length - 4);
-    if (reader.byte() !== VERSION) throw new RangeError('unknown version');
-    const form = reader.byte();
-    if (KINDS[form & 3] !== into.kind) throw new RangeError('another kind of series');
+  decodeSealed(seriesId, VERSION, bytes, (reader, kind, isExact) => {
+    if (kind !== into.kind) throw new RangeError('another kind of series');
     const count = reader.unsigned();
-    if (count > 0x1000000) throw new RangeError('implausible number of samples');
+    if (count > SAMPLES_MAX) throw new RangeError('implausible number of samples');
     into.reserve(count);
     readTimes(reader, into, count);
-    if (into.kind === 'text') readTexts(reader, into, count);
-    else if (form & EXACT) readExact(reader, into, count);
+    if (kind === 'text') readCodes(reader, into, count);
+    else if (isExact) readExact(reader, into, count);
     else {
       readNumbers(reader, into.numbers.subarray(into.count, into.count + count), count);
       if (into.integers)
@@ -65,17 +42,7 @@ export function decodeBlock(seriesId: number, bytes: Buffer, into: Samples): voi
           into.integers[index] = BigInt(into.numbers[index] as number);
     }
     into.count += count;
-  } catch (error) {
-    throw error instanceof DamagedBlockError ? error : new DamagedBlockError(String(error), error);
-  }
-}
-
-/** @throws DamagedBlockError */
-export function checkBlock(seriesId: number, bytes: Buffer): void {
-  if (bytes.length < 8) throw new DamagedBlockError('it is too short');
-  const length = bytes.length - 4;
-  if (bytes.readUInt32LE(length) !== crc32(bytes.subarray(0, length), seriesId))
-    throw new DamagedBlockError('its checksum does not match');
+  });
 }
 
 const RUNS = 0;
@@ -132,31 +99,8 @@ function readTimes(reader: ByteReader, into: Samples, count: number): void {
   }
 }
 
-/** The texts in order of first use, then their codes. */
-function writeTexts(samples: Samples, from: number, to: number): void {
-  const codes = new Map<number, number>();
-  const numbers = new Float64Array(to - from);
-  const dictionary = new ByteWriter(256);
-  for (let index = from; index < to; index++) {
-    const code = samples.numbers[index] as number;
-    let local = codes.get(code);
-    if (local === undefined) {
-      local = codes.size;
-      codes.set(code, local);
-      dictionary.text(samples.texts[code] as string);
-    }
-    numbers[index - from] = local;
-  }
-  out.unsigned(codes.size);
-  writeBytes(out, dictionary.bytes.subarray(0, dictionary.length));
-  writeNumbers(out, numbers, to - from);
-}
-
-function readTexts(reader: ByteReader, into: Samples, count: number): void {
-  const size = reader.unsigned();
-  const dictionary = new ByteReader(readBytes(reader));
-  const codes: number[] = [];
-  for (let index = 0; index < size; index++) codes.push(into.codeOf(dictionary.text()));
+function readCodes(reader: ByteReader, into: Samples, count: number): void {
+  const codes = readTexts(reader).map((text) => into.codeOf(text));
   const numbers = into.numbers.subarray(into.count, into.count + count);
   readNumbers(reader, numbers, count);
   for (let index = 0; index < count; index++) {

@@ -1,10 +1,10 @@
-/** What one sealing brought: where samples were added, by series and day. */
+/** Where one sealing added samples: ranges of time, by series and day. */
 import type { Buffer } from 'node:buffer';
-import type { EpochS } from '../../../lib/time.ts';
+import { DAY_S, type EpochS } from '../../../lib/time.ts';
 import { ByteReader, ByteWriter } from './byte-writer.ts';
 import { readBytes, writeBytes } from './number-column.ts';
 
-/** Samples of one series that came within one sealing, all of one day. */
+/** Samples of one series and day that one sealing added. */
 export interface ChangedStretch {
   seriesId: number;
   firstS: EpochS;
@@ -12,7 +12,7 @@ export interface ChangedStretch {
   count: number;
 }
 
-/** In order of series and time, the only order that readers go by. */
+/** In order of series and time, as readers expect. */
 export function ordered(stretches: readonly ChangedStretch[]): ChangedStretch[] {
   return stretches.toSorted((a, b) => a.seriesId - b.seriesId || a.firstS - b.firstS);
 }
@@ -49,9 +49,7 @@ export function decodeChanges(bytes: Buffer): ChangedStretch[] {
   return stretches;
 }
 
-const DAY_S = 86_400;
-
-/** Two sealings as one: of each series and day one stretch that holds both. */
+/** Two sealings as one: for each series and day one range that includes both. */
 export function mergedChanges(
   first: readonly ChangedStretch[],
   second: readonly ChangedStretch[],

@@ -1,25 +1,25 @@
 /**
- * Whole numbers as bits: a predictor per page, Golomb-Rice codes per group of what it missed by (Rice, "Some
- * practical universal noiseless coding techniques", 1979). Layout in ../FORMAT.md.
+ * Whole numbers as bits: a predictor for each page, and Golomb-Rice codes of its errors (Rice, "Some practical universal
+ * noiseless coding techniques", 1979). Layout in ../FORMAT.md.
  *
  * Sensor noise around a slow mean is best predicted by the mean of a few values, a counter by its last step,
- * a state by its last value; the encoder takes whatever misses least in each page.
+ * a state by its last value; the encoder takes the predictor with the least error for each page.
  */
 
 import type { ByteReader, ByteWriter } from './byte-writer.ts';
 
 const PAGE = 1_024;
 const GROUP = 32;
-/** Code of the Rice parameter that says "groups of zeros follow". */
+/** In place of a Rice parameter: groups of zeros follow. */
 const ZEROS = 31;
 const ZERO_GROUPS_MAX = 255;
-/** Quotients from here on are escaped: so many ones, then the number in 32 bits. */
+/** Larger quotients are escaped: this many ones, then the number in 32 bits. */
 const ESCAPE = 16;
 /** Differences of values must stay below this, so that sums of eight are 32-bit numbers. */
 const RANGE_MAX = 2 ** 27;
 
 const PREDICTORS = 5;
-const misses = new Float64Array(PREDICTORS);
+const errors = new Float64Array(PREDICTORS);
 /** Residuals of one page, zigzag. */
 const residuals = new Int32Array(PAGE);
 
@@ -61,9 +61,9 @@ function predict(values: Int32Array, index: number, predictor: number): number {
   return (four + eight + 4) >> 3;
 }
 
-/** The predictor with the least sum of misses over the page. */
+/** The predictor with the least sum of errors over the page. */
 function choosePredictor(values: Int32Array, start: number, end: number): number {
-  misses.fill(0);
+  errors.fill(0);
   for (let index = Math.max(start, 8); index < end; index++) {
     const value = values[index] as number;
     const last = values[index - 1] as number;
@@ -75,15 +75,15 @@ function choosePredictor(values: Int32Array, start: number, end: number): number
       (values[index - 6] as number) +
       (values[index - 7] as number) +
       (values[index - 8] as number);
-    misses[0] = (misses[0] as number) + Math.abs(value - last);
-    misses[1] = (misses[1] as number) + Math.abs(value - 2 * last + second);
-    misses[2] = (misses[2] as number) + Math.abs(value - ((last + second) >> 1));
-    misses[3] = (misses[3] as number) + Math.abs(value - ((four + 2) >> 2));
-    misses[4] = (misses[4] as number) + Math.abs(value - ((eight + 4) >> 3));
+    errors[0] = (errors[0] as number) + Math.abs(value - last);
+    errors[1] = (errors[1] as number) + Math.abs(value - 2 * last + second);
+    errors[2] = (errors[2] as number) + Math.abs(value - ((last + second) >> 1));
+    errors[3] = (errors[3] as number) + Math.abs(value - ((four + 2) >> 2));
+    errors[4] = (errors[4] as number) + Math.abs(value - ((eight + 4) >> 3));
   }
   let best = 0;
   for (let predictor = 1; predictor < PREDICTORS; predictor++)
-    if ((misses[predictor] as number) < (misses[best] as number)) best = predictor;
+    if ((errors[predictor] as number) < (errors[best] as number)) best = predictor;
   return best;
 }
 
@@ -113,7 +113,7 @@ function countZeroGroups(start: number, count: number): number {
   return groups;
 }
 
-/** The Rice parameter with the fewest bits, found from the mean and its neighbours. */
+/** The Rice parameter with the fewest bits: the one that the mean suggests, or a neighbour. */
 function chooseParameter(start: number, end: number): number {
   let sum = 0;
   for (let index = start; index < end; index++) sum += (residuals[index] as number) >>> 0;
@@ -189,7 +189,7 @@ export function readIntegerColumn(reader: ByteReader, values: Int32Array, count:
   bits.finish(reader);
 }
 
-/** The misses of a page, into `residuals`. */
+/** Reads the errors of a page into `residuals`. */
 function readPage(bits: BitReader, count: number): void {
   for (let start = 0; start < count;) {
     bits.check();
@@ -236,7 +236,7 @@ class BitReader {
     reader.offset = (this.position + 7) >>> 3;
   }
 
-  /** Misses of up to 15 plain bits each, into `residuals`. */
+  /** Reads errors of up to 15 plain bits each into `residuals`. */
   group(start: number, end: number, parameter: number): void {
     const view = this.#view;
     let { position } = this;
@@ -257,7 +257,7 @@ class BitReader {
     this.position = position;
   }
 
-  /** Misses of more plain bits, which do not fit one window. */
+  /** The same for more plain bits, which do not fit one window. */
   wideGroup(start: number, end: number, parameter: number): void {
     for (let index = start; index < end; index++) {
       const quotient = Math.clz32(~this.window());
@@ -277,7 +277,7 @@ function windowAt(view: DataView, position: number): number {
   return (view.getInt32(at) << shift) | (view.getUint8(at + 4) >>> (8 - shift));
 }
 
-/** From misses to values: as `predict`, with the sums carried along. */
+/** From errors to values; predicts as `predict` does, but carries the sums along. */
 function restore(values: Int32Array, start: number, end: number, predictor: number): void {
   let index = start;
   for (; index < Math.min(8, end); index++)

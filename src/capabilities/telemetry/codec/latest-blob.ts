@@ -1,4 +1,4 @@
-/** The newest sample of every series as one blob, written with each sealing: a start needs no blocks. */
+/** The newest sample of every series as one blob, written with each sealing, so that a start reads no blocks. */
 import type { Buffer } from 'node:buffer';
 import { ByteReader, ByteWriter } from './byte-writer.ts';
 import type { StoredSample, StoredValue } from './series.ts';

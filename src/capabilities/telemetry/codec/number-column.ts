@@ -1,28 +1,27 @@
 /**
- * Columns of numbers: whole numbers with a common power of ten where possible, the same for numbers that a device holds
- * in 32 bits, else the bits of those, else doubles. Where several are possible, the shortest.
+ * Columns of numbers: whole numbers with a common power of ten, for doubles or for 32-bit numbers; or the bits of 32-bit
+ * numbers; or doubles. The shortest possible form is written.
  */
 import { Buffer } from 'node:buffer';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { ByteReader, ByteWriter } from './byte-writer.ts';
-import { decimalsOf, POWERS } from './decimal.ts';
+import { areSingle, decimalsOf, ofOrderedBits, orderedBits, POWERS, singleDecimalsOf } from './decimal.ts';
 import { fitsIntegerColumn, readIntegerColumn, writeIntegerColumn } from './integer-column.ts';
-import { areSingle, ofOrderedBits, orderedBits, singleDecimalsOf } from './single-numbers.ts';
 
 const CONSTANT = 1;
 const SCALED = 2;
 const DOUBLES = 3;
-/** As 1 and 2; each value is the number of 32 bits that is nearest to the decimal. */
+/** As 1 and 2; each value is the 32-bit number nearest to the decimal. */
 const SINGLE_CONSTANT = 4;
 const SINGLE_SCALED = 5;
-/** Bits of numbers of 32 bits, in the order of size. */
+/** Bits of 32-bit numbers, in order of size. */
 const SINGLE_BITS = 6;
-/** A column for each page, because one form does not suit them all. */
+/** Each page has a form of its own. */
 const PAGES = 7;
 
-/** G: long enough for the head of a page to cost nothing, short enough that one strange value spoils little. */
+/** G: long enough that the head of a page costs nothing, short enough that one odd value spoils little. */
 const PAGE_VALUES = 4_096;
-/** M: 32-bit numbers of so few decimals are shorter as these than as bits. */
+/** M: up to so many decimals, 32-bit numbers are shorter as decimals than as bits. */
 const SHORT_DECIMALS = 4;
 
 let relative = new Int32Array(4_096);
@@ -45,7 +44,7 @@ interface Scaled {
   isConstant: boolean;
 }
 
-/** `form` for a constant, the next one for others, whose differences stand in the scratch column. */
+/** Writes a constant as `form`, other columns as the next form; their differences are in the scratch column. */
 function writeScaled(
   out: ByteWriter,
   form: typeof CONSTANT | typeof SINGLE_CONSTANT,
@@ -67,7 +66,7 @@ function writeSingles(out: ByteWriter, values: Float64Array, count: number): voi
   if (!scaled && !hasBits) writeDoubles(out, values, count);
 }
 
-/** Writes the bits of numbers of 32 bits, in place of what stands from `start` on if they are shorter. */
+/** Writes the bits of 32-bit numbers; of these and the bytes from `start` on the shorter remain. False: they do not fit. */
 function writeAsBits(out: ByteWriter, values: Float64Array, count: number, start: number): boolean {
   const target = scratch(count);
   const base = orderedBits(values[0] as number);
@@ -88,7 +87,7 @@ function writeAsBits(out: ByteWriter, values: Float64Array, count: number, start
   return true;
 }
 
-/** Of two versions that stand one behind the other, the second one from `second` on, the shorter stays. */
+/** Keeps the shorter one of two versions, which begin at `first` and at `second`. */
 function keepShorter(out: ByteWriter, first: number, second: number): void {
   const length = out.length - second;
   if (second > first && length >= second - first) {
@@ -114,7 +113,7 @@ function writeDoubles(out: ByteWriter, values: Float64Array, count: number): voi
 
 /**
  * Puts the values, relative to the first one, into the scratch column; undefined when they do not fit. `isSingle`: each
- * is the number of 32 bits that is nearest to its decimal, instead of the double.
+ * is the 32-bit number nearest to its decimal.
  */
 function scaleAll(values: Float64Array, count: number, isSingle: boolean): Scaled | undefined {
   let decimals = 0;
@@ -135,7 +134,7 @@ function scaleAll(values: Float64Array, count: number, isSingle: boolean): Scale
     const value = values[index] as number;
     const scaled = Math.round(value * power);
     const unscaled = scaled / power;
-    // Scaled later by more decimals than when it was looked at: it must still come back exactly.
+    // It was checked with fewer decimals: it must come back exactly with these, too.
     if ((isSingle ? Math.fround(unscaled) : unscaled) !== value) return undefined;
     const difference = scaled - base;
     if (difference < minimum) minimum = difference;
@@ -157,7 +156,7 @@ function shuffled(values: Float64Array, count: number): Buffer {
   return planes;
 }
 
-/** @throws RangeError, Error when the bytes are no such column */
+/** @throws RangeError, Error for bytes that `writeNumbers` did not write */
 export function readNumbers(reader: ByteReader, values: Float64Array, count: number): void {
   const form = reader.byte();
   if (form === DOUBLES) unshuffle(readBytes(reader), values, count);
@@ -225,7 +224,7 @@ export function writeBytes(out: ByteWriter, bytes: Uint8Array): void {
   out.raw(chosen);
 }
 
-/** More than any block holds; what claims to be larger is damaged. */
+/** More than any block holds: a larger size is damage. */
 const BYTES_MAX = 1 << 28;
 
 export function readBytes(reader: ByteReader): Buffer {

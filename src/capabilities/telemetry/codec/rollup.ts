@@ -1,24 +1,14 @@
 /** Roll-ups: one cell per slot of a day instead of every sample. Layout in ../FORMAT.md. */
 import type { Buffer } from 'node:buffer';
-import { crc32 } from 'node:zlib';
-import type { DurationS } from '../../../lib/time.ts';
-import { checkBlock, DamagedBlockError } from './block.ts';
-import { ByteReader, ByteWriter } from './byte-writer.ts';
-import {
-  readBytes,
-  readExactIntegers,
-  readNumbers,
-  writeBytes,
-  writeExactIntegers,
-  writeNumbers,
-} from './number-column.ts';
+import { DAY_S, type DurationS } from '../../../lib/time.ts';
+import { decodeSealed, encodeSealed, readTexts, writeTexts } from './block-parts.ts';
+import { ByteWriter } from './byte-writer.ts';
+import { readExactIntegers, readNumbers, writeExactIntegers, writeNumbers } from './number-column.ts';
 import type { Samples } from './samples.ts';
 import type { SeriesKind, StoredValue } from './series.ts';
 
 const VERSION = 0xb2;
-const KINDS: readonly SeriesKind[] = ['number', 'boolean', 'text'];
-const EXACT = 4;
-const DAY_S = 86_400;
+const EXACT_COLUMNS = ['minima', 'maxima', 'lasts'] as const;
 
 /** The cells of one day that have samples, as columns. */
 export interface Rollup {
@@ -34,11 +24,11 @@ export interface Rollup {
   lasts: Float64Array;
   texts: string[];
   /** Exact minima, maxima and last values, where the series has integers beyond 2^53. */
-  exact: { minima: BigInt64Array; maxima: BigInt64Array; lasts: BigInt64Array } | undefined;
+  exact: Record<(typeof EXACT_COLUMNS)[number], BigInt64Array> | undefined;
 }
 
 function emptyRollup(kind: SeriesKind, capacity: number, isExact: boolean): Rollup {
-  // One piece of memory for all: each costs the runtime as much to make and to give back as a minute to read.
+  // One buffer for all columns: to allocate and free one costs as much as to read a minute.
   const memory = new Float64Array(capacity * 6);
   let columns = 0;
   const column = (): Float64Array => memory.subarray(capacity * columns++, capacity * columns);
@@ -113,26 +103,18 @@ export function lastOf({ kind, lasts, texts, exact }: Rollup, cell: number): Sto
 const out = new ByteWriter(16_384);
 
 export function encodeRollup(seriesId: number, rollup: Rollup): Buffer {
-  const { count } = rollup;
-  out.length = 0;
-  out.byte(VERSION);
-  out.byte(KINDS.indexOf(rollup.kind) + (rollup.exact ? EXACT : 0));
-  out.unsigned(count);
-  writeNumbers(out, rollup.starts, count);
-  writeNumbers(out, rollup.counts, count);
-  if (rollup.kind === 'text') {
-    writeTexts(rollup);
-  } else {
+  const { count, kind, exact } = rollup;
+  return encodeSealed(out, VERSION, { id: seriesId, kind, isExact: !!exact }, () => {
+    out.unsigned(count);
+    writeNumbers(out, rollup.starts, count);
+    writeNumbers(out, rollup.counts, count);
+    if (kind === 'text') return writeTexts(out, rollup.lasts.subarray(0, count), rollup.texts);
     writeSums(rollup);
-    if (rollup.kind === 'number') writeNumbers(out, rollup.minima, count);
+    if (kind === 'number') writeNumbers(out, rollup.minima, count);
     writeNumbers(out, rollup.maxima, count);
     writeNumbers(out, rollup.lasts, count);
-    if (rollup.exact)
-      for (const column of [rollup.exact.minima, rollup.exact.maxima, rollup.exact.lasts])
-        writeExactIntegers(out, column.slice(0, count), count);
-  }
-  out.uint32(crc32(out.bytes.subarray(0, out.length), seriesId));
-  return out.take();
+    if (exact) for (const column of EXACT_COLUMNS) writeExactIntegers(out, exact[column], count);
+  });
 }
 
 /**
@@ -149,33 +131,9 @@ function writeSums({ sums, count }: Rollup): void {
   writeNumbers(out, rounded, count);
 }
 
-function writeTexts({ lasts, texts, count }: Rollup): void {
-  const codes = new Map<number, number>();
-  const dictionary = new ByteWriter(256);
-  const local = new Float64Array(count);
-  for (let cell = 0; cell < count; cell++) {
-    const code = lasts[cell] as number;
-    let found = codes.get(code);
-    if (found === undefined) {
-      found = codes.size;
-      codes.set(code, found);
-      dictionary.text(texts[code] as string);
-    }
-    local[cell] = found;
-  }
-  out.unsigned(codes.size);
-  writeBytes(out, dictionary.bytes.subarray(0, dictionary.length));
-  writeNumbers(out, local, count);
-}
-
 /** @throws DamagedBlockError */
 export function decodeRollup(seriesId: number, bytes: Buffer): Rollup {
-  checkBlock(seriesId, bytes);
-  try {
-    const reader = new ByteReader(bytes, 0, bytes.length - 4);
-    if (reader.byte() !== VERSION) throw new RangeError('unknown version');
-    const form = reader.byte();
-    const kind = KINDS[form & 3];
+  return decodeSealed(seriesId, VERSION, bytes, (reader, kind, isExact) => {
     if (!kind) throw new RangeError('unknown kind');
     const count = reader.unsigned();
     if (count > DAY_S) throw new RangeError('implausible number of cells');
@@ -184,9 +142,7 @@ export function decodeRollup(seriesId: number, bytes: Buffer): Rollup {
     readNumbers(reader, rollup.starts, count);
     readNumbers(reader, rollup.counts, count);
     if (kind === 'text') {
-      const size = reader.unsigned();
-      const dictionary = new ByteReader(readBytes(reader));
-      for (let index = 0; index < size; index++) rollup.texts.push(dictionary.text());
+      rollup.texts = readTexts(reader);
       readNumbers(reader, rollup.lasts, count);
       return rollup;
     }
@@ -194,16 +150,14 @@ export function decodeRollup(seriesId: number, bytes: Buffer): Rollup {
     if (kind === 'number') readNumbers(reader, rollup.minima, count);
     readNumbers(reader, rollup.maxima, count);
     readNumbers(reader, rollup.lasts, count);
-    if (form & EXACT)
+    if (isExact)
       rollup.exact = {
         minima: readExactIntegers(reader, count),
         maxima: readExactIntegers(reader, count),
         lasts: readExactIntegers(reader, count),
       };
     return rollup;
-  } catch (error) {
-    throw error instanceof DamagedBlockError ? error : new DamagedBlockError(String(error), error);
-  }
+  });
 }
 
 /** Appends cells of others, one at a time. */
@@ -230,15 +184,13 @@ function copierInto(into: Rollup): (from: Rollup, index: number) => void {
         ? codeOf(from.texts[from.lasts[index] as number] as string)
         : (from.lasts[index] as number);
     if (!into.exact) return;
-    const exact = (column: 'minima' | 'maxima' | 'lasts'): bigint =>
-      from.exact?.[column][index] ?? BigInt(Math.trunc(from[column][index] as number));
-    into.exact.minima[cell] = exact('minima');
-    into.exact.maxima[cell] = exact('maxima');
-    into.exact.lasts[cell] = exact('lasts');
+    for (const column of EXACT_COLUMNS)
+      into.exact[column][cell] =
+        from.exact?.[column][index] ?? BigInt(Math.trunc(from[column][index] as number));
   };
 }
 
-/** One behind the other: the last slot of the first may go on in the first cell of the second. */
+/** Appends the second to the first; the last slot of one may continue in the first cell of the other. */
 export function joinRollups(first: Rollup, second: Rollup): Rollup {
   const joined = emptyRollup(second.kind, first.count + second.count, !!(first.exact ?? second.exact));
   const copy = copierInto(joined);
@@ -247,8 +199,8 @@ export function joinRollups(first: Rollup, second: Rollup): Rollup {
 }
 
 /**
- * Both together. Where both have a cell, the one of more samples counts, of equally many the newer one: so the
- * same samples may come any number of times, and single late ones do not replace what many others said.
+ * Both together. Where both have a cell, the one with more samples counts, and the newer one if they have equally many.
+ * So the same samples may be imported again, and a single late one does not replace a whole cell.
  */
 export function mergeRollups(older: Rollup, newer: Rollup): Rollup {
   const merged = emptyRollup(newer.kind, older.count + newer.count, !!(older.exact ?? newer.exact));

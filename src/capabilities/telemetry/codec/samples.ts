@@ -46,16 +46,14 @@ export class Samples {
   reserve(count: number): void {
     if (this.count + count <= this.times.length) return;
     const capacity = Math.max(this.count + count, this.times.length * 2);
-    const times = new Uint32Array(capacity);
-    times.set(this.times.subarray(0, this.count));
-    this.times = times;
-    const numbers = new Float64Array(capacity);
-    numbers.set(this.numbers.subarray(0, this.count));
-    this.numbers = numbers;
-    if (!this.integers) return;
-    const integers = new BigInt64Array(capacity);
-    integers.set(this.integers.subarray(0, this.count));
-    this.integers = integers;
+    const { times, numbers, integers } = this;
+    this.times = new Uint32Array(capacity);
+    this.times.set(times.subarray(0, this.count));
+    this.numbers = new Float64Array(capacity);
+    this.numbers.set(numbers.subarray(0, this.count));
+    if (!integers) return;
+    this.integers = new BigInt64Array(capacity);
+    this.integers.set(integers.subarray(0, this.count));
   }
 
   /** Appends a number, a boolean as 0 or 1, or the code of a text. */
@@ -68,16 +66,14 @@ export class Samples {
     if (this.integers) this.integers[index] = BigInt(value);
   }
 
-  pushInteger(timestampS: EpochS, value: bigint): void {
+  /** Appends an integer beyond 2^53, or a text. */
+  pushOther(timestampS: EpochS, value: bigint | string): void {
+    if (typeof value === 'string') return this.push(timestampS, this.codeOf(value));
     this.push(timestampS, Number(value));
     this.widen()[this.count - 1] = value;
   }
 
-  pushText(timestampS: EpochS, text: string): void {
-    this.push(timestampS, this.codeOf(text));
-  }
-
-  /** From here on every value is also kept exactly. */
+  /** Keeps every value as an exact integer, too, from now on. */
   widen(): BigInt64Array {
     if (this.integers) return this.integers;
     const integers = new BigInt64Array(this.times.length);
@@ -125,7 +121,7 @@ export class Samples {
         const timestampS = other.times[index] as number;
         if (timestampS < fromS || timestampS >= toS) continue;
         if (this.kind === 'text')
-          this.pushText(timestampS, other.texts[other.numbers[index] as number] as string);
+          this.pushOther(timestampS, other.texts[other.numbers[index] as number] as string);
         else {
           this.push(timestampS, other.numbers[index] as number);
           if (this.integers && other.integers)
@@ -159,7 +155,7 @@ export class Samples {
     return low;
   }
 
-  /** Orders by time and drops overtaken samples. */
+  /** Orders by time; of samples of one instant the last to arrive remains. */
   normalize(): void {
     if (this.isOrdered) return;
     const { count, times, numbers, integers } = this;

@@ -1,4 +1,5 @@
-/** Series and single samples, in the form in which they are stored and in that of the rest of the gateway. */
+/** Series and samples, as they are stored and as the rest of the gateway has them. */
+import { Buffer } from 'node:buffer';
 import type { EpochS } from '../../../lib/time.ts';
 import {
   exactJson,
@@ -8,11 +9,11 @@ import {
   type TelemetryValue,
 } from '../../../protocol/telemetry.ts';
 
-/**
- * How a series is kept. `number`: doubles and, exactly, 64-bit integers; `boolean`; `text`: strings, and
- * everything else as JSON text.
- */
-export type SeriesKind = 'number' | 'boolean' | 'text';
+/** How a series is stored. `number`: doubles and 64-bit integers; `text`: strings, and everything else as JSON text. */
+export type SeriesKind = (typeof KINDS)[number];
+
+/** In the order of their numbers in the store. */
+export const KINDS = ['number', 'boolean', 'text'] as const;
 
 export function kindOf(type: TelemetryType): SeriesKind {
   if (type === 'float' || type === 'integer') return 'number';
@@ -27,7 +28,7 @@ export interface Series {
   readonly type: TelemetryType;
 }
 
-/** A value as a series keeps it. */
+/** A value as it is stored. */
 export type StoredValue = number | bigint | boolean | string;
 
 export interface StoredSample {
@@ -49,4 +50,27 @@ export function toStored(type: TelemetryType, value: TelemetryValue): StoredValu
 export function fromStored(type: TelemetryType, value: StoredValue): TelemetryValue {
   if (type === 'string' || typeof value !== 'string') return value;
   return parseExactJson(value) as JsonValue;
+}
+
+type SeriesRow = [id: number, deviceId: string, attribute: string, type: TelemetryType];
+
+/**
+ * The list of series, for a copy beside the journal: blocks and records name series by number, so without the list
+ * they mean nothing.
+ */
+export function writeSeriesCopy(all: Iterable<Series>): Buffer {
+  const rows = [...all].map(({ id, deviceId, attribute, type }): SeriesRow => [
+    id,
+    deviceId,
+    attribute,
+    type,
+  ]);
+  return Buffer.from(JSON.stringify(rows));
+}
+
+/** Empty when there is no intact copy. */
+export function readSeriesCopy(bytes: Uint8Array | undefined): Series[] {
+  if (!bytes) return [];
+  const rows = JSON.parse(Buffer.from(bytes).toString()) as SeriesRow[];
+  return rows.map(([id, deviceId, attribute, type]) => ({ id, deviceId, attribute, type }));
 }

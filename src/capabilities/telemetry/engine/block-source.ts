@@ -1,5 +1,5 @@
-/** Reads samples from wherever they are: day blocks, parts, what is being sealed, what is open. */
-import type { DurationS, EpochS } from '../../../lib/time.ts';
+/** Reads samples from where they are: day blocks, parts, the head that is being sealed, the open head. */
+import { DAY_S, type DurationS, type EpochS } from '../../../lib/time.ts';
 import { decodeBlock } from '../codec/block.ts';
 import type { Resolution } from './block-store.ts';
 import type { LiveSource, SampleSource, Visitor } from '../query/column-cursor.ts';
@@ -11,37 +11,34 @@ import { decodeRollup, lastOf, type Rollup } from '../codec/rollup.ts';
 import { Samples } from '../codec/samples.ts';
 import type { StoredSample, StoredValue } from '../codec/series.ts';
 
-const DAY_S = 86_400;
 const RESOLUTIONS: readonly Resolution[] = [1, 60, 900];
 
-/** What of a series is not in day blocks. */
+/** The data that is not in day blocks, and what one query remembers. */
 interface RecentData {
-  /** In the journal only, in order of arrival. */
+  /** Samples that are in the journal only, in order of arrival. */
   open(seriesId: number): readonly HeadSeries[];
-  /** Parts with this id and later ones are left out: what they hold is in `open`, or came too late. */
+  /** Parts from this id on are ignored: `open` holds their samples, or they came after the query began. */
   readonly endPartId: number;
+  /** Only for a query, whose columns read the same day one after the other. */
+  readonly lastQuarterHours?: QuartersOfDay;
 }
 
 export class BlockSource implements LiveSource {
   readonly #state: EngineState;
   readonly #recent: RecentData;
-  /** Used within one call only. */
+  /** Valid within one call. */
   readonly #scratch: Samples;
   readonly #minutes: MinuteCells;
-  /** Of a query: what its columns ask for one after the other is read once. Elsewhere it may change in between. */
-  readonly #lastQuarterHours: QuartersOfDay | undefined;
 
-  /** Of what is known whenever it is asked, or of `recent` only. */
+  /** Reads what is known at the time of each call, or of `recent` only. */
   constructor(
     state: EngineState,
     minutes: MinuteCells,
     recent = liveData(state),
     scratch = new Samples('number', 4_096),
-    lastQuarters?: QuartersOfDay,
   ) {
     this.#state = state;
     this.#minutes = minutes;
-    this.#lastQuarterHours = lastQuarters;
     this.#recent = recent;
     this.#scratch = scratch;
   }
@@ -52,12 +49,12 @@ export class BlockSource implements LiveSource {
       seriesIds.map((seriesId) => [seriesId, this.#recent.open(seriesId).map((open) => open.frozen())]),
     );
     const recent: RecentData = {
-      // A device that is deleted meanwhile is gone from all columns.
+      // A device that is deleted meanwhile disappears from all columns.
       open: (seriesId) => (state.definitions.has(seriesId) ? (frozen.get(seriesId) ?? []) : []),
       endPartId: state.parts.endId,
+      lastQuarterHours: { seriesId: -1, day: -1, cells: undefined },
     };
-    const quarters = { seriesId: -1, day: -1, cells: undefined };
-    return new BlockSource(state, this.#minutes, recent, this.#scratch, quarters);
+    return new BlockSource(state, this.#minutes, recent, this.#scratch);
   }
 
   /** All stored samples of one day in order of time, without those in the journal, into `into`. */
@@ -78,7 +75,7 @@ export class BlockSource implements LiveSource {
     }
   }
 
-  /** True when parts or the journal may hold samples of this stretch. */
+  /** True when parts or the journal may hold samples of this range. */
   hasRecent(seriesId: number, fromS: EpochS, toS: EpochS): boolean {
     return (
       this.#partsWithin(seriesId, fromS, toS).length > 0 ||
@@ -148,9 +145,9 @@ export class BlockSource implements LiveSource {
     const known = isToMinute ? this.#minutes.ofDay(seriesId, day, fromS) : undefined;
     const mayHaveBlock = known || !isByMinutes || !isRecent || this.#state.store.hasBlock(seriesId, day);
     scratch.reset(kindOfSeries(this.#state, seriesId));
-    // Of a day whose samples expired, or cannot be read, roll-ups are left.
+    // Where the samples of the day expired or cannot be read, roll-ups stand for them.
     let hasSamplesOfDay = !known && mayHaveBlock && this.#readBlock(seriesId, day, scratch);
-    // Of long ranges whole days are read, which would only drive out what is asked for again.
+    // Whole days belong to long ranges: they would only displace what charts ask for again.
     const isKept = hasSamplesOfDay && isByMinutes && fromS % DAY_S !== 0;
     const added = isKept ? this.#minutes.addDay(seriesId, day, scratch, fromS) : undefined;
     const minutes = isToMinute ? (known ?? added) : undefined;
@@ -176,7 +173,7 @@ export class BlockSource implements LiveSource {
     visitSamples(scratch, fromS, toS, visitor);
   }
 
-  /** A day block by what is known of it. */
+  /** A day block from its minute cells, without reading it. */
   #visitMinutes({ cells, edge }: DayMinutes, { fromS, toS }: Stretch, visitor: Visitor): void {
     const { slotS } = this.#minutes;
     const minuteS = Math.ceil(fromS / slotS) * slotS;
@@ -185,7 +182,7 @@ export class BlockSource implements LiveSource {
   }
 
   #quarterHours(seriesId: number, day: number): Rollup | undefined {
-    const last = this.#lastQuarterHours;
+    const last = this.#recent.lastQuarterHours;
     if (last?.seriesId === seriesId && last.day === day) return last.cells;
     const cells = this.rollup(seriesId, 900, day);
     if (last) Object.assign(last, { seriesId, day, cells });
@@ -193,8 +190,8 @@ export class BlockSource implements LiveSource {
   }
 
   /**
-   * The parts of a day in order of time; undefined where they, what is open or the block overlap, because then only all
-   * samples together say which of one instant counts.
+   * The parts of a day in order of time. Undefined where parts, open samples or the block overlap: then all samples must
+   * be merged, because of one instant the last to arrive counts.
    */
   #partsApart(seriesId: number, day: number, block: DayMinutes | undefined): PartRef[] | undefined {
     const refs = this.#state.parts.ofDay(seriesId, day).filter(({ id }) => id < this.#recent.endPartId);
@@ -223,12 +220,12 @@ export class BlockSource implements LiveSource {
       if (!bytes || !this.#decode(seriesId, bytes, this.#scratch, 'part')) return;
       if (isWhole) cells = this.#minutes.add(id, this.#scratch);
     }
-    // A cell begins at its minute, which may be before its first sample.
+    // A cell begins at its minute, before its first sample.
     if (cells) visitCells(cells, { fromS: 0, toS }, this.#minutes.slotS, visitor);
     else visitSamples(this.#scratch, fromS, toS, visitor);
   }
 
-  /** What is in the journal only. A small site has hours of it, which nobody wants decoded for each chart. */
+  /** Samples that are in the journal only: on a small site those of hours, too many to decode for each chart. */
   #visitOpen(seriesId: number, stretch: Stretch, visitor: Visitor): void {
     const opens = this.#recent.open(seriesId);
     const [first, second] = opens;
@@ -241,7 +238,7 @@ export class BlockSource implements LiveSource {
     const { slotS } = this.#minutes;
     const chunks = open.chunksInOrder ?? [];
     const packedToS = (chunks.at(-1)?.lastS ?? -1) + 1;
-    // Of a short stretch it is less to read what lies in it.
+    // For a short range it is cheaper to read its samples.
     const isWide = (toS - fromS) * 2 >= packedToS - (chunks[0]?.firstS ?? 0);
     const decode = (from: number): Samples => {
       this.#scratch.reset(open.kind);
@@ -280,18 +277,18 @@ export class BlockSource implements LiveSource {
     return bytes !== undefined && this.#decode(seriesId, bytes, into, 'block');
   }
 
-  /** Parts of a day; with a stretch of it, those that reach into it: who follows what each sealing brought reads one of many. */
+  /** Parts of a day, or those that overlap `within`: a reader of changes needs one of many. */
   #readParts(seriesId: number, day: number, into: Samples, within?: Stretch): void {
     for (const { id, firstS, lastS } of this.#state.parts.ofDay(seriesId, day)) {
       if (id >= this.#recent.endPartId) continue;
       if (within && (firstS >= within.toS || lastS < within.fromS)) continue;
-      // Its samples are in the day block already when a compaction was cut short before the directory was.
+      // Absent when a compaction was interrupted: its samples are in the day block.
       const bytes = this.#state.store.part(id);
       if (bytes) this.#decode(seriesId, bytes, into, 'part');
     }
   }
 
-  /** False for a block that cannot be read; it leaves `into` as it was. */
+  /** False for a block that cannot be read; `into` is then unchanged. */
   #decode(seriesId: number, bytes: Buffer, into: Samples, what: string): boolean {
     const { count, isOrdered } = into;
     try {
@@ -310,7 +307,7 @@ export class BlockSource implements LiveSource {
     return this.#state.parts.within(seriesId, fromS, toS).filter(({ id }) => id < endPartId);
   }
 
-  /** Last day before `day` with anything in it. */
+  /** Last day before `day` with data. */
   #lastDayBefore(seriesId: number, day: number): number | undefined {
     const days: number[] = [];
     for (const resolution of RESOLUTIONS) {
@@ -325,7 +322,7 @@ export class BlockSource implements LiveSource {
     return days.length > 0 ? Math.max(...days) : undefined;
   }
 
-  /** First or last sample of a stretch within one day. */
+  /** First or last sample of a range within one day. */
   #sampleOf(seriesId: number, stretch: Stretch, which: 'first' | 'last'): StoredSample | undefined {
     let found: StoredSample | undefined;
     const take = (timestampS: EpochS, value: StoredValue): void => {
@@ -352,7 +349,7 @@ function liveData(state: EngineState): RecentData {
   };
 }
 
-/** Cells of a quarter of an hour. */
+/** The day that was read last, with its 15-minute cells. */
 interface QuartersOfDay {
   seriesId: number;
   day: number;
@@ -379,7 +376,7 @@ function visitCells(cells: Rollup, { fromS, toS }: Stretch, slotS: DurationS, vi
   if (to > from) visitor.cells(cells, from, to, slotS);
 }
 
-/** Roll-ups of a day whose samples are gone, with samples that came late. */
+/** Roll-ups of a day whose samples expired, together with samples that came late. */
 function visitBoth(
   cells: Rollup,
   samples: Samples,

@@ -1,19 +1,19 @@
-/** Statements of the block store. Bytes in, bytes out: what they mean is known elsewhere. */
+/** Statements of the block store: it stores bytes, whose meaning other files know. */
 import type { EpochS } from '../../../lib/time.ts';
-import type { Database } from '../../../platform/sqlite/index.ts';
+import type { Database, Owner } from '../../../platform/sqlite/index.ts';
 import type { Series } from '../codec/series.ts';
 
-/** Seconds of one cell: samples, or roll-ups. */
+/** Seconds of one cell; 1: samples. */
 export type Resolution = 1 | 60 | 900;
 
-/** `changes_from`: what came from this journal record on stands in the list of changes; 0: nobody reads it. */
+/** `changes_from`: first journal record in the list of changes; 0: nobody reads it. */
 type StateName = 'journal_sequence' | 'journal_from' | 'next_series_id' | 'next_part_id' | 'changes_from';
 
-/** What one sealing brought. */
+/** What one sealing added. */
 interface ChangeEntry {
   /** Last journal record in it. */
   sequence: number;
-  /** When the first of it came. */
+  /** When its first record came. */
   sinceS: EpochS;
   samples: number;
   directory: Buffer;
@@ -33,39 +33,33 @@ export function createBlockStore(database: Database) {
 }
 
 /**
- * The same store; tells whose blocks are written or removed, before they are. To find that a day has none reads blocks
- * around it from end to end, because their keys stand in them; whoever looks at today asks again and again.
+ * The same store; tells the watchers of a series before its blocks are written or removed. And it remembers a day
+ * without a block: to find that out SQLite reads whole blocks around the key, and charts of today ask again and again.
  */
 export function watchBlocks(
   store: BlockStore,
   watchers: readonly { changed: (seriesId: number) => void }[],
 ): BlockStore {
-  /** A day of each series that has none. */
-  const without = new Map<number, number>();
-  const changes = (seriesId: number): void => {
-    without.delete(seriesId);
-    for (const watcher of watchers) watcher.changed(seriesId);
-  };
+  /** By series. */
+  const dayWithout = new Map<number, number>();
+  const changing =
+    <Rest extends unknown[], Result>(change: (seriesId: number, ...rest: Rest) => Result) =>
+    (seriesId: number, ...rest: Rest): Result => {
+      dayWithout.delete(seriesId);
+      for (const watcher of watchers) watcher.changed(seriesId);
+      return change(seriesId, ...rest);
+    };
   return {
     ...store,
     hasBlock: (seriesId, day) => {
-      if (without.get(seriesId) === day) return false;
+      if (dayWithout.get(seriesId) === day) return false;
       const isFound = store.hasBlock(seriesId, day);
-      if (!isFound) without.set(seriesId, day);
+      if (!isFound) dayWithout.set(seriesId, day);
       return isFound;
     },
-    putBlock: (seriesId, ...rest) => {
-      changes(seriesId);
-      store.putBlock(seriesId, ...rest);
-    },
-    removeBlock: (seriesId, ...rest) => {
-      changes(seriesId);
-      store.removeBlock(seriesId, ...rest);
-    },
-    removeSomeBlocks: (seriesId, ...rest) => {
-      changes(seriesId);
-      return store.removeSomeBlocks(seriesId, ...rest);
-    },
+    putBlock: changing(store.putBlock),
+    removeBlock: changing(store.removeBlock),
+    removeSomeBlocks: changing(store.removeSomeBlocks),
   };
 }
 
@@ -125,7 +119,7 @@ function partStatements(database: Database) {
     lastPartId: () => lastPart.get()?.id ?? 0,
     removePart: (id: number) => void remove.run(id),
     /** Parts of a sealing that never ended. */
-    removePartsFrom: (id: number) => removeFrom.run(id).changes,
+    removePartsFrom: (id: number) => void removeFrom.run(id),
     generations: () => generations.all(),
     /** A generation has the id of its last part. */
     addGeneration: (id: number, directory: Buffer) => void addGeneration.run(id, directory),
@@ -242,9 +236,9 @@ function fileStatements(database: Database) {
   const checkpoint = database.prepare('PRAGMA wal_checkpoint(PASSIVE)');
   return {
     /** Runs `fn` in one transaction; `isDurable` waits for the disk, else the next durable one makes it so. */
-    transaction: (isDurable: boolean, fn: () => void) => {
+    transaction: <Result>(isDurable: boolean, fn: () => Result): Result => {
       (isDurable ? durable : lazy).run();
-      database.transaction(fn);
+      return database.transaction(fn);
     },
     /** Bytes of the pages in use, and of the file. */
     size: () => {
@@ -263,5 +257,20 @@ function fileStatements(database: Database) {
       }),
     checkpoint: () => void checkpoint.all(),
     close: () => database.close(),
+  };
+}
+
+/** Which site a history.db belongs to. */
+export function historyOwner(siteId: string): Owner {
+  return {
+    id: siteId,
+    read: (database) =>
+      database
+        .prepare<[], { value: string }>(`SELECT value FROM telemetry_state WHERE name = 'site_id'`)
+        .get()?.value,
+    write: (database, id) =>
+      void database
+        .prepare<[string]>(`INSERT OR REPLACE INTO telemetry_state (name, value) VALUES ('site_id', ?)`)
+        .run(id),
   };
 }

@@ -1,32 +1,32 @@
 import type { EpochS } from '../../../lib/time.ts';
 
-/** Up to where what came in order was read. */
+/** How far a reader is in the order of arrival. */
 export interface ReadPlace {
-  /** All that came up to this record of the journal. */
+  /** Everything up to this journal record was read. */
   sequence: number;
-  /** And a part of what came up to `upTo`: what lies before this second of this series, and series before it. */
+  /** Of what came up to `upTo`, lower series were read as well, and this series before this second. */
   within?: { upTo: number; seriesId: number; fromS: EpochS; isWhole: boolean } | undefined;
 }
 
-/** What was passed over: from a place to a record of the journal. */
+/** A backlog that the reader skipped: from a place to a journal record. */
 export interface OwedRange extends ReadPlace {
   upTo: number;
 }
 
-/** How far somebody has read changes, and what he passed over to have the newest first. Kept by the reader. */
+/** How far a reader is, and the backlog that it skipped to have the newest first. Kept by the reader. */
 export interface ChangePosition extends ReadPlace {
-  /** The oldest first; absent: nothing is owed. */
+  /** Oldest first; absent: nothing was skipped. */
   owed?: OwedRange[];
 }
 
-/** Changes after this record of the journal are still wanted by who stands there. */
+/** A reader at this position still needs changes after this journal record. */
 export function neededAfter({ owed = [], ...place }: ChangePosition): number {
   return Math.min(
     ...[place, ...owed].map(({ sequence, within }) => (within?.isWhole ? within.upTo : sequence)),
   );
 }
 
-/** Beyond the limit the oldest become one: what lies between them is read again. */
+/** Beyond the limit the oldest ranges are merged, and what lies between them is read again. */
 export function withOwed(owed: readonly OwedRange[], range: OwedRange, rangesMax: number): OwedRange[] {
   const all = [...owed, range];
   const merged = all.slice(0, Math.max(1, all.length - rangesMax + 1));

@@ -1,12 +1,12 @@
-/** Reads samples that were added to the store from where they are: the records at hand, a sealing, or all that is stored. */
-import type { EpochS } from '../../../lib/time.ts';
+/** Reads samples that were added to the store: from recent records, from what a sealing added, or from the whole store. */
+import { DAY_S, type EpochS } from '../../../lib/time.ts';
 import type { TelemetryType } from '../../../protocol/telemetry.ts';
 import type { BatchSink } from '../codec/batch.ts';
 import { type ChangedStretch, decodeChanges } from '../codec/change-directory.ts';
 import { Samples } from '../codec/samples.ts';
 import type { BlockSource } from './block-source.ts';
 import type { ReadPlace } from './change-position.ts';
-import { NOTHING, type RecentRecords } from './recent-records.ts';
+import { NO_SINK, type RecentRecords } from './recent-records.ts';
 import { type EngineState, kindOfSeries, reportDamage } from './state.ts';
 
 /** Samples of one series, in order of time. Crosses threads. */
@@ -16,25 +16,25 @@ export interface ChangedSamples {
   type: TelemetryType;
   /** Unix seconds. */
   times: Uint32Array;
-  /** Numbers, 0 and 1 for booleans, indexes into `texts`. */
+  /** Numbers; 0 and 1 for booleans; indexes into `texts`. */
   numbers: Float64Array;
-  /** Exact, where a series has integers beyond 2^53. */
+  /** Present where a series has integers beyond 2^53. */
   integers: BigInt64Array | undefined;
   texts: string[];
-  /** Of what was missed: they follow those with the same number, and no others. */
+  /** For a skipped backlog: the samples follow those with the same number, and no others. */
   block?: number | undefined;
 }
 
-/** G: a text of so many characters takes the room of one more sample, so that long ones do not fill the memory. */
+/** G: every so many characters of a text count as one more sample, so that long texts do not fill the memory. */
 const CHARACTERS_OF_A_SAMPLE = 256;
 
-/** Beside its sample, in samples. */
+/** The cost of a text beside its sample, in samples. */
 const roomOf = (text: string): number => Math.floor(text.length / CHARACTERS_OF_A_SAMPLE);
 
 const costOf = ({ kind, texts, numbers }: Samples, index: number): number =>
   kind === 'text' ? 1 + roomOf(texts[numbers[index] as number] as string) : 1;
 
-/** Behind the last sample from `from` on for which there is room; one is always taken. */
+/** End of the samples from `from` on that fit into the room left; at least one is taken. */
 function endWithin(samples: Samples, from: number, to: number, left: number): number {
   if (samples.kind !== 'text') return Math.min(to, from + Math.max(1, left));
   let end = from;
@@ -42,7 +42,7 @@ function endWithin(samples: Samples, from: number, to: number, left: number): nu
   return end;
 }
 
-/** Those texts alone that the codes name, which are then indexes into them. */
+/** Only the texts that the codes use; the codes become indexes into them. */
 function ownTexts(codes: Float64Array, texts: readonly string[]): string[] {
   const places = new Map<number, number>();
   for (const [index, code] of codes.entries()) {
@@ -53,21 +53,20 @@ function ownTexts(codes: Float64Array, texts: readonly string[]): string[] {
   return Array.from(places.keys(), (code) => texts[code] as string);
 }
 
-/** Later than all samples. */
+/** Later than every sample. */
 const END_S = 2 ** 32;
-const DAY_S = 86_400;
 
-/** G: samples for which there is room in one piece of memory. */
+/** G: samples that fit into one buffer. */
 const MEMORY_SAMPLES = 8_192;
-/** Numbers begin at whole words. */
+/** Rounded up, because numbers must begin at whole words. */
 const bytesOf = (samples: number): number => Math.ceil((samples * 12) / 8) * 8;
 
-/** Columns of the series of one answer in one piece of memory: alone each of thousands would cross threads by itself. */
+/** Columns of all series of an answer in few buffers: thousands of single ones are slow to send to another thread. */
 export class ColumnMemory {
   #memory = new ArrayBuffer(0);
   #usedBytes = 0;
 
-  /** A copy of the samples from `from` on, before `to`; with them some `expected` ones may come. */
+  /** Copies the samples [from, to); about `expected` samples may follow in all. */
   copy(
     samples: Samples,
     from: number,
@@ -88,13 +87,13 @@ export class ColumnMemory {
   }
 }
 
-/** What is read in one go. */
+/** The answer of one read. */
 export interface ReadChanges {
   series: ChangedSamples[];
   readonly memory: ColumnMemory;
   left: number;
   lostSamples: number;
-  /** If the whole store is read. */
+  /** Where reading begins when the whole store is read. */
   readonly sinceS: EpochS;
   /** See `ChangedSamples`. */
   block: number | undefined;
@@ -112,7 +111,7 @@ export class ChangeReader {
     this.#recent = recent;
   }
 
-  /** Records that are at hand; `upTo`: those that came later are left. */
+  /** Reads recent records, those up to `upTo` only. */
   recent(sequence: number, answer: ReadChanges, upTo?: number): ReadPlace {
     const collected = new Map<number, Samples>();
     const last = this.#recent.read(sequence, answer.left, this.#collector(collected), upTo);
@@ -123,7 +122,7 @@ export class ChangeReader {
     return { sequence: last };
   }
 
-  /** What one sealing brought. */
+  /** Reads what one sealing added. */
   sealing(
     sequence: number,
     entry: { sequence: number; directory: Buffer },
@@ -138,7 +137,7 @@ export class ChangeReader {
         return { sequence, within: { upTo: entry.sequence, seriesId, fromS: firstS, isWhole: false } };
       const fromS = seriesId === from.seriesId ? Math.max(firstS, from.fromS) : firstS;
       const read = this.#readRange(seriesId, fromS, lastS + 1, answer);
-      // What a day lost, it lost as a whole; a stretch that was read in part was there.
+      // Retention removes whole days: a range that was read in part is complete.
       if (read.hasCells || read.count === 0) answer.lostSamples += Math.max(0, stretch.count - read.count);
       if (read.endS <= lastS)
         return { sequence, within: { upTo: entry.sequence, seriesId, fromS: read.endS, isWhole: false } };
@@ -146,7 +145,7 @@ export class ChangeReader {
     return { sequence: entry.sequence };
   }
 
-  /** Everything that is stored, series by series. */
+  /** Reads everything that is stored, series by series. */
   whole(
     sequence: number,
     from: { upTo: number; seriesId: number; fromS: EpochS },
@@ -167,7 +166,7 @@ export class ChangeReader {
     return { sequence: from.upTo };
   }
 
-  /** Samples of a stretch within one day, as far as there is room; `endS` is the end of what was read. */
+  /** Reads a range within one day as far as there is room; `endS` is where it stopped. */
   #readRange(
     seriesId: number,
     fromS: EpochS,
@@ -216,16 +215,14 @@ export class ChangeReader {
       return samples;
     };
     return {
-      ...NOTHING,
+      ...NO_SINK,
       get count() {
         return count;
       },
       number: (seriesId, timestampS, value) => of(seriesId).push(timestampS, value),
-      integer: (seriesId, timestampS, value) => of(seriesId).pushInteger(timestampS, value),
-      boolean: (seriesId, timestampS, value) => of(seriesId).push(timestampS, Number(value)),
-      text: (seriesId, timestampS, value) => {
-        of(seriesId).pushText(timestampS, value);
-        count += roomOf(value);
+      other: (seriesId, timestampS, value) => {
+        of(seriesId).pushOther(timestampS, value);
+        if (typeof value === 'string') count += roomOf(value);
       },
     };
   }

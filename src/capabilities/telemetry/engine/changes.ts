@@ -1,10 +1,11 @@
 /**
- * What came after a position, for those who carry the telemetry elsewhere: the store is their queue. What came last is read
- * from records of the journal in order of arrival; what is further back by what each sealing brought, late and
- * imported samples like all others; and where not even that is known any more, from the whole store. Each sample is
- * read at least once; of one series older changes come before newer ones. Who wants the newest first and is far behind
- * passes over what he missed, and is given it afterwards: block by block from the newest, each in its order.
+ * The changes after a position, for targets that copy the telemetry elsewhere: the store is their queue. The latest
+ * changes are read from journal records in order of arrival, earlier ones from what each sealing added, and those from
+ * before the list of changes from the whole store. Each sample is read at least once; of one series older changes come
+ * before newer ones. A reader that is far behind and wants the newest first skips its backlog, and gets it afterwards
+ * block by block, the newest block first.
  */
+import type { Limits } from '../../../lib/limits.ts';
 import type { EpochS } from '../../../lib/time.ts';
 import type { BlockSource } from './block-source.ts';
 import { type ChangedStretch, encodeChanges, mergedChanges, ordered } from '../codec/change-directory.ts';
@@ -14,39 +15,37 @@ import { RecentRecords } from './recent-records.ts';
 import type { EngineState } from './state.ts';
 
 export interface ChangesPlan {
-  /** Undefined: only asked where the store stands now. */
+  /** Undefined: asks only for the position of the store. */
   after: ChangePosition | undefined;
-  /** If the whole store must be read: from this second of measurement on. */
+  /** When the whole store must be read: samples from this second on. */
   sinceS: EpochS;
   samplesMax: number;
-  /** What was missed is left for later; absent: oldest first. */
+  /** A backlog is read later; absent: oldest first. */
   isNewestFirst?: boolean;
 }
 
-/** What was added since a position. */
+/** What was added after a position. */
 export interface Changes {
   series: ChangedSamples[];
-  /** Where the reader stands once it has passed this on. */
+  /** The position of the reader once it has passed this on. */
   position: ChangePosition;
-  /** About so many samples came after it, and the first of them then; undefined: none. */
+  /** About how many samples came after it, and when the first of them came; undefined: none. */
   pendingSamples: number;
   pendingSinceS: EpochS | undefined;
-  /** Samples that retention took before they were read. */
+  /** Samples that retention removed before they were read. */
   lostSamples: number;
-  /** What was missed is owed from now on: the samples do not follow those that were read before. */
+  /** A backlog was skipped: the samples do not follow those that were read before. */
   hasSkipped: boolean;
 }
 
 interface ChangeLogOptions {
   state: EngineState;
   source: BlockSource;
-  limits: {
-    changeEntries: number;
-    changeRecentBytes: number;
-    changeBacklogSamples: number;
-    changeOwedRanges: number;
-  };
-  /** Tells `took` the records that are not sealed once more. */
+  limits: Pick<
+    Limits['telemetry'],
+    'changeEntries' | 'changeRecentBytes' | 'changeBacklogSamples' | 'changeOwedRanges'
+  >;
+  /** Calls `took` again for the records that are not sealed. */
   rereadOpen: () => void;
 }
 
@@ -58,7 +57,8 @@ export class ChangeLog {
   readonly #rereadOpen: () => void;
   #lastSequence = 0;
   #openSinceS: EpochS | undefined;
-  #isKept = false;
+  /** False: nobody reads changes, and none are kept. */
+  #isKept: boolean;
 
   constructor({ state, source, limits, rereadOpen }: ChangeLogOptions) {
     this.#state = state;
@@ -69,24 +69,19 @@ export class ChangeLog {
     this.#isKept = state.store.number('changes_from') > 0;
   }
 
-  /** False: nobody reads changes, and none are kept. */
-  get isKept(): boolean {
-    return this.#isKept;
-  }
-
   /** Where the journal ends when the store is opened. */
   startAt(lastSequence: number): void {
     this.#lastSequence = lastSequence;
   }
 
-  /** A record that the store took in. */
+  /** The store applied a record. */
   took(record: { sequence: number; record: Uint8Array; isKey: boolean; samples: number; atS: EpochS }): void {
     this.#lastSequence = Math.max(this.#lastSequence, record.sequence);
     this.#openSinceS ??= record.atS;
     if (this.#isKept) this.#recent.add(record);
   }
 
-  /** Since when samples were taken in that are not sealed; those that come now are of the next sealing. */
+  /** When the first sample came that is not sealed; later ones belong to the next sealing. */
   takeOpenSince(): number | undefined {
     const sinceS = this.#openSinceS;
     this.#openSinceS = undefined;
@@ -149,7 +144,7 @@ export class ChangeLog {
     return { ...this.#pending(position), series, position, lostSamples, hasSkipped };
   }
 
-  /** Of another history, or from before what is known here: it begins anew with the whole store. */
+  /** A position of another history, or from before the list of changes, begins anew with the whole store. */
   #known(after: ChangePosition, sinceS: EpochS): ChangePosition {
     const { sequence, within, owed = [] } = after;
     const upTo = this.#lastSequence;
@@ -183,7 +178,7 @@ export class ChangeLog {
 
   #isFarBehind({ sequence, within }: ReadPlace): boolean {
     if (within?.isWhole) return true;
-    // An entry is as large as its sealing, however little of it was not read.
+    // An entry counts all samples of its sealing, however few of them are unread.
     const isAtHand = !within && this.#recent.reaches(sequence, this.#lastSequence);
     const { samples } = isAtHand
       ? this.#recent.between(sequence, this.#lastSequence)
@@ -191,7 +186,7 @@ export class ChangeLog {
     return samples > this.#limits.changeBacklogSamples;
   }
 
-  /** Reads of the newest block that is owed; returns what still is. */
+  /** Reads from the newest block of the backlog; returns what remains of it. */
   #readOwed(owed: readonly OwedRange[], answer: ReadChanges): OwedRange[] {
     const range = owed.at(-1);
     if (!range) return [];
@@ -207,7 +202,7 @@ export class ChangeLog {
     ];
   }
 
-  /** After which record the newest block of a stretch begins: one sealing, or what can be read alone of what is not sealed. */
+  /** The record before the newest block of a range, which is one sealing, or the unsealed records from a key record on. */
   #blockStart({ sequence, upTo }: OwedRange): number {
     const { store } = this.#state;
     const isSealed = store.changeAfter(upTo - 1)?.sequence === upTo;
@@ -215,7 +210,7 @@ export class ChangeLog {
     return Math.max(sequence, store.changeAtOrBefore(upTo - 1) ?? 0, atHand);
   }
 
-  /** @param upTo what came later need not be read; absent: all */
+  /** @param upTo last record to read; absent: all */
   #read({ sequence, within }: ReadPlace, answer: ReadChanges, upTo?: number): ReadPlace {
     if (within?.isWhole) return this.#reader.whole(sequence, within, answer);
     const entry = this.#state.store.changeAfter(sequence);
@@ -236,7 +231,7 @@ export class ChangeLog {
     const since = all.flatMap(({ sinceS }) => sinceS ?? []);
     const samples = all.reduce((sum, pending) => sum + pending.samples, 0);
     return {
-      // What is owed and was not counted is still there.
+      // A range whose samples are not counted still has some.
       pendingSamples: Math.max(samples, owed.length),
       pendingSinceS: since.length > 0 ? Math.min(...since) : undefined,
     };
@@ -253,7 +248,7 @@ export class ChangeLog {
     return { samples: entries.samples + open.samples, sinceS: entries.sinceS ?? open.sinceS };
   }
 
-  /** Each two neighbours become one, so that an outage of any length stays within bounds. */
+  /** Merges neighbours in pairs, so that the list stays bounded however long an outage is. */
   #halve(): void {
     const { store } = this.#state;
     for (let first = store.changeAfter(0); first;) {

@@ -1,4 +1,4 @@
-/** Compaction: the parts of a day that is over, and what was there before, become one block and a roll-up. */
+/** Compaction: the parts of a past day become one block and a roll-up, together with what was there before. */
 import { encodeBlock } from '../codec/block.ts';
 import type { BlockSource } from './block-source.ts';
 import type { Resolution } from './block-store.ts';
@@ -7,17 +7,17 @@ import { encodeRollup, mergeRollups, rollUp } from '../codec/rollup.ts';
 import { Samples } from '../codec/samples.ts';
 
 const scratch = new Samples('number', 4_096);
-/** M: neighbours share the pages of the tree above their blocks. */
+/** M: blocks of neighbouring series share pages of the index. */
 const SERIES_PER_WRITE = 8;
-/** M: few enough that their pages are soon used again, enough that few pages are shared with others. */
+/** M: few enough that freed pages are soon used again, many enough that few pages are shared with others. */
 const SERIES_PER_REMOVAL = 100;
 /** G: about 2 ms of work between two pauses. */
 const PARTS_PER_TURN = 512;
 
 /**
- * Compacts every closed day before `beforeDay`. Parts are removed for many series together and in the order in which they lie in the file, because those of one
- * series share their pages with those of its neighbours; the pages are then free for the next blocks. Parts
- * that a power cut leaves behind are compacted again, with the same result.
+ * Compacts every closed day before `beforeDay`. Parts of neighbouring series share pages, so they are removed for many
+ * series together, in the order of the file; the next blocks use the freed pages. Parts that a power cut leaves behind
+ * are compacted again, with the same result.
  */
 export async function compactDays(
   state: EngineState,
@@ -29,21 +29,14 @@ export async function compactDays(
   for (const [day, seriesIds] of days) {
     if (!mayCompact(day)) continue;
     state.working('roll-up');
-    let compacted: number[] = [];
-    let prepared: Prepared[] = [];
-    let index = 0;
-    for (const seriesId of seriesIds) {
-      index++;
+    const replaced: number[] = [];
+    const prepared: Prepared[] = [];
+    for (const [index, seriesId] of [...seriesIds].entries()) {
       prepared.push(prepare(state, source, seriesId, day));
       await state.pause();
-      const isLast = index === seriesIds.size;
-      if (prepared.length >= SERIES_PER_WRITE || isLast) {
-        compacted.push(...write(state, prepared));
-        prepared = [];
-      }
-      if (index % SERIES_PER_REMOVAL !== 0 && !isLast) continue;
-      await removeParts(state, compacted);
-      compacted = [];
+      const isLast = index === seriesIds.size - 1;
+      if (prepared.length >= SERIES_PER_WRITE || isLast) replaced.push(...write(state, prepared.splice(0)));
+      if ((index + 1) % SERIES_PER_REMOVAL === 0 || isLast) await removeParts(state, replaced.splice(0));
     }
   }
 }
@@ -66,7 +59,7 @@ function prepare(state: EngineState, source: BlockSource, seriesId: number, day:
   return prepared;
 }
 
-/** A reader sees the state before or after it. Returns the ids of parts without use now. */
+/** Atomic for readers. Returns the ids of the parts that were replaced. */
 function write(state: EngineState, prepared: readonly Prepared[]): number[] {
   const { store } = state;
   store.transaction(false, () => {
@@ -84,7 +77,7 @@ function encodeDay(
   day: number,
 ): Prepared['blocks'] {
   const { store } = state;
-  // Samples that came after those of their day had expired are added to what is left of it.
+  // Samples that came after their day had expired are added to its roll-ups.
   const isExpired =
     store.block(seriesId, 1, day) === undefined &&
     (store.block(seriesId, 900, day) !== undefined || store.block(seriesId, 60, day) !== undefined);
@@ -103,7 +96,7 @@ function encodeDay(
   return blocks;
 }
 
-/** Removes parts that nothing in memory refers to any more, and the directories left empty by that. */
+/** Removes parts that memory no longer refers to, and directories that this leaves empty. */
 export async function removeParts(state: EngineState, ids: number[]): Promise<void> {
   if (ids.length === 0) return;
   const { store } = state;

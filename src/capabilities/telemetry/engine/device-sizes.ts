@@ -1,16 +1,16 @@
-/** How many bytes of history.db each device takes, so that the one with the most gives way first. */
+/** Bytes of history.db by device: the one with the most loses data first when room is needed. */
 import type { BlockStore } from './block-store.ts';
 import type { PartDirectory } from './part-directory.ts';
 import type { Series } from '../codec/series.ts';
 
-/** What one device has in the store. */
+/** The series of one device and their size. */
 interface DeviceShare {
   deviceId: string;
   seriesIds: number[];
   sizeBytes: number;
 }
 
-/** Counts blocks once and again only where they changed; parts are few and counted each time. */
+/** Blocks are counted again only after a change; parts are few and counted each time. */
 export class DeviceSizes {
   readonly #store: BlockStore;
   readonly #blockBytes = new Map<number, number>();
@@ -19,12 +19,12 @@ export class DeviceSizes {
     this.#store = store;
   }
 
-  /** Blocks of the series are others now. */
+  /** Blocks of the series were added or removed. */
   changed(seriesId: number): void {
     this.#blockBytes.delete(seriesId);
   }
 
-  /** The device with the most bytes of those that `isAsked`; resolves late where much was not counted yet. */
+  /** The device with the most bytes among those that `isAsked`; slow where many blocks are still to be counted. */
   async largest(
     { definitions, parts }: { definitions: ReadonlyMap<number, Series>; parts: PartDirectory },
     isAsked: (deviceId: string) => boolean,

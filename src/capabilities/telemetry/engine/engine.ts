@@ -1,7 +1,6 @@
 /**
- * The store of telemetry: journal records become samples of the head, parts, day blocks and roll-ups, and all of
- * it can be read at any time. Synchronous at heart and without a thread of its own; whoever runs it calls
- * `maintain` regularly.
+ * The store of telemetry: journal records become samples of the head, parts, day blocks and roll-ups, which can all be
+ * read at any time. It has no thread of its own: whoever runs it calls `maintain` regularly.
  *
  *   record ─▶ head ─seal─▶ parts ─compact─▶ day block + 15 min ─expire─▶ 1 min + 15 min ─▶ 15 min ─▶ gone
  */
@@ -24,7 +23,7 @@ import { Head } from './head.ts';
 import { LostRecords } from './lost-records.ts';
 import { DueTimes, MaintenanceLog } from './maintenance.ts';
 import { MinuteCells } from './minute-cells.ts';
-import { SampleCount } from './recent-records.ts';
+import { NO_SINK } from './recent-records.ts';
 import { expire, makeRoom, removeDropped, type RetentionPolicy, shrink } from './retention.ts';
 import { sealSamples } from './sealing.ts';
 import { createEngineState, dayOf, type EngineState, reportDamage, type Sealing } from './state.ts';
@@ -34,16 +33,16 @@ interface EngineOptions {
   store: BlockStore;
   /** Records of the journal above a sequence, oldest first. */
   readJournal: (afterSequence: number, onDamage: (damage: JournalDamage) => void) => Iterable<JournalRecord>;
-  /** Series as they were told last, for a store that lost its own list. */
+  /** The copy of the list of series, for a store that lost its own. */
   seriesCopy?: readonly Series[];
   /** Journal records before `fromSequence` are needed no more; series below `nextSeriesId` are stored. */
   onSealed: (fromSequence: number, nextSeriesId: number) => void;
   policy: RetentionPolicy;
   /** Absent: as much as the policy says for everything. */
   room?: EngineRoom;
-  /** Little is left on the disk itself, whoever took it. */
+  /** The disk itself is almost full. */
   isDiskLow: () => boolean;
-  /** Lower bound of the true time, which ages are counted to; undefined while nothing is known. */
+  /** Lower bound of the true time, by which samples age; undefined while unknown. */
   provenMs: () => EpochMs | undefined;
   clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
   log: Log;
@@ -57,7 +56,7 @@ export interface EngineStatus {
   sizeMaxBytes: number;
   /** How long samples, one-minute and quarter-hour cells are kept. */
   retention: Omit<RetentionPolicy, 'sizeMaxBytes'>;
-  /** Days until the oldest is removed to make room, at the rate of the days so far; undefined: unknown. */
+  /** Days until the oldest data is removed to make room, at the present rate; undefined: unknown. */
   forecastDays: number | undefined;
   seriesCount: number;
   /** Samples that are in the journal only. */
@@ -86,7 +85,7 @@ const FULL_TRIES = 3;
 
 export class Engine {
   readonly source: BlockSource;
-  /** For those who carry telemetry elsewhere. */
+  /** For targets that copy telemetry elsewhere. */
   readonly changes: ChangeLog;
   readonly #options: EngineOptions;
   readonly #store: BlockStore;
@@ -103,7 +102,7 @@ export class Engine {
   #nextSeriesId = 1;
   #degraded: string | undefined;
   #damagedReported = 0;
-  /** Of samples in day blocks, infinite without any; undefined: blocks changed since it was looked for. */
+  /** First day with a block of samples, infinite without one; undefined: blocks changed since it was looked up. */
   #firstDay: number | undefined;
 
   constructor(options: EngineOptions) {
@@ -129,15 +128,15 @@ export class Engine {
     this.#lost = new LostRecords(this.#state);
   }
 
-  /** Takes in what the disk holds. */
+  /** Reads what the disk holds. */
   load(): EngineContent {
     const store = this.#store;
     const { definitions } = this.#state;
     this.#room.limitFile();
-    // Without its number, after damage, every part is one that ended.
+    // After damage the number may be missing: then every part counts as complete.
     if (store.number('next_part_id') === 0)
       store.transaction(false, () => store.setNumber('next_part_id', store.lastPartId() + 1));
-    store.transaction(false, () => void store.removePartsFrom(store.number('next_part_id')));
+    store.transaction(false, () => store.removePartsFrom(store.number('next_part_id')));
     for (const series of [...(this.#options.seriesCopy ?? []), ...store.allSeries()])
       definitions.set(series.id, series);
     this.#nextSeriesId = Math.max(1, store.number('next_series_id'), store.lastSeriesWithBlocks() + 1);
@@ -167,27 +166,27 @@ export class Engine {
     this.#read(sequence, record, this.#state.head);
   }
 
-  /** True when `maintain` should not wait for its time. */
+  /** True when `maintain` should be called now. */
   get isSealDue(): boolean {
     const { sealing, head } = this.#state;
     return !sealing && (this.#due.seal(head.sampleCount) || this.#room.isJournalLarge);
   }
 
-  /** True when it should get no further records for now. */
+  /** True when no further records should be applied for now. */
   get isOverloaded(): boolean {
     return this.#state.head.sampleCount > this.#options.limits.openSamplesMax || this.#room.isOverloaded;
   }
 
-  /** The file may be larger or smaller from now on; `maintain` removes what is too much. */
+  /** Changes the room on the disk; `maintain` removes what is too much. */
   setRoom(room: EngineRoom): void {
     this.#room.set(room);
   }
 
-  /** Whatever is due: sealing, compaction, retention, room. A full disk is reported. @throws when the file is damaged */
+  /** Does what is due: sealing, compaction, retention, room. Reports a full disk. @throws when the file is damaged */
   async maintain(): Promise<void> {
     const { log } = this.#options;
     let failure = await this.#attempt(() => this.#doWhatIsDue());
-    // A file at its limit needs room before anything else; freeing pages needs none.
+    // A file at its limit needs room first; freeing pages needs none.
     for (let tries = 0; tries < FULL_TRIES && isFull(failure); tries++) {
       let freed = 0;
       const mostBytes = this.#room.whenFullBytes(this.#options.isDiskLow());
@@ -239,7 +238,7 @@ export class Engine {
     };
   }
 
-  /** True once after maintenance or damage: the status says something else now. */
+  /** True once after maintenance or damage: the status has changed. */
   takeStatusChange(): boolean {
     const { damaged } = this.#state;
     const hasChanged = this.#work.takeDone() || damaged !== this.#damagedReported;
@@ -308,29 +307,26 @@ export class Engine {
       if (previous !== undefined && sequence !== previous + 1) this.#reader.interrupt();
       previous = sequence;
       if (sequence > sealed) this.#room.added(payload);
-      this.#read(sequence, payload, sequence > sealed ? this.#state.head : new SampleCount());
+      this.#read(sequence, payload, sequence > sealed ? this.#state.head : NO_SINK);
     }
     this.#lost.ends(undefined);
     this.#lastSequence = Math.max(sealed, previous ?? 0);
   }
 
-  #read(sequence: number, record: Uint8Array, sink: BatchSink & { readonly sampleCount: number }): void {
+  #read(sequence: number, record: Uint8Array, sink: BatchSink): void {
     try {
-      const { head } = this.#state;
-      const before = sink.sampleCount;
-      const { isKey, isUnderstood, lastS } = this.#reader.read(record, sink);
+      const { isKey, isUnderstood, lastS, samples } = this.#reader.read(record, sink);
       if (isKey) this.#keySequence = sequence;
-      const samples = sink.sampleCount - before;
       this.changes.took({ sequence, record, isKey, samples, atS: this.#nowS() });
       if (isUnderstood) this.#lost.ends(lastS);
-      else if (sink === head) this.#lost.adds();
+      else if (sink === this.#state.head) this.#lost.adds();
     } catch (error) {
       this.#reader.interrupt();
       reportDamage(this.#state, 'record', 0, error);
     }
   }
 
-  /** What is not sealed, for readers of changes that came just now. */
+  /** Reads the records that are not sealed again, for a new reader of changes. */
   #rereadOpen(): void {
     const atS = this.#nowS();
     const first = Math.max(1, this.#store.number('journal_from'));
@@ -346,7 +342,7 @@ export class Engine {
     return Math.floor(this.#options.clock.wallMs() / 1_000);
   }
 
-  /** Resolves with what it failed of. */
+  /** Resolves with the error, if there was one. */
   async #attempt(work: () => Promise<void>): Promise<Error | undefined> {
     try {
       await work();
@@ -378,7 +374,7 @@ export class Engine {
     await shrink(state, this.#room.fileMaxBytes);
   }
 
-  /** A clock that is behind keeps nothing from being the oldest. */
+  /** By the later of the two clocks: a wall clock that is behind must not protect old data. */
   #today(): number {
     const { clock, provenMs } = this.#options;
     return dayOf(Math.max(clock.wallMs(), provenMs() ?? 0) / 1_000);

@@ -1,6 +1,6 @@
 /**
- * The head: samples that are in the journal only. Each series keeps its newest ones as plain columns and everything
- * before them as small blocks, so that hours of a whole site fit into a few megabytes.
+ * The head: samples that are in the journal only. Each series keeps its newest ones as plain columns and earlier ones as
+ * small blocks, so that hours of a whole site fit into a few megabytes.
  */
 import type { Buffer } from 'node:buffer';
 import type { EpochS } from '../../../lib/time.ts';
@@ -26,12 +26,12 @@ export interface Chunk extends ChunkRange {
   readonly bytes: Buffer;
 }
 
-/** What all series share, those of one head and of its successors. */
+/** Memory that all series of a head and its successors share. */
 interface HeadMemory {
   readonly pages: OpenPages;
-  /** Samples of one of the small blocks. */
+  /** Samples of a small block. */
   readonly chunkSamples: number;
-  /** Used within one call only. */
+  /** Valid within one call. */
   readonly scratch: Samples;
 }
 
@@ -44,19 +44,19 @@ export class HeadSeries {
   readonly kind: SeriesKind;
   readonly #memory: HeadMemory;
   #chunks: Chunk[] = [];
-  /** The newest samples: so many on pages, of which this is the last, or all in columns, where they are no plain numbers. */
+  /** The newest samples: either this many on pages that end with this one, or in columns where pages cannot hold them. */
   #count = 0;
   #page = 0;
   #columns: Samples | undefined;
-  /** The newest by time since the last `supersede`; of one instant the one that arrived last. */
+  /** The newest sample since the last `supersede`; of one instant the last to arrive. */
   #latestS: EpochS | undefined;
-  /** Its value, or where on a page it is: each of many values by itself would be garbage at once. */
+  /** Its value, or its place on a page: to allocate each of many values would only make garbage. */
   #latestValue: StoredValue | undefined;
   #latestPage = 0;
   #latestNumber = 0;
-  /** Whose sample came after one of this last time: devices say the same again, in the same order. */
+  /** The series whose sample followed one of this series last: devices repeat the same order. */
   next: HeadSeries | undefined;
-  /** The newest is newer than everything before this series was opened, whatever the times say. */
+  /** The newest sample here is newer than all sealed ones, whatever their times. */
   #supersedesEarlier = false;
 
   constructor(id: number, kind: SeriesKind, memory: HeadMemory) {
@@ -83,26 +83,21 @@ export class HeadSeries {
     if (++this.#count === chunkSamples) this.#close(this.#tail());
   }
 
-  pushInteger(timestampS: EpochS, value: bigint): void {
+  /** An integer beyond 2^53, or a text. */
+  pushOther(timestampS: EpochS, value: bigint | string): void {
     const columns = this.#inColumns();
-    columns.pushInteger(timestampS, value);
+    columns.pushOther(timestampS, value);
     this.#note(columns, timestampS, value);
   }
 
-  pushText(timestampS: EpochS, value: string): void {
-    const columns = this.#inColumns();
-    columns.pushText(timestampS, value);
-    this.#note(columns, timestampS, value);
-  }
-
-  /** What is known so far has the stamp of a clock that was ahead: the next sample is the newest. */
+  /** Earlier samples have the stamp of a clock that was ahead: the next sample is the newest. */
   supersede(): void {
     this.#latestS = undefined;
     this.#latestPage = 0;
     this.#supersedesEarlier = true;
   }
 
-  /** The newest value of the series, when `earlier` was it before this series was opened. */
+  /** The newest value of the series; `earlier` is the newest of the sealed ones. */
   latestAfter(earlier: StoredSample | undefined): StoredSample | undefined {
     const timestampS = this.#latestS;
     if (timestampS === undefined) return earlier;
@@ -135,14 +130,14 @@ export class HeadSeries {
     this.#leavePages();
   }
 
-  /** Holds these samples instead of its own, which they are in the form of parts: a tenth of the memory. */
+  /** Replaces its samples by the same ones in the form of parts, which take a tenth of the memory. */
   replaceBy(chunks: Chunk[]): void {
     this.#chunks = chunks;
     this.#columns?.reset(this.kind);
     this.#leavePages();
   }
 
-  /** It was dropped: whoever expects it next finds it no more. */
+  /** The series was dropped: `next` must not find it any more. */
   end(): void {
     this.replaceBy([]);
     this.id = GONE;
@@ -156,7 +151,7 @@ export class HeadSeries {
     this.#count = 0;
   }
 
-  /** From here on for samples that pages do not hold: integers beyond 2^53 and texts. */
+  /** Moves to columns for samples that pages cannot hold: integers beyond 2^53 and texts. */
   #inColumns(): Samples {
     if (this.#columns) return this.#columns;
     const columns = new Samples(this.kind);
@@ -166,7 +161,7 @@ export class HeadSeries {
     return columns;
   }
 
-  /** What is not packed; valid until the next call for any series. */
+  /** The samples that are not packed; valid until the next call for any series. */
   #tail(): Samples {
     if (this.#columns) return this.#columns;
     const { pages, scratch } = this.#memory;
@@ -181,7 +176,7 @@ export class HeadSeries {
     return tail;
   }
 
-  /** What it holds now; samples that come later are not in it. */
+  /** A copy of what it holds now. */
   frozen(): HeadSeries {
     const copy = new HeadSeries(this.id, this.kind, this.#memory);
     copy.#chunks = [...this.#chunks];
@@ -190,7 +185,7 @@ export class HeadSeries {
     return copy;
   }
 
-  /** Appends what lies in [fromS, toS), in order of arrival. */
+  /** Appends the samples of [fromS, toS) in order of arrival. */
   readInto(into: Samples, fromS: EpochS, toS: EpochS): void {
     for (const { bytes, firstS, lastS } of this.#chunks) {
       if (firstS >= toS || lastS < fromS) continue;
@@ -204,7 +199,7 @@ export class HeadSeries {
     into.append(this.#tail(), fromS, toS);
   }
 
-  /** The packed samples, when they and those after them follow each other in time; undefined otherwise. */
+  /** The packed samples; undefined unless all samples are in order of time. */
   get chunksInOrder(): readonly ChunkRange[] | undefined {
     let endS: EpochS = Number.NEGATIVE_INFINITY;
     for (const { firstS, lastS } of this.#chunks) {
@@ -215,12 +210,12 @@ export class HeadSeries {
     return tail.count === 0 || tail.firstS > endS ? this.#chunks : undefined;
   }
 
-  /** Appends what is packed, from a chunk on. */
+  /** Appends the packed samples from a chunk on. */
   readChunks(from: number, into: Samples): void {
     for (const { bytes } of this.#chunks.slice(from)) decodeBlock(this.id, bytes, into);
   }
 
-  /** Start of the first stretch at or after `fromS` that may hold a sample; infinite when there is none. */
+  /** The first second, at or after `fromS`, that may have a sample; infinite when there is none. */
   nextFrom(fromS: EpochS): number {
     let next = Number.POSITIVE_INFINITY;
     for (const { firstS, lastS } of this.#chunks)
@@ -230,7 +225,7 @@ export class HeadSeries {
     return index < tail.count ? Math.min(next, tail.times[index] as number) : next;
   }
 
-  /** Time of some sample before `beforeS`, the last one or a later one within its chunk; undefined: none. */
+  /** A second before `beforeS`, at or after the last sample before it; undefined when there is none. */
   lastBefore(beforeS: EpochS): number | undefined {
     let last: number | undefined;
     for (const chunk of this.#chunks)
@@ -241,16 +236,16 @@ export class HeadSeries {
   }
 }
 
-/** What came since the last sealing, by series. */
+/** The samples since the last sealing, by series. */
 export class Head implements BatchSink {
   readonly #options: HeadOptions;
   readonly #series = new Map<number, HeadSeries>();
   readonly #memory: HeadMemory;
   #sampleCount = 0;
-  /** Whose sample came last. */
+  /** The series whose sample came last. */
   #last: HeadSeries | undefined;
 
-  /** Memory: of the head whose successor it is. */
+  /** @param memory that of the previous head */
   constructor(options: HeadOptions, memory?: HeadMemory) {
     const { chunkSamples } = options;
     this.#options = options;
@@ -261,12 +256,12 @@ export class Head implements BatchSink {
     };
   }
 
-  /** An empty one, with the memory of this one as far as it is given back. */
+  /** An empty head, which reuses the memory that this one gives back. */
   successor(): Head {
     return new Head(this.#options, this.#memory);
   }
 
-  /** The one before it has given back all its memory. */
+  /** The previous head has given back all its memory: frees what is too much. */
   trim(): void {
     this.#memory.pages.trim();
   }
@@ -275,7 +270,7 @@ export class Head implements BatchSink {
     return this.#series;
   }
 
-  /** Samples taken in, overtaken ones included. */
+  /** Samples so far, including those that later ones replaced. */
   get sampleCount(): number {
     return this.#sampleCount;
   }
@@ -290,7 +285,7 @@ export class Head implements BatchSink {
     this.#options.onDrop(seriesId);
   }
 
-  // Counts as a sample, as all entries that are taken in do.
+  // Counts as a sample, like every other entry of a series.
   supersede(seriesId: number): void {
     this.#of(seriesId)?.supersede();
   }
@@ -299,19 +294,11 @@ export class Head implements BatchSink {
     this.#of(seriesId)?.push(timestampS, value);
   }
 
-  integer(seriesId: number, timestampS: EpochS, value: bigint): void {
-    this.#of(seriesId)?.pushInteger(timestampS, value);
+  other(seriesId: number, timestampS: EpochS, value: bigint | string): void {
+    this.#of(seriesId)?.pushOther(timestampS, value);
   }
 
-  boolean(seriesId: number, timestampS: EpochS, value: boolean): void {
-    this.#of(seriesId)?.push(timestampS, Number(value));
-  }
-
-  text(seriesId: number, timestampS: EpochS, value: string): void {
-    this.#of(seriesId)?.pushText(timestampS, value);
-  }
-
-  /** Of thousands of series each look into the map costs more than to keep the sample. */
+  /** With thousands of series a lookup in the map costs more than storing the sample, so the order is learned. */
   #of(seriesId: number): HeadSeries | undefined {
     this.#sampleCount++;
     const expected = this.#last?.next;
@@ -333,10 +320,10 @@ export class Head implements BatchSink {
 }
 
 interface HeadOptions {
-  /** What the series is; undefined when it was dropped or never defined. */
+  /** Undefined for a series that was dropped or never defined. */
   lookUp: (seriesId: number) => Series | undefined;
   onDefine: (series: Series) => void;
   onDrop: (seriesId: number) => void;
-  /** Samples of one of the small blocks. */
+  /** Samples of a small block. */
   chunkSamples: number;
 }

@@ -1,11 +1,12 @@
-/** Stretches of the journal that could not be read. */
+/** Parts of the journal that could not be read. */
 import type { EpochS } from '../../../lib/time.ts';
+import { formatTimestamp } from '../../../lib/timestamp.ts';
 import type { JournalDamage } from '../../../platform/journal/index.ts';
 import type { EngineState } from './state.ts';
 
 /**
- * Tells what a damaged journal cost: from the last sample before to the first one that is understood again. Of
- * the records behind the damage those up to the next key record cost too, since each builds on the one before.
+ * Reports the loss by damage of the journal: from the last sample before it to the first one that is understood again.
+ * Records after the damage are lost up to the next key record, because each builds on the one before.
  */
 export class LostRecords {
   readonly #state: Pick<EngineState, 'damaged' | 'log'>;
@@ -22,13 +23,13 @@ export class LostRecords {
     this.#stretch.bytes += bytes;
   }
 
-  /** One more record that is there, and cannot be understood. */
+  /** One more intact record that is not understood. */
   adds(): void {
     this.#stretch ??= { segment: 'unknown', sequence: undefined, records: 0, bytes: 0 };
     this.#stretch.records++;
   }
 
-  /** A record was understood, its last sample is of that time; or there are no more. */
+  /** A record with this last sample was understood; undefined: the journal ends. */
   ends(atS: EpochS | undefined): void {
     if (this.#stretch) {
       const { segment, sequence, records, bytes } = this.#stretch;
@@ -47,4 +48,4 @@ export class LostRecords {
   }
 }
 
-const isoOf = (timestampS: EpochS): string => new Date(timestampS * 1_000).toISOString();
+const isoOf = (timestampS: EpochS): string => formatTimestamp(timestampS * 1_000);

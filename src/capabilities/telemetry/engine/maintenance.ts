@@ -1,4 +1,4 @@
-/** When maintenance of the store is due, and the log of what it did. */
+/** When maintenance of the store is due, and its log. */
 import type { Limits } from '../../../lib/limits.ts';
 import type { MonotonicMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
@@ -7,7 +7,7 @@ import type { Work } from './state.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Lines for whoever wants to see the store at work, as `npm run fault-check` does. */
+/** Debug lines that show the store at work, for example to `npm run fault-check`. */
 export class MaintenanceLog {
   readonly #log: Log;
   #present: Work | undefined;
@@ -30,7 +30,7 @@ export class MaintenanceLog {
     this.#isDone = true;
   }
 
-  /** True once after some of it was done. */
+  /** True once after work was done. */
   takeDone(): boolean {
     const wasDone = this.#isDone;
     this.#isDone = false;

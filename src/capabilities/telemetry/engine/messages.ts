@@ -1,4 +1,4 @@
-/** What the gateway and the thread of the store say to each other. Never leaves the process. */
+/** Messages between the gateway and the thread of the store. They never leave the process. */
 import type { EpochMs } from '../../../lib/time.ts';
 import type { LogFields, LogLevel } from '../../../platform/log/index.ts';
 import type { Changes, ChangesPlan } from './changes.ts';
@@ -7,7 +7,7 @@ import type { EngineRoom } from './store-room.ts';
 import type { Piece, StorePlan } from '../query/answer.ts';
 import type { RetentionPolicy } from './retention.ts';
 
-/** What the thread works with. */
+/** Options of the thread. */
 export interface EngineThreadData {
   databasePath: string;
   migrationsDir: string;
@@ -22,9 +22,9 @@ export interface EngineThreadData {
 }
 
 export type ToEngine =
-  /** The first one: the file may be opened now. */
+  /** The first message: the file may be opened now. */
   | { kind: 'open'; data: EngineThreadData }
-  /** Lower bound of the true time as of now, said regularly. */
+  /** Lower bound of the true time, sent regularly. */
   | { kind: 'proven'; provenMs: EpochMs }
   | { kind: 'room'; room: EngineRoom }
   | { kind: 'record'; sequence: number; record: Uint8Array }
@@ -34,7 +34,7 @@ export type ToEngine =
   | { kind: 'cancel'; id: number }
   | { kind: 'seal'; id: number }
   | { kind: 'changes'; id: number; plan: ChangesPlan }
-  /** Changes after this journal record are needed; undefined: nobody reads them. */
+  /** Changes after this journal record must be kept; undefined: nobody reads them. */
   | { kind: 'keep_changes'; sequence: number | undefined }
   | { kind: 'stop' };
 
@@ -42,10 +42,9 @@ export type FromEngine =
   | { kind: 'ready'; content: EngineContent }
   /** Everything up to this record can be read. */
   | { kind: 'applied'; sequence: number }
-  /** `isLast`: it is done, too. */
+  /** `isLast`: no `done` follows. */
   | { kind: 'piece'; id: number; piece: Piece; isLast: boolean }
-  | { kind: 'done'; id: number; error?: string }
-  | { kind: 'changes'; id: number; changes: Changes }
+  | { kind: 'done'; id: number; error?: string; changes?: Changes }
   | { kind: 'sealed'; fromSequence: number; nextSeriesId: number }
   | { kind: 'status'; status: EngineStatus }
   | { kind: 'log'; level: LogLevel; message: string; fields: LogFields }

@@ -1,15 +1,14 @@
 /**
- * Minute cells of what does not change: parts, open samples once they are packed, and the block of the day that a chart
- * begins in. The chart that everybody
- * opens first is that of the last 24 hours; from the second time on little of it need be decoded.
+ * A cache of minute cells of what does not change: parts, packed open samples, and the block of the day in which a chart
+ * begins. The chart that everybody opens first is that of the last 24 hours: the second time little of it is decoded.
  */
 import type { DurationS, EpochS } from '../../../lib/time.ts';
 import { joinRollups, type Rollup, rollUp } from '../codec/rollup.ts';
 import { Samples } from '../codec/samples.ts';
 
-/** G: cells of fewer samples are no shorter than these. */
+/** G: cells of fewer samples are no smaller than the samples. */
 const SAMPLES_PER_CELL = 4;
-/** M: what the columns of a part cost beside their cells, in cells of 48 bytes. */
+/** M: memory of an entry beside its cells, in cells of 48 bytes. */
 const COLUMN_CELLS = 32;
 /** G: a chart that stays open begins a little later each time. */
 const EDGE_S = 900;
@@ -18,28 +17,28 @@ const EDGE_S = 900;
 export interface DayMinutes {
   cells: Rollup;
   lastS: EpochS;
-  /** Samples of [fromS, toS), for a range that begins within a minute. */
+  /** Samples of [fromS, toS), for ranges that begin within a minute. */
   edge: { fromS: EpochS; toS: EpochS; samples: Samples };
 }
 
 interface Kept {
-  /** Undefined: of a part, which never changes. */
+  /** Undefined for cells that never change. */
   seriesId: number | undefined;
   cells: Rollup;
   day?: DayMinutes;
-  /** Of open samples: how many chunks the cells are of. */
+  /** For open samples: the number of chunks that the cells cover. */
   chunkCount?: number;
   cost: number;
 }
 
-/** Of a part its id, of a block series and day, of open samples their first chunk. */
+/** Id of a part; series and day of a block; first chunk of open samples. */
 type Key = number | string | object;
 
 export class MinuteCells {
   /** Seconds of a cell. */
   readonly slotS: DurationS = 60;
   readonly #cellsMax: number;
-  /** What was asked for last stands last. */
+  /** The most recently used last. */
   readonly #kept = new Map<Key, Kept>();
   #cost = 0;
 
@@ -51,7 +50,7 @@ export class MinuteCells {
     return this.#find(partId)?.cells;
   }
 
-  /** The cells of the part's samples, and keeps them; undefined when the samples themselves are as good. */
+  /** Makes and keeps the cells of a part; undefined when the samples themselves are as small. */
   add(partId: number, samples: Samples): Rollup | undefined {
     const cells = this.#cellsOf(samples);
     if (cells) this.#keep(partId, { seriesId: undefined, cells, cost: cells.count + COLUMN_CELLS });
@@ -59,8 +58,8 @@ export class MinuteCells {
   }
 
   /**
-   * The cells of open chunks, which follow each other in time and of which more come at the end; `decode` reads those
-   * from an index on, for the first time only when it `isWorthIt`. Undefined when the samples themselves are as good.
+   * The cells of open chunks, which are in order of time and to which more are added; `decode` reads those from an index
+   * on, the first time only if `isWorthIt`. Undefined when the samples themselves are as small.
    */
   ofOpen(
     chunks: readonly object[],
@@ -73,7 +72,7 @@ export class MinuteCells {
     if (!known && !isWorthIt) return undefined;
     const chunkCount = known?.chunkCount ?? 0;
     if (known && chunkCount === chunks.length) return known.cells;
-    // A long answer may know less than is known by now.
+    // A long query may know fewer chunks than a later one.
     if (chunkCount > chunks.length) return undefined;
     const added = decode(chunkCount);
     const cells = known ? joinRollups(known.cells, rollUp(added, this.slotS)) : this.#cellsOf(added);
@@ -91,10 +90,7 @@ export class MinuteCells {
     return fromS >= edge.fromS && fromS + this.slotS <= edge.toS ? known : undefined;
   }
 
-  /**
-   * The cells of all samples of a block, which a range that begins at `fromS` has read, and keeps them; undefined when the
-   * samples themselves are as good.
-   */
+  /** Makes and keeps the cells of a block that was read from `fromS` on; undefined when the samples are as small. */
   addDay(seriesId: number, day: number, samples: Samples, fromS: EpochS): DayMinutes | undefined {
     const cells = this.#cellsOf(samples);
     if (!cells) return undefined;
@@ -106,7 +102,7 @@ export class MinuteCells {
     return minutes;
   }
 
-  /** Blocks of the series are others now. */
+  /** Blocks of the series were added or removed. */
   changed(seriesId: number): void {
     for (const [key, kept] of this.#kept) if (kept.seriesId === seriesId) this.#remove(key);
   }

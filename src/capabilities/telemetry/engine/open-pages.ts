@@ -1,24 +1,24 @@
 /**
- * Memory of samples that came last: pages of one size in a few large buffers, which all series share. With columns of their
- * own, thousands of series would be tens of thousands of small pieces of memory, which grow one after the other.
+ * Memory of the newest samples: pages of one size in a few large buffers, which all series share. With columns of their
+ * own, thousands of series would need tens of thousands of small buffers that grow one by one.
  */
 import type { EpochS } from '../../../lib/time.ts';
 import type { Samples } from '../codec/samples.ts';
 
-/** G: half a page of each series is empty; a value and its time lie close together. */
+/** G: on average half a page of each series is empty; a value and its time lie close together. */
 const PAGE_SAMPLES = 32;
-/** Of a page: its values, then their times. */
+/** A page has its values, then their times. */
 const PAGE_DOUBLES = PAGE_SAMPLES * 1.5;
 const PAGE_WORDS = PAGE_SAMPLES * 3;
 const FIRST_TIME = PAGE_SAMPLES * 2;
 const SLAB_SHIFT = 10;
 const SLAB_PAGES = 1 << SLAB_SHIFT;
 
-/** Some pages in one piece. */
+/** A buffer of many pages. */
 class Slab {
   readonly numbers = new Float64Array(SLAB_PAGES * PAGE_DOUBLES);
   readonly times = new Uint32Array(this.numbers.buffer);
-  /** Of each page, the one before it; of a free one the next that is free. */
+  /** For each page the one before it; for a free page the next free one. */
   readonly previous: Int32Array;
   /** The first free page. */
   free: number;
@@ -28,7 +28,7 @@ class Slab {
   constructor(firstPage: number) {
     this.previous = Int32Array.from({ length: SLAB_PAGES }, (_, place) => firstPage + place + 1);
     this.previous[SLAB_PAGES - 1] = 0;
-    // The very first page has the number of none.
+    // Page 0 is never used: its number means none.
     this.free = Math.max(1, firstPage);
   }
 }
@@ -36,10 +36,10 @@ class Slab {
 /** A page is known by its number; 0 is none. */
 export class OpenPages {
   readonly #slabs: Slab[] = [];
-  /** Where the last page was found. */
+  /** Slab of the last page that was taken. */
   #at = 0;
   #used = 0;
-  /** At once, since the last `trim`. */
+  /** The most pages in use since the last `trim`. */
   #mostUsed = 0;
 
   /** Bytes of all pages, used or free. */
@@ -50,7 +50,7 @@ export class OpenPages {
     );
   }
 
-  /** Appends the sample with this number to those that end on the page `last`; returns the page where it stands. */
+  /** Appends sample `number` to those that end on the page `last`; returns its page. */
   append(last: number, number: number, timestampS: EpochS, value: number): number {
     const within = number % PAGE_SAMPLES;
     const page = within === 0 ? this.#take(last) : last;
@@ -71,7 +71,7 @@ export class OpenPages {
     return page;
   }
 
-  /** One of the first, so that the last ones become empty. */
+  /** The first slabs are preferred, so that the last ones become empty. */
   #slabWithRoom(): Slab {
     const found = this.#slabs[this.#at];
     if (found && found.free !== 0) return found;
@@ -80,7 +80,7 @@ export class OpenPages {
     return this.#slabs[this.#at] as Slab;
   }
 
-  /** A page and all before it are free again. */
+  /** Frees a page and all before it. */
   giveBack(last: number): void {
     for (let page = last; page !== 0;) {
       const slab = this.#slabOf(page);
@@ -94,20 +94,20 @@ export class OpenPages {
     }
   }
 
-  /** What was not needed since the last time is too much. */
+  /** Frees slabs that were not needed since the last call. */
   trim(): void {
     const needed = Math.ceil((this.#mostUsed + 1) / SLAB_PAGES);
     while (this.#slabs.length > needed && this.#slabs.at(-1)?.used === 0) this.#slabs.pop();
     this.#mostUsed = this.#used;
   }
 
-  /** Value of the sample with this number, which stands on `page`. */
+  /** Value of sample `number`, which is on `page`. */
   numberAt(page: number, number: number): number {
     const { numbers } = this.#slabOf(page);
     return numbers[(page % SLAB_PAGES) * PAGE_DOUBLES + (number % PAGE_SAMPLES)] as number;
   }
 
-  /** Appends `count` samples, the last of which stand on the page `last`. */
+  /** Appends `count` samples, which end on the page `last`. */
   readInto(into: Samples, last: number, count: number): void {
     into.reserve(count);
     const pages: number[] = [];

@@ -1,10 +1,10 @@
 /**
- * Where the parts are: the samples of one series and day out of one sealing. Written as one directory per sealing, because
- * an index of them would cost more flash than the parts; held in memory as columns of each, because a large site has
- * millions of them until the day is over.
+ * Where the parts are: the samples of one series and day from one sealing. Stored as one directory per sealing, because an
+ * index would write more to the flash than the parts do; held in memory as columns, because a large site has millions
+ * of parts by the end of a day.
  */
 import type { Buffer } from 'node:buffer';
-import type { EpochS } from '../../../lib/time.ts';
+import { DAY_S, type EpochS } from '../../../lib/time.ts';
 import { ByteReader, ByteWriter } from '../codec/byte-writer.ts';
 import { readBytes, writeBytes } from '../codec/number-column.ts';
 
@@ -17,20 +17,19 @@ export interface PartRef {
   lastS: EpochS;
 }
 
-const DAY_S = 86_400;
 /** First second of a part that was removed: later than any time. */
 const REMOVED = 2 ** 32 - 1;
 
 /** The parts of one sealing, in order of series and time. */
 class SealedParts {
   readonly firstId: number;
-  /** Of all of them. */
+  /** First and last second of all of them. */
   firstS: EpochS = Number.POSITIVE_INFINITY;
   lastS: EpochS = 0;
-  /** Of those that are left. */
+  /** Without those that were removed. */
   count: number;
   readonly seriesIds: Uint32Array;
-  /** From the first id on, where that is another order. */
+  /** Ids less the first one, where the order is another one. */
   offsets: Uint32Array | undefined;
   readonly firstsS: Uint32Array;
   readonly lastsS: Uint32Array;
@@ -78,16 +77,16 @@ class SealedParts {
 }
 
 export class PartDirectory {
-  /** In their order. */
+  /** The oldest first. */
   #sealings: SealedParts[] = [];
   #endId = 0;
 
-  /** All parts that there are, and were, have lower ids; those to come have not. */
+  /** All parts so far have lower ids; later ones have not. */
   get endId(): number {
     return this.#endId;
   }
 
-  /** The directory of a sealing, later than those before. @throws RangeError, when it is not what `encodeDirectory` wrote */
+  /** Adds the directory of the next sealing. @throws RangeError, when `encodeDirectory` did not write it */
   add(directory: Buffer): void {
     const sealing = decodeDirectory(directory);
     this.#sealings.push(sealing);
@@ -122,7 +121,7 @@ export class PartDirectory {
     return found;
   }
 
-  /** Days before `beforeDay` that have parts, with the series in question. */
+  /** The days before `beforeDay` that have parts, with their series. */
   daysBefore(beforeDay: number): Map<number, Set<number>> {
     const days = new Map<number, Set<number>>();
     for (const { firstS, seriesIds, firstsS } of this.#sealings) {
@@ -195,7 +194,7 @@ function decodeDirectory(bytes: Buffer): SealedParts {
   return inOrder(parts);
 }
 
-/** An older version of the gateway wrote parts in the order in which their series had said something. */
+/** An older version of the gateway wrote parts in the order in which their series had arrived. */
 function inOrder(parts: SealedParts): SealedParts {
   const { firstId, count, seriesIds, firstsS, lastsS } = parts;
   if (seriesIds.every((id, index) => index === 0 || id >= (seriesIds[index - 1] as number))) return parts;

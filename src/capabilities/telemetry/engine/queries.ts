@@ -1,4 +1,4 @@
-/** Queries on their way to the thread of the store and back: how many at once, in which order, until when. */
+/** Queries to the thread of the store: bounds their number, keeps their order, ends them when aborted. */
 import { unavailable } from '../../../lib/errors.ts';
 import type { Limits } from '../../../lib/limits.ts';
 import type { Metrics } from '../../../platform/metrics/index.ts';
@@ -8,7 +8,7 @@ import type { FromEngine, ToEngine } from './messages.ts';
 
 interface Running {
   pieces: Piece[];
-  changes?: Changes;
+  changes?: Changes | undefined;
   isDone: boolean;
   error: Error | undefined;
   wake: () => void;
@@ -72,22 +72,22 @@ export class Queries {
     throw error ?? new Error('the telemetry store did not answer');
   }
 
-  receive(message: Extract<FromEngine, { kind: 'piece' | 'done' | 'changes' }>): void {
+  receive(message: Extract<FromEngine, { kind: 'piece' | 'done' }>): void {
     const entry = this.#running.get(message.id);
     if (!entry) return;
     if (message.kind === 'piece') {
       entry.pieces.push(message.piece);
       entry.isDone = message.isLast;
-    } else if (message.kind === 'changes') entry.changes = message.changes;
-    else {
+    } else {
       entry.isDone = true;
+      entry.changes = message.changes;
       if (message.error !== undefined)
         entry.error = new Error('the telemetry store failed to answer', { cause: message.error });
     }
     entry.wake();
   }
 
-  /** The thread is gone: everybody who waits is told. */
+  /** The thread ended: every request fails. */
   failAll(): void {
     for (const entry of this.#running.values()) {
       entry.isDone = true;
@@ -103,7 +103,7 @@ export class Queries {
     return { id, entry };
   }
 
-  /** Something that is answered at once. */
+  /** A request with a single answer. */
   async #ask(message: (id: number) => ToEngine): Promise<Running> {
     const { id, entry } = this.#open();
     const answered = new Promise<void>((resolve) => {

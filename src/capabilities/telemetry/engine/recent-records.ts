@@ -1,4 +1,4 @@
-/** Journal records that came last, as they are: who follows the changes reads them in order of arrival. */
+/** The latest journal records, for readers of changes: they give samples in order of arrival. */
 import type { EpochS } from '../../../lib/time.ts';
 import { BatchReader, type BatchSink } from '../codec/batch.ts';
 
@@ -12,7 +12,7 @@ interface RecentRecord {
   atS: EpochS;
 }
 
-/** Where a reader that followed before stands, so that it need not begin at a key record again. */
+/** Positions at which a reader is kept, so that it need not begin at a key record again. */
 const READERS_KEPT = 8;
 
 export class RecentRecords {
@@ -36,7 +36,7 @@ export class RecentRecords {
     this.#readers.clear();
   }
 
-  /** Sealed are those before `fromSequence`; of them the newest stay, as far as there is room. */
+  /** Records before `fromSequence` are sealed; the newest of them are kept as far as there is room. */
   sealed(fromSequence: number): void {
     let removed = 0;
     let lastRemoved = 0;
@@ -47,11 +47,11 @@ export class RecentRecords {
       removed++;
     }
     this.#records.splice(0, removed);
-    // Whoever stands before what is gone has to read it elsewhere.
+    // A reader before a removed record cannot go on here.
     for (const sequence of this.#readers.keys()) if (sequence < lastRemoved) this.#readers.delete(sequence);
   }
 
-  /** Samples that came after a record and up to another, and when the first of them did. */
+  /** Samples that came after a record and up to another, and when the first of them came. */
   between(sequence: number, upTo: number): { samples: number; sinceS: EpochS | undefined } {
     let samples = 0;
     let sinceS: EpochS | undefined;
@@ -63,12 +63,12 @@ export class RecentRecords {
     return { samples, sinceS };
   }
 
-  /** True when everything that came after this record is here, or nothing came. */
+  /** True when every record after this one can be read here. */
   reaches(sequence: number, lastSequence: number): boolean {
     return sequence >= lastSequence || this.#readers.has(sequence) || this.#keyFor(sequence) >= 0;
   }
 
-  /** After which record the newest ones up to another can be read alone; 0: none of them. */
+  /** The record before the last key record up to `upTo`; 0 without one. */
   startBefore(upTo: number): number {
     const key = this.#records.findLast(({ isKey, sequence }) => isKey && sequence <= upTo);
     return key ? key.sequence - 1 : 0;
@@ -76,7 +76,7 @@ export class RecentRecords {
 
   /**
    * Reads records after `sequence` and up to `upTo` until there are `samplesMax` samples; returns the sequence of the last
-   * one, or `upTo` when there are no more. To be called where `reaches` says so.
+   * one, or `upTo` when there are no more. Only where `reaches` is true.
    */
   read(
     sequence: number,
@@ -99,7 +99,7 @@ export class RecentRecords {
       }
       if (record.sequence > upTo) break;
       if (record.sequence > last + 1 && last > sequence) reader.interrupt();
-      this.#readOne(reader, record, record.sequence > sequence ? into : NOTHING);
+      this.#readOne(reader, record, record.sequence > sequence ? into : NO_SINK);
       last = Math.max(last, record.sequence);
     }
     this.#readers.set(last, reader);
@@ -110,7 +110,7 @@ export class RecentRecords {
     return isFull || upTo === Number.POSITIVE_INFINITY ? last : upTo;
   }
 
-  /** Damage was told and counted by the store when it took the record in. */
+  /** A damaged record was reported and counted when the store applied it. */
   #readOne(reader: BatchReader, { record }: RecentRecord, sink: BatchSink): void {
     try {
       reader.read(record, sink);
@@ -120,35 +120,17 @@ export class RecentRecords {
     }
   }
 
-  /** Where to begin so that everything after `sequence` is understood; -1: it is not here. */
+  /** Index of the key record from which everything after `sequence` is understood; -1: it is not here. */
   #keyFor(sequence: number): number {
     return this.#records.findLastIndex((record) => record.isKey && record.sequence <= sequence + 1);
   }
 }
 
-/** Takes what was read before. */
-export const NOTHING: BatchSink = {
+/** For a record that is read only to understand the ones after it. */
+export const NO_SINK: BatchSink = {
   define: () => undefined,
   drop: () => undefined,
   supersede: () => undefined,
   number: () => undefined,
-  integer: () => undefined,
-  boolean: () => undefined,
-  text: () => undefined,
+  other: () => undefined,
 };
-
-/** Takes what is stored already, and knows how many there were. */
-export class SampleCount implements BatchSink {
-  sampleCount = 0;
-  readonly define = (): void => undefined;
-  readonly drop = (): void => undefined;
-  readonly supersede = (): void => undefined;
-  readonly number = (): void => this.#add();
-  readonly integer = (): void => this.#add();
-  readonly boolean = (): void => this.#add();
-  readonly text = (): void => this.#add();
-
-  #add(): void {
-    this.sampleCount++;
-  }
-}

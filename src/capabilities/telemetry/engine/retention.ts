@@ -1,7 +1,8 @@
 /**
- * Retention: samples live for a while, one-minute cells longer, quarter-hour cells longest; and whatever the
- * ages, the file stays below its limit. Deleting is freeing pages for the next blocks, never a rewrite.
+ * Retention: one-minute cells are kept longer than samples, and quarter-hour cells longest; whatever the ages, the file
+ * stays below its limit. Deleting frees pages for the next blocks and never rewrites the file.
  */
+import { DAY_S } from '../../../lib/time.ts';
 import type { BlockSource } from './block-source.ts';
 import type { Resolution } from './block-store.ts';
 import { removeParts } from './compaction.ts';
@@ -9,7 +10,7 @@ import { type EngineState, kindOfSeries } from './state.ts';
 import { encodeRollup, mergeRollups, rollUp } from '../codec/rollup.ts';
 import { Samples } from '../codec/samples.ts';
 
-/** How long what is kept. */
+/** How long data is kept, and how much of it. */
 export interface RetentionPolicy {
   /** Days that samples, one-minute cells and quarter-hour cells are kept. */
   sampleDays: number;
@@ -17,7 +18,7 @@ export interface RetentionPolicy {
   quarterDays: number;
   /** Days of samples of single attributes, by attribute name. */
   sampleDaysOf: Readonly<Record<string, number>>;
-  /** Limit of everything that history takes on the disk. */
+  /** Limit of all history on the disk. */
   sizeMaxBytes: number;
 }
 
@@ -44,21 +45,19 @@ export function retentionPolicy(options: {
   };
 }
 
-const DAY_S = 86_400;
 /** G: share of the limit above which the oldest is removed, whatever its age. */
 const FULL_SHARE = 0.9;
 /** G: series gone through between two pauses when there is nothing to do. */
 const SERIES_PER_TURN = 64;
 
-/** Removes what is older than the policy says; resolves with the number of blocks removed. */
+/** Removes what is older than the policy says. */
 export async function expire(
   state: EngineState,
   source: BlockSource,
   policy: RetentionPolicy,
   today: number,
-): Promise<number> {
+): Promise<void> {
   const { store } = state;
-  let removed = 0;
   let looked = 0;
   for (const series of state.definitions.values()) {
     const sampleDays = policy.sampleDaysOf[series.attribute] ?? policy.sampleDays;
@@ -70,17 +69,15 @@ export async function expire(
     for (const [resolution, beforeDay] of limits) {
       let day = store.firstDay(series.id, resolution, 0);
       for (; day !== undefined && day < beforeDay; day = store.firstDay(series.id, resolution, day + 1)) {
-        // What is on its way into the block would be missing in the cells.
+        // Samples that are not in the block yet would be missing in the cells.
         if (resolution === 1 && source.hasRecent(series.id, day * DAY_S, (day + 1) * DAY_S)) continue;
         state.working('retention');
         removeDay(state, source, series.id, resolution, day, true);
-        removed++;
         await state.pause();
       }
     }
     if (++looked % SERIES_PER_TURN === 0) await state.pause();
   }
-  return removed;
 }
 
 /** Samples leave one-minute cells behind, unless there is no room for them. */
@@ -117,9 +114,9 @@ function minuteCells(
 }
 
 /**
- * Makes room until the pages in use are below the limit with some to spare: the device with the most bytes loses its
- * oldest day of samples, then of minutes, then of quarter hours, then what came last; so one that sends much costs
- * nobody else anything. Resolves with the number of blocks and parts removed.
+ * Makes room until the pages in use are well below the limit: the device with the most bytes loses its oldest day of
+ * samples, then of minutes, then of quarter hours, then its parts. So a device that sends much costs no other one its
+ * data. Resolves with the number of blocks and parts removed.
  */
 export async function makeRoom(
   state: EngineState,
@@ -164,7 +161,7 @@ async function removeOldestDay(
   let removed = 0;
   for (const seriesId of seriesIds) {
     if (store.firstDay(seriesId, resolution, 0) !== day) continue;
-    // Cells need room themselves: the last tenth is not spent on them.
+    // Cells need room themselves, and only little is left.
     const keepsCells = store.size().usedBytes < sizeMaxBytes * ((1 + FULL_SHARE) / 2);
     removeDay(state, source, seriesId, resolution, day, keepsCells);
     removed++;
@@ -174,7 +171,7 @@ async function removeOldestDay(
   return removed;
 }
 
-/** G: of what is not in day blocks yet, the oldest eighth goes at once. */
+/** G: of the parts the oldest eighth is removed at once. */
 const PARTS_SHARE = 8;
 
 async function removeOldestParts(state: EngineState, seriesIds: readonly number[]): Promise<number> {
@@ -186,7 +183,7 @@ async function removeOldestParts(state: EngineState, seriesIds: readonly number[
   return removed.length;
 }
 
-/** Samples of yesterday and today stay as long as there is anything else. */
+/** Samples of yesterday and today are removed last. */
 function oldestDay(state: EngineState, seriesIds: readonly number[], today: number): OldestDay | undefined {
   const newest: [Resolution, number][] = [
     [1, today - 2],
@@ -205,6 +202,8 @@ function oldestDay(state: EngineState, seriesIds: readonly number[], today: numb
   return undefined;
 }
 
+const BLOCKS_PER_TURN = 8;
+
 /** Blocks and parts of series that were dropped; resolves with the number removed. */
 export async function removeDropped(state: EngineState): Promise<number> {
   const { store, parts, definitions } = state;
@@ -219,35 +218,29 @@ export async function removeDropped(state: EngineState): Promise<number> {
   let removed = dropped.length;
   for (let id = store.nextSeriesWithBlocks(-1); id !== undefined; id = store.nextSeriesWithBlocks(id)) {
     const seriesId = id;
-    while (!definitions.has(seriesId)) {
-      let count = 0;
-      store.transaction(false, () => {
-        count = store.removeSomeBlocks(seriesId, 8);
-      });
-      removed += count;
+    for (let count = 1; count > 0 && !definitions.has(seriesId); removed += count) {
+      count = store.transaction(false, () => store.removeSomeBlocks(seriesId, BLOCKS_PER_TURN));
       await state.pause();
-      if (count === 0) break;
     }
   }
   return removed;
 }
 
-/** G: free pages that the file may keep before it is shortened: a day's parts come and go. */
+/** G: free pages that the file may keep for the parts of the next day. */
 const FREE_SHARE = 0.1;
 const FREE_BYTES = 1_048_576;
 const PAGES_PER_TURN = 32;
 
-/** Shortens the file page by page when much of it is free, or it is above its limit; resolves with the bytes given back. */
-export async function shrink(state: EngineState, fileMaxBytes: number): Promise<number> {
+/** Shortens the file page by page when much of it is free, or it is above its limit. */
+export async function shrink(state: EngineState, fileMaxBytes: number): Promise<void> {
   const { store } = state;
-  const before = store.size().fileBytes;
   for (;;) {
     const { usedBytes, fileBytes } = store.size();
     const free = fileBytes - usedBytes;
     const isSmall = free <= FREE_BYTES || free <= fileBytes * FREE_SHARE;
-    if (free === 0 || (isSmall && fileBytes <= fileMaxBytes)) return before - fileBytes;
+    if (free === 0 || (isSmall && fileBytes <= fileMaxBytes)) return;
     store.shrink(PAGES_PER_TURN);
     await state.pause();
-    if (store.size().fileBytes === fileBytes) return before - fileBytes;
+    if (store.size().fileBytes === fileBytes) return;
   }
 }

@@ -1,8 +1,9 @@
 /**
- * Sealing: what stands in the journal becomes compressed parts. The parts are written in short transactions
- * that do not wait for the disk; the last one does, makes them visible and frees the journal. Interrupted at
- * any point, the journal still holds everything.
+ * Sealing: samples of the journal become compressed parts. The parts are written in short transactions that do not wait
+ * for the disk; the last one does, makes them visible and frees the journal. If it is interrupted, the journal still
+ * holds everything.
  */
+import { DAY_S } from '../../../lib/time.ts';
 import { Buffer } from 'node:buffer';
 import { encodeBlock } from '../codec/block.ts';
 import type { ChangedStretch } from '../codec/change-directory.ts';
@@ -12,21 +13,20 @@ import { encodeDirectory, type PartRef } from './part-directory.ts';
 import type { Chunk } from './head.ts';
 import { Samples } from '../codec/samples.ts';
 
-const DAY_S = 86_400;
 /** M: about 5 ms of work between two pauses, 20 ms on a small board. */
 const SAMPLES_PER_TURN = 131_072;
 
 /** Called in the transaction that ends a sealing. */
 type OnSealed = (stretches: readonly ChangedStretch[]) => void;
 
-/** Another try begins from the start. @throws when the disk refuses */
+/** May be repeated after a failure. @throws when the disk refuses */
 export async function sealSamples(state: EngineState, sealing: Sealing, onSealed: OnSealed): Promise<void> {
   state.working('sealing');
   const refs: (PartRef & ChangedStretch)[] = [];
   const column = new Samples('number', 4_096);
   const { store } = state;
   let nextId = store.number('next_part_id');
-  // What an attempt left behind that the disk refused to finish.
+  // Parts of an attempt that failed.
   store.removePartsFrom(nextId);
   let pending: { id: number; data: Buffer }[] = [];
   let pendingSamples = 0;
@@ -50,7 +50,7 @@ export async function sealSamples(state: EngineState, sealing: Sealing, onSealed
       const id = nextId++;
       const bytes = encodeBlock(seriesId, column, from, to);
       const range = { firstS: column.times[from] as number, lastS: column.times[to - 1] as number };
-      // Of thousands a piece of memory for each would cost more than what is in it.
+      // Thousands of small buffers of their own would cost more memory than their content.
       chunks.push({ bytes: Buffer.from(bytes), ...range });
       pending.push({ id, data: bytes });
       refs.push({ id, seriesId, day, ...range, count: to - from });
@@ -58,7 +58,7 @@ export async function sealSamples(state: EngineState, sealing: Sealing, onSealed
       from = to;
       if (pendingSamples >= SAMPLES_PER_TURN) await flush();
     }
-    // Another try reads them there, and whoever asks until this one ends; what comes meanwhile has the memory.
+    // Queries and another try read the chunks until the sealing ends; new samples get the freed memory.
     series.replaceBy(chunks);
   }
   await flush();
@@ -89,6 +89,6 @@ function finish(
     store.setLatest(encodeLatest(state.latest));
     parts.onSealed(refs);
   });
-  // A series dropped while it was sealed has parts that nobody knows; maintenance removes them.
+  // A series dropped meanwhile leaves parts behind, which maintenance removes.
   if (refs.length > 0) state.parts.add(directory);
 }

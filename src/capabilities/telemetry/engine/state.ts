@@ -1,4 +1,4 @@
-/** What the parts of the engine share: the store, and what of it is held in memory. */
+/** State that the parts of the engine share: the store, and what memory holds of it. */
 import type { EpochS } from '../../../lib/time.ts';
 import type { Log } from '../../../platform/log/index.ts';
 import type { BlockStore } from './block-store.ts';
@@ -7,18 +7,18 @@ import type { Head, HeadSeries } from './head.ts';
 import { PartDirectory } from './part-directory.ts';
 import { type StoredSample, kindOf, type Series, type SeriesKind } from '../codec/series.ts';
 
-/** What maintenance consists of. */
+/** Kinds of maintenance work. */
 export type Work = 'sealing' | 'roll-up' | 'retention';
 
-/** What is being sealed: it does not grow any more. */
+/** The head that is being sealed: it does not grow any more. */
 export interface Sealing {
   readonly series: ReadonlyMap<number, HeadSeries>;
   /** Last journal record in it. */
   readonly sequence: number;
-  /** First journal record that a reader of the later ones needs. */
+  /** First journal record that is needed to read later ones. */
   readonly fromSequence: number;
   readonly nextSeriesId: number;
-  /** When the first of it came. */
+  /** When its first record came. */
   readonly sinceS: EpochS;
 }
 
@@ -26,7 +26,7 @@ export interface EngineState {
   readonly store: BlockStore;
   readonly sizes: DeviceSizes;
   readonly log: Log;
-  /** Tells what the store is at; called before every piece of it. */
+  /** Reports the present kind of work; called before every piece of it. */
   readonly working: (work: Work) => void;
   readonly definitions: Map<number, Series>;
   readonly parts: PartDirectory;
@@ -40,11 +40,11 @@ export interface EngineState {
   damaged: number;
   /** Blocks and parts removed since the start before they were old enough, to make room. */
   removedEarly: number;
-  /** Lets everything else of the thread run. */
+  /** Lets other work of the thread run. */
   pause: () => Promise<void>;
 }
 
-/** Before anything was read. */
+/** The state before anything was read. */
 export function createEngineState(
   given: Pick<EngineState, 'store' | 'sizes' | 'log' | 'working' | 'pause'>,
   head: Head,
@@ -70,17 +70,13 @@ export function kindOfSeries(state: EngineState, seriesId: number): SeriesKind {
   return series ? kindOf(series.type) : 'number';
 }
 
-/** A damaged block costs that block: it is reported and skipped. */
+/** Reports a damaged block, which is skipped. */
 export function reportDamage(state: EngineState, what: string, seriesId: number, error: unknown): void {
   state.damaged++;
   state.log.warnLimited(
     `damaged:${what}`,
     60_000,
     'part of the telemetry history is damaged and was skipped',
-    {
-      what,
-      series_id: seriesId,
-      error,
-    },
+    { what, series_id: seriesId, error },
   );
 }

@@ -1,8 +1,8 @@
-/** What the store may take on the disk, and how much of it the journal has. */
+/** Room of the store on the disk, and how much of it the journal takes. */
 import type { BlockStore } from './block-store.ts';
 import type { RetentionPolicy } from './retention.ts';
 
-/** It changes while the store runs. */
+/** Room on the disk; it may change while the store runs. */
 export interface EngineRoom {
   /** Limit of history.db, whatever is in it. */
   fileMaxBytes: number;
@@ -10,13 +10,13 @@ export interface EngineRoom {
   journalMaxBytes: number;
 }
 
-/** Room of a store that shares it with nobody. */
+/** Room of a store that shares it with no other data. */
 export const wholeRoom = ({ sizeMaxBytes }: RetentionPolicy): EngineRoom => ({
   fileMaxBytes: sizeMaxBytes,
   journalMaxBytes: sizeMaxBytes,
 });
 
-/** G: parts of the journal's room: as much is sealed as is taken in meanwhile, and as much waits in memory. */
+/** G: shares of the journal's room: a quarter is sealed while another quarter comes in. */
 const SEAL_SHARE = 1 / 4;
 const OVERLOAD_SHARE = 1 / 2;
 
@@ -24,7 +24,7 @@ export class StoreRoom {
   readonly #store: BlockStore;
   #room: EngineRoom;
   #isLimited = false;
-  /** Of journal records that are not sealed. */
+  /** Bytes of journal records that are not sealed. */
   #openBytes = 0;
 
   constructor(store: BlockStore, room: EngineRoom) {
@@ -41,7 +41,7 @@ export class StoreRoom {
     return this.#room.fileMaxBytes;
   }
 
-  /** Limits the file. One that is larger cannot be limited below its size: again when it was shortened. */
+  /** Limits the file. The limit cannot be below its size, so it is set again once the file was shortened. */
   limitFile(): void {
     if (this.#isLimited) return;
     this.#store.limitSize(this.fileMaxBytes);
@@ -49,15 +49,14 @@ export class StoreRoom {
   }
 
   /**
-   * A limit that makes room for a good part of what is there, when nothing more can be written. A disk that others
-   * filled takes no more of the history than its budget says: what is removed beyond would be removed again at each
-   * try, and give nobody room.
+   * The limit to make room by when nothing more can be written: the size in use, so that a good part is removed. On a
+   * disk that others filled it stays the budget: each try would remove more, and still nothing could be written.
    */
   whenFullBytes(isDiskLow: boolean): number {
     return isDiskLow ? this.fileMaxBytes : Math.min(this.fileMaxBytes, this.#store.size().usedBytes);
   }
 
-  /** A journal record that is not sealed. */
+  /** A journal record was added. */
   added(record: Uint8Array): void {
     this.#openBytes += record.length;
   }
@@ -71,7 +70,7 @@ export class StoreRoom {
     return this.#openBytes >= this.#room.journalMaxBytes * SEAL_SHARE;
   }
 
-  /** Nothing more should come until it was. */
+  /** No further records should come before that. */
   get isOverloaded(): boolean {
     return this.#openBytes > this.#room.journalMaxBytes * OVERLOAD_SHARE;
   }

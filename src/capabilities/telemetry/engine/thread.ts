@@ -1,9 +1,10 @@
 /**
- * The thread of the telemetry store. It alone writes the telemetry tables of history.db; the gateway's thread
- * keeps the journal and asks by messages.
+ * The thread of the telemetry store. Only it writes the telemetry tables of history.db; the gateway's thread writes the
+ * journal and sends requests.
  */
 import { LIMITS } from '../../../lib/limits.ts';
 import type { EpochMs } from '../../../lib/time.ts';
+import { Turns } from '../../../lib/turns.ts';
 import { createSystemClock, nextTurn } from '../../../platform/clock/index.ts';
 import { isDiskLow } from '../../../platform/host/index.ts';
 import { readCompanion, readJournal } from '../../../platform/journal/index.ts';
@@ -14,11 +15,11 @@ import { answer, type Piece } from '../query/answer.ts';
 import { createBlockStore } from './block-store.ts';
 import { Engine } from './engine.ts';
 import type { EngineThreadData, FromEngine, ToEngine } from './messages.ts';
-import { readSeriesCopy } from '../codec/series-copy.ts';
+import { readSeriesCopy } from '../codec/series.ts';
 
 const MAINTENANCE_INTERVAL_MS = 1_000;
 const STATUS_INTERVAL_MS = 10_000;
-/** G: pieces of an answer that may be on their way to a slow reader. */
+/** G: pieces of an answer that are sent before the reader takes one. */
 const PIECES_AHEAD = 4;
 
 const { post, onMessage, close } = connectThread<undefined, ToEngine, FromEngine>();
@@ -31,7 +32,7 @@ const clock = createSystemClock();
 const log = createThreadLog();
 const database = openDatabase({ path: data.databasePath, migrationsDir: data.migrationsDir, clock, log });
 const store = createBlockStore(database);
-/** As the gateway's thread said last: behind by its interval, never ahead. */
+/** As the gateway's thread sent it last: it may be behind by the interval, but never ahead. */
 let provenMs: EpochMs | undefined;
 const engine = new Engine({
   store,
@@ -49,15 +50,15 @@ const engine = new Engine({
   pause,
 });
 const queries = new Map<number, RunningQuery>();
-/** Maintenance and sealing, one after the other. */
-let work: Promise<unknown> = Promise.resolve();
+/** Maintenance and sealing run one after the other. */
+const work = new Turns();
 let isMaintenanceDue = false;
 let isStopping = false;
 let appliedSequence = 0;
 
 /**
- * Lets everything else of the thread run. Nobody comes back from it once the thread is to end: what maintenance has
- * not done is done after the next start, and it may be the work of minutes.
+ * Lets other work of the thread run. Never resolves once the thread stops: the rest of maintenance, which may take
+ * minutes, is done after the next start.
  */
 async function pause(): Promise<void> {
   await nextTurn();
@@ -67,7 +68,7 @@ async function pause(): Promise<void> {
 function maintain(): void {
   if (isMaintenanceDue) return;
   isMaintenanceDue = true;
-  work = work.then(async () => {
+  void work.take(async () => {
     isMaintenanceDue = false;
     await engine.maintain().catch(endWith);
     acknowledge();
@@ -75,7 +76,7 @@ function maintain(): void {
   });
 }
 
-/** Damage of the file is mended by who owns it, once this thread has ended. */
+/** Ends the thread: the owner of the file repairs damage once it has ended. */
 function endWith(error: unknown): void {
   queueMicrotask(() => {
     throw error;
@@ -90,7 +91,7 @@ function postStatusChange(): void {
   if (engine.takeStatusChange()) postStatus();
 }
 
-/** An overloaded store says nothing, so that no further records come. */
+/** An overloaded store sends nothing, so that no further records come. */
 function acknowledge(): void {
   if (!engine.isOverloaded) post({ kind: 'applied', sequence: appliedSequence });
 }
@@ -114,16 +115,14 @@ async function answerQuery({ id, plan }: Extract<ToEngine, { kind: 'query' }>): 
   try {
     if (!(await postPieces(id, query, answer(plan, engine.source)))) post({ kind: 'done', id });
   } catch (error) {
-    log.error('query failed', { error });
-    if (isDamage(error)) endWith(error);
-    post({ kind: 'done', id, error: String(error) });
+    postFailure(id, 'query failed', error);
   } finally {
     queries.delete(id);
     postStatusChange();
   }
 }
 
-/** Resolves with true when nobody waits for more: the last piece said that it is, or the query is cancelled. */
+/** Resolves with true when no `done` must follow: the last piece was marked, or the query is cancelled. */
 async function postPieces(
   id: number,
   query: RunningQuery,
@@ -132,7 +131,7 @@ async function postPieces(
   for (let next = pieces.next(); !next.done;) {
     const piece = next.value;
     if (piece !== undefined) {
-      // Whether it is the last one shows in the next step.
+      // The next step shows whether it is the last one.
       next = pieces.next();
       const isLast = next.done === true;
       post(
@@ -157,23 +156,21 @@ function readChanges({ id, plan }: Extract<ToEngine, { kind: 'changes' }>): void
   try {
     const changes = engine.changes.read(plan);
     const memory = new Set(changes.series.map(({ times }) => times.buffer as ArrayBuffer));
-    post({ kind: 'changes', id, changes }, [...memory]);
+    post({ kind: 'done', id, changes }, [...memory]);
   } catch (error) {
-    log.error('changes could not be read', { error });
-    if (isDamage(error)) endWith(error);
-    post({ kind: 'done', id, error: String(error) });
+    postFailure(id, 'changes could not be read', error);
   }
 }
 
+function postFailure(id: number, message: string, error: unknown): void {
+  log.error(message, { error });
+  if (isDamage(error)) endWith(error);
+  post({ kind: 'done', id, error: String(error) });
+}
+
 async function seal(id: number): Promise<void> {
-  const sealed = work.then(() => engine.seal());
-  // The next one in line waits for its end, whatever it is.
-  work = sealed.then(
-    () => undefined,
-    () => undefined,
-  );
   try {
-    await sealed;
+    await work.take(() => engine.seal());
     store.checkpoint();
     post({ kind: 'done', id });
   } catch (error) {
@@ -239,7 +236,7 @@ postStatus();
 const maintenanceTimer = clock.setRepeating(MAINTENANCE_INTERVAL_MS, maintain);
 const statusTimer = clock.setRepeating(STATUS_INTERVAL_MS, postStatus);
 
-/** Lines go to the log of the gateway. */
+/** Sends its lines to the log of the gateway. */
 function createThreadLog(): Log {
   const limitedUntilMs = new Map<string, number>();
   const at =

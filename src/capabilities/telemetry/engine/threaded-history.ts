@@ -14,23 +14,23 @@ import type { EngineThreadData, FromEngine, ToEngine } from './messages.ts';
 import { Queries } from './queries.ts';
 import { type EngineRoom, wholeRoom } from './store-room.ts';
 
-/** Ages are counted in days. */
+/** Often enough: ages are counted in days. */
 const PROVEN_INTERVAL_MS = 60_000;
 
 interface ThreadedHistoryOptions extends EngineThreadData, Instruments {
   /** Absolute path of the thread's module: `programEntry('capabilities/telemetry/engine/thread')`. */
   entry: string;
   limits: Limits['telemetry'];
-  /** Loads already; further ones are started when they are needed. */
+  /** A thread that is loading already; later ones are started when needed. */
   spare?: SpareThread | undefined;
-  /** Says when the file can be opened, and is told of its damage; absent: it can be opened always. */
+  /** Says when the file can be opened, and gets reports of damage; absent: it can always be opened. */
   file?: Pick<DegradableDatabase, 'join' | 'report' | 'failure'>;
 }
 
 interface HistoryEvents {
   /** Journal records before `fromSequence` are needed no more; series below `nextSeriesId` are known. */
   onSealed: (fromSequence: number, nextSeriesId: number) => void;
-  /** It can be used although it could not at the start, or again. */
+  /** The store was opened after the start, or again. */
   onReady: (content: EngineContent) => void;
 }
 
@@ -39,12 +39,12 @@ function threadOptions(entry: string, limits: Limits['telemetry']) {
   return { entry, data: undefined, heapMaxMib, youngHeapMaxMib };
 }
 
-/** A thread for the store that loads while the rest of the gateway does. It opens nothing before the store takes it. */
+/** A thread for the store that loads while the gateway starts. It opens nothing before the store takes it. */
 export function loadStoreThread(entry: string, limits: Limits['telemetry']): SpareThread {
   return new SpareThread(threadOptions(entry, limits));
 }
 
-/** The store in its thread, as the gateway's thread sees it: restarted when it fails, slowed when it lags. */
+/** The gateway's side of the store in its thread: restarts it when it fails, slows the intake when it lags. */
 export class ThreadedHistory {
   /** Whoever opens the journal notes here how that ended. */
   readonly journalRefusal: Refusal;
@@ -60,7 +60,7 @@ export class ThreadedHistory {
   #status: EngineStatus | undefined;
   #keptChanges: { sequence: number | undefined } | undefined;
   #isReady = false;
-  /** Of the last thread, while there is none that is ready. */
+  /** Error of the last thread, while none is ready. */
   #failure: Error | undefined;
   #isStopping = false;
   #isReleased = false;
@@ -81,16 +81,13 @@ export class ThreadedHistory {
     );
     this.#queries = new Queries({ limits, metrics, post: (message) => this.#post(message) });
     this.#backlog = new Backlog(() => Math.min(limits.storeBacklogBytes, this.#room.journalMaxBytes / 4));
-    metrics.gauge(
+    const backlogBytes = (): number => this.#backlog.sizeBytes;
+    metrics.measured(
       'telemetry_store_backlog_bytes',
       'Journal records on their way to the store.',
-      [],
-      (gauge) => gauge.set(this.#backlog.sizeBytes),
+      backlogBytes,
     );
-    metrics.queue('telemetry_store', {
-      limit: limits.storeBacklogBytes,
-      depth: () => this.#backlog.sizeBytes,
-    });
+    metrics.queue('telemetry_store', { limit: limits.storeBacklogBytes, depth: backlogBytes });
     this.journalRefusal = new Refusal(clock);
     this.#restartPause = new DoublingPause({
       firstMs: limits.storeRestartFirstMs,
@@ -98,10 +95,7 @@ export class ThreadedHistory {
     });
   }
 
-  /**
-   * Opens the store and takes in the journal. Undefined when it cannot be opened now: then it is tried again until
-   * `onReady` is called.
-   */
+  /** Opens the store and reads the journal. Undefined when it cannot be opened now: it retries, then calls `onReady`. */
   start(events: HistoryEvents): Promise<EngineContent | undefined> {
     const { clock, file } = this.#options;
     this.#events = events;
@@ -123,7 +117,7 @@ export class ThreadedHistory {
     return failure ? inWords(failure) : 'the store of telemetry is starting';
   }
 
-  /** A journal record that is on disk now. A promise asks to wait before the next one. */
+  /** Applies a journal record that is on disk. A promise asks to wait before the next one. */
   apply(sequence: number, record: Uint8Array): Promise<void> | void {
     const wait = this.#backlog.add(sequence, record);
     if (this.#isReady) this.#post({ kind: 'record', sequence, record });
@@ -139,23 +133,23 @@ export class ThreadedHistory {
     return this.#queries.run(plan, signal);
   }
 
-  /** What came after a position. @throws GatewayError unavailable, when the store is down */
+  /** The changes after a position. @throws GatewayError unavailable, when the store is down */
   async changes(plan: ChangesPlan): Promise<Changes> {
     if (!this.#isReady) throw unavailable('The telemetry store is starting.');
     return await this.#queries.changes(plan);
   }
 
-  /** Changes after this journal record are needed; undefined: nobody reads them. Said again after each start of it. */
+  /** Keeps changes after this journal record, also across restarts of the thread; undefined: nobody reads them. */
   keepChanges(sequence: number | undefined): void {
     this.#keptChanges = { sequence };
     if (this.#isReady) this.#post({ kind: 'keep_changes', sequence });
   }
 
-  /** What it may take on the disk from now on; tried again at once when it could not be opened. */
+  /** Changes the room on the disk. If the store could not be opened, it is tried again at once. */
   setRoom(room: EngineRoom): void {
     this.#room = room;
     this.#post({ kind: 'room', room });
-    // Whatever it failed of, room may have been what it missed.
+    // The failure may have been a lack of room.
     if (this.#thread || !this.#restartTimer || this.#isReleased || this.#isStopping) return;
     this.#restartPause.reset();
     this.#restartTimer.cancel();
@@ -216,7 +210,7 @@ export class ThreadedHistory {
     this.#resolveStart(undefined);
   }
 
-  /** The file is about to be replaced; what is not on disk stands in the journal. */
+  /** The file is about to be replaced; samples that are not in it are in the journal. */
   async #release(): Promise<void> {
     this.#isReleased = true;
     this.#restartTimer?.cancel();
@@ -245,7 +239,6 @@ export class ThreadedHistory {
         break;
       case 'piece':
       case 'done':
-      case 'changes':
         this.#queries.receive(message);
         break;
       case 'sealed':
@@ -271,7 +264,7 @@ export class ThreadedHistory {
     if (this.#keptChanges) this.#post({ kind: 'keep_changes', ...this.#keptChanges });
     if (this.#started) this.#resolveStart(content);
     else this.#events?.onReady(content);
-    // Records that came while it was away: it read those that were in the journal by then.
+    // It has read the journal: only later records are missing.
     this.#backlog.applied(content.lastSequence);
     for (const { sequence, record } of this.#backlog.records)
       this.#post({ kind: 'record', sequence, record });
@@ -283,7 +276,7 @@ export class ThreadedHistory {
   }
 }
 
-/** Records that the thread has not confirmed yet. */
+/** Records that the thread has not confirmed. */
 class Backlog {
   readonly #sizeMaxBytes: () => number;
   #records: { sequence: number; record: Uint8Array }[] = [];

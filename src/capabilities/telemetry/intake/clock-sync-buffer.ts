@@ -1,6 +1,6 @@
 /**
- * Messages that came without a time while the box did not know the time either (decision 0025). They wait, with
- * their age, and get the right time of receipt once the clock is set.
+ * Messages without a time that came before the clock of the box was set (decision 0025). They wait, and get the right
+ * time of receipt once the clock is set.
  */
 import type { MonotonicMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
@@ -29,7 +29,7 @@ export class ClockSyncBuffer {
     });
   }
 
-  /** Takes the message and resolves once it was stored; undefined when there is no room. */
+  /** Keeps the message and resolves once it is stored; undefined when there is no room. */
   hold(message: IncomingMessage): Promise<void> | undefined {
     if (this.#waiting.length >= this.#messagesMax) {
       this.#queue.dropped();
@@ -40,7 +40,7 @@ export class ClockSyncBuffer {
     return promise;
   }
 
-  /** Gives everything to `store`, once the clock is set; does nothing before. */
+  /** Gives all messages to `store` if the clock is set. */
   release(store: (message: IncomingMessage) => Promise<void> | void): void {
     if (!this.#clock.isSet()) return;
     const released = this.#waiting;
@@ -52,7 +52,7 @@ export class ClockSyncBuffer {
   }
 }
 
-/** Whether the device gave a time of its own. */
+/** Whether the message has a time of the device. */
 export function hasTime({ body }: IncomingMessage): boolean {
   return measurementTime(body[TIMESTAMP_KEY], 0, FOREVER).timestampS > 0;
 }

@@ -1,4 +1,4 @@
-/** What telemetry tells the rest of the gateway. */
+/** Events of telemetry for the rest of the gateway. */
 import type { Role } from '../../../lib/role.ts';
 import type { EpochMs, EpochS } from '../../../lib/time.ts';
 import type { Device } from '../../devices/index.ts';
@@ -12,7 +12,7 @@ export interface ReportedAlerts {
   timestampS: EpochS;
 }
 
-/** What is sent on: one message, only its accepted attributes. */
+/** One accepted attribute of a message. */
 export interface ReceivedValue {
   value: TelemetryValue;
   /** False when a newer sample of the attribute is known: history, not news. */
@@ -31,9 +31,9 @@ export interface TelemetryEvents {
     /** By declared attribute name, `alerts` included. Never empty. */
     values: ReadonlyMap<string, ReceivedValue>;
   };
-  /** A message of the device said which alerts are raised; what is so now, `Telemetry.alerts` tells. */
+  /** A message of the device reported its alerts; `Telemetry.alerts` returns the present ones. */
   alerts_told: { device: Device };
-  /** Values of any time were stored that no message brought, all of them or those until it failed. */
+  /** An import stored values of any time, all of them or those before it failed. */
   history_imported: Record<string, never>;
   /**
    * A value or message was dropped or changed; at most once per device, attribute, reason and hour.

@@ -1,4 +1,4 @@
-/** What a device's manifest declares, prepared for the hot path. */
+/** The declarations of a device's manifest, prepared for the hot path. */
 import {
   checkDeviceValue,
   type CompiledAttribute,
@@ -29,7 +29,7 @@ export interface AttributePlan {
   readonly declaration: ValueDeclaration | undefined;
   /** Undefined until the first value arrives. */
   state: SeriesState | undefined;
-  /** The newest value from before this manifest, when this one would not take it. */
+  /** The newest value from before this manifest, if this one does not accept it. */
   readonly unfit: TelemetryValue | undefined;
 }
 
@@ -37,9 +37,9 @@ export interface DevicePlan {
   readonly manifest: CompiledManifest;
   /** By name and alias. */
   readonly attributes: ReadonlyMap<string, AttributePlan>;
-  /** IngestPlans that say which alerts are raised. */
+  /** The attributes that report alerts. */
   readonly alerts: readonly AttributePlan[];
-  /** What is not declared is dropped without a word. */
+  /** Undeclared attributes are dropped without a report. */
   readonly isSilent: boolean;
   /** Recent combinations of series in one message. */
   shapes: Shape[];
@@ -59,7 +59,7 @@ export class IngestPlans {
     this.#registry = registry;
   }
 
-  /** The plan of the device's manifest of now. */
+  /** The plan of the device's present manifest. */
   of(device: Device): DevicePlan {
     const manifest = this.#devices.manifest(device);
     const known = this.#plans.get(device.id);
@@ -108,7 +108,7 @@ function createPlan(device: Device, manifest: CompiledManifest, registry: Series
   };
 }
 
-/** Why a value of the declared type is not taken. */
+/** Why a value of the declared type is not accepted. */
 export function mismatchOf(
   { declaration, allowed }: Pick<AttributePlan, 'declaration' | 'allowed'>,
   value: TelemetryValue,
@@ -118,7 +118,7 @@ export function mismatchOf(
   return allowed && !allowed.has(value) ? notInEnum(value) : undefined;
 }
 
-/** The newest value, unless it fitted only the manifest before: then it counts as one that never came. */
+/** The newest value; undefined if only an earlier manifest accepted it. */
 export function latestOf({ state, unfit }: AttributePlan): LatestValue | undefined {
   const latest = state?.latest;
   return latest?.value === unfit ? undefined : latest;
@@ -134,7 +134,7 @@ export function declaredAttribute(
   return Object.hasOwn(manifest.telemetry, found.attribute) ? found : undefined;
 }
 
-/** Of every compiled manifest. */
+/** Attributes of every device. */
 const RESERVED = new Set<string>([ALERTS_KEY, ALERT_DETAILS_KEY]);
 
 /**

@@ -24,7 +24,7 @@ import type { SeriesRegistry, SeriesState } from './series-registry.ts';
 import { type StoredValue, toStored } from '../codec/series.ts';
 import type { ReceivedValue, TelemetryEvents } from './events.ts';
 
-/** G: message forms remembered per device; devices that leave out attributes at will are written loosely. */
+/** G: shapes kept per device; further combinations of attributes are written without a shape. */
 const SHAPES_PER_DEVICE = 16;
 
 const NO_ALERTS: readonly string[] = [];
@@ -33,44 +33,32 @@ export interface IncomingMessage {
   device: Device;
   body: Record<string, unknown>;
   receivedAtMs: EpochMs;
-  /** The gateway says it itself: nobody waits until it is stored. */
+  /** A message of the gateway itself: nobody waits until it is stored. */
   isOwn?: boolean;
 }
 
+interface IngestOptions {
+  plans: IngestPlans;
+  registry: SeriesRegistry;
+  batch: BatchWriter;
+  events: Emitter<TelemetryEvents>;
+  rejections: Rejections;
+  clock: Clock;
+  limits: Limits['telemetry'];
+  /** False while the disk does not take data: then only the latest values are updated. */
+  canStore: () => boolean;
+}
+
 export class Ingest {
-  readonly #plans: IngestPlans;
-  readonly #registry: SeriesRegistry;
-  readonly #batch: BatchWriter;
-  readonly #events: Emitter<TelemetryEvents>;
-  readonly #rejections: Rejections;
-  readonly #clock: Clock;
-  readonly #limits: Limits['telemetry'];
-  readonly #canStore: () => boolean;
+  readonly #options: IngestOptions;
   // Filled per message and used before the next one.
   readonly #codings: SeriesCoding[] = [];
   readonly #stored: StoredValue[] = [];
   #valueCount = 0;
   #isShowing = false;
 
-  constructor(options: {
-    plans: IngestPlans;
-    registry: SeriesRegistry;
-    batch: BatchWriter;
-    events: Emitter<TelemetryEvents>;
-    rejections: Rejections;
-    clock: Clock;
-    limits: Limits['telemetry'];
-    /** False while the disk does not take data: then only the latest values follow. */
-    canStore: () => boolean;
-  }) {
-    this.#plans = options.plans;
-    this.#registry = options.registry;
-    this.#batch = options.batch;
-    this.#events = options.events;
-    this.#rejections = options.rejections;
-    this.#clock = options.clock;
-    this.#limits = options.limits;
-    this.#canStore = () => !this.#isShowing && options.canStore();
+  constructor(options: IngestOptions) {
+    this.#options = options;
   }
 
   /** Values taken in since the start. */
@@ -79,18 +67,19 @@ export class Ingest {
   }
 
   /**
-   * Takes one message into the batch and the latest values; returns the bytes it added to the batch. Of a message
-   * that was taken before and could not be stored nobody is told again.
+   * Takes one message into the batch and the latest values; returns the bytes it added to the batch. `isRepeated`: the
+   * message was shown before but not stored, so there are no events.
    */
   take(message: IncomingMessage, isRepeated = false): number {
     const { device, body, receivedAtMs } = message;
-    const plan = this.#plans.of(device);
+    const { plans, events, rejections, limits } = this.#options;
+    const plan = plans.of(device);
     const arrival = this.#timeOf(message);
     if (arrival === undefined) return 0;
     arrival.isRepeated = isRepeated;
     const { timestampS } = arrival;
     const values =
-      !isRepeated && this.#events.has('telemetry_received') ? new Map<string, ReceivedValue>() : undefined;
+      !isRepeated && events.has('telemetry_received') ? new Map<string, ReceivedValue>() : undefined;
     this.#codings.length = 0;
     this.#stored.length = 0;
     let seen = 0;
@@ -98,13 +87,8 @@ export class Ingest {
     let tellsAlerts = false;
     for (const key in body) {
       if (key === TIMESTAMP_KEY) continue;
-      if (++seen > this.#limits.attributesPerMessage) {
-        this.#rejections.report(
-          device,
-          undefined,
-          'too_many',
-          tooManyText(this.#limits.attributesPerMessage),
-        );
+      if (++seen > limits.attributesPerMessage) {
+        rejections.report(device, undefined, 'too_many', tooManyText(limits.attributesPerMessage));
         break;
       }
       const raw = body[key];
@@ -123,14 +107,14 @@ export class Ingest {
     let sizeBytes = this.#codings.length > 0 && this.#canStore() ? this.#store(plan, timestampS) : 0;
     if (tellsAlerts) sizeBytes += this.#endLateAlerts(plan, arrival, values);
     if (values && values.size > 0)
-      this.#events.emit('telemetry_received', { device, timestampS, receivedAtMs, values });
-    if (tellsAlerts && !isRepeated) this.#events.emit('alerts_told', { device });
+      events.emit('telemetry_received', { device, timestampS, receivedAtMs, values });
+    if (tellsAlerts && !isRepeated) events.emit('alerts_told', { device });
     return sizeBytes;
   }
 
   /**
-   * The newest values follow a message that cannot be stored yet, and everybody is told. Rules and people see what is
-   * now, whether or not the box knows what time it is.
+   * Updates the latest values and emits events for a message that cannot be stored yet: rules and people see the present
+   * state, whether or not the clock is set.
    */
   show(message: IncomingMessage): void {
     this.#isShowing = true;
@@ -148,59 +132,67 @@ export class Ingest {
   restore(device: Device, plan: AttributePlan, timestampS: EpochS, raw: unknown): number | undefined {
     const value = this.#acceptedValue(device, plan, raw);
     if (value === undefined) return undefined;
-    const state = (plan.state ??= this.#registry.obtain(device.id, plan.attribute, plan.type));
-    const before = this.#batch.sizeBytes;
-    const arrival = arrivalNow(this.#clock, { timestampS, isReceipt: false }, this.#limits.futureToleranceMs);
-    // What is dated in the future is kept, but it is not what is now.
+    const { batch, registry, clock, limits } = this.#options;
+    const state = (plan.state ??= registry.obtain(device.id, plan.attribute, plan.type));
+    const before = batch.sizeBytes;
+    const arrival = arrivalNow(clock, { timestampS, isReceipt: false }, limits.futureToleranceMs);
+    // A sample from the future is stored, but it is not the latest value.
     if (timestampS <= arrival.futureFromS) this.#noteLatest(state, arrival, value);
     else state.storedLatestS = Math.max(state.storedLatestS ?? timestampS, timestampS);
-    this.#batch.sample(state.coding, timestampS, toStored(plan.type, value));
-    return this.#batch.sizeBytes - before;
+    batch.sample(state.coding, timestampS, toStored(plan.type, value));
+    return batch.sizeBytes - before;
   }
 
   /** The wall clock jumped: times of receipt of latest values move along. Returns the bytes added to the batch. */
   stepped(jumpMs: DurationMs): number {
-    const before = this.#batch.sizeBytes;
-    const { futureToleranceMs } = this.#limits;
-    for (const state of this.#registry.states()) {
+    const { batch, registry, clock, limits } = this.#options;
+    const before = batch.sizeBytes;
+    const { futureToleranceMs } = limits;
+    for (const state of registry.states()) {
       const { latest, series } = state;
-      if (!latest?.stepped(this.#clock, jumpMs, futureToleranceMs)) continue;
+      if (!latest?.stepped(clock, jumpMs, futureToleranceMs)) continue;
       const aheadS = (state.storedLatestS ?? latest.timestampS) - latest.timestampS;
-      // Said again at its right time: a restart must not find it in the future.
+      // Stored again at its right time: a restart must not find it in the future.
       if (aheadS * 1_000 < futureToleranceMs || !this.#canStore()) continue;
       this.#noteStored(state, latest.timestampS, true);
-      this.#batch.sample(state.coding, latest.timestampS, toStored(series.type, latest.value));
+      batch.sample(state.coding, latest.timestampS, toStored(series.type, latest.value));
     }
-    return this.#batch.sizeBytes - before;
+    return batch.sizeBytes - before;
   }
 
   #timeOf({ device, body, receivedAtMs }: IncomingMessage): Arrival | undefined {
+    const { clock, limits, rejections } = this.#options;
     // A box whose clock was never set trusts the device (decision 0025).
-    const nowMs = this.#clock.isSet() ? receivedAtMs : Number.MAX_SAFE_INTEGER;
-    const lateMs = this.#clock.isSet() ? this.#limits.lateMs : Number.POSITIVE_INFINITY;
-    const { futureToleranceMs } = this.#limits;
-    // A clock that is ahead makes nothing late: data that cannot come again is judged by proven time.
-    const lateFromMs = Math.min(nowMs, this.#clock.proven.nowMs() ?? nowMs);
+    const nowMs = clock.isSet() ? receivedAtMs : Number.MAX_SAFE_INTEGER;
+    const lateMs = clock.isSet() ? limits.lateMs : Number.POSITIVE_INFINITY;
+    const { futureToleranceMs } = limits;
+    // A clock that is ahead must not make data late, which cannot come again: proven time decides.
+    const lateFromMs = Math.min(nowMs, clock.proven.nowMs() ?? nowMs);
     const time = measurementTime(body[TIMESTAMP_KEY], nowMs, { futureToleranceMs, lateMs }, lateFromMs);
     if (time.problem === 'late') {
-      this.#rejections.report(device, undefined, 'late', 'Telemetry older than 7 days was dropped.');
+      rejections.report(device, undefined, 'late', 'Telemetry older than 7 days was dropped.');
       return undefined;
     }
     if (time.problem === 'future')
-      this.#rejections.report(
+      rejections.report(
         device,
         undefined,
         'future',
         'The clock of the device is more than 60 s ahead; the time of receipt is used.',
       );
-    // Without a clock a time of receipt says nothing, but it is none of the far future.
+    // While the clock is not set, a time of receipt is wrong, but not in the far future.
     if (time.isReceipt) time.timestampS = Math.floor(receivedAtMs / 1_000);
-    return arrivalNow(this.#clock, time, futureToleranceMs);
+    return arrivalNow(clock, time, futureToleranceMs);
   }
 
   #reportUndeclared(device: Device, plan: DevicePlan, key: string): void {
     if (plan.isSilent) return;
-    this.#rejections.report(device, key, 'undeclared', `The blueprint does not declare telemetry "${key}".`);
+    this.#options.rejections.report(
+      device,
+      key,
+      'undeclared',
+      `The blueprint does not declare telemetry "${key}".`,
+    );
   }
 
   #takeValue(
@@ -212,7 +204,7 @@ export class Ingest {
   ): boolean {
     const value = this.#acceptedValue(device, plan, raw);
     if (value === undefined) return false;
-    const state = (plan.state ??= this.#registry.obtain(device.id, plan.attribute, plan.type));
+    const state = (plan.state ??= this.#options.registry.obtain(device.id, plan.attribute, plan.type));
     const isLatest = this.#noteLatest(state, arrival, value);
     this.#codings.push(state.coding);
     this.#stored.push(toStored(plan.type, value));
@@ -221,8 +213,8 @@ export class Ingest {
   }
 
   /**
-   * A message with `alerts` says which alerts there are: one that another attribute raised before is over unless the
-   * message carries that attribute too. Scripts report a lost connection in it and never take it back.
+   * A message with `alerts` lists all alerts: those that another attribute raised end unless the message has that
+   * attribute, too. Scripts report a lost connection in such an attribute and never take it back.
    */
   #clearOtherAlerts(
     plan: DevicePlan,
@@ -241,13 +233,14 @@ export class Ingest {
   }
 
   /**
-   * What a late message raised is over when a newer message with `alerts` left it out, as if both had come in
-   * order. Returns the bytes added to the batch.
+   * Alerts of a late message end if a newer message with `alerts` left them out, as if both had come in order. Returns
+   * the bytes added to the batch.
    */
   #endLateAlerts(plan: DevicePlan, arrival: Arrival, values: Map<string, ReceivedValue> | undefined): number {
     const told = plan.attributes.get(ALERTS_KEY)?.state?.latest;
     if (!told || told.isReplacedBy(arrival)) return 0;
-    const before = this.#batch.sizeBytes;
+    const { batch } = this.#options;
+    const before = batch.sizeBytes;
     for (const { attribute, type, state } of plan.alerts) {
       if (!state?.latest || !this.#codings.includes(state.coding)) continue;
       const { timestampS, value } = state.latest;
@@ -257,30 +250,31 @@ export class Ingest {
       if (received) received.isLatest = false;
       if (!this.#canStore()) continue;
       this.#noteStored(state, told.timestampS, true);
-      this.#batch.sample(state.coding, told.timestampS, toStored(type, NO_ALERTS));
+      batch.sample(state.coding, told.timestampS, toStored(type, NO_ALERTS));
     }
-    return this.#batch.sizeBytes - before;
+    return batch.sizeBytes - before;
   }
 
   #acceptedValue(device: Device, plan: AttributePlan, raw: unknown): TelemetryValue | undefined {
     const value = checkValue(plan.type, plan.declaration ? ofDeclaredKind(plan.declaration, raw) : raw);
     const rejection = isRejection(value) ? value : mismatchOf(plan, value);
     if (!rejection) return value as TelemetryValue;
-    this.#rejections.report(device, plan.attribute, rejection.reason, rejection.message);
+    this.#options.rejections.report(device, plan.attribute, rejection.reason, rejection.message);
     return undefined;
   }
 
   #store(plan: DevicePlan, timestampS: EpochS): number {
-    const before = this.#batch.sizeBytes;
+    const { batch } = this.#options;
+    const before = batch.sizeBytes;
     const shape = this.#shapeOf(plan);
-    if (shape) this.#batch.samples(shape, timestampS, this.#stored);
+    if (shape) batch.samples(shape, timestampS, this.#stored);
     else
       for (const [index, coding] of this.#codings.entries())
-        this.#batch.sample(coding, timestampS, this.#stored[index] as StoredValue);
-    return this.#batch.sizeBytes - before;
+        batch.sample(coding, timestampS, this.#stored[index] as StoredValue);
+    return batch.sizeBytes - before;
   }
 
-  /** True when the value is the newest now. The store is told when its time does not say so. */
+  /** True when the value is the newest now. Marks it for the store when its time does not show that. */
   #noteLatest(state: SeriesState, arrival: Arrival, value: TelemetryValue): boolean {
     const { timestampS } = arrival;
     const isLatest = state.latest === undefined || state.latest.isReplacedBy(arrival);
@@ -292,8 +286,12 @@ export class Ingest {
 
   #noteStored(state: SeriesState, timestampS: EpochS, isLatest: boolean): void {
     const { storedLatestS = timestampS } = state;
-    if (isLatest && timestampS < storedLatestS) this.#batch.supersede(state.coding);
+    if (isLatest && timestampS < storedLatestS) this.#options.batch.supersede(state.coding);
     state.storedLatestS = isLatest ? timestampS : Math.max(storedLatestS, timestampS);
+  }
+
+  #canStore(): boolean {
+    return !this.#isShowing && this.#options.canStore();
   }
 
   #shapeOf(plan: DevicePlan): Shape | undefined {
@@ -305,7 +303,7 @@ export class Ingest {
   }
 }
 
-/** An empty Lua table is `{}` or `[]` whatever was meant: it is read as what is declared. */
+/** An empty Lua table arrives as `{}` or `[]`: it is read as the declared type. */
 function ofDeclaredKind(declaration: ValueDeclaration, raw: unknown): unknown {
   if (typeof raw !== 'object' || raw === null || Object.keys(raw).length > 0) return raw;
   return checkDeviceValue(declaration, raw).value ?? raw;

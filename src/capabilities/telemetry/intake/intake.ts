@@ -1,6 +1,6 @@
 /**
- * The way of samples to the disk: ingest, journal, and the store that takes over what was synced. It begins at once;
- * while the store or the journal cannot be opened the newest values follow, and messages wait.
+ * The way of samples to the disk: ingest, journal, then the store, which applies synced records. While the store or the
+ * journal cannot be opened, the latest values are updated and messages wait.
  */
 import { unavailable } from '../../../lib/errors.ts';
 import { inWords } from '../../../lib/system-fault.ts';
@@ -12,8 +12,7 @@ import { Journal, type JournalFiles } from '../../../platform/journal/index.ts';
 import type { Instruments } from '../../../platform/metrics/index.ts';
 import type { Devices } from '../../devices/index.ts';
 import { BatchWriter } from '../codec/batch.ts';
-import { fromStored } from '../codec/series.ts';
-import { writeSeriesCopy } from '../codec/series-copy.ts';
+import { fromStored, writeSeriesCopy } from '../codec/series.ts';
 import type { EngineContent } from '../engine/engine.ts';
 import type { EngineRoom } from '../engine/store-room.ts';
 import type { ThreadedHistory } from '../engine/threaded-history.ts';
@@ -25,10 +24,10 @@ import { LatestValue } from './latest-value.ts';
 import { Rejections } from './rejections.ts';
 import { SeriesRegistry } from './series-registry.ts';
 
-/** Room that the history may take on the disk; the gateway changes it while it runs. */
+/** Room for the history on the disk; it may change while the gateway runs. */
 interface HistoryRoomSource {
   readonly telemetry: EngineRoom;
-  /** False: what is left of the disk is for state, the journal may use what it has. */
+  /** False: the rest of the disk is for state, and the journal uses the files that it has. */
   readonly mayGrow: boolean;
   onChange(listener: () => void): () => void;
 }
@@ -40,15 +39,15 @@ export interface IntakeOptions extends Instruments {
   devices: Devices;
   events: Emitter<TelemetryEvents>;
   limits: Limits;
-  /** Absent: the room that the history was made with. */
+  /** Absent: the room that the history was created with. */
   room?: HistoryRoomSource | undefined;
   /** Injected by tests. */
   journalFiles?: JournalFiles | undefined;
 }
 
-/** What is there once the history is known, or is known to be unreachable for now. */
+/** The parts that exist once the history was opened, or could not be opened for now. */
 interface Parts {
-  /** Undefined while the history cannot be opened: the newest values follow, nothing is stored. */
+  /** Undefined while the history cannot be opened: the latest values are updated, nothing is stored. */
   journal: Journal | undefined;
   batch: BatchWriter;
   registry: SeriesRegistry;
@@ -57,7 +56,7 @@ interface Parts {
   latest: LatestValues;
 }
 
-/** Waits until the history can be written. */
+/** A message that waits until the history can be written. */
 interface HeldMessage {
   message: IncomingMessage;
   resolve: (stored: Promise<void> | void) => void;
@@ -65,7 +64,7 @@ interface HeldMessage {
 
 const NO_CONTENT: EngineContent = { series: [], nextSeriesId: 1, lastSequence: 0, neededFrom: 1 };
 
-/** G: a folder that can be used again is noticed soon. */
+/** G: soon enough to notice that the folder can be used again. */
 const JOURNAL_RETRY_MS = 5_000;
 const WARNING_INTERVAL_MS = 60_000;
 
@@ -127,7 +126,7 @@ export class Intake {
     return failure ? inWords(failure) : (history.failure ?? history.status()?.degraded);
   }
 
-  /** Takes a message in; resolves once it is on disk. `isRepeated`: its values are known, nobody is told again. */
+  /** Takes a message; resolves once it is on disk. `isRepeated`: see `Ingest.take`. */
   store(message: IncomingMessage, isRepeated = false): Promise<void> | void {
     const { ingest, journal } = this.parts;
     const sizeBytes = ingest.take(message, isRepeated);
@@ -137,17 +136,17 @@ export class Intake {
       : undefined;
   }
 
-  /** The newest values follow a message that is to be stored later, as repeated. */
+  /** Shows a message that is stored later, as a repeated one. */
   show(message: IncomingMessage): void {
     this.parts.ingest.show(message);
   }
 
-  /** Times of receipt move along with the wall clock. */
+  /** Moves times of receipt along with the wall clock. */
   stepped(jumpMs: DurationMs): void {
     this.#request(this.#parts?.ingest.stepped(jumpMs) ?? 0);
   }
 
-  /** Deletes what is left of devices that were deleted; what is merely unknown stays for a while. */
+  /** Deletes the data of deleted devices; data of unknown devices is kept for a while. */
   forgetUnknownDevices(): void {
     const { devices } = this.#options;
     try {
@@ -196,7 +195,7 @@ export class Intake {
     return parts;
   }
 
-  /** The history is known: from here on samples are stored. */
+  /** Opens the journal: from then on samples are stored. */
   async #openJournal(content: EngineContent): Promise<void> {
     const { clock, log, metrics, limits, history, room, journalFiles } = this.#options;
     const parts = this.#build(content);
@@ -227,14 +226,14 @@ export class Intake {
     this.#journalFailure = undefined;
     history.journalRefusal.note(undefined);
     if (this.#isStopped) return parts.journal.stop();
-    // What was measured in the meantime is newer.
+    // Values of the meantime are newer.
     if (this.#parts) parts.registry.takeLatest(this.#parts.registry);
     this.#parts = parts;
     this.forgetUnknownDevices();
     for (const { message, resolve } of this.#held.splice(0)) resolve(this.store(message, true));
   }
 
-  /** The store is back: what it lost of the list of series is told again. */
+  /** The store is back: series that it lost are defined again. */
   #becomeReady(content: EngineContent): void {
     if (!this.#parts?.journal) return void this.#openJournal(content);
     this.#options.history.journalRefusal.note(undefined);
@@ -265,7 +264,7 @@ export class Intake {
     }
   }
 
-  /** Stores something nobody waits for; a full buffer is counted by the journal. */
+  /** Requests a commit that nobody waits for; the journal counts refusals. */
   #request(sizeBytes: number): void {
     if (sizeBytes === 0) return;
     this.#parts?.journal?.commits.request(sizeBytes).catch((error: unknown) => {
@@ -273,7 +272,7 @@ export class Intake {
     });
   }
 
-  /** Its values are known; it is stored, and acknowledged, once the history can be written again. */
+  /** Holds a message whose values were taken; it is stored and acknowledged once the history can be written. */
   #hold(message: IncomingMessage): Promise<void> {
     if (this.#held.length >= this.#options.limits.telemetry.messagesBeforeHistory)
       return Promise.reject(this.#unreachable());

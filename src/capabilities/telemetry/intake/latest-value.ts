@@ -1,32 +1,32 @@
 /**
- * The newest value of a series, and how old it is. Three clocks can be wrong here: the device's, the box's, and
- * the box's in an earlier run. So a value is judged once, when it comes; from then on its age grows with
- * monotonic time, whatever the wall clock does.
+ * The newest value of a series, and its age. Three clocks may be wrong: the device's, the box's, and the box's in an
+ * earlier run. So the age is determined once, on arrival, and then grows with monotonic time, whatever the wall clock
+ * does.
  *
- *   - What is stamped with its time of receipt is the newest: it came last.
- *   - What a device stamped is the newest unless it is older than what is known: devices send what they kept.
- *   - A stamp in the future is that of a clock that was wrong: whatever comes is newer.
+ *   - A value with its time of receipt is the newest: it came last.
+ *   - A value with a time of the device is the newest unless it is older than the known one: devices send backlogs.
+ *   - A time in the future is that of a wrong clock: every later value is newer.
  */
 import type { DurationMs, EpochS, MonotonicMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { TelemetryValue } from '../../../protocol/telemetry.ts';
 import type { Latest } from '../codec/series.ts';
 
-/** What is said of the time of one message, the same for all its values. */
+/** The time of one message, the same for all its values. */
 export interface Arrival {
   timestampS: EpochS;
-  /** The time is that of the receipt, not one that the device gave. */
+  /** The time is that of receipt, not one of the device. */
   isReceipt: boolean;
-  /** It came before and is stored only now: what came since is newer. */
+  /** The message was shown before and is stored now: values that came since are newer. */
   isRepeated?: boolean;
-  /** Stamps after this are of a wrong clock; infinite while the clock is not set. */
+  /** Later times are those of a wrong clock; infinite while the clock is not set. */
   futureFromS: EpochS;
   /** Age of the measurement at `atMonotonicMs`; undefined while the clock is not set. */
   ageMs: DurationMs | undefined;
   atMonotonicMs: MonotonicMs;
 }
 
-/** The time of what comes now. */
+/** The time of a message that arrives now. */
 export function arrivalNow(
   clock: Clock,
   time: { timestampS: EpochS; isReceipt: boolean },
@@ -59,22 +59,22 @@ export class LatestValue implements Latest {
     this.#atMonotonicMs = arrival.atMonotonicMs;
   }
 
-  /** What an earlier run knew: a stamp in the future tells no age. */
+  /** A value of an earlier run; its age is unknown if its time is in the future. */
   static ofEarlierRun(clock: Clock, { timestampS, value }: Latest, toleranceMs: DurationMs): LatestValue {
     const arrival = arrivalNow(clock, { timestampS, isReceipt: false }, toleranceMs);
     const known = new LatestValue(arrival, value);
     known.#isEarlierRun = true;
     if (timestampS > arrival.futureFromS) known.#ageMs = Number.POSITIVE_INFINITY;
-    // A clock that was put back makes nothing younger: so much time has passed for certain.
+    // A clock that was put back must not make the value younger: at least the proven time has passed.
     const provenMs = clock.proven.nowMs();
     if (known.#ageMs !== undefined && provenMs !== undefined)
       known.#ageMs = Math.max(known.#ageMs, provenMs - timestampS * 1_000);
     return known;
   }
 
-  /** Since the measurement; infinite when nobody can tell. */
+  /** Time since the measurement; infinite when unknown. */
   ageMs(nowMs: MonotonicMs): DurationMs {
-    // While the clock is not set, what came in this run is as old as its stay here, and an earlier run is long ago.
+    // While the clock is not set, a value of this run is as old as its stay here, and one of an earlier run is too old.
     const ageMs = this.#ageMs ?? (this.#isEarlierRun ? Number.POSITIVE_INFINITY : 0);
     return ageMs + nowMs - this.#atMonotonicMs;
   }
@@ -91,12 +91,12 @@ export class LatestValue implements Latest {
     return other;
   }
 
-  /** True when what arrives is the newest value now. */
+  /** True when the arriving value is the newest. */
   isReplacedBy({ isReceipt, isRepeated, timestampS, futureFromS }: Arrival): boolean {
     return (isReceipt && !isRepeated) || timestampS >= this.timestampS || this.timestampS > futureFromS;
   }
 
-  /** Takes the newer one in; runs for every value. */
+  /** Takes the newer value; runs for every value, so it allocates nothing. */
   replace(arrival: Arrival, value: TelemetryValue): void {
     this.timestampS = arrival.timestampS;
     this.value = value;
@@ -106,15 +106,12 @@ export class LatestValue implements Latest {
     this.#atMonotonicMs = arrival.atMonotonicMs;
   }
 
-  /**
-   * The wall clock jumped. A time of receipt of this run moves along, so that it says by the clock of now when the
-   * value came; true when it did.
-   */
+  /** The wall clock jumped. A time of receipt of this run moves along; returns true when it did. */
   stepped(clock: Clock, jumpMs: DurationMs, toleranceMs: DurationMs): boolean {
     if (!clock.isSet()) return false;
     const arrival = arrivalNow(clock, this.#time(), toleranceMs);
     if (this.#ageMs === undefined) {
-      // At least its stay here; of an earlier run that is not known.
+      // The value is at least as old as its stay here.
       const stayMs = arrival.atMonotonicMs - this.#atMonotonicMs;
       this.#atMonotonicMs = arrival.atMonotonicMs;
       if (this.#isReceipt && !this.#isEarlierRun) {
@@ -126,10 +123,10 @@ export class LatestValue implements Latest {
       this.#ageMs = isUnknown ? Number.POSITIVE_INFINITY : Math.max(stayMs, arrival.ageMs ?? 0);
       return false;
     }
-    // By a clock that was behind, it looked younger than it is.
+    // A clock that was behind made it look younger.
     if (this.#isEarlierRun) this.#ageMs += Math.max(0, jumpMs);
     if (this.#isEarlierRun || !this.#isReceipt) return false;
-    // Not its stamp and the jump: while the clock was not set, jumps went by without moving it.
+    // Not its time plus the jump: jumps before the clock was set did not move it.
     this.timestampS = Math.floor((clock.wallMs() - this.ageMs(clock.monotonicMs())) / 1_000);
     return true;
   }

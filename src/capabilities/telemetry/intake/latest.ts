@@ -36,7 +36,7 @@ export class LatestValues {
     this.#clock = options.clock;
   }
 
-  /** `attributes` undefined: all declared ones and `alerts`. */
+  /** @param attributes absent: all declared ones and `alerts` */
   ofDevice(
     device: Device,
     attributes: readonly string[] | undefined,
@@ -54,7 +54,7 @@ export class LatestValues {
     return answers;
   }
 
-  /** By device as asked for; unknown devices have a warning for each attribute. */
+  /** By device as requested; an unknown device has a warning for each attribute. */
   ofDevices(
     wanted: ReadonlyMap<string, readonly string[]>,
     relevanceMs: DurationMs,
@@ -73,7 +73,7 @@ export class LatestValues {
     return answers;
   }
 
-  /** The newest value however old, and its age, for rules; infinite when nobody can tell. */
+  /** The newest value however old, for rules, and its age; infinite when unknown. */
   value(device: Device, attribute: string): (Latest & { ageMs: DurationMs }) | undefined {
     const plan = this.#plans.of(device).attributes.get(attribute);
     const latest = plan && latestOf(plan);

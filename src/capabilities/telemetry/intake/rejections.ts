@@ -1,4 +1,4 @@
-/** Tells of dropped values: once per device, attribute, reason and hour, and so many per device. */
+/** Reports dropped values: once per device, attribute, reason and hour, and a limited number per device. */
 import { ReportThrottle } from '../../../lib/report-throttle.ts';
 import type { Emitter } from '../../../lib/emitter.ts';
 import { LIMITS } from '../../../lib/limits.ts';

@@ -1,6 +1,6 @@
 /**
- * Every series and its newest sample, in memory. Built at start from what the history holds; new ones are
- * defined in the journal before their first sample.
+ * Every series and its newest sample, in memory. Built at start from the history; new series are defined in the journal
+ * before their first sample.
  */
 import type { EpochS } from '../../../lib/time.ts';
 import { type BatchWriter, createCoding, type SeriesCoding } from '../codec/batch.ts';
@@ -12,7 +12,7 @@ export interface SeriesState {
   readonly series: Series;
   readonly coding: SeriesCoding;
   latest: LatestValue | undefined;
-  /** Time of what the store takes for the latest value; it follows the times it is not told otherwise of. */
+  /** Time of the latest value as the store knows it: the latest time, unless a `supersede` said otherwise. */
   storedLatestS: EpochS | undefined;
 }
 
@@ -29,7 +29,7 @@ export class SeriesRegistry {
 
   constructor(options: {
     known: Iterable<KnownSeries>;
-    /** No series was ever given an id from here on. */
+    /** This id and higher ones were never used. */
     nextId: number;
     batch: Pick<BatchWriter, 'define'>;
   }) {

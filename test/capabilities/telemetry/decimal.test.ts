@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { areSingle } from '../../../src/capabilities/telemetry/codec/single-numbers.ts';
+import { areSingle } from '../../../src/capabilities/telemetry/codec/decimal.ts';
 
 test('numbers of 32 bits are finite: the endless sum of a roll-up keeps its form of 64', () => {
   assert.equal(areSingle(Float64Array.of(1, Math.fround(230.1)), 2), true);
