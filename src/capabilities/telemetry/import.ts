@@ -1,7 +1,7 @@
 /**
- * Reads back what a time series query answered: the same head, the same rows, through the same checks and the same
- * journal as what devices send, without events. Importing twice changes nothing, because of one instant the later value
- * wins and it is the same one.
+ * Imports what a time series query answered: the same head and rows, with the checks and the journal of what devices
+ * send, but without events. Importing twice changes nothing: of two values of one instant the later one wins, and it
+ * is the same.
  */
 import { invalidBody } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
@@ -26,102 +26,68 @@ const BYTES_PER_REQUEST = 32_768;
 /** G: rows between two looks at how much was written. */
 const ROWS_PER_TURN = 64;
 
+interface Column {
+  device: Device;
+  plan: AttributePlan;
+  /** Its text is JSON text. */
+  isExactText: boolean;
+}
+
 /** Resolves when everything is on disk. @throws GatewayError invalid_body, device_not_found, unavailable */
 export async function importCsv(
   chunks: AsyncIterable<Uint8Array>,
   parts: { devices: Devices; plans: IngestPlans; ingest: Ingest; journal: Journal },
 ): Promise<ImportReport> {
-  const { devices, plans, ingest, journal } = parts;
+  const { ingest, journal } = parts;
   const report: ImportReport = { rows: 0, values: 0, rejected: 0 };
-  let targets: { device: Device; plan: AttributePlan }[] = [];
+  let columns: Column[] | undefined;
   let pendingBytes = 0;
-  let rows = 0;
+  let line = 0;
   let stored: Promise<void> = Promise.resolve();
-  report.rows = await readCsv(chunks, {
-    columns: (columns) => {
-      targets = columns.map(({ device: idOrSlug, attribute }) => {
-        const device = devices.require(idOrSlug);
-        const plan = plans.of(device).attributes.get(attribute);
-        if (!plan) throw invalidBody('line 1', `Device ${idOrSlug} has no telemetry "${attribute}".`);
-        return { device, plan };
-      });
-      return targets.map(({ plan }) => plan.type);
-    },
-    value: (column, timestampS, value) => {
-      const { device, plan } = targets[column] ?? {};
-      if (!device || !plan) return;
+  for await (const text of linesOf(chunks)) {
+    const fields = fieldsOf(text, ++line);
+    if (columns === undefined) {
+      columns = columnsOf(fields, parts);
+      continue;
+    }
+    const timestampS = timeOf(fields, columns.length, line);
+    for (const [index, { device, plan, isExactText }] of columns.entries()) {
+      const cell = fields[index + 1] ?? '';
+      if (cell === '') continue;
+      const value = parseCell(isExactText ? exactText(cell, line) : cell, plan.type, line);
       const sizeBytes = ingest.restore(device, plan, timestampS, value);
       if (sizeBytes === undefined) report.rejected++;
-      else {
-        report.values++;
-        pendingBytes += sizeBytes;
-      }
-    },
-    rowDone: async () => {
-      if (++rows % ROWS_PER_TURN !== 0) return;
-      await nextTurn();
-      if (pendingBytes < BYTES_PER_REQUEST) return;
-      // One group is on its way while the next one is read.
-      await stored;
-      stored = journal.commits.request(pendingBytes);
-      // How it ends is asked before the next one.
-      stored.catch(() => undefined);
-      pendingBytes = 0;
-    },
-  });
+      else report.values++;
+      pendingBytes += sizeBytes ?? 0;
+    }
+    if (++report.rows % ROWS_PER_TURN !== 0) continue;
+    await nextTurn();
+    if (pendingBytes < BYTES_PER_REQUEST) continue;
+    // One group is on its way while the next one is read.
+    await stored;
+    stored = journal.commits.request(pendingBytes);
+    // Its failure shows where it is awaited, before the next request.
+    stored.catch(() => undefined);
+    pendingBytes = 0;
+  }
+  if (columns === undefined) throw wrongLine(1, 'is missing: the head of the columns is expected');
   await stored;
   if (pendingBytes > 0) await journal.commits.request(pendingBytes);
   return report;
 }
 
-interface ImportColumn {
-  /** Id or slug, as written in the head. */
-  device: string;
-  attribute: string;
-  /** Its text is JSON text. */
-  isExactText: boolean;
+/** @throws GatewayError invalid_body for another number of fields, or a time that is none */
+function timeOf(fields: readonly string[], columns: number, line: number): EpochS {
+  if (fields.length !== columns + 1)
+    throw wrongLine(line, `has ${fields.length} fields instead of ${columns + 1}`);
+  const [time = ''] = fields;
+  if (!/^\d{1,10}$/.test(time) || Number(time) >= LIMITS.telemetry.timeEndS)
+    throw wrongLine(line, 'does not begin with Unix seconds before 2100');
+  return Number(time);
 }
 
-interface ImportSink {
-  /** Called once, before the first row. @throws GatewayError, when a column cannot be imported */
-  columns(columns: readonly ImportColumn[]): readonly TelemetryType[];
-  /** One cell that is not empty. */
-  value(column: number, timestampS: EpochS, value: unknown): void;
-  /** After each row; a promise asks to wait. */
-  rowDone(): Promise<void> | void;
-}
-
-/** G: longer lines are no answer of ours; a thousand columns of long texts fit. */
+/** G: a line of our own answers is shorter, also with a thousand columns of long texts. */
 const LINE_MAX = 4 * 1_048_576;
-
-/** Resolves with the number of rows. @throws GatewayError invalid_body, naming the line */
-async function readCsv(chunks: AsyncIterable<Uint8Array>, sink: ImportSink): Promise<number> {
-  let types: readonly TelemetryType[] | undefined;
-  let columns: ImportColumn[] = [];
-  let line = 0;
-  for await (const text of linesOf(chunks)) {
-    line++;
-    const fields = fieldsOf(text, line);
-    if (types === undefined) {
-      columns = columnsOf(fields);
-      types = sink.columns(columns);
-      continue;
-    }
-    if (fields.length !== types.length + 1)
-      throw wrongLine(line, `has ${fields.length} fields instead of ${types.length + 1}`);
-    const [time = '', ...cells] = fields;
-    if (!/^\d{1,10}$/.test(time) || Number(time) >= LIMITS.telemetry.timeEndS)
-      throw wrongLine(line, 'does not begin with Unix seconds before 2100');
-    for (const [column, cell] of cells.entries())
-      if (cell !== '') {
-        const text = columns[column]?.isExactText === true ? exactText(cell, line) : cell;
-        sink.value(column, Number(time), parseCell(text, types[column] as TelemetryType, line));
-      }
-    await sink.rowDone();
-  }
-  if (types === undefined) throw wrongLine(1, 'is missing: the head of the columns is expected');
-  return line - 1;
-}
 
 async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -164,19 +130,25 @@ function fieldsOf(line: string, number: number): string[] {
   return fields;
 }
 
-function columnsOf([first, ...heads]: readonly string[]): ImportColumn[] {
+/** @throws GatewayError invalid_body, device_not_found */
+function columnsOf(
+  [first, ...heads]: readonly string[],
+  { devices, plans }: { devices: Devices; plans: IngestPlans },
+): Column[] {
   if (first !== 'ts' || heads.length === 0) throw wrongLine(1, 'must begin with ts and have columns');
-  return heads.map((head) => {
+  const named = heads.map((head) => {
     const pairs = new Map(head.split(' ').map((pair) => [pair.slice(0, pair.indexOf('=')), pair]));
     const valueOf = (key: string): string => pairs.get(key)?.slice(key.length + 1) ?? '';
-    const column = {
-      device: valueOf('device'),
-      attribute: valueOf('telemetry'),
-      isExactText: valueOf('text_format') === 'json',
-    };
-    if (column.device === '' || column.attribute === '')
+    const [idOrSlug, attribute] = [valueOf('device'), valueOf('telemetry')];
+    if (idOrSlug === '' || attribute === '')
       throw wrongLine(1, `has a column without telemetry and device: "${head.slice(0, 200)}"`);
-    return column;
+    return { idOrSlug, attribute, isExactText: valueOf('text_format') === 'json' };
+  });
+  return named.map(({ idOrSlug, attribute, isExactText }) => {
+    const device = devices.require(idOrSlug);
+    const plan = plans.of(device).attributes.get(attribute);
+    if (!plan) throw invalidBody('line 1', `Device ${idOrSlug} has no telemetry "${attribute}".`);
+    return { device, plan, isExactText };
   });
 }
 

@@ -1,10 +1,9 @@
 /** Days of a time zone as instants: they have 23 to 25 hours, and a few begin later than at midnight. */
-import type { DurationS, EpochS } from '../../lib/time.ts';
+import { DAY_S, type DurationS, type EpochS } from '../../lib/time.ts';
 
-const DAY_S = 86_400;
-/** Zones are at most so far from UTC. */
+/** No zone is farther from UTC. */
 const OFFSET_MAX_S = 15 * 3_600;
-/** 9999-12-31: behind every range; calendars end some time after it. */
+/** 9999-12-31, after every range; calendars end some time after it. */
 const LAST_DAY = 2_932_896;
 
 /**
@@ -19,24 +18,24 @@ export function localDayEdges(
   if (!Number.isInteger(days)) return undefined;
   const dayOf = localDayOf(timeZone);
   const edges: number[] = [];
-  /** Before it the clocks of the zone are not changed. */
+  /** Until then the offset of the zone does not change. */
   let steadyUntilS: EpochS = Number.NEGATIVE_INFINITY;
   for (let day = Math.floor(dayOf(fromS) / days) * days; ; day += days) {
     if (day > LAST_DAY) return [...edges, LAST_DAY * DAY_S];
     const usualS = (edges.at(-1) ?? Number.NaN) + granularityS;
     const isSteady = usualS < steadyUntilS;
-    // Almost always as long after the one before as days are; the calendar of a zone is slow to ask.
+    // The calendar of a zone is slow, and almost every day is as long as the one before.
     const isUsual = isSteady || (dayOf(usualS - 1) < day && dayOf(usualS) >= day);
-    // A day that begins with a change, as where midnight is skipped, is no measure of the next one.
+    // A day that begins with a change, as where midnight is skipped, says nothing of the next one.
     if (isUsual && !isSteady) steadyUntilS = nextChangeS(timeZone, usualS - 1);
     const startS = isUsual ? usualS : startOfDay(day, dayOf);
-    // A day that the zone skipped begins with the one after it.
+    // A day that the zone skipped begins together with the next one.
     if (startS !== edges.at(-1)) edges.push(startS);
     if (startS >= toS) return edges;
   }
 }
 
-/** When the clocks of the zone are changed next, after this second; infinite when they never are. */
+/** The next change of the zone's offset after this second; infinite when there is none. */
 function nextChangeS(timeZone: string, atS: EpochS): EpochS {
   const at = new Temporal.ZonedDateTime(BigInt(atS) * 1_000_000_000n, timeZone);
   return (at.getTimeZoneTransition('next')?.epochMilliseconds ?? Number.POSITIVE_INFINITY) / 1_000;

@@ -1,6 +1,4 @@
-/**
- * From a query as asked to a plan and its header: names, matchers, roles, costs (docs/interface/http.md#time-series).
- */
+/** From a query to its plan and header: names, matchers, roles, costs (docs/interface/http.md#time-series). */
 import { formatDurationMs } from '../../lib/duration.ts';
 import { errorOfProblems, gatewayError, invalidBody, type Problem, unprocessable } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
@@ -45,7 +43,7 @@ interface QueryResolverOptions {
 interface FoundAttribute {
   device: Device;
   name: string;
-  /** The name or alias that was asked for. */
+  /** The name or alias in the query. */
   asked: string;
   type: TelemetryType;
 }
@@ -72,7 +70,7 @@ export class QueryResolver {
             throw tooLarge(`more than ${this.#options.limits.queryColumns} columns`);
           const aggregation = item.aggregation ?? query.aggregation ?? 'auto';
           const problem = aggregationProblem(attribute, aggregation);
-          // Of many devices with the attribute it is the same.
+          // Many devices with the attribute have the same problem.
           if (problem && !problems.some(({ message }) => message === problem.message)) problems.push(problem);
           const gap = gapOf(item.gap_filling ?? query.gap_filling);
           const column = this.#columnOf(attribute, aggregation, gap);
@@ -166,7 +164,7 @@ export class QueryResolver {
   }
 
   #checkCost(range: { fromS: EpochS; toS: EpochS; granularityS: DurationS }, columns: number): void {
-    // Those that the range touches, aligned to the epoch.
+    // The buckets that the range touches, aligned to the epoch.
     const bucketOf = (seconds: number): number => Math.floor(seconds / range.granularityS);
     const buckets = bucketOf(Math.max(range.toS - 1, range.fromS)) - bucketOf(range.fromS) + 1;
     const { queryBuckets, queryCells } = this.#options.limits;
@@ -218,7 +216,7 @@ function aggregationProblem(attribute: FoundAttribute, aggregation: Aggregation)
   };
 }
 
-/** Tells a reader of the head how the column is written. */
+/** In the head of a column: how it is written. */
 const EXACT_TEXT = ' text_format=json';
 
 function headOf(
@@ -244,21 +242,14 @@ function matches(matcher: Matcher, labels: (key: string) => readonly (string | u
   );
 }
 
-function deviceLabel(device: Device, manifest: CompiledManifest, key: string): readonly string[] {
-  switch (key) {
-    case 'id':
-      return [device.id];
-    case 'slug':
-      return [device.slug];
-    case 'name':
-      return [device.name];
-    case 'type':
-      return [device.type];
-    case 'blueprint_id':
-      return [device.blueprintId];
-    default:
-      return manifest.implements;
-  }
+function deviceLabel(
+  { id, slug, name, type, blueprintId }: Device,
+  manifest: CompiledManifest,
+  key: string,
+): readonly (string | undefined)[] {
+  if (key === 'profile') return manifest.implements;
+  const labels: Record<string, string> = { id, slug, name, type, blueprint_id: blueprintId };
+  return [labels[key]];
 }
 
 function attributeLabel(
@@ -266,14 +257,7 @@ function attributeLabel(
   attribute: CompiledAttribute,
   key: string,
 ): readonly (string | undefined)[] {
-  switch (key) {
-    case 'name':
-      return [name, ...attribute.aliases];
-    case 'type':
-      return [attribute.type];
-    case 'unit':
-      return [attribute.unit];
-    default:
-      return attribute.implements;
-  }
+  if (key === 'name') return [name, ...attribute.aliases];
+  if (key === 'profile') return attribute.implements;
+  return [key === 'type' ? attribute.type : attribute.unit];
 }

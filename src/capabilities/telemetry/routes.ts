@@ -99,7 +99,7 @@ export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[]
 }
 
 /**
- * Of several ranges that fit, the narrowest counts (RFC 9110 section 12.5.1).
+ * Among several matching ranges the narrowest counts (RFC 9110 section 12.5.1).
  * @throws GatewayError not_acceptable, when the header is absent or does not admit text/csv
  */
 function requireCsv(accept: string | undefined): void {
@@ -150,7 +150,7 @@ export function telemetryStreams(telemetry: Telemetry, devices: Devices): Stream
           return [
             telemetry.events.on('telemetry_received', 'telemetry stream', (event) => {
               if (event.device.id !== device.id) return;
-              // Of the blueprint that it has now, which another one may have replaced since the stream was opened.
+              // The blueprint may have been replaced since the stream was opened.
               const manifest = devices.manifest(event.device);
               sendMessage(socket, event, (name) => namesOf(manifest, name));
             }),
@@ -167,17 +167,13 @@ export function telemetryStreams(telemetry: Telemetry, devices: Devices): Stream
 function sendMessage(
   socket: StreamSocket<v.InferOutput<typeof telemetryShapes.message>>,
   { device, timestampS, receivedAtMs, values }: TelemetryEvents['telemetry_received'],
-  /** Under which names an attribute is told; none: it is not. */
+  /** Names under which an attribute is sent; none: it is not sent. */
   namesOf: (attribute: string) => string[],
 ): void {
   const shown: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
-  let count = 0;
   for (const [attribute, { value }] of values)
-    for (const name of namesOf(attribute)) {
-      shown[name] = writableJson(value);
-      count++;
-    }
-  if (count > 0)
+    for (const name of namesOf(attribute)) shown[name] = writableJson(value);
+  if (Object.keys(shown).length > 0)
     socket.send({
       device_id: device.id,
       received_at: formatTimestamp(receivedAtMs),

@@ -101,7 +101,7 @@ export const StreamQuery = v.object({
   ),
 });
 
-/** `{attribute: {value, timestamp} | {warning}}` as JSON; objects of it would cost more than all the rest of an answer. */
+/** `{attribute: {value, timestamp} | {warning}}` as JSON text; to make objects first costs more than the rest of an answer. */
 export function latestText(answer: ReadonlyMap<string, LatestAnswer>): string {
   let text = '{';
   for (const [attribute, latest] of answer) {
@@ -113,7 +113,7 @@ export function latestText(answer: ReadonlyMap<string, LatestAnswer>): string {
   return `${text}}`;
 }
 
-/** The latest values of several devices as they were asked for. */
+/** The same of several devices, by their names in the request. */
 export function latestTextOfDevices(answers: ReadonlyMap<string, ReadonlyMap<string, LatestAnswer>>): string {
   let text = '{';
   for (const [device, answer] of answers) {
@@ -123,12 +123,12 @@ export function latestTextOfDevices(answers: ReadonlyMap<string, ReadonlyMap<str
   return `${text}}`;
 }
 
-/** G: names that are kept, and letters of each. */
+/** G: names that are cached, and their greatest length. */
 const NAMES_KEPT = 1_000;
 const NAME_LENGTH_KEPT = 64;
 const quotedNames = new Map<string, string>();
 
-/** A name as JSON has it; the same ones are told again and again. */
+/** A name as JSON text, cached because the same names occur again and again. */
 function quoted(name: string): string {
   const known = quotedNames.get(name);
   if (known !== undefined) return known;
@@ -139,7 +139,7 @@ function quoted(name: string): string {
   return text;
 }
 
-/** Of a finite number, as most are, JSON is what it is as text. */
+/** Most values are finite numbers, whose text is their JSON. */
 function valueText(value: TelemetryValue): string {
   return typeof value === 'number' && Number.isFinite(value)
     ? String(value)

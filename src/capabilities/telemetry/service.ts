@@ -40,10 +40,10 @@ export interface TimeSeriesAnswer {
   csv: AsyncGenerator<Uint8Array>;
 }
 
-/** Sizes and troubles, for the gateway's own device and its status page. */
+/** Sizes and faults, for the gateway's own device and its status page. */
 interface TelemetryStatus extends EngineStatus {
   journalBytes: number;
-  /** Values taken in since the start. */
+  /** Values taken since the start. */
   valueCount: number;
 }
 
@@ -81,7 +81,7 @@ export class Telemetry {
     });
   }
 
-  /** Takes in what the disk holds; messages are handled from then on. */
+  /** Reads what the disk holds; messages are handled from then on. */
   async start(): Promise<void> {
     const { clock, room, history, devices, connectivity } = this.#options;
     await this.#intake.start();
@@ -103,10 +103,7 @@ export class Telemetry {
     await this.#options.history.stop();
   }
 
-  /**
-   * One message of a device; resolves once its samples are on disk. Rejects with `unavailable` when they
-   * cannot be stored.
-   */
+  /** One message of a device; resolves once its samples are on disk. @throws GatewayError unavailable */
   handle(message: IncomingMessage): Promise<void> | void {
     if (!this.#intake.isStarted) return Promise.reject(unavailable('The gateway is starting.'));
     if (this.#options.clock.isSet() || hasTime(message)) return this.#store(message);
@@ -117,7 +114,7 @@ export class Telemetry {
     );
   }
 
-  /** Somebody waits for what was handed over last: it is stored soon. */
+  /** Somebody waits for the last message: it is stored soon. */
   expedite(): void {
     this.#intake.parts.journal?.commits.expedite();
   }
@@ -131,17 +128,17 @@ export class Telemetry {
     });
   }
 
-  /** The newest value and its age, infinite when nobody can tell; undefined when there is none. */
+  /** The newest value and its age, infinite when unknown; undefined when there is none. */
   latest(device: Device, attribute: string): (Latest & { ageMs: DurationMs }) | undefined {
     return this.#intake.parts.latest.value(device, attribute);
   }
 
-  /** What the device said of its alerts last; undefined when it never did. @throws GatewayError unavailable */
+  /** The last report of alerts; undefined when there was none. @throws GatewayError unavailable */
   alerts(device: Device): ReportedAlerts | undefined {
     return this.#intake.parts.latest.alerts(device);
   }
 
-  /** Whether the device ever told a value that is still known. @throws GatewayError unavailable */
+  /** Whether any value of the device is known. @throws GatewayError unavailable */
   wasHeard(device: Device): boolean {
     return this.#intake.parts.latest.wasHeard(device);
   }
@@ -192,9 +189,9 @@ export class Telemetry {
   }
 
   /**
-   * The stored samples of [fromS, toS), in order of time, and the last one before. At most
-   * `limits.telemetry.readSamples` of them; who wants more asks again after the last. Where samples are no
-   * longer kept, one for each minute or quarter of an hour stands for them. @throws GatewayError unavailable
+   * The stored samples of [fromS, toS), in order of time, and the last one before. At most `limits.telemetry.readSamples`
+   * of them: ask again after the last for more. Where samples have expired, there is one for each minute or quarter of
+   * an hour. @throws GatewayError unavailable
    */
   async samples(device: Device, attribute: string, fromS: EpochS, toS: EpochS): Promise<SampleStretch> {
     const series = this.#series(device, attribute);
@@ -205,9 +202,9 @@ export class Telemetry {
   }
 
   /**
-   * What series of numbers amount to in each whole minute of [fromS, toS), in pieces of some hours; minutes of which
-   * nothing is known are left out. Where samples are no longer kept, cells of a minute or a quarter of an hour stand
-   * for them. @throws GatewayError unavailable
+   * The amounts of series of numbers in each whole minute of [fromS, toS), in pieces of some hours, without minutes of
+   * which nothing is known. Where samples have expired, cells of a minute or a quarter of an hour stand for them.
+   * @throws GatewayError unavailable
    */
   amounts({ columns, ...range }: AmountsQuery, signal: AbortSignal): AsyncGenerator<AmountMinutes> {
     const amounts = columns.map(({ device, attribute, ...column }) => ({
@@ -218,7 +215,7 @@ export class Telemetry {
   }
 
   /**
-   * Takes in what a time series query answered, here or on another box; devices and attributes must exist.
+   * Imports the answer of a time series query, of this or another box; devices and attributes must exist.
    * @throws GatewayError invalid_body, device_not_found
    */
   async importCsv(chunks: AsyncIterable<Uint8Array>): Promise<ImportReport> {
@@ -230,14 +227,14 @@ export class Telemetry {
   }
 
   /**
-   * What was stored after a position, at least once each, of one series in order of arrival; the caller keeps the
-   * position. @throws GatewayError unavailable
+   * The samples stored after a position, each at least once, those of one series in order of arrival; the caller keeps
+   * the position. @throws GatewayError unavailable
    */
   changes(plan: ChangesPlan): Promise<Changes> {
     return this.#options.history.changes(plan);
   }
 
-  /** Changes after this record of the journal are needed by somebody; undefined: by nobody. */
+  /** Keeps changes after this journal record; undefined: nobody reads them. */
   keepChanges(sequence: number | undefined): void {
     this.#options.history.keepChanges(sequence);
   }
@@ -255,23 +252,23 @@ export class Telemetry {
     };
   }
 
-  /** Segments of the journal that were set aside because not everything in them could be read. */
+  /** Segments of the journal that were set aside because they are damaged. */
   damagedSegments(): string[] {
     return this.#intake.parts.journal?.segments.damagedSegments() ?? [];
   }
 
-  /** Devices that are not known and whose history is kept, in case that they come back. */
+  /** Unknown devices whose history is kept in case they come back. */
   unknownDeviceIds(): string[] {
     const { devices } = this.#options;
     return this.#intake.parts.registry.deviceIds().filter((id) => !devices.get(id));
   }
 
-  /** Why samples cannot be stored or read now; undefined when all is well. The newest values follow anyway. */
+  /** Why samples cannot be stored or read now; undefined when all is well. Latest values are updated anyway. */
   failure(): string | undefined {
     return this.#intake.failure();
   }
 
-  /** Brings everything into history.db, so that a copy of that file has it all. @throws when the disk refuses */
+  /** Writes everything into history.db, so that a copy of the file is complete. @throws when the disk refuses */
   async seal(): Promise<void> {
     await this.#intake.writable.journal.commits.flush();
     await this.#options.history.seal();
@@ -286,7 +283,7 @@ export class Telemetry {
     return this.#intake.store(message, isRepeated);
   }
 
-  /** What is known moves along before anything new comes. */
+  /** Known values move along before held messages are stored. */
   #clockStepped(jumpMs: DurationMs): void {
     this.#intake.stepped(jumpMs);
     this.#clockSyncBuffer.release((message) => this.#store(message, true));

@@ -5,17 +5,17 @@ import type { Samples } from '../codec/samples.ts';
 import type { StoredValue } from '../codec/series.ts';
 import type { PlannedColumn } from './query-plan.ts';
 
-/** Values of consecutive buckets that have one; its memory is used again and again. */
+/** Buckets that have a value, in order of time; the memory is reused. */
 export class Points {
   count = 0;
   /** Start of the bucket, Unix seconds. */
   starts: Uint32Array;
-  /** The value, while all of them are numbers. */
+  /** The values, while all of them are numbers. */
   #numbers: Float64Array;
-  /** All values, once one of them is something else. */
+  /** The values, once one of them is something else. */
   #values: StoredValue[] | undefined;
 
-  /** With room for so many; for more it is made. */
+  /** @param capacity buckets expected; it grows when there are more */
   constructor(capacity: number) {
     this.starts = new Uint32Array(capacity);
     this.#numbers = new Float64Array(capacity);
@@ -35,7 +35,7 @@ export class Points {
     this.count++;
   }
 
-  /** One for each sample, with its number. */
+  /** Adds a bucket for each sample. */
   pushNumbers({ times, numbers }: Samples, from: number, to: number): void {
     this.#reserve(to - from);
     this.starts.set(times.subarray(from, to), this.count);
@@ -110,7 +110,7 @@ export class Aggregator {
     }
   }
 
-  /** Completes the bucket in work. */
+  /** Completes the open bucket. */
   finish(): void {
     if (this.#count === 0) return;
     this.#points.push(this.#startS, this.#value());
@@ -123,7 +123,7 @@ export class Aggregator {
     return this.#aggregation === 'last' ? this.#last : this.#extreme;
   }
 
-  /** Enters the bucket of an instant; the accumulator is empty then if it is a new one. */
+  /** Enters the bucket of an instant; a new one begins empty. */
   #enter(timestampS: EpochS): void {
     if (timestampS < this.#endS && timestampS >= this.#startS) return;
     this.finish();
@@ -140,7 +140,7 @@ export class Aggregator {
     return index;
   }
 
-  /** Samples of the bucket that was entered. */
+  /** Adds samples of the open bucket. */
   #addNumbers(samples: Samples, from: number, to: number): void {
     const { numbers } = samples;
     switch (this.#aggregation) {

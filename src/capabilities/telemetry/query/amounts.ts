@@ -1,23 +1,22 @@
 /**
- * What a series of numbers amounts to in each minute: the integral of a rate, or the increase of a counter. What lies
- * above and below zero is added up apart, so that charging and discharging within one minute are both seen.
+ * Amounts of a series of numbers in each minute: the integral of a rate, or the increase of a counter. Positive and
+ * negative amounts are kept apart, so that charging and discharging within one minute are both seen.
  */
-import type { DurationS, EpochS } from '../../../lib/time.ts';
+import { DAY_S, type DurationS, type EpochS } from '../../../lib/time.ts';
 import type { LiveSource, SampleSource } from './column-cursor.ts';
 import type { AmountColumn, AmountsPlan } from './query-plan.ts';
 
-const DAY_S = 86_400;
-/** G: minutes of one piece: a few milliseconds for whoever reads it. */
+/** G: minutes of one piece: a few milliseconds of work for the reader. */
 const PIECE_MINUTES = 360;
 
 /** Numbers of one column in one minute of `minuteS`. */
 export const CELL = { above: 0, below: 1, coveredS: 2, length: 3, minuteS: 60 } as const;
 
-/** The minutes of [fromS, toS) of one column; adds up what it is given, in any order. */
+/** The minutes of [fromS, toS) of one column; sums amounts, in any order. */
 export class Amounts {
   readonly fromS: EpochS;
   readonly toS: EpochS;
-  /** `CELL.length` numbers for each minute: above zero, below zero (as a positive number), seconds that are known. */
+  /** `CELL.length` numbers for each minute: above zero, below zero (as a positive number), known seconds. */
   readonly cells: Float64Array;
 
   constructor(fromS: EpochS, toS: EpochS) {
@@ -26,7 +25,7 @@ export class Amounts {
     this.cells = new Float64Array(Math.ceil((toS - fromS) / CELL.minuteS) * CELL.length);
   }
 
-  /** A rate that changes evenly from `before` at `fromS` to `after` at `toS`. Exact, also where it crosses zero. */
+  /** Adds a rate that changes linearly from `before` to `after`. Exact, also where it crosses zero. */
   addSlope(fromS: EpochS, before: number, toS: EpochS, after: number): void {
     const inside = this.#cellWith(fromS, toS);
     if (inside !== undefined && before * after >= 0) {
@@ -48,7 +47,7 @@ export class Amounts {
     });
   }
 
-  /** An amount that came evenly in [fromS, toS). */
+  /** Adds an amount that came evenly in [fromS, toS). */
   addEvenly(fromS: EpochS, toS: EpochS, amount: number): void {
     const inside = this.#cellWith(fromS, toS);
     if (inside !== undefined) {
@@ -59,7 +58,7 @@ export class Amounts {
     this.#eachMinute(fromS, toS, (cell, startS, endS) => this.#add(cell, perS * (endS - startS)));
   }
 
-  /** Of the one minute that a stretch lies in, as that of a device that speaks every second does. */
+  /** The cell of the minute that holds the whole range, as it does for a device that reports every second. */
   #cellWith(fromS: EpochS, toS: EpochS): number | undefined {
     if (fromS < this.fromS || toS > this.toS) return undefined;
     const minute = Math.floor((fromS - this.fromS) / CELL.minuteS);
@@ -89,7 +88,7 @@ export class Amounts {
   }
 }
 
-/** Minutes in order of time; those of which nothing is known are left out. */
+/** Minutes in order of time, without those of which nothing is known. */
 export interface AmountMinutes {
   /** Start of each minute, in Unix seconds. */
   startsS: EpochS[];
@@ -97,11 +96,11 @@ export interface AmountMinutes {
   cells: Float64Array;
 }
 
-/** In pieces of a few hours; without one, a pause after each column of a day. What nobody measured costs nothing. */
+/** Pieces of a few hours; undefined is a pause, after each column of a day. Time without samples costs nothing. */
 export function* amountMinutes(plan: AmountsPlan, live: LiveSource): Generator<AmountMinutes | undefined> {
   const source = live.asOfNow(plan.amounts.flatMap(({ seriesId }) => seriesId ?? []));
   const readers = plan.amounts.map((column) => new AmountReader(plan, column, source));
-  /** Of the day before, into which the first values of the next one still reach. */
+  /** The day before: the first values of the next day still add to it. */
   let columns: Amounts[] = [];
   for (let startS = plan.fromS; startS < plan.toS;) {
     const endS = endOfStretch(plan, startS);
@@ -125,7 +124,7 @@ export function* amountMinutes(plan: AmountsPlan, live: LiveSource): Generator<A
   yield* piecesOf(columns);
 }
 
-/** A day; what follows the last one belongs to it, unless values from behind the range cannot reach over it. */
+/** The end of the day, or of the range if values from beyond it may reach back over the rest. */
 function endOfStretch({ toS, gapS, bridgeS }: AmountsPlan, startS: EpochS): number {
   const endS = startS - (startS % DAY_S) + DAY_S;
   return toS - endS < Math.max(gapS, bridgeS) ? toS : endS;
@@ -156,11 +155,11 @@ function pieceOf(columns: readonly Amounts[], from: number, to: number): AmountM
   return { startsS, cells: cells.slice(0, startsS.length * width) };
 }
 
-/** Goes through one series, a stretch after the other. */
+/** Reads one series, one range after the other. */
 class AmountReader {
   readonly #column: AmountColumn;
   readonly #source: SampleSource;
-  /** How far two samples may be apart. */
+  /** How far apart two samples may be. */
   readonly #reachS: DurationS;
   #beforeS: EpochS = Number.NEGATIVE_INFINITY;
   #before = 0;
@@ -176,14 +175,14 @@ class AmountReader {
     if (found) this.#take(found.timestampS, Number(found.value), undefined);
   }
 
-  /** End of the stretch after `fromS` that surely amounts to nothing, `toS` at most. */
+  /** End of the range after `fromS` that surely has no amount, `toS` at most. */
   silentTo(fromS: EpochS, toS: EpochS): number {
     const { seriesId } = this.#column;
     if (seriesId === undefined) return toS;
     return this.#beforeS + this.#reachS > fromS ? fromS : this.#source.nextData(seriesId, fromS, toS);
   }
 
-  /** What was read last is whole after it, this once the next one is read or the end is said. */
+  /** Reads a range. It is complete after the next call or `end`. */
   read(fromS: EpochS, toS: EpochS): Amounts {
     const amounts = new Amounts(fromS, toS);
     const { seriesId, kind } = this.#column;
@@ -205,7 +204,7 @@ class AmountReader {
           const mean = (cells.sums[cell] as number) / (cells.counts[cell] as number);
           this.#take(startS, mean, amounts);
           if (!this.#isRate(mean)) continue;
-          // What was above and below zero within a cell is known as their difference only.
+          // Of amounts above and below zero within a cell only the difference is known.
           amounts.addEvenly(startS, startS + slotS, mean * slotS);
           this.#remember(startS + slotS, last);
         }
@@ -215,7 +214,7 @@ class AmountReader {
     return amounts;
   }
 
-  /** Makes whole what was read last. */
+  /** Completes the range that was read last. */
   end(atS: EpochS): void {
     const { seriesId } = this.#column;
     if (seriesId === undefined || this.#beforeS + this.#reachS <= atS) return;
@@ -223,7 +222,7 @@ class AmountReader {
     if (after) this.#take(after.timestampS, Number(after.value), undefined);
   }
 
-  /** False: nobody knows what it was then, neither before nor after. */
+  /** False for a rate that is none: the value is unknown before and after. */
   #isRate(value: number): boolean {
     const { kind, rateMax } = this.#column;
     return kind === 'increase' || Math.abs(value) <= rateMax;
@@ -237,13 +236,13 @@ class AmountReader {
   #take(timeS: EpochS, value: number, amounts: Amounts | undefined): void {
     const beforeS = this.#beforeS;
     const before = this.#before;
-    // A late sample of a cell, which accounts for all of its time.
+    // A late sample within a cell, which covers its time already.
     if (timeS < beforeS) return;
     this.#remember(this.#isRate(value) ? timeS : Number.NEGATIVE_INFINITY, value);
     if (timeS === beforeS || timeS - beforeS > this.#reachS || !this.#isRate(value)) return;
     const { kind, rateMax } = this.#column;
     const rise = value - before;
-    // A counter that fell began anew or ran over; one that jumped was set. How much there was in between nobody knows.
+    // A counter that fell was reset or overflowed; one that jumped was set. The amount in between is unknown.
     if (kind === 'increase' && (rise < 0 || rise > rateMax * (timeS - beforeS))) return;
     const earlier = this.#earlier;
     for (const into of earlier && beforeS < earlier.toS ? [earlier, amounts] : [amounts])
@@ -252,5 +251,5 @@ class AmountReader {
   }
 }
 
-/** Times are kept as 32-bit numbers. */
+/** The end of time: times are 32-bit numbers. */
 const FAR_S = 2 ** 32;

@@ -1,4 +1,4 @@
-/** Whatever the store is asked for, and the pieces in which it answers. */
+/** The kinds of queries to the store, and their answers in pieces. */
 import { type AmountMinutes, amountMinutes } from './amounts.ts';
 import { createColumnCursor, type LiveSource } from './column-cursor.ts';
 import { csvRows } from './csv-rows.ts';
@@ -13,7 +13,7 @@ import { type SampleRows, sampleRows } from './sample-rows.ts';
 
 export type StorePlan = QueryPlan | NumberPlan | SamplesPlan | AmountsPlan;
 
-/** Bytes of text for people and other programs, rows for whoever asks from within. */
+/** CSV text as bytes, or values for the gateway itself. */
 export type Piece = Uint8Array | number | SampleRows | AmountMinutes;
 
 export type PieceOf<Plan extends StorePlan> = Plan extends QueryPlan
@@ -24,10 +24,7 @@ export type PieceOf<Plan extends StorePlan> = Plan extends QueryPlan
       ? SampleRows
       : AmountMinutes;
 
-/**
- * The answer in pieces of a few milliseconds of work. Without a piece it is a pause: the caller may do something else
- * before it asks for the next one.
- */
+/** The answer in pieces of a few milliseconds of work. Undefined is a pause, in which the caller may do other work. */
 export function answer(plan: StorePlan, source: LiveSource): Generator<Piece | undefined> {
   if ('columns' in plan) return csvRows(plan, source);
   if ('amounts' in plan) return amountMinutes(plan, source);

@@ -1,5 +1,5 @@
-/** One column of a query: goes through its buckets in order of time, filling gaps as asked. */
-import type { DurationS, EpochS } from '../../../lib/time.ts';
+/** One column of a query: its buckets in order of time, with gaps filled as the query says. */
+import { DAY_S, type DurationS, type EpochS } from '../../../lib/time.ts';
 import { Aggregator, Points } from './aggregate.ts';
 import { ALL_IN_ONE, type PlannedColumn, type QueryPlan } from './query-plan.ts';
 import type { Samples } from '../codec/samples.ts';
@@ -21,11 +21,11 @@ export interface SampleSource {
   nextData(seriesId: number, fromS: EpochS, toS: EpochS): number;
 }
 
-/** Where queries read from while samples go on to arrive. */
+/** A source to which samples are still added. */
 export interface LiveSource extends SampleSource {
   /**
-   * The series as they are now: however long the answer takes, all its columns know the same messages. Only
-   * samples of past days that arrive meanwhile may appear, when their day is compacted before it is read.
+   * The series as they are now: all columns of an answer have the same messages, however long it takes. Only samples of
+   * past days that arrive meanwhile may appear, if their day is compacted before it is read.
    */
   asOfNow(seriesIds: readonly number[]): SampleSource;
 }
@@ -36,14 +36,13 @@ export interface Visitor {
   cells(cells: Rollup, from: number, to: number, slotS: DurationS): void;
 }
 
-const DAY_S = 86_400;
-/** Buckets worked out ahead by all columns of a query together; bounds its memory. */
+/** Buckets that all columns of a query together read ahead; bounds the memory. */
 const BUCKETS_AHEAD = 200_000;
-/** But by each column at least. */
+/** The least that each column reads ahead. */
 const BUCKETS_AHEAD_LEAST = 512;
 
 export interface ColumnCursor {
-  /** False while `advance` must be called before the cursor says anything. */
+  /** False while `advance` must be called first. */
   isReady: () => boolean;
   /** Reads one piece further; a few milliseconds of work at most. */
   advance: () => void;
@@ -52,8 +51,8 @@ export interface ColumnCursor {
   /** The value of a bucket, filled or not; buckets must be asked for in ascending order. */
   cell: (startS: EpochS) => StoredValue | undefined;
   /**
-   * Hands over the buckets that are ready, from a position on; `take` returns where it stopped. Absent where they do not
-   * stand one behind the other.
+   * Hands over the buckets that are ready, from a position on; `take` returns where it stopped. Absent where gaps are
+   * filled.
    */
   drain?: (take: (points: Points, from: number) => number) => void;
 }
@@ -63,43 +62,33 @@ export function createColumnCursor(
   column: PlannedColumn,
   source: SampleSource,
 ): ColumnCursor {
-  const { seriesId } = column;
-  if (seriesId === undefined) return NOTHING;
-  const buckets = (plan.bucketEdgesS ? createEdgedBuckets : createBuckets)(plan, column, seriesId, source);
-  if (column.gapMethod === 'none')
-    return {
-      ...buckets,
-      cell: (startS) => (buckets.next() === startS ? buckets.take() : undefined),
-    };
+  const { seriesId, gapMethod, lookAroundS } = column;
+  if (seriesId === undefined) return EMPTY;
+  const reader = (plan.bucketEdgesS ? edgedReader : evenReader)(plan, column, seriesId, source);
+  const { take, ...buckets } = createBuckets(reader);
+  const { isReady, advance, next } = buckets;
+  if (gapMethod === 'none') return { ...buckets, cell: (startS) => (next() === startS ? take() : undefined) };
   let before: StoredSample | undefined;
   let isBeforeKnown = false;
+  let after: { found: StoredSample | undefined } | undefined;
 
-  function cell(startS: EpochS): StoredValue | undefined {
-    if (!isBeforeKnown && seriesId !== undefined) {
-      isBeforeKnown = true;
-      before = source.last(seriesId, Math.max(0, plan.fromS - column.lookAroundS), plan.fromS);
-    }
-    if (buckets.next() === startS) {
-      const value = buckets.take();
+  const neighbourAfter = (): StoredSample | undefined => {
+    const value = buckets.peek();
+    if (value !== undefined) return { timestampS: next(), value };
+    after ??= { found: source.first(seriesId, plan.toS, plan.toS + lookAroundS) };
+    return after.found;
+  };
+  const cell = (startS: EpochS): StoredValue | undefined => {
+    if (!isBeforeKnown) before = source.last(seriesId, Math.max(0, plan.fromS - lookAroundS), plan.fromS);
+    isBeforeKnown = true;
+    if (next() === startS) {
+      const value = take();
       before = { timestampS: startS, value };
       return value;
     }
-    if (column.gapMethod === 'locf' || column.kind !== 'number') return before?.value;
+    if (gapMethod === 'locf' || column.kind !== 'number') return before?.value;
     return before && interpolate(before, neighbourAfter(), startS);
-  }
-
-  function neighbourAfter(): StoredSample | undefined {
-    const value = buckets.peek();
-    if (value !== undefined) return { timestampS: buckets.next(), value };
-    after ??= {
-      found:
-        seriesId === undefined ? undefined : source.first(seriesId, plan.toS, plan.toS + column.lookAroundS),
-    };
-    return after.found;
-  }
-  let after: { found: StoredSample | undefined } | undefined;
-
-  const { isReady, advance, next } = buckets;
+  };
   return { isReady, advance, next, cell };
 }
 
@@ -116,67 +105,79 @@ function interpolate(
   return from + (Number(after.value) - from) * share;
 }
 
-const NOTHING: ColumnCursor = {
+const EMPTY: ColumnCursor = {
   isReady: () => true,
   advance: () => undefined,
   next: () => Number.POSITIVE_INFINITY,
   cell: () => undefined,
 };
 
-interface Buckets {
-  isReady: () => boolean;
-  advance: () => void;
-  next: () => number;
-  /** Value of the next bucket; undefined at the end. */
-  peek: () => StoredValue | undefined;
-  take: () => StoredValue;
-  drain?: ColumnCursor['drain'];
+interface BucketReader {
+  /** The buckets that were read last. */
+  readonly points: Points;
+  /** Reads the next piece into `points`; false: nothing follows. */
+  read: () => boolean;
 }
 
-/** One bucket after the other, each with its own beginning and end. */
-function createEdgedBuckets(
-  plan: QueryPlan,
-  column: PlannedColumn,
-  seriesId: number,
-  source: SampleSource,
-): Buckets {
-  const edges = plan.bucketEdgesS ?? [];
-  let edge = 0;
-  let found: { startS: EpochS; value: StoredValue } | undefined;
-
+/** The buckets that have a value, one after the other. */
+function createBuckets({ points, read }: BucketReader) {
+  let position = 0;
+  let isFinished = false;
   return {
-    isReady: () => found !== undefined || edge + 1 >= edges.length,
+    isReady: () => isFinished || position < points.count,
     advance: () => {
-      const startS = edges[edge++] ?? plan.toS;
-      const fromS = Math.max(startS, plan.fromS);
-      const toS = Math.min(edges[edge] ?? plan.toS, plan.toS);
-      const points = new Points(1);
-      // All of it is one bucket.
-      const aggregator = new Aggregator(ALL_IN_ONE.granularityS, column.aggregation, points);
-      source.visit(seriesId, fromS, toS, ALL_IN_ONE.granularityS, {
-        samples: (samples, from, to) => aggregator.addSamples(samples, from, to),
-        cells: (cells, from, to) => aggregator.addCells(cells, from, to),
-      });
-      aggregator.finish();
-      if (points.count > 0) found = { startS, value: points.at(0) };
+      points.clear();
+      position = 0;
+      isFinished = !read();
     },
-    next: () => found?.startS ?? Number.POSITIVE_INFINITY,
-    peek: () => found?.value,
+    next: () => (position < points.count ? (points.starts[position] as number) : Number.POSITIVE_INFINITY),
+    /** Value of the next bucket; undefined at the end. */
+    peek: () => (position < points.count ? points.at(position) : undefined),
     take: () => {
-      if (found === undefined) throw new RangeError('no bucket left');
-      const { value } = found;
-      found = undefined;
-      return value;
+      if (position >= points.count) throw new RangeError('no bucket left');
+      return points.at(position++);
+    },
+    drain: (take: (points: Points, from: number) => number) => {
+      position = take(points, position);
     },
   };
 }
 
-function createBuckets(
+/** Reads buckets with given edges, one at a time. */
+function edgedReader(
   plan: QueryPlan,
   column: PlannedColumn,
   seriesId: number,
   source: SampleSource,
-): Buckets {
+): BucketReader {
+  const edges = plan.bucketEdgesS ?? [];
+  const points = new Points(1);
+  // All of it is one bucket.
+  const { granularityS } = ALL_IN_ONE;
+  let edge = 0;
+  const read = (): boolean => {
+    const startS = edges[edge++];
+    const endS = edges[edge];
+    if (startS === undefined || endS === undefined) return false;
+    const aggregator = new Aggregator(granularityS, column.aggregation, points);
+    source.visit(seriesId, Math.max(startS, plan.fromS), Math.min(endS, plan.toS), granularityS, {
+      samples: (samples, from, to) => aggregator.addSamples(samples, from, to),
+      cells: (cells, from, to) => aggregator.addCells(cells, from, to),
+    });
+    aggregator.finish();
+    if (points.count > 0) points.starts[0] = startS;
+    return true;
+  };
+  return { points, read };
+}
+
+/** Reads buckets of equal length, many at a time. */
+function evenReader(
+  plan: QueryPlan,
+  column: PlannedColumn,
+  seriesId: number,
+  source: SampleSource,
+): BucketReader {
   const { granularityS, toS } = plan;
   // Whole buckets, whole days where buckets are small, and never more buckets than may wait.
   const ahead = Math.max(BUCKETS_AHEAD_LEAST, Math.floor(BUCKETS_AHEAD / plan.columns.length));
@@ -193,38 +194,20 @@ function createBuckets(
       aggregator.addCells(cells, from, to);
     },
   };
-  let position = 0;
   let readToS = plan.fromS;
-  let isFinished = false;
   let isEmpty = false;
-
-  function advance(): void {
-    points.clear();
-    position = 0;
-    // Data mostly goes on where it was; only after a stretch of nothing is it worth a search.
+  const read = (): boolean => {
+    // Data mostly goes on where it was; only after an empty piece is a search worth its cost.
     if (isEmpty) readToS = source.nextData(seriesId, readToS, toS);
     isEmpty = true;
     if (readToS >= toS) {
-      isFinished = true;
       aggregator.finish();
-      return;
+      return false;
     }
     const sliceEndS = Math.min(toS, readToS - (readToS % sliceS) + sliceS);
     source.visit(seriesId, readToS, sliceEndS, granularityS, visitor);
     readToS = sliceEndS;
-  }
-
-  return {
-    isReady: () => isFinished || position < points.count,
-    advance,
-    next: () => (position < points.count ? (points.starts[position] as number) : Number.POSITIVE_INFINITY),
-    peek: () => (position < points.count ? points.at(position) : undefined),
-    take: () => {
-      if (position >= points.count) throw new RangeError('no bucket left');
-      return points.at(position++);
-    },
-    drain: (take) => {
-      position = take(points, position);
-    },
+    return true;
   };
+  return { points, read };
 }

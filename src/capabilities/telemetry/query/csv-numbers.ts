@@ -1,10 +1,10 @@
-/** Numbers as CSV text, straight into bytes: most are short decimals, which whole numbers say exactly. */
+/** Numbers as CSV text, written directly as bytes: most are short decimals, which are exact as whole numbers. */
 import type { ByteWriter } from '../codec/byte-writer.ts';
 import { POWERS } from '../codec/decimal.ts';
 
-/** Averages have more, and would only be tried in vain. */
+/** Averages have more decimals, for which trying is in vain. */
 const DECIMALS_MAX = 4;
-/** Below this, in whole numbers of 32 bits; decimals of up to 15 digits are the shortest text of their double. */
+/** Scaled values below this fit 32 bits; decimals of up to 15 digits are the shortest text of their double. */
 const SCALED_MAX = 1e9;
 const LARGE = SCALED_MAX / 10 ** DECIMALS_MAX;
 /** Longest text of a double. */
@@ -13,17 +13,14 @@ const ZERO = 48;
 const MINUS = 45;
 const POINT = 46;
 
-/**
- * Writes what `String(value)` says, nothing for what is not finite. `decimals` are those to try first; returned are
- * those to try first the next time.
- */
+/** Writes `String(value)`, or nothing if it is not finite. Tries `decimals` first; returns those to try the next time. */
 export function writeNumber(out: ByteWriter, value: number, decimals: number): number {
   out.reserve(NUMBER_BYTES);
   if (isShort(value, decimals)) return writeScaled(out, value, decimals);
-  // Large ones have no room for all of them.
+  // Large numbers have no room for more decimals.
   const most = Math.abs(value) < LARGE ? DECIMALS_MAX : 1;
   if (most !== decimals && isShort(value, most)) return writeScaled(out, value, most);
-  // As `String` writes it, which would keep each number and its text in a cache until the next large collection.
+  // The same text as `String`, which would keep each number in a cache until the next major garbage collection.
   if (Number.isFinite(value)) writeAscii(out, JSON.stringify(value));
   return DECIMALS_MAX;
 }

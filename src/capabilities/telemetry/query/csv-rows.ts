@@ -9,16 +9,14 @@ import type { StoredValue } from '../codec/series.ts';
 
 /** Bytes are handed over in pieces of about this size. */
 const PIECE_BYTES = 65_536;
-/** A row of a few columns. */
+/** Room for the rest of the last row of a piece. */
 const ROW_BYTES = 1_024;
-/** Cells gone through between two pauses, with or without a value. */
+/** Cells between two pauses, with or without a value. */
 const CELLS_PER_TURN = 8_192;
 const COMMA = 44;
 const LINE_END = 10;
 
-/**
- * The rows, in pieces, with pauses between them. Memory does not grow with the length of the answer, which says what was known at its beginning.
- */
+/** The rows as they are at the beginning, in pieces with pauses. Memory does not grow with the length of the answer. */
 export function* csvRows(plan: QueryPlan, live: LiveSource): Generator<Uint8Array | undefined> {
   const source = live.asOfNow(plan.columns.flatMap(({ seriesId }) => seriesId ?? []));
   const cursors = plan.columns.map((column) => createColumnCursor(plan, column, source));
@@ -27,7 +25,7 @@ export function* csvRows(plan: QueryPlan, live: LiveSource): Generator<Uint8Arra
   else yield* rowsOfMany(plan, cursors);
 }
 
-/** Of the one column that most charts ask for each time, nothing is looked at twice. */
+/** The fast way for a single column, as most charts ask for it. */
 function* rowsOfOne(
   { columns, toS }: QueryPlan,
   { isReady, advance, next }: ColumnCursor,
@@ -87,7 +85,7 @@ function nextStart(cursors: readonly ColumnCursor[]): number {
 class RowWriter {
   readonly #columns: readonly PlannedColumn[];
   readonly #out = new ByteWriter(PIECE_BYTES + ROW_BYTES);
-  /** Of the last number in each column. */
+  /** Decimals of the last number in each column. */
   readonly #decimals: Uint8Array;
 
   constructor(columns: readonly PlannedColumn[]) {
@@ -99,7 +97,7 @@ class RowWriter {
     return this.#out.length;
   }
 
-  /** Nothing where no column has a value. */
+  /** Adds a row, unless no column has a value. */
   add(startS: EpochS, cursors: readonly ColumnCursor[]): void {
     const out = this.#out;
     const rowStart = out.length;
@@ -122,7 +120,7 @@ class RowWriter {
     else this.#out.plain(formatCell(value, this.#columns[index] as PlannedColumn));
   }
 
-  /** Rows of the only column, until a piece is full; returns the position after the last one. */
+  /** Adds rows of the only column until a piece is full; returns the position after the last one. */
   addPoints(points: Points, from: number): number {
     const { numbers, starts, count } = points;
     const out = this.#out;
@@ -138,7 +136,7 @@ class RowWriter {
     return position;
   }
 
-  /** What was written so far, in memory of its own; undefined when it is nothing. */
+  /** What was written so far, in memory of its own; undefined when there is nothing. */
   take(): Uint8Array | undefined {
     if (this.#out.length === 0) return undefined;
     const piece = this.#out.take();
@@ -153,7 +151,7 @@ function formatCell(value: Exclude<StoredValue, number>, { isExactText, isJson }
   return isJson === true ? quoted(onOneLine(value)) : csvField(value);
 }
 
-/** All that some reader takes for the end of a line: those of Unicode and those of Python's `splitlines`. */
+/** Line ends of Unicode and of Python's `splitlines`: some reader takes each for the end of a line. */
 // oxlint-disable-next-line no-control-regex
 const LINE_BREAK = /\r\n|[\n\r\u000b\u000c\u001c-\u001e\u0085\u2028\u2029]/g;
 const NEEDS_QUOTES = /[",]/;
@@ -164,7 +162,7 @@ export function csvField(text: string): string {
   return line !== text || NEEDS_QUOTES.test(line) ? quoted(line) : line;
 }
 
-/** JSON text says the same with the escapes of what would end the line; its control characters have theirs. */
+/** JSON text with line ends as escapes, which means the same; control characters are escaped already. */
 function onOneLine(json: string): string {
   return json.replaceAll(
     LINE_BREAK,

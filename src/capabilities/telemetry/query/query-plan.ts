@@ -1,4 +1,4 @@
-/** A query as the reading side gets it: ids instead of names, everything decided. Crosses threads. */
+/** A query as the store gets it: ids instead of names, everything resolved. Crosses threads. */
 import type { DurationS, EpochS } from '../../../lib/time.ts';
 import type { SeriesKind } from '../codec/series.ts';
 import type { TelemetryType } from '../../../protocol/telemetry.ts';
@@ -40,7 +40,7 @@ export interface QueryPlan {
   fromS: EpochS;
   toS: EpochS;
   granularityS: DurationS;
-  /** Buckets that are no multiples of seconds since 1970: the start of each, in order, and the end of the last. */
+  /** For buckets of unequal length: the start of each, in order, and the end of the last. */
   bucketEdgesS?: readonly EpochS[];
   columns: readonly PlannedColumn[];
 }
@@ -62,12 +62,12 @@ export interface NumberPlan {
   toS: EpochS;
 }
 
-/** What happened in each minute of a series of numbers. Crosses threads. */
+/** Amounts in each minute of series of numbers. Crosses threads. */
 export interface AmountsPlan {
   /** Whole minutes of [fromS, toS). */
   fromS: EpochS;
   toS: EpochS;
-  /** Longer stretches between two samples of a rate are not bridged; nor are those of a counter of `bridgeS`. */
+  /** Longer gaps between two samples are not bridged: `gapS` for a rate, `bridgeS` for a counter. */
   gapS: DurationS;
   bridgeS: DurationS;
   amounts: readonly AmountColumn[];
@@ -78,7 +78,7 @@ export interface AmountColumn {
   seriesId: number | undefined;
   /** `integral`: of a rate over time, in its unit times seconds. `increase`: of a counter, in its unit. */
   kind: 'integral' | 'increase';
-  /** Each second, in the unit of the amount: a counter that rose faster was set to another number, a greater rate is no value. */
+  /** Per second, in the unit of the amount: a counter that rises faster was set, a greater rate is no value. */
   rateMax: number;
 }
 

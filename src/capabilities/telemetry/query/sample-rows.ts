@@ -1,13 +1,12 @@
-/** Samples of one series as they are, on their way between threads. */
-import type { EpochS } from '../../../lib/time.ts';
+/** Samples of one series, as they cross threads. */
+import { DAY_S, type EpochS } from '../../../lib/time.ts';
 import type { TelemetryType } from '../../../protocol/telemetry.ts';
 import { lastOf } from '../codec/rollup.ts';
 import { fromStored, type Latest, type StoredSample, type StoredValue } from '../codec/series.ts';
 import type { LiveSource } from './column-cursor.ts';
 import type { SamplesPlan } from './query-plan.ts';
 
-const DAY_S = 86_400;
-/** G: what a value costs beside its text. */
+/** G: bytes of a sample beside its text. */
 const SAMPLE_BYTES = 16;
 
 /** One piece of the answer, in order of time. */
@@ -20,7 +19,7 @@ export interface SampleRows {
   isEnd: boolean;
 }
 
-/** In pieces, a day each; between two of them the caller may do something else. */
+/** In pieces of a day each. */
 export function* sampleRows(plan: SamplesPlan, live: LiveSource): Generator<SampleRows> {
   const { seriesId, fromS, toS } = plan;
   const source = live.asOfNow([seriesId]);
