@@ -59,14 +59,14 @@ export function staysRefused(error: unknown): boolean {
   return !(error instanceof Error && 'code' in error) || STAYS_REFUSED.test(String(error.code));
 }
 
-/** Whether the error, or one that it was caused by, says that there is no room: on the disk, or below the file's limit. */
-export function isFull(error: unknown): boolean {
+/** Whether the error, or one of its causes, has such a code. */
+export function hasCode(error: unknown, pattern: RegExp): boolean {
   if (!(error instanceof Error)) return false;
-  return ('code' in error && FULL_CODE.test(String(error.code))) || isFull(error.cause);
+  return ('code' in error && pattern.test(String(error.code))) || hasCode(error.cause, pattern);
 }
 
-/** Whether the error, or one that it was caused by, says that reading, writing or syncing failed, other than for want of room. */
-export function isFailure(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return ('code' in error && FAILURE_CODE.test(String(error.code))) || isFailure(error.cause);
-}
+/** Whether the error, or one of its causes, says that there is no room: on the disk, or below the file's limit. */
+export const isFull = (error: unknown): boolean => hasCode(error, FULL_CODE);
+
+/** Whether the error, or one of its causes, says that reading, writing or syncing failed for another reason than a full disk. */
+export const isFailure = (error: unknown): boolean => hasCode(error, FAILURE_CODE);

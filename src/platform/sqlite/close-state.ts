@@ -1,6 +1,6 @@
 /**
- * Closes state.db. Its file may have been removed, replaced or covered by a disk that was mounted over the folder: all that
- * was acknowledged since then lies in a file without a name, which ends with its last user.
+ * Closes state.db. Its file may have been removed, replaced or covered by a disk mounted over the folder: everything
+ * acknowledged since then is in a file without a name, which disappears when it is closed.
  */
 import { renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,10 +8,10 @@ import { isThere, makePrivateFolder, removeFile, syncFile, syncFolder } from '..
 import type { Log } from '../log/index.ts';
 import type { Database } from './database.ts';
 
-/** One, whatever happens how often. */
+/** One file, however often it happens. */
 const BESIDE = join('backups', 'state-replaced.db');
 
-/** Puts it back first where its place is free; else a copy of it is kept beside what stands there. */
+/** If its place is free, puts the file back first; else keeps a copy beside the file that replaced it. */
 export function closeState(database: Database, log: Log): void {
   try {
     if (!database.isInPlace) putBack(database, log);
@@ -38,9 +38,6 @@ function putBack(database: Database, log: Log): void {
   else
     log.error(
       'state.db was replaced while the gateway ran; a restore of the copy brings back what was there',
-      {
-        path,
-        copy: target,
-      },
+      { path, copy: target },
     );
 }

@@ -1,39 +1,46 @@
-/** Telling whether a database file is damaged, and whether a copy can take the place of ours. */
+/** Whether a database file is damaged, and whether a copy can replace ours. */
 import BetterSqlite3 from 'better-sqlite3';
-import { requireNoObstacle } from '../files/index.ts';
-import { requireRoomForIndex } from './index-room.ts';
+import { hasCode } from '../../lib/system-fault.ts';
+import { withConnection } from './connection.ts';
 import { readMigrations } from './migrations.ts';
 
 /** Extended codes such as SQLITE_CORRUPT_INDEX included. */
 const DAMAGE_CODE = /^SQLITE_(NOTADB|CORRUPT)/;
 
-/** Whether the error, or one that it was caused by, says that a database is damaged. */
+/** Whether the error, or one of its causes, says that a database is damaged. */
 export function isDamage(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  // From another thread comes a plain Error with the same code.
-  return ('code' in error && DAMAGE_CODE.test(String(error.code))) || isDamage(error.cause);
+  // By its code, because from another thread comes a plain Error with the same one.
+  return hasCode(error, DAMAGE_CODE);
 }
 
-/** Rows that a rule of their table refuses; the file is sound, and they can be told apart from the others. */
+/** What `read` returns, or `onDamage` when it meets damage. */
+function unlessDamaged<Result>(read: () => Result, onDamage: (error: Error) => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return onDamage(error as Error);
+  }
+}
+
+/** Faults of single rows, which violate a rule of their table; the file itself is sound. */
 const ROW_FAULT =
   /^(CHECK constraint failed in|NULL value in|non-\w+ value in|NUMERIC value in|TEXT value in) /;
 const FAULTS_READ = 100;
 
 /**
- * The first damage in a database, undefined when there is none. Reads the whole file, which takes minutes on a large
- * one: only for a small one, or one that failed already.
+ * The first damage in a database, undefined when there is none. Reads the whole file, which may take minutes: only for a
+ * small database, or one that failed already.
  */
 export function damageOf(path: string): string | undefined {
-  return readClosed(path, damageOfOpen);
+  return withConnection(path, damageOfOpen);
 }
 
 function damageOfOpen(handle: BetterSqlite3.Database): string | undefined {
-  try {
-    return damageIn(handle);
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    return (error as Error).message;
-  }
+  return unlessDamaged(
+    () => damageIn(handle),
+    ({ message }) => message,
+  );
 }
 
 /** Reads the whole file. @throws Error with the code of SQLite for a damaged database */
@@ -47,29 +54,24 @@ function damageIn(handle: BetterSqlite3.Database): string | undefined {
   return faults.find((fault) => fault !== 'ok' && !ROW_FAULT.test(fault));
 }
 
-/**
- * Why a closed copy of a database cannot take the place of ours: its damage, or a schema newer than the
- * migrations. Undefined when it can. Reads the whole file.
- */
+/** Why a closed copy cannot replace our database: damage, or a newer schema. Undefined when it can. Reads the whole file. */
 export function judgeCopy(path: string, migrationsDir: string): string | undefined {
-  return readClosed(path, (handle) => faultIn(handle, migrationsDir));
+  return withConnection(path, (handle) => faultIn(handle, migrationsDir));
 }
 
-/** As `judgeCopy` of a copy just made of ours: nothing may be amiss, down to the last reference between rows. */
+/** As `judgeCopy`, for a copy just made of ours: references between rows are checked, too. */
 export function faultOfCopy(path: string, migrationsDir: string): string | undefined {
-  return readClosed(path, (handle) => faultIn(handle, migrationsDir) ?? brokenReferenceIn(handle));
+  return withConnection(path, (handle) => faultIn(handle, migrationsDir) ?? brokenReferenceIn(handle));
 }
 
-/** As `judgeCopy`, of the schema alone: for a database whose damage is mended where it is opened. */
+/** As `judgeCopy`, but only the schema: for a database whose damage is repaired when it is opened. */
 export function judgeSchema(path: string, migrationsDir: string): string | undefined {
-  return readClosed(path, (handle) => {
-    try {
-      return newerIn(handle, migrationsDir);
-    } catch (error) {
-      if (!isDamage(error)) throw error;
-      return undefined;
-    }
-  });
+  return withConnection(path, (handle) =>
+    unlessDamaged(
+      () => newerIn(handle, migrationsDir),
+      () => undefined,
+    ),
+  );
 }
 
 function faultIn(handle: BetterSqlite3.Database, migrationsDir: string): string | undefined {
@@ -88,31 +90,13 @@ function brokenReferenceIn(handle: BetterSqlite3.Database): string | undefined {
   return broken && `a row of ${broken.table} refers to nothing in ${broken.parent}`;
 }
 
-/** Whether a closed database has the tables that every state.db has, of whatever version; false for a damaged one too. */
+/** Whether a closed database has the tables that every version of state.db has; false for a damaged one, too. */
 export function isStateOfGateway(path: string): boolean {
-  return readClosed(path, (handle) => {
-    try {
-      const found = handle
-        .prepare<[], number>(
-          `SELECT count(*) FROM sqlite_schema WHERE name IN ('site', 'device', 'access_token')`,
-        )
-        .pluck()
-        .get();
-      return found === 3;
-    } catch (error) {
-      if (isDamage(error)) return false;
-      throw error;
-    }
-  });
-}
-
-function readClosed<Result>(path: string, read: (handle: BetterSqlite3.Database) => Result): Result {
-  requireNoObstacle(path);
-  requireRoomForIndex(path);
-  const handle = new BetterSqlite3(path, { fileMustExist: true });
-  try {
-    return read(handle);
-  } finally {
-    handle.close();
-  }
+  const count = `SELECT count(*) FROM sqlite_schema WHERE name IN ('site', 'device', 'access_token')`;
+  return withConnection(path, (handle) =>
+    unlessDamaged(
+      () => handle.prepare<[], number>(count).pluck().get() === 3,
+      () => false,
+    ),
+  );
 }

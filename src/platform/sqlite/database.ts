@@ -18,9 +18,9 @@ export interface OpenOptions extends MigrationOptions {
   /** True: the whole file is read first, and damage anywhere in it refused. */
   isChecked?: boolean;
   /**
-   * Given: a commit returns before it is on disk, many share one sync that this does beside the event loop, and
-   * whoever acknowledges or acts outside waits for `durable`. Somebody else must run checkpoints then (see
-   * `StateUpkeep`). Absent: every commit is synced before it returns.
+   * Given: a commit returns before it is on disk, and many commits share one sync beside the event loop. Wait for
+   * `durable` before an acknowledgement or an effect outside, and run checkpoints (see `StateUpkeep`). Absent: every
+   * commit is synced before it returns.
    */
   sync?: SyncFile;
   /** True: nobody else has the file open, and an earlier program may have ended without closing it. */
@@ -48,7 +48,7 @@ export function openDatabase(options: OpenOptions): Database {
 function applyPragmas(handle: BetterSqlite3.Database): void {
   // First: another program (the admin command) may hold the lock for a moment.
   handle.pragma('busy_timeout = 5000');
-  // Before the first table: lets a file that shrank inside be shortened page by page, without a rewrite.
+  // Before the first table: lets a file with free pages be shortened without a rewrite.
   handle.pragma('auto_vacuum = INCREMENTAL');
   // Readers do not block the writer, and one sync per commit instead of two.
   handle.pragma('journal_mode = WAL');
@@ -59,25 +59,22 @@ function applyPragmas(handle: BetterSqlite3.Database): void {
   handle.pragma('temp_store = MEMORY');
   // A schema that was tampered with must not run functions with effects.
   handle.pragma('trusted_schema = OFF');
-  // Bounds the write-ahead log left on disk after a burst, and keeps that much of it allocated for a full disk.
+  // Bounds the write-ahead log after a burst, and keeps this much allocated for a full disk.
   handle.pragma(`journal_size_limit = ${LIMITS.state.walBytes}`);
   handle.pragma('cache_size = -4096');
 }
 
 function shareSyncs(handle: BetterSqlite3.Database): void {
-  // Commits append without a sync; checkpoints still sync the log before they write, and the file before the log
-  // is begun anew.
+  // Commits append without a sync; checkpoints still sync the log before they write, and the file before they reset
+  // the log.
   handle.pragma('synchronous = NORMAL');
   handle.pragma('wal_autocheckpoint = 0');
 }
 
-/** M: 256 KiB, below a millisecond; further ones make the whole copy no faster. */
+/** M: 256 KiB, below a millisecond; more pages make the copy no faster. */
 const COPIED_PAGES_PER_TURN = 64;
 
-/**
- * One SQLite file: pragmas with their reasons, transactions with after-commit work, and when a commit is durable.
- * Statements live in the `store.ts` files; this module knows no table but its own.
- */
+/** One SQLite file: transactions with after-commit work, and when a commit is durable. Statements are in `store.ts` files. */
 export class Database {
   readonly path: string;
   /** Typed statements on the tables that `tables.ts` files define; prepare them at construction of a store. */
@@ -149,27 +146,27 @@ export class Database {
     else fn();
   }
 
-  /** What disk or system refused last; undefined since something was stored. */
+  /** The last failure of disk or system; undefined once something was stored again. */
   get failure(): Error | undefined {
     return this.#trust.failure;
   }
 
-  /** Whether a statement met damage since this was asked the last time; a disk that cannot be read looks alike. */
+  /** Whether a statement met damage since the last call; a disk that cannot be read looks the same. */
   takeSuspicion(): boolean {
     return this.#trust.takeSuspicion();
   }
 
-  /** False: its file was removed or replaced. What is stored goes on into the one that nobody finds any more. */
+  /** False: its file was removed or replaced, and new data goes into a file without a name. */
   get isInPlace(): boolean {
     return this.#file.isInPlace;
   }
 
-  /** The same of its write-ahead log, which a close would still move into the file, and a kill would not. */
+  /** The same of its write-ahead log. Closing still moves its content into the file; after a kill it is lost. */
   get isLogInPlace(): boolean {
     return this.#log?.isInPlace ?? true;
   }
 
-  /** What `read` finds; `unknown` while the disk gives nothing, for who is told of that by `failure`. */
+  /** The result of `read`, or `unknown` while the disk fails, which `failure` shows. */
   readOr<Result>(unknown: Result, read: () => Result): Result {
     try {
       return read();
@@ -184,8 +181,8 @@ export class Database {
   }
 
   /**
-   * Resolves when everything committed before the call is synced to the disk: before that nothing of it may be
-   * acknowledged, and nothing may happen outside because of it.
+   * Resolves when everything committed before the call is synced: before that it must not be acknowledged or have
+   * effects outside.
    * @throws GatewayError unavailable when the disk refuses
    */
   durable(): Promise<void> {
@@ -197,7 +194,7 @@ export class Database {
     return this.#log?.isOver(sizeBytes) ?? false;
   }
 
-  /** Another number whenever another connection, of whatever process, has changed the database; cheap enough for every request. */
+  /** Changes whenever another connection, of any process, has changed the database; cheap enough for every request. */
   foreignVersion(): number {
     return this.#foreignChanges.version();
   }
@@ -207,21 +204,21 @@ export class Database {
     this.#onCommitted = listener;
   }
 
-  /** Moves what the write-ahead log holds into the file, here and now; syncs, so it may take long. */
+  /** Moves the content of the write-ahead log into the file, synchronously; it syncs, so it may take long. */
   checkpoint(): void {
     this.#handle.pragma('wal_checkpoint(PASSIVE)');
   }
 
   /**
-   * Copies the database as of the end of the copying to `path`, which must not exist; other work has its turn
-   * in between. What another process writes meanwhile makes it begin anew.
+   * Copies the database, as it is when the copying ends, to `path`, which must not exist. Other work may run meanwhile; a
+   * write of another process makes it start again.
    */
   async copyTo(path: string): Promise<void> {
     if (existsSync(path)) throw new Error(`${path} already exists`);
     await this.#handle.backup(path, { progress: () => COPIED_PAGES_PER_TURN });
   }
 
-  /** The same at once, without free pages; nothing else has its turn meanwhile. */
+  /** Copies synchronously, without free pages. */
   copyAtOnce(path: string): void {
     this.#handle.prepare('VACUUM INTO ?').run(path);
   }
@@ -231,7 +228,7 @@ export class Database {
     return fileBytes(this.path) + fileBytes(`${this.path}-wal`);
   }
 
-  /** The last connection moves what the log holds into the file and removes the log, if the disk lets it. */
+  /** The last connection moves the log into the file and removes it, if the disk lets it. */
   close(): void {
     if (!this.#handle.open) return;
     this.#handle.close();
@@ -244,19 +241,19 @@ export class Database {
     try {
       return this.#handle.transaction(fn)();
     } catch (error) {
-      // What was undone must have no effect after the commit either.
+      // Work of an undone savepoint must not run after the commit.
       this.#pending.length = registered;
       throw error;
     }
   }
 }
 
-/** What a statement changes or reads outside of a transaction is one by itself, and fails as `transaction` does. */
+/** Statements outside of a transaction report and translate disk faults as `transaction` does. */
 function reportDiskFaults(handle: BetterSqlite3.Database, trust: LogTrust): void {
   const prepare = handle.prepare.bind(handle);
   handle.prepare = (sql: string) => {
     const statement = prepare(sql);
-    // A statement that changes rows and returns them is run by these as well.
+    // `get` and `all` also run statements that change rows and return them.
     for (const method of ['run', 'get', 'all'] as const) {
       const call = statement[method].bind(statement) as (...parameters: unknown[]) => never;
       statement[method] = (...parameters: unknown[]) => {

@@ -7,8 +7,9 @@ import { isThere, makePrivateFolder, readPrivateFile, writePrivateFile } from '.
 import { isDamage } from './damage.ts';
 import { type Database, openDatabase, type OpenOptions } from './database.ts';
 import { diskFails } from '../../lib/system-fault.ts';
+import { Turns } from '../../lib/turns.ts';
 import { NewerDatabaseError, readMigrations } from './migrations.ts';
-import { LastingStatement } from './lasting-statement.ts';
+import { lastingStatement } from './lasting-statement.ts';
 import { createOrm, type Orm } from './orm.ts';
 import { failsToRead } from './read-fault.ts';
 import {
@@ -22,15 +23,15 @@ import {
 } from './set-aside.ts';
 import { Salvage } from './salvage.ts';
 
-/** Somebody with a connection of its own to the same file, such as a thread. */
+/** A user with a connection of its own to the file, such as a thread. */
 interface DatabaseUser {
-  /** The file is about to be replaced: let go of it. */
+  /** The file is about to be replaced: close it. */
   release(): Promise<void>;
   /** It can be opened, for the first time or again. */
   opened(): void;
 }
 
-/** Whose data it is. */
+/** The owner of the data. */
 export interface Owner {
   id: string;
   read(database: Database): string | undefined;
@@ -38,55 +39,53 @@ export interface Owner {
 }
 
 interface DegradableOptions extends OpenOptions {
-  /** Tables of a damaged file that are taken over while the new one is used already. */
+  /** Tables of a damaged file that are salvaged while the new one is in use. */
   salvageLater: readonly string[];
-  /** Tables that triggers of others fill: they are not taken over. */
+  /** Tables that triggers of others fill: they are not salvaged. */
   computed?: readonly string[];
-  /** Files and folders that belong to the database and are moved with it when it is another owner's. */
+  /** Files and folders that are moved with the database of another owner. */
   companions: readonly string[];
   /** Whether the disk below cannot be read now. Default: looks. */
   failsToRead?: (path: string) => boolean;
 }
 
-/** G: an owner of the box who made room or mended permissions is noticed soon. */
+/** G: soon enough after a person made room or repaired permissions. */
 const RETRY_MS = 5_000;
-/** Ends the name of the note, beside the database, that a damaged file is still to be taken over. */
+/** Suffix of the note, beside the database, that a damaged file is still to be salvaged. */
 export const SALVAGE_MARK = '.salvaging';
 
-/** What stores of plain SQL and their group commit use of a database. */
+/** The part of a database that stores of plain SQL and group commits use. */
 export type SqlDatabase = Pick<Database, 'path' | 'prepare' | 'orm' | 'transaction' | 'durable'>;
 
 /**
- * A database that the gateway can do without. Where it cannot be opened, every use of it fails with `unavailable`
- * and it is tried again; where it turns out to be damaged, the file is renamed, a new one takes its place, and
- * what can still be read is taken over. Statements outlive all of that.
+ * A database that the gateway can do without. While it cannot be opened, every use fails with `unavailable` and opening is
+ * tried again. A damaged file is renamed, a new one takes its place, and what can still be read is copied into it.
+ * Statements stay valid.
  */
 export class DegradableDatabase implements SqlDatabase {
   readonly path: string;
-  /** Typed statements; they outlive an opening of the file as those of `prepare` do. */
+  /** Typed statements, which stay valid like those of `prepare`. */
   readonly orm: Orm;
   readonly #options: DegradableOptions;
   readonly #clock: Clock;
   readonly #users = new Set<DatabaseUser>();
   #owner: Owner | undefined;
   #database: Database | undefined;
-  /** Counts openings, so that statements know when they are of an earlier one. */
-  #generation = 0;
   #failure: Error | undefined;
   #retry: Timer | undefined;
-  #work: Promise<void> = Promise.resolve();
+  readonly #work = new Turns();
   #isReplacing = false;
   #isClosed = false;
 
   constructor(options: DegradableOptions) {
     this.path = options.path;
-    // Of the connection drizzle uses nothing but `prepare`.
+    // Drizzle uses only `prepare` of a connection.
     this.orm = createOrm(this as never);
     this.#options = options;
     this.#clock = options.clock;
   }
 
-  /** Opens it, or keeps trying. What belongs to another owner or a newer version is moved away first, and comes back. */
+  /** Opens it, or keeps trying. A file of another owner or a newer version is set aside, and comes back with these. */
   open(owner: Owner): void {
     this.#owner = owner;
     this.#tryToOpen();
@@ -97,7 +96,7 @@ export class DegradableDatabase implements SqlDatabase {
     return this.#failure;
   }
 
-  /** What can be read of a damaged copy is still taken over. */
+  /** A damaged file is still being salvaged. */
   get isSalvaging(): boolean {
     return isSalvaging(this.path);
   }
@@ -106,14 +105,14 @@ export class DegradableDatabase implements SqlDatabase {
     return this.#database !== undefined;
   }
 
-  /** Told from now on, at once when it is open. */
+  /** Registers a user; calls `opened` at once when the database is open. */
   join(user: DatabaseUser): () => void {
     this.#users.add(user);
     if (this.#database) user.opened();
     return () => void this.#users.delete(user);
   }
 
-  /** Names of the files that were set aside for a person to look at: damaged ones, and those of other sites. */
+  /** Names of the files that were set aside: damaged ones, and those of other sites. */
   setAsideNames(): { damaged: string[]; foreign: string[] } {
     const found = setAsideOf(this.path);
     const namesOf = (wanted: 'damaged' | 'foreign'): string[] =>
@@ -121,22 +120,18 @@ export class DegradableDatabase implements SqlDatabase {
     return { damaged: namesOf('damaged'), foreign: namesOf('foreign') };
   }
 
-  /** Takes note of an error that somebody met; damage is mended from the next turn on. */
-  report(error: unknown): void {
-    if (!isDamage(error) || this.#isReplacing || this.#isClosed) return;
+  /** Reports an error; damage is repaired from the next turn on. */
+  report(fault: unknown): void {
+    if (!isDamage(fault) || this.#isReplacing || this.#isClosed) return;
     this.#isReplacing = true;
-    this.#failure = error as Error;
-    this.#work = this.#replaceAfter(this.#work, error);
+    this.#failure = fault as Error;
+    this.#work.take(() => this.#replace(fault)).catch((error: unknown) => this.#failed(error));
   }
 
   prepare<Parameters extends unknown[] | object = unknown[], Row = unknown>(
     sql: string,
   ): BetterSqlite3.Statement<Parameters extends unknown[] ? Parameters : [Parameters], Row> {
-    return new LastingStatement(
-      (use) => this.#use(use),
-      sql,
-      () => this.#generation,
-    ) as never;
+    return lastingStatement((use) => this.#use(use), sql) as never;
   }
 
   transaction<Result>(fn: () => Result): Result {
@@ -178,16 +173,12 @@ export class DegradableDatabase implements SqlDatabase {
       salvagePath = this.#salvagePath();
     } catch (error) {
       this.#closeDatabase();
-      if (isDamage(error)) {
-        this.report(error);
-        return;
-      }
-      this.#failed(error);
+      if (isDamage(error)) this.report(error);
+      else this.#failed(error);
       return;
     }
     const hadFailed = this.#failure !== undefined;
     this.#failure = undefined;
-    this.#generation++;
     if (hadFailed) this.#options.log.info('database can be used again', { database: this.path });
     if (salvagePath !== undefined) this.#resumeSalvage(salvagePath, this.#database);
     for (const user of this.#users) user.opened();
@@ -200,22 +191,9 @@ export class DegradableDatabase implements SqlDatabase {
       `open:${this.path}`,
       60_000,
       'database cannot be opened, will be tried again',
-      {
-        database: this.path,
-        error,
-        retry_ms: RETRY_MS,
-      },
+      { database: this.path, error, retry_ms: RETRY_MS },
     );
     if (!this.#isClosed) this.#retry = this.#clock.setTimer(RETRY_MS, () => this.#tryToOpen());
-  }
-
-  async #replaceAfter(previous: Promise<void>, error: unknown): Promise<void> {
-    await previous;
-    try {
-      await this.#replace(error);
-    } catch (failure) {
-      this.#failed(failure);
-    }
   }
 
   async #replace(error: unknown): Promise<void> {
@@ -223,10 +201,10 @@ export class DegradableDatabase implements SqlDatabase {
     for (const user of this.#users) await user.release();
     this.#closeDatabase();
     if (this.#isClosed) return;
-    // It is whole when the disk is well again.
+    // The file is intact: the disk fails to read it now.
     if ((this.#options.failsToRead ?? failsToRead)(this.path)) throw diskFails(error);
     if (isThere(this.path)) {
-      // The mark first: wherever the power is cut, the next opening knows what to take over.
+      // The mark first: after a power cut at any point the next opening knows what to salvage.
       const aside = setAside(this.path, this.#clock, (named) =>
         writePrivateFile(this.path + SALVAGE_MARK, basename(named)),
       );
@@ -246,13 +224,13 @@ export class DegradableDatabase implements SqlDatabase {
     }
   }
 
-  /** Another owner's data is never mixed with ours: it moves away, and comes back with its owner. */
+  /** Data of another owner is never mixed with ours: it is set aside, and comes back with its owner. */
   #openOwned(): Database {
     const { log, migrationsDir } = this.#options;
     const owner = this.#owner as Owner;
     const newer = newestOfNewer(this.path, readMigrations(migrationsDir).length);
     if (newer !== undefined) {
-      // It is about what was there meanwhile.
+      // It belongs to the file that was here meanwhile.
       rmSync(this.path + SALVAGE_MARK, { force: true });
       this.#takeBack(newer);
     }
@@ -288,18 +266,18 @@ export class DegradableDatabase implements SqlDatabase {
     return this.#openOwned();
   }
 
-  /** The database last: wherever the power is cut, the next opening goes on with what is missing. */
+  /** The database last: after a power cut at any point the next opening completes the move. */
   get #parts(): string[] {
     return [...this.#options.companions, this.path];
   }
 
-  /** What is still to be taken over belongs to it, too, and stays where it was set aside. */
+  /** A damaged file that is still to be salvaged belongs to it, too, and stays where it is. */
   #moveAway(name: string): void {
     rmSync(this.path + SALVAGE_MARK, { force: true });
     for (const path of this.#parts) move(path, freeName(foreignPath(path, name)));
   }
 
-  /** What was set aside takes its place again; what is there is set aside as ours. */
+  /** Puts a file that was set aside back in place; the one in its place is set aside as ours. */
   #takeBack(aside: string): void {
     const suffix = aside.slice(this.path.length);
     for (const path of this.#parts) {
@@ -310,7 +288,7 @@ export class DegradableDatabase implements SqlDatabase {
     this.#options.log.info('history that was set aside was taken back', { from: aside });
   }
 
-  /** The power was cut while the file was set aside: its log must not be read into a new file. */
+  /** After a power cut during a move: the log that was left must not be read into a new file. */
   #moveStrays(): void {
     const aside = this.#salvagePath();
     for (const suffix of ['-wal', '-shm'])
@@ -323,7 +301,7 @@ export class DegradableDatabase implements SqlDatabase {
     const name = readPrivateFile(mark);
     if (name === undefined) return undefined;
     if (isNameOfDamaged(name, this.path)) return join(dirname(this.path), basename(name));
-    // A disk may have left nothing of the mark; then it was about the newest.
+    // The disk may have lost the content of the mark; it meant the newest damaged file.
     const newest = setAsideOf(this.path).findLast(({ kind }) => kind === 'damaged');
     if (!newest) rmSync(mark);
     return newest?.path;
@@ -332,61 +310,65 @@ export class DegradableDatabase implements SqlDatabase {
   #salvageFirst(database: Database): void {
     const path = this.#salvagePath();
     if (path === undefined) return;
-    this.#salvage(path, database, (salvage) => salvage.first());
-  }
-
-  #resumeSalvage(path: string, database: Database): void {
-    this.#work = this.#salvageAfter(this.#work, path, database);
-  }
-
-  async #salvageAfter(previous: Promise<void>, path: string, database: Database): Promise<void> {
-    await previous;
+    const salvage = this.#openSalvage(path, database);
     try {
-      await this.#salvageRest(path, database);
+      salvage?.first();
     } catch (error) {
-      this.#options.log.error('not all of the damaged database could be taken over', { aside: path, error });
+      this.#nothingMore(path, error);
+    } finally {
+      salvage?.close();
     }
   }
 
+  #resumeSalvage(path: string, database: Database): void {
+    this.#work
+      .take(() => this.#salvageRest(path, database))
+      .catch((error: unknown) => {
+        const { log } = this.#options;
+        log.error('not all of the damaged database could be taken over', { aside: path, error });
+      });
+  }
+
   async #salvageRest(path: string, database: Database): Promise<void> {
-    let salvaged: Salvage | undefined;
-    this.#salvage(path, database, (salvage) => (salvaged = salvage), false);
-    if (salvaged) {
+    const salvage = this.#openSalvage(path, database);
+    if (salvage) {
       try {
-        for (const _ of salvaged.rest()) {
+        for (const _ of salvage.rest()) {
           await nextTurn();
-          // What is missing is taken over after the next start.
+          // The rest is salvaged after the next start.
           if (this.#isClosed || this.#database !== database) return;
         }
         this.#options.log.warn('what can be read of the damaged database was taken over', {
           aside: path,
-          rows: salvaged.rowCount,
-          broken_stretches: salvaged.brokenCount,
+          rows: salvage.rowCount,
+          broken_stretches: salvage.brokenCount,
         });
       } finally {
-        salvaged.close();
+        salvage.close();
       }
     }
     rmSync(this.path + SALVAGE_MARK, { force: true });
     for (const user of this.#users) user.opened();
   }
 
-  /** A file that is no database any more has nothing to give. */
-  #salvage(path: string, database: Database, work: (salvage: Salvage) => void, isDone = true): void {
-    let salvage: Salvage | undefined;
+  /** Undefined for a file that is no database any more. */
+  #openSalvage(path: string, database: Database): Salvage | undefined {
     try {
-      salvage = new Salvage(path, database, this.#options.salvageLater, this.#options.computed);
-      work(salvage);
+      return new Salvage(path, database, this.#options.salvageLater, this.#options.computed);
     } catch (error) {
-      if (!isDamage(error) && isThere(path)) throw error;
-      this.#options.log.error('nothing more can be read of the damaged database', { aside: path, error });
-    } finally {
-      if (isDone) salvage?.close();
+      this.#nothingMore(path, error);
+      return undefined;
     }
+  }
+
+  /** @throws the error, unless it says that the file is no database any more, or is gone */
+  #nothingMore(path: string, error: unknown): void {
+    if (!isDamage(error) && isThere(path)) throw error;
+    this.#options.log.error('nothing more can be read of the damaged database', { aside: path, error });
   }
 }
 
-/** Whether what can be read of a damaged copy is still to be taken over, by whoever has the database. */
+/** Whether a damaged file is still to be salvaged, by the process that has the database. */
 export function isSalvaging(path: string): boolean {
   return isThere(path + SALVAGE_MARK);
 }

@@ -1,8 +1,7 @@
 /**
- * One gateway per data folder. The lock is an exclusive transaction on a small SQLite file: the kernel ties it to the
- * file itself, so that another spelling of the path, a link, a bind mount or another container meets it too, and it
- * ends with the process, however that ends. Who holds it stands in a text file beside, for people only: neither its
- * absence nor a process id that somebody else has by now means anything.
+ * One gateway per data folder. The lock is an exclusive transaction on a small SQLite file: the kernel ties it to the file
+ * itself, so that it also works through another spelling of the path, a link, a bind mount or another container, and it
+ * ends with the process. A text file beside it names the holder, for people only.
  */
 import { accessSync, constants, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -18,30 +17,30 @@ import type { Log } from '../log/index.ts';
 import { isDamage } from './damage.ts';
 
 const LOCK_FILE = 'gateway.lock';
-/** Never the lock file itself: closing it anywhere in this process would end the lock (fcntl(2)). */
+/** Not the lock file itself: closing it anywhere in this process would release the lock (fcntl(2)). */
 const HOLDER_FILE = 'gateway.lock.holder';
 const RETRY_MS = 100;
 
-/** Another process holds the folder, and will for as long as it runs. */
+/** Another process holds the folder. */
 class FolderLockedError extends UnrecoverableError {
   override name = 'FolderLockedError';
 }
 
-/** A data folder that this process has for itself. */
+/** The lock of a data folder. */
 export interface FolderLock {
-  /** False: the file of the lock was removed or replaced, so that it keeps nobody out any more. */
+  /** False: the lock file was removed or replaced, so the lock has no effect any more. */
   readonly isInPlace: boolean;
-  /** Adds what a person who meets the lock may want to know, such as `HTTP on port 8080`. */
+  /** Adds a detail for a person who meets the lock, such as `HTTP on port 8080`. */
   tell(detail: string): void;
   release(): void;
 }
 
 interface FolderLockOptions {
-  /** Made when it is not there. */
+  /** Created if absent. */
   dataDir: string;
   clock: Clock;
   log: Log;
-  /** How long a holder that is about to leave is waited for. */
+  /** How long to wait for a holder that is about to end. */
   waitMs: DurationMs;
 }
 
@@ -60,7 +59,7 @@ export async function lockFolder(options: FolderLockOptions): Promise<FolderLock
   }
 }
 
-/** Undefined when somebody holds it. @throws UnrecoverableError as `lockFolder` */
+/** Undefined when another process holds it. @throws UnrecoverableError as `lockFolder` */
 export function tryLockFolder({
   dataDir,
   clock,
@@ -71,14 +70,14 @@ export function tryLockFolder({
   requireUsableFile(path);
   const handle = new BetterSqlite3(path, { timeout: 0 });
   try {
-    // Locks without writing, not even a journal: works on a full disk too.
+    // Locks without writing, not even a journal, so it works on a full disk.
     handle.pragma('journal_mode = MEMORY');
     handle.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     handle.close();
     if (error instanceof BetterSqlite3.SqliteError && error.code.startsWith('SQLITE_BUSY')) return undefined;
     if (!isDamage(error)) throw error;
-    // What a disk left there tells nobody anything. Nobody holds it: a held one is busy before it is read.
+    // The content is damaged and worthless. Nobody holds it: a held one is busy before it is read.
     truncateSync(path);
     return tryLockFolder({ dataDir, clock, log });
   }
@@ -118,14 +117,14 @@ function requireUsableFolder(dataDir: string): void {
     makePrivateFolder(path);
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (cause) {
-    // A disk without room may have some at the next try.
+    // A full disk may have room at the next try.
     if (cause instanceof Error && 'code' in cause && ['ENOSPC', 'EDQUOT', 'EIO'].includes(String(cause.code)))
       throw cause;
     const user = process.getuid?.() ?? 'unknown';
     const sentence =
       `The data folder ${path} cannot be used by user ${user} (${messageOf(cause)}). ` +
       'Make it a folder that this user may write to, or name another one with GATEWAY_DATA_DIR.';
-    // A file system that a fault made read-only, or that the system still checks, takes writes again one day.
+    // A file system may be read-only after a fault, or still be checked: it may take writes later.
     if (!staysRefused(cause)) throw new Error(sentence, { cause });
     throw new UnrecoverableError(sentence, { cause });
   }
@@ -142,7 +141,7 @@ function holderOf(dataDir: string): string {
   try {
     return readPlainFile(join(dataDir, HOLDER_FILE)).toString('utf8').trim() || 'an unknown process';
   } catch {
-    // Whatever keeps it from being read: it is for people only.
+    // Whatever the reason: it is for people only.
     return 'an unknown process';
   }
 }

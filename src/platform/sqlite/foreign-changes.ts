@@ -1,13 +1,12 @@
 /**
- * Whether another connection, of this process or of another one, has changed the database: for who asks before every
- * answer. `PRAGMA data_version` tells, but takes and drops locks for it. The head of the index that all connections share
- * is another one after every commit, and is written before the commit returns to whoever made it, and read as a file it
- * costs a fourth (https://sqlite.org/walformat.html#the_wal_index_file_format).
+ * Whether another connection, of any process, has changed the database, cheap enough to ask before every answer. `PRAGMA
+ * data_version` tells, but takes locks. The header of the shared index changes with every commit before the commit
+ * returns, and to read it as a file costs a quarter (https://sqlite.org/walformat.html#the_wal_index_file_format).
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import type BetterSqlite3 from 'better-sqlite3';
 
-/** The first of its two copies, which is written last. */
+/** The first of the two copies of the header, which is written last. */
 const HEAD_BYTES = 48;
 
 export class ForeignChanges {
@@ -23,17 +22,17 @@ export class ForeignChanges {
     this.#ask = handle.prepare<[], number>('PRAGMA data_version').pluck();
   }
 
-  /** Another number whenever another connection has changed the database. */
+  /** Changes whenever another connection has changed the database. */
   version(): number {
     if (!this.#readHead()) return this.#ask.get() ?? 0;
     if (this.#version !== undefined && this.#seen.equals(this.#known)) return this.#version;
-    // Of this head or of a later one, which will differ from this one. Nothing is known of a head that fails here.
+    // The version of this header or a later one, which will differ. If the query throws, no header counts as known.
     const version = this.#ask.get() ?? 0;
     this.#seen.copy(this.#known);
     return (this.#version = version);
   }
 
-  /** False on a disk that fails, or without another descriptor: SQLite has the index in its memory all the same. */
+  /** False when the disk fails or descriptors are used up; SQLite still has the index in memory. */
   #readHead(): boolean {
     try {
       this.#descriptor ??= openSync(this.#indexPath, 'r');
@@ -46,9 +45,8 @@ export class ForeignChanges {
   }
 
   /**
-   * For after the connection. Whoever closes a descriptor drops all locks that his process has on the file (fcntl(2)),
-   * and those of SQLite keep others from beginning the index anew. Only when the file is gone, which the last connection
-   * sees to, does nobody have one; else it stays open.
+   * Call after closing the connection. To close a descriptor drops all locks of the process on the file (fcntl(2)), which
+   * other connections need. The last connection removes the file; before that the descriptor stays open.
    */
   close(): void {
     if (this.#descriptor === undefined || fstatSync(this.#descriptor).nlink > 0) return;

@@ -7,22 +7,19 @@ import type { Database } from './database.ts';
 interface Participant {
   /** Writes everything buffered, inside the transaction; must be repeatable, so it forgets nothing yet. */
   write(): void;
-  /** What `write` wrote is in the database: forget it. Where syncs are shared, a cut of power may still take it back. */
+  /** The rows are in the database: forget them. Where syncs are shared, a power cut may still undo it. */
   committed(): void;
-  /** What was committed until now is on disk: who waits for that may be told. */
+  /** The committed rows are on disk: callers that wait for this may be answered. */
   synced?(): void;
 }
 
-/** One transaction for what many participants wrote meanwhile. */
+/** One transaction for the buffered rows of many participants. */
 export type GroupCommit = CommitGroup & {
   /** Registers a participant; order of registration is order of writing. */
   join: (participant: Participant) => void;
 };
 
-/**
- * Group commit of a database: the participants' buffered rows share one synced transaction. Waiting,
- * windows and retries are those of `platform/commit`.
- */
+/** The participants' buffered rows share one synced transaction. `CommitGroup` does waiting, windows and retries. */
 export function createGroupCommit(
   options: Instruments & {
     database: Pick<Database, 'path' | 'transaction' | 'durable'>;
@@ -46,7 +43,7 @@ export function createGroupCommit(
         if (isDamage(error)) onDamage?.();
         throw error;
       }
-      // At once: what is buffered while the sync runs was not written yet.
+      // Before the sync: rows that are buffered while it runs were not written.
       for (const participant of participants) participant.committed();
       await database.durable();
       for (const participant of participants) participant.synced?.();

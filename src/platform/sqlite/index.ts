@@ -37,6 +37,5 @@ export {
   SALVAGE_MARK,
   type SqlDatabase,
 } from './degradable-database.ts';
-export { quarantineRows } from './quarantine.ts';
-export { quarantinedRows, quarantinedSince, removeQuarantined } from './quarantine-store.ts';
+export { quarantinedRows, quarantinedSince, quarantineRows, removeQuarantined } from './quarantine.ts';
 export { rowRules, type RowRules } from './row-rules.ts';

@@ -4,10 +4,10 @@ import { given, type Orm, upsert } from './orm.ts';
 
 type KeyValueTable = SQLiteTable & Record<'scope' | 'key' | 'value', SQLiteColumn>;
 
-/** Statements of one such table; a value is text or bytes, as its column says. */
+/** Statements of a table of keys and values; a value is text or bytes, as its column says. */
 export type KeyValueStore<Value> = ReturnType<typeof createKeyValueStore<Value>>;
 
-/** Values by scope and key: what scripts keep, each scope with a bound of its own. */
+/** Values of scripts by scope and key; each scope has a bound of its own. */
 export function createKeyValueStore<Value>(orm: Orm, table: KeyValueTable) {
   const { scope, key, value } = table;
   const ofScope = given(scope);

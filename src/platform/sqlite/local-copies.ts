@@ -1,13 +1,13 @@
 /**
- * Copies of state.db on the same disk, for the day it is damaged or gone: `backups/state-hourly-<number>-<Unix
- * seconds>.db` and `state-daily-…`. The number grows with every copy, whatever the wall clock says. A copy counts only
- * once it was opened and checked; the file of one that is being made ends in `.new`.
+ * Copies of state.db on the same disk, in case it is damaged or lost: `backups/state-hourly-<number>-<Unix seconds>.db`
+ * and `state-daily-…`. The number grows with every copy, whatever the wall clock says. The name of a copy ends in `.new`
+ * until it was checked.
  */
 import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import BetterSqlite3 from 'better-sqlite3';
 import type { EpochMs } from '../../lib/time.ts';
 import { makePrivateFolder, syncFile, syncFolder } from '../files/index.ts';
+import { withConnection } from './connection.ts';
 import { faultOfCopy } from './damage.ts';
 
 export interface CopyTask {
@@ -20,10 +20,10 @@ export interface CopyTask {
   keep: { hourly: number; daily: number };
 }
 
-/** One that lies on this disk. */
+/** A copy on this disk. */
 export interface LocalCopy {
   path: string;
-  /** Of the wall clock when it was made, right or wrong. */
+  /** By the wall clock, which may have been wrong. */
   madeAtMs: EpochMs;
 }
 
@@ -43,7 +43,7 @@ export function localCopies(folder: string): LocalCopy[] {
   return [...numbered(folder), ...beforeMigrations.toSorted((a, b) => b.madeAtMs - a.madeAtMs)];
 }
 
-/** The copy that was made and judged. @throws Error naming the fault when it is not good; it is not kept then */
+/** Makes and checks a copy. @throws Error naming the fault of a bad copy, which is removed */
 export function makeCopy({ path, folder, nowMs, migrationsDir, keep }: CopyTask): LocalCopy {
   makePrivateFolder(folder);
   for (const name of namesIn(folder).filter((left) => DRAFT.test(left)))
@@ -73,12 +73,12 @@ export function makeCopy({ path, folder, nowMs, migrationsDir, keep }: CopyTask)
     for (const old of numbered(folder)
       .filter((copy) => copy.kind === kind)
       .slice(keep[kind]))
-      // Who was killed while it was judged left files beside it.
+      // A check that was killed left files beside it.
       for (const suffix of ['-wal', '-shm', '']) rmSync(old.path + suffix, { force: true });
   return { path: target, madeAtMs: nowMs };
 }
 
-/** Those of the rotation, the newest first. */
+/** Hourly and daily copies, the newest first. */
 function numbered(folder: string): (LocalCopy & { kind: Kind; number: number })[] {
   return namesIn(folder)
     .flatMap((name) => {
@@ -90,18 +90,12 @@ function numbered(folder: string): (LocalCopy & { kind: Kind; number: number })[
     .toSorted((a, b) => b.number - a.number);
 }
 
-/** Copies a database that may be in use, as of one moment and without its free pages. Takes long for a large one. */
+/** Copies a database, which may be in use, without its free pages. Takes long for a large one. */
 export function copyCompact(path: string, draft: string): void {
-  const handle = new BetterSqlite3(path, { fileMustExist: true });
-  try {
-    handle.pragma('busy_timeout = 5000');
-    handle.prepare('VACUUM INTO ?').run(draft);
-  } finally {
-    handle.close();
-  }
+  withConnection(path, (handle) => handle.prepare('VACUUM INTO ?').run(draft));
 }
 
-/** None where something else stands in its place. A folder that is not ours to read may hold some: that is an error. */
+/** Empty where there is no folder. @throws for a folder that cannot be read: it may have copies */
 function namesIn(folder: string): string[] {
   return statSync(folder, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(folder) : [];
 }

@@ -1,9 +1,8 @@
 /**
- * Whether what the write-ahead log holds is found again after a cut of power. A sync that fails is told once to each who
- * has the file open, and what it was about counts as written from then on (fsync(2)), whoever wrote it: also a connection
- * that leaves the syncing to others. A later sync succeeds, and what it covers stands behind a hole, where SQLite stops to
- * read (https://sqlite.org/fileformat2.html#walformat). So after a failure, and at the start, the log is moved into the
- * database, which is synced, and begun anew.
+ * Whether the content of the write-ahead log survives a power cut. A failed sync is reported once to each open file, and
+ * its pages then count as written (fsync(2)). A later sync succeeds, but its data is behind a hole, where SQLite stops
+ * reading (https://sqlite.org/fileformat2.html#walformat). So after a failure, and at the start, the log is moved into
+ * the database, which is synced, and reset.
  */
 import { statSync } from 'node:fs';
 import type BetterSqlite3 from 'better-sqlite3';
@@ -11,10 +10,10 @@ import { GatewayError } from '../../lib/errors.ts';
 import { isDamage } from './damage.ts';
 import { asSystemFault, diskFails, isFailure } from '../../lib/system-fault.ts';
 
-/** G: readers are done within milliseconds; nobody waits longer for them here. */
+/** G: readers end within milliseconds, so this is long enough to wait for them. */
 const READERS_MS = 100;
 
-/** The first may be told of what failed under the earlier program. */
+/** The first may fail with an error of the earlier program. */
 const TRIES_AT_START = 2;
 
 export class LogTrust {
@@ -31,14 +30,14 @@ export class LogTrust {
     return this.#isDoubtful;
   }
 
-  /** What disk or system refused last; undefined since something was stored. */
+  /** The last failure of disk or system; undefined once something was stored again. */
   get failure(): Error | undefined {
     return this.#failure;
   }
 
   /**
-   * At the start, before anybody else has the file: what an earlier program left in the log is read, perhaps, from the
-   * memory of the system alone. A disk that has no room or takes no writes leaves it as it is.
+   * At the start, before others open the file: the log of an earlier program may be in the page cache only. A disk that is
+   * full or read-only leaves it as it is.
    */
   begin(logPath: string): void {
     if ((statSync(logPath, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
@@ -58,28 +57,28 @@ export class LogTrust {
     this.#isDoubtful = true;
   }
 
-  /** Takes note of what a statement, a commit or a sync failed with. */
+  /** Notes the error of a statement, a commit or a sync. */
   note(error: unknown): void {
     const fault = asSystemFault(error);
-    // One that is of the gateway already was noted where it came from, or is none of the disk.
+    // A GatewayError was noted before, or has nothing to do with the disk.
     if (fault !== error) this.#failure = fault as Error;
     if (isFailure(error)) this.doubt();
     if (isDamage(error)) this.#isSuspicious = true;
   }
 
-  /** Whether anything looked like damage since it was asked the last time. */
+  /** Whether anything looked like damage since the last call. */
   takeSuspicion(): boolean {
     const isSuspicious = this.#isSuspicious;
     this.#isSuspicious = false;
     return isSuspicious;
   }
 
-  /** Something was stored, and is on the disk. */
+  /** Something was stored and synced. */
   noteStored(): void {
     this.#failure = undefined;
   }
 
-  /** After it everything that was committed so far is on the disk. @throws GatewayError unavailable */
+  /** Brings everything that was committed onto the disk. @throws GatewayError unavailable */
   restore(): void {
     if (!this.#isDoubtful) return;
     const patienceMs = this.#handle.pragma('busy_timeout', { simple: true }) as number;

@@ -10,7 +10,7 @@ import { makePrivateFolder, syncFile, syncFolder } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
 import { isFull } from '../../lib/system-fault.ts';
 
-/** Somebody else works with the database, so that it cannot be brought to this version now. */
+/** Another program uses the database, so it cannot be migrated now. */
 export class MigrationsPendingError extends UnrecoverableError {
   override name = 'MigrationsPendingError';
   constructor(path: string) {
@@ -30,7 +30,7 @@ export interface MigrationOptions {
   mayMigrate?: boolean;
 }
 
-/** The database was written by a newer version of the gateway, which this one must not change. */
+/** A newer version of the gateway wrote the database, so this one must not change it. */
 export class NewerDatabaseError extends UnrecoverableError {
   override name = 'NewerDatabaseError';
   /** Its schema. */
@@ -52,7 +52,8 @@ export function migrate(handle: BetterSqlite3.Database, options: MigrationOption
   if (version > known) throw new NewerDatabaseError(options.path, version, known);
   if (version === known) return;
   if (options.mayMigrate === false) throw new MigrationsPendingError(options.path);
-  if (version > 0 && options.backupDir !== undefined) copyOrWarn(handle, options.backupDir, options, version);
+  const { backupDir } = options;
+  if (version > 0 && backupDir !== undefined) copyOrWarn(handle, { ...options, backupDir }, version);
   for (const migration of migrations.slice(version)) {
     const apply = handle.transaction(() => {
       // Another program (the admin command) may have been faster since the version was read.
@@ -67,24 +68,21 @@ export function migrate(handle: BetterSqlite3.Database, options: MigrationOption
   }
 }
 
-/** Errors of a folder in which nothing can be made. */
+type BackupOptions = MigrationOptions & { backupDir: string };
+
+/** Errors of a folder in which no file can be created. */
 const UNUSABLE_FOLDER = /^(EACCES|EPERM|ENOTDIR|EEXIST|EISDIR|SQLITE_CANTOPEN\w*)$/;
 
-/** Running the site is worth more than the way back: without the migration it would not run until somebody makes room. */
-function copyOrWarn(
-  handle: BetterSqlite3.Database,
-  backupDir: string,
-  options: MigrationOptions,
-  version: number,
-): void {
+/** Running the site is worth more than the way back: without migration it would not run until a person makes room. */
+function copyOrWarn(handle: BetterSqlite3.Database, options: BackupOptions, version: number): void {
   try {
-    backUpBeforeMigration(handle, backupDir, options, version);
+    backUpBeforeMigration(handle, options, version);
   } catch (error) {
     const isUnusable = error instanceof Error && 'code' in error && UNUSABLE_FOLDER.test(String(error.code));
     if (!isFull(error) && !isUnusable) throw error;
     options.log.error('the database is not copied before its migration: make room, or its folder usable', {
       database: options.path,
-      folder: backupDir,
+      folder: options.backupDir,
       error,
     });
   }
@@ -92,20 +90,19 @@ function copyOrWarn(
 
 function backUpBeforeMigration(
   handle: BetterSqlite3.Database,
-  backupDir: string,
-  options: MigrationOptions,
+  { path, backupDir, clock, log }: BackupOptions,
   version: number,
 ): void {
   makePrivateFolder(backupDir);
-  const stem = options.path.replace(/^.*\//, '').replace(/\.db$/, '');
+  const stem = path.replace(/^.*\//, '').replace(/\.db$/, '');
   const head = `${stem}-before-migration-from-`;
   for (const left of readdirSync(backupDir).filter((name) => name.startsWith(head) && name.includes(DRAFT)))
     rmSync(join(backupDir, left), { force: true });
-  const name = `${head}${version}-${Math.floor(options.clock.wallMs() / 1_000)}.db`;
+  const name = `${head}${version}-${Math.floor(clock.wallMs() / 1_000)}.db`;
   const copy = join(backupDir, name);
   if (existsSync(copy)) return;
   try {
-    // Its name stands for a whole copy, whenever the power is cut.
+    // Renamed last, so that the name means a complete copy, also after a power cut.
     handle.prepare('VACUUM INTO ?').run(copy + DRAFT);
     syncFile(copy + DRAFT);
     renameSync(copy + DRAFT, copy);
@@ -114,14 +111,14 @@ function backUpBeforeMigration(
     for (const suffix of ['', '-journal']) rmSync(copy + DRAFT + suffix, { force: true });
     throw error;
   }
-  options.log.info('database copied before migration', { database: options.path, copy });
+  log.info('database copied before migration', { database: path, copy });
   const earlier = readdirSync(backupDir).filter((other) => other.startsWith(head) && other !== name);
   // The clock may have been wrong: the last one always stays.
   for (const old of earlier
     .toSorted((a, b) => secondsOf(b) - secondsOf(a))
     .slice(LIMITS.state.copiesBeforeMigrations - 1)) {
     rmSync(join(backupDir, old), { force: true });
-    options.log.info('an old copy from before a migration was removed', { copy: join(backupDir, old) });
+    log.info('an old copy from before a migration was removed', { copy: join(backupDir, old) });
   }
 }
 

@@ -1,7 +1,6 @@
 /**
- * Opens state.db whatever the disk did to it: one that is damaged is set aside, one that is missing is no reason to
- * begin a new site, as long as a local copy is good. Where there is none, the gateway does not start, and says what a
- * person can do.
+ * Opens state.db. If it is damaged or missing, the newest good local copy takes its place. If it is damaged and there is no
+ * good copy, the gateway does not start, and says what a person can do.
  */
 import { copyFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -25,14 +24,14 @@ import { localCopies, type LocalCopy } from './local-copies.ts';
 import { failsToRead } from './read-fault.ts';
 import { removeSetAside, setAside, setAsideOf } from './set-aside.ts';
 
-/** What happened to state.db, for a person to know for some days. */
+/** A recovery of state.db, which is shown to people for some days. */
 interface StateRecovery {
   reason: 'damaged' | 'missing';
   /** The copy that took its place. */
   copy: string;
-  /** How old that is, by the clock of then. */
+  /** By the clock of that time. */
   copiedAtMs: EpochMs;
-  /** Where the damaged file lies. */
+  /** Path of the damaged file. */
   aside: string | undefined;
   recoveredAtMs: EpochMs;
 }
@@ -72,7 +71,7 @@ export function openState(given: OpenOptions & { backupDir: string }, disk: Part
   );
 }
 
-/** What looks like damage once, and not when it is looked for again, was a read that failed. */
+/** Damage that is not found again was a read that failed. */
 function openOrDamage(options: StateOptions): Database | Error {
   let damage: Error | undefined;
   for (let look = 0; look < 2; look++)
@@ -86,31 +85,23 @@ function openOrDamage(options: StateOptions): Database | Error {
   return damage as Error;
 }
 
-/** The last recovery, as long as its note is there; one that cannot be read is told. */
+/** The last recovery, as long as its note exists; an unreadable note is logged. */
 export function lastRecovery(dataDir: string, log: Log): StateRecovery | undefined {
   const path = join(dataDir, NOTE);
-  return readNote(path, (error) =>
-    log.warnLimited(
-      path,
-      TOLD_INTERVAL_MS,
-      'the note of a recovery cannot be read, so nobody is told of one',
-      {
-        path,
-        error,
-      },
-    ),
-  ) as StateRecovery | undefined;
+  const sentence = 'the note of a recovery cannot be read, so nobody is told of one';
+  const note = readNote(path, (error) => log.warnLimited(path, TOLD_INTERVAL_MS, sentence, { path, error }));
+  return note as StateRecovery | undefined;
 }
 
 /**
- * A file without content is what a cut of power may leave of a new one, and what a person may make by mistake. SQLite
- * removes a log that it finds beside one, whatever it holds.
+ * True for an empty file, too: a power cut may leave one, or a person by mistake. SQLite removes a log beside it, whatever
+ * the log holds.
  */
 function isMissing(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
 }
 
-/** Nothing is left where state.db shall be. One with content, of its own or in its log, is set aside: returns where. */
+/** Clears the place of state.db. If the file or its log has content, both are set aside; returns the new path. */
 function clearPlace({ path, clock, log }: Pick<OpenOptions, 'path' | 'clock' | 'log'>): string | undefined {
   const hasContent = isThere(path) && ['', '-wal'].some((suffix) => !isMissing(path + suffix));
   const aside = hasContent ? setAside(path, clock) : undefined;
@@ -119,7 +110,7 @@ function clearPlace({ path, clock, log }: Pick<OpenOptions, 'path' | 'clock' | '
   return aside;
 }
 
-/** Puts the newest good copy in its place; false when there is none, and nothing has changed then. */
+/** Puts the newest good copy in place; false when there is none, and nothing was changed. */
 function recover(options: StateOptions, reason: StateRecovery['reason']): boolean {
   const { path, clock, log, rename } = options;
   const copy = newestGood(options);
@@ -128,7 +119,7 @@ function recover(options: StateOptions, reason: StateRecovery['reason']): boolea
   copyFileSync(copy.path, draft);
   syncFile(draft);
   const aside = clearPlace(options);
-  // Before the copy has its name: a cut of power in between has the next start do both again.
+  // Before the rename: after a power cut in between the next start does both again.
   writeNote(
     { reason, copy: copy.path, copiedAtMs: copy.madeAtMs, aside, recoveredAtMs: clock.wallMs() },
     options,
@@ -145,7 +136,7 @@ function recover(options: StateOptions, reason: StateRecovery['reason']): boolea
   return true;
 }
 
-/** @throws Error when none is good and one could not be read: it may be good, so that nothing is begun beside it */
+/** @throws Error when none is good and one could not be read: that one may be good, so no new site is begun */
 function newestGood({ backupDir, migrationsDir, log, failsToRead }: StateOptions): LocalCopy | undefined {
   let failure: { error: unknown } | undefined;
   for (const copy of localCopies(backupDir)) {

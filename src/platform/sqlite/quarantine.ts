@@ -1,26 +1,26 @@
 /**
- * One row that cannot be read must not keep a gateway from starting: before anybody reads, every row of every table is
- * judged; what cannot be read gets other values where its capability knows some, and else moves to the table
- * `quarantine`, where it stays, as it was, for a person. What referred to it is judged after it.
+ * One row that cannot be read must not prevent a start: first every row of every table is checked. An unreadable value is
+ * repaired where its capability says how; else the row moves to the table `quarantine` for a person. Rows that referred
+ * to it are checked after it.
  */
 import { getTableColumns, getTableName, type SQL, sql } from 'drizzle-orm';
 import { type SQLiteTable } from 'drizzle-orm/sqlite-core';
+import type { EpochMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Database } from './database.ts';
-import { boundQuarantine, type Quarantined } from './quarantine-store.ts';
 import { type JudgedColumn, judgedColumns, keysOf, type RowRules } from './row-rules.ts';
 
 interface QuarantineOptions {
   database: Database;
-  /** Of all tables, those that others refer to first. */
+  /** Of all tables; a table stands before those that refer to it. */
   rules: readonly RowRules[];
   clock: Clock;
   log: Log;
   limits: {
-    /** More are named in the log as a number only. */
+    /** Of further rows only the number is logged. */
     rowsLogged: number;
-    /** Rounds of repairing, each of which may leave rows that refer to nothing. */
+    /** Rounds of repair: each may leave rows that refer to nothing. */
     rounds: number;
     /** Rows that are kept, and their bytes. */
     rowsKept: number;
@@ -31,22 +31,22 @@ interface QuarantineOptions {
 interface Judged {
   rules: RowRules;
   name: string;
-  /** Where a row stands: `rowid`, or the key of a table without. */
+  /** Columns that identify a row: `rowid`, or the key of a table without. */
   place: readonly string[];
   columns: readonly JudgedColumn[];
 }
 
-/** A row that cannot be read: its place, and by the number of its column what is wrong. */
+/** An unreadable row: its place and key, and the fault of each column by the column's number. */
 type Found = Record<string, unknown>;
 
-/** Returns the tables of which rows were repaired or moved away. */
+/** Returns the tables with rows that were repaired or moved away. */
 export function quarantineRows(options: QuarantineOptions): Quarantined[] {
   const { orm } = options.database;
   const client = orm.$client;
   client.function('parsed_json_type', { deterministic: true }, parsedJsonType);
   const tables = options.rules.map((rules) => judgedTable(options.database, rules));
   const counts = new Map<string, number>();
-  // A row that is moved away must not take with it what refers to it; that is judged by itself.
+  // To move a row away must not delete rows that refer to it; they are checked by themselves.
   client.pragma('foreign_keys = OFF');
   try {
     for (let round = 1; round <= options.limits.rounds; round++) {
@@ -54,14 +54,14 @@ export function quarantineRows(options: QuarantineOptions): Quarantined[] {
       if (found.every(({ rows }) => rows.length === 0)) break;
       options.database.transaction(() => {
         for (const { table, rows } of found)
-          // A repair that did not help is not tried again.
+          // In the second half of the rounds nothing is repaired, in case repairs do not help.
           for (const row of rows) settleRow(options, table, row, round <= options.limits.rounds / 2, counts);
       });
     }
   } finally {
     client.pragma('foreign_keys = ON');
   }
-  const unnamed = [...counts.values()].reduce((sum, count) => sum + count, 0) - options.limits.rowsLogged;
+  const unnamed = total(counts) - options.limits.rowsLogged;
   if (unnamed > 0) options.log.error('more rows of state.db could not be read', { count: unnamed });
   const removed = boundQuarantine(options.database, options.limits);
   if (removed > 0) options.log.warn('the oldest rows in quarantine were removed', { count: removed });
@@ -85,7 +85,7 @@ function unreadableRows({ orm }: Database, { rules, place, columns }: Judged): F
     columns.map(({ fault }) => sql`${fault} IS NOT NULL`),
     sql` OR `,
   );
-  // Mostly there is none, and a start need not have the longer question.
+  // Mostly there is none, and this query is the shorter one.
   const { isAny } = orm.get<{ isAny: number }>(
     sql`SELECT EXISTS (SELECT 1 FROM ${rules.table} WHERE ${isUnreadable}) AS "isAny"`,
   );
@@ -119,7 +119,7 @@ function settleRow(
     sql` AND `,
   );
   const { orm } = options.database;
-  const number = named(counts);
+  const number = total(counts);
   orm.run(sql`INSERT INTO quarantine (found_at_ms, table_name, row, reason, repaired)
     SELECT ${Math.round(options.clock.wallMs())}, ${name}, ${rowAsJson(rules.table)}, ${reason}, ${Number(isRepaired)}
     FROM ${rules.table} WHERE ${isIt}`);
@@ -135,7 +135,7 @@ function settleRow(
     );
 }
 
-const named = (counts: ReadonlyMap<string, number>): number =>
+const total = (counts: ReadonlyMap<string, number>): number =>
   [...counts.values()].reduce((sum, count) => sum + count, 0);
 
 function assignments(
@@ -175,4 +175,55 @@ function parsedJsonType(text: unknown): string | null {
     if (error instanceof SyntaxError) return null;
     throw error;
   }
+}
+
+/** The number of rows of a table. */
+interface Quarantined {
+  table: string;
+  count: number;
+}
+
+interface QuarantinedRow {
+  number: number;
+  foundAtMs: EpochMs;
+  table: string;
+  /** Column, and what was wrong with it. */
+  reason: string;
+  /** The row is still in its table, with other values in the columns that could not be read. */
+  isRepaired: boolean;
+  /** The row as JSON. */
+  row: string;
+}
+
+/** Numbers of rows found at or after a moment. */
+export function quarantinedSince(database: Database, fromMs: EpochMs): Quarantined[] {
+  return database.orm.all<Quarantined>(
+    sql`SELECT table_name AS "table", count(*) AS count FROM quarantine WHERE found_at_ms >= ${fromMs} GROUP BY table_name`,
+  );
+}
+
+/** All rows in the order in which they were found. */
+export function quarantinedRows(database: Database): QuarantinedRow[] {
+  const rows = database.orm.all<Omit<QuarantinedRow, 'isRepaired'> & { repaired: number }>(
+    sql`SELECT number, found_at_ms AS "foundAtMs", table_name AS "table", reason, repaired, row FROM quarantine ORDER BY number`,
+  );
+  return rows.map(({ repaired, ...row }) => ({ ...row, isRepaired: repaired === 1 }));
+}
+
+/** Removes one row, or all; returns how many. */
+export function removeQuarantined(database: Database, number?: number): number {
+  const { changes } = database.orm.run(
+    number === undefined ? sql`DELETE FROM quarantine` : sql`DELETE FROM quarantine WHERE number = ${number}`,
+  );
+  return changes;
+}
+
+/** Keeps the newest rows, at least one; returns how many were removed. */
+function boundQuarantine(database: Database, limits: { rowsKept: number; bytesKept: number }): number {
+  const { changes } = database.orm.run(sql`DELETE FROM quarantine WHERE number IN (
+    SELECT number FROM (
+      SELECT number, row_number() OVER newest AS place, sum(length(row)) OVER newest AS bytes
+      FROM quarantine WINDOW newest AS (ORDER BY number DESC))
+    WHERE place > 1 AND (place > ${limits.rowsKept} OR bytes > ${limits.bytesKept}))`);
+  return changes;
 }

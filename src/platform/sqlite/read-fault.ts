@@ -1,15 +1,15 @@
 /**
- * Telling a disk that cannot be read now from a file that is damaged. SQLite does not: a read that ends with EIO is
- * SQLITE_CORRUPT for whoever ran the statement (SQLITE_IOERR_CORRUPTFS of https://sqlite.org/rescode.html). Damage is
- * answered by setting the file aside, which would give up what the disk has again a moment later.
+ * Distinguishes a disk that cannot be read now from a damaged file. SQLite does not: after a read that fails with EIO a
+ * statement reports SQLITE_CORRUPT (SQLITE_IOERR_CORRUPTFS of https://sqlite.org/rescode.html). A damaged file is set
+ * aside, which would give up data that the disk can read again a moment later.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
 const PAGE_BYTES = 4_096;
-/** G: of a larger file so many are spread over it; half a second on a slow card. */
+/** G: in a larger file this many are spread over it; half a second on a slow card. */
 const PAGES_READ_MAX = 1_024;
 const TRIES = 3;
-/** G: a dead medium may take seconds to refuse each: when the first so many are refused, no more are asked for. */
+/** G: a dead medium may take seconds for each page: after this many failures from the start no more are read. */
 const FIRST_PAGES = 16;
 
 /** Reads at a position of an open file. */
@@ -19,15 +19,15 @@ const readPage: Read = (descriptor, into, position) =>
   void readSync(descriptor, into, 0, into.length, position);
 
 /**
- * Whether reads of the file, or of its log, fail now one time and not another, or nearly everywhere. False where single
- * places can never be read: these are damage.
+ * Whether reads of the file or its log fail now and then, or nearly everywhere. False where only single places can never
+ * be read: these are damage.
  */
 export function failsToRead(path: string, read = readPage): boolean {
   return [path, `${path}-wal`].some((each) => {
     try {
       return failsIn(each, read);
     } catch (error) {
-      // One that is not there has nothing that cannot be read.
+      // A missing file cannot fail to be read.
       return error instanceof Error && 'code' in error && error.code !== 'ENOENT';
     }
   });

@@ -1,6 +1,6 @@
 /**
- * What every row of a table must be so that the code can read it, as SQL: what `tables.ts` says of types, NULL, enums and
- * JSON, the references that the migrations made, and what a capability adds.
+ * Conditions, as SQL, that a row must meet so that the code can read it: types, NULL, enums and JSON of `tables.ts`,
+ * references of the migrations, and checks of the capability.
  */
 import { type Column, getTableColumns, getTableName, type SQL, sql } from 'drizzle-orm';
 import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core';
@@ -10,23 +10,23 @@ type Name<Table extends SQLiteTable> = keyof Table['$inferSelect'] & string;
 /** New values of columns, by their properties. */
 type Repair<Table extends SQLiteTable> = Partial<Record<Name<Table>, SQL>>;
 
-/** When a row of a table is sound, and what to do with one that is not. */
+/** When a row of a table is readable, and how to repair one that is not. */
 export interface RowRules<Table extends SQLiteTable = SQLiteTable> {
   table: Table;
-  /** What a text of JSON holds. Default: an object in a column of mode `json`, no JSON in another one. */
+  /** Type of JSON in a column. Default: an object in a column of mode `json`, none in others. */
   json?: Partial<Record<Name<Table>, 'object' | 'array' | 'any'>>;
-  /** True where the value is one that the code can work with; asked only when type and JSON are sound. */
+  /** True for a value that the code accepts; evaluated only when type and JSON are right. */
   checks?: Partial<Record<Name<Table>, SQL>>;
-  /** What to write where a column cannot be read. Without it the whole row is moved away. */
+  /** What to write where a column cannot be read. Default: the row is moved away. */
   repairs?: Partial<Record<Name<Table>, Repair<Table>>>;
 }
 
-/** Types the names of columns. */
+/** Checks the names of columns by type. */
 export function rowRules<Table extends SQLiteTable>(rules: RowRules<Table>): RowRules {
   return rules;
 }
 
-/** What a timestamp can say: the years 1 to 9999. */
+/** The range of a timestamp: the years 1 to 9999. */
 const EARLIEST_MS = -62_135_596_800_000;
 const LATEST_MS = 253_402_300_799_999;
 
@@ -90,14 +90,14 @@ function faultOf(
   if (check) cases.push(sql`WHEN (${check}) IS NOT TRUE THEN 'is no usable value'`);
   for (const { from, parent, to } of references) {
     if (from !== column.name) continue;
-    // The alias keeps the column of a table that refers to itself apart.
+    // The alias is for a table that refers to itself.
     const target = sql`SELECT 1 FROM ${sql.identifier(parent)} AS parent WHERE parent.${sql.identifier(to)} = ${column}`;
     cases.push(sql`WHEN NOT EXISTS (${target}) THEN ${`refers to nothing in ${parent}`}`);
   }
   return sql`CASE ${sql.join(cases, sql` `)} END`;
 }
 
-/** SQLite stops at the first zero byte, and at a thousand levels; the code at neither. */
+/** SQLite stops at the first zero byte and at a thousand levels; `JSON.parse` does not. */
 function jsonTypeOf(column: Column): SQL {
   const isPlain = sql`json_valid(${column}) AND instr(${column}, char(0)) = 0`;
   return sql`CASE WHEN ${isPlain} THEN json_type(${column}) ELSE parsed_json_type(${column}) END`;

@@ -1,14 +1,14 @@
 /**
- * What can still be read of a damaged database, taken over into a new one of the same schema: row by row from both
- * ends of each table, and from probes into what lies between damaged pages. Rows that are there already stay.
+ * Copies what can still be read of a damaged database into a new one of the same schema: rows from both ends of each
+ * table, then from probes between damaged pages. Existing rows are kept.
  */
 import BetterSqlite3 from 'better-sqlite3';
 import { isDamage } from './damage.ts';
 import type { Database } from './database.ts';
 
-/** G: rows read and written at once, a few milliseconds. */
+/** G: rows read and written at once, which takes a few milliseconds. */
 const ROWS_PER_BITE = 100;
-/** G: looks behind damaged pages of one table; each page costs a few. */
+/** G: probes behind damaged pages of one table; each page costs a few. */
 const PROBES_MAX = 1_024;
 
 type Key = readonly (number | string)[];
@@ -32,16 +32,18 @@ interface Run {
 export class Salvage {
   readonly #from: BetterSqlite3.Database;
   readonly #into: Database;
-  /** Tables that miss rows: what refers to them may not be told apart from new rows. */
+  /** Tables that lack rows: references to these could meet new rows with the same key. */
   readonly #broken = new Set<string>();
   readonly #later: ReadonlySet<string>;
   readonly #computed: ReadonlySet<string>;
   rowCount = 0;
-  /** Stretches between readable rows that stayed unread. */
+  /** Gaps between readable rows. */
   brokenCount = 0;
 
   /**
-   * `later`: tables of which only the newest rows are taken at first; `computed`: tables that triggers fill. @throws when the file is no database any more
+   * @param later tables of which `first` copies only the newest rows
+   * @param computed tables that triggers fill, which are not copied
+   * @throws when the file is no database any more
    */
   constructor(path: string, into: Database, later: readonly string[], computed: readonly string[] = []) {
     this.#from = new BetterSqlite3(path, { fileMustExist: true });
@@ -50,7 +52,7 @@ export class Salvage {
     this.#computed = new Set(computed);
   }
 
-  /** What the others build on; then the database can be used, and new rows get keys above the old ones. */
+  /** Copies what must be there before use; then new rows get keys above the old ones. */
   first(): void {
     for (const table of this.#tables()) {
       if (!this.#later.has(table.name)) for (const _ of this.#copy(table));
@@ -58,7 +60,7 @@ export class Salvage {
     }
   }
 
-  /** The rest, in batches. */
+  /** Copies the rest, in batches. */
   *rest(): Generator<void> {
     for (const table of this.#tables())
       if (this.#later.has(table.name) && !this.#isOrphaned(table)) yield* this.#copy(table);
@@ -127,7 +129,7 @@ export class Salvage {
     }
   }
 
-  /** Copies from one key towards another, both excluded, until it is there or a page does not read. */
+  /** Copies from one key towards another, both excluded, until it arrives or a page cannot be read. */
   *#run(
     table: Table,
     order: 'ASC' | 'DESC',
@@ -191,8 +193,8 @@ export class Salvage {
 }
 
 /**
- * Keys between two others at which the next readable page may begin: ever further behind the lower one, ever further
- * before the higher one, and in the same way behind each beginning that lies between.
+ * Keys between two others at which the next readable page may begin: at growing distances after the lower key, before the
+ * higher key, and after each value of the first differing column in between.
  */
 function* pivots(low: Key, high: Key): Generator<Key> {
   const isBetween = (key: Key): boolean => compare(low, key) < 0 && compare(key, high) < 0;

@@ -1,20 +1,17 @@
-/**
- * A database file that is damaged, of another site or of a newer version is never deleted at once: it is renamed, for a
- * person to look at.
- */
+/** A database file that is damaged, of another site or of a newer version is not deleted but renamed, for a person. */
 import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { EpochMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import { isThere } from '../files/index.ts';
 
-/** A file, or a folder that belongs to such a database. */
+/** A file that was set aside, or a folder that belongs to it. */
 export interface SetAside {
   kind: 'damaged' | 'foreign';
   path: string;
-  /** With everything that belongs to it. */
+  /** Including its companions. */
   sizeBytes: number;
-  /** When it was written last. */
+  /** Time of the last write. */
   writtenAtMs: EpochMs;
 }
 
@@ -23,17 +20,17 @@ const FOREIGN = '.of-';
 const NEWER = 'schema-';
 const COMPANIONS = ['-wal', '-shm'];
 
-/** Where a database, or a folder beside it, of another site lies. */
+/** Path of a database, or a folder beside it, that is set aside for another site. */
 export function foreignPath(path: string, siteId: string): string {
   return path + FOREIGN + siteId;
 }
 
-/** In the place of a site: it is of whatever site, in a form that only a newer version reads. */
+/** In place of a site id, for a file of a newer version, whose site is unknown. */
 export function nameOfNewer(schema: number): string {
   return `${NEWER}${schema}`;
 }
 
-/** Where the one of a newer version lies that a program of this schema can read; the one that was written last. */
+/** Path of the newest file that was of a newer version, and that a program of this schema can read. */
 export function newestOfNewer(path: string, schema: number): string | undefined {
   const start = path + FOREIGN + NEWER;
   const isReadable = (found: string): boolean =>
@@ -41,13 +38,13 @@ export function newestOfNewer(path: string, schema: number): string | undefined 
   return setAsideOf(path).findLast((found) => isReadable(found.path))?.path;
 }
 
-/** What is there already is not written over. */
+/** The path, with a number if it is taken. */
 export function freeName(path: string): string {
   if (!isThere(path)) return path;
   for (let number = 2; ; number++) if (!isThere(`${path}-${number}`)) return `${path}-${number}`;
 }
 
-/** What was set aside of a database, or of a folder beside it; the one that was written last comes last. */
+/** The files that were set aside for a database, or for a folder beside it; the one written last comes last. */
 export function setAsideOf(path: string): SetAside[] {
   const [folder, name] = [dirname(path), basename(path)];
   const names = isThere(folder) ? readdirSync(folder) : [];
@@ -61,12 +58,12 @@ export function setAsideOf(path: string): SetAside[] {
     .toSorted((a, b) => a.writtenAtMs - b.writtenAtMs || a.path.localeCompare(b.path));
 }
 
-/** Whether a name is one that `setAside` gives a damaged database. */
+/** Whether `setAside` gives a damaged database such a name. */
 export function isNameOfDamaged(name: string, path: string): boolean {
   return name.startsWith(basename(path) + DAMAGED);
 }
 
-/** With everything that belongs to it; returns the bytes. */
+/** Removes it with its companions; returns the bytes. */
 export function removeSetAside({ path, sizeBytes }: Pick<SetAside, 'path' | 'sizeBytes'>): number {
   for (const suffix of [...COMPANIONS, '']) rmSync(path + suffix, { recursive: true, force: true });
   return sizeBytes;
@@ -86,7 +83,7 @@ function measured(path: string): Pick<SetAside, 'path' | 'sizeBytes' | 'writtenA
   };
 }
 
-/** Renames a closed database with its companions; returns the new path, which `onNamed` is told before anything moves. */
+/** Renames a closed database with its companions; returns the new path, which `onNamed` gets before anything moves. */
 export function setAside(path: string, clock: Clock, onNamed?: (aside: string) => void): string {
   const aside = freeName(`${path}${DAMAGED}${Math.floor(clock.wallMs() / 1_000)}`);
   onNamed?.(aside);

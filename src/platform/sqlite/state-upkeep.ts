@@ -29,14 +29,14 @@ const RESERVE_FILE = 'start.reserve';
 const RESERVE_BYTES_MIN = 262_144;
 
 /**
- * Tends state.db while the gateway works: moves its write-ahead log into the file, keeps room in it for a disk that is
- * full, and makes local copies. All of it beside the event loop, in a thread that lives while there is something to do.
+ * Maintains state.db while the gateway runs: moves its write-ahead log into the file, keeps free room inside for a full
+ * disk, and makes local copies. Works beside the event loop, in a thread that lives while there is work.
  */
 export class StateUpkeep {
   readonly #options: StateUpkeepOptions;
   readonly #worker: TaskWorker<UpkeepTask, UpkeepResult>;
   readonly #freeBytes: () => number;
-  /** Without free pages: what a copy takes. */
+  /** Without free pages: the size of a copy. */
   readonly #storedBytes: () => number;
   readonly #changes: () => number;
   readonly #failures;
@@ -62,19 +62,14 @@ export class StateUpkeep {
       clock,
       log,
     });
-    const freeBytes = database
-      .prepare<[], number>('SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size')
-      .pluck();
-    const storedBytes = database
-      .prepare<[], number>(
-        `SELECT (page_count - freelist_count) * page_size
-         FROM pragma_page_count, pragma_freelist_count, pragma_page_size`,
-      )
-      .pluck();
-    const changes = database.prepare<[], number>('SELECT total_changes()').pluck();
-    this.#freeBytes = () => freeBytes.get() ?? 0;
-    this.#storedBytes = () => storedBytes.get() ?? 0;
-    this.#changes = () => changes.get() ?? 0;
+    const numberOf = (expression: string): (() => number) => {
+      const tables = 'pragma_page_count, pragma_freelist_count, pragma_page_size';
+      const statement = database.prepare<[], number>(`SELECT ${expression} FROM ${tables}`).pluck();
+      return () => statement.get() ?? 0;
+    };
+    this.#freeBytes = numberOf('freelist_count * page_size');
+    this.#storedBytes = numberOf('(page_count - freelist_count) * page_size');
+    this.#changes = numberOf('total_changes()');
     this.#failures = metrics.counter(
       'state_upkeep_failures_total',
       'Tasks of tending state.db that failed.',
@@ -83,39 +78,39 @@ export class StateUpkeep {
     metrics.measured('state_room_bytes', 'Room inside state.db that a full disk cannot take away.', () =>
       this.#freeBytes(),
     );
-    // What was committed is: whoever did it is not told of what fails here.
+    // A failure here must not reach the caller, whose data is committed.
     database.onCommitted(() => this.#attempt('checkpoint', () => this.#afterCommit()));
   }
 
-  /** At once after opening: on a full disk somebody else may want what the start had kept free. */
+  /** Call right after opening: on a full disk other programs may take the room that was kept for the start. */
   holdRoom(): void {
     if (this.#options.space.isLow) this.#takeLogRoom();
   }
 
-  /** Tends from now on: when the gateway is ready, whose start it would slow on a small board. */
+  /** Begins maintenance. Call when the gateway is ready: before, it would slow the start of a small board. */
   start(): void {
     this.#work();
     this.#timer = this.#options.clock.setRepeating(this.#options.limits.upkeepIntervalMs, () => this.#work());
   }
 
-  /** The disk is short of room and what was kept for state is being used up: older rows give way to newer ones. */
+  /** The disk is full and the room kept for state is being used up: older rows must make room. */
   get isScarce(): boolean {
     const { space, limits } = this.#options;
     return space.isLow && this.roomShare() * 100 < limits.scarcePercent;
   }
 
-  /** Called at every upkeep while room is scarce; returns the unsubscribe. */
+  /** Calls the listener at every upkeep while room is scarce; returns the unsubscribe. */
   onScarce(listener: () => void): () => void {
     this.#scarceListeners.add(listener);
     return () => void this.#scarceListeners.delete(listener);
   }
 
-  /** Bytes of room for state on a full disk that are left, as a share of what should be there. */
+  /** The free room for state on a full disk, as a share of what should be there. */
   roomShare(): number {
     return Math.min(1, this.#freeBytes() / this.#options.limits.freeBytes);
   }
 
-  /** Why the last copy that was due could not be made; undefined: it was. */
+  /** Why the last copy could not be made; undefined: it was made. */
   get copyFault(): string | undefined {
     return this.#copyFault;
   }
@@ -137,7 +132,7 @@ export class StateUpkeep {
   #afterCommit(): void {
     const { database, limits } = this.#options;
     if (!database.hasLogOver(limits.checkpointBytes)) return;
-    // The thread does not keep up, or is kept from it: a log without bounds would end on a full disk.
+    // If the thread does not keep up, the log must still stay bounded.
     if (database.hasLogOver(limits.checkpointAtOnceBytes)) database.checkpoint();
     else
       this.#checkpointing ??= this.#run({ kind: 'checkpoint', path: database.path }).then(() => {
@@ -164,7 +159,7 @@ export class StateUpkeep {
     await this.#copy();
   }
 
-  /** Damage that a statement met has no end but a new start, which puts a copy in the place of the file. */
+  /** Damage that a statement met is repaired by a new start, which replaces the file by a copy. */
   async #judgeSuspicion(): Promise<void> {
     const { database, clock, limits } = this.#options;
     const nowMs = clock.monotonicMs();
@@ -173,7 +168,7 @@ export class StateUpkeep {
     await this.#run({ kind: 'judge', path: database.path });
   }
 
-  /** Who is refused may not ask again: that the disk takes data is found out without anybody. */
+  /** Finds out whether the disk takes data again, even if no caller writes. */
   async #tryToStore(): Promise<void> {
     const { database } = this.#options;
     database.transaction(() => storeAndDelete(database, 1));
@@ -189,7 +184,7 @@ export class StateUpkeep {
     await this.#run({ kind: 'room', path: database.path, walBytes, freeBytes });
   }
 
-  /** When something has changed since the last one, and at the start when there is none. */
+  /** Makes a copy if it is due and something has changed since the last one. */
   async #copy(): Promise<void> {
     const { database, clock, log, limits, dataDir, migrationsDir, space } = this.#options;
     const folder = join(dataDir, 'backups');
@@ -213,19 +208,19 @@ export class StateUpkeep {
       migrationsDir,
       keep: { hourly: limits.copiesHourly, daily: limits.copiesDaily },
     });
-    // Whether or not something changes until then.
+    // Tried again even if nothing changes until then.
     if (fault !== undefined) this.#copiedChanges = -1;
     this.#copyFault = fault && `${folder}: ${fault}`;
   }
 
-  /** A large database is copied less often, for the sake of a flash card. */
+  /** A large database is copied less often, to spare the flash card. */
   #copyIntervalMs(): DurationMs {
     const { copyBytesPerHour, copyIntervalMs, copyIntervalMaxMs } = this.#options.limits;
     const affordedMs = (this.#storedBytes() / copyBytesPerHour) * 3_600_000;
     return Math.min(copyIntervalMaxMs, Math.max(copyIntervalMs, affordedMs));
   }
 
-  /** Resolves with why it failed, which is told in the log. */
+  /** Resolves with the reason of a failure, which is also logged. */
   async #run(task: UpkeepTask): Promise<string | undefined> {
     try {
       const { damage } = await this.#worker.run(task);
@@ -254,7 +249,7 @@ export class StateUpkeep {
   }
 }
 
-/** A file whose room a start on a full disk needs, for the write-ahead logs and small files. */
+/** Reserves room, as a file, that a start on a full disk needs for write-ahead logs and small files. */
 async function keepStartReserve(
   dataDir: string,
   sizeBytes: number,
@@ -276,10 +271,7 @@ async function keepStartReserve(
   }
 }
 
-/**
- * After everything is closed on a full disk: the room that the write-ahead logs gave back is kept for the next start, which
- * needs it again, before somebody else takes it.
- */
+/** After everything is closed on a full disk: reserves the room of the write-ahead logs for the next start. */
 export function takeStartReserve(dataDir: string, mostBytes: number, log: Log): void {
   const path = join(dataDir, RESERVE_FILE);
   if (existsSync(path)) return;
@@ -296,7 +288,7 @@ export function takeStartReserve(dataDir: string, mostBytes: number, log: Log): 
     }
 }
 
-/** Before anything is opened: gives the room that was kept for this. */
+/** Before anything is opened on a full disk: frees the reserved room. */
 export function releaseStartReserve(dataDir: string, log: Log): void {
   const path = join(dataDir, RESERVE_FILE);
   if (!existsSync(path)) return;

@@ -1,6 +1,6 @@
 /**
- * The write-ahead log of a database whose commits share their syncs. The log file stays the same as long as the
- * database is open, and SQLite takes no locks on it, so that it can be opened here beside (https://sqlite.org/wal.html,
+ * The write-ahead log of a database whose commits share their syncs. The log file stays the same while the database is
+ * open, and SQLite takes no locks on it, so it can be opened here, too (https://sqlite.org/wal.html,
  * https://sqlite.org/fileformat2.html#walformat).
  */
 import { closeSync, openSync, readSync } from 'node:fs';
@@ -22,7 +22,7 @@ export class WriteAheadLog {
   readonly #path: string;
   readonly #sync: SyncFile;
   readonly #trust: LogTrust;
-  /** Rows changed over this connection so far, by whatever statement. */
+  /** Rows that this connection has changed so far. */
   readonly #changes: BetterSqlite3.Statement<[], number>;
   readonly #pageBytes: number;
   #descriptor: number | undefined;
@@ -41,7 +41,7 @@ export class WriteAheadLog {
     this.#pageBytes = handle.pragma('page_size', { simple: true }) as number;
   }
 
-  /** As `Database.durable`. Callers that come while a sync is under way share the next one. */
+  /** As `Database.durable`. Callers that come during a sync share the next one. */
   async durable(): Promise<void> {
     const wanted = this.#changes.get() ?? 0;
     while (this.#syncedChanges < wanted) {
@@ -50,7 +50,7 @@ export class WriteAheadLog {
     }
   }
 
-  /** Whether the log, since it was begun anew the last time, has grown over so many bytes. */
+  /** Whether the log has grown beyond so many bytes since it was reset. */
   isOver(sizeBytes: number): boolean {
     const frameBytes = FRAME_HEADER_BYTES + this.#pageBytes;
     const frame = HEADER_BYTES + Math.floor(sizeBytes / frameBytes) * frameBytes;
@@ -58,11 +58,11 @@ export class WriteAheadLog {
     const descriptor = this.#open();
     if (readSync(descriptor, there, 0, SALT_BYTES, frame + FRAME_SALT_AT) < SALT_BYTES) return false;
     readSync(descriptor, current, 0, SALT_BYTES, HEADER_SALT_AT);
-    // A frame of an earlier time has another salt than the header.
+    // A frame from before the reset has another salt than the header.
     return current.equals(there);
   }
 
-  /** False: its file was removed or replaced, and another program would not find what it holds. */
+  /** False: its file was removed or replaced, and other programs would not find its content. */
   get isInPlace(): boolean {
     return this.#file?.isInPlace ?? true;
   }

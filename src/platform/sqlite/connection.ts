@@ -1,0 +1,18 @@
+import BetterSqlite3 from 'better-sqlite3';
+import { requireNoObstacle } from '../files/index.ts';
+import { requireRoomForIndex } from './index-room.ts';
+
+/** Works with a database, which may be in use, over a connection of its own. */
+export function withConnection<Result>(
+  path: string,
+  work: (handle: BetterSqlite3.Database) => Result,
+): Result {
+  requireNoObstacle(path);
+  requireRoomForIndex(path);
+  const handle = new BetterSqlite3(path, { fileMustExist: true });
+  try {
+    return work(handle);
+  } finally {
+    handle.close();
+  }
+}
