@@ -1,19 +1,18 @@
 /**
- * When to sync: many small writes share one sync of the disk (decision 0002). Whatever is made durable, a
- * transaction or a journal record, the waiting is the same:
+ * When to sync: many small writes share one sync of the disk (decision 0002), for transactions and journal records alike:
  *
  *   caller buffers its data ──▶ request(bytes) ──▶ one promise for the whole group
  *                                   │ window over, or the group is large and has gone quiet
  *                                   ▼
  *                     commit() makes everything buffered durable ──▶ the promise resolves
  *
- * The window follows a budget of syncs, which is won back while nobody waits: a rare message, or one device
- * that speaks every second, is acknowledged after `windowMinMs`; where many send all the time they wait, so
- * that a flash card sees about one sync a second, two at worst; a burst is committed as soon as it pauses,
- * because then somebody waits for the acknowledgement before sending on. Who is known to wait says `expedite`.
+ * The window follows a budget of syncs, which recovers while nobody waits. A rare message, or one device that sends
+ * every second, is acknowledged after `windowMinMs`; under steady load callers wait longer, so that a flash card sees
+ * about one sync a second, two at worst; a burst is committed as soon as it pauses, because then somebody waits for the
+ * acknowledgement before sending on. A caller that is known to wait calls `expedite`.
  *
- * When a commit fails (disk full, I/O error) nothing is forgotten: the data stays with its owner, the same
- * groups are tried again, and waiting callers keep waiting, so nothing is acknowledged before it is on disk.
+ * When a commit fails (disk full, I/O error) nothing is lost: the data stays with its owner, the same groups are tried
+ * again, and callers keep waiting, so nothing is acknowledged before it is on disk.
  */
 import { unavailable } from '../../lib/errors.ts';
 import { type Limits, LIMITS } from '../../lib/limits.ts';
@@ -30,7 +29,7 @@ interface Batch {
   requests: number;
   /** Somebody waits for it. */
   isAwaited: boolean;
-  /** Somebody waits for it and sends nothing before. */
+  /** Somebody waits for it before sending on. */
   isExpedited: boolean;
   openedAtMs: MonotonicMs;
   lastRequestAtMs: MonotonicMs;
@@ -39,7 +38,7 @@ interface Batch {
 interface CommitGroupOptions extends Instruments {
   /** Prefix of the metrics, snake_case. */
   name: string;
-  /** What is written, for the log. */
+  /** The file or folder, for the log. */
   target: string;
   limits?: Limits['commits'];
   /**
@@ -49,7 +48,7 @@ interface CommitGroupOptions extends Instruments {
   commit: () => Promise<void> | void;
 }
 
-/** Makes what many write durable together. */
+/** Makes the writes of many callers durable together. */
 export class CommitGroup {
   readonly #options: CommitGroupOptions;
   readonly #limits: Limits['commits'];
@@ -82,9 +81,9 @@ export class CommitGroup {
   }
 
   /**
-   * Says that `bytes` more are buffered; resolves after the sync of the commit that holds them. The
-   * promise is shared by the group. Rejects with `unavailable` when the buffers are over their limit. What nobody waits
-   * for goes along with what comes next, or alone at the end of the longest window.
+   * Says that `bytes` more are buffered; resolves after the sync of their commit, with a promise that the group shares.
+   * Rejects with `unavailable` when the buffers are over their limit. Data that is not awaited is committed with the
+   * next data, or alone at the end of the longest window.
    */
   request(bytes: number, isAwaited = true): Promise<void> {
     if (this.isFull(bytes)) {
@@ -106,7 +105,7 @@ export class CommitGroup {
     return batch.promise;
   }
 
-  /** Somebody waits for what is buffered now before going on: it is committed soon, as far as the budget allows. */
+  /** Somebody waits for the buffered data before sending on: it is committed soon, as far as the budget allows. */
   expedite(): void {
     const batch = this.#open;
     if (!batch?.isAwaited || batch.isExpedited) return;
@@ -136,7 +135,7 @@ export class CommitGroup {
 
   #openBatch(): Batch {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    // A caller may have left; its absence is no fault of the batch.
+    // The caller may have left, so nobody may handle a rejection.
     promise.catch(() => undefined);
     const nowMs = this.#options.clock.monotonicMs();
     const counts = { bytes: 0, requests: 0, isAwaited: false, isExpedited: false };

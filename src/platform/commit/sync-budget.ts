@@ -1,16 +1,15 @@
-/** How many syncs the flash card is asked for, and so how long a write waits for others to share one. */
+/** Limits the syncs of a flash card, and so decides how long a write waits for others to share a sync. */
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 
 /**
- * Waits are short while few syncs were spent lately, else most of the longest window, leaving the rest for the
- * sync itself. Pauses win syncs back: where messages leave none, more syncs would come with short windows; where
- * they do, a long window saves nothing, and would keep one device waiting at exactly the rate it is won back.
+ * Waits are short while few syncs were spent lately, else most of the longest window, whose rest is for the sync itself.
+ * Pauses win short windows back: under steady traffic short windows would mean more syncs, but where messages pause a
+ * long window saves none.
  *
- * Who sends on only after his acknowledgement gets it quickly, from a store of syncs of its own that fills with the
- * time: its rate is what steady traffic may cost at worst, and every sync of whatever reason takes from it, so that
- * the average stays where it was.
+ * A caller that sends on only after its acknowledgement gets it quickly, from a second budget that fills with time. Its
+ * rate bounds the cost of steady traffic, and every sync takes from it, so that the average stays the same.
  */
 export class SyncBudget {
   readonly #clock: Clock;
@@ -28,24 +27,24 @@ export class SyncBudget {
     this.#filledMs = clock.monotonicMs();
   }
 
-  /** How long a first request may wait, of those that somebody waits for, or sends nothing before. */
+  /** How long the first request of a batch waits for others. */
   waitMs({ isAwaited, isExpedited }: { isAwaited: boolean; isExpedited: boolean }): DurationMs {
     const { windowMinMs, windowMaxMs, syncAllowanceMs, quickWindowMs } = this.#limits;
     if (isExpedited && this.hasQuick()) return quickWindowMs;
     return isAwaited && this.#shortWindows >= 1 ? windowMinMs : windowMaxMs - syncAllowanceMs;
   }
 
-  /** Whether one who waits may be served at once. */
+  /** Whether the budget allows a quick sync now. */
   hasQuick(): boolean {
     this.#fill();
     return this.#quickSyncs >= 1;
   }
 
   spend(): void {
-    // Who waited the long window has paid for it: a part that was won back stays.
+    // After a long window no short one is spent: the part of one that was won back stays.
     if (this.#shortWindows >= 1) this.#shortWindows--;
     this.#fill();
-    // A little debt: syncs that others spend while there is none of these count too.
+    // A little debt, because other syncs count even when the budget is empty.
     this.#quickSyncs = Math.max(-this.#limits.shortWindows, this.#quickSyncs - 1);
   }
 

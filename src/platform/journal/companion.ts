@@ -1,4 +1,4 @@
-/** A small file beside the segments, with what a reader of them cannot do without: CRC-32 of the rest u32, content. */
+/** A small file beside the segments, with what is needed to read them: CRC-32 of the rest u32, content. */
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { isThere, readPlainFile } from '../files/index.ts';

@@ -10,12 +10,12 @@ export interface JournalFile {
   close(): Promise<void>;
 }
 
-/** What a journal asks of the disk; tests put a failing one in its place. */
+/** The disk as a journal uses it; tests replace it by a failing one. */
 export interface JournalFiles {
   makeFolder(path: string): Promise<void>;
   /** Opens for writing; creates the file, or empties it when `truncate` says so. */
   open(path: string, truncate: boolean): Promise<JournalFile>;
-  /** One that is gone already is no failure: a person may remove what was set aside. */
+  /** A missing file is no failure: a person may remove a damaged segment. */
   remove(path: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
   /** Makes created and removed names of a folder durable. */

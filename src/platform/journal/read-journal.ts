@@ -1,6 +1,6 @@
 /**
- * Reads a journal folder back, in order. Whatever is damaged costs only what cannot be read: the records behind
- * it are found again by their header and checksum. Synchronous: it runs before anything else. Writes nothing.
+ * Reads a journal folder in order. Damage costs only the damaged records: later ones are found by their header and
+ * checksum. Synchronous, because it runs before anything else. Writes nothing.
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,12 +22,12 @@ export interface JournalRecord {
   payload: Buffer;
 }
 
-/** What was written, and can no longer be read. */
+/** Records that can no longer be read. */
 export interface JournalDamage {
   segment: string;
-  /** First sequence that is missing; undefined: nothing of the file tells. */
+  /** First missing sequence; undefined: unknown. */
   sequence: number | undefined;
-  /** Records that are missing; undefined: unknown. */
+  /** Number of missing records; undefined: unknown. */
   recordCount: number | undefined;
   /** Bytes that belong to no intact record. */
   bytes: number;
@@ -40,7 +40,7 @@ interface SegmentFile {
   path: string;
   firstSequence: number;
   bytes: Buffer;
-  /** False: the first sequence is that of the first record found, what was before it is missing. */
+  /** False: the first sequence is that of the first record found, and earlier ones are missing. */
   hasHeader: boolean;
 }
 
@@ -49,16 +49,16 @@ interface SegmentList {
   segments: SegmentFile[];
   /** Never written to: all zeros. */
   unused: string[];
-  /** Not one intact record, or the file could not be read. */
+  /** Without an intact record, or the file could not be read. */
   unreadable: { name: string; sizeBytes: number; error: Error | undefined }[];
 }
 
-/** G: beyond it are millions of years of commits; it keeps the search for a first record short. */
+/** G: enough for tens of thousands of years of commits; it keeps the search for a first record short. */
 const SEQUENCE_BEFORE = 2 ** 40;
 
 const SEGMENT_NAME = /^\d{6}\.journal(\.damaged)?$/;
 
-/** Suffix of a segment that is set aside: still read, never written to nor removed. */
+/** Suffix of a damaged segment, which is still read but never written to. */
 export const DAMAGED_SUFFIX = '.damaged';
 
 /** @throws Error when the disk does not give a segment now, unless `acceptsRefused`: then it counts as damaged */
@@ -93,9 +93,9 @@ function addSegment(list: SegmentList, name: string, path: string, acceptsRefuse
 }
 
 /**
- * All intact records with a sequence above `afterSequence`, oldest first. What is missing of them is reported and
- * skipped; a torn end, as a power cut leaves it, is no damage: it was never acknowledged. `acceptsRefused`: what the disk
- * does not give is damaged. @throws Error when it gives something not now
+ * All intact records with a sequence above `afterSequence`, oldest first. Missing ones are reported. A torn end, as a
+ * power cut leaves it, is no damage: it was never acknowledged. `acceptsRefused`: a file that the disk does not give counts
+ * as damaged. @throws Error when the disk does not give a file now
  */
 export function* readJournal(
   folder: string,
@@ -107,7 +107,7 @@ export function* readJournal(
   for (const { name, sizeBytes } of unreadable)
     if (!name.endsWith(DAMAGED_SUFFIX))
       onDamage({ segment: name, sequence: undefined, recordCount: undefined, bytes: sizeBytes });
-  /** The next record that is wanted; undefined: whatever comes first. */
+  /** The next sequence; undefined: any. */
   let expected = afterSequence > 0 ? afterSequence + 1 : undefined;
   for (const [index, segment] of segments.entries()) {
     const { firstSequence: following, hasHeader = true, name = '' } = segments[index + 1] ?? {};
@@ -152,7 +152,7 @@ function* walkSegment(segment: SegmentFile, beforeSequence?: number): Generator<
   let expected = segment.firstSequence;
   let offset = segment.hasHeader ? SEGMENT.headerBytes : 0;
   for (;;) {
-    // A segment of n bytes has fewer than n records: what is further ahead is chance.
+    // A segment of n bytes has fewer than n records: a higher sequence is chance.
     const before = Math.min(beforeSequence ?? Number.MAX_SAFE_INTEGER, expected + bytes.length);
     const record = nextRecord(bytes, offset, expected) ?? findRecord(bytes, offset, expected, before);
     if (!record) return;
@@ -162,7 +162,7 @@ function* walkSegment(segment: SegmentFile, beforeSequence?: number): Generator<
   }
 }
 
-/** The intact record of this sequence where the writer puts one that follows what ends at `offset`. */
+/** The intact record of this sequence at one of the two places where the writer may put it after `offset`. */
 function nextRecord(bytes: Buffer, offset: number, sequence: number): RecordAt | undefined {
   const next = readRecord(bytes, offset);
   if (next?.isIntact && next.sequence === sequence) return next;
@@ -170,7 +170,7 @@ function nextRecord(bytes: Buffer, offset: number, sequence: number): RecordAt |
   return onPage?.isIntact && onPage.sequence === sequence ? onPage : undefined;
 }
 
-/** Where a segment ends, and whether everything in it was read. */
+/** Where a segment ends, and whether it is damaged. */
 interface SegmentEnd {
   nextSequence: number;
   /** Offset at which the next record goes. */

@@ -5,24 +5,23 @@
  *   record   payload length u32 · CRC-32 of sequence and payload u32 · sequence u64 · payload
  *   …
  *
- * A record counts only when its sequence is the one expected next, so what an earlier life of a recycled
- * segment left behind is never read. It begins where the one before ends, or with the next page of the file when it
- * touches fewer pages there: a sync writes whole pages.
+ * A record counts only if its sequence is the expected one, so remains in a recycled segment are never read. It begins
+ * where the previous one ends, or at the next page of the file if it touches fewer pages there: a sync writes whole pages.
  */
 import { crc32 } from 'node:zlib';
 
 export const SEGMENT = { headerBytes: 24, recordHeaderBytes: 16 };
 const MAGIC = Buffer.from('GWJOURN1', 'latin1');
 
-/** Of the page cache; cards have larger ones, and pages of these within. */
+/** The page cache has pages of this size; those of cards are multiples of it. */
 const PAGE_BYTES = 4_096;
 
-/** Where a page begins, at `offset` or after it. */
+/** The first page boundary at or after `offset`. */
 export function pageFrom(offset: number): number {
   return Math.ceil(offset / PAGE_BYTES) * PAGE_BYTES;
 }
 
-/** Where something of `sizeBytes` goes that may begin at `offset`. */
+/** Where to put `sizeBytes` that may begin at `offset`. */
 export function placeFrom(offset: number, sizeBytes: number): number {
   const touched = pageFrom((offset % PAGE_BYTES) + sizeBytes);
   return touched > pageFrom(sizeBytes) ? pageFrom(offset) : offset;
@@ -80,8 +79,8 @@ export function readRecord(bytes: Buffer, offset: number): RecordAt | undefined 
 }
 
 /**
- * The first intact record at or after `offset` with a sequence of [fromSequence, beforeSequence). Records of an
- * earlier life of the segment have lower sequences, so they are never taken for one.
+ * The first intact record at or after `offset` with a sequence of [fromSequence, beforeSequence). Remains in a recycled
+ * segment have lower sequences.
  */
 export function findRecord(
   bytes: Buffer,
@@ -91,12 +90,12 @@ export function findRecord(
 ): RecordAt | undefined {
   const highFrom = Math.floor(fromSequence / 2 ** 32);
   const highTo = Math.floor((beforeSequence - 1) / 2 ** 32);
-  // Where only the payload is damaged, its length leads to the next record without a look at its bytes.
+  // Where only the payload is damaged, the length leads to the next record without a search.
   const damaged = readRecord(bytes, offset);
   const successor = damaged?.isIntact === false ? readRecord(bytes, damaged.end) : undefined;
   if (successor?.isIntact && successor.sequence === fromSequence + 1 && successor.sequence < beforeSequence)
     return successor;
-  // The native search passes what earlier lives left; code that runs once a start would take a hundred times as long.
+  // The native search skips remains; a loop that runs once, before it is compiled, would take a hundred times as long.
   const highBytes = Buffer.alloc(4);
   highBytes.writeUInt32LE(highFrom);
   const end = Math.min(
@@ -130,7 +129,7 @@ function writtenBytes(bytes: Buffer): number {
   const zeros = Buffer.alloc(bytes.length);
   let from = 0;
   let to = bytes.length;
-  // From `to` on all are zeros; some before `from` is none.
+  // From `to` on there are only zeros; before `from` some byte is none.
   while (from < to) {
     const middle = Math.floor((from + to) / 2);
     if (bytes.subarray(middle, to).equals(zeros.subarray(middle, to))) to = middle;

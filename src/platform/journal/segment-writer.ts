@@ -1,10 +1,10 @@
-/** The files of a journal as their writer sees them: which one is written to, which are free, which are left alone. */
+/** The files of a journal for its writer: the current one, free ones, and damaged ones, which are left alone. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { unavailable } from '../../lib/errors.ts';
-import type { Limits } from '../../lib/limits.ts';
+import { type Limits, LIMITS } from '../../lib/limits.ts';
 import type { Log } from '../log/index.ts';
-import type { JournalFile, JournalFiles } from './files.ts';
+import { type JournalFile, type JournalFiles, nodeFiles } from './files.ts';
 import { COMPANION, sealCompanion } from './companion.ts';
 import { DAMAGED_SUFFIX, endOf, listSegments } from './read-journal.ts';
 import { placeFrom, SEGMENT, writeHeader, writeRecordHeader } from './segment-format.ts';
@@ -14,45 +14,50 @@ interface Segment {
   /** First sequence in it; `undefined` while it is free. */
   firstSequence: number | undefined;
   sizeBytes: number;
-  /** Not everything in it was read: never written to, never removed. */
+  /** Never written to; removed only when there are too many. */
   isDamaged: boolean;
 }
 
-interface SegmentWriterOptions {
+export interface SegmentWriterOptions {
+  /** Made with the first record, if absent. */
   folder: string;
-  files: JournalFiles;
-  limits: Limits['journal'];
   log: Log;
-  neededFrom: number;
-  /** False: no further file is made. */
-  mayGrow: () => boolean;
-  /** At least this one is next. */
-  nextSequence: number;
-  /** What the disk does not give is damaged. */
-  acceptsRefused: boolean;
+  limits?: Pick<Limits, 'journal'>;
+  /** False while the disk has no room for another segment; what there is goes on being used. Default: always. */
+  mayGrow?: () => boolean;
+  /** Sequences up to here are taken, whatever the folder holds: a lost journal never reuses them. */
+  lastKnownSequence?: number;
+  /** Damage before this sequence costs nothing: those records are stored elsewhere. */
+  neededFrom?: number;
+  /** Segments that the disk does not give count as damaged. Default: the opening fails until it gives them. */
+  acceptsRefused?: boolean;
+  files?: JournalFiles;
 }
 
 export class SegmentWriter {
   readonly #options: SegmentWriterOptions;
+  readonly #limits: Limits['journal'];
+  readonly #files: JournalFiles;
   readonly #segments: Segment[] = [];
   #nextSequence: number;
   #current: Segment | undefined;
   #file: JournalFile | undefined;
   #offset = 0;
 
-  /**
-   * Reads the folder and writes nothing; a folder that is not there is made with the first record. @throws Error when the disk
-   * does not give something of it now
-   */
+  /** Reads the folder and writes nothing. @throws Error when the disk does not give something of it now */
   constructor(options: SegmentWriterOptions) {
+    const { limits = LIMITS, files = nodeFiles, lastKnownSequence = 0, neededFrom = 1 } = options;
     this.#options = options;
-    this.#nextSequence = options.nextSequence;
-    this.#takeInventory(options.neededFrom);
+    this.#limits = limits.journal;
+    this.#files = files;
+    this.#nextSequence = lastKnownSequence + 1;
+    this.#takeInventory(neededFrom);
   }
 
   #takeInventory(neededFrom: number): void {
-    const { segments, unused, unreadable } = listSegments(this.#options.folder, this.#options.acceptsRefused);
-    const { segmentBytes } = this.#options.limits;
+    const { folder, acceptsRefused = false } = this.#options;
+    const { segments, unused, unreadable } = listSegments(folder, acceptsRefused);
+    const { segmentBytes } = this.#limits;
     for (const name of unused)
       this.#segments.push({ name, firstSequence: undefined, sizeBytes: segmentBytes, isDamaged: false });
     for (const { name, sizeBytes } of unreadable)
@@ -73,10 +78,7 @@ export class SegmentWriter {
         // It cannot be told from damage, so it is not written over.
         this.#options.log.warn(
           'the last record of the journal is incomplete: it was not acknowledged, or is damaged',
-          {
-            segment: name,
-            sequence: end.nextSequence,
-          },
+          { segment: name, sequence: end.nextSequence },
         );
       else if (!isDamaged) {
         this.#current = listed;
@@ -85,37 +87,32 @@ export class SegmentWriter {
     }
   }
 
-  /** Renames what could not be read; where that fails, it is left alone under its name. */
+  /** Renames damaged segments; one that cannot be renamed is left alone. */
   async setDamagedAside(): Promise<void> {
+    const { folder, log } = this.#options;
     for (const segment of this.#segments) {
       if (!segment.isDamaged || segment.name.endsWith(DAMAGED_SUFFIX)) continue;
       const name = segment.name + DAMAGED_SUFFIX;
+      const aside = this.#pathOf(name);
       try {
-        await this.#options.files.rename(
-          join(this.#options.folder, segment.name),
-          join(this.#options.folder, name),
-        );
-        this.#options.files.syncFolder(this.#options.folder);
-        this.#options.log.error('damaged segment of the journal set aside', {
-          aside: join(this.#options.folder, name),
-        });
+        await this.#files.rename(this.#pathOf(segment.name), aside);
+        this.#files.syncFolder(folder);
+        log.error('damaged segment of the journal set aside', { aside });
         segment.name = name;
       } catch (error) {
-        this.#options.log.error('damaged segment of the journal is left as it is', {
-          segment: segment.name,
-          error,
-        });
+        const fields = { segment: segment.name, error };
+        log.error('damaged segment of the journal is left as it is', fields);
       }
     }
   }
 
   async append(payload: Uint8Array): Promise<number> {
     const needed = SEGMENT.recordHeaderBytes + payload.length;
-    // A record must be followed by a zero length or the end of the file, hence the four bytes.
+    // Four bytes more, because a zero length or the end of the file must follow a record.
     if (!this.#current || placeFrom(this.#offset, needed) + needed + 4 > this.#current.sizeBytes)
       await this.#nextSegment(needed);
     const current = this.#current as unknown as Segment;
-    this.#file ??= await this.#options.files.open(join(this.#options.folder, current.name), false);
+    this.#file ??= await this.#files.open(this.#pathOf(current.name), false);
     const isFirst = this.#offset === 0;
     const start = isFirst ? SEGMENT.headerBytes : 0;
     const bytes = Buffer.allocUnsafe(start + needed);
@@ -131,11 +128,11 @@ export class SegmentWriter {
   }
 
   async #nextSegment(needed: number): Promise<void> {
-    const wantedBytes = Math.max(this.#options.limits.segmentBytes, SEGMENT.headerBytes + needed + 4);
+    const wantedBytes = Math.max(this.#limits.segmentBytes, SEGMENT.headerBytes + needed + 4);
     await this.close();
     let segment = this.#free().find(({ sizeBytes }) => sizeBytes >= wantedBytes);
     if (!segment) {
-      if (!this.#options.mayGrow())
+      if (this.#options.mayGrow?.() === false)
         throw unavailable('The disk is almost full; what is left is for control.');
       segment = {
         name: this.#freeName(),
@@ -150,21 +147,22 @@ export class SegmentWriter {
     this.#offset = 0;
   }
 
-  /** Zeros in small pieces: large ones make the page cache dirty whole large pages at each later record. */
+  /** Writes zeros in small pieces: after large ones each record would make a large page of the cache dirty. */
   async #createFile({ name, sizeBytes }: Segment): Promise<JournalFile> {
-    await this.#options.files.makeFolder(this.#options.folder);
-    const path = join(this.#options.folder, name);
-    const created = await this.#options.files.open(path, true);
+    const { folder } = this.#options;
+    await this.#files.makeFolder(folder);
+    const path = this.#pathOf(name);
+    const created = await this.#files.open(path, true);
     try {
       const zeros = new Uint8Array(4_096);
       for (let position = 0; position < sizeBytes; position += zeros.length)
         await created.write(zeros.subarray(0, Math.min(zeros.length, sizeBytes - position)), position);
       await created.sync();
-      this.#options.files.syncFolder(this.#options.folder);
+      this.#files.syncFolder(folder);
     } catch (error) {
       await created.close();
-      // Half of a segment is of no use, and somebody else needs the room.
-      await this.#options.files.remove(path);
+      // Part of a segment is of no use, and its room is needed.
+      await this.#files.remove(path);
       throw error;
     }
     return created;
@@ -188,35 +186,33 @@ export class SegmentWriter {
     }
     const surplus = this.#free().filter(
       ({ sizeBytes }, index) =>
-        index >= this.#options.limits.spareSegments || sizeBytes !== this.#options.limits.segmentBytes,
+        index >= this.#limits.spareSegments || sizeBytes !== this.#limits.segmentBytes,
     );
-    // Of those that tell nothing any more nobody knows better: they go first.
+    // Of damaged segments the oldest are removed, those without a readable record first.
     const setAside = this.#segments
       .filter(({ isDamaged, firstSequence }) => isDamaged && (firstSequence ?? 0) <= throughSequence)
       .sort((a, b) => (a.firstSequence ?? 0) - (b.firstSequence ?? 0));
-    surplus.push(...setAside.slice(0, -this.#options.limits.damagedSegments));
+    surplus.push(...setAside.slice(0, -this.#limits.damagedSegments));
     for (const segment of surplus) {
       this.#segments.splice(this.#segments.indexOf(segment), 1);
-      await this.#options.files.remove(join(this.#options.folder, segment.name));
+      await this.#files.remove(this.#pathOf(segment.name));
     }
   }
 
-  /**
-   * Stores what a reader of the records cannot do without, in place of what was stored before; after a power cut it is the old
-   * or the new one.
-   */
+  /** Replaces the companion file, which is needed to read the records; after a power cut it is the old or the new one. */
   async writeCompanion(content: Uint8Array): Promise<void> {
-    await this.#options.files.makeFolder(this.#options.folder);
-    const path = join(this.#options.folder, COMPANION);
-    const file = await this.#options.files.open(`${path}.new`, true);
+    const { folder } = this.#options;
+    await this.#files.makeFolder(folder);
+    const path = this.#pathOf(COMPANION);
+    const file = await this.#files.open(`${path}.new`, true);
     try {
       await file.write(sealCompanion(content), 0);
       await file.sync();
     } finally {
       await file.close();
     }
-    await this.#options.files.rename(`${path}.new`, path);
-    this.#options.files.syncFolder(this.#options.folder);
+    await this.#files.rename(`${path}.new`, path);
+    this.#files.syncFolder(folder);
   }
 
   /** Sequence of the last record on disk. */
@@ -229,10 +225,10 @@ export class SegmentWriter {
     return this.#segments.reduce((sum, segment) => sum + segment.sizeBytes, 0);
   }
 
-  /** Names of the segments that were set aside because not everything in them could be read, and that nobody has removed. */
+  /** Names of the damaged segments that nobody has removed. */
   damagedSegments(): string[] {
     return this.#segments
-      .filter(({ isDamaged, name }) => isDamaged && existsSync(join(this.#options.folder, name)))
+      .filter(({ isDamaged, name }) => isDamaged && existsSync(this.#pathOf(name)))
       .map(({ name }) => name);
   }
 
@@ -241,6 +237,10 @@ export class SegmentWriter {
     this.#file = undefined;
     this.#current = undefined;
     await file?.close();
+  }
+
+  #pathOf(name: string): string {
+    return join(this.#options.folder, name);
   }
 
   #freeName(): string {

@@ -5,7 +5,7 @@ import type { Metrics } from '../metrics/index.ts';
 
 const TOLD_INTERVAL_MS = 3_600_000;
 
-/** Room that what is kept shares with what is needed more. */
+/** Disk room that kept rows share with more important data. */
 export interface ScarceRoom {
   readonly isScarce: boolean;
   /** Called every few seconds while it is scarce; returns the unsubscribe. */
@@ -17,7 +17,7 @@ interface RetentionLoopOptions {
   log: Log;
   /** Counts batches that failed. */
   failures: ReturnType<Metrics['counter']>;
-  /** What is kept, as its log line says it: `audit trail`. */
+  /** Name of the rows in the log, for example `audit trail`. */
   what: string;
   /** Between two batches while there is more to do, and between two rounds. */
   limits: { retentionPauseMs: DurationMs; retentionIntervalMs: DurationMs };
@@ -32,23 +32,19 @@ interface RetentionLoopOptions {
 }
 
 /**
- * The one loop that keeps stored rows in bounds: small batches with pauses, so that nobody waits for them, and
- * stamps of a wrong clock corrected before anything is judged by them. A disk that refuses ends nothing: it is
- * counted, told once an hour, and tried again.
+ * The loop that keeps stored rows in bounds: small batches with pauses, so that nobody waits for them. Times of a wrong
+ * clock are corrected before rows are deleted by them. A failure is counted, logged once an hour, and tried again.
  */
 export class RetentionLoop {
   readonly #options: RetentionLoopOptions;
-  readonly #stopCorrecting: () => void;
-  readonly #correction: () => StampCorrection | undefined;
+  readonly #corrector: ReturnType<typeof createStampCorrector>;
   #stopWatchingRoom: (() => void) | undefined;
   #isRunning = false;
   #timer: Timer | undefined;
 
   constructor(options: RetentionLoopOptions) {
     this.#options = options;
-    const corrector = createStampCorrector(options.clock, () => this.#corrected());
-    this.#correction = () => corrector.correction();
-    this.#stopCorrecting = () => corrector.stop();
+    this.#corrector = createStampCorrector(options.clock, () => this.#corrected());
   }
 
   /** The first batch comes after one pause. */
@@ -59,7 +55,7 @@ export class RetentionLoop {
     this.expedite();
   }
 
-  /** There is something to do now: the next batch comes after one pause. */
+  /** There is work to do now: the next batch comes after one pause. */
   expedite(): void {
     this.#schedule(this.#options.limits.retentionPauseMs);
   }
@@ -68,12 +64,12 @@ export class RetentionLoop {
     this.#isRunning = false;
     this.#timer?.cancel();
     this.#stopWatchingRoom?.();
-    this.#stopCorrecting();
+    this.#corrector.stop();
   }
 
   /** The correction of stamps as of now; undefined while the clock is not set. */
   correction(): StampCorrection | undefined {
-    return this.#correction();
+    return this.#corrector.correction();
   }
 
   #corrected(): void {
@@ -83,7 +79,7 @@ export class RetentionLoop {
 
   #restamp(): void {
     const { restamp } = this.#options;
-    const correction = this.#correction();
+    const correction = this.correction();
     if (restamp && correction) this.#attempt(() => restamp(correction));
   }
 
