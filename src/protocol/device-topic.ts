@@ -24,7 +24,7 @@ export const DEVICE_SUBJECTS: ReadonlyMap<string, DeviceSubject> = new Map([
   ['v1/configuration/read', 'configuration_read'],
 ]);
 
-/** Where a device hears of its configuration. */
+/** Subject of the configuration that the gateway sends to a device. */
 export const CONFIGURATION_SUBJECT = 'v1/configuration';
 
 const FROM = 'v1/from/';
@@ -53,17 +53,17 @@ export function isOwnFilter(hardwareId: string, topicFilter: string): boolean {
   return topicFilter.startsWith(`${TO}${hardwareId}/`);
 }
 
-/** Where a device speaks of a subject. */
+/** Topic on which a device publishes this subject. */
 export function deviceSource({ hardwareId, channelId }: DeviceAddress, subject: string): string {
   return `${FROM}${hardwareId}/${channelId}/${subject}`;
 }
 
-/** Where command requests for an address go. */
+/** Topic of command requests for an address. */
 export function commandRequestTopic(address: DeviceAddress): string {
   return deviceTopic(address, 'v1/command/requests');
 }
 
-/** Where a message of any subject for an address goes. */
+/** Topic of messages of this subject for an address. */
 export function deviceTopic({ hardwareId, channelId }: DeviceAddress, subject: string): string {
   return `${TO}${hardwareId}/${channelId}/${subject}`;
 }

@@ -12,7 +12,7 @@ import { deviceTopic } from './device-topic.ts';
 import { exactJson, parseExactJson } from './telemetry.ts';
 import { isStorageKey } from './storage-key.ts';
 
-/** Said in `hello`; a gateway that speaks another version answers nothing and writes a log entry. */
+/** Sent in `hello`; a gateway of another version does not answer and writes a log entry. */
 export const MODULE_PROTOCOL: { readonly version: number } = { version: 1 };
 
 /**
@@ -266,7 +266,7 @@ function decode<Message>(
   return { problem: `${path}: ${issue.message}` };
 }
 
-/** What the runtime must know of a blueprint; travels as JSON under its own hash. */
+/** What the runtime must know of a blueprint; sent as JSON with its own hash. */
 const FACTS = v.object({
   /** `v3` for the spec `device/3.0`, `v1` for `device/1.0`. */
   api: v.picklist(['v3', 'v1']),
@@ -312,7 +312,7 @@ export interface ModuleCounts {
   portsFailed: number;
 }
 
-/** How it fares, as telemetry; without a time of its own it gets that of its receipt. */
+/** The state of a module as telemetry; without a timestamp the time of receipt counts. */
 export function moduleTelemetry(
   timestamp: EpochS | undefined,
   { running, failed, portsFailed }: ModuleCounts,
@@ -350,7 +350,7 @@ export function moduleOffers(
   ];
 }
 
-/** What it answers to a command for itself, which has been carried out. */
+/** The response to a command for the module itself, which has been carried out. */
 export function moduleAnswer(name: string): { state: string; payload: Record<string, unknown> } {
   if (name === 'reboot') return { state: 'completed', payload: {} };
   return { state: 'error', payload: { message: 'command handler not implemented' } };

@@ -202,7 +202,7 @@ export type FromSandbox =
   /** Every minute, for metrics. */
   | { type: 'status'; rules: RuleUsage[]; threads: number; threadsEnded: number };
 
-/** What the sandbox is told and tells, as its main thread has it: a content is JSON text still. */
+/** Messages to and from the sandbox as its main thread handles them: the content is still JSON text. */
 export type SandboxOrder =
   | Exclude<ToSandbox, { type: 'answer' }>
   | { type: 'answer'; id: number; content: string };

@@ -1,6 +1,6 @@
 /**
- * Keys under which scripts keep something. A key is any bytes in Lua, and text on its way and in the database: bytes that
- * are no UTF-8 are marked and stand with one character each, so that two keys are never one. Pure.
+ * Storage keys of scripts. A key is any bytes in Lua, and text in messages and in the database: bytes that
+ * are no UTF-8 are marked and written as one character each, so that two keys never become one. Pure.
  */
 import { Buffer, isUtf8 } from 'node:buffer';
 import { LIMITS } from '../lib/limits.ts';

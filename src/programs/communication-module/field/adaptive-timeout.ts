@@ -1,8 +1,8 @@
 /**
- * How long each unit of a shared serial line may be waited for. While nobody answers, nobody else can ask: without
- * manners every silent unit costs the others its whole time limit, again and again. So, as long as others answer:
+ * How long to wait for each unit of a shared serial line. While one unit is silent, nobody else can ask: without
+ * rules every silent unit costs the others its whole time limit, again and again. So, while others answer:
  *
- * - a unit that has answered before is waited for some times as long as it ever took, not longer;
+ * - a unit that has answered before gets a few times its slowest answer, not more;
  * - all silent units together get a small share of the line's time; those that have waited longest come first,
  *   the requests of the rest fail at once;
  * - the first one that answers again gives hope: the others are asked once, at once.
@@ -14,7 +14,7 @@ import type { DurationMs, MonotonicMs } from '../../../lib/time.ts';
 
 interface Unit {
   answers: number;
-  /** Fades, so that one slow answer does not count for ever. */
+  /** Fades, so that one slow answer is forgotten. */
   slowestMs: DurationMs;
   answeredAtMs: MonotonicMs;
   /** Requests without an answer, in a row. */
@@ -24,17 +24,17 @@ interface Unit {
   wantedAtMs: MonotonicMs;
 }
 
-/** An answer a little later than the slowest one so far is no surprise. */
+/** An answer may be somewhat later than the slowest one so far. */
 const SLOWEST_FACTOR = 3;
 const FADING = 0.999;
-/** Before so many answers nobody knows how slow a unit is. */
+/** Number of answers after which it is known how slow a unit is. */
 const ANSWERS_KNOWN = 20;
-/** A unit of which nothing is known is waited for its whole limit each time after so many short ones. */
+/** An unknown unit gets its whole time limit once after this many short tries. */
 const SHORT_TRIES = 3;
-/** Whoever answered within this lives on the line, and whoever wanted to ask within this still does. */
+/** A unit that answered within this time is on the line; one that was asked for within this time still is. */
 const RECENT_MS = 10_000;
 const WANTED_MS = 2_500;
-/** What is asked later than this after a lost answer belongs to the next poll. */
+/** A request later than this after a lost answer belongs to the next poll. */
 const SLIP_MS = 500;
 
 export class AdaptiveTimeout {
@@ -56,11 +56,11 @@ export class AdaptiveTimeout {
     const mustWait = nowMs < this.#lostUntilMs || this.#isBefore(unit, nowMs);
     if (isShared && unit.silences > 0 && mustWait && !this.#isSlip(unit, nowMs)) return undefined;
     unit.askedAtMs = nowMs;
-    // What a write did is worth waiting for.
+    // A write gets the whole time: its outcome must be known.
     return isShared && isRead ? this.#shortened(unit, timeoutMs) : timeoutMs;
   }
 
-  /** Something came back from the unit, `tookMs` after its request had been sent. */
+  /** The unit answered `tookMs` after its request was sent. */
   answered(unitId: number, tookMs: DurationMs, nowMs: MonotonicMs): void {
     const unit = this.#unitOf(unitId);
     unit.answers += 1;
@@ -72,7 +72,7 @@ export class AdaptiveTimeout {
     for (const other of this.#units.values()) other.restsUntilMs = nowMs;
   }
 
-  /** Nothing came; the line was held for `heldMs`. */
+  /** The unit did not answer; the line was held for `heldMs`. */
   silent(unitId: number, heldMs: DurationMs, nowMs: MonotonicMs): void {
     const unit = this.#unitOf(unitId);
     unit.silences += 1;

@@ -1,7 +1,7 @@
 /**
- * Whose answer a frame of Modbus TCP is. The transaction id says so, but some devices mix ids up as soon as a second
- * request arrives while they work, and a value under another's id looks like any other. So the id is not believed alone: an
- * answer must fit its request, and where it would fit another one just as well, come in the order of the requests.
+ * Decides which request a frame of Modbus TCP answers. The transaction id says so, but some devices mix ids up as soon as
+ * a second request arrives while they work, and a value under another's id looks like any other. So the id is not believed
+ * alone: an answer must fit its request, and where it would fit another one as well, come in the order of the requests.
  */
 import type { DurationMs, MonotonicMs } from '../../../lib/time.ts';
 import { answerProblem, isWrite, type ModbusRequest } from './modbus-pdu.ts';
@@ -22,10 +22,10 @@ type Judgement<Entry> =
   | { kind: 'mixed_up'; unitId: number | undefined }
   | { kind: 'nobodys' };
 
-/** More of them have been answered since, or never will be. */
+/** Older ones have been answered since, or never will be. */
 const UNANSWERED_MAX = 1_024;
 
-/** For one connection: nothing that was asked on another can be answered on it. */
+/** For one connection: a request of another connection cannot be answered on it. */
 export class AnswerCheck<Entry extends Sent> {
   readonly #doubtMs: DurationMs;
   /** Requests whose time was over, by transaction id; the oldest first. */
@@ -53,7 +53,7 @@ export class AnswerCheck<Entry extends Sent> {
       const late = this.#unanswered.get(transactionId)?.entry;
       const isLate = late?.unitId === unitId && isOf(late);
       if (isLate) this.#unanswered.delete(transactionId);
-      // Under the id of one that it cannot answer, or for one that still waits.
+      // It bears the id of a request that it cannot answer, or it answers one that still waits.
       const isMixedUp = !isLate && (late !== undefined || isOfOther);
       return isMixedUp ? { kind: 'mixed_up', unitId: undefined } : { kind: 'nobodys' };
     }
@@ -68,7 +68,7 @@ export class AnswerCheck<Entry extends Sent> {
     return { kind: isDoubtful ? 'doubtful' : 'answer', entry };
   }
 
-  /** Each request that was not answered can have put one answer in the place of another. */
+  /** Each unanswered request can have shifted one answer to the next request. */
   #takeDoubt({ unitId, pdu }: TcpFrame, nowMs: MonotonicMs): boolean {
     for (const late of this.#unanswered.values()) {
       if (late.doubtedUntilMs <= nowMs || late.entry.unitId !== unitId) continue;

@@ -3,7 +3,7 @@ import type { CanFrame } from './can-bus.ts';
 /** `oldest` and `newest`: which frame gives way when there is no room. */
 type MailboxRule = { sizeMax: number; drops: 'oldest' | 'newest' };
 
-/** What a script keeps of the frames of a bus, until it takes them: bounded by count per identifier. Pure. */
+/** Frames of a bus that wait until a script takes them, bounded in number for each identifier. Pure. */
 export class CanMailbox {
   readonly #rule: MailboxRule;
   /** Undefined: all of them, in one row. */
@@ -48,7 +48,7 @@ export class CanMailbox {
     const known = this.#rows.get(id);
     if (known) return known;
     const row = { frames: [], dropped: 0 };
-    // A script may ask for what it did not order: that has nothing and keeps nothing.
+    // An identifier that the script did not order has no frames, and no row is kept for it.
     if (id === ALL || this.#ids?.has(id) === true) this.#rows.set(id, row);
     return row;
   }

@@ -23,17 +23,17 @@ export interface PortMapping extends SerialSettings {
   path: string;
 }
 
-/** An address or a serial line for somebody who looks around on it, beside the scripts that live there. */
+/** Access to an address or a serial line for a scan, beside the scripts that use it. */
 export interface Visit {
   /** The same for all names of one line. */
   readonly key: string;
   /** A script uses it, or did within a while. */
   readonly isUsed: boolean;
-  /** Of a serial line: he wants other settings than its own. */
+  /** The scan wants other settings than the serial line has. */
   readonly isSetOtherwise: boolean;
   /** Undefined: it is open; else why it cannot be. */
   reach(): Promise<ModbusFault | undefined>;
-  /** Reads; as a client, without the pauses that scripts keep. */
+  /** Reads as a client does, without the pauses that scripts keep. */
   ask(unitId: number, request: ModbusRequest, timeoutMs: DurationMs): Promise<ModbusAnswer>;
 }
 
@@ -47,7 +47,7 @@ interface FieldBusOptions {
   clock: Clock;
   /** Serial ports by name. */
   ports: Readonly<Record<string, PortMapping>>;
-  /** Everything else that has a name. */
+  /** Every other port by name. */
   ioPorts?: Readonly<Record<string, IoPortMapping>>;
   limits?: Limits['field'];
   /** A port cannot be opened, or went away. */
@@ -61,8 +61,8 @@ interface FieldBusOptions {
 }
 
 /**
- * The wires of a communication module: one connection per address and one queue per serial port, whoever
- * asks. Scripts hold facades; what is behind them comes and goes.
+ * The connections and ports of a communication module: one connection per address and one queue per serial port, shared
+ * by everyone who asks. Scripts hold facades; what is behind them comes and goes.
  */
 export class FieldBus {
   /** CAN, contacts and analogue channels, by name. */
@@ -125,7 +125,7 @@ export class FieldBus {
     return port?.modbus ?? noPort(address.name);
   }
 
-  /** What a visitor sees behind a connection URI; a text is the problem. Aborted, he waits for no turn any more. */
+  /** Access for a scan to a connection URI; a text is the problem. Once aborted it waits for no further turn. */
   visit(uri: string, wanted: Partial<SerialSettings>, signal: AbortSignal): Visit | string {
     const address = parseConnectionUri(uri);
     if (typeof address === 'string') return address;
@@ -226,7 +226,7 @@ function serialVisit(
   };
 }
 
-/** Probes an idle connection after so long, so that the system notices a peer that went away. */
+/** An idle connection is probed after this time, so that the system notices a peer that is gone. */
 const KEEP_ALIVE_MS = 30_000;
 
 function dialTcp(address: { host: string; port: number }, signal: AbortSignal): Promise<Duplex> {

@@ -80,8 +80,8 @@ export class ModbusRtu implements ModbusClient {
   }
 
   /**
-   * Asks for a visitor, who reads only: whether the unit answers him changes nothing for those who live on the line.
-   * Aborted, he does not wait for his turn any more.
+   * Asks for a scan, which only reads: whether the unit answers changes nothing for the scripts on the line.
+   * Once aborted it waits for no further turn.
    */
   async visit(
     unitId: number,
@@ -119,7 +119,7 @@ export class ModbusRtu implements ModbusClient {
     );
   }
 
-  /** After a silence in which everything that was asked before has been answered. */
+  /** Asks again after a pause in which all earlier requests have been answered. */
   async #askAgain(
     unitId: number,
     request: ModbusRequest,
@@ -164,7 +164,7 @@ export class ModbusRtu implements ModbusClient {
     return answer;
   }
 
-  /** What came after an answer, before the next request. */
+  /** Judges bytes that came between an answer and the next request. */
   #noteSurplus(surplus: Buffer): void {
     const unitId = this.#answeredUnitId;
     const nowMs = this.#clock.monotonicMs();
@@ -184,7 +184,7 @@ export class ModbusRtu implements ModbusClient {
     if (!isBroadcast(unitId, request)) this.#timeouts.answered(unitId, nowMs - beginMs, nowMs);
   }
 
-  /** What may still come of this answer. */
+  /** Notes until when a late answer to this request may still come. */
   #noteLate(unitId: number, answer: ModbusAnswer): void {
     const untilMs = this.#clock.monotonicMs() + this.#limits.lateAnswerMs;
     const kind = answer.ok ? undefined : answer.fault.kind;
@@ -194,7 +194,7 @@ export class ModbusRtu implements ModbusClient {
   }
 }
 
-/** A port that cannot be used is an answer like another. */
+/** A port that cannot be used is an ordinary answer. */
 async function answered(turn: Promise<ModbusAnswer>): Promise<ModbusAnswer> {
   try {
     return await turn;

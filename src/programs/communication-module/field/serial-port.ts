@@ -7,7 +7,7 @@ import { reasonOf } from './modbus-fault.ts';
 import { PortFault } from './port-fault.ts';
 import { RetryPause } from './retry-pause.ts';
 
-/** How a line is set. */
+/** Settings of a serial line. */
 export interface SerialSettings {
   baudRate: number;
   dataBits: 5 | 6 | 7 | 8;
@@ -15,7 +15,7 @@ export interface SerialSettings {
   stopBits: 1 | 2;
 }
 
-/** Start bit, data, parity, stop. */
+/** Time of one character: start bit, data, parity, stop. */
 export function characterMs(settings: SerialSettings): DurationMs {
   const bits = 1 + settings.dataBits + (settings.parity === 'N' ? 0 : 1) + settings.stopBits;
   return (bits * 1_000) / settings.baudRate;
@@ -34,7 +34,7 @@ export type OpenSerialLine = (
   on: { onBytes: (bytes: Buffer) => void; onEnd: (reason: string) => void },
 ) => Promise<SerialLine>;
 
-/** What the holder of the turn may do; useless afterwards. */
+/** Access to the port during one turn. */
 export interface SerialTurn {
   /** @throws PortFault */
   write(bytes: Buffer): Promise<void>;
@@ -76,7 +76,7 @@ export class SerialPort {
   /** Of the line that is open, or was last. */
   #settings: SerialSettings;
   #line: SerialLine | undefined;
-  /** Counts calls of `close`: what opens after one is closed again. */
+  /** Number of calls of `close`: a line that opens after one is closed again. */
   #closings = 0;
   #lastFailure = '';
   #waiting = 0;
@@ -112,7 +112,7 @@ export class SerialPort {
   }
 
   /**
-   * The same for somebody who is no user of the port: with settings of his own for this turn, and tried at once also
+   * The same for a scan, which is no user of the port: with its own settings for this turn, and tried at once even
    * after failures.
    */
   visit<T>(settings: SerialSettings, use: (turn: SerialTurn) => Promise<T>): Promise<T> {
@@ -127,7 +127,7 @@ export class SerialPort {
     return this.#users > 0 || this.#clock.monotonicMs() - this.#usedUntilMs < this.#limits.idleMs;
   }
 
-  /** Other settings from the next turn on. */
+  /** Sets other settings from the next turn on. */
   configure(next: SerialSettings): void {
     this.#wanted = next;
   }
@@ -151,7 +151,7 @@ export class SerialPort {
       this.#waiting -= 1;
       return take();
     });
-    // The next one does not care how this one ended.
+    // The next turn begins however this one ended.
     this.#lastTurn = turn.catch(() => undefined);
     return turn;
   }
@@ -223,7 +223,7 @@ export class SerialPort {
   }
 }
 
-/** What has arrived and nobody has read, bounded: of more, the oldest bytes are dropped. */
+/** Received bytes that nobody has read, bounded: the oldest are dropped. */
 class Inbox {
   readonly #clock: Clock;
   readonly #bytesMax: number;

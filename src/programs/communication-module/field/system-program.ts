@@ -13,7 +13,7 @@ import type { Clock } from '../../../platform/clock/index.ts';
 const SETPRIV = '/usr/bin/setpriv';
 const ENDS_WITH_PARENT = ['--pdeathsig', 'KILL', '--'];
 
-/** Where they are. */
+/** Where the programs are. */
 export interface SystemPrograms {
   /** Absolute path. */
   folder: string;
@@ -98,7 +98,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   gpioset: 'gpiod',
 };
 
-/** What they say where somebody on the spot can do something. */
+/** Messages of the programs, and what a person on the spot can do. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/No buffer space/, 'nobody on the bus takes the frames; look at wiring, termination and bit rate'],
   [/Network is down/, 'the system must set the interface up, with its bit rate'],

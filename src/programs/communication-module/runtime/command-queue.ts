@@ -20,9 +20,9 @@ interface CommandQueueOptions {
   clock: Pick<ScriptClock, 'monotonicMs'>;
   callMs: DurationMs;
   waitingMax: number;
-  /** Who has waited longer is not begun: its caller was told that it timed out, or would be before its end. */
+  /** A command that has waited longer is not begun: its caller was told of a timeout, or would be before its end. */
   waitMs: () => DurationMs;
-  /** Of one response. */
+  /** Size limit of one response. */
   messageBytes: number;
   /** Sends a response. */
   post: (response: CommandResponse) => void;
@@ -32,7 +32,7 @@ interface CommandQueueOptions {
 
 export function createCommandQueue(options: CommandQueueOptions) {
   const waiting: (GivenCommand & { sinceMs: MonotonicMs })[] = [];
-  /** `isAnswered`: to its end, while it still runs. */
+  /** `isAnswered`: its last response was sent while it still runs. */
   let running: { id: string; isAnswered: boolean } | undefined;
   let life: 'begins' | 'open' | 'closed' = 'begins';
 
@@ -70,7 +70,7 @@ export function createCommandQueue(options: CommandQueueOptions) {
   }
 
   return {
-    /** The script has begun: before that its handlers need not be registered, and commands wait. */
+    /** The script has begun. Commands wait until then, because handlers may not be registered before. */
     open: () => {
       life = 'open';
       void next();
@@ -90,7 +90,7 @@ export function createCommandQueue(options: CommandQueueOptions) {
       running.isAnswered = state === 'error';
       send(id, state, payloadText);
     },
-    /** Nothing runs any more: what waits, and what comes, is refused. */
+    /** Nothing runs any more: refuses waiting and later commands. */
     close: () => {
       life = 'closed';
       for (const { id } of waiting.splice(0)) send(id, 'error', NOT_RUNNING);

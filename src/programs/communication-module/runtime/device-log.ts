@@ -13,7 +13,7 @@ const SUMMARY_AFTER_MS = 1_000;
 export function createDeviceLog(options: {
   clock: Clock;
   limits: Limits['module'];
-  /** Of one entry; more is cut, as the gateway would. */
+  /** Size limit of one entry; longer ones are cut, as the gateway would do. */
   messageBytes: number;
   post: (entry: DeviceLogEntry) => void;
 }) {
@@ -32,7 +32,7 @@ export function createDeviceLog(options: {
     post({ message, severity: 'warning', persist: false });
   }
 
-  /** What is dropped is counted in front of the next entry that passes, or a while later. */
+  /** Dropped entries are reported before the next entry that passes, or a while later. */
   function write(entry: DeviceLogEntry): void {
     if (!bucket.take(clock.monotonicMs())) {
       dropped += 1;

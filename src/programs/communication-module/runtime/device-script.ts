@@ -66,7 +66,7 @@ export class DeviceScript {
   #groups: ConfigurationGroups;
   #isOver = false;
   #isRunning = false;
-  /** Values of groups that the script had nothing against, until they are written. */
+  /** Values of groups that the script accepted, until they are written. */
   readonly #agreed = new Map<string, string>();
   readonly #log: DeviceLog;
   readonly #commands: CommandQueue;
@@ -174,7 +174,7 @@ export class DeviceScript {
     this.#options.post({ kind: 'answer', answer: { ...noAnswer(question), ...members } });
   }
 
-  /** A call ended badly: the script goes on, unless its machine is gone. */
+  /** A call failed: the script goes on, unless its machine is gone. */
   #failed(failure: LuaFailure): void {
     if (this.#isOver || failure.reason === 'stopped') return;
     if (failure.reason === 'memory' || this.#script.machine.failure) return this.#end(failure);
@@ -188,7 +188,7 @@ export class DeviceScript {
     this.#options.post({ kind: 'failed', reason, message: failure.text });
   }
 
-  /** The entry may wait as long as it likes; one that is still at it after the time of a call counts as running. */
+  /** The entry may wait as long as it likes; after the time limit of a call the script counts as running. */
   async #begin(): Promise<void> {
     const timer = this.#options.clock.setTimer(this.#callMs, () => this.#enterRunning());
     try {
@@ -262,7 +262,7 @@ export class DeviceScript {
   }
 }
 
-/** So that what begins then ends in time; where no call does, half of the time is good. */
+/** A command that begins by then ends in time; where no call can, half of the time is allowed. */
 function waitMsOf(commandMs: DurationMs, callMs: DurationMs): number {
   return Math.max(commandMs - callMs, commandMs / 2);
 }

@@ -1,6 +1,6 @@
 /**
  * Modbus for scripts: `modbus` of the newer generation (docs/interface/lua-devices.md#modbus), `modbustcp`,
- * `modbusrtu` and the global functions of the older one. The wires are on the main thread.
+ * `modbusrtu` and the global functions of the older one. Connections and lines belong to the main thread.
  */
 import type { DurationMs, MonotonicMs } from '../../../lib/time.ts';
 import { noPort, parseConnectionUri, portNamed } from '../field/connection-uri.ts';

@@ -1,4 +1,4 @@
-/** What the libraries of a script are given to work with. */
+/** The interface of a script's libraries to its host. */
 import type { EpochS, MonotonicMs } from '../../../lib/time.ts';
 import { type HostResult, LuaJson, type LuaValue, textArgument } from '../../../lua/index.ts';
 import { noPort, portOfUri } from '../field/connection-uri.ts';
@@ -20,17 +20,17 @@ export interface ScriptHost {
   readonly ports: ReadonlyMap<string, string>;
   /** Kind of each port that is no serial line. */
   readonly ioPorts: ReadonlyMap<string, IoKind>;
-  /** Of one message. */
+  /** Size limit of one message. */
   readonly messageBytes: number;
   epochS(): EpochS;
   /** Carried out on the main thread, unless its turn comes after the deadline. Never rejects. */
   call(request: ThreadCall, deadlineMs?: MonotonicMs): Promise<CallResult>;
-  /** False: more than the device may send. */
+  /** False: the device sends too many messages. */
   publish(subject: 'telemetry' | 'properties', text: string): boolean;
   log(entry: DeviceLogEntry): void;
   /** The script reads the values of these configuration groups from the device. */
   reads(groups: readonly string[]): void;
-  /** Of the command that a task is busy with. */
+  /** Sends a response to the running command. */
   respond(id: string, state: 'log' | 'error', payloadText: string): void;
 }
 
@@ -55,7 +55,7 @@ export function portResult(
   return port === undefined ? failedResult(noPort(name), 5) : [port];
 }
 
-/** The results that a script gets of something that was carried out elsewhere. */
+/** The results of a call on the main thread, as a script gets them. */
 export function resultOf(result: CallResult): HostResult {
   switch (result.kind) {
     case 'values':

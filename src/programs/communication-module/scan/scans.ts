@@ -22,7 +22,7 @@ interface ScansOptions {
   onFault: (error: unknown) => void;
 }
 
-/** The scan ends here; what is told is its end. */
+/** Thrown to end a scan with this outcome. */
 class Ended extends Error {
   readonly end: End;
   constructor(end: End) {
@@ -48,7 +48,7 @@ export class Scans {
     const visit = this.#options.bus.visit(order.uri, settingsOf(order), stopping.signal);
     if (typeof visit === 'string') return send({ type: 'scan_end', id, outcome: 'no_port', reason: visit });
     const { key } = visit;
-    // One that was stopped asks no more than what it asks now.
+    // A stopped scan asks nothing after its present question.
     const others = [...this.#running.values()].filter((other) => !other.stopping.signal.aborted);
     if (others.some((other) => other.key === key) || others.length >= limits.scansAtOnce)
       return send({ type: 'scan_end', id, outcome: 'busy' });
@@ -66,7 +66,7 @@ export class Scans {
       });
   }
 
-  /** Nobody wants to know any more. */
+  /** Stops a scan; it sends no end. */
   stop(id: string): void {
     this.#running.get(id)?.stopping.abort();
   }
@@ -75,7 +75,7 @@ export class Scans {
     for (const { stopping } of this.#running.values()) stopping.abort();
   }
 
-  /** Undefined: it was stopped. */
+  /** Returns undefined when it was stopped. */
   async #scan(order: Order, visit: Visit, signal: AbortSignal): Promise<End | undefined> {
     const { first_unit: first, last_unit: last, id } = order;
     const isThorough = first === last;
@@ -139,7 +139,7 @@ export class Scans {
     );
     if (answer) return answer.value;
     const ended = new Ended({ outcome: 'in_use', reason: 'a script keeps the line to itself' });
-    // What it still waits for is not asked any more.
+    // Its waiting question is not asked any more.
     for (const { key, stopping } of this.#running.values()) if (key === visit.key) stopping.abort(ended);
     throw ended;
   }

@@ -22,10 +22,10 @@ interface Finding {
 
 type Ask = (request: ModbusRequest) => Promise<ModbusAnswer>;
 
-/** A converter between networks and serial lines says so of units that it does not reach. */
+/** Exceptions with which a converter to serial lines reports a unit that it does not reach. */
 const UNREACHED_EXCEPTIONS: ReadonlySet<number> = new Set([10, 11]);
 const ILLEGAL_FUNCTION = 1;
-/** Devices tell their objects in one or two answers. */
+/** Devices send their objects in one or two answers. */
 const IDENTIFICATION_ANSWERS = 4;
 
 const holdings = (range: { start: number; count: number }): ModbusRequest => ({
@@ -78,7 +78,7 @@ const ABSENCES = {
   overloaded: 'closed',
 } as const;
 
-/** The fault that says most: bytes that came are more than silence. */
+/** Reports the fault that says most: received bytes say more than silence. */
 function absent(heard: readonly ModbusAnswer[]): Finding {
   const faults = heard.flatMap((answer) => (answer.ok ? [] : [answer.fault]));
   const fault = faults.find(({ kind }) => kind !== 'timeout') ?? { kind: 'timeout' as const };
