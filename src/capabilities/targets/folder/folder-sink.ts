@@ -20,7 +20,7 @@ import {
   type Sink,
   TargetFailure,
 } from '../model.ts';
-import { jsonValue } from '../mqtt/templates.ts';
+import { writtenValue } from '../sample-text.ts';
 
 const compress = promisify(gzip);
 const SAMPLES_HEAD = 'timestamp,device,attribute,value\n';
@@ -141,7 +141,7 @@ function sampleRows(series: readonly LabelledSamples[]): Map<string, string[]> {
     for (const [index, timestampS] of samples.times.entries()) {
       const instant = instants.getOrInsertComputed(timestampS, instantOf);
       const rows = days.getOrInsertComputed(instant.slice(0, DAY_LENGTH), () => []);
-      rows.push(`${instant}${named}${cellOf(samples, index)}\n`);
+      rows.push(`${instant}${named}${writtenValue(samples, index, csvField)}\n`);
     }
   }
   return days;
@@ -149,11 +149,6 @@ function sampleRows(series: readonly LabelledSamples[]): Map<string, string[]> {
 
 /** Without a fraction, because samples have whole seconds. */
 const instantOf = (timestampS: EpochS): string => formatTimestamp(timestampS * 1_000).replace('.000', '');
-
-function cellOf(samples: LabelledSamples, index: number): string {
-  if (samples.texts.length === 0) return jsonValue(samples, index);
-  return csvField(samples.texts[samples.numbers[index] as number] as string);
-}
 
 async function asFailure<Result>(work: Promise<Result>): Promise<Result> {
   try {

@@ -4,7 +4,7 @@
  * same seconds share their lines.
  */
 import type { LabelledSamples } from '../model.ts';
-import { jsonValue } from '../mqtt/templates.ts';
+import { writtenValue } from '../sample-text.ts';
 import type { Line } from './line-body.ts';
 
 /**
@@ -36,7 +36,7 @@ export function* linesOf(measurement: string, series: readonly LabelledSamples[]
     const { times } = group[0] as LabelledSamples;
     for (let index = 0; index < times.length; index++) {
       for (let column = 0; column < group.length; column++)
-        pieces[column * 2 + 1] = fieldValue(group[column] as LabelledSamples, index);
+        pieces[column * 2 + 1] = writtenValue(group[column] as LabelledSamples, index, fieldText);
       pieces[group.length * 2] = ` ${times[index]}\n`;
       yield { text: pieces.join(''), samples: group.length };
     }
@@ -91,9 +91,4 @@ export function tagText(tags: Readonly<Record<string, string | undefined>>): str
 export function fieldText(text: string): string {
   const escaped = text.replace(/["\\]/g, String.raw`\$&`).replace(/\r\n?|\n/g, String.raw`\\n`);
   return `"${escaped}"`;
-}
-
-function fieldValue(samples: LabelledSamples, index: number): string {
-  if (samples.texts.length === 0) return jsonValue(samples, index);
-  return fieldText(samples.texts[samples.numbers[index] as number] as string);
 }

@@ -1,7 +1,8 @@
 /** Telemetry as messages by templates: one for each device and second, or for each attribute where the topic names it. */
 import type { MqttMessage } from '../../../platform/mqtt-client/index.ts';
 import type { LabelledSamples, MqttSettings } from '../model.ts';
-import { filledTemplate, jsonValue, topicLevel } from './templates.ts';
+import { jsonValue } from '../sample-text.ts';
+import { filledTemplate, topicLevel } from './templates.ts';
 
 /** A message, and how many samples it carries. */
 export interface SampleMessage extends MqttMessage {

@@ -1,6 +1,4 @@
 /** Templates of topics and payloads: names in braces stand for values of a sample. */
-import { exactJson } from '../../../protocol/telemetry.ts';
-import type { LabelledSamples } from '../model.ts';
 
 export const TEMPLATE_NAMES = ['site', 'device', 'attribute', 'timestamp', 'value', 'values'] as const;
 /** Names in topics of records. */
@@ -25,14 +23,4 @@ export function filledTemplate(template: string, values: Partial<Record<Template
 /** A text as one level of a topic: separators and wildcards are replaced. */
 export function topicLevel(text: string): string {
   return text.replaceAll(/[/+#\p{Cc}]/gu, '_');
-}
-
-/** The value at an index as JSON. */
-export function jsonValue({ type, numbers, integers, texts }: LabelledSamples, index: number): string {
-  const value = numbers[index] as number;
-  if (type === 'boolean') return value === 1 ? 'true' : 'false';
-  if (type === 'float' || type === 'integer')
-    return integers && !Number.isSafeInteger(value) ? String(integers[index]) : String(value);
-  const text = texts[value] as string;
-  return type === 'string' ? exactJson(text) : text;
 }
