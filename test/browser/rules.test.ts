@@ -6,9 +6,11 @@ import type { MockDevice } from '../support/mock-device.ts';
 import { until } from '../support/until.ts';
 import { findBrowser, keyboardOf, NO_BROWSER } from './browser.ts';
 import { tryRule } from './dry-run.ts';
-import { picture, useConsole } from './support.ts';
+import { openAnother, picture, useConsole } from './support.ts';
 
 const RULES = '/v3/site/rule_engine/rules';
+/** The editor waits less for the end of typing before it checks a script. */
+const LONGER_THAN_A_CHECK_WAITS_MS = 5_000;
 /** What is drawn, as a text that differs when it does. */
 const canvasOf = (page: Page): Promise<unknown> =>
   page.evaluate(`document.querySelector('[data-test=dry-run] canvas').toDataURL()`);
@@ -43,6 +45,25 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await picture(page, 'rules');
     for (const slug of ['failing', 'broken'])
       await opened().gateway.ok('OWNER', 'DELETE', `${RULES}/${slug}`);
+  });
+
+  test('shows a script to those who may not change it, and asks for no check that they would be refused', async (t) => {
+    const { gateway } = opened();
+    await createRule('shown', "enapter.log('hello')");
+    const user = { name: 'reader', password: 'a password of theirs' };
+    await gateway.ok('INSTALLER', 'POST', '/v3/auth/users', { ...user, role: 'USER' });
+    const page = await openAnother(t, opened(), { ...user, prepare: (one) => one.clock.install() });
+    const refused: string[] = [];
+    page.on('response', (response) => {
+      if (response.status() === 403) refused.push(response.url());
+    });
+    await page.evaluate("location.hash = '#/rules/shown'");
+    await page.locator('.cm-content').getByText('hello').waitFor();
+    const answered = page.waitForResponse(`**${RULES}/shown`);
+    await page.clock.runFor(LONGER_THAN_A_CHECK_WAITS_MS);
+    await answered;
+    assert.deepEqual(refused, []);
+    await gateway.ok('OWNER', 'DELETE', `${RULES}/shown`);
   });
 
   test('lists a running rule with its last log entry and last error', async () => {

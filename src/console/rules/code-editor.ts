@@ -85,9 +85,12 @@ function extensionsOf({ label, keys, isReadOnly, onText, findFault, wordsAt }: E
     syntaxHighlighting(COLOURS),
     autocompletion({ override: [(context) => complete(context, wordsAt)], icons: false }),
     lintGutter(),
-    linter(async (view) => diagnosticsOf(view, await findFault(view.state.doc.toString())), {
-      delay: CHECK_DELAY_MS,
-    }),
+    // A check needs the role that may change the script.
+    isReadOnly
+      ? []
+      : linter(async (view) => diagnosticsOf(view, await findFault(view.state.doc.toString())), {
+          delay: CHECK_DELAY_MS,
+        }),
     keymap.of([
       ...closeBracketsKeymap,
       ...defaultKeymap,
