@@ -1,7 +1,8 @@
 /** What stands beside the lines of a scale. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { axisTexts } from '../../src/console/history/axis-texts.ts';
+import { axisTexts, timeTexts } from '../../src/console/history/axis-texts.ts';
+import { zone } from '../../src/console/zone.ts';
 
 const rows: [title: string, values: (number | null)[], step: number, texts: string[]][] = [
   ['a power', [0, 2_000, 4_000], 2_000, ['0', '2 000', '4 000']],
@@ -19,3 +20,12 @@ const rows: [title: string, values: (number | null)[], step: number, texts: stri
 ];
 for (const [title, values, step, texts] of rows)
   test(`of ${title} tells one line from the other`, () => assert.deepEqual(axisTexts(values, step), texts));
+
+test('times are dates where a day of the site begins, also when its clocks change, and months of a year from afar', () => {
+  zone.value = 'Europe/Berlin';
+  const at = (...texts: string[]): number[] => texts.map((text) => Date.parse(text) / 1_000);
+  const nights = at('2026-03-28T23:00Z', '2026-03-29T01:00Z', '2026-03-29T22:00Z');
+  assert.deepEqual(timeTexts(nights, 10_800, 300), ['29 Mar', '03:00', '30 Mar']);
+  const years = at('2024-12-31T23:00Z', '2025-12-31T23:00Z');
+  assert.deepEqual(timeTexts(years, 365 * 86_400, 86_400), ['Jan 2025', 'Jan 2026']);
+});

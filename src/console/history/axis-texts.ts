@@ -1,4 +1,6 @@
-/** What stands beside the lines of a scale: as many digits as tell them apart, thousands as prefixes. Pure. */
+/** The texts of the axes: numbers with as many digits as tell them apart, and times where the site is. Pure. */
+import type { DurationS, EpochS } from '../../lib/time.ts';
+import { timesAs } from '../zone.ts';
 import { locale, language } from '../words/index.ts';
 
 const PREFIXES = [
@@ -56,4 +58,21 @@ function digitsOf(step: number): number {
 function numberAs(value: number, format: Intl.NumberFormatOptions): string {
   const text = value.toLocaleString(locale, format).replace(/^-(?=0$)/, '');
   return language === 'en' ? text.replaceAll(',', ' ') : text;
+}
+
+/** G: lines that are further apart mark the first days of months. */
+const MONTH_S = 28 * 86_400;
+
+/** Times of a day, dates where a day begins, and months with their year where lines are that far apart. */
+export function timeTexts(timesS: readonly EpochS[], apartS: DurationS, stepS: DurationS): string[] {
+  if (apartS >= MONTH_S) {
+    const month = timesAs({ month: 'short', year: 'numeric' });
+    return timesS.map((timeS) => month.format(timeS * 1_000));
+  }
+  const clock = timesAs({ hour: '2-digit', minute: '2-digit' });
+  const day = timesAs({ day: 'numeric', month: 'short' });
+  return timesS.map((timeS) => {
+    const text = clock.format(timeS * 1_000);
+    return text === '00:00' && stepS > 10 ? day.format(timeS * 1_000) : text;
+  });
 }

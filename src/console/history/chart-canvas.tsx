@@ -3,8 +3,8 @@ import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { DurationS, EpochS } from '../../lib/time.ts';
 import { momentText, numberText } from '../format.ts';
-import { timesAs, zone } from '../zone.ts';
-import { axisTexts } from './axis-texts.ts';
+import { zone } from '../zone.ts';
+import { axisTexts, timeTexts } from './axis-texts.ts';
 import type { Lines } from './series.ts';
 import { say } from '../words/index.ts';
 
@@ -255,7 +255,11 @@ function axesOf(units: readonly string[], stepS: DurationS, widthPx: number): uP
     ticks: { show: false },
   };
   return [
-    { ...line, space: isNarrow ? 60 : 80, values: timeLabels(stepS) },
+    {
+      ...line,
+      space: isNarrow ? 60 : 80,
+      values: (_, splits, _axis, _space, apartS) => timeTexts(splits, apartS, stepS),
+    },
     ...units.map((unit, index): uPlot.Axis => ({
       ...line,
       scale: `unit ${unit}`,
@@ -277,14 +281,3 @@ const AROUND_PX = 14;
 /** @param texts not known before the axis is drawn first */
 const widthOf = (texts: readonly string[] | null, leastPx: number): number =>
   Math.max(leastPx, AROUND_PX + LETTER_PX * Math.max(0, ...(texts ?? []).map(({ length }) => length)));
-
-/** Times of a day, and dates where a day begins, where the site is. */
-function timeLabels(stepS: DurationS): (plot: uPlot, splits: number[]) => string[] {
-  const clock = timesAs({ hour: '2-digit', minute: '2-digit' });
-  const day = timesAs({ day: 'numeric', month: 'short' });
-  return (_, splits) =>
-    splits.map((timeS) => {
-      const text = clock.format(timeS * 1_000);
-      return text === '00:00' && stepS > 10 ? day.format(timeS * 1_000) : text;
-    });
-}
