@@ -168,6 +168,44 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await device.leave();
   });
 
+  test('what is unknown without a connection is not shown as well, and no error outlives its return', async (t) => {
+    const rules = '/v3/site/rule_engine/rules';
+    const script = { code: Buffer.from('-- nothing').toString('base64'), runtime_version: 'V3' };
+    await opened().gateway.ok('OWNER', 'POST', rules, { slug: 'greeting', script });
+    const line = liveLine();
+    const page = await openAnother(t, opened(), {
+      prepare: async (one) => {
+        await one.clock.install();
+        await line.lay(one);
+      },
+    });
+    await open(page, '#/rules');
+    const badge = page.locator('.rows .badge');
+    await badge.waitFor();
+    await line.cut(page);
+    await badge.getByText('UNKNOWN').waitFor();
+    await line.mend(page);
+    await badge.getByText('UNKNOWN').waitFor({ state: 'detached' });
+    await open(page, '#/alerts');
+    const none = page.getByText('No active alerts');
+    await none.waitFor();
+    await line.cut(page);
+    await none.waitFor({ state: 'detached' });
+    await line.mend(page);
+    await none.waitFor();
+    await open(page, '#/');
+    await page.locator('.devices').waitFor();
+    await line.cut(page);
+    await page.route(/\/v3\/devices\?expand=connectivity/, (route) => route.abort());
+    await page.clock.runFor(61_000);
+    const error = page.getByRole('alert').getByText('The gateway did not answer.').first();
+    await error.waitFor();
+    await page.unroute(/\/v3\/devices\?expand=connectivity/);
+    await line.mend(page);
+    await error.waitFor({ state: 'detached' });
+    await opened().gateway.ok('OWNER', 'DELETE', `${rules}/greeting`);
+  });
+
   test('an answer slower than the refreshes is requested once, and drawn', async (t) => {
     let asked = 0;
     const late = Promise.withResolvers<void>();

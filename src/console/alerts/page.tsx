@@ -136,9 +136,12 @@ function AlertList({
       {answer && (
         <Late isOther={isOther}>
           {answer.items.length === 0 ? (
-            <Empty title={isHistory ? say.alerts.noneYet : say.alerts.none}>
-              {isHistory ? say.alerts.noneYetText : say.alerts.noneText}
-            </Empty>
+            // An old answer does not say that all is well now.
+            (isHistory || !isAway.value) && (
+              <Empty title={isHistory ? say.alerts.noneYet : say.alerts.none}>
+                {isHistory ? say.alerts.noneYetText : say.alerts.noneText}
+              </Empty>
+            )
           ) : (
             <Rows alerts={answer.items} onChanged={again} />
           )}

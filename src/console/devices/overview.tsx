@@ -1,5 +1,6 @@
 /** The site at a glance: what needs attention, what flows, its energy, its devices. */
 import { useEffect } from 'preact/hooks';
+import { isConnected } from '../connection.ts';
 import { attributeTitle } from '../format.ts';
 import { deviceIds, type LiveDevice, liveDevices, loadDevices, statusVersion, watchValues } from '../live.ts';
 import { mainValues } from '../main-values.ts';
@@ -33,6 +34,10 @@ async function watchShown(devices: readonly LiveDevice[]): Promise<void> {
 
 export function OverviewPage() {
   const reading = useAction(loadDevices);
+  // The list is read anyway when the connection is back.
+  useEffect(() => {
+    if (isConnected.value) reading.clear();
+  }, [isConnected.value]);
   useEffect(() => {
     // On a return to this page: others may have added or changed devices.
     if (deviceIds.value !== undefined) void reading.start();

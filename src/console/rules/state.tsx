@@ -1,4 +1,5 @@
 /** The state of a rule, in a word. */
+import { isAway } from '../connection.ts';
 import { ageText } from '../format.ts';
 import { nowS } from '../gateway-time.ts';
 import type { Rule } from '../shapes.ts';
@@ -24,6 +25,8 @@ export function isAtFault({ disabled, broken, restarts_at: restartsAt }: Rule): 
 }
 
 export function RuleBadge({ rule, isSuspended }: { rule: Rule; isSuspended: boolean }) {
+  // Its state before the connection was lost says nothing of now.
+  if (isAway.value) return <span class="badge">{say.values.status.UNKNOWN}</span>;
   if (isSuspended && !rule.disabled) return <span class="badge">{say.rules.suspended}</span>;
   const { kind, text } = stateOf(rule);
   return <span class={`badge ${kind}`}>{text}</span>;
