@@ -120,6 +120,20 @@ describe('jobs of the calendar', () => {
     assert.deepEqual(rule.said(), ['11:01:00', '13:00:00']);
   });
 
+  test('a moment that a jump skipped comes at its time when the clock is put back', async () => {
+    const clock = new TestClock(Date.UTC(2026, 4, 1, 12));
+    const rule = startRule('scheduler.add_cron("0 22 * * *", function() print(os.date("%F %T")) end)', {
+      clock,
+    });
+    await rule.idle();
+    clock.step(20 * 3_600_000);
+    await clock.advance(60_000);
+    clock.step(-20 * 3_600_000);
+    await clock.advance(12 * 3_600_000);
+    rule.run.stop();
+    assert.deepEqual(rule.said(), ['2026-05-01 22:00:00']);
+  });
+
   test('goes on after a clock that had been years ahead', async () => {
     const clock = new TestClock(Date.UTC(2036, 4, 1, 10, 59, 30));
     const rule = startRule('scheduler.add_cron("0 * * * *", function() print(os.date("%F %T")) end)', {

@@ -162,12 +162,15 @@ class Alarm {
     this.arm();
   }
 
-  /** A correction loses no moment; those that a larger jump skips are not made up for. */
+  /**
+   * A correction loses no moment. Those that a larger jump skips are not made up for; they come at their time if the clock
+   * is put back.
+   */
   #putForward(jumpMs: DurationMs): void {
     const { clock, limits } = this.#options;
+    if (jumpMs > limits.clockCatchUpMs || !clock.isSet()) return;
     const nowMs = clock.wallMs();
-    const isCorrection = jumpMs <= limits.clockCatchUpMs && clock.isSet();
-    const skippedMs = isCorrection ? this.#nextMs(Math.max(this.#servedMs, nowMs - jumpMs - 1)) : undefined;
+    const skippedMs = this.#nextMs(Math.max(this.#servedMs, nowMs - jumpMs - 1));
     this.#servedMs = Math.max(this.#servedMs, nowMs - 1);
     if (skippedMs !== undefined && skippedMs < nowMs) this.#fire();
   }
