@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { packDeb } from '../../scripts/build-deb/archive.ts';
 import { runtimePackage, withoutSymbols } from '../../scripts/build-deb/runtime.ts';
 import { buildGateway } from '../../scripts/support/built-package.ts';
 import { PROJECT_ROOT, temporaryFolder } from '../support/workspace.ts';
@@ -100,6 +101,32 @@ describe('the package of the gateway', { skip: noDpkg }, () => {
     assert.ok(tarOf(again.file, '--ctrl-tarfile').equals(tarOf(file, '--ctrl-tarfile')), 'control');
   });
 });
+
+test(
+  'a package that is handed on is compressed by xz, and one that is installed at once quickly',
+  { skip: noDpkg },
+  (t) => {
+    const root = join(temporaryFolder(t), 'root');
+    mkdirSync(join(root, 'DEBIAN'), { recursive: true });
+    const fields = [
+      'Package: x',
+      'Version: 1',
+      'Architecture: all',
+      'Maintainer: x <x@x>',
+      'Description: x',
+      '',
+    ];
+    writeFileSync(join(root, 'DEBIAN/control'), fields.join('\n'));
+    for (const [level, member] of [
+      [6, 'data.tar.xz'],
+      [0, 'data.tar.zst'],
+    ] as const) {
+      const file = join(root, '..', `${level}.deb`);
+      packDeb({ root, file, level, source: PROJECT_ROOT });
+      assert.ok(readFileSync(file).includes(member), member);
+    }
+  },
+);
 
 describe('the runtime in the package', () => {
   test('is the pinned one without its symbols, and runs', (t) => {
