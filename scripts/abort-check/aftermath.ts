@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import type { Clock } from '../../src/platform/clock/index.ts';
 import type { StockedGateway } from '../request-check/gateway.ts';
 
-const POLL_MS = 250;
+/** Each look takes processor time from what is waited for, most of a minute. */
+const POLL_MS = 1_000;
 /** A command to a device that does not answer ends with its time limit; a connection that fell silent earlier. */
 const SETTLE_MS = 150_000;
 
