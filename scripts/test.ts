@@ -3,11 +3,11 @@
  *
  *   quick   unit and contract, what needs no program, browser or device of its own
  *   slow    scripts, archives and programs inside this process, or real time that has to pass: with the quick ones
- *   long    flows, whole programs, browsers, other programs' clients: in processes of their own
+ *   long    flows, whole programs, browsers, other programs' clients
  *
- * Many files share a process, dealt by what they took in the last run.
+ * Many files share a process, dealt by what they took in the last run: each process loads all of the program anew.
  *
- * Between two thoughts only the quick ones run, and of cases by chance a part.
+ * Between two thoughts only the quick ones run. Of cases by chance a part is tried, unless files are named.
  *
  * Worker threads and child programs of both are the bundle, built anew, as on a board.
  */
@@ -35,15 +35,13 @@ const HELP = `Usage: npm test [-- FILE... | -- --all]
 Runs the quick tests, every test (--all), or the named files. The exit code is 1 if a test fails.
 
   --all           also tests of scripts, flows, programs and browsers
-  --runs FACTOR   multiplies the number of random cases (default 1; for the quick tests alone a fifth)
+  --runs FACTOR   multiplies the number of random cases (default 1; 0.4 for all tests, 0.2 for the quick ones)
   --help          this text`;
 
 const ROOT = join(import.meta.dirname, '..');
 
 /** Folders of tests that start programs, browsers or clients. */
 const LONG = /^test\/(?:flows|process|faults|package|systemd|scripts|browser|contract\/clients)\//;
-/** Those of them that ask nothing of a disk, of another user or of a package. */
-const IN_MEMORY = /^test\/(?:flows|browser|contract\/clients)\//;
 /** Those of them that mount disks: a program with mounts of its own, as one that is installed, holds those of others. */
 const MOUNTING = /^test\/(?:faults|package)\/|^test\/process\/full-disk\./;
 /** Folders and files of tests that run scripts, seal backups, wait for real time, or read the whole house. */
@@ -56,8 +54,8 @@ const SLOW = [
 ];
 /** Takes calls of its process over, and counts what that gathers. */
 const ALONE = /^test\/faults\/simulated-days\./;
-/** Of the usual number of cases by chance, when only the quick tests run. */
-const QUICK_RUNS_FACTOR = 0.2;
+/** Of the usual number of cases by chance: every run draws others, and named files take all. */
+const RUNS_FACTOR = { quick: 0.2, all: 0.4, named: 1 };
 /** A guess at what takes long. */
 const MS_PER_BYTE = 0.1;
 /** A test, and a file of tests, that takes longer hangs; it is named and the run goes on. Faults and installations take minutes. */
@@ -116,14 +114,12 @@ function runsOf(files: readonly string[], processes: number, memory: string): Te
   };
   const dealt = (part: readonly string[], terms: Omit<TestRun, 'files'>, count = processes): TestRun[] =>
     shares(part, count, costs).map((share) => ({ files: share, ...terms }));
-  const long = { timeoutMs: LONG_TIMEOUT_MS, folder: tmpdir() };
-  return [
-    ...dealt(taken(ALONE), long, 1),
-    ...dealt(taken(MOUNTING), long, 1),
-    ...dealt(taken(IN_MEMORY), { ...long, folder: memory }),
-    ...dealt(taken(LONG), long),
-    ...dealt([...left], { timeoutMs: QUICK_TIMEOUT_MS, folder: memory }),
-  ];
+  const onDisk = { timeoutMs: LONG_TIMEOUT_MS, folder: tmpdir() };
+  const alone = dealt(taken(ALONE), onDisk, 1);
+  const mounting = dealt(taken(MOUNTING), onDisk, 1);
+  const timeoutMs = files.some((file) => LONG.test(file)) ? LONG_TIMEOUT_MS : QUICK_TIMEOUT_MS;
+  const others = dealt([...left], { timeoutMs, folder: memory }, processes - mounting.length);
+  return [...mounting, ...alone, ...others];
 }
 
 /** Memory that looks like a disk: a gateway that is started writes 25 MB, and most quick tests have one of their own. */
@@ -203,7 +199,8 @@ await runScript(async () => {
     return 0;
   }
   const isQuick = positionals.length === 0 && !values.all;
-  const factor = decimal('runs', values.runs, 0.01, 1_000) ?? (isQuick ? QUICK_RUNS_FACTOR : 1);
+  const kind = isQuick ? 'quick' : values.all ? 'all' : 'named';
+  const factor = decimal('runs', values.runs, 0.01, 1_000) ?? RUNS_FACTOR[kind];
   const named = positionals.length > 0 ? positionals : globSync('test/**/*.test.ts', { cwd: ROOT }).sort();
   const files = isQuick
     ? named.filter((file) => ![LONG, ...SLOW].some((folder) => folder.test(file)))
@@ -212,8 +209,8 @@ await runScript(async () => {
   const missing = files.filter((file) => !existsSync(join(ROOT, file)));
   if (missing.length > 0) throw new UsageError(`no such file: ${missing.join(', ')}`);
   await bundle(join(ROOT, 'dist'));
-  // Quick tests wait for a sixth of their time; long ones tell times apart, and get a processor each.
-  const processes = Math.max(2, availableParallelism()) + (isQuick ? 1 : 0);
+  // Quick tests wait for a sixth of their time, and those that mount disks for most of it.
+  const processes = Math.max(2, availableParallelism()) + 1;
   mkdirSync(CACHE, { recursive: true });
   const memory = mkdtempSync(join(memoryOrDisk(), 'gateway-tests-'));
   const results = { folder: memory, costs: join(memory, 'costs') };
