@@ -37,7 +37,8 @@ function world(t: TestContext, options: Partial<ServiceNoticeOptions> = {}) {
 }
 
 const NOBODY = '/nonexistent/notify';
-const noCommandRuns = (): boolean => !process.getActiveResourcesInfo().includes('ProcessWrap');
+const childCount = (): number =>
+  process.getActiveResourcesInfo().filter((kind) => kind === 'ProcessWrap').length;
 const messages = (lines: LogLine[]): string[] =>
   lines.filter(({ level }) => level !== 'debug').map(({ message }) => message);
 
@@ -158,10 +159,12 @@ describe('the watchdog notice', () => {
 
   test('is sent twice per period', async (t) => {
     const { clock, notices, sent } = world(t);
+    // The browser of other files, for one.
+    const others = childCount();
     await notices.ready('x');
     for (let count = 1; count <= 4; count++) {
       await clock.advance(30_000);
-      await until(() => sent().length === 1 + count && noCommandRuns());
+      await until(() => sent().length === 1 + count && childCount() <= others);
     }
     assert.deepEqual(sent().slice(1), Array(4).fill(`${NOBODY}|WATCHDOG=1|`));
   });
