@@ -256,8 +256,10 @@ test('a request whose device was silent when the gateway ended has an end, and i
   await gateway.restart();
   await device.connect();
   assert.equal((await endOf('cut')).execution?.state, 'TIMEOUT');
+  // An end whose delivery was in doubt may have come twice.
+  const before = answers().filter(isEnd).length;
   await ask({ id: 'cut' });
-  await until(() => answers().filter(isEnd).length === 2);
+  await until(() => answers().filter(isEnd).length > before);
   assert.equal(device.requests.length, 1);
 });
 
