@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Emitter } from '../../lib/emitter.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
-import { createStampCorrector } from '../../platform/clock/index.ts';
+import { CLOCK_PLAUSIBLE_FROM_MS, createStampCorrector } from '../../platform/clock/index.ts';
 import { Attempts } from './attempts.ts';
 import { Claim } from './claim.ts';
 import type { AuthEvents } from './model.ts';
@@ -59,10 +59,15 @@ export class Auth {
     };
     restamp();
     tokens.sweep(true);
+    const following = clock.onStepped((stepMs) => {
+      const wasSet = clock.wallMs() - stepMs >= CLOCK_PLAUSIBLE_FROM_MS;
+      if (wasSet && clock.isSet()) this.#attempt('restamp', () => tokens.followStep(stepMs));
+    });
     const sweeping = clock.setRepeating(sweepIntervalMs, () => this.#attempt('sweep', () => tokens.sweep()));
     const writing = clock.setRepeating(lastUseWriteIntervalMs, () => this.#writeUses());
     this.#stops.push(
       () => stamps.stop(),
+      following,
       () => sweeping.cancel(),
       () => writing.cancel(),
     );

@@ -44,6 +44,10 @@ export class Tokens {
   #readVersion = -1;
   /** Token → moment of its last use that is not stored yet. */
   readonly #used = new Map<string, number>();
+  /** By how much the clock was put back in this run and has not gone ahead again. */
+  #behindMs: DurationMs = 0;
+  /** Token → by how much it goes ahead with the clock: it was moved back with it, or made while it was behind. */
+  readonly #behind = new Map<string, DurationMs>();
 
   constructor(options: AuthParts) {
     this.#options = options;
@@ -138,6 +142,7 @@ export class Tokens {
     database.transaction(() => {
       if (kind === 'TOKEN') this.#requireRoom(record);
       store.tokens.insert(record, hashOf(text));
+      if (this.#behindMs > 0) this.#behind.set(record.id, this.#behindMs);
       this.#sweepAfterCommit();
     });
     log.info('token made', { token_id: record.id, kind, role, user_id: user?.id });
@@ -282,6 +287,29 @@ export class Tokens {
       for (const { id, createdAtMs } of store.tokens.all()) {
         const byMs = Math.round(correctStamp(createdAtMs, correction) - createdAtMs);
         if (byMs !== 0) store.tokens.shift(id, byMs);
+        if (byMs < 0) this.#behind.set(id, (this.#behind.get(id) ?? 0) - byMs);
+      }
+      this.#sweepAfterCommit();
+    });
+  }
+
+  /**
+   * Follows a clock that was set before, too. One that is put back and goes ahead again was wrong only in between: what was
+   * moved back, or made meanwhile, goes ahead with it, and no token loses time. Held for this run only.
+   */
+  followStep(stepMs: DurationMs): void {
+    if (stepMs < 0) this.#behindMs -= stepMs;
+    else if (this.#behindMs > 0) this.#goAhead(stepMs);
+  }
+
+  #goAhead(stepMs: DurationMs): void {
+    const { database, store } = this.#options;
+    this.#behindMs = Math.max(0, this.#behindMs - stepMs);
+    database.transaction(() => {
+      for (const [id, behindMs] of this.#behind) {
+        store.tokens.shift(id, Math.round(Math.min(behindMs, stepMs)));
+        if (behindMs > stepMs) this.#behind.set(id, behindMs - stepMs);
+        else this.#behind.delete(id);
       }
       this.#sweepAfterCommit();
     });

@@ -118,6 +118,31 @@ describe('an access token', () => {
     assert.equal(auth.tokens.authenticate(text)?.role, 'OWNER');
   });
 
+  test('keeps its end when the clock is put back by mistake, in however many steps it is right again', async (t) => {
+    const { auth, clock } = startAuth(t);
+    const { text, record } = auth.tokens.create({ name: 'x', role: 'OWNER', lifetimeMs: 24 * HOUR_MS });
+    await clock.advance(HOUR_MS);
+    clock.step(-30 * HOUR_MS);
+    assert.equal(auth.tokens.authenticate(text)?.role, 'OWNER');
+    clock.step(10 * HOUR_MS);
+    clock.step(20 * HOUR_MS);
+    const found = auth.tokens.get(record.id);
+    assert.deepEqual([found?.createdAtMs, found?.expiresAtMs], [record.createdAtMs, record.expiresAtMs]);
+    clock.step(HOUR_MS);
+    assert.equal(auth.tokens.get(record.id)?.expiresAtMs, record.expiresAtMs);
+  });
+
+  test('made while the clock was behind lives its whole life once it is right again', async (t) => {
+    const { auth, clock } = startAuth(t);
+    clock.step(-30 * HOUR_MS);
+    const { text } = auth.tokens.create({ name: 'x', role: 'OWNER', lifetimeMs: HOUR_MS });
+    clock.step(30 * HOUR_MS);
+    await clock.advance(HOUR_MS - 1);
+    assert.equal(auth.tokens.authenticate(text)?.role, 'OWNER');
+    await clock.advance(1);
+    assert.equal(auth.tokens.authenticate(text), undefined);
+  });
+
   test('made before the clock was set lives its whole life after', async (t) => {
     const clock = new TestClock(60_000);
     const { auth } = startAuth(t, { clock });
