@@ -7,7 +7,7 @@
  *
  * Many files share a process, dealt by what they took in the last run: each process loads all of the program anew.
  *
- * Between two thoughts only the quick ones run. Of cases by chance a part is tried, unless files are named.
+ * Between two thoughts only the quick ones run, and of cases by chance a part.
  *
  * Worker threads and child programs of both are the bundle, built anew, as on a board.
  */
@@ -35,7 +35,7 @@ const HELP = `Usage: npm test [-- FILE... | -- --all]
 Runs the quick tests, every test (--all), or the named files. The exit code is 1 if a test fails.
 
   --all           also tests of scripts, flows, programs and browsers
-  --runs FACTOR   multiplies the number of random cases (default 1; 0.4 for all tests, 0.2 for the quick ones)
+  --runs FACTOR   multiplies the number of random cases (default 1; for the quick tests alone 0.2)
   --help          this text`;
 
 const ROOT = join(import.meta.dirname, '..');
@@ -54,8 +54,8 @@ const SLOW = [
 ];
 /** Takes calls of its process over, and counts what that gathers. */
 const ALONE = /^test\/faults\/simulated-days\./;
-/** Of the usual number of cases by chance: every run draws others, and named files take all. */
-const RUNS_FACTOR = { quick: 0.2, all: 0.4, named: 1 };
+/** Of the usual number of cases by chance, when only the quick tests run: every run draws others. */
+const QUICK_RUNS_FACTOR = 0.2;
 /** A guess at what takes long. */
 const MS_PER_BYTE = 0.1;
 /** A test, and a file of tests, that takes longer hangs; it is named and the run goes on. Faults and installations take minutes. */
@@ -199,8 +199,7 @@ await runScript(async () => {
     return 0;
   }
   const isQuick = positionals.length === 0 && !values.all;
-  const kind = isQuick ? 'quick' : values.all ? 'all' : 'named';
-  const factor = decimal('runs', values.runs, 0.01, 1_000) ?? RUNS_FACTOR[kind];
+  const factor = decimal('runs', values.runs, 0.01, 1_000) ?? (isQuick ? QUICK_RUNS_FACTOR : 1);
   const named = positionals.length > 0 ? positionals : globSync('test/**/*.test.ts', { cwd: ROOT }).sort();
   const files = isQuick
     ? named.filter((file) => ![LONG, ...SLOW].some((folder) => folder.test(file)))
