@@ -14,6 +14,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import {
+  chmodSync,
   existsSync,
   globSync,
   mkdirSync,
@@ -212,6 +213,8 @@ await runScript(async () => {
   const processes = Math.max(2, availableParallelism()) + 1;
   mkdirSync(CACHE, { recursive: true });
   const memory = mkdtempSync(join(memoryOrDisk(), 'gateway-tests-'));
+  // Programs that a test starts as another user have their folders in it.
+  chmodSync(memory, 0o711);
   const results = { folder: memory, costs: join(memory, 'costs') };
   writeFileSync(results.costs, '');
   const waiting = runsOf(files, processes, memory);
