@@ -90,11 +90,13 @@ export class Blueprints {
 
   /** The compiled manifest, shared and frozen: the same object as long as the blueprint exists. @throws blueprint_not_found */
   manifest(id: string): CompiledManifest {
-    return this.#manifests.getOrInsertComputed(id, () => {
-      const manifest = this.#store.manifest(this.require(id).id);
-      if (manifest === undefined) throw new Error(`the blueprint ${id} vanished while it was read`);
-      return manifest;
-    });
+    // Called for every message and several times for every device of a list: without a closure of its own.
+    const known = this.#manifests.get(id);
+    if (known !== undefined) return known;
+    const manifest = this.#store.manifest(this.require(id).id);
+    if (manifest === undefined) throw new Error(`the blueprint ${id} vanished while it was read`);
+    this.#manifests.set(id, manifest);
+    return manifest;
   }
 
   /** The compiled Lua file of a blueprint with a script; undefined for one without. @throws blueprint_not_found */
