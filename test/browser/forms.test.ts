@@ -254,6 +254,32 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.getByRole('heading', { name: 'Site', exact: true }).waitFor();
   });
 
+  test('in a dialog ask before Escape loses their input, and not without any', async () => {
+    const { page } = opened();
+    await visit(page, '#/system/targets');
+    const form = page.getByRole('dialog', { name: 'Add target' });
+    const question = page.getByRole('dialog', { name: 'Discard your changes?' });
+    const open = async (): Promise<void> => {
+      await page.getByRole('button', { name: 'Add target' }).click();
+      await form.waitFor();
+    };
+    await open();
+    await page.keyboard.press('Escape');
+    await form.waitFor({ state: 'detached' });
+    await open();
+    await form.locator('[name=name]').fill('The fleet');
+    await page.keyboard.press('Escape');
+    await question.getByText('Your unsaved changes will be lost.').waitFor();
+    await page.keyboard.press('Escape');
+    await question.waitFor({ state: 'detached' });
+    assert.equal(await form.locator('[name=name]').inputValue(), 'The fleet');
+    assert.equal(await page.evaluate('document.activeElement?.name'), 'name');
+    await page.keyboard.press('Escape');
+    await question.getByRole('button', { name: 'Discard' }).click();
+    await form.waitFor({ state: 'detached' });
+    await visit(page, '#/site');
+  });
+
   test('do not ask right after they were saved', async () => {
     const { page, gateway } = opened();
     await gateway.ok('OWNER', 'POST', '/v3/notification_channels', {

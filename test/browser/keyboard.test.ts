@@ -11,6 +11,7 @@ import { openAnother, useConsole } from './support.ts';
 const STEPS_MORE = 6;
 /** What opens a dialog: it says that it asks first, or for more. */
 const OPENERS = /…$|^(Add (target|channel)|Edit|Delete)$/;
+const CLOSERS = /^(Cancel|Close)$/;
 
 /** Put into the page: what can be reached in a place, in which order, and how the focus looks on it. */
 const HELPERS = `globalThis.walk = (() => {
@@ -214,6 +215,9 @@ describe('the keyboard alone', { skip: findBrowser() === undefined && NO_BROWSER
           wrong.push(`${name}: the keyboard is not in it`);
         for (const fault of [...(await walk(page, 'dialog[open]')), ...(await nameless(page))])
           wrong.push(`${name}: ${fault}`);
+        // A phone has no Escape.
+        if ((await page.getByRole('dialog').getByRole('button', { name: CLOSERS }).count()) === 0)
+          wrong.push(`${name}: no button closes it`);
         await page.keyboard.press('Escape');
         await dialog.waitFor({ state: 'detached' });
         await until(async () => (await page.evaluate('document.activeElement !== document.body')) === true);

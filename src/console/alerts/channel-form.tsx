@@ -30,7 +30,7 @@ export function ChannelForm({ channel, onDone }: { channel?: Channel; onDone: ()
   const { controls, action } = useItemForm({ address, stored: channel, typedOf, bodyOf, onDone });
   const { typed, change, bound } = controls;
   return (
-    <Form action={action} submit={channel ? say.everywhere.save : say.everywhere.add}>
+    <Form action={action} submit={channel ? say.everywhere.save : say.everywhere.add} onCancel={onDone}>
       {!channel && <SelectField label={say.everywhere.whatItIs} {...bound('type')} choices={TYPES} />}
       <InputField
         label={say.everywhere.name}

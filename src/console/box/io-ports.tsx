@@ -93,7 +93,7 @@ function AddIo({ onDone }: { onDone: () => void }) {
     onDone();
   });
   return (
-    <Form action={action} submit={say.everywhere.add}>
+    <Form action={action} submit={say.everywhere.add} onCancel={onDone}>
       <p class="hint">{say.ports.scriptsRestart}</p>
       <SelectField
         label={say.everywhere.whatItIs}

@@ -52,7 +52,7 @@ function AddSerial({ onDone }: { onDone: () => void }) {
     onDone();
   });
   return (
-    <Form action={action} submit={say.everywhere.add}>
+    <Form action={action} submit={say.everywhere.add} onCancel={onDone}>
       <p class="hint">{say.ports.scriptsRestart}</p>
       <InputField
         label={say.everywhere.name}

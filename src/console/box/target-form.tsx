@@ -51,7 +51,7 @@ export function TargetForm({ target, onDone }: { target?: Target; onDone: () => 
   });
   const { typed, bound } = controls;
   return (
-    <Form action={action} submit={target ? say.everywhere.save : say.everywhere.add}>
+    <Form action={action} submit={target ? say.everywhere.save : say.everywhere.add} onCancel={onDone}>
       {!target && <SelectField label={say.everywhere.whatItIs} {...bound('kind')} choices={KINDS} />}
       <InputField
         label={say.everywhere.name}

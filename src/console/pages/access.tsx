@@ -142,11 +142,7 @@ function UserDialog({ user, onClose }: { user: User | undefined; onClose: () => 
   } = useItemForm({ address: USERS, stored: user, typedOf, bodyOf: (typed) => typed, onDone: onClose });
   return (
     <Dialog title={user ? say.everywhere.changeName(user.name) : say.access.addUser} onClose={onClose}>
-      <Form
-        action={action}
-        submit={say.everywhere.save}
-        buttons={<Button onClick={onClose}>{say.everywhere.cancel}</Button>}
-      >
+      <Form action={action} submit={say.everywhere.save} onCancel={onClose}>
         {user ? (
           <WhosePassword name={user.name} />
         ) : (

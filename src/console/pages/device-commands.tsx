@@ -119,7 +119,11 @@ function RunCommand({ live, name, command, onClose }: RunProps) {
     setExecution((await send(live.device.id, name, values)).execution_id);
   });
   return (
-    <Dialog title={isAsking && confirmation ? confirmation.title : command.display_name} onClose={onClose}>
+    <Dialog
+      title={isAsking && confirmation ? confirmation.title : command.display_name}
+      // Escape answers the question, and what was typed stays.
+      onClose={isAsking ? () => setAsking(false) : onClose}
+    >
       {execution !== undefined ? (
         <>
           <Progress live={live} executionId={execution} />
@@ -160,7 +164,7 @@ function CommandForm({
     <Form
       action={action}
       submit={command.confirmation ? say.devices.runAsking : say.devices.run}
-      buttons={<Button onClick={onClose}>{say.everywhere.cancel}</Button>}
+      onCancel={onClose}
     >
       {command.description !== undefined && <p>{command.description}</p>}
       <PopulateButton

@@ -124,11 +124,7 @@ function TokenDialog({ roles, onClose }: { roles: readonly Choice[]; onClose: ()
     );
   return (
     <Dialog title={say.access.newToken} onClose={onClose}>
-      <Form
-        action={action}
-        submit={say.access.makeToken}
-        buttons={<Button onClick={onClose}>{say.everywhere.cancel}</Button>}
-      >
+      <Form action={action} submit={say.access.makeToken} onCancel={onClose}>
         <InputField
           label={say.everywhere.name}
           hint={say.access.tokenHint}

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useAction } from './asking.ts';
+import { isSomethingTyped } from './form.tsx';
 import { Button, ErrorNotice, focusOn, wayOnFrom } from './pieces.tsx';
 import { say } from '../words/index.ts';
 
@@ -18,6 +19,7 @@ export function Dialog({
   const element = useRef<HTMLDialogElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
   const focused = useRef<Node | null>(null);
+  const [isAsking, setAsking] = useState(false);
   // With what is drawn, not after it: a key that is pressed meanwhile would be lost, or press what lies below.
   useLayoutEffect(() => {
     const { current } = element;
@@ -44,7 +46,9 @@ export function Dialog({
       onCancel={(event) => {
         if (event.target !== event.currentTarget) return;
         event.preventDefault();
-        onClose();
+        // A key, or a gesture of a phone, comes by mistake more easily than a press of a button.
+        if (isSomethingTyped(event.currentTarget)) setAsking(true);
+        else onClose();
       }}
       // Where a browser closes it all the same. Not when it is closed because it goes away.
       onClose={({ currentTarget }) => currentTarget.isConnected && onClose()}
@@ -54,6 +58,16 @@ export function Dialog({
     >
       <h2 ref={heading}>{title}</h2>
       {children}
+      {isAsking && (
+        <Dialog title={say.rules.discardTitle} onClose={() => setAsking(false)}>
+          <Question
+            text={say.frame.typedIsLost}
+            confirm={say.rules.throwAway}
+            onConfirm={onClose}
+            onClose={() => setAsking(false)}
+          />
+        </Dialog>
+      )}
     </dialog>
   );
 }
@@ -123,7 +137,8 @@ interface QuestionProps {
   isBusy?: boolean;
   error?: unknown;
   onConfirm: () => void;
-  onClose: () => void;
+  /** Absent: it is too late for that. */
+  onClose?: (() => void) | undefined;
 }
 
 /** What is asked inside a dialog. */
@@ -133,7 +148,7 @@ export function Question({ text, confirm, isDangerous, isBusy, error, onConfirm,
       {text !== undefined && <div class="dialog-text">{text}</div>}
       <ErrorNotice error={error} />
       <div class="actions end">
-        <Button onClick={onClose}>{say.everywhere.cancel}</Button>
+        {onClose && <Button onClick={onClose}>{say.everywhere.cancel}</Button>}
         <Button
           kind={isDangerous ? 'danger' : 'primary'}
           disabled={isBusy}

@@ -8,8 +8,9 @@ import { say } from '../words/index.ts';
 /** Forms with input that was not sent. */
 const typedInto = new Set<HTMLFormElement>();
 
-/** Whether input would be lost with the page. */
-export const isSomethingTyped = (): boolean => typedInto.size > 0;
+/** Whether input would be lost with the page, or with a part of it. */
+export const isSomethingTyped = (part: Node = document): boolean =>
+  [...typedInto].some((form) => part.contains(form));
 
 /** Gives up input that was not sent, after a question. */
 export const giveUpTyped = (): void => typedInto.clear();
@@ -26,6 +27,7 @@ export function Form({
   isReadOnly = false,
   isKept = false,
   buttons,
+  onCancel,
   children,
 }: {
   action: Action;
@@ -38,6 +40,8 @@ export function Form({
   isKept?: boolean;
   /** Beside the button that sends it. */
   buttons?: ComponentChildren;
+  /** Of a form in a dialog: closes it. */
+  onCancel?: () => void;
   children: ComponentChildren;
 }) {
   const element = useRef<HTMLFormElement>(null);
@@ -70,6 +74,7 @@ export function Form({
       {!isReadOnly && (
         <div class="actions end">
           {buttons}
+          {onCancel && <Button onClick={onCancel}>{say.everywhere.cancel}</Button>}
           <Button
             kind="primary"
             type="submit"
