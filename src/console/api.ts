@@ -1,5 +1,6 @@
 /** Calls of the HTTP API, as any client makes them; the login is in a cookie that scripts cannot read. */
 import { signal } from '@preact/signals';
+import type { DurationMs } from '../lib/time.ts';
 import { Faults } from './faults.ts';
 import { noteGatewayTime } from './gateway-time.ts';
 import { say } from './words/index.ts';
@@ -44,14 +45,15 @@ type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 /** Whether a request changes something that lists show. */
 type Effect = 'changes' | 'reads';
 
-/** The answer as JSON. @throws ApiError, NoAnswer */
+/** The answer as JSON. @param answerMaxMs after which it is given up @throws ApiError, NoAnswer */
 export async function call<Answer>(
   method: Method,
   path: string,
   body?: unknown,
   effect: Effect = effectOf(method),
+  answerMaxMs: DurationMs = ANSWER_MAX_MS,
 ): Promise<Answer> {
-  const response = await send(method, path, { body, effect });
+  const response = await send(method, path, { body, effect, answerMaxMs });
   return whole(response.json() as Promise<Answer>, effect);
 }
 
@@ -178,9 +180,9 @@ export function noteLineBack(): void {
 }
 
 /** Aborts after the connection was lost, or after too long a time. */
-function untilGivenUp(): AbortSignal {
+function untilGivenUp(answerMaxMs: DurationMs): AbortSignal {
   const tooLong = new AbortController();
-  setTimeout(() => tooLong.abort(), ANSWER_MAX_MS);
+  setTimeout(() => tooLong.abort(), answerMaxMs);
   return AbortSignal.any([asking.signal, tooLong.signal]);
 }
 
@@ -188,6 +190,7 @@ interface Question {
   body: unknown;
   accept?: string;
   effect: Effect;
+  answerMaxMs?: DurationMs;
   /** Aborts the request; null for a file, which may take any time. */
   end?: AbortSignal | null;
 }
@@ -195,7 +198,13 @@ interface Question {
 async function send(
   method: Method,
   path: string,
-  { body, accept, effect, end = body instanceof Blob ? undefined : untilGivenUp() }: Question,
+  {
+    body,
+    accept,
+    effect,
+    answerMaxMs = ANSWER_MAX_MS,
+    end = body instanceof Blob ? undefined : untilGivenUp(answerMaxMs),
+  }: Question,
 ): Promise<Response> {
   const headers: Record<string, string> = {
     // No other site's page can send it, so the cookie counts with it.

@@ -5,8 +5,16 @@ import { confirm } from '../session.ts';
 const HTTP_OK = 200;
 const NOT_LOGGED_IN = 401;
 
-/** @param onShare of the file that has gone, 0 to 1 @throws ApiError, NoAnswer */
-export function sendPackage(path: string, file: File, onShare: (share: number) => void): Promise<void> {
+/**
+ * @param onShare of the file that has gone, 0 to 1 @param end stops it; it rejects then
+ * @throws ApiError, NoAnswer
+ */
+export function sendFile(
+  path: string,
+  file: File,
+  onShare: (share: number) => void,
+  end?: AbortSignal,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open('POST', path);
@@ -15,7 +23,8 @@ export function sendPackage(path: string, file: File, onShare: (share: number) =
     request.upload.addEventListener('progress', ({ loaded, total }) =>
       onShare(total > 0 ? loaded / total : 1),
     );
-    request.addEventListener('error', () => reject(new NoAnswer(undefined)));
+    for (const event of ['error', 'abort'])
+      request.addEventListener(event, () => reject(new NoAnswer(undefined)));
     request.addEventListener('load', () => {
       if (request.status === HTTP_OK) {
         changeCount.value += 1;
@@ -25,6 +34,7 @@ export function sendPackage(path: string, file: File, onShare: (share: number) =
       if (request.status === NOT_LOGGED_IN) void confirm();
       reject(refusalOf(request.status, request.responseText));
     });
+    end?.addEventListener('abort', () => request.abort());
     request.send(file);
   });
 }

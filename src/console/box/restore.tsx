@@ -1,18 +1,30 @@
 /** Restores a backup in place of the state of this box. */
-import { useState } from 'preact/hooks';
-import { call, callFor } from '../api.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { callFor } from '../api.ts';
 import { momentText } from '../format.ts';
 import { DropArea } from '../parts/drop-area.tsx';
-import { AskButton, Card, InputField, Notice } from '../ui.tsx';
+import { SentFileProgress } from '../parts/sent-file.tsx';
+import { Button, Card, Dialog, InputField, Notice, Question, useAction } from '../ui.tsx';
 import { say } from '../words/index.ts';
+import { sendFile } from './file-upload.ts';
+
+/** G: a small board opens and checks some gigabytes of history. */
+const CHECK_MAX_MS = 3_600_000;
+
+interface Restored {
+  made_at: string | null;
+}
 
 export function RestoreCard() {
   const [file, setFile] = useState<File | undefined>(undefined);
   const [password, setPassword] = useState('');
-  const [restored, setRestored] = useState<{ made_at: string | null } | undefined>(undefined);
-  const restore = async (): Promise<void> => {
-    await call('POST', '/v3/backup/upload', file);
-    setRestored(await callFor('restore', 'POST', '/v3/backup/restore', { password }));
+  const [isAsking, setAsking] = useState(false);
+  const [restored, setRestored] = useState<Restored | undefined>(undefined);
+  const end = (found: Restored): void => {
+    setAsking(false);
+    setFile(undefined);
+    setPassword('');
+    setRestored(found);
   };
   return (
     <Card title={say.box.restore} data-test="restore">
@@ -34,17 +46,54 @@ export function RestoreCard() {
         autocomplete="new-password"
       />
       <div class="actions end">
-        <AskButton
-          kind="danger"
-          title={say.box.restoreTitle(file?.name)}
-          text={say.box.restoreText}
-          confirm={say.box.restore}
-          disabled={!file}
-          run={restore}
-        >
+        <Button kind="danger" disabled={!file} onClick={() => setAsking(true)}>
           {say.box.restoreAsking}
-        </AskButton>
+        </Button>
       </div>
+      {isAsking && file && (
+        <RestoreDialog file={file} password={password} onRestored={end} onClose={() => setAsking(false)} />
+      )}
     </Card>
+  );
+}
+
+function RestoreDialog({
+  file,
+  password,
+  onRestored,
+  onClose,
+}: {
+  file: File;
+  password: string;
+  onRestored: (restored: Restored) => void;
+  onClose: () => void;
+}) {
+  const [share, setShare] = useState(0);
+  const leaving = useRef(new AbortController());
+  // Whoever closes the dialog while the file goes wants nothing restored.
+  useEffect(() => () => leaving.current.abort(), []);
+  const action = useAction(async () => {
+    setShare(0);
+    await sendFile('/v3/backup/upload', file, setShare, leaving.current.signal);
+    onRestored(await callFor('restore', 'POST', '/v3/backup/restore', { password }, 'changes', CHECK_MAX_MS));
+  });
+  // The gateway goes on by itself then.
+  const isTooLate = action.isBusy && share === 1;
+  return (
+    <Dialog title={say.box.restoreTitle(file.name)} onClose={() => !isTooLate && onClose()}>
+      <Question
+        text={
+          <>
+            <p>{say.box.restoreText}</p>
+            {action.isBusy && <SentFileProgress sent={{ name: file.name, share }} />}
+          </>
+        }
+        confirm={say.box.restore}
+        isBusy={action.isBusy}
+        error={action.error}
+        onConfirm={() => void action.start()}
+        onClose={isTooLate ? undefined : onClose}
+      />
+    </Dialog>
   );
 }

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { call, callFor, changeCount, NoAnswer } from '../api.ts';
 import { bytesText, momentText } from '../format.ts';
 import { DropArea } from '../parts/drop-area.tsx';
+import { type SentFile, SentFileProgress } from '../parts/sent-file.tsx';
 import { may } from '../session.ts';
 import type { Update } from '../shapes.ts';
 import {
@@ -18,7 +19,7 @@ import {
   useRefresh,
 } from '../ui.tsx';
 import { Fact } from '../ui/page-pieces.tsx';
-import { sendPackage } from './package-upload.ts';
+import { sendFile } from './file-upload.ts';
 import { notesBlocks } from './release-notes.ts';
 import { say } from '../words/index.ts';
 
@@ -138,11 +139,11 @@ function Installed({ update }: { update: Update }) {
 }
 
 function Upload() {
-  const [sent, setSent] = useState<{ name: string; share: number } | undefined>(undefined);
+  const [sent, setSent] = useState<SentFile | undefined>(undefined);
   const action = useAction(async (file: File) => {
     handedOver.value = undefined;
     setSent({ name: file.name, share: 0 });
-    await sendPackage(`${UPDATE}/upload`, file, (share) => setSent({ name: file.name, share }));
+    await sendFile(`${UPDATE}/upload`, file, (share) => setSent({ name: file.name, share }));
   });
   return (
     <>
@@ -150,14 +151,7 @@ function Upload() {
       <DropArea accept=".deb" onFile={(file) => void action.start(file)}>
         {action.isBusy && sent ? sent.name : say.updates.dropPackage}
       </DropArea>
-      {action.isBusy && sent && (
-        <>
-          <progress aria-label={say.updates.fileIsSent(sent.name)} value={sent.share} />
-          <p class="hint" role="status">
-            {sent.share < 1 ? say.updates.sending : say.updates.judging}
-          </p>
-        </>
-      )}
+      {action.isBusy && sent && <SentFileProgress sent={sent} />}
       {!action.isBusy && <p class="hint">{say.updates.nothingChanges}</p>}
       <ErrorNotice error={action.error} />
     </>
