@@ -2,7 +2,7 @@
 import { Faults } from './faults.ts';
 import { mapped } from '../lib/members.ts';
 import type { Argument } from './shapes.ts';
-import { typedNumber } from './typed-number.ts';
+import { textOfNumber, typedNumber } from './typed-number.ts';
 import { say } from './words/index.ts';
 
 /** Text of each control; the empty text means "not given". */
@@ -26,6 +26,7 @@ export function textOf(argument: Argument, value: unknown): string {
   if (value === undefined || value === null) return '';
   if (argument.type === 'array_of_strings' && Array.isArray(value)) return value.map(String).join('\n');
   if (isLong(argument)) return JSON.stringify(value, undefined, 2);
+  if (typeof value === 'number' && !choicesOf(argument)) return textOfNumber(value);
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 

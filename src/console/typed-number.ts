@@ -17,6 +17,10 @@ export function typedNumber(text: string): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
+/** A number as its reader would type it. */
+export const textOfNumber = (value: number): string =>
+  language === 'de' ? String(value).replace('.', ',') : String(value);
+
 /** Attributes of such a field; the browser refuses what is none. */
 export const DECIMAL = { type: 'text', inputMode: 'decimal', pattern: ` *${SIGN}${DIGITS} *` } as const;
 

@@ -142,6 +142,8 @@ describe('the console in German', { skip: findBrowser() === undefined && NO_BROW
     await page.getByText(de.everywhere.saved).waitFor();
     const { site } = await gateway.ok('OWNER', 'GET', '/v3/site');
     assert.deepEqual((site as { location: unknown }).location, { name: '', latitude: 52.5, longitude: 13.4 });
+    assert.equal(await page.inputValue('[name=latitude]'), '52,5');
+    assert.equal(await page.inputValue('[name=longitude]'), '13,4');
   });
 
   test('ends when English is chosen, which stays over a reload, and comes back', async () => {

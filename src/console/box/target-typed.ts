@@ -1,7 +1,7 @@
 /** The input of a target's form, and the body that is sent. Pure. */
 import type { Target } from '../shapes.ts';
 import { edgesOf } from '../period.ts';
-import { typedNumber } from '../typed-number.ts';
+import { textOfNumber, typedNumber } from '../typed-number.ts';
 import { zone } from '../zone.ts';
 
 export type Typed = Readonly<ReturnType<typeof typedOf>>;
@@ -42,7 +42,7 @@ export function typedOf(target: Target | undefined, idOf: (name: string) => stri
     attributes: (selection?.attributes ?? []).join(', '),
     intervalS: String(selection?.interval_s ?? 0),
     isOnChange: selection?.on_change ?? false,
-    kilobytesPerSecond: selection ? String(selection.bytes_per_second_max / 1_000) : '',
+    kilobytesPerSecond: selection ? textOfNumber(selection.bytes_per_second_max / 1_000) : '',
     /** In which order a backlog is sent. */
     backlogOrder: selection?.backlog_order ?? 'OLDEST_FIRST',
     /** Stored telemetry since this day is sent too; empty: only new telemetry. */

@@ -7,16 +7,19 @@ import { SourcesCard } from '../site/sources.tsx';
 import { Awaited, Button, Card, Form, InputField, PageHead, useAction, useAnswer } from '../ui.tsx';
 import { useTyped } from '../ui/typed.ts';
 import type { Site } from '../shapes.ts';
-import { DECIMAL, typedNumber } from '../typed-number.ts';
+import { DECIMAL, textOfNumber, typedNumber } from '../typed-number.ts';
 import { ownZone } from '../zone.ts';
 import { say } from '../words/index.ts';
+
+const textOfDegrees = (degrees: number | undefined): string =>
+  degrees === undefined ? '' : textOfNumber(degrees);
 
 const typedOf = ({ name, timezone, location }: Site) => ({
   name,
   timezone,
   place: location?.name ?? '',
-  latitude: location?.latitude?.toString() ?? '',
-  longitude: location?.longitude?.toString() ?? '',
+  latitude: textOfDegrees(location?.latitude),
+  longitude: textOfDegrees(location?.longitude),
 });
 type Typed = ReturnType<typeof typedOf>;
 

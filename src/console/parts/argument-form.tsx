@@ -2,7 +2,7 @@
 import { choicesOf, type Declared, isLong, type Texts } from '../arguments.ts';
 import { Field, Input, Select } from '../ui.tsx';
 import type { Argument } from '../shapes.ts';
-import { DECIMAL } from '../typed-number.ts';
+import { DECIMAL, textOfNumber } from '../typed-number.ts';
 import { say } from '../words/index.ts';
 
 export function ArgumentFields({
@@ -41,7 +41,10 @@ export function ArgumentFields({
 }
 
 function hintOf(argument: Argument, keepsSecrets: boolean): string {
-  const { description, min, max, sensitive, type } = argument;
+  const { description, sensitive, type } = argument;
+  const [min, max] = [argument.min, argument.max].map((bound) =>
+    bound === undefined ? undefined : textOfNumber(bound),
+  );
   const bounds = min !== undefined && max !== undefined ? say.devices.between(min, max) : '';
   return [
     description ?? '',
