@@ -30,7 +30,7 @@ export const everywhere: typeof en.everywhere = {
   delete: 'Löschen',
   deleteTitle: (name) => `${name} löschen?`,
   deleteAsking: 'Löschen …',
-  showMore: (count) => `Mehr von ${count} anzeigen`,
+  showMore: (count) => `Mehr anzeigen (${count} insgesamt)`,
   severity: 'Schwere',
   removeName: (name) => `${name} entfernen`,
   choose: 'Wählen …',

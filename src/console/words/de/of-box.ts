@@ -34,7 +34,7 @@ export const ofBox: typeof en.ofBox = {
     disk_used_percent: { display_name: 'Datenträger belegt' },
     disk_free_bytes: { display_name: 'Datenträger frei' },
     history_size_bytes: { display_name: 'Größe des Verlaufs' },
-    history_days_left: { display_name: 'Verlauf, Platz für noch' },
+    history_days_left: { display_name: 'Verlauf, Platz reicht noch' },
     history_damaged_parts: { display_name: 'Verlauf, unlesbare Teile' },
     state_size_bytes: { display_name: 'Größe des Zustands' },
     broker_sessions: { display_name: 'Sitzungen am Broker' },
@@ -100,7 +100,7 @@ export const ofBox: typeof en.ofBox = {
       },
     },
     state_copies_failing: {
-      display_name: 'Kopien des Zustands misslingen',
+      display_name: 'Kopien des Zustands schlagen fehl',
       description:
         'Das Gateway kann die stündliche Kopie seiner Datenbank mit Geräten, Regeln und Benutzern nicht anlegen, mit der es Schäden von selbst behebt. Alles arbeitet.',
       troubleshooting: {
