@@ -168,7 +168,7 @@ function allBreaks(rules: RowRules): Break[] {
         column.name === 'number' ||
         table === 'claim' ||
         table === 'energy_setting' ||
-        (table.startsWith('backup_') && column.name === 'id') ||
+        ((table.startsWith('backup_') || table === 'clock_behind') && column.name === 'id') ||
         column.name === 'position'
           ? 'number_or_id'
           : column.getSQLType() === 'blob'

@@ -1,8 +1,9 @@
 /** Rows of state.db for the tables that a fresh gateway with one device, `battery`, leaves empty; but for the quarantine. */
 export const STATE_ROWS_SQL = `
   INSERT INTO user_account VALUES ('user', 'Ida', 'OWNER', 'hash', 1);
-  INSERT INTO access_token VALUES ('parent', 'TOKEN', 'p', 'OWNER', zeroblob(32), 'user', NULL, 1, NULL, NULL);
-  INSERT INTO access_token VALUES ('child', 'TOKEN', 'c', 'OWNER', randomblob(32), 'user', 'parent', 1, 9e12, 2);
+  INSERT INTO access_token VALUES ('parent', 'TOKEN', 'p', 'OWNER', zeroblob(32), 'user', NULL, 1, NULL, NULL, 0);
+  INSERT INTO access_token VALUES ('child', 'TOKEN', 'c', 'OWNER', randomblob(32), 'user', 'parent', 1, 9e12, 2, 0);
+  INSERT INTO clock_behind VALUES (1, 60000, 1);
   INSERT OR REPLACE INTO claim VALUES (1, zeroblob(32), 1);
   INSERT INTO blueprint VALUES ('own', 'uploaded', 1, NULL,
     (SELECT manifest FROM blueprint LIMIT 1), CAST('return 1' AS BLOB), zeroblob(9));

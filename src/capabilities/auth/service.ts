@@ -55,13 +55,15 @@ export class Auth {
     const stamps = createStampCorrector(clock, () => restamp());
     const restamp = (): void => {
       const correction = stamps.correction();
-      if (correction) this.#attempt('restamp', () => tokens.restamp(correction));
+      if (correction) this.#attempt('restamp', () => tokens.times.restamp(correction));
     };
     restamp();
+    this.#attempt('clock', () => tokens.times.resume());
     tokens.sweep(true);
     const following = clock.onStepped((stepMs) => {
       const wasSet = clock.wallMs() - stepMs >= CLOCK_PLAUSIBLE_FROM_MS;
-      if (wasSet && clock.isSet()) this.#attempt('restamp', () => tokens.followStep(stepMs));
+      if (!clock.isSet()) return;
+      this.#attempt('clock', () => (wasSet ? tokens.times.follow(stepMs) : tokens.times.resume()));
     });
     const sweeping = clock.setRepeating(sweepIntervalMs, () => this.#attempt('sweep', () => tokens.sweep()));
     const writing = clock.setRepeating(lastUseWriteIntervalMs, () => this.#writeUses());
@@ -90,6 +92,7 @@ export class Auth {
 
   #writeUses(): void {
     this.#attempt('last uses', () => this.tokens.writeUses());
+    this.#attempt('clock', () => this.tokens.times.settle());
   }
 
   #attempt(what: string, work: () => void): void {

@@ -1,5 +1,5 @@
 /** Rows of users, access tokens and the claim. */
-import { and, eq, isNotNull, ne, type SQL, sql } from 'drizzle-orm';
+import { and, eq, gt, isNotNull, ne, type SQL, sql } from 'drizzle-orm';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import {
   absent,
@@ -13,7 +13,7 @@ import {
   upsert,
 } from '../../platform/sqlite/index.ts';
 import type { IssuableRole, TokenKind, TokenRecord, User } from './model.ts';
-import { accessToken, claim, userAccount } from './tables.ts';
+import { accessToken, claim, clockBehind, userAccount } from './tables.ts';
 
 export type AuthStore = ReturnType<typeof createAuthStore>;
 
@@ -22,6 +22,7 @@ export function createAuthStore(database: Database) {
     tokens: { ...tokenReader(database), ...tokenWriter(database) },
     users: userStatements(database),
     claim: claimStatements(database),
+    behind: behindStatements(database),
   };
 }
 
@@ -56,7 +57,7 @@ function tokenReader(database: Database) {
 }
 
 function tokenWriter({ orm }: Database) {
-  const { createdAtMs, expiresAtMs } = accessToken;
+  const { createdAtMs, expiresAtMs, behindMs } = accessToken;
   const insert = orm.insert(accessToken).values(placeholders(accessToken)).prepare();
   const removeThose = (condition: SQL | undefined) => orm.delete(accessToken).where(condition).prepare();
   const remove = removeThose(isToken);
@@ -74,13 +75,27 @@ function tokenWriter({ orm }: Database) {
   const by = sql.placeholder('byMs');
   const shift = orm
     .update(accessToken)
-    .set({ createdAtMs: sql`${createdAtMs} + ${by}`, expiresAtMs: sql`${expiresAtMs} + ${by}` })
+    .set({
+      createdAtMs: sql`${createdAtMs} + ${by}`,
+      expiresAtMs: sql`${expiresAtMs} + ${by}`,
+      behindMs: sql`${behindMs} + max(0, -${by})`,
+    })
     .where(isToken)
+    .prepare();
+  const ahead = sql`min(${behindMs}, ${sql.placeholder('stepMs')})`;
+  const goAhead = orm
+    .update(accessToken)
+    .set({
+      createdAtMs: sql`${createdAtMs} + ${ahead}`,
+      expiresAtMs: sql`${expiresAtMs} + ${ahead}`,
+      behindMs: sql`${behindMs} - ${ahead}`,
+    })
+    .where(gt(behindMs, 0))
     .prepare();
 
   return {
-    insert: ({ user, ...token }: TokenRecord, secretSha256: Buffer): void =>
-      void insert.run({ ...absent(accessToken), ...token, secretSha256, userId: user?.id ?? null }),
+    insert: ({ user, ...token }: TokenRecord, secretSha256: Buffer, behindMs: DurationMs): void =>
+      void insert.run({ ...absent(accessToken), ...token, secretSha256, userId: user?.id ?? null, behindMs }),
     remove: (wanted: string): void => void remove.run({ id: wanted }),
     removeAll: (wanted: TokenKind): void => void removeAll.run({ kind: wanted }),
     /** All of a user and kind, except one. */
@@ -91,8 +106,10 @@ function tokenWriter({ orm }: Database) {
       void removeOldSessions.run({ userId: owner, kept }),
     setLastUsed: (wanted: string, lastUsedAtMs: EpochMs): void =>
       void setLastUsed.run({ id: wanted, lastUsedAtMs }),
-    /** Moves birth and expiry together. */
+    /** Moves birth and expiry together; one that is moved back goes ahead again with the clock. */
     shift: (wanted: string, byMs: DurationMs): void => void shift.run({ id: wanted, byMs }),
+    /** Moves those that are behind by the step, or by what they are behind if that is less. */
+    goAhead: (stepMs: DurationMs): void => void goAhead.run({ stepMs }),
   };
 }
 
@@ -135,6 +152,18 @@ function claimStatements({ orm }: Database) {
     codeHash: (): Buffer | undefined => select.get()?.codeSha256,
     put: (codeSha256: Buffer, createdAtMs: EpochMs): void => void put.run({ id: 1, codeSha256, createdAtMs }),
     remove: (): void => void remove.run(),
+  };
+}
+
+function behindStatements({ orm }: Database) {
+  const select = orm.select().from(clockBehind).prepare();
+  const put = upsert({ orm }, clockBehind);
+  const remove = orm.delete(clockBehind).prepare();
+  return {
+    /** Undefined while the clock is not behind. */
+    get: () => select.get(),
+    put: (behindMs: DurationMs, knownAtMs: EpochMs): void =>
+      void (behindMs > 0 ? put.run({ id: 1, behindMs, knownAtMs }) : remove.run()),
   };
 }
 

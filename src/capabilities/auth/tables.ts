@@ -1,7 +1,7 @@
 /** Tables of state.db that say who may do what. Secrets are hashes only. */
 import { sql } from 'drizzle-orm';
 import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import type { EpochMs } from '../../lib/time.ts';
+import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import { rowRules } from '../../platform/sqlite/index.ts';
 import { ISSUABLE_ROLES, TOKEN_KINDS } from './model.ts';
 
@@ -28,6 +28,8 @@ export const accessToken = sqliteTable('access_token', {
   createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
   expiresAtMs: integer('expires_at_ms').$type<EpochMs>(),
   lastUsedAtMs: integer('last_used_at_ms').$type<EpochMs>(),
+  /** By how much it goes ahead with the clock: it was moved back with it, or made while it was behind. */
+  behindMs: integer('behind_ms').$type<DurationMs>().notNull(),
 });
 
 /** One row while the box waits to be claimed; claiming deletes it. */
@@ -37,9 +39,18 @@ export const claim = sqliteTable('claim', {
   createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
 });
 
+/** One row while the clock is behind: it was put back, and has not gone ahead again. */
+export const clockBehind = sqliteTable('clock_behind', {
+  id: integer('id').primaryKey(),
+  behindMs: integer('behind_ms').$type<DurationMs>().notNull(),
+  /** What the clock showed when this was last known. */
+  knownAtMs: integer('known_at_ms').$type<EpochMs>().notNull(),
+});
+
 /** What cannot be read gives no access: nothing is repaired. */
 export const authRows = [
   rowRules({ table: userAccount }),
   rowRules({ table: accessToken, checks: { secretSha256: sql`length(${accessToken.secretSha256}) = 32` } }),
+  rowRules({ table: clockBehind }),
   rowRules({ table: claim, checks: { codeSha256: sql`length(${claim.codeSha256}) = 32` } }),
 ];

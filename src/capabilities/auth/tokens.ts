@@ -4,7 +4,6 @@
  * count at once.
  */
 import { insufficientRole, requireFound, requireUnderLimit } from '../../lib/errors.ts';
-import { correctStamp, type StampCorrection } from '../../platform/clock/index.ts';
 import { type Principal } from '../../platform/http/index.ts';
 import { type Role, roleIncludes, ROLES } from '../../lib/role.ts';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
@@ -20,6 +19,7 @@ import {
 } from './model.ts';
 import type { AuthParts } from './parts.ts';
 import { hashOf, newTokenText } from './secrets.ts';
+import { TokenTimes } from './token-times.ts';
 
 interface TokenRequest {
   name: string;
@@ -44,13 +44,12 @@ export class Tokens {
   #readVersion = -1;
   /** Token → moment of its last use that is not stored yet. */
   readonly #used = new Map<string, number>();
-  /** By how much the clock was put back in this run and has not gone ahead again. */
-  #behindMs: DurationMs = 0;
-  /** Token → by how much it goes ahead with the clock: it was moved back with it, or made while it was behind. */
-  readonly #behind = new Map<string, DurationMs>();
+  /** How their times follow the clock. */
+  readonly times: TokenTimes;
 
   constructor(options: AuthParts) {
     this.#options = options;
+    this.times = new TokenTimes(options, () => this.#sweepAfterCommit());
   }
 
   /** Who a token belongs to; undefined when it is unknown, revoked or expired. */
@@ -141,8 +140,7 @@ export class Tokens {
     };
     database.transaction(() => {
       if (kind === 'TOKEN') this.#requireRoom(record);
-      store.tokens.insert(record, hashOf(text));
-      if (this.#behindMs > 0) this.#behind.set(record.id, this.#behindMs);
+      store.tokens.insert(record, hashOf(text), this.times.behindMs);
       this.#sweepAfterCommit();
     });
     log.info('token made', { token_id: record.id, kind, role, user_id: user?.id });
@@ -278,41 +276,6 @@ export class Tokens {
     });
     this.#used.clear();
     this.#read.clear();
-  }
-
-  /** Tokens made before the clock was set get their true birth, and expire by it. */
-  restamp(correction: StampCorrection): void {
-    const { database, store } = this.#options;
-    database.transaction(() => {
-      for (const { id, createdAtMs } of store.tokens.all()) {
-        const byMs = Math.round(correctStamp(createdAtMs, correction) - createdAtMs);
-        if (byMs !== 0) store.tokens.shift(id, byMs);
-        if (byMs < 0) this.#behind.set(id, (this.#behind.get(id) ?? 0) - byMs);
-      }
-      this.#sweepAfterCommit();
-    });
-  }
-
-  /**
-   * Follows a clock that was set before, too. One that is put back and goes ahead again was wrong only in between: what was
-   * moved back, or made meanwhile, goes ahead with it, and no token loses time. Held for this run only.
-   */
-  followStep(stepMs: DurationMs): void {
-    if (stepMs < 0) this.#behindMs -= stepMs;
-    else if (this.#behindMs > 0) this.#goAhead(stepMs);
-  }
-
-  #goAhead(stepMs: DurationMs): void {
-    const { database, store } = this.#options;
-    this.#behindMs = Math.max(0, this.#behindMs - stepMs);
-    database.transaction(() => {
-      for (const [id, behindMs] of this.#behind) {
-        store.tokens.shift(id, Math.round(Math.min(behindMs, stepMs)));
-        if (behindMs > stepMs) this.#behind.set(id, behindMs - stepMs);
-        else this.#behind.delete(id);
-      }
-      this.#sweepAfterCommit();
-    });
   }
 }
 

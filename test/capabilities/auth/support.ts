@@ -20,7 +20,7 @@ export interface AuthSetup {
   /** Keys of which was told that they ended. */
   ended: string[];
   /** Another program on the same files: the local command, or the gateway after a restart. */
-  open: () => Auth;
+  open: (clock?: TestClock) => Auth;
 }
 
 export function startAuth(
@@ -38,13 +38,13 @@ export function startAuth(
     test.after(() => database.close());
     return database;
   };
-  const create = (database: Database): Auth =>
-    new Auth({ database, clock, log, metrics: createMetrics(), dataDir, limits });
+  const create = (database: Database, ofClock = clock): Auth =>
+    new Auth({ database, clock: ofClock, log, metrics: createMetrics(), dataDir, limits });
   const database = openState();
   const auth = create(database);
   const ended: string[] = [];
   auth.events.on('token_revoked', 'test', ({ tokenId }) => ended.push(tokenId));
   auth.start();
   test.after(() => auth.stop());
-  return { auth, clock, dataDir, database, lines, ended, open: () => create(openState()) };
+  return { auth, clock, dataDir, database, lines, ended, open: (ofClock) => create(openState(), ofClock) };
 }

@@ -132,6 +132,61 @@ describe('an access token', () => {
     assert.equal(auth.tokens.get(record.id)?.expiresAtMs, record.expiresAtMs);
   });
 
+  test('keeps its end when the box loses its power while the clock is behind', async (t) => {
+    const { auth, clock, open } = startAuth(t);
+    const request = { name: 'x', role: 'OWNER', lifetimeMs: 24 * HOUR_MS } as const;
+    const { record } = auth.tokens.create(request);
+    await clock.advance(HOUR_MS);
+    clock.step(-30 * HOUR_MS);
+    const meanwhile = auth.tokens.create(request).record;
+    const right = new TestClock(clock.wallMs() + 30 * HOUR_MS + 60_000);
+    const next = open(right);
+    next.start();
+    t.after(() => next.stop());
+    const ends = [record, meanwhile].map(({ id }) => next.tokens.get(id)?.expiresAtMs);
+    assert.deepEqual(ends, [record.expiresAtMs, (meanwhile.expiresAtMs ?? 0) + 30 * HOUR_MS]);
+    right.step(HOUR_MS);
+    assert.equal(next.tokens.get(record.id)?.expiresAtMs, record.expiresAtMs);
+  });
+
+  test('keeps its end when the clock is still behind after a restart', async (t) => {
+    const { auth, clock, open } = startAuth(t);
+    const request = { name: 'x', role: 'OWNER', lifetimeMs: 24 * HOUR_MS } as const;
+    const { record } = auth.tokens.create(request);
+    await clock.advance(HOUR_MS);
+    clock.step(-30 * HOUR_MS);
+    await clock.advance(3 * HOUR_MS);
+    auth.stop();
+    const later = new TestClock(clock.wallMs() + 60_000);
+    const next = open(later);
+    next.start();
+    t.after(() => next.stop());
+    const passedMs = (record.expiresAtMs ?? 0) - (next.tokens.get(record.id)?.expiresAtMs ?? 0);
+    assert.equal(passedMs, 30 * HOUR_MS - 60_000, 'time in which the box was off counts as a step');
+    const meanwhile = next.tokens.create(request).record;
+    later.step(30 * HOUR_MS);
+    assert.equal(next.tokens.get(record.id)?.expiresAtMs, record.expiresAtMs);
+    assert.equal(
+      next.tokens.get(meanwhile.id)?.expiresAtMs,
+      (meanwhile.expiresAtMs ?? 0) + 30 * HOUR_MS - 60_000,
+    );
+  });
+
+  test('follows a step that the disk did not take at once', async (t) => {
+    const { auth, clock, database } = startAuth(t);
+    const { record } = auth.tokens.create({ name: 'x', role: 'OWNER', lifetimeMs: 24 * HOUR_MS });
+    await clock.advance(HOUR_MS);
+    clock.step(-30 * HOUR_MS);
+    database
+      .prepare(`CREATE TRIGGER full BEFORE UPDATE ON access_token BEGIN SELECT RAISE(ABORT, 'full'); END`)
+      .run();
+    clock.step(30 * HOUR_MS);
+    assert.equal(auth.tokens.get(record.id)?.expiresAtMs, (record.expiresAtMs ?? 0) - 30 * HOUR_MS);
+    database.prepare('DROP TRIGGER full').run();
+    await clock.advance(CHEAP.lastUseWriteIntervalMs);
+    assert.equal(auth.tokens.get(record.id)?.expiresAtMs, record.expiresAtMs);
+  });
+
   test('made while the clock was behind lives its whole life once it is right again', async (t) => {
     const { auth, clock } = startAuth(t);
     clock.step(-30 * HOUR_MS);
