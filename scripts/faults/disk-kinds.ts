@@ -1,6 +1,7 @@
 /** Faults of the disk under the data folder. */
 import { join } from 'node:path';
 import type { Problem } from '../clients/journal.ts';
+import { createTokens } from '../support/gateway-process.ts';
 import type { Box } from './box.ts';
 import { broken, controlWorks, type FaultKind, telemetryFlows } from './kind.ts';
 
@@ -57,6 +58,12 @@ export const DISK_KINDS: readonly FaultKind[] = [
     about:
       'Started while the disk gives no file of the history, which it gives again later: control works, nothing is begun anew.',
     run: startRefused,
+  },
+  {
+    name: 'unreadable-folder',
+    about:
+      'The disk gives no file or name of the data folder while the gateway works: the status pages say so, control works.',
+    run: refuseFolder,
   },
 ];
 
@@ -136,6 +143,45 @@ async function startRefused(box: Box): Promise<Problem[]> {
     return [...problems, ...(await telemetryFlows(box))];
   } finally {
     await box.set({ refusedPath: undefined });
+  }
+}
+
+async function refuseFolder(box: Box): Promise<Problem[]> {
+  await box.rest();
+  const [token = ''] = await createTokens(box.home, 'INSTALLER', 1);
+  await box.set({ refusedPath: box.dataDir });
+  try {
+    const problems = [...(await statusPagesTell(box, token)), ...(await controlWorks(box, 2))];
+    await box.clock.sleep(box.random.between(REFUSED_MS.least, REFUSED_MS.most));
+    await box.set({ refusedPath: undefined });
+    return [...problems, ...(await telemetryFlows(box)), ...(await becomesReady(box))];
+  } finally {
+    await box.set({ refusedPath: undefined });
+  }
+}
+
+async function statusPagesTell({ home }: Box, token: string): Promise<Problem[]> {
+  const problems: Problem[] = [];
+  for (const path of ['/healthz', '/readyz', '/metrics', '/v3/problem_report']) {
+    const answer = await fetch(home.baseUrl + path, { headers: { 'X-Service-Auth-Token': token } });
+    const text = await answer.text();
+    const isRight =
+      path === '/readyz'
+        ? answer.status === 503 && text.includes('"data_folder_unreadable"')
+        : answer.status === 200;
+    if (!isRight) problems.push(broken(`${path} answers ${answer.status}: ${text.slice(0, 300)}`));
+  }
+  return problems;
+}
+
+async function becomesReady({ home, clock }: Box): Promise<Problem[]> {
+  const deadlineMs = clock.monotonicMs() + START_MS_MAX;
+  for (;;) {
+    const answer = await fetch(`${home.baseUrl}/readyz`);
+    const text = await answer.text();
+    if (answer.status === 200) return [];
+    if (clock.monotonicMs() > deadlineMs) return [broken(`it is not ready again: ${text.slice(0, 300)}`)];
+    await clock.sleep(POLL_MS);
   }
 }
 

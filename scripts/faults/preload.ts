@@ -61,7 +61,7 @@ function refuseFiles(): void {
     control.refusedPath !== undefined && String(path).startsWith(control.refusedPath);
   const fault = (path: unknown): Error =>
     Object.assign(new Error(`EIO: i/o error, ${String(path)}`), { code: 'EIO', errno: -5, path });
-  for (const name of ['readFileSync', 'openSync', 'statSync', 'readdirSync'] as const) {
+  for (const name of ['readFileSync', 'openSync', 'statSync', 'statfsSync', 'readdirSync'] as const) {
     const given = fs[name] as (path: unknown, ...rest: unknown[]) => unknown;
     const refusing = (path: unknown, ...rest: unknown[]): unknown => {
       if (isRefused(path)) throw fault(path);

@@ -1,5 +1,4 @@
 /** The capabilities, built in the order in which they stand on each other. */
-import { join } from 'node:path';
 import { Alerts } from '../capabilities/alerts/index.ts';
 import { Appliance, problemReport, type ReportOptions } from '../capabilities/appliance/index.ts';
 import { Audit } from '../capabilities/audit/index.ts';
@@ -33,9 +32,10 @@ import { nextTurn } from '../platform/clock/index.ts';
 import { packagePath } from '../platform/files/index.ts';
 import type { MqttBroker } from '../platform/mqtt/index.ts';
 import { UpdateFolder, updateKeyFiles } from '../platform/packages/index.ts';
-import { lastRecovery, localCopies, quarantinedSince } from '../platform/sqlite/index.ts';
+import { lastRecovery, quarantinedSince } from '../platform/sqlite/index.ts';
 import { commandRecorder } from './audit-trail.ts';
 import { type Infrastructure, type StartedHook, storeThreadEntry } from './infrastructure.ts';
+import { folderStatus, knownCopies } from './folder-status.ts';
 import { missingHistory, noteMissingHistory } from './missing-history.ts';
 import { provisioningFault } from './first-provisioning.ts';
 import { targetRecordSources, targetsStatus } from './targets.ts';
@@ -137,7 +137,7 @@ function reportParts(
     metrics,
     version,
     options: config,
-    copies: () => localCopies(join(config.dataDir, 'backups')),
+    copies: () => knownCopies(config.dataDir),
     recentLog: recentLog ?? (() => []),
     secrets: () => [...secrets(), auth.claim.code() ?? ''],
   };
@@ -310,6 +310,7 @@ function buildAppliance(
   backups: Backups,
 ) {
   const { options, metrics, host, space, state, history, historyRoom, historyCommits } = infrastructure;
+  const folder = folderStatus(infrastructure);
   const { clock, config, log, version } = options;
   const own = provisioning.own.gateway;
   devices.setConnectivity(own.id, 'ONLINE');
@@ -324,16 +325,14 @@ function buildAppliance(
     httpsPort: () => listening.httpsPort,
     status: () => ({
       historyDegraded: telemetry.failure() ?? (history.failure ?? historyCommits.failure)?.message,
-      historySetAside: history.setAsideNames(),
+      ...folder(),
       historyMissing: missing(),
       unknownDevices: telemetry.unknownDeviceIds(),
       journalSetAside: telemetry.damagedSegments(),
-      historySizeBytes: historyRoom.usedBytes(),
       historyRemovedEarly:
         historyRoom.removedEarly + (telemetry.status()?.removedEarly ?? 0) + deviceLogs.removedEarly,
       historyDaysLeft: telemetry.status()?.forecastDays,
       historyDamagedParts: telemetry.status()?.damaged ?? 0,
-      stateSizeBytes: state.sizeBytes(),
       isDiskFull: space.isFull,
       isStateRecovered: (lastRecovery(config.dataDir, log)?.recoveredAtMs ?? -Infinity) > shownFromMs,
       stateRowsQuarantined: state.readOr([], () => quarantinedSince(state, shownFromMs)),

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { messageOf, UnrecoverableError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
-import { asSystemFault } from '../lib/system-fault.ts';
+import { asSystemFault, hasCode } from '../lib/system-fault.ts';
 import { networkNames } from '../platform/host/index.ts';
 import type { Mdns } from '../platform/mdns/index.ts';
 import { Tls, type TlsOptions } from '../platform/tls/index.ts';
@@ -39,6 +39,9 @@ export async function openCertificates(
   return tls;
 }
 
+/** What a person has to mend. */
+const FORBIDDEN_CODE = /^EACCES$|^EPERM$/;
+
 /**
  * Unusable keys must not stop services that need none. Nothing makes new keys by itself: no device could connect over
  * TLS with them, so a person decides.
@@ -57,7 +60,7 @@ async function openIfUsable({ config, log }: GatewayOptions, options: TlsOptions
     if (config.http) return undefined;
     // Nothing at all would be served. What the system refuses now, as on a full disk, it may give at another start.
     const fault = asSystemFault(error);
-    if (fault !== error) throw fault;
+    if (fault !== error && !hasCode(error, FORBIDDEN_CODE)) throw fault;
     throw new UnrecoverableError(`TLS cannot be used: ${messageOf(error)}`, { cause: error });
   }
 }

@@ -6,6 +6,9 @@ const FAILURE_CODE = /^SQLITE_IOERR|^EIO$/;
 
 const FAILING = 'The disk fails now, so this cannot be stored or read. Check it.';
 
+const FORBIDDEN =
+  'The system does not let the gateway use one of its files or folders. Give them back to the user of the gateway.';
+
 const TOO_MANY_OPEN =
   'The gateway has as many files and connections open as it may. Close connections that nobody needs; it goes on then.';
 
@@ -15,7 +18,8 @@ const TOO_MANY_PROGRAMS =
 const FAULTS: [code: RegExp, message: string][] = [
   [/^EMFILE$|^ENFILE$/, TOO_MANY_OPEN],
   [
-    /^ERR_WORKER_INIT_FAILED$/,
+    // The runtime says so of a thread, or of code that it reads only when it is needed.
+    /^ERR_(?:WORKER_INIT_FAILED|INVALID_PACKAGE_CONFIG|DLOPEN_FAILED)$/,
     `This work cannot begin now, for want of memory, of programs that may run, or of open files. If of these: ${TOO_MANY_OPEN}`,
   ],
   [/^EAGAIN$|^ENOMEM$/, TOO_MANY_PROGRAMS],
@@ -30,6 +34,7 @@ const FAULTS: [code: RegExp, message: string][] = [
   // Told for want of a handle as well.
   [/^SQLITE_CANTOPEN/, `A file cannot be opened now. ${FAILING} Or: ${TOO_MANY_OPEN}`],
   [/^SQLITE_IOERR|^SQLITE_CORRUPT|^EIO$/, FAILING],
+  [/^EACCES$|^EPERM$/, FORBIDDEN],
 ];
 
 /** The error itself unless it says that disk or system refuse something for now; then `unavailable` with the error as cause. */
@@ -50,6 +55,24 @@ function systemFaultOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = 'code' in error ? String(error.code) : '';
   return FAULTS.find(([pattern]) => pattern.test(code))?.[1] ?? systemFaultOf(error.cause);
+}
+
+const SYSTEM_CODE = /^E[A-Z0-9]+$/;
+
+/** What `read` returns, or what `refused` makes of the error when disk or system refuse it. @throws what else `read` throws */
+export function unlessRefused<Result, Refused>(
+  read: () => Result,
+  refused: (error: unknown) => Refused,
+): Result | Refused {
+  try {
+    return read();
+  } catch (error) {
+    const fault = asSystemFault(error);
+    const isRefusal =
+      fault instanceof GatewayError ? fault.kind === 'unavailable' : hasCode(error, SYSTEM_CODE);
+    if (isRefusal) return refused(error);
+    throw error;
+  }
 }
 
 const STAYS_REFUSED = /^(EACCES|EPERM|EEXIST|ENOTDIR|EISDIR|ENOENT|ELOOP|ENAMETOOLONG|EINVAL)$/;

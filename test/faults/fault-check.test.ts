@@ -51,6 +51,7 @@ const FAMILIES = [
   'full-disk',
   'failing-disk',
   'read-only-disk',
+  'unreadable-folder',
   'damaged-history',
   'damaged-journal',
   'clock-ahead',

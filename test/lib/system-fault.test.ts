@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gatewayError } from '../../src/lib/errors.ts';
-import { inWords, staysRefused } from '../../src/lib/system-fault.ts';
+import { inWords, staysRefused, unlessRefused } from '../../src/lib/system-fault.ts';
 
 const refusal = (code: string): Error => Object.assign(new Error(`${code}: refused`), { code });
 
@@ -11,7 +11,10 @@ for (const [code, words] of [
   ['SQLITE_FULL', /disk is full.*Make room/],
   ['EROFS', /read-only.*Check it/],
   ['EIO', /disk fails.*Check it/],
+  ['EACCES', /does not let.*Give them back/],
   ['EMFILE', /as many files and connections open as it may.*Close/],
+  ['ERR_WORKER_INIT_FAILED', /cannot begin.*Close/],
+  ['ERR_INVALID_PACKAGE_CONFIG', /cannot begin.*Close/],
   ['SQLITE_CANTOPEN', /cannot be opened.*Close/],
   ['EAGAIN', /starts nothing more.*End what nobody needs/],
   ['ENOMEM', /starts nothing more.*End what nobody needs/],
@@ -26,6 +29,28 @@ for (const [code, words] of [
 test('other errors say what they said', () => {
   assert.equal(inWords(refusal('ENOENT')), 'ENOENT: refused');
   assert.equal(inWords('text'), 'text');
+});
+
+test('what is refused has a stand-in; a fault of the program goes on', () => {
+  const thrown = (error: Error) =>
+    unlessRefused(
+      () => {
+        throw error;
+      },
+      (refused) => refused,
+    );
+  const unavailable = gatewayError('unavailable', 'unavailable', 'Not now.');
+  for (const error of [refusal('EIO'), refusal('ENOENT'), refusal('SQLITE_IOERR_READ'), unavailable])
+    assert.equal(thrown(error), error);
+  for (const error of [refusal('ERR_INVALID_ARG_TYPE'), refusal('SQLITE_ERROR'), new TypeError('ours')])
+    assert.throws(() => thrown(error), error);
+  assert.equal(
+    unlessRefused(
+      () => 5,
+      () => 6,
+    ),
+    5,
+  );
 });
 
 test('what a person has to mend stays; a drive that is away, or slow, may come back', () => {

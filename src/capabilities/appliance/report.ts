@@ -16,8 +16,8 @@ export interface ReportOptions {
   version: string;
   /** Effective options. */
   options: Readonly<Record<string, unknown>>;
-  /** Checked copies of state.db on this disk, the newest first. */
-  copies: () => readonly { madeAtMs: EpochMs }[];
+  /** Checked copies of state.db on this disk, the newest first; undefined while the disk does not tell. */
+  copies: () => readonly { madeAtMs: EpochMs }[] | undefined;
   /** Newest lines of the service log. */
   recentLog: () => readonly string[];
   /** Secrets that must not appear anywhere in the report. */
@@ -39,7 +39,9 @@ export async function problemReport(parts: ReportOptions): Promise<string> {
     options: parts.options,
     faults: appliance.faults(),
     status,
-    integrity: { state_copies_checked_at: parts.copies().map(({ madeAtMs }) => formatTimestamp(madeAtMs)) },
+    integrity: {
+      state_copies_checked_at: parts.copies()?.map(({ madeAtMs }) => formatTimestamp(madeAtMs)) ?? null,
+    },
     metrics: (await metrics.text()).split('\n').filter((line) => !line.startsWith('#')),
     log: parts.recentLog(),
   };

@@ -65,6 +65,7 @@ export function applianceRoutes(options: {
         '503 starting',
         '503 state_degraded',
         '503 history_degraded',
+        '503 data_folder_unreadable',
         '503 disk_full',
         '503 program_not_running',
       ],

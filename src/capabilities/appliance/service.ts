@@ -27,6 +27,8 @@ export interface PartsStatus {
   /** Segments of the telemetry journal that were set aside. */
   journalSetAside: readonly string[];
   stateSizeBytes: number;
+  /** Why the data folder cannot be read, so that sizes and names are as they were last known; undefined: it can. */
+  folderFault: string | undefined;
   /** Only state can be stored, in reserved room. */
   isDiskFull: boolean;
   /** A copy recently replaced a damaged or missing state.db. */
@@ -135,7 +137,7 @@ export class Appliance {
       processor_architecture: facts.processorArchitecture,
       processor_count: facts.processorCount,
       memory_total_bytes: facts.memoryTotalBytes,
-      disk_total_bytes: host.load().diskTotalBytes,
+      disk_total_bytes: host.load().disk?.totalBytes ?? null,
       model: facts.model ?? null,
       serial_number: facts.serialNumber ?? null,
       ...settings,
@@ -175,11 +177,12 @@ export class Appliance {
     const { clock, host, sendTelemetry } = this.#options;
     const status = this.#options.status();
     const load = host.load();
-    this.#memory.set(load.processMemoryBytes);
+    if (load.processMemoryBytes !== undefined) this.#memory.set(load.processMemoryBytes);
     this.#delay.set(load.eventLoopDelayMs / 1_000);
     const nowMs = clock.monotonicMs();
     const rate = this.#telemetryRate(status.telemetryValues, nowMs);
-    const raised = this.#raisedBy(status, load.diskFreeBytes / load.diskTotalBytes);
+    const { disk } = load;
+    const raised = this.#raisedBy(status, disk ? disk.freeBytes / disk.totalBytes : 1);
     const alerts = raised.map(({ name }) => name);
     sendTelemetry({
       status: DEGRADING.some((name) => alerts.includes(name)) ? 'degraded' : 'ok',
@@ -187,10 +190,10 @@ export class Appliance {
       cpu_load_percent: rounded(load.cpuLoadPercent),
       memory_used_percent: rounded((load.memoryUsedBytes / load.memoryTotalBytes) * 100),
       memory_used_bytes: load.memoryUsedBytes,
-      process_memory_bytes: load.processMemoryBytes,
+      process_memory_bytes: load.processMemoryBytes ?? null,
       event_loop_delay_ms: rounded(load.eventLoopDelayMs),
-      disk_used_percent: rounded(100 - (load.diskFreeBytes / load.diskTotalBytes) * 100),
-      disk_free_bytes: load.diskFreeBytes,
+      disk_used_percent: disk ? rounded(100 - (disk.freeBytes / disk.totalBytes) * 100) : null,
+      disk_free_bytes: disk?.freeBytes ?? null,
       history_size_bytes: status.historySizeBytes,
       history_days_left: status.historyDaysLeft ?? null,
       history_damaged_parts: status.historyDamagedParts,
@@ -239,6 +242,7 @@ export class Appliance {
     const all: [name: string, isRaised: boolean, detail?: string][] = [
       ['disk_almost_full', diskFreeShare < DISK_ALMOST_FULL_SHARE],
       ['disk_full', status.isDiskFull],
+      ['data_folder_unreadable', status.folderFault !== undefined, status.folderFault],
       ['state_recovered', status.isStateRecovered],
       ['state_degraded', status.stateDegraded !== undefined, status.stateDegraded],
       ['state_copies_failing', status.stateCopyFault !== undefined, status.stateCopyFault],
@@ -285,11 +289,17 @@ class Rise {
 }
 
 /** Alerts that make the status `degraded`. */
-const DEGRADING = ['state_degraded', 'history_degraded', 'clock_not_set'];
+const DEGRADING = ['data_folder_unreadable', 'state_degraded', 'history_degraded', 'clock_not_set'];
 
 const STARTING: Problem = { code: 'starting', message: 'The gateway is starting or stopping.' };
 
-function faultsOf({ stateDegraded, historyDegraded, isDiskFull, missingPrograms }: PartsStatus): Problem[] {
+function faultsOf({
+  stateDegraded,
+  historyDegraded,
+  folderFault,
+  isDiskFull,
+  missingPrograms,
+}: PartsStatus): Problem[] {
   return [
     ...(stateDegraded === undefined
       ? []
@@ -297,6 +307,9 @@ function faultsOf({ stateDegraded, historyDegraded, isDiskFull, missingPrograms 
     ...(historyDegraded === undefined
       ? []
       : [{ code: 'history_degraded', message: `History takes no data: ${historyDegraded}` }]),
+    ...(folderFault === undefined
+      ? []
+      : [{ code: 'data_folder_unreadable', message: `The data folder cannot be read: ${folderFault}` }]),
     ...(isDiskFull
       ? [{ code: 'disk_full', message: 'The disk is full: nothing more is stored but the state.' }]
       : []),

@@ -1,4 +1,5 @@
 import { statfsSync } from 'node:fs';
+import { inWords, unlessRefused } from '../../lib/system-fault.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 
@@ -16,6 +17,7 @@ export class DiskSpace {
   readonly #timer: Timer;
   readonly #listeners = new Set<(isLow: boolean) => void>();
   #room: Room;
+  #fault: string | undefined;
   #isLow: boolean;
 
   constructor(options: { folder: string; clock: Clock; limits: Limits['disk']; read?: () => Room }) {
@@ -36,8 +38,14 @@ export class DiskSpace {
     return this.#isLow;
   }
 
-  /** Nothing more can be stored but in room that was taken before. */
+  /** Why the disk does not tell how much room it has; undefined: it does. */
+  get fault(): string | undefined {
+    return this.#fault;
+  }
+
+  /** Nothing more can be stored but in room that was taken before; false while the disk does not tell. */
   get isFull(): boolean {
+    if (this.#fault !== undefined) return false;
     return this.#room.freeBytes < this.#limits.fullBytes || this.#room.freeFiles === 0;
   }
 
@@ -52,7 +60,11 @@ export class DiskSpace {
   }
 
   #check(): void {
-    this.#room = roomOrNone(this.#read);
+    this.#fault = undefined;
+    this.#room = unlessRefused(this.#read, (error) => {
+      this.#fault = inWords(error);
+      return NO_ROOM;
+    });
     const isLow = this.#judge();
     if (isLow === this.#isLow) return;
     this.#isLow = isLow;
@@ -67,7 +79,10 @@ export class DiskSpace {
 /** The same of the disk of a file or folder, looked at now. */
 export function isDiskLow(path: string, limits: Limits['disk']): boolean {
   return leavesLittle(
-    roomOrNone(() => readRoom(path)),
+    unlessRefused(
+      () => readRoom(path),
+      () => NO_ROOM,
+    ),
     limits,
   );
 }
@@ -85,15 +100,6 @@ function leavesLittle(
 
 /** A disk that does not answer has room for nothing. */
 const NO_ROOM: Room = { totalBytes: 0, freeBytes: 0, freeFiles: undefined };
-
-function roomOrNone(read: () => Room): Room {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof Error && 'code' in error) return NO_ROOM;
-    throw error;
-  }
-}
 
 function readRoom(folder: string): Room {
   const { blocks, bavail, bsize, files, ffree } = statfsSync(folder);

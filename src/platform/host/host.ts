@@ -1,6 +1,7 @@
 import { readFileSync, statfsSync } from 'node:fs';
 import { arch, cpus, freemem, hostname, release, totalmem, type as kernelName } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { unlessRefused } from '../../lib/system-fault.ts';
 import type { DurationMs } from '../../lib/time.ts';
 
 /** One reading. */
@@ -37,16 +38,22 @@ export function createHost(folder: string) {
       previous = present;
       const delayMs = Math.max(0, delay.percentile(99) / 1e6 - DELAY_RESOLUTION_MS);
       delay.reset();
-      const disk = statfsSync(folder);
       return {
         cpuLoadPercent: totalMs > 0 ? (busyMs / totalMs) * 100 : 0,
         memoryUsedBytes: totalmem() - (availableBytes() ?? freemem()),
         memoryTotalBytes: totalmem(),
-        processMemoryBytes: process.memoryUsage.rss(),
+        /** Undefined while the system does not tell, as for want of open files. */
+        processMemoryBytes: unlessRefused(
+          () => process.memoryUsage.rss(),
+          () => undefined,
+        ),
         /** 99th percentile since the reading before. */
         eventLoopDelayMs: Number.isFinite(delayMs) ? delayMs : 0,
-        diskTotalBytes: disk.blocks * disk.bsize,
-        diskFreeBytes: disk.bavail * disk.bsize,
+        /** Undefined while the disk does not tell. */
+        disk: unlessRefused(
+          () => diskOf(folder),
+          () => undefined,
+        ),
         cpuTemperatureCelsius: temperature(),
         /** What the process with its threads has given to the disk since its start; undefined where the system does not tell. */
         writtenBytes: writtenBytes(),
@@ -54,6 +61,11 @@ export function createHost(folder: string) {
     },
     stop: () => void delay.disable(),
   };
+}
+
+function diskOf(folder: string): { totalBytes: number; freeBytes: number } {
+  const { blocks, bavail, bsize } = statfsSync(folder);
+  return { totalBytes: blocks * bsize, freeBytes: bavail * bsize };
 }
 
 function processorTimes(): { totalMs: DurationMs; idleMs: DurationMs } {

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { unlessRefused } from '../../lib/system-fault.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -44,14 +45,14 @@ export function createMetrics() {
           },
         }),
       }),
-    /** A gauge of one number, asked at each scrape. */
+    /** A gauge of one number, asked at each scrape; NaN while disk or system refuse it, because the others still count. */
     measured: (name: string, help: string, read: () => number) =>
       new Gauge({
         name: PREFIX + name,
         help,
         registers,
         collect() {
-          this.set(read());
+          this.set(unlessRefused(read, () => Number.NaN));
         },
       }),
     histogram: <Label extends string = never>(

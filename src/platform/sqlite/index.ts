@@ -2,7 +2,7 @@ export { Database, openDatabase } from './database.ts';
 export { isDamage, isStateOfGateway, judgeCopy, judgeSchema } from './damage.ts';
 export { foreignPath, removeSetAside, setAside, setAsideOf, type SetAside } from './set-aside.ts';
 export { lockFolder, tryLockFolder, type FolderLock } from './folder-lock.ts';
-export { copyCompact, localCopies } from './local-copies.ts';
+export { copyCompact, type LocalCopy, localCopies } from './local-copies.ts';
 export { lastRecovery, openState } from './open-state.ts';
 export { closeState } from './close-state.ts';
 export { releaseStartReserve, StateUpkeep, takeStartReserve } from './state-upkeep.ts';

@@ -14,8 +14,7 @@ const LOAD: HostLoad = {
   memoryTotalBytes: 1_024,
   processMemoryBytes: 100,
   eventLoopDelayMs: 1.26,
-  diskTotalBytes: 1_000,
-  diskFreeBytes: 400,
+  disk: { totalBytes: 1_000, freeBytes: 400 },
   cpuTemperatureCelsius: 48.5,
   writtenBytes: 1_000_000,
 };
@@ -31,6 +30,7 @@ const STATUS: PartsStatus = {
   journalSetAside: [],
   unknownDevices: [],
   stateSizeBytes: 20,
+  folderFault: undefined,
   isDiskFull: false,
   isStateRecovered: false,
   stateRowsQuarantined: [],
@@ -111,6 +111,9 @@ describe('the gateway as a device', () => {
     assert.deepEqual(codes(), []);
     box.status = { ...STATUS, stateDegraded: 'The disk is read-only now.' };
     assert.deepEqual(codes(), ['state_degraded']);
+    box.status = { ...STATUS, folderFault: 'The disk fails now.' };
+    assert.deepEqual(codes(), ['data_folder_unreadable']);
+    assert.match(appliance.faults()[0]?.message ?? '', /data folder.*The disk fails now/);
     box.status = {
       ...STATUS,
       historyDegraded: 'database disk image is malformed',
@@ -136,6 +139,24 @@ describe('the gateway as a device', () => {
     box.fails = false;
     await clock.advance(10_000);
     assert.equal(told.length, 2);
+  });
+
+  test('is measured while its disk tells nothing, and says that it does not', async (t) => {
+    const { appliance, clock, told, box } = start(t);
+    appliance.start();
+    box.load = { ...LOAD, disk: undefined };
+    box.status = { ...STATUS, folderFault: 'The disk fails now.', stateDegraded: 'The disk fails now.' };
+    await clock.advance(10_000);
+    const { status, disk_used_percent, disk_free_bytes, alerts } = told.at(-1) ?? {};
+    assert.deepEqual(
+      { status, disk_used_percent, disk_free_bytes, alerts },
+      {
+        status: 'degraded',
+        disk_used_percent: null,
+        disk_free_bytes: null,
+        alerts: ['data_folder_unreadable', 'state_degraded'],
+      },
+    );
   });
 
   test('shows its memory and the delay of its event loop on the metrics page too', async (t) => {
@@ -190,7 +211,7 @@ describe('the gateway as a device', () => {
       await clock.advance(durationMs);
       return told.at(-1)?.['alerts'];
     };
-    box.load = { ...LOAD, diskFreeBytes: 99 };
+    box.load = { ...LOAD, disk: { totalBytes: 1_000, freeBytes: 99 } };
     assert.deepEqual(await alertsAfter(10_000), ['disk_almost_full']);
     box.load = LOAD;
     box.status = { ...STATUS, historyDegraded: 'disk full' };

@@ -70,6 +70,16 @@ export const ofBox: typeof en.ofBox = {
         1: 'Messwerte kürzer aufbewahren.',
       },
     },
+    data_folder_unreadable: {
+      display_name: 'Datenordner nicht lesbar',
+      description:
+        'Der Datenträger oder das System lässt das Gateway seinen Datenordner nicht lesen. Was über den Platz darin zu sehen ist, ist der letzte bekannte Stand.',
+      troubleshooting: {
+        0: 'Den Datenträger prüfen; die Einzelheiten der Meldung sagen, was er antwortet. Alles geht von selbst weiter, sobald er wieder lesbar ist.',
+        1: 'Dateien und Ordner dem Benutzer des Gateways zurückgeben oder Verbindungen schließen, wenn die Einzelheiten das sagen.',
+        2: 'Den Datenträger ersetzen, wenn es wieder vorkommt, und die letzte Sicherung zurückspielen.',
+      },
+    },
     state_recovered: {
       display_name: 'Zustand aus einer Kopie wiederhergestellt',
       description:
