@@ -15,20 +15,7 @@ import {
   shape,
 } from '../../platform/http/index.ts';
 import type { TokenRecord } from './model.ts';
-import {
-  accessShapes,
-  claimBody,
-  createTokenBody,
-  listTokensQuery,
-  listUsersQuery,
-  loginBody,
-  newUserBody,
-  passwordBody,
-  sessionToWire,
-  tokenToWire,
-  updateUserBody,
-  userToWire,
-} from './schema.ts';
+import * as wire from './schema.ts';
 import type { Auth } from './service.ts';
 import type { Caller, Session } from './sign-in.ts';
 
@@ -45,7 +32,7 @@ function signInRoutes(auth: Auth): Route[] {
     route({
       operation: 'get_claim',
       about: 'Whether somebody has claimed this gateway.',
-      answer: accessShapes.claim,
+      answer: wire.accessShapes.claim,
       GET: ['/v3/auth/claim'],
       role: null,
       beforeClaim: true,
@@ -54,11 +41,11 @@ function signInRoutes(auth: Auth): Route[] {
     route({
       operation: 'claim',
       about: 'Creates the first user, an installer, with the code that the gateway shows when it starts.',
-      answer: accessShapes.session,
+      answer: wire.accessShapes.session,
       POST: ['/v3/auth/claim'],
       role: null,
       beforeClaim: true,
-      body: claimBody,
+      body: wire.claimBody,
       errors: [WRONG, '409 already_claimed', THROTTLED],
       handle: async (call) => {
         refuseForeignForm(call);
@@ -69,10 +56,10 @@ function signInRoutes(auth: Auth): Route[] {
     route({
       operation: 'login',
       about: 'Opens a session; the token is in the answer for programs and in a cookie for browsers.',
-      answer: accessShapes.session,
+      answer: wire.accessShapes.session,
       POST: ['/v3/auth/login'],
       role: null,
-      body: loginBody,
+      body: wire.loginBody,
       errors: [WRONG, THROTTLED],
       handle: async (call) => {
         refuseForeignForm(call);
@@ -117,7 +104,7 @@ function sessionAnswer(
   call.identify(auth.tokens.principalOf(session.record));
   const { sessionLifetimeMs } = LIMITS.auth;
   const cookies = sessionCookies(session.text, sessionLifetimeMs, call.isEncrypted, call);
-  return withCookies(sessionToWire(session), cookies);
+  return withCookies(wire.sessionToWire(session), cookies);
 }
 
 function withCookies(body: unknown, cookies: readonly string[]): Response {
@@ -131,7 +118,7 @@ function ownRoutes(auth: Auth): Route[] {
     route({
       operation: 'get_me',
       about: 'Who the caller is.',
-      answer: accessShapes.me,
+      answer: wire.accessShapes.me,
       GET: ['/v3/auth/me'],
       role: 'READONLY',
       handle: ({ principal: { origin, role } }) => ({
@@ -144,7 +131,7 @@ function ownRoutes(auth: Auth): Route[] {
       answer: shape.nothing(),
       POST: ['/v3/auth/password'],
       role: 'READONLY',
-      body: passwordBody,
+      body: wire.passwordBody,
       errors: [WRONG, THROTTLED],
       handle: async (call) => {
         const maker = makerOf(auth, call.principal);
@@ -180,35 +167,35 @@ function userRoutes(auth: Auth): Route[] {
     route({
       operation: 'list_users',
       about: 'All users.',
-      answer: accessShapes.users,
+      answer: wire.accessShapes.users,
       GET: ['/v3/auth/users'],
       role: 'INSTALLER',
-      query: listUsersQuery,
-      handle: ({ query }) => listed('users', users.all(), userToWire, query),
+      query: wire.listUsersQuery,
+      handle: ({ query }) => listed('users', users.all(), wire.userToWire, query),
     }),
     route({
       operation: 'create_user',
       about: 'Creates a user.',
-      answer: accessShapes.user,
+      answer: wire.accessShapes.user,
       POST: ['/v3/auth/users'],
       role: 'INSTALLER',
-      body: newUserBody,
+      body: wire.newUserBody,
       errors: ['409 already_exists', '422 user_limit_reached', THROTTLED],
       handle: async (call) => {
         const { body } = call;
         const user = await users.create(body.name, body.role, body.password);
         call.note({ user_id: user.id, role: user.role });
-        return { user: userToWire(user) };
+        return { user: wire.userToWire(user) };
       },
     }),
     route({
       operation: 'update_user',
       about:
         'Changes role and password of a user; null or absent members stay. A new password ends the sessions, on request tokens too.',
-      answer: accessShapes.user,
+      answer: wire.accessShapes.user,
       PATCH: ['/v3/auth/users/{user_id}'],
       role: 'INSTALLER',
-      body: updateUserBody,
+      body: wire.updateUserBody,
       errors: ['404 user_not_found', '422 last_installer', THROTTLED],
       handle: async (call) => {
         const { role, password, revoke_tokens: revokeTokens } = call.body;
@@ -219,7 +206,7 @@ function userRoutes(auth: Auth): Route[] {
           ...(revokeTokens && { revoked: 'tokens' }),
         });
         return {
-          user: userToWire(await users.update(call.param('user_id'), change, call.principal.tokenId)),
+          user: wire.userToWire(await users.update(call.param('user_id'), change, call.principal.tokenId)),
         };
       },
     }),
@@ -240,15 +227,15 @@ function userRoutes(auth: Auth): Route[] {
 
 function tokenRoutes(auth: Auth): Route[] {
   const { tokens } = auth;
-  const toWire = (token: TokenRecord) => tokenToWire(token, tokens.isExpired(token));
+  const toWire = (token: TokenRecord) => wire.tokenToWire(token, tokens.isExpired(token));
   return [
     route({
       operation: 'list_tokens',
       about: 'The tokens that the caller may see.',
-      answer: accessShapes.tokens,
+      answer: wire.accessShapes.tokens,
       GET: ['/v3/auth/tokens'],
       role: 'READONLY',
-      query: listTokensQuery,
+      query: wire.listTokensQuery,
       handle: ({ principal, query }) => {
         const found = tokens
           .visibleTo(principal)
@@ -259,10 +246,10 @@ function tokenRoutes(auth: Auth): Route[] {
     route({
       operation: 'create_token',
       about: 'Creates a token whose role does not exceed that of the caller.',
-      answer: accessShapes.token,
+      answer: wire.accessShapes.token,
       POST: ['/v3/auth/tokens'],
       role: 'READONLY',
-      body: createTokenBody,
+      body: wire.createTokenBody,
       errors: ['403 insufficient_role', '422 token_limit_reached'],
       handle: (call) => {
         const { principal, body } = call;

@@ -2,15 +2,7 @@ import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { attachment, listed, query, route, type Route, shape } from '../../platform/http/index.ts';
 import { readUpload } from '../../platform/upload/index.ts';
-import {
-  blueprintShapes,
-  listedToWire,
-  profileToWire,
-  toWire,
-  UPLOAD_MEDIA,
-  uploadedFileToWire,
-  ZIP,
-} from './schema.ts';
+import * as wire from './schema.ts';
 import type { Blueprints } from './service.ts';
 
 /** The largest zip and what a form adds to it. */
@@ -30,34 +22,34 @@ function readRoutes(service: Blueprints): Route[] {
     route({
       operation: 'list_blueprints',
       about: 'All blueprints by id, built-in ones too: an extension of the interface.',
-      answer: blueprintShapes.list,
+      answer: wire.blueprintShapes.list,
       GET: ['/v3/blueprints'],
       role: 'READONLY',
       query: v.object(query.page()),
       handle: (call) => {
         const { blueprints, totalCount } = service.list(call.query.limit, call.query.offset);
-        return { blueprints: blueprints.map(listedToWire), total_count: totalCount };
+        return { blueprints: blueprints.map(wire.listedToWire), total_count: totalCount };
       },
     }),
     route({
       operation: 'get_blueprint',
       about: 'One blueprint.',
-      answer: blueprintShapes.one,
+      answer: wire.blueprintShapes.one,
       GET: ['/v3/blueprints/{blueprint_id}'],
       idsOnly: true,
       role: 'READONLY',
       errors: ['404 blueprint_not_found'],
-      handle: (call) => ({ blueprint: toWire(service.require(call.param('blueprint_id'))) }),
+      handle: (call) => ({ blueprint: wire.toWire(service.require(call.param('blueprint_id'))) }),
     }),
     route({
       operation: 'get_blueprint_by_name',
       about: 'A gateway has no public registry: it finds only the names of its built-in blueprints.',
-      answer: blueprintShapes.one,
+      answer: wire.blueprintShapes.one,
       GET: ['/v3/blueprints/{namespace}/{blueprint_name}/{tag}'],
       role: 'READONLY',
       errors: ['404 blueprint_not_found'],
       handle: (call) => ({
-        blueprint: toWire(
+        blueprint: wire.toWire(
           service.requireByName(call.param('namespace'), call.param('blueprint_name'), call.param('tag')),
         ),
       }),
@@ -65,7 +57,7 @@ function readRoutes(service: Blueprints): Route[] {
     route({
       operation: 'get_blueprint_zip',
       about: 'ORIGINAL is the upload byte by byte, COMPILED what devices and clients see.',
-      answer: blueprintShapes.blueprintZip,
+      answer: wire.blueprintShapes.blueprintZip,
       GET: ['/v3/blueprints/{blueprint_id}/zip'],
       role: 'READONLY',
       query: v.object({
@@ -75,7 +67,7 @@ function readRoutes(service: Blueprints): Route[] {
       handle: async (call) => {
         const id = call.param('blueprint_id');
         const zip = await service.zip(id, call.query.view);
-        return attachment(zip, ZIP, `blueprint-${id}-${call.query.view.toLowerCase()}.zip`);
+        return attachment(zip, wire.ZIP, `blueprint-${id}-${call.query.view.toLowerCase()}.zip`);
       },
     }),
   ];
@@ -86,8 +78,8 @@ function uploadRoutes(service: Blueprints): Route[] {
     route({
       operation: 'validate_blueprint',
       about: 'Lists the problems of a blueprint; stores nothing.',
-      bodyMedia: UPLOAD_MEDIA,
-      answer: blueprintShapes.validation,
+      bodyMedia: wire.UPLOAD_MEDIA,
+      answer: wire.blueprintShapes.validation,
       isReading: true,
       POST: ['/v3/blueprints/validate'],
       role: null,
@@ -105,8 +97,8 @@ function uploadRoutes(service: Blueprints): Route[] {
     route({
       operation: 'upload_blueprint',
       about: 'Stores a blueprint under a new id.',
-      bodyMedia: UPLOAD_MEDIA,
-      answer: blueprintShapes.uploaded,
+      bodyMedia: wire.UPLOAD_MEDIA,
+      answer: wire.blueprintShapes.uploaded,
       POST: ['/v3/blueprints/upload'],
       role: 'OWNER',
       body: 'stream',
@@ -114,7 +106,7 @@ function uploadRoutes(service: Blueprints): Route[] {
       errors: ['400 invalid_body', '422 invalid_blueprint'],
       handle: async (call) => {
         const uploaded = await service.upload(await readUpload(call, FIELD, LIMITS.http.zipBodyBytes));
-        const blueprint = toWire(uploaded);
+        const blueprint = wire.toWire(uploaded);
         const { warnings } = uploaded;
         call.note({ blueprint_id: blueprint.id });
         // The interface shows the fields alone, its clients read them inside `blueprint`.
@@ -129,25 +121,25 @@ function profileRoutes(service: Blueprints): Route[] {
     route({
       operation: 'list_device_profiles',
       about: 'All device profiles by id with their source: an extension of the interface.',
-      answer: blueprintShapes.profiles,
+      answer: wire.blueprintShapes.profiles,
       GET: ['/v3/blueprints/device_profiles'],
       role: 'READONLY',
       query: v.object(query.page()),
-      handle: ({ query: page }) => listed('profiles', service.profiles.list(), profileToWire, page),
+      handle: ({ query: page }) => listed('profiles', service.profiles.list(), wire.profileToWire, page),
     }),
     route({
       operation: 'download_device_profiles',
       about: 'All device profiles.',
-      answer: blueprintShapes.profilesZip,
+      answer: wire.blueprintShapes.profilesZip,
       GET: ['/v3/blueprints/device_profiles/download', '/v3/blueprints/download_device_profiles'],
       role: 'READONLY',
-      handle: async () => attachment(await service.profiles.zip(), ZIP, 'device-profiles.zip'),
+      handle: async () => attachment(await service.profiles.zip(), wire.ZIP, 'device-profiles.zip'),
     }),
     route({
       operation: 'upload_device_profiles',
       about: 'Adds profiles and replaces those of the same path; the others stay.',
-      bodyMedia: UPLOAD_MEDIA,
-      answer: blueprintShapes.profilesUploaded,
+      bodyMedia: wire.UPLOAD_MEDIA,
+      answer: wire.blueprintShapes.profilesUploaded,
       POST: ['/v3/blueprints/device_profiles/upload', '/v3/blueprints/upload_device_profiles'],
       role: 'OWNER',
       body: 'stream',
@@ -156,7 +148,7 @@ function profileRoutes(service: Blueprints): Route[] {
       errors: ['400 invalid_body', '422 invalid_profiles'],
       handle: async (call) => {
         const zip = await readUpload(call, FIELD, LIMITS.http.zipBodyBytes);
-        const files = (await service.profiles.upload(zip)).map(uploadedFileToWire);
+        const files = (await service.profiles.upload(zip)).map(wire.uploadedFileToWire);
         return call.query.expand.includes('files') ? { files } : {};
       },
     }),

@@ -5,17 +5,7 @@ import { parseWritableJson } from '../../protocol/telemetry.ts';
 import { type Device, devicePaths, type Devices } from '../devices/index.ts';
 import { sitePaths } from '../site/index.ts';
 import type { Execution } from './model.ts';
-import {
-  deviceIdsOf,
-  executionShapes,
-  expandQuery,
-  type ListInput,
-  listQuery,
-  listQueryOf,
-  requestBody,
-  siteListQuery,
-  toWire,
-} from './schema.ts';
+import * as wire from './schema.ts';
 import type { Commands, Running } from './service.ts';
 
 interface RouteOptions {
@@ -51,12 +41,12 @@ function sendingRoutes(options: RouteOptions): Route[] {
       about:
         'Sends the command and waits for its end. While it waits, blanks are sent before the JSON. ' +
         'The access level of the command determines the role.',
-      answer: executionShapes.one,
+      answer: wire.executionShapes.one,
       POST: [...devicePaths('/commands/execute'), ...devicePaths('/execute_command')],
       // The command's access level decides.
       role: 'READONLY',
-      query: expandQuery,
-      body: requestBody,
+      query: wire.expandQuery,
+      body: wire.requestBody,
       readJson: parseWritableJson,
       errors: REFUSALS,
       handle: async (call) => {
@@ -71,10 +61,10 @@ function sendingRoutes(options: RouteOptions): Route[] {
     route({
       operation: 'create_command_execution',
       about: 'Sends the command and answers at once. The access level of the command determines the role.',
-      answer: executionShapes.id,
+      answer: wire.executionShapes.id,
       POST: [...devicePaths('/commands/executions'), ...devicePaths('/command_executions')],
       role: 'READONLY',
-      body: requestBody,
+      body: wire.requestBody,
       readJson: parseWritableJson,
       errors: REFUSALS,
       handle: async (call) => {
@@ -92,13 +82,13 @@ function readingRoutes({ commands, devices }: RouteOptions): Route[] {
     route({
       operation: 'get_command_execution',
       about: 'One execution of a device, ephemeral ones too.',
-      answer: executionShapes.one,
+      answer: wire.executionShapes.one,
       GET: [
         ...devicePaths('/commands/executions/{execution_id}'),
         ...devicePaths('/command_executions/{execution_id}'),
       ],
       role: 'READONLY',
-      query: expandQuery,
+      query: wire.expandQuery,
       errors: ['403 insufficient_role', '404 execution_not_found'],
       handle: (call) => {
         const device = deviceOf(devices, call);
@@ -109,26 +99,26 @@ function readingRoutes({ commands, devices }: RouteOptions): Route[] {
     route({
       operation: 'list_command_executions',
       about: 'Executions of a device by time of creation.',
-      answer: executionShapes.list,
+      answer: wire.executionShapes.list,
       GET: [...devicePaths('/commands/executions'), ...devicePaths('/command_executions')],
       role: 'READONLY',
-      query: listQuery,
+      query: wire.listQuery,
       handle: (call) => answerList(commands, call, [deviceOf(devices, call).id]),
     }),
     route({
       operation: 'list_site_command_executions',
       about: 'Executions of all devices, or of those that pass the filters, by time of creation.',
-      answer: executionShapes.list,
+      answer: wire.executionShapes.list,
       GET: [...sitePaths('/commands/executions'), ...sitePaths('/command_executions')],
       role: 'READONLY',
-      query: siteListQuery,
-      handle: (call) => answerList(commands, call, deviceIdsOf(call.query, devices)),
+      query: wire.siteListQuery,
+      handle: (call) => answerList(commands, call, wire.deviceIdsOf(call.query, devices)),
     }),
   ];
 }
 
 const expanded = (commands: Commands, execution: Execution, expand: readonly string[]) =>
-  toWire(execution, expand.includes('log') ? commands.log(execution.id) : undefined);
+  wire.toWire(execution, expand.includes('log') ? commands.log(execution.id) : undefined);
 
 /** Blanks before JSON are JSON, so a client that gives up on silence keeps waiting (RFC 8259 section 2). */
 const BLANK = ' ';
@@ -171,10 +161,10 @@ async function answerWhenEnded(
  */
 function answerList(
   commands: Commands,
-  { query, principal }: Pick<Call, 'principal'> & { query: ListInput },
+  { query, principal }: Pick<Call, 'principal'> & { query: wire.ListInput },
   deviceIds: readonly string[] | undefined,
 ): Response {
-  const { ids, totalCount } = commands.list(listQueryOf(query, deviceIds), principal.role);
+  const { ids, totalCount } = commands.list(wire.listQueryOf(query, deviceIds), principal.role);
   function* page(): Generator<string> {
     let text = '{"executions":[';
     let separator = '';

@@ -2,16 +2,7 @@
 import { route, type Route, stream, type Stream } from '../../platform/http/index.ts';
 import { devicePaths, type Devices } from '../devices/index.ts';
 import { passes } from './model.ts';
-import {
-  filterOf,
-  listQuery,
-  listQueryOf,
-  logShapes,
-  showsTimestamp,
-  streamQuery,
-  toStreamMessage,
-  toWire,
-} from './schema.ts';
+import * as wire from './schema.ts';
 import type { DeviceLogs } from './service.ts';
 
 interface RouteOptions {
@@ -25,15 +16,15 @@ export function deviceLogRoutes({ deviceLogs, devices }: RouteOptions): Route[] 
     route({
       operation: 'get_device_logs',
       about: 'Entries counted back from the newest one, in the requested order.',
-      answer: logShapes.list,
+      answer: wire.logShapes.list,
       GET: devicePaths('/logs'),
       role: 'USER',
-      query: listQuery,
+      query: wire.listQuery,
       handle: (call) => {
         const device = devices.require(call.param('device_id'));
-        const { entries, totalCount } = deviceLogs.list(device, listQueryOf(call.query));
-        const withTimestamp = showsTimestamp(call.header('user-agent'));
-        return { logs: entries.map((entry) => toWire(entry, withTimestamp)), total_count: totalCount };
+        const { entries, totalCount } = deviceLogs.list(device, wire.listQueryOf(call.query));
+        const withTimestamp = wire.showsTimestamp(call.header('user-agent'));
+        return { logs: entries.map((entry) => wire.toWire(entry, withTimestamp)), total_count: totalCount };
       },
     }),
   ];
@@ -45,18 +36,18 @@ export function deviceLogStreams({ deviceLogs, devices }: RouteOptions): Stream[
     stream({
       operation: 'stream_device_logs',
       about: 'Entries as they arrive; no history.',
-      message: logShapes.message,
+      message: wire.logShapes.message,
       paths: [...devicePaths('/logs'), ...devicePaths('/logs/ws')],
       role: 'USER',
-      query: streamQuery,
+      query: wire.streamQuery,
       open: (call) => {
         const device = devices.require(call.param('device_id'));
-        const filter = filterOf(call.query);
-        const withTimestamp = showsTimestamp(call.header('user-agent'));
+        const filter = wire.filterOf(call.query);
+        const withTimestamp = wire.showsTimestamp(call.header('user-agent'));
         return (socket) => [
           deviceLogs.events.on('entry_stored', 'log stream', ({ entry }) => {
             if (entry.deviceId === device.id && passes(entry, filter))
-              socket.send(toStreamMessage(entry, withTimestamp));
+              socket.send(wire.toStreamMessage(entry, withTimestamp));
           }),
           devices.events.on('device_deleted', 'log stream', ({ device: gone }) => {
             if (gone.id === device.id) socket.close(1008, 'The device was deleted.');

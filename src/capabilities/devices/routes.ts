@@ -2,16 +2,7 @@ import { type Call, route, type Route, shape } from '../../platform/http/index.t
 import type { Site } from '../site/index.ts';
 import type { Device } from './model.ts';
 import { devicePaths } from './paths.ts';
-import {
-  assignBlueprintBody,
-  deviceShapes,
-  type Expansion,
-  filterOf,
-  getQuery,
-  listQuery,
-  toWire,
-  updateBody,
-} from './schema.ts';
+import * as wire from './schema.ts';
 import type { DeviceService } from './service.ts';
 import { DeviceTexts } from './texts.ts';
 
@@ -36,8 +27,13 @@ function deviceOf({ devices }: RouteOptions, call: Call): Device {
   return devices.require(call.param('device_id'));
 }
 
-function answer({ devices, site }: RouteOptions, call: Call, device: Device, expand?: readonly Expansion[]) {
-  return toWire(device, { devices, site, role: call.principal.role }, expand);
+function answer(
+  { devices, site }: RouteOptions,
+  call: Call,
+  device: Device,
+  expand?: readonly wire.Expansion[],
+) {
+  return wire.toWire(device, { devices, site, role: call.principal.role }, expand);
 }
 
 function readingRoutes(options: RouteOptions): Route[] {
@@ -47,29 +43,29 @@ function readingRoutes(options: RouteOptions): Route[] {
     route({
       operation: 'list_devices',
       about: 'All devices by id, including the gateway itself and its module.',
-      answer: deviceShapes.list,
+      answer: wire.deviceShapes.list,
       GET: DEVICE_COLLECTION_PATHS,
       role: 'READONLY',
-      query: listQuery,
+      query: wire.listQuery,
       handle: (call) => {
         const { limit, offset, expand } = call.query;
-        const found = devices.list(filterOf(call.query));
+        const found = devices.list(wire.filterOf(call.query));
         return texts.list(found.slice(offset, offset + limit), found.length, call.principal.role, expand);
       },
     }),
     route({
       operation: 'get_device',
       about: 'One device; `expand` adds members.',
-      answer: deviceShapes.one,
+      answer: wire.deviceShapes.one,
       GET: devicePaths(''),
       role: 'READONLY',
-      query: getQuery,
+      query: wire.getQuery,
       handle: (call) => ({ device: answer(options, call, deviceOf(options, call), call.query.expand) }),
     }),
     route({
       operation: 'get_device_manifest',
       about: "The compiled manifest of the device's blueprint.",
-      answer: deviceShapes.manifest,
+      answer: wire.deviceShapes.manifest,
       GET: devicePaths('/manifest'),
       role: 'READONLY',
       handle: (call) => ({ manifest: devices.manifest(deviceOf(options, call)) }),
@@ -83,10 +79,10 @@ function changingRoutes(options: RouteOptions): Route[] {
     route({
       operation: 'update_device',
       about: 'Changes name and slug; null, empty or absent members stay.',
-      answer: deviceShapes.one,
+      answer: wire.deviceShapes.one,
       PATCH: devicePaths(''),
       role: 'OWNER',
-      body: updateBody,
+      body: wire.updateBody,
       errors: ['409 already_exists'],
       handle: (call) => ({
         device: answer(options, call, devices.update(deviceOf(options, call), call.body)),
@@ -109,10 +105,10 @@ function changingRoutes(options: RouteOptions): Route[] {
       operation: 'assign_blueprint',
       about:
         'Assigns a blueprint. Stored configuration that still fits is kept, except sensitive values of groups above the role of the caller.',
-      answer: deviceShapes.one,
+      answer: wire.deviceShapes.one,
       POST: devicePaths('/assign_blueprint'),
       role: 'OWNER',
-      body: assignBlueprintBody,
+      body: wire.assignBlueprintBody,
       errors: ['404 blueprint_not_found', '422 invalid_blueprint'],
       handle: (call) => {
         call.note({ blueprint_id: call.body.blueprint_id });

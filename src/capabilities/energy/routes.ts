@@ -1,48 +1,43 @@
 import { route, type Route } from '../../platform/http/index.ts';
 import { sitePaths } from '../site/index.ts';
-import {
-  energyQuery,
-  energyShapes,
-  energyToWire,
-  nowToWire,
-  sourcesToWire,
-  updateSourcesBody,
-} from './schema.ts';
+import * as wire from './schema.ts';
 import type { Energy } from './service.ts';
 
 /** HTTP operations of the energy of the site. */
 export function energyRoutes(energy: Energy): Route[] {
-  const sources = () => ({ energy_sources: sourcesToWire(energy.sources.all(), energy.sources.settings()) });
+  const sources = () => ({
+    energy_sources: wire.sourcesToWire(energy.sources.all(), energy.sources.settings()),
+  });
   return [
     route({
       operation: 'get_energy_now',
       about: 'Present power by role and device, state of charge, and flows from sources to uses.',
-      answer: energyShapes.now,
+      answer: wire.energyShapes.now,
       GET: sitePaths('/energy/now'),
       role: 'READONLY',
       errors: ['404 site_not_found'],
-      handle: () => ({ power: nowToWire(energy.now()) }),
+      handle: () => ({ power: wire.nowToWire(energy.now()) }),
     }),
     route({
       operation: 'get_energy',
       about:
         'Energy by source and use for whole hours, days or months in the time zone of the site. Default of `from`: today; ' +
         'of `to`: now.',
-      answer: energyShapes.books,
+      answer: wire.energyShapes.books,
       GET: sitePaths('/energy'),
       role: 'READONLY',
-      query: energyQuery,
+      query: wire.energyQuery,
       errors: ['404 site_not_found', '422 query_too_large', '503 unavailable'],
       handle: async ({ query: { from, to, granularity }, signal }) => {
         const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? ms : ms / 1_000);
         const answer = await energy.books({ fromS: seconds(from), toS: seconds(to), granularity }, signal);
-        return { energy: energyToWire(answer) };
+        return { energy: wire.energyToWire(answer) };
       },
     }),
     route({
       operation: 'get_energy_sources',
       about: 'The devices and attributes that count as energy of the site.',
-      answer: energyShapes.sources,
+      answer: wire.energyShapes.sources,
       GET: sitePaths('/energy/sources'),
       role: 'READONLY',
       errors: ['404 site_not_found'],
@@ -51,10 +46,10 @@ export function energyRoutes(energy: Energy): Route[] {
     route({
       operation: 'update_energy_sources',
       about: 'Sets the role of devices and attributes where profiles do not, or instead of them.',
-      answer: energyShapes.sources,
+      answer: wire.energyShapes.sources,
       PATCH: sitePaths('/energy/sources'),
       role: 'OWNER',
-      body: updateSourcesBody,
+      body: wire.updateSourcesBody,
       errors: ['400 invalid_body', '404 device_not_found', '404 site_not_found'],
       handle: ({ body }) => {
         energy.sources.change(body);

@@ -1,13 +1,6 @@
 import { type Call, listed, route, type Route, shape } from '../../platform/http/index.ts';
 import { CHANNEL_ROLE } from './model.ts';
-import {
-  channelToWire,
-  deliveryQuery,
-  deliveryToWire,
-  newChannelBody,
-  notificationShapes,
-  updateBody,
-} from './schema.ts';
+import * as wire from './schema.ts';
 import type { Notifications } from './service.ts';
 
 const CHANNELS = '/v3/notification_channels';
@@ -26,22 +19,22 @@ function readingRoutes(notifications: Notifications): Route[] {
     route({
       operation: 'list_notification_channels',
       about: 'Channels of notifications about alerts.',
-      answer: notificationShapes.list,
+      answer: wire.notificationShapes.list,
       GET: [CHANNELS],
       role: CHANNEL_ROLE,
-      handle: () => listed('notification_channels', notifications.list(), channelToWire),
+      handle: () => listed('notification_channels', notifications.list(), wire.channelToWire),
     }),
     route({
       operation: 'list_notification_deliveries',
       about: 'Sent notifications, newest first, with the reason of failures.',
-      answer: notificationShapes.deliveries,
+      answer: wire.notificationShapes.deliveries,
       GET: ['/v3/notification_deliveries'],
       role: CHANNEL_ROLE,
-      query: deliveryQuery,
+      query: wire.deliveryQuery,
       errors: [NOT_FOUND],
       handle: ({ query }) => {
         const found = notifications.deliveries(query.channel_id, query.limit, query.offset);
-        return { deliveries: found.deliveries.map(deliveryToWire), total_count: found.totalCount };
+        return { deliveries: found.deliveries.map(wire.deliveryToWire), total_count: found.totalCount };
       },
     }),
   ];
@@ -53,29 +46,29 @@ function changingRoutes(notifications: Notifications): Route[] {
       operation: 'create_notification_channel',
       about:
         'Adds a channel that sends alerts by mail (SMTP), webhook or ntfy. Secrets are never shown again.',
-      answer: notificationShapes.one,
+      answer: wire.notificationShapes.one,
       POST: [CHANNELS],
       role: CHANNEL_ROLE,
-      body: newChannelBody,
+      body: wire.newChannelBody,
       errors: ['400 invalid_body', '404 device_not_found', '422 notification_channel_limit_reached'],
       handle: (call) => {
         const channel = notifications.create(call.body);
         call.note({ notification_channel_id: channel.id, channel_name: channel.name });
-        return { notification_channel: channelToWire(channel) };
+        return { notification_channel: wire.channelToWire(channel) };
       },
     }),
     route({
       operation: 'update_notification_channel',
       about: 'Changes the given members. Another server or login needs the secret again.',
-      answer: notificationShapes.one,
+      answer: wire.notificationShapes.one,
       PATCH: [CHANNEL],
       role: CHANNEL_ROLE,
-      body: updateBody,
+      body: wire.updateBody,
       errors: ['400 invalid_body', '404 device_not_found', NOT_FOUND],
       handle: (call) => {
         const channel = notifications.update(idOf(call), call.body);
         call.note({ channel_name: channel.name });
-        return { notification_channel: channelToWire(channel) };
+        return { notification_channel: wire.channelToWire(channel) };
       },
     }),
     route({
@@ -93,11 +86,11 @@ function changingRoutes(notifications: Notifications): Route[] {
     route({
       operation: 'test_notification_channel',
       about: 'Sends a test message and answers the outcome.',
-      answer: notificationShapes.delivery,
+      answer: wire.notificationShapes.delivery,
       POST: [`${CHANNEL}/test`],
       role: CHANNEL_ROLE,
       errors: [NOT_FOUND, '429 too_many_requests'],
-      handle: async (call) => ({ delivery: deliveryToWire(await notifications.test(idOf(call))) }),
+      handle: async (call) => ({ delivery: wire.deliveryToWire(await notifications.test(idOf(call))) }),
     }),
   ];
 }

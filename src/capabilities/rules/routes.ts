@@ -11,20 +11,7 @@ import {
 import { type Site, sitePaths } from '../site/index.ts';
 import { dryRunBody, dryRunShape, dryRunToWire } from './dry-run-schema.ts';
 import type { Rule } from './model.ts';
-import {
-  createEngineBody,
-  engineToWire,
-  listQuery,
-  logListQuery,
-  logStreamQuery,
-  logToWire,
-  newRuleBody,
-  ruleIdsBody,
-  ruleShapes,
-  ruleToWire,
-  updateRuleBody,
-  updateScriptBody,
-} from './schema.ts';
+import * as wire from './schema.ts';
 import type { Rules } from './service.ts';
 
 interface RouteOptions {
@@ -53,24 +40,24 @@ function ruleOf({ rules }: RouteOptions, call: Call): Rule {
 }
 
 /** The rule on the wire, after a change has taken effect. */
-async function wireSoon(options: RouteOptions, rule: Rule) {
+async function answerSoon(options: RouteOptions, rule: Rule) {
   await options.rules.settled([rule]);
-  return wire(options, rule);
+  return answerOf(options, rule);
 }
 
-function wire({ rules }: RouteOptions, rule: Rule) {
-  return ruleToWire(rule, rules.condition(rule));
+function answerOf({ rules }: RouteOptions, rule: Rule) {
+  return wire.ruleToWire(rule, rules.condition(rule));
 }
 
 function engineRoutes({ rules, site }: RouteOptions): Route[] {
   const answer = () => ({
-    engine: engineToWire(rules.engine(), site.get().timezone),
+    engine: wire.engineToWire(rules.engine(), site.get().timezone),
   });
   return [
     route({
       operation: 'get_rule_engine',
       about: 'State of the rule engine.',
-      answer: ruleShapes.engine,
+      answer: wire.ruleShapes.engine,
       GET: enginePaths(''),
       role: 'READONLY',
       handle: answer,
@@ -78,10 +65,10 @@ function engineRoutes({ rules, site }: RouteOptions): Route[] {
     route({
       operation: 'create_rule_engine',
       about: 'Older form: the engine always exists; `suspend` is applied.',
-      answer: ruleShapes.engine,
+      answer: wire.ruleShapes.engine,
       POST: enginePaths(''),
       role: CHANGES,
-      body: createEngineBody,
+      body: wire.createEngineBody,
       handle: ({ body }) => {
         if (body.suspend === true) rules.suspend();
         if (body.suspend === false) rules.resume();
@@ -95,7 +82,7 @@ function engineRoutes({ rules, site }: RouteOptions): Route[] {
           verb === 'suspend'
             ? 'Stops every script; flags of rules stay.'
             : 'Starts every enabled rule again.',
-        answer: ruleShapes.engine,
+        answer: wire.ruleShapes.engine,
         POST: enginePaths(`/${verb}`),
         role: CHANGES,
         handle: () => {
@@ -113,34 +100,34 @@ function readingRoutes(options: RouteOptions): Route[] {
     route({
       operation: 'list_rules',
       about: 'Rules by id.',
-      answer: ruleShapes.list,
+      answer: wire.ruleShapes.list,
       GET: enginePaths('/rules'),
       role: 'READONLY',
-      query: listQuery,
-      handle: ({ query }) => listed('rules', rules.all(), (rule) => wire(options, rule), query),
+      query: wire.listQuery,
+      handle: ({ query }) => listed('rules', rules.all(), (rule) => answerOf(options, rule), query),
     }),
     route({
       operation: 'get_rule',
       about: 'One rule, by id or slug.',
-      answer: ruleShapes.one,
+      answer: wire.ruleShapes.one,
       GET: enginePaths('/rules/{rule_id}'),
       role: 'READONLY',
       errors: ['404 rule_not_found'],
-      handle: (call) => ({ rule: wire(options, ruleOf(options, call)) }),
+      handle: (call) => ({ rule: answerOf(options, ruleOf(options, call)) }),
     }),
     route({
       operation: 'get_rule_logs',
       about: 'The newest entries in ascending order.',
-      answer: ruleShapes.logs,
+      answer: wire.ruleShapes.logs,
       GET: enginePaths('/rules/{rule_id}/logs'),
       role: 'USER',
-      query: logListQuery,
+      query: wire.logListQuery,
       errors: ['404 rule_not_found'],
       handle: (call) => {
         const { severity: severities, limit, offset } = call.query;
         const { id } = ruleOf(options, call);
         const { entries, totalCount } = rules.logs.list(id, { severities, limit, offset });
-        return { logs: entries.map(logToWire), total_count: totalCount };
+        return { logs: entries.map(wire.logToWire), total_count: totalCount };
       },
     }),
   ];
@@ -153,41 +140,41 @@ function changingRoutes(options: RouteOptions): Route[] {
       operation: 'create_rule',
       about:
         'A script that does not compile is stored, and its log tells what is wrong. The answer waits briefly for the state STARTED; Get Rule shows a start that takes longer.',
-      answer: ruleShapes.one,
+      answer: wire.ruleShapes.one,
       POST: enginePaths('/rules'),
       role: CHANGES,
-      body: newRuleBody,
+      body: wire.newRuleBody,
       errors: ['409 already_exists', '422 rule_limit_reached'],
       handle: async (call) => {
         const { slug, script, disable } = call.body;
         const rule = rules.create({ slug, script, disabled: disable ?? false });
         call.note({ rule_id: rule.id, rule_slug: rule.slug });
-        return { rule: await wireSoon(options, rule) };
+        return { rule: await answerSoon(options, rule) };
       },
     }),
     route({
       operation: 'update_rule',
       about: 'Changes the slug; nothing restarts.',
-      answer: ruleShapes.one,
+      answer: wire.ruleShapes.one,
       PATCH: enginePaths('/rules/{rule_id}'),
       role: CHANGES,
-      body: updateRuleBody,
+      body: wire.updateRuleBody,
       errors: ['404 rule_not_found', '409 already_exists'],
       handle: (call) => {
         const rule = ruleOf(options, call);
-        return { rule: wire(options, rules.rename(rule, call.body.slug ?? rule.slug)) };
+        return { rule: answerOf(options, rules.rename(rule, call.body.slug ?? rule.slug)) };
       },
     }),
     route({
       operation: 'update_rule_script',
       about: 'Replaces the whole script; a running rule restarts with it.',
-      answer: ruleShapes.one,
+      answer: wire.ruleShapes.one,
       POST: enginePaths('/rules/{rule_id}/update_script'),
       role: CHANGES,
-      body: updateScriptBody,
+      body: wire.updateScriptBody,
       errors: ['404 rule_not_found'],
       handle: async (call) => ({
-        rule: await wireSoon(options, rules.updateScript(ruleOf(options, call), call.body.script)),
+        rule: await answerSoon(options, rules.updateScript(ruleOf(options, call), call.body.script)),
       }),
     }),
   ];
@@ -213,7 +200,7 @@ function switchingRoutes(options: RouteOptions): Route[] {
       route({
         operation: `${verb}_rule`,
         about: verb === 'disable' ? 'Stops the rule.' : 'Starts the rule, unless the engine is suspended.',
-        answer: ruleShapes.one,
+        answer: wire.ruleShapes.one,
         POST: enginePaths(`/rules/{rule_id}/${verb}`),
         role: CHANGES,
         errors: ['404 rule_not_found'],
@@ -222,7 +209,7 @@ function switchingRoutes(options: RouteOptions): Route[] {
             [ruleOf(options, call).id],
             verb === 'disable',
           );
-          return { rule: await wireSoon(options, rule) };
+          return { rule: await answerSoon(options, rule) };
         },
       }),
     ),
@@ -237,16 +224,16 @@ function batchRoutes(options: RouteOptions): Route[] {
       route({
         operation: `batch_${verb}_rules`,
         about: 'All or none; answers the rules in the order of the request.',
-        answer: ruleShapes.several,
+        answer: wire.ruleShapes.several,
         POST: enginePaths(`/rules/batch_${verb}`),
         role: CHANGES,
-        body: ruleIdsBody,
+        body: wire.ruleIdsBody,
         errors,
         handle: async (call) => {
           const changed = rules.setDisabled(call.body.rule_ids, verb === 'disable');
           call.note({ rule_slugs: changed.map(({ slug }) => slug).join(' ') });
           await rules.settled(changed);
-          return { rules: changed.map((rule) => wire(options, rule)) };
+          return { rules: changed.map((rule) => answerOf(options, rule)) };
         },
       }),
     ),
@@ -256,7 +243,7 @@ function batchRoutes(options: RouteOptions): Route[] {
       answer: shape.nothing(),
       POST: enginePaths('/rules/batch_delete'),
       role: CHANGES,
-      body: ruleIdsBody,
+      body: wire.ruleIdsBody,
       errors,
       handle: (call) => {
         const slugs = call.body.rule_ids.map((id) => rules.require(id).slug);
@@ -287,10 +274,10 @@ function checkRoute({ rules }: RouteOptions): Route {
   return route({
     operation: 'check_rule',
     about: 'Extension: checks whether a script compiles, without running or storing it.',
-    answer: ruleShapes.check,
+    answer: wire.ruleShapes.check,
     POST: enginePaths('/rules/check'),
     role: CHANGES,
-    body: updateScriptBody,
+    body: wire.updateScriptBody,
     isReading: true,
     handle: ({ body }) => {
       const fault = rules.check(body.script);
@@ -306,17 +293,17 @@ export function ruleStreams(options: RouteOptions): Stream[] {
     stream({
       operation: 'stream_rule_logs',
       about: 'Entries as they are written; no history.',
-      message: ruleShapes.log,
+      message: wire.ruleShapes.log,
       paths: [...enginePaths('/rules/{rule_id}/logs'), ...enginePaths('/rules/{rule_id}/logs/ws')],
       role: 'USER',
-      query: logStreamQuery,
+      query: wire.logStreamQuery,
       open: (call) => {
         const rule = ruleOf(options, call);
         const { severity } = call.query;
         return (socket) => [
           rules.events.on('log_entry', 'rule log stream', ({ entry }) => {
             if (entry.ruleId !== rule.id) return;
-            if (severity?.includes(entry.severity) ?? true) socket.send(logToWire(entry));
+            if (severity?.includes(entry.severity) ?? true) socket.send(wire.logToWire(entry));
           }),
           rules.events.on('rule_deleted', 'rule log stream', ({ ruleId }) => {
             if (ruleId === rule.id) socket.close(1008, 'The rule was deleted.');

@@ -1,7 +1,4 @@
-/**
- * HTTP and WebSocket operations of telemetry (docs/interface/http.md#latest-values and
- * docs/interface/http.md#streams).
- */
+/** HTTP and WebSocket operations of telemetry (docs/interface/http.md#latest-values and docs/interface/http.md#streams). */
 import type * as v from 'valibot';
 import { gatewayError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
@@ -20,15 +17,7 @@ import { writableJson } from '../../protocol/telemetry.ts';
 import type { CompiledManifest } from '../blueprints/index.ts';
 import { devicePaths, type Devices } from '../devices/index.ts';
 import { mayRead } from './intake/latest.ts';
-import {
-  DeviceLatestQuery,
-  LatestQuery,
-  latestText,
-  latestTextOfDevices,
-  StreamQuery,
-  telemetryShapes,
-  TimeSeriesQuery,
-} from './schema.ts';
+import * as wire from './schema.ts';
 import type { Telemetry, TimeSeriesAnswer } from './service.ts';
 import type { TelemetryEvents } from './intake/events.ts';
 
@@ -46,37 +35,37 @@ export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[]
       operation: 'get_latest_telemetry',
       about:
         'The latest values of several devices; an attribute without a value within the interval gets a warning.',
-      answer: telemetryShapes.latest,
+      answer: wire.telemetryShapes.latest,
       GET: ['/v3/telemetry/latest'],
       role: 'READONLY',
-      query: LatestQuery,
+      query: wire.LatestQuery,
       handle: ({ query, principal }) => {
         const answers = telemetry.latestOfDevices(query.devices, query.relevance_interval, principal.role);
-        return new WrittenJson(`{"telemetry":${latestTextOfDevices(answers)}}`);
+        return new WrittenJson(`{"telemetry":${wire.latestTextOfDevices(answers)}}`);
       },
     }),
     route({
       operation: 'get_device_latest_telemetry',
       about: 'The latest values of one device; without names all attributes of its manifest.',
-      answer: telemetryShapes.deviceLatest,
+      answer: wire.telemetryShapes.deviceLatest,
       GET: devicePaths('/telemetry'),
       role: 'READONLY',
-      query: DeviceLatestQuery,
+      query: wire.DeviceLatestQuery,
       handle: (call) => {
         const device = devices.require(call.param('device_id'));
         const { 'attribute.in': names, relevance_interval: relevanceMs } = call.query;
         const answer = telemetry.latestOfDevice(device, names, relevanceMs, call.principal.role);
-        return new WrittenJson(`{"telemetry":${latestText(answer)}}`);
+        return new WrittenJson(`{"telemetry":${wire.latestText(answer)}}`);
       },
     }),
     route({
       operation: 'query_timeseries',
       about: 'Aggregated series as CSV. The header Accept must admit text/csv.',
-      answer: telemetryShapes.series,
+      answer: wire.telemetryShapes.series,
       isReading: true,
       POST: ['/v3/telemetry/query_timeseries'],
       role: 'READONLY',
-      body: TimeSeriesQuery,
+      body: wire.TimeSeriesQuery,
       errors: QUERY_ERRORS,
       handle: (call) => {
         requireCsv(call.header('accept'));
@@ -87,7 +76,7 @@ export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[]
       operation: 'import_telemetry',
       about: 'Imports exported CSV: the first column is `ts`, the others are named as in a query.',
       bodyMedia: ['text/csv'],
-      answer: telemetryShapes.imported,
+      answer: wire.telemetryShapes.imported,
       POST: ['/v3/telemetry/import'],
       role: 'OWNER',
       body: 'stream',
@@ -133,10 +122,10 @@ export function telemetryStreams(telemetry: Telemetry, devices: Devices): Stream
     stream({
       operation: 'stream_device_telemetry',
       about: 'Telemetry of a device as it arrives, one message per received message.',
-      message: telemetryShapes.message,
+      message: wire.telemetryShapes.message,
       paths: devicePaths('/telemetry'),
       role: 'READONLY',
-      query: StreamQuery,
+      query: wire.StreamQuery,
       open: (call) => {
         const { query, principal } = call;
         const device = devices.require(call.param('device_id'));
@@ -165,7 +154,7 @@ export function telemetryStreams(telemetry: Telemetry, devices: Devices): Stream
 }
 
 function sendMessage(
-  socket: StreamSocket<v.InferOutput<typeof telemetryShapes.message>>,
+  socket: StreamSocket<v.InferOutput<typeof wire.telemetryShapes.message>>,
   { device, timestampS, receivedAtMs, values }: TelemetryEvents['telemetry_received'],
   /** Names under which an attribute is sent; none: it is not sent. */
   namesOf: (attribute: string) => string[],
