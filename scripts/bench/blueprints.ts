@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { catalogueOf } from '../../src/capabilities/blueprints/built-in.ts';
 import { compileArchive } from '../../src/capabilities/blueprints/compile-archive.ts';
 import { createWorkerCompiler } from '../../src/capabilities/blueprints/compile-worker.ts';
-import { compiledFiles } from '../../src/capabilities/blueprints/compiler/zip.ts';
+import { compiledFiles } from '../../src/capabilities/blueprints/compiler/compile.ts';
 import { writeArchive } from '../../src/capabilities/blueprints/source/archive.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';

@@ -4,14 +4,13 @@ import { compileManifest } from './compiler/compile.ts';
 import { compileScript, scriptOf } from './compiler/script.ts';
 import type { CompiledManifest } from './manifest.ts';
 import type { ProfileCatalogue } from './profiles/catalogue.ts';
-import { readArchive, type ArchiveFiles } from './source/archive.ts';
+import { readArchive, textOfUtf8, type ArchiveFiles } from './source/archive.ts';
 import { resolveSchema } from './source/schemas.ts';
-import { textOfUtf8 } from './source/text.ts';
 import { parseYaml, type YamlMap } from './source/yaml.ts';
 import { createContext } from './validation/context.ts';
 import { checkManifest, checkSpec } from './validation/manifest.ts';
 import { Problems } from './validation/problems.ts';
-import { checkProfiles } from './profiles/implementing.ts';
+import { checkProfiles } from './profiles/conformance.ts';
 
 export type CompiledBlueprint =
   | {

@@ -27,9 +27,6 @@ export const BUILT_IN_BLUEPRINTS: readonly BuiltInBlueprint[] = [
   { id: BUILT_IN_IDS.communicationModule, name: 'communication-module' },
 ];
 
-/**
- * Namespace and tag under which built-in blueprints are found by name
- * (docs/interface/http.md#blueprints-and-profiles).
- */
+/** Namespace and tag under which built-in blueprints are found by name (docs/interface/http.md#blueprints-and-profiles). */
 export const BUILT_IN_NAMESPACE = 'enapter';
 export const BUILT_IN_TAG = 'latest';

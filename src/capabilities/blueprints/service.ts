@@ -25,7 +25,7 @@ import {
   type Blueprint,
 } from './model.ts';
 import { ProfileLibrary } from './profiles/library.ts';
-import { compiledFiles } from './compiler/zip.ts';
+import { compiledFiles } from './compiler/compile.ts';
 import { writeArchive } from './source/archive.ts';
 import { createBlueprintStore, type BlueprintStore, type ListedBlueprint } from './store.ts';
 

@@ -1,6 +1,8 @@
 /** Checks of values against their declaration, shared by arguments, configuration and telemetry. */
+import { Validator } from '@cfworker/json-schema';
+import { messageOf } from '../../lib/errors.ts';
 import { isObject } from '../../lib/members.ts';
-import { schemaProblem } from './json-schema.ts';
+import { remembered } from '../../lib/remembered.ts';
 import type { AttributeType, EnumItem, EnumValue } from './manifest.ts';
 
 /** Common part of arguments, parameters, properties and telemetry attributes. */
@@ -118,4 +120,24 @@ function isBeyondInt64(value: number): boolean {
 
 function isEmptyTable(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+}
+
+/** JSON Schema draft-07 (docs/interface/blueprints.md#types). The package changes the schema it is given, so it gets a copy. */
+const validatorOf = remembered((schema: object) => new Validator(structuredClone(schema), '7'));
+
+/** The first fault of `value` against the schema; `undefined` when it conforms. */
+function schemaProblem(schema: unknown, value: unknown): string | undefined {
+  if (typeof schema === 'boolean') return schema ? undefined : 'no value is allowed';
+  if (typeof schema !== 'object' || schema === null) return undefined;
+  try {
+    const result = validatorOf(schema).validate(value);
+    if (result.valid) return undefined;
+    const cause = result.errors.at(-1);
+    return cause === undefined
+      ? 'does not match its schema'
+      : `${cause.instanceLocation}: ${cause.error.replace(/\.$/, '')}`;
+  } catch (error) {
+    // A schema that refers to itself without end, or to something that is not there.
+    return `its schema cannot be applied: ${messageOf(error)}`;
+  }
 }

@@ -2,11 +2,19 @@
  * Authored manifest → compiled manifest (docs/interface/blueprints.md#compiled). The manifest must have
  * passed validation; compiling itself never fails. Keys keep their order, dot fields are copied as they are.
  */
-import { compileAttributes, listedProfiles } from './attributes.ts';
-import { compileCommands, compileConfiguration } from './commands.ts';
-import type { CompiledAlert, CompiledManifest } from '../manifest.ts';
-import type { ProfileCatalogue } from '../profiles/catalogue.ts';
-import { entriesOf } from '../profiles/conformance.ts';
+import { stringify } from 'yaml';
+import type {
+  AccessLevel,
+  CompiledAlert,
+  CompiledArgument,
+  CompiledAttribute,
+  CompiledCommand,
+  CompiledConfigurationGroup,
+  CompiledManifest,
+} from '../manifest.ts';
+import type { MemberSection, ProfileCatalogue } from '../profiles/catalogue.ts';
+import { conformance, entriesOf, satisfyingEntries, type ProfileEntry } from '../profiles/conformance.ts';
+import { authoredEnumForm, bothEnumForms, enumItems, withColors } from '../source/enums.ts';
 import {
   compiledEntries,
   listOf,
@@ -14,13 +22,14 @@ import {
   namesOf,
   recordOf,
   sectionOf,
+  textOf,
   withoutNulls,
 } from '../source/tree.ts';
-import { parseUnit } from '../source/units.ts';
+import { canonicalUnit, parseUnit } from '../source/units.ts';
 import { plainOf, type YamlMap } from '../source/yaml.ts';
 
 /** Name of the one Lua file of a compiled blueprint. */
-export const COMPILED_SCRIPT = 'main.lua';
+const COMPILED_SCRIPT = 'main.lua';
 
 interface CompileContext {
   profiles: ProfileCatalogue;
@@ -82,9 +91,7 @@ function compileRuntime(source: YamlMap, compiled: Record<string, unknown>): voi
   compiled['runtime'] = plain;
 }
 
-/**
- * Compiled 1.0 manifests name their modules in a map, also when there is one (docs/interface/blueprints.md#spec-10).
- */
+/** Compiled 1.0 manifests name their modules in a map, also when there is one (docs/interface/blueprints.md#spec-10). */
 function compileCommunicationModules(source: YamlMap, compiled: Record<string, unknown>): void {
   const single = source.get('communication_module');
   const modules: YamlMap = new Map(single instanceof Map ? [['main', single]] : []);
@@ -109,4 +116,168 @@ function compileUnits(source: YamlMap, compiled: CompiledManifest): Record<strin
     }
   }
   return recordOf([...units]);
+}
+
+/** A profile that the manifest lists, and the revision of the profiles that it keeps. */
+interface ListedProfile {
+  id: string;
+  catalogue: ProfileCatalogue;
+}
+
+interface SectionContext {
+  /** Drafts included. */
+  listed: ListedProfile[];
+  entries: ProfileEntry[];
+  schemaOf: (reference: string) => unknown;
+  /** Codes of the manifest's own units, which mean what the author says. */
+  ownUnits: ReadonlySet<string>;
+  isOld: boolean;
+}
+
+function compileAttributes(
+  section: 'properties' | 'telemetry',
+  source: YamlMap,
+  context: SectionContext,
+): Record<string, CompiledAttribute> {
+  const filled = fillProfiles(section, source, context);
+  return compiledEntries(source, (entry, name) => {
+    const attribute = {
+      ...(plainOf(entry) as CompiledAttribute),
+      access_level: (textOf(entry.get('access_level')) ?? 'readonly') as AccessLevel,
+      ...filled.get(name),
+    };
+    const items = enumItems(entry.get('enum') ?? null, entry.get('type'));
+    if (items.length > 0)
+      Object.assign(
+        attribute,
+        bothEnumForms(section === 'telemetry' && !context.isOld ? withColors(items) : items),
+      );
+    if (!context.isOld) normaliseUnits(attribute, context.ownUnits);
+    const schema = entry.get('json_schema');
+    if (typeof schema === 'string') attribute.json_schema = context.schemaOf(schema);
+    return attribute;
+  });
+}
+
+function normaliseUnits(attribute: CompiledAttribute, ownUnits: ReadonlySet<string>): void {
+  const canonical = (code: string): string => (ownUnits.has(code) ? code : canonicalUnit(code));
+  if (attribute.unit !== undefined) attribute.unit = canonical(attribute.unit);
+  if (attribute.auto_scale !== undefined) attribute.auto_scale = attribute.auto_scale.map(canonical);
+}
+
+/** What the manifest lists, each with the revision it conforms to. */
+function listedProfiles(
+  catalogue: ProfileCatalogue,
+  ids: readonly string[],
+  entries: readonly ProfileEntry[],
+): ListedProfile[] {
+  return [...new Set(ids)].map((id) => ({
+    id,
+    catalogue: conformance(catalogue, id, '', entries).catalogue,
+  }));
+}
+
+/**
+ * `implements` and `aliases` of every entry of a section, with what the listed profiles add: references to each member the entry stands for, and the member's name as alias where it is free.
+ */
+function fillProfiles(
+  section: MemberSection,
+  source: YamlMap,
+  context: Pick<SectionContext, 'listed' | 'entries'>,
+): Map<string, { implements: string[]; aliases: string[] }> {
+  const entries = context.entries.filter((entry) => entry.section === section);
+  const added = new Map(entries.map((entry) => [entry.name, new Set<string>()]));
+  const aliases = new Map(entries.map((entry) => [entry.name, listOf(entry.source.get('aliases'))]));
+  const taken = new Set([...[...source.keys()].map(String), ...[...aliases.values()].flat()]);
+  for (const { id, catalogue } of context.listed) {
+    for (const member of catalogue.members(id)) {
+      if (member.section !== section) continue;
+      const references = [
+        `${member.declaredBy}.${member.name}`,
+        ...context.listed
+          .filter((other) => other.catalogue.closure(other.id).includes(member.declaredBy))
+          .map((other) => `${other.id}.${member.name}`),
+      ];
+      for (const entry of satisfyingEntries(catalogue, id, member, entries)) {
+        for (const reference of references) added.get(entry.name)?.add(reference);
+        if (taken.has(member.name)) continue;
+        taken.add(member.name);
+        aliases.get(entry.name)?.push(member.name);
+      }
+    }
+  }
+  return new Map(
+    entries.map((entry) => [
+      entry.name,
+      {
+        implements: [...new Set([...entry.implements, ...[...(added.get(entry.name) ?? [])].sort()])],
+        aliases: aliases.get(entry.name) ?? [],
+      },
+    ]),
+  );
+}
+
+function compileCommands(source: YamlMap, context: SectionContext): Record<string, CompiledCommand> {
+  const filled = fillProfiles('commands', source, context);
+  return compiledEntries(source, (entry, name) => {
+    const command: CompiledCommand = {
+      ...(plainOf(entry) as CompiledCommand),
+      access_level: levelOf(entry),
+      ...filled.get(name),
+    };
+    if (entry.get('arguments') instanceof Map)
+      command.arguments = compileArguments(sectionOf(entry.get('arguments')), context);
+    if (entry.get('response') instanceof Map)
+      command.response = compileArguments(sectionOf(entry.get('response')), context);
+    const ui = entry.get('ui');
+    if (ui instanceof Map) command['ui'] = compileUi(ui);
+    return command;
+  });
+}
+
+function compileConfiguration(
+  source: YamlMap,
+  context: SectionContext,
+): Record<string, CompiledConfigurationGroup> {
+  return compiledEntries(source, (entry) => ({
+    ...(plainOf(entry) as CompiledConfigurationGroup),
+    access_level: levelOf(entry),
+    parameters: compileArguments(sectionOf(entry.get('parameters')), context),
+  }));
+}
+
+/** Commands and configuration groups need the role `user` unless they say otherwise. */
+function levelOf(entry: YamlMap): AccessLevel {
+  return (textOf(entry.get('access_level')) ?? 'user') as AccessLevel;
+}
+
+function compileArguments(source: YamlMap, context: SectionContext): Record<string, CompiledArgument> {
+  return compiledEntries(source, (entry) => {
+    const { enum: _, ...rest } = plainOf(entry) as CompiledArgument;
+    const argument: CompiledArgument = { ...rest, ...authoredEnumForm(entry) };
+    const schema = entry.get('json_schema');
+    if (typeof schema === 'string') argument.json_schema = context.schemaOf(schema);
+    // Authors write the default of a boolean as text too.
+    if (argument.type === 'boolean' && typeof argument.default === 'string')
+      argument.default = argument.default === 'true';
+    return argument;
+  });
+}
+
+/** Two names of the same hint; the older one is not carried on. */
+function compileUi(source: YamlMap): unknown {
+  const { mobile_quick_access: older, ...ui } = plainOf(source) as Record<string, unknown>;
+  return older === undefined || ui['quick_access'] !== undefined ? ui : { ...ui, quick_access: older };
+}
+
+/** The COMPILED view of a blueprint: files that describe the device on their own (docs/interface/blueprints.md#archive). */
+export function compiledFiles(
+  manifest: CompiledManifest,
+  script: Uint8Array | undefined,
+): Map<string, Uint8Array> {
+  // Texts such as `no` are quoted, because readers of YAML 1.1 take them for booleans.
+  const text = stringify(manifest, { lineWidth: 0, aliasDuplicateObjects: false, compat: 'yaml-1.1' });
+  const files = new Map<string, Uint8Array>([['manifest.yml', Buffer.from(text)]]);
+  if (script !== undefined) files.set(COMPILED_SCRIPT, script);
+  return files;
 }

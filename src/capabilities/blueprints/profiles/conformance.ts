@@ -3,10 +3,13 @@
  * (docs/interface/blueprints.md#profiles).
  */
 import { enumItems } from '../source/enums.ts';
-import { parseUnit } from '../source/units.ts';
+import { canonicalUnit } from '../source/units.ts';
 import type { EnumValue } from '../manifest.ts';
 import { listOf, mapOf, sectionOf, textOf } from '../source/tree.ts';
 import type { YamlMap } from '../source/yaml.ts';
+import type { ManifestContext } from '../validation/context.ts';
+import type { Problems } from '../validation/problems.ts';
+import { listed as listedTexts } from '../validation/shape.ts';
 import type { DeclaredMember, MemberSection, ProfileCatalogue } from './catalogue.ts';
 
 /** An entry of a manifest as far as profiles care. */
@@ -145,7 +148,7 @@ function argumentMismatches(path: string, command: YamlMap, member: DeclaredMemb
 
 function unitOf(source: YamlMap): string | undefined {
   const unit = textOf(source.get('unit'));
-  return unit === undefined ? undefined : (parseUnit(unit)?.code ?? unit);
+  return unit === undefined ? undefined : canonicalUnit(unit);
 }
 
 function enumDifference(wanted: EnumValue[], given: EnumValue[]): string {
@@ -155,4 +158,49 @@ function enumDifference(wanted: EnumValue[], given: EnumValue[]): string {
     ...(missing.length > 0 ? [`missing ${missing.join(', ')}`] : []),
     ...(extra.length > 0 ? [`extra ${extra.join(', ')}`] : []),
   ].join('; ');
+}
+
+/** Checks listed profiles and references of a 3.0 manifest. */
+export function checkProfiles(context: ManifestContext, catalogue: ProfileCatalogue): void {
+  const { manifest, problems, lenient } = context;
+  const entries = entriesOf(manifest);
+  const known: string[] = [];
+  let isComplete = true;
+  for (const field of ['implements', 'implements_draft']) {
+    for (const [path, id] of listedTexts(field, manifest.get(field))) {
+      const profile = catalogue.revisions
+        .map((revision) => revision.get(id))
+        .find((found) => found !== undefined);
+      if (profile === undefined) lenient.add(path, `unknown profile "${id}"`);
+      else if (profile.draft && field === 'implements')
+        problems.add(path, `profile "${id}" is a draft; list it in implements_draft`);
+      else lenient.addAll(conformance(catalogue, id, path, entries).problems);
+      if (profile !== undefined) known.push(id);
+      else isComplete = false;
+    }
+  }
+  // An unknown profile may implement others, so references cannot be judged strictly.
+  checkReferences(context, catalogue, known, isComplete ? problems : lenient);
+}
+
+function checkReferences(
+  context: ManifestContext,
+  catalogue: ProfileCatalogue,
+  known: string[],
+  unlisted: Problems,
+): void {
+  const covered = new Set(
+    known.flatMap((id) => catalogue.revisions.flatMap((revision) => revision.closure(id))),
+  );
+  for (const section of ['properties', 'telemetry', 'commands']) {
+    for (const [key, value] of sectionOf(context.manifest.get(section))) {
+      const references = listedTexts(`${section}.${String(key)}.implements`, mapOf(value).get('implements'));
+      for (const [path, reference] of references) {
+        const resolved = catalogue.resolveReference(reference);
+        if (resolved === undefined) context.lenient.add(path, `unknown profile attribute "${reference}"`);
+        else if (!covered.has(resolved.profile))
+          unlisted.add(path, `profile "${resolved.profile}" is not listed in implements`);
+      }
+    }
+  }
 }

@@ -4,9 +4,8 @@
  */
 import { LIMITS } from '../../../lib/limits.ts';
 import { enumItems } from '../source/enums.ts';
-import { parseUnit } from '../source/units.ts';
-import { readArchive } from '../source/archive.ts';
-import { textOfUtf8 } from '../source/text.ts';
+import { canonicalUnit } from '../source/units.ts';
+import { readArchive, textOfUtf8 } from '../source/archive.ts';
 import { listOf, mapOf, sectionOf, textOf } from '../source/tree.ts';
 import { parseYaml, type YamlMap } from '../source/yaml.ts';
 import { checkProfileShape } from '../validation/profile.ts';
@@ -21,9 +20,7 @@ type ReadProfiles =
   | { files: ProfileFiles; ignored: string[]; problems?: undefined; isZip: true }
   | { files?: undefined; ignored?: undefined; problems: string[]; isZip: boolean };
 
-/**
- * First folders of the built-in tree: they carry meaning and are no wrapping (docs/interface/blueprints.md#profiles).
- */
+/** First folders of the built-in tree: they carry meaning and are no wrapping (docs/interface/blueprints.md#profiles). */
 const TREE_FOLDERS = new Set(['lib', 'energy', 'sensor']);
 const PROFILE_FOLDER = /^[a-z0-9_]+$/;
 
@@ -136,7 +133,7 @@ function attributeMembers(section: 'properties' | 'telemetry', source: YamlMap):
       section,
       name: String(key),
       type,
-      ...(unit === undefined ? {} : { unit: parseUnit(unit)?.code ?? unit }),
+      ...(unit === undefined ? {} : { unit: canonicalUnit(unit) }),
       ...(values.length === 0 ? {} : { enum: values }),
     };
   });

@@ -152,6 +152,16 @@ function quoted(name: string): string {
   return JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}…` : name);
 }
 
+/** The text of a UTF-8 file, byte order mark taken off; undefined when it is not UTF-8. */
+export function textOfUtf8(content: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(content);
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
 /** Zip has no time zone and begins in 1980; every entry gets this moment. */
 const FIXED_TIME = new Date(1980, 0, 1);
 

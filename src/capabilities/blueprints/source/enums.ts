@@ -1,6 +1,4 @@
-/**
- * Enumerations: the two authored forms and the two compiled ones. Source: docs/interface/blueprints.md#enumerations.
- */
+/** Enumerations: the two authored forms and the two compiled ones. Source: docs/interface/blueprints.md#enumerations. */
 import { defined } from '../../../lib/members.ts';
 import type { EnumItem, EnumValue } from '../manifest.ts';
 import { mapOf } from './tree.ts';

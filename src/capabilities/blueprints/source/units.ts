@@ -162,6 +162,9 @@ export function parseUnit(code: string): Unit | undefined {
   };
 }
 
+/** The canonical code of a unit; what is no unit stays as it is. */
+export const canonicalUnit = (code: string): string => parseUnit(code)?.code ?? code;
+
 /** `W.h` is written `Wh` in this set of codes; the same for ampere, volt-ampere and reactive hours. */
 function joined(code: string): string {
   return code.replace(/(W|A|VA|VAR|var)\.h(?![A-Za-z])/g, '$1h');

@@ -2,22 +2,9 @@
 import { parseUnit, type Unit } from '../source/units.ts';
 import { mapOf, textOf } from '../source/tree.ts';
 import type { YamlMap, YamlValue } from '../source/yaml.ts';
-import { checkAliases, takenNames } from './aliases.ts';
 import { checkSchemaField, type ManifestContext } from './context.ts';
 import { checkEnum } from './enums.ts';
-import {
-  anything,
-  checkNamed,
-  checkObject,
-  choice,
-  type Fields,
-  filledText,
-  flag,
-  listed,
-  text,
-  textOrTexts,
-  texts,
-} from './shape.ts';
+import * as form from './shape.ts';
 
 export const ACCESS_LEVELS = ['readonly', 'user', 'owner', 'installer', 'vendor', 'system'];
 export const NAME = /^[A-Za-z][A-Za-z0-9_]*$/;
@@ -36,36 +23,36 @@ const TYPES: Record<Section, readonly string[]> = {
 };
 const NUMERIC = ['integer', 'float'];
 
-function shapeOf(section: Section): Fields<ManifestContext> {
+function shapeOf(section: Section): form.Fields<ManifestContext> {
   return {
-    display_name: { required: filledText },
+    display_name: { required: form.filledText },
     type: { required: (context, path, value) => checkType(context, path, value, section) },
-    description: text,
-    enum: anything,
-    unit: text,
-    auto_scale: texts,
-    allow_unit_c: flag,
-    allow_unit_f: flag,
-    implements: textOrTexts,
-    aliases: textOrTexts,
-    access_level: choice(ACCESS_LEVELS),
-    json_schema: text,
+    description: form.text,
+    enum: form.anything,
+    unit: form.text,
+    auto_scale: form.texts,
+    allow_unit_c: form.flag,
+    allow_unit_f: form.flag,
+    implements: form.textOrTexts,
+    aliases: form.textOrTexts,
+    access_level: form.choice(ACCESS_LEVELS),
+    json_schema: form.text,
   };
 }
 
-const SHAPES: Record<Section, Fields<ManifestContext>> = {
+const SHAPES: Record<Section, form.Fields<ManifestContext>> = {
   properties: shapeOf('properties'),
   telemetry: shapeOf('telemetry'),
 };
 
 export function checkAttributes(context: ManifestContext, section: Section, value: YamlValue): void {
   const taken = takenNames(mapOf(value), RESERVED[section]);
-  checkNamed(context, section, value, NAME, (_, path, entry, name) => {
+  form.checkNamed(context, section, value, NAME, (_, path, entry, name) => {
     if (!context.isOld && RESERVED[section].includes(name)) {
       context.problems.add(path, 'reserved, must not be declared');
       return;
     }
-    if (!checkObject(context, path, entry, SHAPES[section])) return;
+    if (!form.checkObject(context, path, entry, SHAPES[section])) return;
     if (TYPES[section].includes(textOf(entry.get('type')) ?? ''))
       checkEnum(context, `${path}.enum`, entry, true);
     if (context.isOld) return;
@@ -79,7 +66,7 @@ export function checkAttributes(context: ManifestContext, section: Section, valu
 function checkType(context: ManifestContext, path: string, value: YamlValue, section: Section): void {
   if (section === 'properties' && value === 'json' && !context.isOld)
     context.problems.add(path, 'json is not allowed for properties');
-  else choice(context.isOld ? PROPERTY_TYPES : TYPES[section])(context, path, value);
+  else form.choice(context.isOld ? PROPERTY_TYPES : TYPES[section])(context, path, value);
 }
 
 /** The one attribute that is shown next to the device's name. */
@@ -100,7 +87,7 @@ function checkUnits(context: ManifestContext, path: string, entry: YamlMap): voi
   )
     context.problems.add(`${path}.unit`, `not allowed for type ${type}`);
   const base = typeof unit === 'string' ? checkUnit(context, `${path}.unit`, unit, entry) : undefined;
-  const scales = listed(`${path}.auto_scale`, entry.get('auto_scale'));
+  const scales = form.listed(`${path}.auto_scale`, entry.get('auto_scale'));
   if (scales.length > 0 && unit === undefined) context.problems.add(`${path}.auto_scale`, 'requires unit');
   for (const [here, code] of scales) {
     const scale = checkUnit(context, here, code, entry);
@@ -127,4 +114,28 @@ function checkUnit(context: ManifestContext, path: string, code: string, entry: 
   if (unit === undefined)
     context.problems.add(path, `unknown unit "${code}"; use a UCUM code or declare it in units`);
   return unit;
+}
+
+const ALIAS = /^[a-zA-Z0-9_]+$/;
+
+/**
+ * Aliases of one entry must be well formed and unlike every name in `taken`: declared and reserved names of the
+ * section and the aliases of the entries before, to which they are added.
+ */
+export function checkAliases(
+  context: ManifestContext,
+  path: string,
+  entry: YamlMap,
+  taken: Set<string>,
+): void {
+  for (const [here, alias] of form.listed(`${path}.aliases`, entry.get('aliases'))) {
+    if (!ALIAS.test(alias)) context.problems.add(here, `invalid alias "${alias}"`);
+    else if (taken.has(alias)) context.problems.add(here, `name "${alias}" is already used`);
+    taken.add(alias);
+  }
+}
+
+/** Names that no alias of the section may have. */
+export function takenNames(section: YamlMap, reserved: readonly string[]): Set<string> {
+  return new Set([...[...section.keys()].map(String), ...reserved]);
 }

@@ -8,17 +8,7 @@ import { checkAttributes } from './attributes.ts';
 import { checkCommandGroups, checkCommands, checkConfiguration } from './commands.ts';
 import type { ManifestContext } from './context.ts';
 import { checkCommunicationModules, checkRuntime } from './runtime.ts';
-import {
-  anything,
-  checkObject,
-  choice,
-  type Fields,
-  filledText,
-  objectOf,
-  text,
-  textOrTexts,
-  texts,
-} from './shape.ts';
+import * as form from './shape.ts';
 
 export const CATEGORIES = [
   'hydrogen-storage',
@@ -37,16 +27,16 @@ export const CATEGORIES = [
 
 const SPECS = ['device/1.0', 'device/3.0'];
 
-const COMMON: Fields<ManifestContext> = {
-  blueprint_spec: { required: choice(SPECS) },
-  display_name: { required: filledText },
-  description: text,
-  icon: text,
-  license: text,
-  author: text,
-  contributors: texts,
-  support: objectOf({ url: text, email: text }),
-  implements: textOrTexts,
+const COMMON: form.Fields<ManifestContext> = {
+  blueprint_spec: { required: form.choice(SPECS) },
+  display_name: { required: form.filledText },
+  description: form.text,
+  icon: form.text,
+  license: form.text,
+  author: form.text,
+  contributors: form.texts,
+  support: form.objectOf({ url: form.text, email: form.text }),
+  implements: form.textOrTexts,
   properties: (context, _, value) => checkAttributes(context, 'properties', value),
   telemetry: (context, _, value) => checkAttributes(context, 'telemetry', value),
   alerts: checkAlerts,
@@ -54,10 +44,10 @@ const COMMON: Fields<ManifestContext> = {
   commands: (context, _, value) => checkCommands(context, value),
 };
 
-const NEW: Fields<ManifestContext> = {
+const NEW: form.Fields<ManifestContext> = {
   ...COMMON,
-  category: choice(CATEGORIES),
-  implements_draft: textOrTexts,
+  category: form.choice(CATEGORIES),
+  implements_draft: form.textOrTexts,
   runtime: { required: (context, _, value) => checkRuntime(context, value) },
   configuration: checkConfiguration,
   units: checkOwnUnits,
@@ -68,11 +58,15 @@ const REMOVED = {
   names: ['vendor', 'verification_level', 'communication_module', 'communication_modules'],
 };
 
-const OLD: Fields<ManifestContext> = { ...COMMON, vendor: anything, verification_level: anything };
+const OLD: form.Fields<ManifestContext> = {
+  ...COMMON,
+  vendor: form.anything,
+  verification_level: form.anything,
+};
 
 /** Reports every problem of the manifest's form into `context.problems`. */
 export function checkManifest(context: ManifestContext): void {
-  checkObject(context, '', context.manifest, context.isOld ? OLD : NEW, REMOVED);
+  form.checkObject(context, '', context.manifest, context.isOld ? OLD : NEW, REMOVED);
   if (context.isOld) checkCommunicationModules(context);
 }
 
@@ -81,6 +75,6 @@ export function checkSpec(manifest: YamlMap, context: Pick<ManifestContext, 'pro
   const spec = manifest.get('blueprint_spec');
   const scope = { problems: context.problems, isOld: false };
   if (spec === undefined || spec === null) context.problems.add('blueprint_spec', 'required');
-  else choice(SPECS)(scope, 'blueprint_spec', spec);
+  else form.choice(SPECS)(scope, 'blueprint_spec', spec);
   return typeof spec === 'string' && SPECS.includes(spec);
 }

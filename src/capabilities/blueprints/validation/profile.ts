@@ -5,81 +5,68 @@ import { ALERT_FIELDS, ALERT_NAME } from './alerts.ts';
 import { NAME } from './attributes.ts';
 import { checkEnum } from './enums.ts';
 import { Problems } from './problems.ts';
-import {
-  anything,
-  checkNamed,
-  checkObject,
-  choice,
-  type Fields,
-  filledText,
-  flag,
-  namedObjects,
-  number,
-  type Scope,
-  text,
-  textOrTexts,
-} from './shape.ts';
+import * as form from './shape.ts';
 
 const TYPES = ['boolean', 'string', 'integer', 'float', 'array_of_strings', 'json', 'alerts'];
 
-const unit = (context: Scope, path: string, value: YamlValue): void => {
-  text(context, path, value);
+const unit = (context: form.Scope, path: string, value: YamlValue): void => {
+  form.text(context, path, value);
   if (typeof value === 'string' && parseUnit(value) === undefined)
     context.problems.add(path, `unknown unit "${value}"; use a UCUM code`);
 };
 
-const ATTRIBUTE: Fields<Scope> = {
-  display_name: { required: filledText },
-  type: { required: choice(TYPES) },
-  description: text,
+const ATTRIBUTE: form.Fields<form.Scope> = {
+  display_name: { required: form.filledText },
+  type: { required: form.choice(TYPES) },
+  description: form.text,
   unit,
-  enum: anything,
+  enum: form.anything,
 };
 
-const ARGUMENT: Fields<Scope> = {
+const ARGUMENT: form.Fields<form.Scope> = {
   ...ATTRIBUTE,
-  required: flag,
-  min: number,
-  max: number,
-  format: text,
-  sensitive: flag,
-  default: anything,
+  required: form.flag,
+  min: form.number,
+  max: form.number,
+  format: form.text,
+  sensitive: form.flag,
+  default: form.anything,
 };
 
-const attributes = (context: Scope, path: string, value: YamlValue): void =>
-  checkNamed(context, path, value, NAME, (_, here, entry) => {
-    if (checkObject(context, here, entry, ATTRIBUTE)) checkEnum(context, `${here}.enum`, entry, true);
+const attributes = (context: form.Scope, path: string, value: YamlValue): void =>
+  form.checkNamed(context, path, value, NAME, (_, here, entry) => {
+    if (form.checkObject(context, here, entry, ATTRIBUTE)) checkEnum(context, `${here}.enum`, entry, true);
   });
 
-const COMMAND: Fields<Scope> = {
-  display_name: { required: filledText },
-  description: text,
+const COMMAND: form.Fields<form.Scope> = {
+  display_name: { required: form.filledText },
+  description: form.text,
   arguments: (context, path, value) =>
-    checkNamed(context, path, value, NAME, (_, here, entry) => {
-      if (checkObject(context, here, entry, ARGUMENT)) checkEnum(context, `${here}.enum`, entry, false);
+    form.checkNamed(context, path, value, NAME, (_, here, entry) => {
+      if (form.checkObject(context, here, entry, ARGUMENT)) checkEnum(context, `${here}.enum`, entry, false);
     }),
 };
 
-const PROFILE: Fields<Scope> = {
+const PROFILE: form.Fields<form.Scope> = {
   blueprint_spec: {
     required: (context, path, value) => {
       if (value !== 'profile/1.0') context.problems.add(path, 'must be profile/1.0');
     },
   },
-  display_name: { required: filledText },
-  description: text,
-  draft: flag,
-  implements: textOrTexts,
+  display_name: { required: form.filledText },
+  description: form.text,
+  draft: form.flag,
+  implements: form.textOrTexts,
   properties: attributes,
   telemetry: attributes,
-  commands: namedObjects(NAME, COMMAND),
-  alerts: namedObjects(ALERT_NAME, ALERT_FIELDS),
+  commands: form.namedObjects(NAME, COMMAND),
+  alerts: form.namedObjects(ALERT_NAME, ALERT_FIELDS),
 };
 
 /** True when the file has the form of a profile; its problems carry the path of the file. */
 export function checkProfileShape(problems: Problems, path: string, source: YamlMap): boolean {
   const own = new Problems();
-  checkObject({ problems: own, isOld: false }, '', source, PROFILE);
+  form.checkObject({ problems: own, isOld: false }, '', source, PROFILE);
   for (const problem of own.list()) problems.add(path, problem);
   return own.isEmpty;
 }

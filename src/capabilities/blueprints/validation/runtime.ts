@@ -1,23 +1,9 @@
-/**
- * How the device is driven: `runtime` of 3.0, `communication_module` of 1.0 (docs/interface/blueprints.md#runtime).
- */
+/** How the device is driven: `runtime` of 3.0, `communication_module` of 1.0 (docs/interface/blueprints.md#runtime). */
 import { resolvePath } from '../source/paths.ts';
 import { mapOf, textOf } from '../source/tree.ts';
 import type { YamlMap, YamlValue } from '../source/yaml.ts';
 import type { ManifestContext } from './context.ts';
-import {
-  type Check,
-  checkObject,
-  choice,
-  type Fields,
-  filledText,
-  flag,
-  listed,
-  namedObjects,
-  text,
-  textOrTexts,
-  texts,
-} from './shape.ts';
+import * as form from './shape.ts';
 
 const AMALGAMATION_MODES = ['isolate', 'nodebug'];
 /** Rocks whose modules every runtime brings. */
@@ -29,17 +15,17 @@ const DEPENDENCY = new RegExp(
   String.raw`^([A-Za-z0-9][\w.-]*)(?:\s*${CONSTRAINT}(?:\s*,\s*${CONSTRAINT})*)?$`,
 );
 
-const amalgamationMode: Check<ManifestContext> = (context, path, value) => {
-  if (!Array.isArray(value)) choice(AMALGAMATION_MODES)(context, path, value);
+const amalgamationMode: form.Check<ManifestContext> = (context, path, value) => {
+  if (!Array.isArray(value)) form.choice(AMALGAMATION_MODES)(context, path, value);
   else
     for (const [index, item] of value.entries())
-      choice(AMALGAMATION_MODES)(context, `${path}[${index}]`, item);
+      form.choice(AMALGAMATION_MODES)(context, `${path}[${index}]`, item);
 };
 
-const rocks: Check<ManifestContext> = (context, path, value) => {
+const rocks: form.Check<ManifestContext> = (context, path, value) => {
   // The older spec took a single one as text.
-  (context.isOld ? textOrTexts : texts)(context, path, value);
-  for (const [here, dependency] of listed(path, value)) {
+  (context.isOld ? form.textOrTexts : form.texts)(context, path, value);
+  for (const [here, dependency] of form.listed(path, value)) {
     const name = DEPENDENCY.exec(dependency.trim())?.[1];
     if (name === undefined) context.problems.add(here, `invalid dependency "${dependency}"`);
     else if (!BUNDLED_ROCKS.has(name) && !isInArchive(context, name))
@@ -64,29 +50,29 @@ function isInArchive(context: ManifestContext, rock: string): boolean {
   );
 }
 
-const OPTIONS: Fields<ManifestContext> = {
-  file: text,
-  dir: text,
-  rockspec: text,
+const OPTIONS: form.Fields<ManifestContext> = {
+  file: form.text,
+  dir: form.text,
+  rockspec: form.text,
   luarocks: rocks,
-  allow_dev_luarocks: flag,
+  allow_dev_luarocks: form.flag,
   amalg_mode: amalgamationMode,
 };
 
-const RUNTIME: Fields<ManifestContext> = {
-  type: { required: choice(['lua', 'embedded']) },
-  requirements: texts,
+const RUNTIME: form.Fields<ManifestContext> = {
+  type: { required: form.choice(['lua', 'embedded']) },
+  requirements: form.texts,
   options: (context, path, value) => {
     const type = mapOf(context.manifest.get('runtime')).get('type');
     if (type === 'embedded') {
       if (!(value instanceof Map) || value.size > 0)
         context.problems.add(path, 'not allowed for runtime type embedded');
-    } else if (checkObject(context, path, value, OPTIONS)) checkScript(context, path, value);
+    } else if (form.checkObject(context, path, value, OPTIONS)) checkScript(context, path, value);
   },
 };
 
 export function checkRuntime(context: ManifestContext, value: YamlValue): void {
-  if (!checkObject(context, 'runtime', value, RUNTIME)) return;
+  if (!form.checkObject(context, 'runtime', value, RUNTIME)) return;
   if (value.get('type') === 'lua' && !value.has('options'))
     context.problems.add('runtime.options', 'required for runtime type lua');
 }
@@ -118,23 +104,23 @@ function checkFile(context: ManifestContext, path: string, file: string | undefi
     context.problems.add(path, `missed file ${file.replace(/^(?:\.\/)+/, '')}`);
 }
 
-const OLD_LUA: Fields<ManifestContext> = {
-  file: text,
-  dir: text,
-  rockspec: text,
+const OLD_LUA: form.Fields<ManifestContext> = {
+  file: form.text,
+  dir: form.text,
+  rockspec: form.text,
   dependencies: rocks,
-  allow_dev_dependencies: flag,
+  allow_dev_dependencies: form.flag,
   amalg_mode: amalgamationMode,
 };
 
-const OLD_MODULE: Fields<ManifestContext> = {
-  product: { required: filledText },
+const OLD_MODULE: form.Fields<ManifestContext> = {
+  product: { required: form.filledText },
   lua_file: (context, path, value) => {
-    text(context, path, value);
+    form.text(context, path, value);
     checkFile(context, path, textOf(value));
   },
   lua: (context, path, value) => {
-    if (checkObject(context, path, value, OLD_LUA)) checkScript(context, path, value);
+    if (form.checkObject(context, path, value, OLD_LUA)) checkScript(context, path, value);
   },
 };
 
@@ -142,7 +128,8 @@ const OLD_MODULE: Fields<ManifestContext> = {
 export function checkCommunicationModules(context: ManifestContext): void {
   const single = context.manifest.get('communication_module') ?? undefined;
   const several = context.manifest.get('communication_modules') ?? undefined;
-  if (single !== undefined) checkObject(context, 'communication_module', single, OLD_MODULE);
-  if (several !== undefined) namedObjects(undefined, OLD_MODULE)(context, 'communication_modules', several);
+  if (single !== undefined) form.checkObject(context, 'communication_module', single, OLD_MODULE);
+  if (several !== undefined)
+    form.namedObjects(undefined, OLD_MODULE)(context, 'communication_modules', several);
   if (single === undefined && several === undefined) context.problems.add('communication_module', 'required');
 }
