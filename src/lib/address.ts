@@ -15,6 +15,12 @@ export function localAddress(host: string): string {
   return isAnyAddress(host) ? '127.0.0.1' : host;
 }
 
+/** A URL with one of these protocols and no login in it; undefined for anything else. */
+export function plainUrl(text: string, ...protocols: readonly string[]): URL | undefined {
+  const url = URL.parse(text);
+  return url && protocols.includes(url.protocol) && url.username + url.password === '' ? url : undefined;
+}
+
 /** As it stands in a URL (RFC 3986 section 3.2.2). */
 export function hostInUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host;

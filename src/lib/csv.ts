@@ -1,3 +1,6 @@
+/** A field in quotation marks (RFC 4180). */
+export const quotedField = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+
 const PLAIN_FIELD = /[^,\n]*/y;
 
 /** Rows of a CSV text (RFC 4180, lines end with LF). @throws Error for a quoted cell that does not end */

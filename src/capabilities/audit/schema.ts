@@ -1,5 +1,6 @@
 /** Query and answers of the audit trail as they stand on the wire. */
 import * as v from 'valibot';
+import { quotedField } from '../../lib/csv.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { query, shape } from '../../platform/http/index.ts';
@@ -89,5 +90,5 @@ function fieldsOf({ number, atMs, origin, operation, target, status, remoteAddre
 /** RFC 4180; a text that a spreadsheet would take for a formula gets an apostrophe in front. */
 function csvField(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  return /[",\r\n]/.test(safe) ? quotedField(safe) : safe;
 }

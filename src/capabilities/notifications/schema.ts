@@ -1,5 +1,6 @@
 /** Notification channels and deliveries as they stand on the wire. No secret is ever shown. */
 import * as v from 'valibot';
+import { plainUrl } from '../../lib/address.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { withoutNull } from '../../lib/members.ts';
 import { query, shape } from '../../platform/http/index.ts';
@@ -34,18 +35,11 @@ const secret = (about: string, minimum = 1) =>
     ),
   );
 
-/** Undefined: it is not one that can be used. */
-function parsedUrl(input: string): URL | undefined {
-  const url = URL.canParse(input) ? new URL(input) : undefined;
-  const isUsable = url && (url.protocol === 'http:' || url.protocol === 'https:') && url.hash === '';
-  return isUsable && url.username === '' && url.password === '' ? url : undefined;
-}
-
 const url = (about: string) =>
   v.pipe(
     text(urlLength),
     v.check(
-      (input) => parsedUrl(input) !== undefined,
+      (input) => plainUrl(input, 'http:', 'https:')?.hash === '',
       'must be an address that begins with http:// or https://, without a name, password or #',
     ),
     v.description(about),

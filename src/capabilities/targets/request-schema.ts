@@ -1,5 +1,6 @@
 /** Request bodies of targets. */
 import * as v from 'valibot';
+import { plainUrl } from '../../lib/address.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { camelMembers, withoutNull } from '../../lib/members.ts';
 import { folderPathProblem } from '../../platform/files/index.ts';
@@ -25,18 +26,12 @@ const url = v.pipe(
   v.string(),
   v.maxLength(limits.urlLength, `must have at most ${limits.urlLength} characters`),
   v.check(
-    (text) => isHttpUrl(text),
+    (text) => plainUrl(text, 'http:', 'https:') !== undefined,
     'must be an address that begins with http:// or https://, without a login in it',
   ),
   v.description('Whole address of the write call, with database or bucket in its query.'),
   v.examples([EXAMPLE_URL]),
 );
-
-function isHttpUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, username, password } = new URL(text);
-  return (protocol === 'http:' || protocol === 'https:') && username === '' && password === '';
-}
 
 const influxdbFields = {
   measurement: v.nullish(

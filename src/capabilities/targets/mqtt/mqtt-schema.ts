@@ -1,5 +1,6 @@
 /** Request bodies of targets that are brokers. */
 import * as v from 'valibot';
+import { plainUrl } from '../../../lib/address.ts';
 import { LIMITS } from '../../../lib/limits.ts';
 import { camelMembers, withoutNull } from '../../../lib/members.ts';
 import { shape } from '../../../platform/http/index.ts';
@@ -12,7 +13,7 @@ import {
   type MqttSettings,
 } from '../model.ts';
 import { pem } from '../wire-fields.ts';
-import { RECORDS_TOPIC } from './record-messages.ts';
+import { RECORDS_TOPIC } from './plain-messages.ts';
 import { RECORD_NAMES, SITE_NAMES, TEMPLATE_NAMES, unknownNames } from './templates.ts';
 
 const { targets: limits } = LIMITS;
@@ -27,16 +28,13 @@ const COMMANDS_TOPIC = '{site}/commands';
 const mqttUrl = v.pipe(
   v.string(),
   v.maxLength(limits.urlLength, `must have at most ${limits.urlLength} characters`),
-  v.check((text) => isMqttUrl(text), 'must be mqtt:// or mqtts:// with a host and no login in it'),
+  v.check(
+    (text) => Boolean(plainUrl(text, 'mqtt:', 'mqtts:')?.hostname),
+    'must be mqtt:// or mqtts:// with a host and no login in it',
+  ),
   v.description('mqtts: over TLS.'),
   v.examples(['mqtts://broker.example:8883']),
 );
-
-function isMqttUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, hostname, username, password } = new URL(text);
-  return /^mqtts?:$/.test(protocol) && hostname !== '' && username === '' && password === '';
-}
 
 const template = (lengthMax: number, known: readonly string[] = TEMPLATE_NAMES) =>
   v.pipe(

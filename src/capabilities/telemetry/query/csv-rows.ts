@@ -1,4 +1,5 @@
 /** Rows of a query as CSV text (docs/interface/http.md#csv). */
+import { quotedField } from '../../../lib/csv.ts';
 import type { EpochS } from '../../../lib/time.ts';
 import { ByteWriter } from '../codec/byte-writer.ts';
 import { type ColumnCursor, createColumnCursor, type LiveSource } from './column-cursor.ts';
@@ -147,8 +148,8 @@ class RowWriter {
 
 function formatCell(value: Exclude<StoredValue, number>, { isExactText, isJson }: PlannedColumn): string {
   if (typeof value !== 'string') return String(value);
-  if (isExactText === true) return quoted(onOneLine(JSON.stringify(value)));
-  return isJson === true ? quoted(onOneLine(value)) : csvField(value);
+  if (isExactText === true) return quotedField(onOneLine(JSON.stringify(value)));
+  return isJson === true ? quotedField(onOneLine(value)) : csvField(value);
 }
 
 /** Line ends of Unicode and of Python's `splitlines`: some reader takes each for the end of a line. */
@@ -159,7 +160,7 @@ const NEEDS_QUOTES = /[",]/;
 /** Quoted where RFC 4180 asks for it; line breaks become blanks, because clients read line by line. */
 export function csvField(text: string): string {
   const line = text.replaceAll(LINE_BREAK, ' ');
-  return line !== text || NEEDS_QUOTES.test(line) ? quoted(line) : line;
+  return line !== text || NEEDS_QUOTES.test(line) ? quotedField(line) : line;
 }
 
 /** JSON text with line ends as escapes, which means the same; control characters are escaped already. */
@@ -168,8 +169,4 @@ function onOneLine(json: string): string {
     LINE_BREAK,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
-}
-
-function quoted(text: string): string {
-  return `"${text.replaceAll('"', '""')}"`;
 }
