@@ -309,6 +309,20 @@ export class TargetFailure extends Error {
   }
 }
 
+/** Waits for work at a server, broker or folder. @throws TargetFailure for failures of this class */
+export async function asTargetFailure<Result>(
+  Failure: new (...given: never[]) => Error,
+  work: Promise<Result>,
+  isConnectionLost = false,
+): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    throw new TargetFailure(error.message, { cause: error, isConnectionLost });
+  }
+}
+
 /** A position in the store. */
 export interface Place {
   position: ChangePosition;

@@ -17,7 +17,7 @@ import {
   type TargetStatus,
   TOKEN_SCHEMES,
 } from './model.ts';
-import { RECORDS_TOPIC } from './mqtt/record-messages.ts';
+import { RECORDS_TOPIC } from './mqtt/plain-messages.ts';
 import { EXAMPLE_BODY, EXAMPLE_URL } from './request-schema.ts';
 
 const { targets: limits } = LIMITS;

@@ -8,6 +8,7 @@ import type { GroupCommit } from '../../platform/sqlite/index.ts';
 import { neededAfter } from '../telemetry/index.ts';
 import {
   carriesTelemetry,
+  type DeviceLabels,
   type ListedTarget,
   NO_TOTALS,
   NOTHING_DONE,
@@ -17,7 +18,6 @@ import {
   type TargetRecord,
 } from './model.ts';
 import { type CommandChannel, openCommandChannel } from './commands/command-channel.ts';
-import { labelsOf } from './device-labels.ts';
 import { registerTargetMetrics } from './target-metrics.ts';
 import { Sender } from './sender.ts';
 import {
@@ -256,7 +256,7 @@ export class Targets {
       telemetry,
       records: this.#carried,
       site,
-      labelsOf: (deviceId) => labelsOf(deviceId, this.#options),
+      labelsOf: (deviceId) => this.#labelsOf(deviceId),
       saveCursor: (cursor) => this.#saveCursor(record.id, cursor),
       clock,
       log,
@@ -267,6 +267,16 @@ export class Targets {
     const channel = openCommandChannel(record, this.#options);
     if (channel) this.#channels.set(record.id, channel);
     channel?.start();
+  }
+
+  /** Undefined when the device was deleted. */
+  #labelsOf(deviceId: string): { slug: string; labels: DeviceLabels } | undefined {
+    const { devices, site } = this.#options;
+    const device = devices.get(deviceId);
+    if (!device) return undefined;
+    const { slug } = device;
+    const { display_name: blueprint, implements: profiles } = devices.manifest(device);
+    return { slug, labels: { site: site().name, device: slug, blueprint, profile: profiles[0] } };
   }
 
   /** Stores where newly selected contents begin, so that an unreachable target begins there after a restart, too. */

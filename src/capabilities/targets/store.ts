@@ -1,8 +1,15 @@
 /** Rows of the targets. */
-import { and, asc, eq, gt, lte, sql } from 'drizzle-orm';
-import type { ChangePosition } from '../telemetry/index.ts';
-import { type Database, given, highestOf, placeholders, upsert } from '../../platform/sqlite/index.ts';
-import { NO_TOTALS, type RecordContent, type RecordCursor, type TargetRecord, type Totals } from './model.ts';
+import { and, asc, eq, gt, lt, lte, or, sql } from 'drizzle-orm';
+import type { EpochMs } from '../../lib/time.ts';
+import {
+  countOf,
+  type Database,
+  given,
+  highestOf,
+  placeholders,
+  upsert,
+} from '../../platform/sqlite/index.ts';
+import { NO_TOTALS, type RecordContent, type RequestOutcome, type TargetRecord } from './model.ts';
 import {
   carriedChange,
   carriedContent,
@@ -10,14 +17,11 @@ import {
   type NotedContent,
   target,
   targetCursor,
+  targetRequest,
 } from './tables.ts';
 
 /** How far a target has come. */
-export interface Cursor {
-  position: ChangePosition;
-  records: RecordCursor;
-  totals: Totals;
-}
+export type Cursor = Omit<typeof targetCursor.$inferSelect, 'targetId'>;
 
 export function createTargetStore({ orm }: Database) {
   const all = orm.select().from(target).orderBy(target.name).prepare();
@@ -97,5 +101,50 @@ export function createChangeStore({ orm }: Database) {
     },
     /** Removes changes that no target needs any more. */
     removeUpTo: (content: NotedContent, number: number): void => void remove.run({ content, number }),
+  };
+}
+
+export type RememberedRequest = typeof targetRequest.$inferSelect;
+
+export function createRequestStore({ orm }: Database) {
+  const { targetId, requestId, expiresAtMs, isTold } = targetRequest;
+  const ofTarget = given(targetId);
+  const isIt = and(ofTarget, given(requestId));
+  const find = orm.select().from(targetRequest).where(isIt).prepare();
+  const waiting = orm
+    .select()
+    .from(targetRequest)
+    .where(and(ofTarget, eq(isTold, false)))
+    .prepare();
+  const counted = countOf(orm, targetRequest, ofTarget);
+  const insert = orm.insert(targetRequest).values(placeholders(targetRequest)).prepare();
+  const isPast = lt(expiresAtMs, sql.placeholder('provenMs'));
+  const isForgotten = lt(expiresAtMs, sql.placeholder('unansweredBeforeMs'));
+  const removePast = orm
+    .delete(targetRequest)
+    .where(and(ofTarget, isPast, or(eq(isTold, true), isForgotten)))
+    .prepare();
+
+  const change = (target: string, request: string, values: Partial<RememberedRequest>): void =>
+    void orm
+      .update(targetRequest)
+      .set(values)
+      .where(and(eq(targetId, target), eq(requestId, request)))
+      .run();
+
+  return {
+    find: (target: string, request: string): RememberedRequest | undefined =>
+      find.get({ targetId: target, requestId: request }),
+    /** Requests whose last answer was not acknowledged yet. */
+    waiting: (target: string): RememberedRequest[] => waiting.all({ targetId: target }),
+    count: (target: string): number => counted({ targetId: target }),
+    insert: (row: RememberedRequest): void => void insert.run({ ...row }),
+    note: (target: string, request: string, outcome: RequestOutcome): void =>
+      change(target, request, { outcome }),
+    /** The broker has acknowledged the last answer. */
+    setAnswered: (target: string, request: string): void => change(target, request, { isTold: true }),
+    /** Removes requests that are certainly past their deadline and were answered or given up. */
+    removePast: (target: string, past: { provenMs: EpochMs; unansweredBeforeMs: EpochMs }): void =>
+      void removePast.run({ targetId: target, ...past }),
   };
 }

@@ -23,7 +23,7 @@ import { type Execution, executionToWire } from '../../commands/index.ts';
 import type { Device } from '../../devices/index.ts';
 import type { CommandSettings, RequestOutcome, TargetRecord } from '../model.ts';
 import type { TargetParts } from '../parts.ts';
-import { createRequestStore, type RememberedRequest } from './request-store.ts';
+import { createRequestStore, type RememberedRequest } from '../store.ts';
 import { idIn, parseRequest, type TargetRequest } from './request.ts';
 
 interface CommandRequestsOptions extends TargetParts {

@@ -10,6 +10,7 @@ import { formatTimestamp } from '../../../lib/timestamp.ts';
 import { type DatedPieces, FolderFailure } from '../../../platform/files/index.ts';
 import { csvField } from '../../telemetry/index.ts';
 import {
+  asTargetFailure,
   type FolderSettings,
   type LabelledRecord,
   type LabelledSamples,
@@ -18,7 +19,6 @@ import {
   type Place,
   type Sent,
   type Sink,
-  TargetFailure,
 } from '../model.ts';
 import { writtenValue } from '../sample-text.ts';
 
@@ -150,11 +150,4 @@ function sampleRows(series: readonly LabelledSamples[]): Map<string, string[]> {
 /** Without a fraction, because samples have whole seconds. */
 const instantOf = (timestampS: EpochS): string => formatTimestamp(timestampS * 1_000).replace('.000', '');
 
-async function asFailure<Result>(work: Promise<Result>): Promise<Result> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof FolderFailure) throw new TargetFailure(error.message, { cause: error });
-    throw error;
-  }
-}
+const asFailure = <Result>(work: Promise<Result>): Promise<Result> => asTargetFailure(FolderFailure, work);

@@ -7,6 +7,7 @@ import { gzip } from 'node:zlib';
 import type { EpochS } from '../../../lib/time.ts';
 import { type HttpAnswer, HttpFailure, type HttpClient } from '../../../platform/http-client/index.ts';
 import {
+  asTargetFailure,
   type InfluxdbSettings,
   type LabelledRecord,
   type LabelledSamples,
@@ -17,8 +18,7 @@ import {
   TargetFailure,
 } from '../model.ts';
 import { type Line, LineBody } from './line-body.ts';
-import { linesOf, singleLines } from './line-protocol.ts';
-import { recordLines } from './record-lines.ts';
+import { linesOf, recordLines, singleLines } from './line-protocol.ts';
 
 const compress = promisify(gzip);
 /** The fastest level, because the processor is scarcer than bandwidth. */
@@ -209,18 +209,10 @@ export class InfluxdbSink implements Sink {
     const { settings, http } = this.#options;
     const body = settings.isCompressed ? await compress(text, { level: GZIP_LEVEL }) : text;
     await work?.pace(body.length);
-    try {
-      const answer = await http.send(
-        { method: 'POST', url: work?.url ?? this.#url, headers: this.#headers, body },
-        signal,
-      );
-      if (work) work.sent.bytes += body.length;
-      return answer;
-    } catch (error) {
-      if (error instanceof HttpFailure)
-        throw new TargetFailure(error.message, { cause: error, isConnectionLost: true });
-      throw error;
-    }
+    const request = { method: 'POST', url: work?.url ?? this.#url, headers: this.#headers, body } as const;
+    const answer = await asTargetFailure(HttpFailure, http.send(request, signal), true);
+    if (work) work.sent.bytes += body.length;
+    return answer;
   }
 
   #failure(answer: HttpAnswer): TargetFailure {

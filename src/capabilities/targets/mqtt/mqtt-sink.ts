@@ -19,8 +19,7 @@ import {
   type State,
   stateMessages,
 } from './home-assistant.ts';
-import { recordMessages } from './record-messages.ts';
-import { plainMessages, type SampleMessage } from './plain-messages.ts';
+import { plainMessages, recordMessages, type SampleMessage } from './plain-messages.ts';
 import { asFailure, type MqttSinkParts, sizeOf } from './target-client.ts';
 
 interface MqttSinkOptions extends MqttSinkParts {

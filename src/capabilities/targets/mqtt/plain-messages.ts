@@ -1,6 +1,9 @@
-/** Telemetry as messages by templates: one for each device and second, or for each attribute where the topic names it. */
+/**
+ * Messages by templates. Telemetry: one for each device and second, or for each attribute where the topic names it. Records:
+ * one for each, as the HTTP interface shows it.
+ */
 import type { MqttMessage } from '../../../platform/mqtt-client/index.ts';
-import type { LabelledSamples, MqttSettings } from '../model.ts';
+import type { LabelledRecord, LabelledSamples, MqttSettings } from '../model.ts';
 import { jsonValue } from '../sample-text.ts';
 import { filledTemplate, topicLevel } from './templates.ts';
 
@@ -70,4 +73,25 @@ function labelsOf({ labels, attribute }: LabelledSamples) {
     device: topicLevel(labels.device),
     attribute: topicLevel(attribute),
   };
+}
+
+export const RECORDS_TOPIC = '{site}/{device}/{content}';
+/** Stands for the device in topics of records without one. */
+const NO_DEVICE = 'gateway';
+
+export function* recordMessages(
+  { recordsTopic = RECORDS_TOPIC, isRetained }: Pick<MqttSettings, 'recordsTopic' | 'isRetained'>,
+  records: readonly LabelledRecord[],
+): Generator<SampleMessage> {
+  for (const { content, number, labels, body } of records)
+    yield {
+      topic: filledTemplate(recordsTopic, {
+        site: topicLevel(labels.site),
+        device: topicLevel(labels.device ?? NO_DEVICE),
+        content: content.toLowerCase(),
+      }),
+      payload: JSON.stringify({ content, number, record: body }),
+      isRetained,
+      samples: 1,
+    };
 }

@@ -2,7 +2,7 @@
 import { MqttClient, MqttFailure, type MqttMessage } from '../../../platform/mqtt-client/index.ts';
 import type { Device, Devices } from '../../devices/index.ts';
 import type { Telemetry } from '../../telemetry/index.ts';
-import { type MqttSettings, TargetFailure, type TargetRecord } from '../model.ts';
+import { asTargetFailure, type MqttSettings, type TargetRecord } from '../model.ts';
 import type { TargetParts } from '../parts.ts';
 
 type Options = ConstructorParameters<typeof MqttClient>[0];
@@ -43,11 +43,5 @@ export const sizeOf = ({ topic, payload }: Pick<MqttMessage, 'topic' | 'payload'
   Buffer.byteLength(topic) + Buffer.byteLength(payload) + HEADER_BYTES;
 
 /** @throws TargetFailure where the broker failed */
-export async function asFailure<Result>(work: Promise<Result>): Promise<Result> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof MqttFailure) throw new TargetFailure(error.message, { cause: error });
-    throw error;
-  }
-}
+export const asFailure = <Result>(work: Promise<Result>): Promise<Result> =>
+  asTargetFailure(MqttFailure, work);
