@@ -14,7 +14,7 @@ import {
   removalOf,
   type SqlDatabase,
 } from '../../platform/sqlite/index.ts';
-import { LOG_SEVERITIES, type LogSeverity, severityMask } from '../../protocol/device-log.ts';
+import { severityMask } from '../../protocol/device-log.ts';
 import type { LogEntry, LogFilter } from './model.ts';
 import { deviceLog, deviceLogSize, logDevice } from './tables.ts';
 
@@ -165,7 +165,6 @@ function createWriter(orm: Orm) {
           deviceNumber: numbers.get(entry.deviceId),
           receivedAtMs: Math.floor(entry.receivedAtMs),
           deviceTimeS: entry.deviceTimeS ?? null,
-          severity: LOG_SEVERITIES.indexOf(entry.severity),
         });
       }
     },
@@ -234,7 +233,6 @@ function createSizes(orm: Orm) {
   };
 }
 
-function entryOf<Row extends { deviceTimeS: EpochS | null; severity: number }>(row: Row) {
-  const severity: LogSeverity = LOG_SEVERITIES[row.severity] ?? 'info';
-  return { ...row, deviceTimeS: row.deviceTimeS ?? undefined, severity };
+function entryOf<Row extends { deviceTimeS: EpochS | null }>(row: Row) {
+  return { ...row, deviceTimeS: row.deviceTimeS ?? undefined };
 }

@@ -1,6 +1,14 @@
 /** Tables of history.db with the logs of devices. */
-import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { customType, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { EpochMs, EpochS } from '../../lib/time.ts';
+import { LOG_SEVERITIES, type LogSeverity } from '../../protocol/device-log.ts';
+
+/** A severity, stored as its place in the list of severities. */
+export const severityColumn = customType<{ data: LogSeverity; driverData: number }>({
+  dataType: () => 'integer',
+  toDriver: (severity) => LOG_SEVERITIES.indexOf(severity),
+  fromDriver: (place) => LOG_SEVERITIES[place] ?? 'info',
+});
 
 /** A small number stands for a device in every entry. */
 export const logDevice = sqliteTable('log_device', {
@@ -15,8 +23,7 @@ export const deviceLog = sqliteTable('device_log', {
   receivedAtMs: integer('received_at_ms').$type<EpochMs>().notNull(),
   /** The device's own time, Unix seconds. */
   deviceTimeS: integer('device_time_s').$type<EpochS>(),
-  /** Place in the list of severities. */
-  severity: integer('severity').notNull(),
+  severity: severityColumn('severity').notNull(),
   persist: integer('persist', { mode: 'boolean' }).notNull(),
   message: text('message').notNull(),
 });

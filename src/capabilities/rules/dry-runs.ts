@@ -49,9 +49,7 @@ export class DryRuns {
     return this.#present !== undefined;
   }
 
-  /**
-   * Rejects with the signal's reason when it is aborted. @throws GatewayError dry_run_active (409), unavailable (503)
-   */
+  /** Rejects with the signal's reason when it is aborted. @throws GatewayError dry_run_active (409), unavailable (503) */
   async run(rule: RunnableRule, period: DryRunPeriod, signal: AbortSignal): Promise<DryRunResult> {
     signal.throwIfAborted();
     if (this.#present)

@@ -7,8 +7,8 @@ import type { Timer } from '../../platform/clock/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
 import type { SqlDatabase, GroupCommit } from '../../platform/sqlite/index.ts';
 import type { LogSeverity } from '../../protocol/device-log.ts';
-import { createRuleLogStore } from './log-store.ts';
 import type { RuleEvents, RuleLogEntry } from './model.ts';
+import { createRuleLogStore } from './store.ts';
 
 interface Flow {
   bucket: TokenBucket;

@@ -3,6 +3,7 @@ import { sql } from 'drizzle-orm';
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import { rowRules } from '../../platform/sqlite/index.ts';
+import { severityColumn } from '../device-logs/index.ts';
 import { RUNTIME_VERSIONS } from './model.ts';
 
 export const ruleEngine = sqliteTable('rule_engine', {
@@ -40,8 +41,7 @@ export const ruleLog = sqliteTable('rule_log', {
   number: integer('number').primaryKey(),
   ruleId: text('rule_id').notNull(),
   receivedAtMs: integer('received_at_ms').$type<EpochMs>().notNull(),
-  /** Place in the list of severities. */
-  severity: integer('severity').notNull(),
+  severity: severityColumn('severity').notNull(),
   message: text('message').notNull(),
 });
 
