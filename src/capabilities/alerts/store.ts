@@ -1,5 +1,6 @@
 /** Rows of alerts, and of the rhythms of devices. */
 import { and, asc, desc, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
+import type { SQLiteUpdateSetSource } from 'drizzle-orm/sqlite-core';
 import { type Role, roleIncludes, ROLES } from '../../lib/role.ts';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
@@ -59,42 +60,30 @@ function createReader(orm: Orm) {
 
 function createWriter(orm: Orm) {
   const insert = orm.insert(alert).values(placeholders(alert)).prepare();
+  const changeBy = (set: SQLiteUpdateSetSource<typeof alert>, condition?: SQL) => {
+    const change = orm.update(alert).set(set).where(and(ofNumber, condition)).returning().prepare();
+    return (of: number, parameters: object = {}): Alert | undefined =>
+      presentRow(change.all({ number: of, ...parameters })[0]);
+  };
+  const atMs = sql.placeholder('atMs');
   // A device that stamps backwards must not end an alert before it began.
-  const clear = orm
-    .update(alert)
-    .set({ clearedAtMs: sql`max(${raisedAtMs}, ${sql.placeholder('atMs')})` })
-    .where(ofNumber)
-    .returning()
-    .prepare();
-  const raiseAgain = orm
-    .update(alert)
-    .set({ clearedAtMs: null, timesRaised: sql`${alert.timesRaised} + 1` })
-    .where(ofNumber)
-    .returning()
-    .prepare();
-  const show = orm
-    .update(alert)
-    .set(placeholders(alert, ['readRole']))
-    .where(ofNumber)
-    .returning()
-    .prepare();
-  const setLasting = orm.update(alert).set({ isLasting: true }).where(ofNumber).returning().prepare();
-  const acknowledge = orm
-    .update(alert)
-    .set({ acknowledgedAtMs: sql`${sql.placeholder('atMs')}`, acknowledgedBy: sql`${sql.placeholder('by')}` })
-    .where(and(ofNumber, isNull(acknowledgedAtMs)))
-    .returning()
-    .prepare();
-  const changed = ([row]: (typeof alert.$inferSelect)[]): Alert | undefined => presentRow(row);
+  const clear = changeBy({ clearedAtMs: sql`max(${raisedAtMs}, ${atMs})` });
+  const raiseAgain = changeBy({ clearedAtMs: null, timesRaised: sql`${alert.timesRaised} + 1` });
+  const show = changeBy(placeholders(alert, ['readRole']));
+  const setLasting = changeBy({ isLasting: true });
+  const by = sql`${sql.placeholder('by')}`;
+  const acknowledge = changeBy(
+    { acknowledgedAtMs: sql`${atMs}`, acknowledgedBy: by },
+    isNull(acknowledgedAtMs),
+  );
   return {
     insert: (added: Alert): void => void insert.run({ ...absent(alert), ...added }),
     /** These return the changed alert; undefined when there is none, or nothing to change. */
-    clear: (of: number, atMs: EpochMs): Alert | undefined => changed(clear.all({ number: of, atMs })),
-    raiseAgain: (of: number): Alert | undefined => changed(raiseAgain.all({ number: of })),
-    show: (of: number, role: Role): Alert | undefined => changed(show.all({ number: of, readRole: role })),
-    setLasting: (of: number): Alert | undefined => changed(setLasting.all({ number: of })),
-    acknowledge: (of: number, atMs: EpochMs, by: string): Alert | undefined =>
-      changed(acknowledge.all({ number: of, atMs, by })),
+    clear: (of: number, givenMs: EpochMs) => clear(of, { atMs: givenMs }),
+    raiseAgain: (of: number) => raiseAgain(of),
+    show: (of: number, role: Role) => show(of, { readRole: role }),
+    setLasting: (of: number) => setLasting(of),
+    acknowledge: (of: number, givenMs: EpochMs, name: string) => acknowledge(of, { atMs: givenMs, by: name }),
   };
 }
 

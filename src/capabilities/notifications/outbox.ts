@@ -3,12 +3,11 @@
  * the gateway nor a dead receiver loses it, and nothing is sent that did not happen.
  */
 import type { Limits } from '../../lib/limits.ts';
-import type { EpochMs } from '../../lib/time.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import { ALERT_SEVERITIES, type AlertChange, isNewsFor } from '../alerts/index.ts';
 import { type Channel, CHANNEL_ROLE } from './model.ts';
-import type { Waiting } from './sender.ts';
+import type { NewDelivery, Waiting } from './sender.ts';
 import type { NotificationStore } from './store.ts';
 import type { Delivery, Pending } from './tables.ts';
 
@@ -17,7 +16,7 @@ interface OutboxOptions {
   store: NotificationStore;
   limits: Limits['notifications'];
   metrics: Metrics;
-  newDelivery: () => { id: string; createdAtMs: EpochMs };
+  newDelivery: NewDelivery;
 }
 
 export class Outbox {
@@ -93,14 +92,8 @@ export class Outbox {
     if (open) return open;
     if (this.#store.countPending(channelId) === 0) return undefined;
     const number = this.#store.addDelivery({
-      ...this.#options.newDelivery(),
-      channelId,
-      kind: 'ALERTS',
-      status: 'SENDING',
-      raisedCount: 0,
-      clearedCount: 0,
+      ...this.#options.newDelivery(channelId, 'ALERTS'),
       omittedCount: this.#store.omitted(channelId),
-      attempts: 0,
     });
     this.#store.assignPending(channelId, number);
     this.#store.setOmitted(channelId, 0);

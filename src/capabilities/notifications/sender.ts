@@ -11,6 +11,9 @@ import type { Log } from '../../platform/log/index.ts';
 import { DeliveryError } from '../../platform/outbound/index.ts';
 import type { Delivery } from './tables.ts';
 
+/** Makes a delivery that was not tried yet. */
+export type NewDelivery = (channelId: string, kind: Delivery['kind']) => Omit<Delivery, 'number'>;
+
 /** The queue of a channel. */
 export interface Waiting {
   /** The delivery that was begun, or a new one of everything that waits; undefined: nothing waits. */

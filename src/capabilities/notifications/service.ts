@@ -15,7 +15,7 @@ import { type ChannelChange, changedChannel, newChannel } from './changes.ts';
 import { composeAlerts, composeTest, type NotifiedAlert } from './compose.ts';
 import type { Channel } from './model.ts';
 import { channelsFor, Outbox } from './outbox.ts';
-import { Sender } from './sender.ts';
+import { type NewDelivery, Sender } from './sender.ts';
 import { createNotificationStore, type NotificationStore } from './store.ts';
 import type { Delivery } from './tables.ts';
 import { send } from './transports.ts';
@@ -42,21 +42,21 @@ export class Notifications {
   readonly #outbox: Outbox;
   readonly #channels = new Map<string, Channel>();
   readonly #senders = new Map<string, ChannelSenders>();
-  /** Id and moment of a new channel or delivery. */
-  readonly #newRecord: () => { id: string; createdAtMs: EpochMs };
   readonly #testRates: Rates;
+  readonly #newDelivery: NewDelivery = (channelId, kind) => {
+    const counts = { raisedCount: 0, clearedCount: 0, omittedCount: 0, attempts: 0 };
+    return { ...this.#newRecord(), channelId, kind, status: 'SENDING', ...counts };
+  };
   #stopFollowing: () => void = () => undefined;
   readonly #stopping = new AbortController();
 
   constructor(options: NotificationsOptions) {
-    const { database, limits = LIMITS.notifications, newId = randomUUID } = options;
+    const { database, limits = LIMITS.notifications } = options;
     this.#options = options;
     this.#log = options.log.child({ component: 'notifications' });
     this.#limits = limits;
     this.#store = createNotificationStore(database);
-    const newDelivery = () => ({ id: newId(), createdAtMs: Math.floor(options.clock.wallMs()) });
-    this.#newRecord = newDelivery;
-    this.#outbox = new Outbox({ ...options, store: this.#store, limits, newDelivery });
+    this.#outbox = new Outbox({ ...options, store: this.#store, limits, newDelivery: this.#newDelivery });
     this.#testRates = new Rates({ perSecond: limits.testsPerMinute / 60, burst: limits.testBurst });
   }
 
@@ -149,7 +149,7 @@ export class Notifications {
         'This channel was tested too often; try again in a moment.',
         Math.ceil(waitMs / 1_000),
       );
-    const made = this.#newRecord();
+    const made = this.#newDelivery(id, 'TEST');
     const message = composeTest(made, channel.name, { site: site.get(), nowMs: made.createdAtMs });
     let status: Delivery['status'] = 'DELIVERED';
     let error: string | undefined;
@@ -164,12 +164,7 @@ export class Notifications {
     this.require(id);
     const delivery: Omit<Delivery, 'number'> = {
       ...made,
-      channelId: id,
-      kind: 'TEST',
       status,
-      raisedCount: 0,
-      clearedCount: 0,
-      omittedCount: 0,
       attempts: 1,
       attemptedAtMs: Math.floor(clock.wallMs()),
       ...(error !== undefined && { error }),
@@ -195,6 +190,12 @@ export class Notifications {
     };
   }
 
+  /** Id and moment of a new channel or delivery. */
+  #newRecord(): { id: string; createdAtMs: EpochMs } {
+    const { clock, newId = randomUUID } = this.#options;
+    return { id: newId(), createdAtMs: Math.floor(clock.wallMs()) };
+  }
+
   #put(channel: Channel): Channel {
     this.#store.putChannel(channel);
     this.#channels.set(channel.id, channel);
@@ -212,7 +213,7 @@ export class Notifications {
   #sendersOf(channelId: string): ChannelSenders {
     return this.#senders.getOrInsertComputed(channelId, () => {
       const limits = this.#limits;
-      const unstoredChanges = new UnstoredChanges({ channelId, limits, newDelivery: this.#newRecord });
+      const unstoredChanges = new UnstoredChanges({ channelId, limits, newDelivery: this.#newDelivery });
       const common = { ...this.#options, log: this.#log.child({ channel_id: channelId }), limits };
       return {
         unstoredChanges,

@@ -3,15 +3,14 @@
  * gone with a restart; what can be stored in time goes the usual way.
  */
 import type { Limits } from '../../lib/limits.ts';
-import type { EpochMs } from '../../lib/time.ts';
 import { type AlertChange, keyOfAlert } from '../alerts/index.ts';
-import type { Waiting } from './sender.ts';
+import type { NewDelivery, Waiting } from './sender.ts';
 import type { Delivery } from './tables.ts';
 
 interface UnstoredOptions {
   channelId: string;
   limits: Limits['notifications'];
-  newDelivery: () => { id: string; createdAtMs: EpochMs };
+  newDelivery: NewDelivery;
 }
 
 export class UnstoredChanges implements Waiting {
@@ -58,16 +57,13 @@ export class UnstoredChanges implements Waiting {
     if (!this.#open && this.#waiting.length > 0) {
       const changes = this.#waiting;
       const raisedCount = changes.filter(({ kind }) => kind === 'RAISED').length;
+      const { channelId, newDelivery } = this.#options;
       const delivery: Delivery = {
-        ...this.#options.newDelivery(),
+        ...newDelivery(channelId, 'ALERTS'),
         number: 0,
-        channelId: this.#options.channelId,
-        kind: 'ALERTS',
-        status: 'SENDING',
         raisedCount,
         clearedCount: changes.length - raisedCount,
         omittedCount: this.#omittedCount,
-        attempts: 0,
       };
       this.#open = { delivery, changes };
       this.#waiting = [];
