@@ -1,7 +1,15 @@
 /** Notification channels of a site file: made, or changed in what the file names. */
 import type { Api } from './api.ts';
 import type { SiteFile, WantedChannel } from './read.ts';
-import { changed, changedWithSecrets, type Members, membersOf, requestStep, type Step } from './step.ts';
+import {
+  changed,
+  changedWithSecrets,
+  type Members,
+  membersOf,
+  patchSteps,
+  requestStep,
+  type Step,
+} from './step.ts';
 
 const CHANNELS = '/v3/notification_channels';
 
@@ -70,15 +78,11 @@ function changesOf(
     `${kind}.`,
     SECRETS,
   );
-  const names = [...own.names, ...(isOtherDevices ? ['device_ids change'] : []), ...settings.names];
-  if (names.length === 0) return [];
-  const body = {
-    ...own.values,
-    ...(isOtherDevices && { device_ids }),
-    ...(settings.names.length > 0 && { [kind]: settings.values }),
-  };
-  const change = `notification channel "${name}": ${names.join(', ')}`;
-  return [requestStep(api, change, 'PATCH', `${CHANNELS}/${present.id}`, body)];
+  const all = isOtherDevices
+    ? { values: { ...own.values, device_ids }, names: [...own.names, 'device_ids change'] }
+    : own;
+  const path = `${CHANNELS}/${present.id}`;
+  return patchSteps(api, `notification channel "${name}"`, path, all, { [kind]: settings });
 }
 
 /** Of the address of a webhook only that is shown. */

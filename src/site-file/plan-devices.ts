@@ -2,7 +2,7 @@
 import type { Api } from './api.ts';
 import type { BlueprintIds } from './blueprint-ids.ts';
 import type { WantedDevice } from './schema.ts';
-import { changed, requestStep, type Step } from './step.ts';
+import { changed, patchSteps, requestStep, type Step } from './step.ts';
 
 export interface PresentDevice {
   id: string;
@@ -55,11 +55,10 @@ export async function findDevice(api: Api, idOrSlug: string): Promise<PresentDev
 async function changesOf(device: WantedDevice, present: PresentDevice, terms: Terms): Promise<Step[]> {
   const { api, blueprints } = terms;
   const { slug, name, blueprint } = device;
-  const { values, names } = changed({ name }, { name: present.name });
+  const own = changed({ name }, { name: present.name });
   const ids = blueprint === undefined ? undefined : await blueprints.meantBy(blueprint);
-  const change = `device "${slug}": ${names.join(', ')}`;
   return [
-    ...(names.length === 0 ? [] : [requestStep(api, change, 'PATCH', `/v3/devices/${present.id}`, values)]),
+    ...patchSteps(api, `device "${slug}"`, `/v3/devices/${present.id}`, own),
     ...(ids && !ids.includes(present.blueprint_id) ? [assignStep(device, terms)] : []),
   ];
 }

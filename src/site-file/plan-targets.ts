@@ -1,7 +1,15 @@
 /** Targets of a site file: made, or changed in what the file names. */
 import type { Api } from './api.ts';
 import type { WantedTarget } from './read.ts';
-import { changed, changedWithSecrets, type Members, membersOf, requestStep, type Step } from './step.ts';
+import {
+  changed,
+  changedWithSecrets,
+  type Members,
+  membersOf,
+  patchSteps,
+  requestStep,
+  type Step,
+} from './step.ts';
 
 type PresentTarget = { id: string; name: string; kind: string } & Members;
 
@@ -23,10 +31,7 @@ export async function targetSteps(
       faults.push(`targets[${index}].kind: "${name}" is ${present.kind} here; delete it first`);
       return [];
     }
-    const { body, names } = difference(target, present);
-    if (names.length === 0) return [];
-    const change = `target "${name}": ${names.join(', ')}`;
-    return [requestStep(api, change, 'PATCH', `/v3/targets/${present.id}`, body)];
+    return changesOf(target, present, api);
   });
 }
 
@@ -38,18 +43,12 @@ function withAll(given: Members, present: Members): Members {
   return { ...given, commands: { ...before, ...Object.fromEntries(named) } };
 }
 
-function difference(target: WantedTarget, present: PresentTarget): { body: Members; names: string[] } {
+function changesOf(target: WantedTarget, present: PresentTarget, api: Api): Step[] {
   const kind = target.kind.toLowerCase();
   const own = changed({ enabled: target['enabled'] }, present);
   const selection = changed(membersOf(target['selection']), membersOf(present['selection']), 'selection.');
   const before = membersOf(present[kind]);
   const settings = changedWithSecrets(withAll(membersOf(target[kind]), before), before, `${kind}.`, SECRETS);
-  return {
-    body: {
-      ...own.values,
-      ...(selection.names.length > 0 && { selection: selection.values }),
-      ...(settings.names.length > 0 && { [kind]: settings.values }),
-    },
-    names: [...own.names, ...settings.names, ...selection.names],
-  };
+  const inside = { [kind]: settings, selection };
+  return patchSteps(api, `target "${target.name}"`, `/v3/targets/${present.id}`, own, inside);
 }

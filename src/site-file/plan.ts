@@ -1,4 +1,6 @@
-/** The difference between a site file and the gateway, as steps. What the file does not name is left alone. */
+/** Makes the gateway what a site file says, step by step. What the file does not name is left alone. */
+import { messageOf } from '../lib/errors.ts';
+import { foldedName } from '../lib/text.ts';
 import type { Api } from './api.ts';
 import { blueprintIds } from './blueprint-ids.ts';
 import { channelSteps } from './plan-channels.ts';
@@ -8,11 +10,40 @@ import { ruleSteps } from './plan-rules.ts';
 import { targetSteps } from './plan-targets.ts';
 import { type SiteFile, SiteFileError } from './read.ts';
 import type { WantedSite, WantedUser } from './schema.ts';
-import { foldedName } from '../lib/text.ts';
-import { changed, requestStep, type Step } from './step.ts';
+import { changed, patchSteps, requestStep, type Step } from './step.ts';
+
+/** Sentences about changes. */
+export interface Outcome {
+  done: string[];
+  /** What comes after it was not tried. */
+  failed: { change: string; reason: string } | undefined;
+  left: string[];
+}
+
+/**
+ * A dry run leaves everything. A change that is refused ends it; what was done stays, and another run goes on from there.
+ * @throws SiteFileError when the gateway cannot become what the file says; Refused when it does not answer
+ */
+export async function apply(file: SiteFile, api: Api, options: { isDryRun: boolean }): Promise<Outcome> {
+  const steps = await planOf(file, api);
+  const done: string[] = [];
+  let failed: Outcome['failed'];
+  if (!options.isDryRun)
+    for (const { change, run } of steps) {
+      try {
+        await run();
+      } catch (error) {
+        failed = { change, reason: messageOf(error) };
+        break;
+      }
+      done.push(change);
+    }
+  const tried = done.length + (failed ? 1 : 0);
+  return { done, failed, left: steps.slice(tried).map(({ change }) => change) };
+}
 
 /** @throws SiteFileError when something cannot become what the file says */
-export async function planOf(file: SiteFile, api: Api): Promise<Step[]> {
+async function planOf(file: SiteFile, api: Api): Promise<Step[]> {
   const faults: string[] = [];
   const blueprints = await blueprintIds(file.blueprints, api);
   const terms = { api, blueprints, faults };
@@ -35,10 +66,7 @@ async function siteSteps({ name, timezone, location }: WantedSite, api: Api): Pr
   const before = (site['location'] ?? {}) as Record<string, unknown>;
   const fields = changed({ name, timezone }, site);
   const place = changed({ ...location }, before, 'location.');
-  if (fields.names.length + place.names.length === 0) return [];
-  const body = { ...fields.values, ...(place.names.length > 0 && { location: place.values }) };
-  const change = `site: ${[...fields.names, ...place.names].join(', ')}`;
-  return [requestStep(api, change, 'PATCH', '/v3/site', body)];
+  return patchSteps(api, 'site', '/v3/site', fields, { location: place });
 }
 
 /** A password is set when the user is made, and belongs to the user then. */

@@ -16,6 +16,31 @@ export type Members = Readonly<Record<string, unknown>>;
 
 const TEXT_LENGTH_MAX = 60;
 
+/** Members that change, and in words what becomes of them. */
+interface Difference {
+  values: Members;
+  names: readonly string[];
+}
+
+/**
+ * One request for everything that differs, none if nothing does.
+ * @param own members of the thing itself
+ * @param inside members of objects in it, by the names of these
+ */
+export function patchSteps(
+  api: Api,
+  what: string,
+  path: string,
+  own: Difference,
+  inside: Readonly<Record<string, Difference>> = {},
+): Step[] {
+  const changed = Object.entries(inside).filter(([, { names }]) => names.length > 0);
+  const names = [own, ...Object.values(inside)].flatMap((difference) => difference.names);
+  if (names.length === 0) return [];
+  const body = { ...own.values, ...Object.fromEntries(changed.map(([name, { values }]) => [name, values])) };
+  return [requestStep(api, `${what}: ${names.join(', ')}`, 'PATCH', path, body)];
+}
+
 /**
  * Members that are given and differ from what is there; null and absent ones are left alone. `names` say what becomes of
  * them.
