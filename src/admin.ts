@@ -9,8 +9,7 @@ import { BACKUP_COMMANDS } from './admin/backup-commands.ts';
 import { type Command, readArguments, runLocally, type Terminal, UsageError } from './admin/command.ts';
 import { BOX_COMMANDS } from './admin/box-commands.ts';
 import { PROVISION_COMMANDS } from './admin/provision-command.ts';
-import { READY_COMMANDS } from './admin/ready-command.ts';
-import { REPORT_COMMANDS } from './admin/report-command.ts';
+import { ASKING_COMMANDS } from './admin/asking-commands.ts';
 import { SET_ASIDE_COMMANDS } from './admin/set-aside-commands.ts';
 import { UPDATE_COMMANDS } from './admin/update-command.ts';
 import { ISSUABLE_ROLES } from './capabilities/auth/index.ts';
@@ -83,8 +82,7 @@ const COMMANDS: Record<string, Command> = {
   ...BOX_COMMANDS,
   ...SET_ASIDE_COMMANDS,
   ...PROVISION_COMMANDS,
-  ...READY_COMMANDS,
-  ...REPORT_COMMANDS,
+  ...ASKING_COMMANDS,
   ...UPDATE_COMMANDS,
 };
 

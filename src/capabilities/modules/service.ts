@@ -27,12 +27,10 @@ import {
   type ModuleAnswer,
   type ModuleRequests,
 } from './requests.ts';
-import { executePeerCommand } from './peer-command.ts';
 import { ModuleRuns } from './runs.ts';
 import { ModuleScans, type Scan, type ScanOrder } from './scans.ts';
-import { answerStorage, type StorageRequest } from './script-storage.ts';
+import { answerStorage, executePeerCommand, type StorageRequest, tableOf } from './script-requests.ts';
 import { deviceStorage } from './tables.ts';
-import { tableOf } from './values.ts';
 import { isBuiltIn, requireModule } from './module-device.ts';
 
 interface ScriptStatus {

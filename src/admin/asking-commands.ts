@@ -1,4 +1,4 @@
-/** The local command that gathers what somebody far away needs to find a fault. */
+/** Local commands that ask the running gateway: whether everything works, and for what somebody far away needs to find a fault. */
 import { spawnSync } from 'node:child_process';
 import { messageOf } from '../lib/errors.ts';
 import { mapped } from '../lib/members.ts';
@@ -7,6 +7,8 @@ import { askGateway, type Command, type Local, openFile } from './command.ts';
 
 const REPORT = '/v3/problem_report';
 const TOKEN_LIFETIME_MS = 60_000;
+/** A gateway that does not answer within this time is not ready. */
+const READY_MS = 5_000;
 const ANSWER_MS = 30_000;
 const OUTPUT_MAX_BYTES = 16 * 1_048_576;
 
@@ -24,7 +26,16 @@ const ASKED: Readonly<Record<string, readonly string[]>> = {
   kernel: ['dmesg', '--level=err,warn', '--time-format=iso'],
 };
 
-export const REPORT_COMMANDS: Record<string, Command> = {
+export const ASKING_COMMANDS: Record<string, Command> = {
+  ready: {
+    takes: [],
+    prepare: () => async (local) => {
+      const { ok, text } = await askGateway(local, '/readyz', { withinMs: READY_MS });
+      if (ok) return ['The gateway is ready.'];
+      const { errors = [] } = JSON.parse(text) as { errors?: { message: string }[] };
+      throw new Error(errors.map(({ message }) => message).join(' ') || text);
+    },
+  },
   'problem-report': {
     takes: ['file'],
     prepare: async (_values, [path = '']) => {
