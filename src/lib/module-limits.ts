@@ -2,9 +2,7 @@
 
 /** Modbus and serial ports. */
 export const FIELD_LIMITS = {
-  /**
-   * C docs/interface/lua-devices.md#modbus: time limit of a request that names none; and G: the longest one granted.
-   */
+  /** C docs/interface/lua-devices.md#modbus: time limit of a request that names none; and G: the longest one granted. */
   requestMs: 1_000,
   requestMsMax: 60_000,
   /** G: requests waiting for one address or port; a batch of 100 queries fits twice. */

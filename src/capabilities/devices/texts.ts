@@ -1,7 +1,4 @@
-/**
- * Cache of devices as JSON: pages and integrations request whole lists every few seconds, and little changes in
- * between.
- */
+/** Cache of devices as JSON: pages and integrations request whole lists every few seconds, and little changes in between. */
 import type { Role } from '../../lib/role.ts';
 import { WrittenJson } from '../../platform/http/index.ts';
 import type { Device } from './model.ts';

@@ -125,10 +125,7 @@ export class Ingest {
     }
   }
 
-  /**
-   * Takes one sample of any age, without an event; returns the bytes it added, or undefined when the value
-   * does not fit.
-   */
+  /** Takes one sample of any age, without an event; returns the bytes it added, or undefined when the value does not fit. */
   restore(device: Device, plan: AttributePlan, timestampS: EpochS, raw: unknown): number | undefined {
     const value = this.#acceptedValue(device, plan, raw);
     if (value === undefined) return undefined;
