@@ -261,6 +261,50 @@ describe('the monitor', () => {
     });
   });
 
+  test('tells of changes and commands by anybody to those who ask for it, and not what was done', async () => {
+    const stray = await gateway().provision('Stray');
+    await stray.connect();
+    await watching(
+      [
+        ['READONLY', '/v3/devices?changes=true'],
+        ['READONLY', `/v3/devices?changes=true&id.in=${battery.id}`],
+        ['READONLY', '/v3/devices'],
+      ],
+      async (all, one, plain) => {
+        const { ok, call } = gateway();
+        await ok('OWNER', 'PATCH', `/v3/devices/${stray.id}`, { name: 'Straying' });
+        await call('READONLY', 'PATCH', `/v3/devices/${stray.slug}`, { name: 'Refused' });
+        await ok('OWNER', 'GET', `/v3/devices/${stray.id}`);
+        await ok('OWNER', 'POST', `/v3/devices/${stray.slug}/commands/executions`, { name: 'stop' });
+        await ok('OWNER', 'PATCH', '/v3/site', { name: 'Elsewhere' });
+        await ok('OWNER', 'DELETE', `/v3/devices/${stray.id}`);
+        await ok('OWNER', 'PATCH', `/v3/devices/${battery.id}`, { name: 'Battery' });
+        const changes = (socket: Watched | undefined): Json[] =>
+          messagesOf(socket).filter((message) => 'change' in message);
+        await until(() => changes(one).length === 2 && changes(all).length === 5);
+        assert.deepEqual(
+          changes(all).map(({ change, device_id: id }) => [change, id]),
+          [
+            ['DEVICE', stray.id],
+            ['COMMAND', stray.id],
+            ['OTHER', undefined],
+            ['DEVICE', stray.id],
+            ['DEVICE', battery.id],
+          ],
+        );
+        for (const message of changes(all)) {
+          assert.match(String(message['received_at']), ISO);
+          assert.equal(Number.isInteger(message['timestamp']), true);
+        }
+        assert.deepEqual(
+          changes(one).map(({ change }) => change),
+          ['OTHER', 'DEVICE'],
+        );
+        assert.deepEqual(changes(plain), []);
+      },
+    );
+  });
+
   test('ends with 1008 when the last device that was asked for is deleted', async () => {
     const [one, two] = [await gateway().provision('One'), await gateway().provision('Two')];
     const socket = await gateway().watch('USER', `/v3/devices?id.in=${one.id}&id.in=${two.slug}`);

@@ -136,6 +136,7 @@ export const TABLE: ImportTable = {
       mayImport: [
         'platform',
         'protocol',
+        'capabilities/audit',
         'capabilities/devices',
         'capabilities/connectivity',
         'capabilities/telemetry',

@@ -35,6 +35,11 @@ export interface StoredEntry extends AuditEntry {
   readonly number: number;
 }
 
+export interface AuditEvents {
+  /** Something was changed or commanded, with success; its entry may still wait for the disk. */
+  action_done: { entry: AuditEntry };
+}
+
 /** An absent filter does not restrict. */
 export interface AuditFilter {
   fromMs?: EpochMs | undefined;

@@ -1,3 +1,4 @@
+import { Emitter } from '../../lib/emitter.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { mapped } from '../../lib/members.ts';
 import { cutToBytes } from '../../lib/text.ts';
@@ -7,7 +8,7 @@ import type { Answered } from '../../platform/http/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
 import { RetentionLoop, type ScarceRoom } from '../../platform/retention/index.ts';
 import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
-import { type AuditEntry, type AuditFilter, NOBODY, type StoredEntry } from './model.ts';
+import { type AuditEntry, type AuditEvents, type AuditFilter, NOBODY, type StoredEntry } from './model.ts';
 import { Refusals } from './refusals.ts';
 import { type AuditStore, createAuditStore } from './store.ts';
 
@@ -29,6 +30,7 @@ const ENTRY_BYTES = 300;
 
 /** Records changes and commands with their origin. */
 export class Audit {
+  readonly events: Emitter<AuditEvents>;
   readonly #options: AuditOptions;
   readonly #limits: Limits['audit'];
   readonly #store: AuditStore;
@@ -41,6 +43,7 @@ export class Audit {
 
   constructor(options: AuditOptions) {
     const { clock, commits, database, limits = LIMITS.audit } = options;
+    this.events = new Emitter<AuditEvents>(options.log);
     this.#options = options;
     this.#limits = limits;
     this.#store = createAuditStore(database);
@@ -109,6 +112,7 @@ export class Audit {
 
   /** False when the entry is not kept. */
   #put(entry: AuditEntry, person: string | undefined): boolean {
+    if (!isRefusal(entry)) this.events.emit('action_done', { entry });
     if (isRefusal(entry) && !this.#refusals.keep(entry, person)) {
       this.#dropped.inc({ reason: 'flood' });
       return false;

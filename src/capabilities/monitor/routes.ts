@@ -4,12 +4,14 @@ import { query, stream, type Stream, type StreamSocket } from '../../platform/ht
 import { type Role, roleIncludes, roleNeededFor } from '../../lib/role.ts';
 import type { EpochMs, EpochS } from '../../lib/time.ts';
 import { writableJson } from '../../protocol/telemetry.ts';
+import type { Audit } from '../audit/index.ts';
 import { DEVICE_COLLECTION_PATHS, type Device, type Devices } from '../devices/index.ts';
 import type { DeviceLogs } from '../device-logs/index.ts';
 import type { Telemetry, TelemetryEvents } from '../telemetry/index.ts';
 import { type Content, messageShape, type MonitorMessage } from './schema.ts';
 
 interface MonitorOptions {
+  audit: Pick<Audit, 'events'>;
   devices: Devices;
   telemetry: Telemetry;
   deviceLogs: DeviceLogs;
@@ -20,18 +22,22 @@ const monitorQuery = v.object({
   'telemetry.of': query.optionalList(
     'Ids or slugs of devices whose telemetry is wanted; of the others only alerts come, when they change. Those that are not there are left out. Absent: of all.',
   ),
+  changes: query.flag(
+    false,
+    'Also sends a message with `change` whenever something was made, changed, deleted or commanded, by anybody.',
+  ),
 });
 
 /**
  * The monitor stream: everything that happens to devices in one WebSocket (docs/interface/http.md#streams).
- * Each message carries one of telemetry, properties, log, connectivity.
+ * Each message carries one of telemetry, properties, log, connectivity, and on request change.
  */
 export function monitorStreams(options: MonitorOptions): Stream[] {
   return [
     stream({
       operation: 'monitor_devices',
       about:
-        'Everything that happens to devices; each message has one of telemetry, properties, connectivity, log.',
+        'Everything that happens to devices; each message has one of telemetry, properties, connectivity, log, and with `changes` change.',
       message: messageShape,
       paths: DEVICE_COLLECTION_PATHS,
       role: 'READONLY',
@@ -42,6 +48,7 @@ export function monitorStreams(options: MonitorOptions): Stream[] {
         return (socket) => {
           const choose = telemetryChoice(options.devices, attended, call.principal.role);
           const ends = watch(options, call.principal.role, { wanted, choose }, socket);
+          if (call.query.changes) ends.push(sendChanges(options.audit, wanted, socket));
           if (wanted) ends.push(closeAfterLastDevice(options.devices, wanted, socket));
           return ends;
         };
@@ -80,6 +87,27 @@ function telemetryChoice(
     if (alerts.length > 0) raised.set(device.id, now);
     return alerts;
   };
+}
+
+/**
+ * Tells that something has changed, not what it is now: that is read from the API, by the role. What was done is in the
+ * audit trail, which fewer may read.
+ */
+function sendChanges(
+  audit: MonitorOptions['audit'],
+  wanted: ReadonlySet<string> | undefined,
+  socket: StreamSocket<MonitorMessage>,
+): () => void {
+  return audit.events.on('action_done', 'monitor stream', ({ entry: { atMs, target } }) => {
+    const deviceId = target['device_id'];
+    if (deviceId !== undefined && wanted?.has(deviceId) === false) return;
+    socket.send({
+      ...(deviceId !== undefined && { device_id: deviceId }),
+      received_at: formatTimestamp(atMs),
+      timestamp: Math.floor(atMs / 1_000),
+      change: deviceId === undefined ? 'OTHER' : target['command'] === undefined ? 'DEVICE' : 'COMMAND',
+    });
+  });
 }
 
 /** Closes the stream once every requested device is deleted. */

@@ -9,6 +9,9 @@ const common = {
   timestamp: shape.unixSeconds(),
 };
 
+/** What was changed or commanded: a device, by a command, or anything else. */
+const CHANGES = ['DEVICE', 'COMMAND', 'OTHER'] as const;
+
 export const messageShape = shape.named(
   'MonitorMessage',
   v.union([
@@ -19,6 +22,7 @@ export const messageShape = shape.named(
       ...common,
       log: v.object({ severity: v.picklist(LOG_SEVERITIES), message: v.string(), persist: v.boolean() }),
     }),
+    v.object({ ...common, device_id: v.optional(common.device_id), change: v.picklist(CHANGES) }),
   ]),
   {
     device_id: 'c1a5b8b2-0f0e-4a36-8a55-5b1f3b8a9d01',
@@ -29,6 +33,8 @@ export const messageShape = shape.named(
 );
 
 export type MonitorMessage = v.InferOutput<typeof messageShape>;
-/** What differs between messages. */
-type ContentOf<Kind> = Kind extends MonitorMessage ? Omit<Kind, keyof typeof common> : never;
+/** What differs between messages about a device. */
+type ContentOf<Kind> = Kind extends MonitorMessage & { device_id: string }
+  ? Omit<Kind, keyof typeof common>
+  : never;
 export type Content = ContentOf<MonitorMessage>;
