@@ -1,7 +1,7 @@
 /** What stands beside the lines of a scale. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { axisTexts, timeTexts } from '../../src/console/history/axis-texts.ts';
+import { axisTexts, cellText, timeTexts } from '../../src/console/history/axis-texts.ts';
 import { zone } from '../../src/console/zone.ts';
 
 const rows: [title: string, values: (number | null)[], step: number, texts: string[]][] = [
@@ -28,4 +28,11 @@ test('times are dates where a day of the site begins, also when its clocks chang
   assert.deepEqual(timeTexts(nights, 10_800, 300), ['29 Mar', '03:00', '30 Mar']);
   const years = at('2024-12-31T23:00Z', '2025-12-31T23:00Z');
   assert.deepEqual(timeTexts(years, 365 * 86_400, 86_400), ['Jan 2025', 'Jan 2026']);
+});
+
+test('what is only on or off is read as that, and other numbers as numbers', () => {
+  const read = (isSwitch: boolean): string[] =>
+    [1, 0, 0.5, null, undefined].map((value) => cellText(value, isSwitch));
+  assert.deepEqual(read(true), ['on', 'off', '', '–', '–']);
+  assert.deepEqual(read(false), ['1', '0', '0.5', '–', '–']);
 });

@@ -1,7 +1,8 @@
 /** The texts of the axes: numbers with as many digits as tell them apart, and times where the site is. Pure. */
 import type { DurationS, EpochS } from '../../lib/time.ts';
+import { numberText } from '../format.ts';
 import { timesAs } from '../zone.ts';
-import { locale, language } from '../words/index.ts';
+import { locale, language, say } from '../words/index.ts';
 
 const PREFIXES = [
   ['', 1],
@@ -18,6 +19,13 @@ const PREFIX_DIGITS_MAX = 2;
 const PLAIN_FROM = 1e-6;
 const PLAIN_TO = 1e15;
 const DIGITS_MAX = 12;
+
+/** A value as it is read. @param isSwitch it is 0 or 1, and on the way between them nothing */
+export function cellText(value: number | null | undefined, isSwitch: boolean): string {
+  if (typeof value !== 'number') return '–';
+  if (!isSwitch) return numberText(value);
+  return value === 1 ? say.history.on : value === 0 ? say.history.off : '';
+}
 
 /** @param step from one to the next */
 export function axisTexts(values: readonly (number | null)[], step: number): string[] {

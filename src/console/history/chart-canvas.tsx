@@ -2,9 +2,9 @@
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { DurationS, EpochS } from '../../lib/time.ts';
-import { momentText, numberText } from '../format.ts';
+import { momentText } from '../format.ts';
 import { zone } from '../zone.ts';
-import { axisTexts, timeTexts } from './axis-texts.ts';
+import { axisTexts, cellText, timeTexts } from './axis-texts.ts';
 import type { Lines } from './series.ts';
 import { say } from '../words/index.ts';
 
@@ -18,8 +18,8 @@ const DRAG_MIN_PX = 8;
 export interface LineLabel {
   label: string;
   unit: string;
-  /** A value stays until the next one. */
-  isStepped: boolean;
+  /** It is on or off, and stays so until the next value. */
+  isSwitch: boolean;
   /** Which of the colours. */
   colorIndex: number;
   /** It belongs to the time range before. */
@@ -99,7 +99,7 @@ function usePlot(props: ChartProps, data: uPlot.AlignedData) {
       plot.current?.destroy();
       plot.current = undefined;
     };
-  }, [JSON.stringify([labels, stepS])]);
+  }, [JSON.stringify([labels, stepS, zone.value])]);
   useEffect(() => plot.current?.setData(data), [lines]);
   useEffect(() => plot.current?.redraw(false), [marks?.length, marked]);
   return place;
@@ -107,7 +107,7 @@ function usePlot(props: ChartProps, data: uPlot.AlignedData) {
 
 function optionsOf(latest: () => ChartProps, widthPx: number): uPlot.Options {
   const { labels, stepS } = latest();
-  const units = [...new Set(labels.map(({ unit }) => unit))];
+  const scales = [...new Map(labels.map((line) => [scaleNameOf(line), line])).values()];
   return {
     width: widthPx,
     height: HEIGHT_PX,
@@ -129,8 +129,8 @@ function optionsOf(latest: () => ChartProps, widthPx: number): uPlot.Options {
       setData: [showNewest],
       setCursor: [showNewest, (plot) => findMark(plot, latest())],
     },
-    scales: Object.fromEntries(units.map((unit) => [`unit ${unit}`, scaleOf(unit)])),
-    axes: axesOf(units, stepS, widthPx),
+    scales: Object.fromEntries(scales.map((line) => [scaleNameOf(line), scaleOf(line)])),
+    axes: axesOf(scales, stepS, widthPx),
     series: [
       {
         label: say.history.time,
@@ -196,8 +196,13 @@ function findMark(plot: uPlot, { marks = [], marked, onMark }: ChartProps): void
 
 const tzDateOf = (name: string) => (timeS: EpochS) => uPlot.tzDate(new Date(timeS * 1_000), name);
 
+/** Lines of one unit have one scale. */
+const scaleNameOf = ({ unit, isSwitch }: LineLabel): string => (isSwitch ? 'switch' : `unit ${unit}`);
+
 /** The scale of power includes 0, that of a percentage 0 and 100. */
-function scaleOf(unit: string): uPlot.Scale {
+function scaleOf({ unit, isSwitch }: LineLabel): uPlot.Scale {
+  // With room above and below: the lines of what is on all day would lie on the frame.
+  if (isSwitch) return { range: [-0.2, 1.2] };
   if (unit === '%') return { range: (_, min, max) => [Math.min(0, min ?? 0), Math.max(100, max ?? 0)] };
   if (!/^[kM]?W$/.test(unit)) return {};
   return {
@@ -226,9 +231,9 @@ function lonePoints(plot: uPlot, seriesIndex: number): number[] {
 const LINES_OF_EACH = 3;
 
 function seriesOf(line: LineLabel, stroke: string): uPlot.Series[] {
-  const { label, unit, isStepped } = line;
+  const { label, unit, isSwitch } = line;
   const sign = signOf(line);
-  const common = { scale: `unit ${unit}`, spanGaps: false } as const;
+  const common = { scale: scaleNameOf(line), spanGaps: false } as const;
   const edge: uPlot.Series = { ...common, label: '', class: 'edge', points: { show: false } };
   return [
     {
@@ -239,15 +244,15 @@ function seriesOf(line: LineLabel, stroke: string): uPlot.Series[] {
       width: 1.5,
       points: { show: true, size: LONE_PX, fill: stroke, filter: lonePoints },
       ...(sign !== 'solid' && { dash: sign === 'dashed' ? DASH_PX : DOTS_PX }),
-      ...(isStepped && { paths: uPlot.paths.stepped?.({ align: 1 }) }),
-      value: (_, value) => (value === null || value === undefined ? '–' : `${numberText(value)} ${unit}`),
+      ...(isSwitch && { paths: uPlot.paths.stepped?.({ align: 1 }) }),
+      value: (_, value) => `${cellText(value, isSwitch)}${typeof value === 'number' ? ` ${unit}` : ''}`,
     },
     edge,
     edge,
   ];
 }
 
-function axesOf(units: readonly string[], stepS: DurationS, widthPx: number): uPlot.Axis[] {
+function axesOf(scales: readonly LineLabel[], stepS: DurationS, widthPx: number): uPlot.Axis[] {
   const isNarrow = widthPx < NARROW_PX;
   const line = {
     stroke: color('--muted'),
@@ -260,16 +265,21 @@ function axesOf(units: readonly string[], stepS: DurationS, widthPx: number): uP
       space: isNarrow ? 60 : 80,
       values: (_, splits, _axis, _space, apartS) => timeTexts(splits, apartS, stepS),
     },
-    ...units.map((unit, index): uPlot.Axis => ({
+    ...scales.map((one, index): uPlot.Axis => ({
       ...line,
-      scale: `unit ${unit}`,
+      scale: scaleNameOf(one),
       side: index % 2 === 0 ? 3 : 1,
       // More than two axes would leave no room for the lines on a phone.
       show: !isNarrow || index < 2,
       grid: { ...line.grid, show: index === 0 },
       size: (_, texts) => widthOf(texts, isNarrow ? 46 : 62),
+      ...(one.isSwitch && { splits: [0, 1] }),
       values: (_, splits, _axis, _space, step) =>
-        axisTexts(splits, step).map((text) => (isNarrow || unit === '' ? text : `${text} ${unit}`)),
+        one.isSwitch
+          ? splits.map((value) => cellText(value, true))
+          : axisTexts(splits, step).map((text) =>
+              isNarrow || one.unit === '' ? text : `${text} ${one.unit}`,
+            ),
     })),
   ];
 }

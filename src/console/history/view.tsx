@@ -2,7 +2,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { DurationS, EpochS } from '../../lib/time.ts';
-import { numberText, words } from '../format.ts';
+import { words } from '../format.ts';
+import { cellText } from './axis-texts.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
 import { sheetOf, sheetTime } from '../sheet.ts';
 import { timesAs } from '../zone.ts';
@@ -22,7 +23,7 @@ import {
 import { download } from '../ui/page-pieces.tsx';
 import type { ChartCanvas as Drawn, LineLabel } from './chart-canvas.tsx';
 import { queryLines } from './query.ts';
-import { aggregationsOf, type Lines, type Wanted, withLinesBefore } from './series.ts';
+import { aggregationsOf, type Cell, type Lines, type Wanted, withLinesBefore } from './series.ts';
 import { stepOf, stretchOf, textOfWindow, type Window, windowOf, withBefore } from './window.ts';
 import { WindowControls } from './window-controls.tsx';
 import { say } from '../words/index.ts';
@@ -189,8 +190,20 @@ export function labelOf({ live, attribute }: Chosen, all: readonly Chosen[]) {
   return {
     label: isOneDevice ? title : `${live.device.name} · ${title}`,
     unit: live.manifest?.units?.[unit]?.symbol ?? unit,
-    isStepped: declared?.type === 'boolean',
+    isSwitch: declared?.type === 'boolean',
   };
+}
+
+/** The rows in which a value is another than the one before. */
+function changesIn<Row extends { values: readonly Cell[] }>(rows: readonly Row[]): readonly Row[] {
+  const before: Cell[] = [];
+  return rows.filter(({ values }) => {
+    const changed = [...values.entries()].filter(
+      ([series, value]) => typeof value === 'number' && value !== before[series],
+    );
+    for (const [series, value] of changed) before[series] = value;
+    return changed.length > 0;
+  });
 }
 
 function Table({ shown, chosen }: { shown: Shown; chosen: readonly Chosen[] }) {
@@ -199,6 +212,8 @@ function Table({ shown, chosen }: { shown: Shown; chosen: readonly Chosen[] }) {
   const rows = shown.lines.timesS
     .map((atS, index) => ({ atS, values: shown.lines.mean.map((column) => column[index]) }))
     .filter(({ values }) => values.some((value) => typeof value === 'number'));
+  // Of what is only on or off the times of its changes are read.
+  const read = labels.every(({ isSwitch }) => isSwitch) ? changesIn(rows) : rows;
   const head = [say.history.time, ...labels.map(({ label, unit }) => `${label} ${unit}`)];
   const sheet = (): string =>
     sheetOf([head, ...rows.map(({ atS, values }) => [sheetTime(atS * 1_000), ...values])]);
@@ -224,13 +239,13 @@ function Table({ shown, chosen }: { shown: Shown; chosen: readonly Chosen[] }) {
         <PictureTable
           name={say.everywhere.values}
           head={head}
-          rows={rows
+          rows={read
             .slice(-TABLE_ROWS_MAX)
             .toReversed()
             .map(({ atS, values }) => ({
               key: atS,
               title: moment(atS, shown.stepS),
-              cells: values.map((value) => (typeof value === 'number' ? numberText(value) : '–')),
+              cells: values.map((value, series) => cellText(value, labels[series]?.isSwitch === true)),
             }))}
         />
       )}

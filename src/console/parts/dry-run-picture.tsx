@@ -1,7 +1,8 @@
 /** A chart of what a script read in a dry run, with a mark for each of its actions and a list of them. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EpochS } from '../../lib/time.ts';
-import { momentText, numberText } from '../format.ts';
+import { momentText } from '../format.ts';
+import { cellText } from '../history/axis-texts.ts';
 import type { ChartProps, Mark } from '../history/chart-canvas.tsx';
 import type { Lines } from '../history/series.ts';
 import { type Chosen, labelOf, readLines, useCanvas } from '../history/view.tsx';
@@ -212,22 +213,25 @@ function Table({
   entries: readonly DryRunEntry[];
   lines: Lines;
 }) {
-  const titles = chosen.map((one) => {
-    const { label, unit } = labelOf(one, chosen);
-    return `${label} ${unit}`;
-  });
+  const labels = chosen.map((one) => labelOf(one, chosen));
   return (
     <details>
       <summary>{say.history.asTable}</summary>
       <PictureTable
         name={say.dryRun.whatItDid}
-        head={[say.history.time, say.dryRun.whatItDid, ...titles]}
+        head={[
+          say.history.time,
+          say.dryRun.whatItDid,
+          ...labels.map(({ label, unit }) => `${label} ${unit}`),
+        ]}
         rows={entries.map((entry, index) => ({
           key: index,
           title: momentText(entry.timestamp),
           cells: [
             `${say.dryRun.kind[entry.kind]}: ${textOf(entry)}`,
-            ...lines.mean.map((_, series) => valueAt(lines, series, secondsOf(entry.timestamp))),
+            ...labels.map(({ isSwitch }, series) =>
+              valueAt(lines, series, secondsOf(entry.timestamp), isSwitch),
+            ),
           ],
         }))}
       />
@@ -236,10 +240,10 @@ function Table({
 }
 
 /** The newest drawn value until then. */
-function valueAt({ timesS, mean }: Lines, series: number, atS: EpochS): string {
+function valueAt({ timesS, mean }: Lines, series: number, atS: EpochS, isSwitch: boolean): string {
   const last = timesS.findLastIndex((timeS) => timeS <= atS);
   const value = (mean[series] ?? []).slice(0, last + 1).findLast((cell) => typeof cell === 'number');
-  return typeof value === 'number' ? numberText(value) : '–';
+  return cellText(value, isSwitch);
 }
 
 function severityOf(entry: DryRunEntry): string {

@@ -18,6 +18,8 @@ export const history: typeof en.history = {
   asSheet: 'Tabellenkalkulation',
   asCsv: 'CSV',
   beforeAsCsv: 'CSV des Zeitraums davor',
+  off: 'aus',
+  on: 'ein',
   range: 'Zeitraum',
   earlier: 'Früher',
   later: 'Später',

@@ -17,6 +17,8 @@ export const history = {
   asSheet: 'Spreadsheet',
   asCsv: 'CSV',
   beforeAsCsv: 'CSV of the period before',
+  off: 'off',
+  on: 'on',
   range: 'Range',
   earlier: 'Earlier',
   later: 'Later',
