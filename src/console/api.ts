@@ -30,7 +30,7 @@ export class NoAnswer extends Error {
   }
 }
 
-/** Counts changes made from this page; lists are read again when it grows. */
+/** Counts changes made from this page; what is stored is read again when it grows. */
 export const changeCount = signal(0);
 
 let onRefused = (_status: number): void => {};
@@ -74,6 +74,11 @@ async function whole<Content>(content: Promise<Content>, effect: Effect): Promis
 }
 
 const NOT_FOUND = 404;
+
+/** What was asked for does not exist, or not any more. */
+export const isNotFound = (error: unknown): boolean =>
+  error instanceof ApiError && error.status === NOT_FOUND;
+
 /** Items of one page of a list. */
 const PAGE_ITEMS = 1_000;
 
@@ -107,7 +112,7 @@ export async function remove(address: string): Promise<void> {
   try {
     await call('DELETE', address);
   } catch (error) {
-    if (!(error instanceof ApiError && error.status === NOT_FOUND)) throw error;
+    if (!isNotFound(error)) throw error;
     changeCount.value += 1;
   }
 }

@@ -2,13 +2,14 @@
 import { type RefObject, render } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { isConnected } from './connection.ts';
+import { changesElsewhere } from './elsewhere.ts';
 import { OverviewPage } from './devices/overview.tsx';
 import { loadError, reconnect, startLive } from './live.ts';
 import { LanguageChoice } from './parts/language-choice.tsx';
 import { Leaving } from './parts/leaving.tsx';
 import { LoginAbove, LoginPage, UnreachablePage } from './pages/sign-in.tsx';
 import { holdWhile, leaveBy, route } from './route.ts';
-import { hasEnded, logOut, look, may, me, state } from './session.ts';
+import { confirm, hasEnded, logOut, look, may, me, state } from './session.ts';
 import { loadSite, siteName } from './site-name.ts';
 import { isOtherZone, zone } from './zone.ts';
 import {
@@ -19,7 +20,8 @@ import {
   Loading,
   PageHead,
   useAction,
-  useAnswer,
+  useFollow,
+  useStored,
 } from './ui.tsx';
 import { say } from './words/index.ts';
 
@@ -166,7 +168,9 @@ function Console() {
   useEffect(() => startLive(), []);
   useEffect(reconnect, [state.value]);
   // Without its name the site is called as the product.
-  useAnswer(loadSite, []);
+  useStored(loadSite);
+  // Somebody may have given this user another name or role.
+  useFollow(changesElsewhere, () => void confirm());
   return (
     <div class="shell">
       <a class="skip" href="#content" onClick={skipToContent}>

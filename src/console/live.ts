@@ -4,28 +4,25 @@
  */
 import { type Signal, signal } from '@preact/signals';
 import type { DurationMs, EpochMs } from '../lib/time.ts';
-import { ApiError, callFor, noteLineBack, noteLineLost, path } from './api.ts';
+import { callFor, isNotFound, noteLineBack, noteLineLost } from './api.ts';
 import { isAway, isConnected } from './connection.ts';
 import { noteGatewayTime } from './gateway-time.ts';
 import { type KnownValue, setValue } from './known-value.ts';
+import { changesElsewhere, commandsElsewhere, noteElsewhere } from './elsewhere.ts';
 import { lookForOtherConsole } from './other-console.ts';
+import { askManifests, forgetManifests, manifestOf } from './manifests.ts';
 import { asSaid } from './own-manifest.ts';
 import { noteConnection, readDevice, readList } from './read-devices.ts';
 import { confirm } from './session.ts';
 import { ChangingStream } from './stream.ts';
-import type {
-  Device,
-  DeviceWithManifest,
-  LatestValue,
-  LogEntry,
-  Manifest,
-  MonitorMessage,
-} from './shapes.ts';
+import type { Device, LatestValue, LogEntry, Manifest, MonitorMessage } from './shapes.ts';
 
 export interface LiveDevice {
   device: Device;
   manifest: Manifest | undefined;
   values: Map<string, KnownValue>;
+  /** It was deleted; what is known of it may still be shown. */
+  isGone: boolean;
   /** Changes when anything above has changed. */
   version: Signal<number>;
 }
@@ -40,16 +37,15 @@ const RELOAD_DELAY_MS = 500;
 const LEAVE_DELAY_MS = 500;
 /** G: a stream opens within this time. */
 const UNOPENED_MS = 3_000;
-/** Names and manifests in one request, so that its address stays short. */
+/** Names in one request, so that its address stays short. */
 const NAMES_PER_QUESTION = 120;
-const MANIFESTS_PER_QUESTION = 100;
 /** G: consecutive messages are closer than this in their times, unless the clock was set between them. */
 const CLOCK_STEP_MS = 60_000;
 /** Of more devices than these at once the whole list is read. */
 const SINGLE_MAX = 8;
 const ANY_AGE = '1y';
-/** The stream of what happens to all devices. */
-const EVERYTHING = '/v3/devices';
+/** The stream of what happens to all devices, and of changes of anything. */
+const EVERYTHING = '/v3/devices?changes=true';
 
 /** Order of the list; undefined until it was loaded once. */
 export const deviceIds = signal<readonly string[] | undefined>(undefined);
@@ -59,7 +55,6 @@ export const statusVersion = signal(0);
 export const loadError = signal<unknown>(undefined);
 
 const known = new Map<string, LiveDevice>();
-const manifests = new Map<string, Promise<Manifest>>();
 const changed = new Set<LiveDevice>();
 const logListeners = new Map<string, Set<LogListener>>();
 /** Attributes that are shown, by device: they are read again after a lost connection. */
@@ -95,11 +90,12 @@ export function startLive(): () => void {
         void lookForOtherConsole();
         // Another tab may have logged in somebody else meanwhile, or the role may be a lower one.
         void confirm();
+        changesElsewhere.value += 1;
       }
       isConnected.value = true;
       isAway.value = false;
       clearTimeout(unopened);
-      manifests.clear();
+      forgetManifests();
       // What happened during the gap is read.
       void reload();
     },
@@ -129,7 +125,7 @@ export function startLive(): () => void {
     outdated.clear();
     heardAheadMs = undefined;
     known.clear();
-    manifests.clear();
+    forgetManifests();
     watched.clear();
     deviceIds.value = undefined;
     isConnected.value = false;
@@ -160,12 +156,16 @@ export function loadDevices(): Promise<void> {
 }
 
 async function readDevices(): Promise<void> {
+  // One that is made meanwhile may be missing in the answer.
+  const before = new Map(known);
   const found = await readList();
   askManifests(found);
   await Promise.all(found.map(note));
   const ids = new Set(found.map(({ id }) => id));
-  for (const id of known.keys())
+  for (const [id, live] of before)
     if (!ids.has(id)) {
+      live.isGone = true;
+      changed.add(live);
       known.delete(id);
       watched.delete(id);
     }
@@ -175,57 +175,33 @@ async function readDevices(): Promise<void> {
 
 /** Reads one device again, with its properties. */
 export async function loadDevice(idOrSlug: string): Promise<LiveDevice> {
-  const live = await note(await readDevice(idOrSlug));
-  // A new one is in no list yet.
-  if (deviceIds.value?.includes(live.device.id) === false) reloadSoon('all');
+  const device = await readDevice(idOrSlug);
+  const before = known.get(device.id)?.device;
+  const live = await note(device);
+  // Lists are in the order of names, and a new one is in none yet.
+  const isListed = before?.name === device.name && before.slug === device.slug;
+  if (deviceIds.value !== undefined && !(isListed && deviceIds.value.includes(device.id))) reloadSoon('all');
   return live;
 }
 
 async function note(device: Device): Promise<LiveDevice> {
   const before = known.get(device.id);
-  const live = before ?? { device, manifest: undefined, values: new Map(), version: signal(0) };
+  const live = before ?? {
+    device,
+    manifest: undefined,
+    values: new Map(),
+    isGone: false,
+    version: signal(0),
+  };
   const isOther = before?.device.blueprint_id !== device.blueprint_id;
   live.device = { ...(isOther ? {} : before?.device), ...device };
   known.set(device.id, live);
-  if (isOther || !live.manifest) live.manifest = asSaid(await manifestOf(device), device);
+  const manifest = asSaid(await manifestOf(device), device);
+  // It may have got another blueprint since.
+  if (live.device.blueprint_id === device.blueprint_id) live.manifest = manifest;
   changed.add(live);
   isStatusChanged = true;
   return live;
-}
-
-/** Devices of one blueprint share it. */
-function manifestOf(device: Device): Promise<Manifest> {
-  return manifests.get(device.blueprint_id) ?? hold(device.blueprint_id, askManifest(device));
-}
-
-function hold(blueprintId: string, asked: Promise<Manifest>): Promise<Manifest> {
-  manifests.set(blueprintId, asked);
-  asked.catch(() => manifests.delete(blueprintId));
-  return asked;
-}
-
-const askManifest = ({ id }: Device): Promise<Manifest> =>
-  callFor('manifest', 'GET', path`/v3/devices/${id}/manifest`);
-
-/** Reads the manifests that were not asked for yet together, by one device of each blueprint. */
-function askManifests(devices: readonly Device[]): void {
-  const ofEach = new Map(devices.map((device) => [device.blueprint_id, device]));
-  const wanted = [...ofEach.values()].filter((device) => !manifests.has(device.blueprint_id));
-  for (let from = 0; from < wanted.length; from += MANIFESTS_PER_QUESTION) {
-    const part = wanted.slice(from, from + MANIFESTS_PER_QUESTION);
-    const ids = part.map(({ id }) => id).join();
-    const address = `/v3/devices?expand=manifest&id.in=${ids}&limit=${part.length}`;
-    const asked = callFor<DeviceWithManifest[]>('devices', 'GET', address);
-    for (const device of part)
-      void hold(
-        device.blueprint_id,
-        // The device may have another blueprint by now, or be gone.
-        asked.then(
-          (found) =>
-            found.find((one) => one.blueprint_id === device.blueprint_id)?.manifest ?? askManifest(device),
-        ),
-      );
-  }
 }
 
 /**
@@ -274,7 +250,7 @@ async function hear(): Promise<void> {
   const gateways = [...known.values()].flatMap(({ device }) => (device.type === 'GATEWAY' ? device.id : []));
   const ids = new Set([...(inSight ?? []), ...gateways]);
   const isAll = inSight === undefined || gateways.length === 0;
-  await stream?.exchange(isAll ? EVERYTHING : `${EVERYTHING}?telemetry.of=${[...ids].join()}`);
+  await stream?.exchange(isAll ? EVERYTHING : `${EVERYTHING}&telemetry.of=${[...ids].join()}`);
 }
 
 /** The page that showed only some devices was left. */
@@ -298,6 +274,7 @@ async function readLatest(question: URLSearchParams): Promise<void> {
 }
 
 function take(message: MonitorMessage): void {
+  if ('change' in message) return takeChange(message);
   if ('connectivity' in message) noteConnection(message.device_id, message.connectivity);
   const live = known.get(message.device_id);
   if (!live) {
@@ -327,6 +304,11 @@ function take(message: MonitorMessage): void {
     for (const listener of logListeners.get(message.device_id) ?? [])
       listener({ ...message.log, received_at: message.received_at });
   changed.add(live);
+}
+
+function takeChange({ change, device_id: id }: Extract<MonitorMessage, { change: unknown }>): void {
+  noteElsewhere(change === 'COMMAND' ? commandsElsewhere : changesElsewhere);
+  if (change === 'DEVICE' && id !== undefined) reloadSoon(known.has(id) ? id : 'all');
 }
 
 /**
@@ -362,7 +344,7 @@ async function reloadSome(ids: readonly string[]): Promise<void> {
     loadError.value = undefined;
   } catch (error) {
     // A device that was deleted meanwhile is gone from the list.
-    if (error instanceof ApiError && error.status === 404) reloadSoon('all');
+    if (isNotFound(error)) reloadSoon('all');
     else loadError.value = error;
   }
 }

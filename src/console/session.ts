@@ -87,7 +87,7 @@ async function isClaimed(): Promise<boolean> {
 
 // A login in another tab is a login here, too.
 addEventListener('storage', ({ key, newValue }) => {
-  if (key === LOGGED_IN && newValue !== null && state.value === 'logged-out') void look();
+  if (key === LOGGED_IN && newValue !== null && state.value !== 'logged-in') void look();
 });
 
 export async function claim(claimCode: string, name: string, password: string): Promise<void> {

@@ -1,6 +1,6 @@
 /** The pieces that pages are made of. */
-export { type Action, useAction, useAnswer, useRefresh } from './ui/asking.ts';
-export { AskButton, Dialog, Question } from './ui/dialog.tsx';
+export { type Action, useAction, useAnswer, useFollow, useRefresh, useStored } from './ui/asking.ts';
+export { AskButton, Dialog, openDialogs, Question } from './ui/dialog.tsx';
 export {
   Check,
   type Choice,
@@ -16,4 +16,5 @@ export {
 } from './ui/form.tsx';
 export { lazy } from './ui/lazy.tsx';
 export { Awaited, Button, Card, Empty, ErrorNotice, Late, Loading, Notice, PageHead } from './ui/pieces.tsx';
+export { Rows } from './ui/rows.tsx';
 export { PictureTable } from './ui/table.tsx';

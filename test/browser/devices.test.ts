@@ -188,13 +188,13 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     const hears = (what: RegExp): Promise<void> => until(() => what.test(heard.at(-1) ?? 'nothing yet'));
     page.on('websocket', note);
     await open('#/devices/looked-at/values');
-    await hears(new RegExp(`^\\?telemetry\\.of=${device.id},[^,]+$`));
+    await hears(new RegExp(`^\\?changes=true&telemetry\\.of=${device.id},[^,]+$`));
     await device.telemetry({ battery_soc: 37.5 });
     await page.getByText('37.5').first().waitFor();
     await open('#/history/day');
-    await hears(/^\?telemetry\.of=[^,]+$/);
+    await hears(/^\?changes=true&telemetry\.of=[^,]+$/);
     await open('#/rules');
-    await hears(/^$/);
+    await hears(/^\?changes=true$/);
     page.off('websocket', note);
     await device.leave();
   });

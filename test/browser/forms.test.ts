@@ -112,10 +112,10 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
       if (change !== undefined) await page.getByRole('button', { name: change }).click();
       const form = change === undefined ? page.locator('main') : page.getByRole('dialog');
       const control = form.locator(`[name=${field}]`).first();
-      await gateway.ok('INSTALLER', 'PATCH', path, body);
       if ((await control.evaluate((element) => element.tagName)) === 'SELECT')
         await control.selectOption(mine);
       else await control.fill(mine);
+      await gateway.ok('INSTALLER', 'PATCH', path, body);
       const save = form
         .locator('form', { has: page.locator(`[name=${field}]`) })
         .getByRole('button', { name: 'Save' });

@@ -240,7 +240,10 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     const page = await openAnother(t, opened());
     await page.locator('[data-test=attention]').waitFor();
     await until(async () => (await page.getByText('No live connection').count()) === 0);
-    const again = page.waitForEvent('websocket', (socket) => socket.url().endsWith('/v3/devices'));
+    const again = page.waitForEvent(
+      'websocket',
+      (socket) => new URL(socket.url()).pathname === '/v3/devices',
+    );
     await page.evaluate(`(() => {
       const asleepMs = 60_000;
       const now = Date.now.bind(Date);

@@ -60,7 +60,7 @@ describe('the start of the console', { skip: findBrowser() === undefined && NO_B
       '.books-numbers',
       '[data-test=first-steps]',
     ]);
-    assert.ok(asked.includes('/v3/devices'), 'the live stream counts, too');
+    assert.ok(asked.includes('/v3/devices?changes=true'), 'the live stream counts, too');
     assert.ok(
       asked.some((path) => path.startsWith('/styles-')),
       'and so do files',

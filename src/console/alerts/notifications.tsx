@@ -1,10 +1,10 @@
 /** Notification channels, and the deliveries of the last notifications. */
-import { callFor, changeCount, path } from '../api.ts';
+import { callFor, path } from '../api.ts';
 import { momentText } from '../format.ts';
 import { deviceIds } from '../live.ts';
 import { namesOf } from '../parts/device-choice.tsx';
 import { AddButton, ManagedRow, type Tried } from '../parts/managed-row.tsx';
-import { Awaited, Card, Empty, useAnswer, useRefresh } from '../ui.tsx';
+import { Awaited, Card, Empty, Rows, useStored } from '../ui.tsx';
 import { ChannelForm } from './channel-form.tsx';
 import type { Channel, Delivery } from '../shapes.ts';
 import { contentText, statusText } from './words.ts';
@@ -14,9 +14,8 @@ const REFRESH_MS = 10_000;
 const LOG_ITEMS = 30;
 
 export function NotificationsPage() {
-  const { answer: channels, error } = useAnswer(
-    () => callFor<Channel[]>('notification_channels', 'GET', '/v3/notification_channels'),
-    [changeCount.value],
+  const { answer: channels, error } = useStored(() =>
+    callFor<Channel[]>('notification_channels', 'GET', '/v3/notification_channels'),
   );
   return (
     <>
@@ -34,11 +33,12 @@ export function NotificationsPage() {
         {channels?.length === 0 && (
           <Empty title={say.alerts.nobodyIsTold}>{say.alerts.nobodyIsToldText}</Empty>
         )}
-        <ul class="rows" data-test="channels">
-          {channels?.map((channel) => (
-            <ChannelRow key={channel.id} channel={channel} />
-          ))}
-        </ul>
+        <Rows
+          items={channels ?? []}
+          keyOf={({ id }) => id}
+          row={(channel) => <ChannelRow channel={channel} />}
+          data-test="channels"
+        />
       </Card>
       {channels && channels.length > 0 && <DeliveryLog channels={channels} />}
     </>
@@ -83,11 +83,11 @@ function ChannelRow({ channel }: { channel: Channel }) {
 }
 
 function DeliveryLog({ channels }: { channels: readonly Channel[] }) {
-  const { answer, error, refresh } = useAnswer(
+  const { answer, error } = useStored(
     () => callFor<Delivery[]>('deliveries', 'GET', `/v3/notification_deliveries?limit=${LOG_ITEMS}`),
-    [changeCount.value],
+    [],
+    REFRESH_MS,
   );
-  useRefresh(refresh, REFRESH_MS);
   const nameOf = (id: string): string => channels.find((channel) => channel.id === id)?.name ?? '–';
   return (
     <Card title={say.alerts.whatWasSent}>

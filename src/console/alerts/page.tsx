@@ -20,7 +20,7 @@ import {
   PageHead,
   SelectField,
   useAction,
-  useAnswer,
+  useStored,
 } from '../ui.tsx';
 import { type Tab, tabAt, Tabs } from '../ui/page-pieces.tsx';
 import { NotificationsPage } from './notifications.tsx';
@@ -98,7 +98,7 @@ function AlertList({
   const question = new URLSearchParams({ state: isHistory ? 'CLEARED' : 'RAISED' });
   if (device !== '') question.set('device_id.in', device);
   if (severity !== '') question.set('severity', severity);
-  const { answer, isOther, error, again, follow } = useAnswer(
+  const { answer, isOther, error, follow } = useStored(
     () => callForList<Alert>(`/v3/alerts?${question}`, 'alerts', limit),
     [String(question), limit],
   );
@@ -143,7 +143,7 @@ function AlertList({
               </Empty>
             )
           ) : (
-            <Rows alerts={answer.items} onChanged={again} />
+            <Rows alerts={answer.items} />
           )}
           {answer.total > answer.items.length && (
             <Button onClick={() => setLimit(limit + PAGE_ITEMS)}>
@@ -157,7 +157,7 @@ function AlertList({
 }
 
 /** The worst first, acknowledged ones after the others. */
-function Rows({ alerts, onChanged }: { alerts: readonly Alert[]; onChanged: () => void }) {
+function Rows({ alerts }: { alerts: readonly Alert[] }) {
   const rank = ({ acknowledged_at: at, cleared_at: cleared, severity }: Alert): number =>
     cleared !== null ? 0 : (at === null ? 0 : SEVERITIES.length) + SEVERITIES.indexOf(severity);
   return (
@@ -165,17 +165,14 @@ function Rows({ alerts, onChanged }: { alerts: readonly Alert[]; onChanged: () =
       {alerts
         .toSorted((a, b) => rank(a) - rank(b))
         .map((alert) => (
-          <Row key={alert.id} alert={alert} onChanged={onChanged} />
+          <Row key={alert.id} alert={alert} />
         ))}
     </ul>
   );
 }
 
-function Row({ alert, onChanged }: { alert: Alert; onChanged: () => void }) {
-  const acknowledging = useAction(async () => {
-    await call('POST', path`/v3/alerts/${alert.id}/acknowledge`);
-    onChanged();
-  });
+function Row({ alert }: { alert: Alert }) {
+  const acknowledging = useAction(() => call('POST', path`/v3/alerts/${alert.id}/acknowledge`));
   const live = liveDevice(alert.device_id);
   const isRaised = alert.cleared_at === null;
   const nowMs = slowNowS.value * 1_000;

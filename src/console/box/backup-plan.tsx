@@ -1,5 +1,5 @@
 /** Automatic backups: when, where, and the last one that was verified. */
-import { call, callFor, changeCount } from '../api.ts';
+import { call, callFor } from '../api.ts';
 import { changesOf } from '../changes.ts';
 import { bytesText, momentText } from '../format.ts';
 import { differs, NewPassword, NOTHING_TYPED } from '../parts/new-password.tsx';
@@ -17,11 +17,10 @@ import {
   SecretField,
   SelectField,
   useAction,
-  useAnswer,
-  useRefresh,
+  useStored,
 } from '../ui.tsx';
 import { Code, Fact } from '../ui/page-pieces.tsx';
-import { useTyped } from '../ui/typed.ts';
+import { type useTyped, useTypedOver } from '../ui/typed.ts';
 import { say } from '../words/index.ts';
 
 const PLAN = '/v3/backup/plan';
@@ -34,11 +33,11 @@ const SCHEDULES = [
 ];
 
 export function BackupPlanCard() {
-  const { answer, error, refresh } = useAnswer(
+  const { answer, error } = useStored(
     () => callFor<BackupPlan>('backup_plan', 'GET', PLAN),
-    [changeCount.value],
+    [],
+    (plan) => (plan?.is_running === true ? RUNNING_REFRESH_MS : REFRESH_MS),
   );
-  useRefresh(refresh, answer?.is_running === true ? RUNNING_REFRESH_MS : REFRESH_MS);
   return (
     <Card
       title={say.box.planTitle}
@@ -128,7 +127,7 @@ function bodyOf(typed: Typed): Record<string, unknown> {
 }
 
 function PlanForm({ plan }: { plan: BackupPlan }) {
-  const controls = useTyped(() => typedOf(plan));
+  const controls = useTypedOver(typedOf(plan));
   const { typed, take, beside, change, bound } = controls;
   const action = useAction(async () => {
     const theirs = typedOf(await callFor('backup_plan', 'GET', PLAN));

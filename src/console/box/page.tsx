@@ -7,7 +7,7 @@ import { useWholeDevice } from '../parts/whole-device.ts';
 import { ValuesTab } from '../pages/device-values.tsx';
 import { may } from '../session.ts';
 import type { Health } from '../shapes.ts';
-import { Card, ErrorNotice, Loading, Notice, PageHead, useAnswer, useRefresh } from '../ui.tsx';
+import { Card, ErrorNotice, Loading, Notice, PageHead, useAnswer, useStored } from '../ui.tsx';
 import { Fact, tabAt, Tabs } from '../ui/page-pieces.tsx';
 import { BackupCard } from './backup.tsx';
 import { BackupPlanCard } from './backup-plan.tsx';
@@ -19,8 +19,6 @@ import { StorageCard } from './storage.tsx';
 import { TargetsCard } from './targets.tsx';
 import { UpdatesTab } from './updates.tsx';
 import { say } from '../words/index.ts';
-
-const REFRESH_MS = 30_000;
 
 async function findGateway(): Promise<string | undefined> {
   if (deviceIds.value === undefined) await loadDevices();
@@ -121,8 +119,7 @@ function State() {
 /** One sentence: all is well, or what is not. */
 function Condition({ live }: { live: LiveDevice | undefined }) {
   void live?.version.value;
-  const { answer: faults, error, refresh } = useAnswer(readFaults, []);
-  useRefresh(refresh, REFRESH_MS);
+  const { answer: faults, error } = useStored(readFaults);
   const alerts = live ? (live.device.raised_alert_names ?? []).map((name) => alertTitle(live, name)) : [];
   // A state that cannot be read now is not shown as good.
   if (!faults || error !== undefined || isAway.value) return <ErrorNotice error={error} />;

@@ -1,9 +1,9 @@
 /** Ports of the gateway that its scripts may use: a list of one kind, a new one, and whether one can be used. */
 import type { ComponentChildren } from 'preact';
-import { callFor, changeCount, path } from '../api.ts';
+import { callFor, path } from '../api.ts';
 import { AddButton, ManagedRow, testAt, type Tried } from '../parts/managed-row.tsx';
 import { may } from '../session.ts';
-import { Awaited, Card, useAnswer } from '../ui.tsx';
+import { Awaited, Card, Rows, useStored } from '../ui.tsx';
 import { say } from '../words/index.ts';
 
 /** Of the control for the name of a new port. */
@@ -30,16 +30,17 @@ export function PortsCard<Port extends { name: string }>({
   more?: (port: Port) => ComponentChildren;
   add: { text: string; title: string; form: (onDone: () => void) => ComponentChildren };
 }) {
-  const { answer, error } = useAnswer(() => callFor<Port[]>(kind, 'GET', `/v3/${kind}`), [changeCount.value]);
+  const { answer, error } = useStored(() => callFor<Port[]>(kind, 'GET', `/v3/${kind}`));
   const addressOf = ({ name }: Port): string => `/v3/${kind}${path`/${name}`}`;
   return (
     <Card title={title} data-test={kind} actions={may('INSTALLER') && <AddButton {...add} />}>
       <Awaited answer={answer} error={error} />
       {answer?.length === 0 && <p class="hint">{none}</p>}
-      <ul class="rows">
-        {answer?.map((port) => (
+      <Rows
+        items={answer ?? []}
+        keyOf={({ name }) => name}
+        row={(port) => (
           <ManagedRow
-            key={port.name}
             name={port.name}
             address={addressOf(port)}
             isReadOnly={!may('INSTALLER')}
@@ -49,8 +50,8 @@ export function PortsCard<Port extends { name: string }>({
           >
             <small>{describe(port)}</small>
           </ManagedRow>
-        ))}
-      </ul>
+        )}
+      />
     </Card>
   );
 }

@@ -1,11 +1,11 @@
 /** Targets of telemetry, and how far each of them is. */
-import { callFor, changeCount, path } from '../api.ts';
+import { callFor, path } from '../api.ts';
 import { ageText, bytesText, momentText, numberText } from '../format.ts';
 import { deviceIds } from '../live.ts';
 import { namesOf } from '../parts/device-choice.tsx';
 import { AddButton, ManagedRow, testAt, type Tried } from '../parts/managed-row.tsx';
 import type { Target } from '../shapes.ts';
-import { Awaited, Card, Empty, useAnswer, useRefresh } from '../ui.tsx';
+import { Awaited, Card, Empty, Rows, useStored } from '../ui.tsx';
 import { TargetForm } from './target-form.tsx';
 import { say } from '../words/index.ts';
 
@@ -20,11 +20,11 @@ const BADGES: Readonly<Record<Target['status']['state'], string>> = {
 };
 
 export function TargetsCard() {
-  const { answer, error, refresh } = useAnswer(
+  const { answer, error } = useStored(
     () => callFor<Target[]>('targets', 'GET', '/v3/targets'),
-    [changeCount.value],
+    [],
+    REFRESH_MS,
   );
-  useRefresh(refresh, REFRESH_MS);
   return (
     <Card
       title={say.targets.title}
@@ -38,11 +38,12 @@ export function TargetsCard() {
     >
       <Awaited answer={answer} error={error} />
       {answer?.length === 0 && <Empty title={say.targets.staysHere}>{say.targets.staysHereText}</Empty>}
-      <ul class="rows" data-test="targets">
-        {answer?.map((target) => (
-          <TargetRow key={target.id} target={target} />
-        ))}
-      </ul>
+      <Rows
+        items={answer ?? []}
+        keyOf={({ id }) => id}
+        row={(target) => <TargetRow target={target} />}
+        data-test="targets"
+      />
     </Card>
   );
 }

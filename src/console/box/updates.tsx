@@ -1,23 +1,13 @@
 /** Updates: upload of a package, its verdict and notes, installation and outcome. */
 import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
-import { call, callFor, changeCount, NoAnswer } from '../api.ts';
+import { call, callFor, NoAnswer } from '../api.ts';
 import { bytesText, momentText } from '../format.ts';
 import { DropArea } from '../parts/drop-area.tsx';
 import { type SentFile, SentFileProgress } from '../parts/sent-file.tsx';
 import { may } from '../session.ts';
 import type { Update } from '../shapes.ts';
-import {
-  AskButton,
-  Awaited,
-  Button,
-  Card,
-  ErrorNotice,
-  Notice,
-  useAction,
-  useAnswer,
-  useRefresh,
-} from '../ui.tsx';
+import { AskButton, Awaited, Button, Card, ErrorNotice, Notice, useAction, useStored } from '../ui.tsx';
 import { Fact } from '../ui/page-pieces.tsx';
 import { sendFile } from './file-upload.ts';
 import { notesBlocks } from './release-notes.ts';
@@ -34,11 +24,11 @@ const handedOver = signal<{ from: string; to: string; outcomeBefore: string | un
 );
 
 export function UpdatesTab() {
-  const { answer, error, refresh } = useAnswer(
+  const { answer, error } = useStored(
     () => callFor<Update>('update', 'GET', UPDATE),
-    [changeCount.value],
+    [],
+    (update) => (update?.installing === true ? WAITING_REFRESH_MS : REFRESH_MS),
   );
-  useRefresh(refresh, answer?.installing === true ? WAITING_REFRESH_MS : REFRESH_MS);
   if (!answer) return <Awaited answer={answer} error={error} />;
   // While the gateway restarts nothing answers, which is no error.
   const isStarting = answer.installing && error instanceof NoAnswer;

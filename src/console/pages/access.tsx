@@ -17,9 +17,10 @@ import {
   Form,
   InputField,
   PageHead,
+  Rows,
   SelectField,
   useAction,
-  useAnswer,
+  useStored,
 } from '../ui.tsx';
 import { useItemForm, useTyped } from '../ui/typed.ts';
 import type { User } from '../shapes.ts';
@@ -83,22 +84,21 @@ function PasswordCard() {
 }
 
 function UsersCard() {
-  const { answer, error, again } = useAnswer(() => callFor<User[]>('users', 'GET', USERS), []);
+  const { answer, error } = useStored(() => callFor<User[]>('users', 'GET', USERS));
   // `new` for one that is added.
   const [open, setOpen] = useState<User | 'new' | undefined>(undefined);
-  const closed = (): void => {
-    setOpen(undefined);
-    again();
-  };
+  const of = open === 'new' ? undefined : (answer?.find(({ id }) => id === open?.id) ?? open);
   return (
     <Card
       title={say.access.users}
       actions={<Button onClick={() => setOpen('new')}>{say.access.addUserAsking}</Button>}
     >
       <Awaited answer={answer} error={error} />
-      <ul class="rows">
-        {answer?.map((user) => (
-          <li key={user.id}>
+      <Rows
+        items={answer ?? []}
+        keyOf={({ id }) => id}
+        row={(user) => (
+          <li>
             <span>
               <b>{user.name}</b>
               <small>
@@ -117,15 +117,15 @@ function UsersCard() {
                 title={say.everywhere.deleteTitle(user.name)}
                 text={say.access.deleteUserText}
                 confirm={say.everywhere.delete}
-                run={() => remove(path`/v3/auth/users/${user.id}`).then(again)}
+                run={() => remove(path`/v3/auth/users/${user.id}`)}
               >
                 {say.everywhere.deleteAsking}
               </AskButton>
             </span>
           </li>
-        ))}
-      </ul>
-      {open !== undefined && <UserDialog user={open === 'new' ? undefined : open} onClose={closed} />}
+        )}
+      />
+      {open !== undefined && <UserDialog user={of} onClose={() => setOpen(undefined)} />}
     </Card>
   );
 }

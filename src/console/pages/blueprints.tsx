@@ -6,14 +6,14 @@ import { momentText } from '../format.ts';
 import { listBlueprints } from '../parts/blueprint-choice.tsx';
 import { DropArea } from '../parts/drop-area.tsx';
 import { may } from '../session.ts';
-import { Awaited, Button, Card, Empty, ErrorNotice, Notice, PageHead, useAction, useAnswer } from '../ui.tsx';
+import { Awaited, Button, Card, Empty, ErrorNotice, Notice, PageHead, useAction, useStored } from '../ui.tsx';
 import type { Blueprint } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
 const BYTES_PER_KIB = 1_024;
 
 export function BlueprintsPage() {
-  const { answer, error, again } = useAnswer(listBlueprints, []);
+  const { answer, error } = useStored(listBlueprints);
   const uploaded = answer?.filter(({ source }) => source !== 'BUILT_IN') ?? [];
   return (
     <>
@@ -22,7 +22,7 @@ export function BlueprintsPage() {
           {say.adding.downloadProfiles}
         </a>
       </PageHead>
-      {may('OWNER') && <UploadCard onUploaded={again} />}
+      {may('OWNER') && <UploadCard />}
       <Awaited answer={answer} error={error} />
       {answer && (
         <div class="columns">
@@ -68,7 +68,7 @@ function BlueprintList({ blueprints }: { blueprints: readonly Blueprint[] }) {
   );
 }
 
-function UploadCard({ onUploaded }: { onUploaded: () => void }) {
+function UploadCard() {
   const [file, setFile] = useState<File | undefined>(undefined);
   const [outcome, setOutcome] = useState<string | undefined>(undefined);
   const checking = useAction(async (zip: File) => {
@@ -80,7 +80,6 @@ function UploadCard({ onUploaded }: { onUploaded: () => void }) {
   const uploading = useAction(async (zip: File) => {
     await call('POST', '/v3/blueprints/upload', zip);
     setOutcome(say.adding.isStored(zip.name));
-    onUploaded();
   });
   const isBusy = checking.isBusy || uploading.isBusy;
   const forget = (): void => {

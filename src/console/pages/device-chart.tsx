@@ -6,16 +6,18 @@ import type { LiveDevice } from '../live.ts';
 import { drawable, mainValues } from '../main-values.ts';
 import { isFound } from '../found.ts';
 import { FindValue } from '../parts/find-value.tsx';
+import { useDevice } from '../parts/whole-device.ts';
 import { say } from '../words/index.ts';
 
 const CHOSEN_FIRST = 2;
 
 export function ChartTab({ live }: { live: LiveDevice }) {
-  const names = live.manifest ? drawable(live.manifest) : [];
+  const { manifest } = useDevice(live);
+  const names = manifest ? drawable(manifest) : [];
   const [chosen, setChosen] = useState<readonly string[]>(() => firstChoice(live));
   const [window, setWindow] = useState('hour');
   const [text, setText] = useState('');
-  const titleOf = (name: string): string => attributeTitle(name, live.manifest?.telemetry[name]);
+  const titleOf = (name: string): string => attributeTitle(name, manifest?.telemetry[name]);
   // A chosen value is always listed, so that it can be removed.
   const shown = names.filter((name) => chosen.includes(name) || isFound(titleOf(name), text));
   return (

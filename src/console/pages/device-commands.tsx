@@ -6,6 +6,7 @@ import { words } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
 import { ArgumentFields } from '../parts/argument-form.tsx';
 import { ExecutionDetails, Executions, isSettled } from '../parts/executions.tsx';
+import { useDevice } from '../parts/whole-device.ts';
 import { may } from '../session.ts';
 import { type Action, Button, Card, Dialog, ErrorNotice, Form, Notice, Question, useAction } from '../ui.tsx';
 import type { Command, Execution } from '../shapes.ts';
@@ -15,17 +16,16 @@ const POLL_INTERVAL_MS = 500;
 const ENDED = new Set(['SUCCESS', 'ERROR', 'TIMEOUT']);
 
 export function CommandsTab({ live }: { live: LiveDevice }) {
-  const { manifest } = live;
-  const [chosen, setChosen] = useState<string | undefined>(undefined);
-  const [round, setRound] = useState(0);
+  const { device, manifest } = useDevice(live);
+  // As it was declared then: the device may get another blueprint while the dialog is open.
+  const [chosen, setChosen] = useState<[name: string, command: Command] | undefined>(undefined);
   const commands = Object.entries(manifest?.commands ?? {}).filter(([, command]) =>
     may(command.access_level),
   );
   const groups = Object.groupBy(commands, ([, command]) => command.group ?? '');
-  const command = chosen === undefined ? undefined : manifest?.commands[chosen];
   return (
     <>
-      {live.device.connectivity?.status !== 'ONLINE' && (
+      {device.connectivity?.status !== 'ONLINE' && (
         <Notice kind="warning">{say.devices.offlineNoCommand}</Notice>
       )}
       <div class="columns">
@@ -38,17 +38,9 @@ export function CommandsTab({ live }: { live: LiveDevice }) {
           </Card>
         ))}
       </div>
-      <Executions live={live} round={round} />
-      {chosen !== undefined && command && (
-        <RunCommand
-          live={live}
-          name={chosen}
-          command={command}
-          onClose={() => {
-            setChosen(undefined);
-            setRound(round + 1);
-          }}
-        />
+      <Executions live={live} />
+      {chosen && (
+        <RunCommand live={live} name={chosen[0]} command={chosen[1]} onClose={() => setChosen(undefined)} />
       )}
     </>
   );
@@ -59,25 +51,28 @@ function CommandList({
   onChosen,
 }: {
   members: readonly [name: string, command: Command][];
-  onChosen: (name: string) => void;
+  onChosen: (chosen: [name: string, command: Command]) => void;
 }) {
   return (
     <div class="command-list">
-      {members.map(([name, { display_name: text, description }]) => (
-        <div class="command" key={name}>
-          <span>
-            <b>{text}</b>
-            {description !== undefined && <small>{description}</small>}
-          </span>
-          <Button
-            onClick={() => onChosen(name)}
-            data-command={name}
-            aria-label={say.devices.runCommand(text)}
-          >
-            {say.devices.runAsking}
-          </Button>
-        </div>
-      ))}
+      {members.map(([name, command]) => {
+        const { display_name: text, description } = command;
+        return (
+          <div class="command" key={name}>
+            <span>
+              <b>{text}</b>
+              {description !== undefined && <small>{description}</small>}
+            </span>
+            <Button
+              onClick={() => onChosen([name, command])}
+              data-command={name}
+              aria-label={say.devices.runCommand(text)}
+            >
+              {say.devices.runAsking}
+            </Button>
+          </div>
+        );
+      })}
     </div>
   );
 }
@@ -187,6 +182,7 @@ function PopulateButton({
   command: Command;
   onValues: (texts: Texts) => void;
 }) {
+  const { device } = useDevice(live);
   const { populate_values_command: source, arguments: declared = {} } = command;
   const action = useAction(async () => {
     if (source === undefined) return;
@@ -201,7 +197,7 @@ function PopulateButton({
     const found = Object.entries(declared).filter(([key]) => payload[key] !== undefined);
     onValues(Object.fromEntries(found.map(([key, argument]) => [key, textOf(argument, payload[key])])));
   });
-  if (source === undefined || live.device.connectivity?.status !== 'ONLINE') return null;
+  if (source === undefined || device.connectivity?.status !== 'ONLINE') return null;
   return (
     <>
       <Button action={action}>{action.isBusy ? say.devices.askingDevice : say.devices.fillIn}</Button>

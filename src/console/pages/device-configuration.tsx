@@ -1,37 +1,37 @@
 /** Configuration groups of a device, as its manifest declares them. */
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { callFor, path } from '../api.ts';
 import { initialTexts, judge, type Texts, typedValues } from '../arguments.ts';
 import type { LiveDevice } from '../live.ts';
 import { fieldSettings } from '../field-place.ts';
 import { ArgumentFields } from '../parts/argument-form.tsx';
 import { ConnectionTools } from '../parts/field-scan.tsx';
+import { useDevice } from '../parts/whole-device.ts';
 import { may } from '../session.ts';
-import { AskButton, Awaited, Card, Empty, Form, useAction, useAnswer } from '../ui.tsx';
-import { useTyped } from '../ui/typed.ts';
-import type { ConfigurationGroup } from '../shapes.ts';
+import { AskButton, Awaited, Card, Empty, Form, useAction, useStored } from '../ui.tsx';
+import { useTypedOver } from '../ui/typed.ts';
+import type { ConfigurationGroup, Device } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
 type Values = Record<string, unknown>;
 
 export function ConfigurationTab({ live }: { live: LiveDevice }) {
-  const groups = Object.entries(live.manifest?.configuration ?? {}).filter(([, group]) =>
-    may(group.access_level),
-  );
+  const { device, manifest } = useDevice(live);
+  const groups = Object.entries(manifest?.configuration ?? {}).filter(([, group]) => may(group.access_level));
   if (groups.length === 0)
     return <Empty title={say.devices.noConfiguration}>{say.devices.noConfigurationText}</Empty>;
   return (
     <div class="columns">
       {groups.map(([name, group]) => (
-        <Group live={live} name={name} group={group} key={name} />
+        <Group device={device} name={name} group={group} key={name} />
       ))}
     </div>
   );
 }
 
-function Group({ live, name, group }: { live: LiveDevice; name: string; group: ConfigurationGroup }) {
-  const address = path`/v3/devices/${live.device.id}/configuration/${name}`;
-  const { answer, error } = useAnswer(() => callFor<Values>('configuration', 'GET', address), [address]);
+function Group({ device, name, group }: { device: Device; name: string; group: ConfigurationGroup }) {
+  const address = path`/v3/devices/${device.id}/configuration/${name}`;
+  const { answer, error } = useStored(() => callFor<Values>('configuration', 'GET', address), [address]);
   return (
     <Card title={group.display_name}>
       {group.description !== undefined && <p class="hint">{group.description}</p>}
@@ -41,7 +41,7 @@ function Group({ live, name, group }: { live: LiveDevice; name: string; group: C
           address={address}
           group={group}
           stored={answer}
-          runtimeId={live.device.communication?.upstream_id}
+          runtimeId={device.communication?.upstream_id}
         />
       )}
     </Card>
@@ -62,7 +62,8 @@ function GroupForm({
 }) {
   const declared = group.parameters;
   const [saved, setSaved] = useState(stored);
-  const controls = useTyped<Texts>(() => initialTexts(declared, stored));
+  useEffect(() => setSaved(stored), [stored]);
+  const controls = useTypedOver<Texts>(initialTexts(declared, stored));
   const { typed: texts, setTyped: setTexts, beside } = controls;
   const take = (configuration: Values): void => {
     setSaved(configuration);

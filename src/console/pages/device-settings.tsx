@@ -5,33 +5,34 @@ import { changesOf } from '../changes.ts';
 import { loadDevices, type LiveDevice } from '../live.ts';
 import { BlueprintChoice } from '../parts/blueprint-choice.tsx';
 import { Connection, PROTOCOLS } from '../parts/connection.tsx';
+import { useDevice } from '../parts/whole-device.ts';
 import { go, route } from '../route.ts';
 import { may } from '../session.ts';
 import { AskButton, Card, Form, InputField, Notice, SelectField, useAction } from '../ui.tsx';
 import { Fact } from '../ui/page-pieces.tsx';
-import { useTyped } from '../ui/typed.ts';
+import { useTypedOver } from '../ui/typed.ts';
 import type { ConnectionConfiguration, Device } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
 export function SettingsTab({ live, onChanged }: { live: LiveDevice; onChanged: () => void }) {
-  const { device } = live;
+  const { device, manifest } = useDevice(live);
   const isOwn = device.type !== 'GATEWAY';
   const hasConnection = /^MQTT_V1_(TLS|PLAINTEXT)$/.test(device.communication?.type ?? '');
   return (
     <div class="columns">
-      {may('OWNER') && <NameCard live={live} onChanged={onChanged} />}
-      {may('OWNER') && isOwn && <BlueprintCard live={live} onChanged={onChanged} />}
-      {may('OWNER') && hasConnection && <ConnectionCard live={live} />}
-      <FactsCard live={live} />
-      {may('OWNER') && isOwn && <DeleteCard live={live} />}
+      {may('OWNER') && <NameCard device={device} onChanged={onChanged} />}
+      {may('OWNER') && isOwn && <BlueprintCard device={device} manifest={manifest} onChanged={onChanged} />}
+      {may('OWNER') && hasConnection && <ConnectionCard device={device} />}
+      <FactsCard device={device} />
+      {may('OWNER') && isOwn && <DeleteCard device={device} />}
     </div>
   );
 }
 
 const namesOf = ({ name, slug }: Device) => ({ name, slug });
 
-function NameCard({ live: { device }, onChanged }: { live: LiveDevice; onChanged: () => void }) {
-  const { typed, before, take, beside, bound } = useTyped(() => namesOf(device));
+function NameCard({ device, onChanged }: { device: Device; onChanged: () => void }) {
+  const { typed, before, take, beside, bound } = useTypedOver(namesOf(device));
   const action = useAction(async () => {
     const address = path`/v3/devices/${device.id}`;
     const theirs = namesOf(await callFor<Device>('device', 'GET', address));
@@ -65,13 +66,12 @@ function NameCard({ live: { device }, onChanged }: { live: LiveDevice; onChanged
 }
 
 function BlueprintCard({
-  live: { device, manifest },
+  device,
+  manifest,
   onChanged,
-}: {
-  live: LiveDevice;
-  onChanged: () => void;
-}) {
-  const [blueprint, setBlueprint] = useState(device.blueprint_id);
+}: Pick<LiveDevice, 'device' | 'manifest'> & { onChanged: () => void }) {
+  const [chosen, setChosen] = useState<string | undefined>(undefined);
+  const blueprint = chosen ?? device.blueprint_id;
   const action = useAction(async () => {
     await call('POST', path`/v3/devices/${device.id}/assign_blueprint`, { blueprint_id: blueprint });
     onChanged();
@@ -85,14 +85,15 @@ function BlueprintCard({
         done={say.devices.assigned}
         isIncomplete={blueprint === device.blueprint_id || blueprint === ''}
       >
-        <BlueprintChoice value={blueprint} onValue={setBlueprint} needsScript={device.type === 'LUA'} />
+        <BlueprintChoice value={blueprint} onValue={setChosen} needsScript={device.type === 'LUA'} />
       </Form>
     </Card>
   );
 }
 
-function ConnectionCard({ live: { device } }: { live: LiveDevice }) {
-  const [protocol, setProtocol] = useState(device.communication?.type === 'MQTT_V1_TLS' ? 'MQTTS' : 'MQTT');
+function ConnectionCard({ device }: { device: Device }) {
+  const [chosen, setProtocol] = useState<string | undefined>(undefined);
+  const protocol = chosen ?? (device.communication?.type === 'MQTT_V1_TLS' ? 'MQTTS' : 'MQTT');
   const [config, setConfig] = useState<ConnectionConfiguration | undefined>(undefined);
   const generate = async (): Promise<void> => {
     const address = path`/v3/devices/${device.id}/generate_config`;
@@ -127,7 +128,7 @@ function ConnectionCard({ live: { device } }: { live: LiveDevice }) {
   );
 }
 
-function FactsCard({ live: { device } }: { live: LiveDevice }) {
+function FactsCard({ device }: { device: Device }) {
   const { communication, implemented_profiles: profiles } = device;
   return (
     <Card title={say.devices.facts}>
@@ -161,7 +162,7 @@ function FactsCard({ live: { device } }: { live: LiveDevice }) {
   );
 }
 
-function DeleteCard({ live: { device } }: { live: LiveDevice }) {
+function DeleteCard({ device }: { device: Device }) {
   const end = async (): Promise<void> => {
     await remove(path`/v3/devices/${device.id}`);
     await loadDevices();

@@ -8,16 +8,16 @@ import { isFound } from '../found.ts';
 import { FindValue } from '../parts/find-value.tsx';
 import { Sparkline, WithSparklines } from '../parts/sparkline.tsx';
 import { UNDECLARED, Value } from '../parts/value.tsx';
-import { usePart } from '../parts/whole-device.ts';
+import { useDevice, usePart } from '../parts/whole-device.ts';
 import { may } from '../session.ts';
+import type { Device } from '../shapes.ts';
 import { Card, Empty } from '../ui.tsx';
 import { Fact } from '../ui/page-pieces.tsx';
 import { say } from '../words/index.ts';
 
 export function ValuesTab({ live }: { live: LiveDevice }) {
-  const device = usePart(live, ({ device: present }) => present);
+  const { device, manifest } = useDevice(live);
   const isSilent = usePart(live, ({ values }) => values.size === 0);
-  const manifest = usePart(live, (one) => one.manifest);
   const all = manifest ? groupValues(manifest) : [];
   const [text, setText] = useState('');
   const groups = all.flatMap(({ title, names }) => {
@@ -38,7 +38,7 @@ export function ValuesTab({ live }: { live: LiveDevice }) {
           )}
         </Empty>
       )}
-      {all.length > 0 && isSilent && <NothingYet live={live} base={base} />}
+      {all.length > 0 && isSilent && <NothingYet device={device} base={base} />}
       {!isSilent && (
         <WithSparklines live={live}>
           <FindValue count={all.flatMap(({ names }) => names).length} text={text} onText={setText} />
@@ -58,7 +58,7 @@ export function ValuesTab({ live }: { live: LiveDevice }) {
 }
 
 /** @param base address of the device's page */
-function NothingYet({ live: { device }, base }: { live: LiveDevice; base: string }) {
+function NothingYet({ device, base }: { device: Device; base: string }) {
   const isOnline = device.connectivity?.status === 'ONLINE';
   const hasScript = device.type === 'LUA';
   return (

@@ -1,12 +1,14 @@
 /** One device: everything about it, in tabs. */
 import type { ComponentType } from 'preact';
+import { useRef } from 'preact/hooks';
 import { isConnected } from '../connection.ts';
 import { ageText, typeName } from '../format.ts';
 import { slowNowS } from '../gateway-time.ts';
 import { liveDevice, type LiveDevice } from '../live.ts';
 import { isOfBox } from '../own-manifest.ts';
+import { isInUse, UnlessGone } from '../parts/gone.tsx';
 import { AlertChips, StatusBadge } from '../parts/value.tsx';
-import { usePart, useWholeDevice } from '../parts/whole-device.ts';
+import { useDevice, usePart, useWholeDevice } from '../parts/whole-device.ts';
 import { may } from '../session.ts';
 import { Awaited, Notice, PageHead } from '../ui.tsx';
 import { type Tab, tabAt, Tabs } from '../ui/page-pieces.tsx';
@@ -46,12 +48,21 @@ function tabsOf({ manifest }: LiveDevice): DeviceTab[] {
   return tabs.filter(({ isEmpty }) => isEmpty !== true);
 }
 
+const BACK = { href: '#/', text: say.frame.overview };
+
+/** The tab that the address names; one that another blueprint has emptied stays while somebody types there. */
+function useTab(tabs: readonly DeviceTab[], wanted: string): DeviceTab | undefined {
+  const shown = useRef<DeviceTab | undefined>(undefined);
+  if (shown.current?.key !== wanted || !isInUse()) shown.current = tabAt(tabs, wanted);
+  return shown.current;
+}
+
 export function DevicePage({ name, tab }: { name: string; tab: string }) {
   const { answer: live, error, again } = useWholeDevice(() => Promise.resolve(name), [name]);
   if (!live)
     return (
       <>
-        <PageHead title={name} back={{ href: '#/', text: say.frame.overview }} />
+        <PageHead title={name} back={BACK} />
         <Awaited answer={live} error={error} />
       </>
     );
@@ -59,13 +70,13 @@ export function DevicePage({ name, tab }: { name: string; tab: string }) {
 }
 
 function Parts({ live, tab, onChanged }: { live: LiveDevice; tab: string; onChanged: () => void }) {
-  const device = usePart(live, ({ device: present }) => present);
-  const manifest = usePart(live, (one) => one.manifest);
+  const { device, manifest } = useDevice(live);
+  const isGone = usePart(live, (one) => one.isGone);
   const tabs = tabsOf(live);
-  const current = tabAt(tabs, tab);
+  const current = useTab(tabs, tab);
   return (
     <>
-      <PageHead title={device.name} back={{ href: '#/', text: say.frame.overview }}>
+      <PageHead title={device.name} back={BACK}>
         <StatusBadge live={live} />
       </PageHead>
       <p class="kind">
@@ -74,15 +85,17 @@ function Parts({ live, tab, onChanged }: { live: LiveDevice; tab: string; onChan
           !isOfBox(device) &&
           ` · ${isBlank(manifest) ? say.devices.withoutBlueprint : manifest.display_name}`}
       </p>
-      <AlertChips live={live} />
-      <Absence live={live} />
-      <Tabs
-        name={say.devices.partsOfDevice}
-        base={`#/devices/${encodeURIComponent(device.slug)}`}
-        tabs={tabs}
-        current={current}
-      />
-      {current && <current.Content live={live} onChanged={onChanged} />}
+      <UnlessGone isGone={isGone} text={say.devices.isDeleted}>
+        {!isGone && <AlertChips live={live} />}
+        {!isGone && <Absence live={live} />}
+        <Tabs
+          name={say.devices.partsOfDevice}
+          base={`#/devices/${encodeURIComponent(device.slug)}`}
+          tabs={tabs}
+          current={current}
+        />
+        {current && <current.Content live={live} onChanged={onChanged} />}
+      </UnlessGone>
     </>
   );
 }

@@ -4,8 +4,8 @@ import { changesOf } from '../changes.ts';
 import { may } from '../session.ts';
 import { loadSite, takeSite } from '../site-name.ts';
 import { SourcesCard } from '../site/sources.tsx';
-import { Awaited, Button, Card, Form, InputField, PageHead, useAction, useAnswer } from '../ui.tsx';
-import { useTyped } from '../ui/typed.ts';
+import { Awaited, Button, Card, Form, InputField, PageHead, useAction, useStored } from '../ui.tsx';
+import { useTypedOver } from '../ui/typed.ts';
 import type { Site } from '../shapes.ts';
 import { DECIMAL, textOfNumber, typedNumber } from '../typed-number.ts';
 import { ownZone } from '../zone.ts';
@@ -40,7 +40,7 @@ function changeOf(before: Typed, typed: Typed): Record<string, unknown> {
 }
 
 export function SitePage() {
-  const { answer, error } = useAnswer(loadSite, []);
+  const { answer, error } = useStored(loadSite);
   return (
     <>
       <PageHead title={say.frame.site} />
@@ -52,7 +52,7 @@ export function SitePage() {
 }
 
 function SiteForm({ stored }: { stored: Site }) {
-  const { typed, take, beside, change, bound } = useTyped(() => typedOf(stored));
+  const { typed, take, beside, change, bound } = useTypedOver(typedOf(stored));
   const action = useAction(async () => {
     const theirs = typedOf(await loadSite());
     const now = await callFor<Site>('site', 'PATCH', '/v3/site', changeOf(theirs, beside(theirs)));

@@ -1,22 +1,25 @@
 /** Who changed or commanded what. */
 import { useState } from 'preact/hooks';
-import { callForList, changeCount } from '../api.ts';
+import { callForList } from '../api.ts';
+import { commandsElsewhere } from '../elsewhere.ts';
 import { momentText, words } from '../format.ts';
 import { liveDevice } from '../live.ts';
-import { Awaited, Button, Card, useAnswer } from '../ui.tsx';
+import { Awaited, Button, Card, useFollow, useStored } from '../ui.tsx';
 import type { AuditEntry } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
 const PAGE = 15;
+const MORE = 50;
 const REFUSED_FROM = 400;
 const ROLES: Readonly<Record<string, string | undefined>> = say.values.role;
 
 export function ActivityCard() {
   const [limit, setLimit] = useState(PAGE);
-  const { answer, error } = useAnswer(
+  const { answer, error, follow } = useStored(
     () => callForList<AuditEntry>('/v3/audit', 'entries', limit),
-    [limit, changeCount.value],
+    [limit],
   );
+  useFollow(commandsElsewhere, follow);
   return (
     <Card
       title={say.access.activity}
@@ -33,7 +36,7 @@ export function ActivityCard() {
         ))}
       </ul>
       {answer && answer.total > answer.items.length && (
-        <Button onClick={() => setLimit(limit * 3)}>{say.everywhere.showMore(answer.total)}</Button>
+        <Button onClick={() => setLimit(limit + MORE)}>{say.everywhere.showMore(answer.total)}</Button>
       )}
     </Card>
   );

@@ -2,7 +2,7 @@
 import { useEffect } from 'preact/hooks';
 import { callFor } from '../api.ts';
 import { momentText } from '../format.ts';
-import { ErrorNotice, SelectField, useAnswer } from '../ui.tsx';
+import { ErrorNotice, SelectField, useStored } from '../ui.tsx';
 import type { Blueprint } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
@@ -22,7 +22,7 @@ export function BlueprintChoice({
   onValue: (id: string) => void;
   needsScript: boolean;
 }) {
-  const { answer, error } = useAnswer(listBlueprints, []);
+  const { answer, error } = useStored(listBlueprints);
   const fitting = (answer ?? []).filter(
     (blueprint) => isForDevices(blueprint) && (!needsScript || blueprint.has_script),
   );

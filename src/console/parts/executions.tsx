@@ -1,15 +1,18 @@
 /** The outcome of commands. */
 import { useState } from 'preact/hooks';
 import { callForList, path } from '../api.ts';
+import { commandsElsewhere } from '../elsewhere.ts';
 import { clockText, momentText } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
-import { Awaited, Button, Card, Notice, useAnswer, useRefresh } from '../ui.tsx';
+import { Awaited, Button, Card, Notice, useFollow, useStored } from '../ui.tsx';
+import { useDevice } from './whole-device.ts';
 import type { Execution } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
 const PAGE = 10;
-const REFRESH_MS = 2_000;
+const REFRESH_MS = 30_000;
+const OPEN_REFRESH_MS = 2_000;
 /** A command without an answer in time is read again for so long, in case a late one comes. */
 const LATE_MAX_MS = 600_000;
 
@@ -38,16 +41,17 @@ function newest(deviceId: string, limit: number): Promise<{ items: Execution[]; 
   return callForList(`${list}?expand=log&retention=ALL&order=CREATED_AT_DESC`, 'executions', limit);
 }
 
-/** The newest executions of a device; `round` changes when there may be new ones. */
-export function Executions({ live, round }: { live: LiveDevice; round: number }) {
+/** The newest executions of a device. */
+export function Executions({ live }: { live: LiveDevice }) {
+  const { manifest } = useDevice(live);
   const [limit, setLimit] = useState(PAGE);
-  const { answer, error, again, refresh } = useAnswer(
+  const { answer, error, again, follow } = useStored(
     () => newest(live.device.id, limit),
-    [live.device.id, round, limit],
+    [live.device.id, limit],
+    // Executions under way are read again until they end.
+    (known) => (known?.items.some(mayChange) === true ? OPEN_REFRESH_MS : REFRESH_MS),
   );
-  const isOpen = answer?.items.some(mayChange) === true;
-  // Executions under way are read again until they end.
-  useRefresh(() => isOpen && refresh(), REFRESH_MS);
+  useFollow(commandsElsewhere, follow);
   return (
     <Card
       title={say.devices.executions}
@@ -61,8 +65,7 @@ export function Executions({ live, round }: { live: LiveDevice; round: number })
           <summary>
             <StateBadge execution={execution} />
             <b>
-              {live.manifest?.commands[execution.request.manifest_name]?.display_name ??
-                execution.request.name}
+              {manifest?.commands[execution.request.manifest_name]?.display_name ?? execution.request.name}
             </b>
             <small>{momentText(execution.created_at)}</small>
           </summary>
@@ -70,7 +73,7 @@ export function Executions({ live, round }: { live: LiveDevice; round: number })
         </details>
       ))}
       {answer && answer.total > answer.items.length && (
-        <Button onClick={() => setLimit(limit * 3)}>{say.everywhere.showMore(answer.total)}</Button>
+        <Button onClick={() => setLimit(limit + PAGE)}>{say.everywhere.showMore(answer.total)}</Button>
       )}
     </Card>
   );

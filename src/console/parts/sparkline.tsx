@@ -38,7 +38,7 @@ async function load({ device, manifest }: LiveDevice): Promise<ReadonlyMap<strin
 
 /** Reads the lines of a device for its children. */
 export function WithSparklines({ live, children }: { live: LiveDevice; children: preact.ComponentChildren }) {
-  const { answer, refresh } = useAnswer(() => load(live), [live.device.id]);
+  const { answer, refresh } = useAnswer(() => load(live), [live.device.id, live.manifest]);
   useRefresh(refresh, REFRESH_MS);
   return <Columns.Provider value={answer ?? new Map()}>{children}</Columns.Provider>;
 }

@@ -6,16 +6,17 @@ import {
   AskButton,
   Button,
   Card,
+  type Choice,
   Dialog,
   ErrorNotice,
   Form,
   InputField,
   Loading,
   Notice,
+  Rows,
   SelectField,
-  type Choice,
   useAction,
-  useAnswer,
+  useStored,
 } from '../ui.tsx';
 import { Code } from '../ui/page-pieces.tsx';
 import { useTyped } from '../ui/typed.ts';
@@ -30,9 +31,8 @@ const LIFETIMES: readonly Choice[] = [
 ];
 
 export function TokenCards({ roles }: { roles: readonly Choice[] }) {
-  const { answer, error, again } = useAnswer(
-    () => callFor<AccessToken[]>('access_tokens', 'GET', '/v3/auth/tokens?kind=ALL'),
-    [],
+  const { answer, error } = useStored(() =>
+    callFor<AccessToken[]>('access_tokens', 'GET', '/v3/auth/tokens?kind=ALL'),
   );
   const [isMaking, setMaking] = useState(false);
   const list = (kind: AccessToken['kind'], none: string) => {
@@ -41,11 +41,7 @@ export function TokenCards({ roles }: { roles: readonly Choice[] }) {
     return found.length === 0 ? (
       <p class="hint">{none}</p>
     ) : (
-      <ul class="rows">
-        {found.map((token) => (
-          <TokenRow token={token} onRevoked={again} key={token.id} />
-        ))}
-      </ul>
+      <Rows items={found} keyOf={({ id }) => id} row={(token) => <TokenRow token={token} />} />
     );
   };
   return (
@@ -58,20 +54,12 @@ export function TokenCards({ roles }: { roles: readonly Choice[] }) {
         {list('TOKEN', say.access.noTokens)}
       </Card>
       <Card title={say.access.openLogins}>{list('SESSION', say.access.noLogins)}</Card>
-      {isMaking && (
-        <TokenDialog
-          roles={roles}
-          onClose={() => {
-            setMaking(false);
-            again();
-          }}
-        />
-      )}
+      {isMaking && <TokenDialog roles={roles} onClose={() => setMaking(false)} />}
     </>
   );
 }
 
-function TokenRow({ token, onRevoked }: { token: AccessToken; onRevoked: () => void }) {
+function TokenRow({ token }: { token: AccessToken }) {
   const used =
     token.last_used_at === undefined
       ? say.access.neverUsed
@@ -93,7 +81,7 @@ function TokenRow({ token, onRevoked }: { token: AccessToken; onRevoked: () => v
           title={say.access.endTitle(token.name)}
           text={say.access.endText}
           confirm={say.access.endConfirm}
-          run={() => remove(path`/v3/auth/tokens/${token.id}`).then(onRevoked)}
+          run={() => remove(path`/v3/auth/tokens/${token.id}`)}
         >
           {say.access.endAsking}
         </AskButton>

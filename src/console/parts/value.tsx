@@ -16,7 +16,7 @@ const SLOW_FROM_S = 120;
 /** One value with its unit; old ones are grey and tell their age. */
 export function Value({ live, name }: { live: LiveDevice; name: string }) {
   const known = usePart(live, ({ values }) => values.get(name), name);
-  const isOffline = usePart(live, ({ device }) => device.connectivity?.status !== 'ONLINE');
+  const isOffline = usePart(live, ({ device, isGone }) => isGone || device.connectivity?.status !== 'ONLINE');
   const pauseS = known ? pauseOf(known) : 0;
   // Drawn again when it becomes old, not every second until then.
   const isOldNow = useMemo(
@@ -47,7 +47,11 @@ export function Value({ live, name }: { live: LiveDevice; name: string }) {
 export function StatusBadge({ live }: { live: LiveDevice }) {
   void live.version.value;
   // The last known status says nothing about now.
-  const status = isAway.value ? 'UNKNOWN' : (live.device.connectivity?.status ?? 'OFFLINE');
+  const status = live.isGone
+    ? 'DELETED'
+    : isAway.value
+      ? 'UNKNOWN'
+      : (live.device.connectivity?.status ?? 'OFFLINE');
   return (
     <span class={`badge ${status.toLowerCase()}`}>
       <i aria-hidden="true" />

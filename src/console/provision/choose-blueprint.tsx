@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { isFound } from '../found.ts';
 import { listBlueprints } from '../parts/blueprint-choice.tsx';
 import { DropArea } from '../parts/drop-area.tsx';
-import { Awaited, ErrorNotice, Notice, useAction, useAnswer } from '../ui.tsx';
+import { Awaited, ErrorNotice, Notice, useAction, useStored } from '../ui.tsx';
 import { Search } from '../ui/search.tsx';
 import type { Blueprint } from '../shapes.ts';
 import { SimulatedDevice, uploadBlueprint } from './simulated-device.tsx';
@@ -16,7 +16,7 @@ const NOT_CHOSEN = new Set(['gateway', 'communication-module', 'empty']);
 const SHOWN_MAX = 12;
 
 export function ChooseBlueprint({ onChosen }: { onChosen: (blueprint: Blueprint | undefined) => void }) {
-  const { answer, error } = useAnswer(listBlueprints, []);
+  const { answer, error } = useStored(listBlueprints);
   const [text, setText] = useState('');
   const fitting = (answer ?? []).filter(
     ({ name, display_name: title }) => !NOT_CHOSEN.has(name ?? '') && isFound(title, text),

@@ -1,7 +1,7 @@
 /** Adds a device in steps: blueprint, name, connection, first values. */
 import { useEffect, useState } from 'preact/hooks';
 import { may } from '../session.ts';
-import { Button, Card, Empty, ErrorNotice, Notice, PageHead, useAnswer } from '../ui.tsx';
+import { Button, Card, Empty, ErrorNotice, Notice, PageHead, useStored } from '../ui.tsx';
 import { Connection } from '../parts/connection.tsx';
 import { listBlueprints } from '../parts/blueprint-choice.tsx';
 import type { Blueprint } from '../shapes.ts';
@@ -63,7 +63,7 @@ export function AddDevicePage({ kind }: { kind: string | undefined }) {
 
 function Describe({ onMade }: { onMade: (made: Made) => void }) {
   const { blueprint: id } = typed.value;
-  const { answer, error } = useAnswer(listBlueprints, [id]);
+  const { answer, error } = useStored(listBlueprints, [id]);
   if (id === undefined)
     return (
       <>

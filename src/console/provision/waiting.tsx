@@ -42,7 +42,9 @@ function Arrival({ live, hasScript }: { live: LiveDevice; hasScript: boolean }) 
   }, [isThere]);
   return (
     <Card title={say.adding.doesItWork} actions={<StatusBadge live={live} />} data-test="arrival">
-      {isThere ? (
+      {live.isGone ? (
+        <Notice kind="warning">{say.devices.isDeleted}</Notice>
+      ) : isThere ? (
         <Notice kind="success">{say.adding.onlineWith(device.name, measured)}</Notice>
       ) : (
         <p class="waiting" role="status">

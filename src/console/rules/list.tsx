@@ -13,6 +13,7 @@ import {
   useAction,
   useAnswer,
   useRefresh,
+  useStored,
 } from '../ui.tsx';
 import type { LogEntry, Rule } from '../shapes.ts';
 import { readEngine, readRuleLog, readRules, rulePage, switchEngine, switchRule } from './engine.ts';
@@ -25,13 +26,16 @@ const REFRESH_MS = 3_000;
 const LOG_REFRESH_MS = 30_000;
 
 export function RulesPage() {
-  const { answer, error, again, refresh } = useAnswer(async () => {
-    const [engine, rules] = await Promise.all([readEngine(), readRules()]);
-    return { isSuspended: engine.state === 'SUSPENDED', rules };
-  }, []);
-  useRefresh(refresh, REFRESH_MS);
+  const { answer, error } = useStored(
+    async () => {
+      const [engine, rules] = await Promise.all([readEngine(), readRules()]);
+      return { isSuspended: engine.state === 'SUSPENDED', rules };
+    },
+    [],
+    REFRESH_MS,
+  );
   const isSuspended = answer?.isSuspended ?? false;
-  const switching = useAction(() => switchEngine(isSuspended ? 'resume' : 'suspend').then(again));
+  const switching = useAction(() => switchEngine(isSuspended ? 'resume' : 'suspend'));
   return (
     <>
       <PageHead title={say.frame.rules}>
@@ -53,7 +57,7 @@ export function RulesPage() {
         <Card>
           <ul class="rows">
             {answer.rules.map((rule) => (
-              <RuleRow rule={rule} isSuspended={isSuspended} onChanged={again} key={rule.id} />
+              <RuleRow rule={rule} isSuspended={isSuspended} isKnown={error === undefined} key={rule.id} />
             ))}
           </ul>
         </Card>
@@ -65,15 +69,14 @@ export function RulesPage() {
 function RuleRow({
   rule,
   isSuspended,
-  onChanged,
+  isKnown,
 }: {
   rule: Rule;
   isSuspended: boolean;
-  onChanged: () => void;
+  /** The last read did not fail. */
+  isKnown: boolean;
 }) {
-  const switching = useAction(() =>
-    switchRule(rule.id, rule.disabled ? 'enable' : 'disable').then(onChanged),
-  );
+  const switching = useAction(() => switchRule(rule.id, rule.disabled ? 'enable' : 'disable'));
   const { runtime_version: runtime, exec_interval: interval } = rule.script;
   const row = useRef<HTMLLIElement>(null);
   const isSeen = useSeen(row);
@@ -88,7 +91,7 @@ function RuleRow({
         <ErrorNotice error={switching.error} />
       </span>
       <span class="actions">
-        <RuleBadge rule={rule} isSuspended={isSuspended} />
+        <RuleBadge rule={rule} isSuspended={isSuspended} isKnown={isKnown} />
         {may('OWNER') && (
           <Button isSwitch action={switching}>
             {rule.disabled ? say.everywhere.on : say.everywhere.off}

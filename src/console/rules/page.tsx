@@ -1,23 +1,13 @@
 /** One rule: its script, dry run and log. */
-import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
-import { remove } from '../api.ts';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { isNotFound, remove } from '../api.ts';
 import { DryRun } from '../parts/dry-run.tsx';
+import { UnlessGone } from '../parts/gone.tsx';
 import { LogView } from '../parts/log-view.tsx';
 import { go } from '../route.ts';
 import { may } from '../session.ts';
 import { openStream } from '../stream.ts';
-import {
-  AskButton,
-  Awaited,
-  Button,
-  Card,
-  Form,
-  Notice,
-  PageHead,
-  useAction,
-  useAnswer,
-  useRefresh,
-} from '../ui.tsx';
+import { AskButton, Awaited, Button, Card, Form, Notice, PageHead, useAction, useStored } from '../ui.tsx';
 import { Code } from '../ui/page-pieces.tsx';
 import type { LogEntry, Rule } from '../shapes.ts';
 import { dropDraft, keepDraft, readDraft } from './drafts.ts';
@@ -39,32 +29,45 @@ import { say } from '../words/index.ts';
 
 const LOG_PAGE = 50;
 const REFRESH_MS = 3_000;
+const BACK = { href: '#/rules', text: say.frame.rules };
 
 export function RulePage({ name }: { name: string }) {
   // An answer to a request from before a save says nothing about what is stored now.
   const [round, setRound] = useState(0);
-  const { answer, error, refresh } = useAnswer(async () => {
-    const [rule, engine] = await Promise.all([readRule(name), readEngine()]);
-    return { round, rule, isSuspended: engine.state === 'SUSPENDED' };
-  }, [name, round]);
-  useRefresh(refresh, REFRESH_MS);
+  // Somebody else may give it another name.
+  const id = useRef<string | undefined>(undefined);
+  const { answer, error } = useStored(
+    async () => {
+      const [rule, engine] = await Promise.all([readRule(id.current ?? name), readEngine()]);
+      id.current = rule.id;
+      return { round, rule, isSuspended: engine.state === 'SUSPENDED' };
+    },
+    [name, round],
+    REFRESH_MS,
+  );
   const rule = answer?.rule;
+  const isGone = rule !== undefined && isNotFound(error);
   return (
     <>
-      <PageHead title={name} back={{ href: '#/rules', text: say.frame.rules }}>
-        {rule && <RuleBadge rule={rule} isSuspended={answer.isSuspended} />}
+      <PageHead title={rule?.slug ?? name} back={BACK}>
+        {rule && !isGone && (
+          <RuleBadge rule={rule} isSuspended={answer.isSuspended} isKnown={error === undefined} />
+        )}
+        {isGone && <span class="badge">{say.values.status.DELETED}</span>}
       </PageHead>
-      <Awaited answer={rule} error={error} />
+      {!isGone && <Awaited answer={rule} error={error} />}
       {rule && (
-        <div class="beside">
-          <RuleForm
-            rule={rule}
-            stored={answer.round === round ? textOfRule(rule) : undefined}
-            onSaved={() => setRound(round + 1)}
-            key={rule.id}
-          />
-          {may('USER') && <RuleLogs rule={rule} />}
-        </div>
+        <UnlessGone isGone={isGone} text={say.rules.isDeleted} isKept={readDraft(rule.id) !== undefined}>
+          <div class="beside">
+            <RuleForm
+              rule={rule}
+              stored={answer.round === round ? textOfRule(rule) : undefined}
+              onSaved={() => setRound(round + 1)}
+              key={rule.id}
+            />
+            {may('USER') && !isGone && <RuleLogs rule={rule} />}
+          </div>
+        </UnlessGone>
       )}
     </>
   );

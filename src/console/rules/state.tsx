@@ -24,9 +24,18 @@ export function isAtFault({ disabled, broken, restarts_at: restartsAt }: Rule): 
   return !disabled && (broken === true || restartsAt !== undefined);
 }
 
-export function RuleBadge({ rule, isSuspended }: { rule: Rule; isSuspended: boolean }) {
+export function RuleBadge({
+  rule,
+  isSuspended,
+  isKnown,
+}: {
+  rule: Rule;
+  isSuspended: boolean;
+  /** The last read did not fail. */
+  isKnown: boolean;
+}) {
   // Its state before the connection was lost says nothing of now.
-  if (isAway.value) return <span class="badge">{say.values.status.UNKNOWN}</span>;
+  if (isAway.value || !isKnown) return <span class="badge">{say.values.status.UNKNOWN}</span>;
   if (isSuspended && !rule.disabled) return <span class="badge">{say.rules.suspended}</span>;
   const { kind, text } = stateOf(rule);
   return <span class={`badge ${kind}`}>{text}</span>;

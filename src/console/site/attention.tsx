@@ -1,12 +1,12 @@
 /** What a person should look at, the worst first. */
 import { useEffect, useRef } from 'preact/hooks';
-import { callFor, callForList, changeCount, NoAnswer } from '../api.ts';
+import { callFor, callForList, NoAnswer } from '../api.ts';
 import { isConnected } from '../connection.ts';
 import { type LiveDevice, statusVersion } from '../live.ts';
 import { isOfBox } from '../own-manifest.ts';
 import { isAtFault } from '../rules/state.tsx';
 import { may } from '../session.ts';
-import { ErrorNotice, useAnswer, useRefresh } from '../ui.tsx';
+import { ErrorNotice, useStored } from '../ui.tsx';
 import { backupsKnown } from './backups-known.ts';
 import { isListShown } from './first-steps.tsx';
 import { sinceText } from '../alerts/since.ts';
@@ -76,21 +76,17 @@ async function load(): Promise<Item[]> {
 
 export function Attention({ devices }: { devices: readonly LiveDevice[] }) {
   void statusVersion.value;
-  const rest = useAnswer(load, [changeCount.value, isConnected.value]);
+  const rest = useStored(load, [], REFRESH_MS);
   const alarmed = devices.filter(({ device }) => (device.raised_alert_names ?? []).length > 0);
   const names = alarmed.map(({ device }) => [device.id, device.raised_alert_names]);
   const away = devices.filter(isAway).map(({ device }) => device.id);
-  const alerts = useAnswer(loadAlerts, [changeCount.value, isConnected.value]);
+  const alerts = useStored(loadAlerts, [], REFRESH_MS);
   const known = JSON.stringify([names, away]);
   const read = useRef(known);
   useEffect(() => {
     if (read.current !== known) alerts.follow();
     read.current = known;
   }, [known]);
-  useRefresh(() => {
-    rest.refresh();
-    alerts.refresh();
-  }, REFRESH_MS);
   const { raised, unread } = alerts.answer ?? { raised: [], unread: 0 };
   const items = [
     ...alertItems(raised),

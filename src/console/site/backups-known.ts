@@ -1,6 +1,7 @@
 /** Whether backups were made, by plan or by hand; one request serves all callers. */
 import type { MonotonicMs } from '../../lib/time.ts';
 import { callFor, changeCount } from '../api.ts';
+import { changesElsewhere } from '../elsewhere.ts';
 import type { BackupPlan } from '../shapes.ts';
 
 /** An automatic backup may be made meanwhile. */
@@ -15,7 +16,7 @@ interface BackupsKnown {
 let asked: { atChange: number; atMs: MonotonicMs; answer: Promise<BackupsKnown> } | undefined;
 
 export function backupsKnown(): Promise<BackupsKnown> {
-  const atChange = changeCount.value;
+  const atChange = changeCount.value + changesElsewhere.value;
   const nowMs = performance.now();
   if (asked?.atChange !== atChange || nowMs - asked.atMs > KNOWN_FOR_MS)
     asked = { atChange, atMs: nowMs, answer: ask() };

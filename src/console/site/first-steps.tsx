@@ -1,12 +1,12 @@
 /** The open steps of a new box, until all are done or somebody hides them. */
 import { useEffect, useState } from 'preact/hooks';
-import { callFor, changeCount } from '../api.ts';
+import { callFor } from '../api.ts';
 import { liveDevices } from '../live.ts';
 import { isOpenToListeners } from '../open-to-listeners.ts';
 import { may } from '../session.ts';
-import { loadSite, site } from '../site-name.ts';
+import { site } from '../site-name.ts';
 import { backupsKnown } from './backups-known.ts';
-import { Button, Card, useAnswer } from '../ui.tsx';
+import { Button, Card, useStored } from '../ui.tsx';
 import type { Site, User } from '../shapes.ts';
 import { isOwnTime, ownZone } from '../zone.ts';
 import { say } from '../words/index.ts';
@@ -19,6 +19,7 @@ interface Step {
   isDone: boolean | undefined;
 }
 
+const REFRESH_MS = 60_000;
 const HIDDEN = 'first-steps-hidden';
 
 /** Whether the list is shown to users who may do its steps. */
@@ -43,30 +44,27 @@ function stepsOf(stored: Site, hasBackup: boolean, users: number | undefined): S
   ].filter(({ isDone }) => isDone !== undefined);
 }
 
-async function load(): Promise<{ stored: Site; hasBackup: boolean; users: number | undefined }> {
-  const [stored, backups, users] = await Promise.all([
-    site.value ?? loadSite(),
+async function load(): Promise<{ hasBackup: boolean; users: number | undefined }> {
+  const [backups, users] = await Promise.all([
     backupsKnown(),
     may('INSTALLER') ? callFor<User[]>('users', 'GET', '/v3/auth/users') : undefined,
   ]);
-  return { stored, hasBackup: backups.isMade, users: users?.length };
+  return { hasBackup: backups.isMade, users: users?.length };
 }
 
 export function FirstSteps() {
   const [isHidden, setHidden] = useState(() => !isListShown());
   const isShown = may('OWNER') && !isHidden;
-  const { answer } = useAnswer(
-    () => (isShown ? load() : Promise.resolve(undefined)),
-    [isShown, changeCount.value],
-  );
-  const steps = answer ? stepsOf(answer.stored, answer.hasBackup, answer.users) : [];
+  const { answer } = useStored(() => (isShown ? load() : Promise.resolve(undefined)), [isShown], REFRESH_MS);
+  const stored = site.value;
+  const steps = answer && stored ? stepsOf(stored, answer.hasBackup, answer.users) : [];
   const done = steps.filter(({ isDone }) => isDone).length;
-  const isAllDone = answer !== undefined && done === steps.length;
+  const isAllDone = steps.length > 0 && done === steps.length;
   useEffect(() => {
     // Done once, they are not read again at the next start.
     if (isAllDone) localStorage.setItem(HIDDEN, 'yes');
   }, [isAllDone]);
-  if (!isShown || !answer || isAllDone) return null;
+  if (!isShown || steps.length === 0 || isAllDone) return null;
   return (
     <Card
       title={say.site.firstSteps(done, steps.length)}

@@ -4,8 +4,8 @@ import { call } from '../api.ts';
 import { attributeTitle } from '../format.ts';
 import { type LiveDevice, liveDevice, liveDevices } from '../live.ts';
 import { may } from '../session.ts';
-import { Awaited, Button, Card, Form, SelectField, useAction, useAnswer } from '../ui.tsx';
-import { useTyped } from '../ui/typed.ts';
+import { Awaited, Button, Card, Form, SelectField, useAction, useStored } from '../ui.tsx';
+import { useTypedOver } from '../ui/typed.ts';
 import { ENERGY_ROLES, type Role, type Source } from './energy.ts';
 import { say } from '../words/index.ts';
 
@@ -38,12 +38,12 @@ const POSITIVE: Readonly<Record<Role, readonly [usual: string, inverted: string]
 };
 
 export function SourcesCard() {
-  const { answer, error, again } = useAnswer(() => call<Answer>('GET', PATH), []);
+  const { answer, error } = useStored(() => call<Answer>('GET', PATH));
   return (
     <Card title={say.site.energyOfSite} data-test="energy-sources">
       <p class="hint">{say.site.sourcesHint}</p>
       <Awaited answer={answer} error={error} />
-      {answer && <SourcesForm answer={answer} onChanged={again} />}
+      {answer && <SourcesForm answer={answer} />}
     </Card>
   );
 }
@@ -52,16 +52,15 @@ export function SourcesCard() {
 const ownOf = ({ energy_sources: { items } }: Answer): Source[] =>
   items.filter(({ profile }) => profile === null);
 
-function SourcesForm({ answer, onChanged }: { answer: Answer; onChanged: () => void }) {
+function SourcesForm({ answer }: { answer: Answer }) {
   const { items } = answer.energy_sources;
-  const { typed, before, take, beside, change: put } = useTyped(() => ({ own: ownOf(answer) }));
+  const { typed, before, take, beside, change: put } = useTypedOver({ own: ownOf(answer) });
   const { own } = typed;
   const action = useAction(async () => {
     // The list is stored as a whole.
     const { own: joined } = beside({ own: ownOf(await call<Answer>('GET', PATH)) });
     const body = { items: joined.map(({ profile: _profile, ...item }) => item) };
     take({ own: ownOf(await call<Answer>('PATCH', PATH, body)) });
-    onChanged();
   });
   const list = (sources: Source[]): void => {
     action.clear();

@@ -1,8 +1,10 @@
 /** Requests that a button starts, or a page that is shown. */
+import type { Signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { DurationMs } from '../../lib/time.ts';
-import { ApiError, NoAnswer } from '../api.ts';
+import { ApiError, changeCount, NoAnswer } from '../api.ts';
 import { isAway, isConnected } from '../connection.ts';
+import { changesElsewhere } from '../elsewhere.ts';
 
 export interface Action<Parameters extends unknown[] = []> {
   isBusy: boolean;
@@ -68,8 +70,15 @@ interface Answered<Answer> {
   follow: () => void;
 }
 
-/** An answer of the gateway, read again when `keys` change or `again` is called. */
-export function useAnswer<Answer>(ask: () => Promise<Answer>, keys: readonly unknown[]): Answered<Answer> {
+/**
+ * An answer of the gateway, read again when `keys` change or `again` is called. @param changes made from this page: an
+ * answer to a request from before is dropped
+ */
+export function useAnswer<Answer>(
+  ask: () => Promise<Answer>,
+  keys: readonly unknown[],
+  changes = 0,
+): Answered<Answer> {
   const [answered, setAnswered] = useState<{ answer: Answer; keys: readonly unknown[] } | undefined>(
     undefined,
   );
@@ -110,7 +119,7 @@ export function useAnswer<Answer>(ask: () => Promise<Answer>, keys: readonly unk
       isCurrent = false;
       clearInterval(retry);
     };
-  }, [...keys, round]);
+  }, [...keys, round, changes]);
   const isBack = isConnected.value;
   const wasAway = useRef(false);
   if (isAway.value) wasAway.current = true;
@@ -130,6 +139,34 @@ export function useAnswer<Answer>(ask: () => Promise<Answer>, keys: readonly unk
   };
   const isOther = answered !== undefined && keys.some((key, index) => key !== answered.keys[index]);
   return { answer: answered?.answer, isOther, error, again, refresh, follow };
+}
+
+/** For what changes by itself, and what was not heard of. */
+const STORED_REFRESH_MS = 30_000;
+
+/**
+ * Something that the gateway stores, or a list of it: read again after every change, made here or elsewhere, and every so
+ * often.
+ */
+export function useStored<Answer>(
+  ask: () => Promise<Answer>,
+  keys: readonly unknown[] = [],
+  everyMs: DurationMs | ((answer: Answer | undefined) => DurationMs) = STORED_REFRESH_MS,
+): Answered<Answer> {
+  const answered = useAnswer(ask, keys, changeCount.value);
+  useFollow(changesElsewhere, answered.follow);
+  useRefresh(answered.refresh, typeof everyMs === 'function' ? everyMs(answered.answer) : everyMs);
+  return answered;
+}
+
+/** Calls it whenever the count has grown. */
+export function useFollow(count: Signal<number>, follow: () => void): void {
+  const now = count.value;
+  const followed = useRef(now);
+  useEffect(() => {
+    if (followed.current !== now) follow();
+    followed.current = now;
+  }, [now]);
 }
 
 /** Repeats it while the page is visible, and at once when somebody comes back later. */

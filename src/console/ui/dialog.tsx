@@ -1,10 +1,14 @@
 /** Windows above the page, and questions before what cannot be taken back. */
+import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useAction } from './asking.ts';
 import { isSomethingTyped } from './form.tsx';
 import { Button, ErrorNotice, focusOn, wayOnFrom } from './pieces.tsx';
 import { say } from '../words/index.ts';
+
+/** How many dialogs are open. */
+export const openDialogs = signal(0);
 
 /** A window above the page. */
 export function Dialog({
@@ -26,7 +30,9 @@ export function Dialog({
     const before = document.activeElement;
     const goOn = before instanceof HTMLElement ? wayOnFrom(before) : undefined;
     current?.showModal();
+    openDialogs.value += 1;
     return () => {
+      openDialogs.value -= 1;
       // The keyboard goes on where it was, if that is still there.
       current?.close();
       setTimeout(() => goOn?.());

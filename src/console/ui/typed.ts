@@ -1,5 +1,5 @@
 /** The input of forms. A file of its own, because the first view has no such form. */
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { call, callFor, path } from '../api.ts';
 import { changesOf } from '../changes.ts';
 import { useAction } from './asking.ts';
@@ -24,7 +24,7 @@ export function useItemForm<Stored extends { id: string }, Typed extends object>
   bodyOf,
   onDone,
 }: ItemForm<Stored, Typed>) {
-  const controls = useTyped(() => typedOf(stored));
+  const controls = useTypedOver(typedOf(stored));
   const action = useAction(async () => {
     if (stored) {
       const listed = await callFor<Stored[]>(address.split('/').at(-1) ?? '', 'GET', address);
@@ -46,15 +46,29 @@ const otherParts = <Typed extends object>(one: Typed, other: Typed): Partial<Typ
     0,
   ) as Partial<Typed>;
 
+/** The input of a form over what is stored: what nobody has typed into follows what others store. */
+export function useTypedOver<Typed extends object>(stored: Typed) {
+  const controls = useTyped(() => stored);
+  useEffect(() => controls.follow(stored), [JSON.stringify(stored)]);
+  return controls;
+}
+
 /** The input of a form over the stored state `before` it; `bound` ties a control to the part of its name. */
 export function useTyped<Typed extends object>(initial: () => Typed) {
-  const [typed, setTyped] = useState(initial);
-  const [before, base] = useState(typed);
-  /** This is stored now. */
-  const take = (stored: Typed): void => {
-    base(stored);
-    setTyped(stored);
-  };
+  const [{ typed, before }, put] = useState(() => {
+    const first = initial();
+    return { typed: first, before: first };
+  });
+  const setTyped = (next: Typed | ((typed: Typed) => Typed)): void =>
+    put((now) => ({ ...now, typed: typeof next === 'function' ? next(now.typed) : next }));
+  /** This is stored now, in place of what was typed. */
+  const take = (stored: Typed): void => put({ typed: stored, before: stored });
+  /** This is stored now; what was typed stays, with the state that it was typed over. */
+  const follow = (stored: Typed): void =>
+    put((now) => ({
+      typed: { ...stored, ...otherParts(now.before, now.typed) },
+      before: { ...stored, ...otherParts(now.typed, now.before) },
+    }));
   /**
    * The input, joined with what others have stored meanwhile. Where both have changed the same part it throws once, so
    * that somebody sees it and sends the form again. @throws Error
@@ -64,8 +78,7 @@ export function useTyped<Typed extends object>(initial: () => Typed) {
     const differs = otherParts(stored, { ...stored, ...mine });
     const isLost = Object.keys(otherParts(before, stored)).some((name) => name in differs);
     const joined = { ...stored, ...mine };
-    base(stored);
-    setTyped(joined);
+    put({ typed: joined, before: stored });
     if (isLost) throw new Error(say.everywhere.changedMeanwhile);
     return joined;
   };
@@ -75,5 +88,5 @@ export function useTyped<Typed extends object>(initial: () => Typed) {
     value: typed[name],
     onValue: (value: Typed[Name]) => change({ [name]: value } as unknown as Partial<Typed>),
   });
-  return { typed, before, take, beside, setTyped, change, bound };
+  return { typed, before, take, beside, follow, setTyped, change, bound };
 }

@@ -88,6 +88,7 @@ export const devices: typeof en.devices = {
   secretStays: 'Wird nie angezeigt. Leer lassen, um den gespeicherten Wert zu behalten.',
   ofTheseDevices: 'Nur diese Geräte (keines gewählt: alle)',
   deviceGone: 'ein gelöschtes Gerät',
+  isDeleted: 'Dieses Gerät wurde gelöscht.',
   executions: 'Befehlsverlauf',
   refresh: 'Aktualisieren',
   noExecution: 'An dieses Gerät wurde noch kein Befehl gesendet.',

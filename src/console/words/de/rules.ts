@@ -36,6 +36,7 @@ export const rules: typeof en.rules = {
   deleteText: 'Ihr Skript und ihr Protokoll werden gelöscht. Das lässt sich nicht rückgängig machen.',
   discardTitle: 'Änderungen verwerfen?',
   discardText: 'Das Skript wird auf die Fassung des Gateways zurückgesetzt.',
+  isDeleted: 'Diese Regel wurde gelöscht.',
   somebodyElse:
     'Jemand anderes hat diese Regel gespeichert, während Sie geschrieben haben. Noch ist keine der beiden Fassungen verloren.',
   keepMine: 'Meine behalten',

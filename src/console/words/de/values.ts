@@ -34,7 +34,7 @@ export const values: typeof en.values = {
   mustBeYesOrNo: (name) => `${name} muss Ja oder Nein sein.`,
   mustBeJson: (name) => `${name} muss JSON sein.`,
   none: 'keine',
-  status: { ONLINE: 'ONLINE', OFFLINE: 'OFFLINE', UNKNOWN: 'UNBEKANNT' },
+  status: { ONLINE: 'ONLINE', OFFLINE: 'OFFLINE', UNKNOWN: 'UNBEKANNT', DELETED: 'GELÖSCHT' },
   severity: { debug: 'Debug', info: 'Hinweis', warning: 'Warnung', error: 'Fehler' },
   role: {
     READONLY: 'nur lesen',

@@ -85,6 +85,7 @@ export const devices = {
   secretStays: 'Never shown. Leave empty to keep the stored value.',
   ofTheseDevices: 'Only these devices (none selected: all)',
   deviceGone: 'a deleted device',
+  isDeleted: 'This device was deleted.',
   executions: 'Command history',
   refresh: 'Refresh',
   noExecution: 'No command has been sent to this device yet.',

@@ -34,6 +34,7 @@ export const rules = {
   discardTitle: 'Discard your changes?',
   discardText: 'The script goes back to the version on the gateway.',
   somebodyElse: 'Somebody else saved this rule while you were typing. Neither version is lost yet.',
+  isDeleted: 'This rule was deleted.',
   keepMine: 'Keep mine',
   takeTheirs: 'Use theirs',
   logNothing: 'Messages from the rule appear here as they arrive.',

@@ -23,7 +23,7 @@ export const values = {
   mustBeYesOrNo: (name: string) => `${name} must be yes or no.`,
   mustBeJson: (name: string) => `${name} must be JSON.`,
   none: 'none',
-  status: { ONLINE: 'ONLINE', OFFLINE: 'OFFLINE', UNKNOWN: 'UNKNOWN' },
+  status: { ONLINE: 'ONLINE', OFFLINE: 'OFFLINE', UNKNOWN: 'UNKNOWN', DELETED: 'DELETED' },
   severity: { debug: 'debug', info: 'info', warning: 'warning', error: 'error' },
   role: {
     READONLY: 'readonly',
