@@ -1,14 +1,14 @@
 /** The figures of the benchmark `growth` as a picture for the documents. */
-import type { GrowthFigures } from './growth-step.ts';
+import type { Opened, Stored } from './growth-step.ts';
 
 /** Figures and the number of devices or days that they are of. */
-export type Growth = GrowthFigures & { at: number };
+export type Growth = Stored & Opened & { at: number };
 
 const PANEL = { width: 380, height: 260, left: 46, top: 40, right: 14, bottom: 74 };
 const LINES = [
   { name: 'processor time a value', color: '#1f6feb', of: (step: Growth) => step.intakeUs },
-  { name: 'bytes a value', color: '#2da44e', of: (step: Growth) => step.bytesPerValue },
-  { name: 'resident memory', color: '#bf3989', of: (step: Growth) => step.residentMib },
+  { name: 'bytes a value', color: '#2da44e', of: (step: Growth) => step.usedBytes / step.values },
+  { name: 'resident memory', color: '#bf3989', of: (step: Growth) => step.largestMib },
   { name: 'opening', color: '#bc4c00', of: (step: Growth) => step.openMs },
   { name: 'a query', color: '#57606a', of: (step: Growth) => step.queryMs },
 ];

@@ -1,4 +1,4 @@
-/** The telemetry store without its thread and without devices, for the benchmark: journal, engine, queries. */
+/** The telemetry store without its thread and without devices, for benchmarks: journal, engine, queries. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BatchWriter, createCoding, type Shape } from '../../src/capabilities/telemetry/codec/batch.ts';
@@ -8,11 +8,11 @@ import { Engine } from '../../src/capabilities/telemetry/engine/engine.ts';
 import type { PlannedColumn } from '../../src/capabilities/telemetry/query/query-plan.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
 import { type Clock, ProvenTime } from '../../src/platform/clock/index.ts';
-import { Journal } from '../../src/platform/journal/index.ts';
+import { Journal, readJournal } from '../../src/platform/journal/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { createMetrics } from '../../src/platform/metrics/index.ts';
 import { openDatabase } from '../../src/platform/sqlite/index.ts';
-import { attributeTypeOf, type Workload } from './workload.ts';
+import { attributeTypeOf, type Workload, WORKLOAD_START_S } from './workload.ts';
 import { kindOf, type StoredValue } from '../../src/capabilities/telemetry/codec/series.ts';
 
 const MIGRATIONS_DIR = join(import.meta.dirname, '..', '..', 'migrations', 'history');
@@ -22,7 +22,7 @@ export interface StoreRun {
   values: number;
   /** Time spent in taking values in, sealing, compacting; without waiting for the disk and making values. */
   busyMs: number;
-  /** Processor time of that: what others do on the machine disturbs it least. */
+  /** Processor time of that, those of the process that collect garbage and compile included. */
   processorMs: number;
   /** Longest piece of work between two pauses. */
   longestMs: number;
@@ -31,6 +31,8 @@ export interface StoreRun {
   writtenBytes: number;
   usedBytes: number;
   fileBytes: number;
+  /** Largest resident memory of the process, looked at once a minute of the workload. */
+  largestMib: number;
 }
 
 export interface BenchStore {
@@ -49,8 +51,9 @@ export interface BenchStore {
   close(): Promise<void>;
 }
 
-export async function openBenchStore(folder: string): Promise<BenchStore> {
-  const time = { wallMs: 0 };
+/** @param startS when it is opened, by the clock of the workload */
+export async function openBenchStore(folder: string, startS = WORKLOAD_START_S): Promise<BenchStore> {
+  const time = { wallMs: startS * 1_000 };
   // A second of the workload is a second of the store.
   const readings = { wallMs: () => time.wallMs, monotonicMs: () => time.wallMs, isSet: () => true };
   const clock: Clock = {
@@ -77,9 +80,10 @@ export async function openBenchStore(folder: string): Promise<BenchStore> {
   const turns = createTurns();
   const pendingReleases: Promise<void>[] = [];
   const writer = new BatchWriter({ recordsPerKey: LIMITS.telemetry.recordsPerKey });
+  const journalFolder = join(folder, 'journal');
   const engine = new Engine({
     store,
-    readJournal: () => [],
+    readJournal: (afterSequence, onDamage) => readJournal(journalFolder, afterSequence, onDamage),
     onSealed: (fromSequence, nextSeriesId) => {
       writer.settledBefore(nextSeriesId);
       pendingReleases.push(journal.segments.release(fromSequence - 1));
@@ -92,34 +96,34 @@ export async function openBenchStore(folder: string): Promise<BenchStore> {
     limits: LIMITS.telemetry,
     pause: turns.pause,
   });
+  const { lastSequence, neededFrom } = engine.load();
   let journalBytes = 0;
   const journal: Journal = await Journal.open({
-    folder: join(folder, 'journal'),
+    folder: journalFolder,
     name: 'bench',
     clock,
     log,
     metrics: createMetrics(),
-    encode: () => writer.take(),
+    lastKnownSequence: lastSequence,
+    neededFrom,
+    encode: () => turns.run(() => writer.take()),
     synced: (sequence, record) => {
       journalBytes += record.length;
-      turns.begin();
-      engine.apply(sequence, record);
-      turns.end();
+      turns.run(() => engine.apply(sequence, record));
     },
   });
-  engine.load();
   return {
     replay: async (workload, seconds, syncEveryS, isDayOver = true) => {
       const before = writtenBytes();
+      journalBytes = 0;
+      turns.reset();
       const given = { workload, seconds, syncEveryS, isDayOver };
-      const values = await replay({ ...given, writer, journal, engine, turns, time });
+      const taken = await replay({ ...given, writer, journal, engine, turns, time });
       store.checkpoint();
       const { usedBytes, fileBytes } = engine.status();
       return {
-        values,
-        busyMs: turns.busyMs(),
-        processorMs: turns.processorMs(),
-        longestMs: turns.longestMs(),
+        ...taken,
+        ...turns.sums(),
         journalBytes,
         writtenBytes: writtenBytes() - before,
         usedBytes,
@@ -152,34 +156,38 @@ function column(seriesId: number): PlannedColumn {
 interface Turns {
   begin(): void;
   end(): void;
+  run<Result>(work: () => Result): Result;
   pause: () => Promise<void>;
-  busyMs(): number;
-  processorMs(): number;
-  longestMs(): number;
+  reset(): void;
+  sums(): Pick<StoreRun, 'busyMs' | 'processorMs' | 'longestMs'>;
 }
 
 /** Counts the time between two pauses. */
 function createTurns(): Turns {
   let beganMs = 0;
-  let began = process.threadCpuUsage();
-  let busyMs = 0;
-  let processorUs = 0;
-  let longestMs = 0;
+  let began = process.cpuUsage();
+  const sums = { busyMs: 0, processorMs: 0, longestMs: 0 };
+  // Of the process: the system counts the time of a single thread in steps of milliseconds.
+  const begin = (): void => {
+    began = process.cpuUsage();
+    beganMs = performance.now();
+  };
   const end = (): void => {
     const tookMs = performance.now() - beganMs;
-    const { user, system } = process.threadCpuUsage(began);
-    processorUs += user + system;
-    busyMs += tookMs;
-    longestMs = Math.max(longestMs, tookMs);
-  };
-  const begin = (): void => {
-    // First: it is a call of the system, which takes twice as long as to write a value.
-    began = process.threadCpuUsage();
-    beganMs = performance.now();
+    const { user, system } = process.cpuUsage(began);
+    sums.processorMs += (user + system) / 1_000;
+    sums.busyMs += tookMs;
+    sums.longestMs = Math.max(sums.longestMs, tookMs);
   };
   return {
     begin,
     end,
+    run: (work) => {
+      begin();
+      const result = work();
+      end();
+      return result;
+    },
     pause: async () => {
       end();
       await new Promise((resolve) => {
@@ -187,11 +195,13 @@ function createTurns(): Turns {
       });
       begin();
     },
-    busyMs: () => busyMs,
-    processorMs: () => processorUs / 1_000,
-    longestMs: () => longestMs,
+    reset: () => void Object.assign(sums, { busyMs: 0, processorMs: 0, longestMs: 0 }),
+    sums: () => ({ ...sums }),
   };
 }
+
+/** G: so many messages are made before they are taken in together, so that reading the clock costs next to nothing. */
+const MESSAGES_PER_TURN = 1_000;
 
 async function replay(parts: {
   workload: Workload;
@@ -203,41 +213,57 @@ async function replay(parts: {
   engine: Engine;
   turns: Turns;
   time: { wallMs: number };
-}): Promise<number> {
+}): Promise<Pick<StoreRun, 'values' | 'largestMib'>> {
   const { workload, writer, journal, engine, turns, time } = parts;
   const shapes = defineSeries(workload, writer);
-  let values = 0;
-  const given: StoredValue[] = [];
+  const messages = Array.from({ length: MESSAGES_PER_TURN }, () => ({
+    device: 0,
+    timestampS: 0,
+    values: [] as StoredValue[],
+  }));
+  let waiting = 0;
+  const taken = { values: 0, largestMib: 0 };
+  const takeIn = (): void =>
+    turns.run(() => {
+      for (let index = 0; index < waiting; index++) {
+        const { device, timestampS, values: given } = messages[index] as (typeof messages)[number];
+        writer.samples(shapes[device] as Shape, timestampS, given);
+      }
+      waiting = 0;
+    });
   for (let second = 1; second <= parts.seconds; second++) {
     workload.tick();
     time.wallMs = workload.nowS * 1_000;
     for (const device of workload.devices) {
       if (!device.isPresent) continue;
-      given.length = 0;
+      const message = messages[waiting++] as (typeof messages)[number];
+      message.device = device.index;
+      message.timestampS = workload.nowS;
+      message.values.length = 0;
       for (let offset = 0; offset < device.signals.length; offset++)
-        given.push(workload.value(device.first + offset));
-      turns.begin();
-      writer.samples(shapes[device.index] as Shape, workload.nowS, given);
-      turns.end();
-      values += given.length;
+        message.values.push(workload.value(device.first + offset));
+      taken.values += message.values.length;
+      if (waiting === MESSAGES_PER_TURN) takeIn();
     }
     if (second % parts.syncEveryS !== 0 && second !== parts.seconds) continue;
+    takeIn();
     const synced = journal.commits.request(writer.sizeBytes);
     await journal.commits.flush();
     await synced;
     if (second % 60 !== 0) continue;
+    taken.largestMib = Math.max(taken.largestMib, process.memoryUsage.rss() / 1_048_576);
     turns.begin();
     await engine.maintain();
     turns.end();
   }
-  if (!parts.isDayOver) return values;
+  if (!parts.isDayOver) return taken;
   // The day is over: everything is sealed and compacted, as it is a little after midnight.
   time.wallMs = (Math.ceil(workload.nowS / DAY_S) * DAY_S + 3_600) * 1_000;
   turns.begin();
   await engine.seal();
   await engine.maintain();
   turns.end();
-  return values;
+  return taken;
 }
 
 function defineSeries(workload: Workload, writer: BatchWriter): Shape[] {

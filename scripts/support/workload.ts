@@ -8,8 +8,8 @@
 
 import { DEVICE_KINDS, type SignalDefinition } from './workload-devices.ts';
 
-/** 2026-10-01T00:00:00Z. */
-const START_S = 1_790_812_800;
+/** When a workload begins unless told otherwise: 2026-10-01T00:00:00Z. */
+export const WORKLOAD_START_S = 1_790_812_800;
 const DAY_S = 86_400;
 
 /** Numbers from 0 to 2^32 - 1 that look random, from a state that moves by a constant (mulberry32). */
@@ -177,7 +177,7 @@ export function createWorkload(options: {
   const sky = new Dice(`sky ${seed}`);
   const scaled = new Float64Array(signals.length);
   let cloud = 0;
-  let nowS = (options.startS ?? START_S) - 1;
+  let nowS = (options.startS ?? WORKLOAD_START_S) - 1;
 
   function weather(): Weather {
     const hour = (nowS % DAY_S) / 3_600;
