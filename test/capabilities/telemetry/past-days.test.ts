@@ -33,3 +33,39 @@ describe('a query over days that are over', () => {
     assert.ok(read.mock.callCount() <= once + wishes.length, `${read.mock.callCount()} blocks for ${once}`);
   });
 });
+
+describe('a day that is over', () => {
+  test('waits for its last samples to be sealed, so that it is compacted once', async (t) => {
+    const engine = startEngine({ folder: temporaryFolder(t) });
+    t.after(() => engine.close());
+    const series = engine.addSeries('integer');
+    const blocks = (): unknown =>
+      engine.database.prepare('SELECT resolution_s, day FROM telemetry_block ORDER BY resolution_s').all();
+    const reach = (second: number): Promise<void> =>
+      engine.clock.advance((TODAY_S + second) * 1_000 - engine.clock.wallMs());
+    const day = TODAY_S / DAY_S;
+
+    await reach(DAY_S - 3_600);
+    engine.write([[series, TODAY_S + DAY_S - 3_700, 1]]);
+    await engine.engine.seal();
+    engine.write([[series, TODAY_S + DAY_S - 1, 2]]);
+    await reach(DAY_S + 1_200);
+    engine.write([[series, TODAY_S + DAY_S + 1_200, 3]]);
+    await engine.engine.maintain();
+    assert.deepEqual(blocks(), []);
+
+    await reach(DAY_S + 2 * 3_600);
+    await engine.engine.maintain();
+    assert.deepEqual(blocks(), [
+      { resolution_s: 1, day },
+      { resolution_s: 900, day },
+    ]);
+    assert.equal(engine.store.part(1), undefined);
+    const range = { fromS: TODAY_S, toS: TODAY_S + 2 * DAY_S, granularityS: DAY_S };
+    const wishes: ColumnWish[] = [{ of: series, aggregation: 'max' }];
+    assert.deepEqual(
+      engine.rows(range, wishes),
+      modelRows(range, wishes).map((row) => row.join(',')),
+    );
+  });
+});

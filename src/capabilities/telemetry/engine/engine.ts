@@ -96,6 +96,8 @@ export class Engine {
   readonly #room: StoreRoom;
   readonly #lost: LostRecords;
   readonly #compactedAtMs = new Map<number, number>();
+  /** Wall clock before which no open sample came. */
+  #openSinceMs: EpochMs = Number.NEGATIVE_INFINITY;
   #lastSequence = 0;
   /** Key record of the epoch that the last record belongs to. */
   #keySequence = 1;
@@ -145,6 +147,7 @@ export class Engine {
     this.#loadLatest();
     const neededFrom = Math.max(1, store.number('journal_from'));
     this.#readJournal(neededFrom);
+    if (this.#state.head.sampleCount === 0) this.#openSinceMs = this.#options.clock.wallMs();
     this.changes.startAt(this.#lastSequence);
     const latest = new Map(this.#state.latest);
     for (const [seriesId, open] of this.#state.head.series) {
@@ -249,6 +252,7 @@ export class Engine {
   #beginSealing(): Sealing {
     const { head } = this.#state;
     this.#state.head = head.successor();
+    this.#openSinceMs = this.#options.clock.wallMs();
     this.#room.sealed();
     this.#due.sealed();
     return {
@@ -358,7 +362,9 @@ export class Engine {
     this.#room.limitFile();
     if (state.sealing || this.isSealDue) await this.seal();
     const nowMs = clock.wallMs();
-    const closed = dayOf((nowMs - DAY_SETTLE_MS) / 1_000);
+    // A day that still has open samples would be compacted once more when they are sealed.
+    const completeMs = state.head.sampleCount > 0 ? Math.min(nowMs, this.#openSinceMs) : nowMs;
+    const closed = dayOf((completeMs - DAY_SETTLE_MS) / 1_000);
     await compactDays(state, this.source, closed, (day) => {
       if (nowMs - (this.#compactedAtMs.get(day) ?? Number.NEGATIVE_INFINITY) < HOUR_MS) return false;
       if (this.#compactedAtMs.size > 1_000) this.#compactedAtMs.clear();
