@@ -101,7 +101,7 @@ function partStatements(database: Database) {
   const size = database.prepare<[number], { bytes: number }>(
     'SELECT length(data) AS bytes FROM telemetry_part WHERE id = ?',
   );
-  const remove = database.prepare<[number]>('DELETE FROM telemetry_part WHERE id = ?');
+  const remove = database.prepare<[number, number]>('DELETE FROM telemetry_part WHERE id BETWEEN ? AND ?');
   const removeFrom = database.prepare<[number]>('DELETE FROM telemetry_part WHERE id >= ?');
   const lastPart = database.prepare<[], { id: number | null }>('SELECT MAX(id) AS id FROM telemetry_part');
   const generations = database.prepare<[], { id: number; directory: Buffer }>(
@@ -117,7 +117,7 @@ function partStatements(database: Database) {
     partBytes: (id: number) => size.get(id)?.bytes ?? 0,
     /** 0 when there is none. */
     lastPartId: () => lastPart.get()?.id ?? 0,
-    removePart: (id: number) => void remove.run(id),
+    removeParts: (firstId: number, lastId: number) => void remove.run(firstId, lastId),
     /** Parts of a sealing that never ended. */
     removePartsFrom: (id: number) => void removeFrom.run(id),
     generations: () => generations.all(),

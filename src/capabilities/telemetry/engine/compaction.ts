@@ -103,10 +103,22 @@ export async function removeParts(state: EngineState, ids: number[]): Promise<vo
   ids.sort((a, b) => a - b);
   for (let from = 0; from < ids.length; from += PARTS_PER_TURN) {
     store.transaction(false, () => {
-      for (const id of ids.slice(from, from + PARTS_PER_TURN)) store.removePart(id);
+      for (const [first, last] of runsOf(ids.slice(from, from + PARTS_PER_TURN)))
+        store.removeParts(first, last);
     });
     await state.pause();
   }
   const least = Math.min(state.parts.leastId(), store.number('next_part_id'));
   store.transaction(true, () => store.removeGenerationsBefore(least));
+}
+
+/** First and last id of each run without a gap: a sealing numbers the parts of neighbouring series one after the other. */
+function runsOf(ids: readonly number[]): [first: number, last: number][] {
+  const runs: [number, number][] = [];
+  for (const id of ids) {
+    const run = runs.at(-1);
+    if (run && id === run[1] + 1) run[1] = id;
+    else runs.push([id, id]);
+  }
+  return runs;
 }
