@@ -203,6 +203,7 @@ describe('a journal record', () => {
           drop: () => undefined,
           supersede: () => undefined,
           number: take,
+          decimal: (id, at, scaled, power) => take(id, at, scaled / power),
           other: take,
         };
         for (const record of records) {

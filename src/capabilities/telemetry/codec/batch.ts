@@ -6,8 +6,7 @@
 import type { EpochS } from '../../../lib/time.ts';
 import { ByteReader, ByteWriter } from './byte-writer.ts';
 import { decimalsOf, POWERS, singleDecimalsOf } from './decimal.ts';
-import type { TelemetryType } from '../../../protocol/telemetry.ts';
-import { KINDS, type Series, type SeriesKind, type StoredValue } from './series.ts';
+import { KINDS, type Series, type SeriesKind, type StoredValue, TYPES } from './series.ts';
 
 const BATCH_VERSION = 1;
 const KEY = 1;
@@ -49,17 +48,6 @@ export interface Shape {
   epoch: number;
   readonly codings: readonly SeriesCoding[];
 }
-
-const TYPES: readonly TelemetryType[] = [
-  'string',
-  'integer',
-  'float',
-  'boolean',
-  'array_of_strings',
-  'json',
-  'alerts',
-  'object',
-];
 
 /** Writes the record of the next group commit. */
 export class BatchWriter {
@@ -252,6 +240,8 @@ export interface BatchSink {
   supersede(seriesId: number): void;
   /** A number, or a boolean as 0 or 1. */
   number(seriesId: number, timestampS: EpochS, value: number): void;
+  /** The number `scaled / power`: a fraction handed over as such would be garbage a moment later. */
+  decimal(seriesId: number, timestampS: EpochS, scaled: number, power: number): void;
   /** An integer beyond 2^53, or a text. */
   other(seriesId: number, timestampS: EpochS, value: bigint | string): void;
 }
@@ -362,7 +352,7 @@ function readValue(
     if (code % 2 === 0) {
       const zigzag = code / 2;
       coding.scaled += (zigzag >>> 1) ^ -(zigzag & 1);
-      sink.number(coding.id, timestampS, unscaled(coding));
+      tellScaled(coding, timestampS, sink);
     } else readAbsolute(reader, coding, code >>> 1, timestampS, sink);
   } else if (coding.kind === 'boolean') sink.number(coding.id, timestampS, code === 1 ? 1 : 0);
   else {
@@ -388,11 +378,12 @@ function readAbsolute(
     coding.isSingle = isSingle;
     coding.decimals = decimals;
     coding.scaled = reader.signed();
-    sink.number(coding.id, timestampS, unscaled(coding));
+    tellScaled(coding, timestampS, sink);
   }
 }
 
-function unscaled({ decimals, scaled, isSingle }: SeriesCoding): number {
-  const value = scaled / (POWERS[decimals] as number);
-  return isSingle ? Math.fround(value) : value;
+function tellScaled(coding: SeriesCoding, timestampS: EpochS, sink: BatchSink): void {
+  const power = POWERS[coding.decimals] as number;
+  if (coding.isSingle) sink.number(coding.id, timestampS, Math.fround(coding.scaled / power));
+  else sink.decimal(coding.id, timestampS, coding.scaled, power);
 }

@@ -100,7 +100,7 @@ function readTimes(reader: ByteReader, into: Samples, count: number): void {
 }
 
 function readCodes(reader: ByteReader, into: Samples, count: number): void {
-  const codes = readTexts(reader).map((text) => into.codeOf(text));
+  const codes = readTexts(reader).map((text) => into.textCodes.codeOf(text));
   const numbers = into.numbers.subarray(into.count, into.count + count);
   readNumbers(reader, numbers, count);
   for (let index = 0; index < count; index++) {

@@ -51,7 +51,7 @@ function emptyRollup(kind: SeriesKind, capacity: number, isExact: boolean): Roll
 export function rollUp(samples: Samples, slotS: DurationS): Rollup {
   const slots = Math.floor(samples.lastS / slotS) - Math.floor(samples.firstS / slotS) + 1;
   const rollup = emptyRollup(samples.kind, Math.min(samples.count, slots), !!samples.integers);
-  rollup.texts = samples.texts;
+  rollup.texts = [...samples.texts];
   const { times, numbers, integers } = samples;
   for (let index = 0; index < samples.count;) {
     const timestampS = times[index] as number;

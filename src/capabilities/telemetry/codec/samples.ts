@@ -4,6 +4,7 @@
  */
 import type { EpochS } from '../../../lib/time.ts';
 import type { SeriesKind, StoredValue } from './series.ts';
+import { TextCodes } from './text-codes.ts';
 
 export class Samples {
   kind: SeriesKind;
@@ -14,15 +15,19 @@ export class Samples {
   numbers: Float64Array;
   /** Exact values once a series has an integer beyond 2^53; then valid for every sample. */
   integers: BigInt64Array | undefined;
-  texts: string[] = [];
+  /** The texts of a series whose samples these are may be shared with it; `reset` leaves them alone. */
+  textCodes = new TextCodes();
   /** Strictly ascending so far. */
   isOrdered = true;
-  #codes: Map<string, number> | undefined;
 
   constructor(kind: SeriesKind, capacity = 16) {
     this.kind = kind;
     this.times = new Uint32Array(capacity);
     this.numbers = new Float64Array(capacity);
+  }
+
+  get texts(): readonly string[] {
+    return this.textCodes.texts;
   }
 
   get firstS(): EpochS {
@@ -39,8 +44,7 @@ export class Samples {
     this.count = 0;
     this.isOrdered = true;
     this.integers = undefined;
-    this.texts = [];
-    this.#codes = undefined;
+    this.textCodes = new TextCodes();
   }
 
   reserve(count: number): void {
@@ -68,7 +72,7 @@ export class Samples {
 
   /** Appends an integer beyond 2^53, or a text. */
   pushOther(timestampS: EpochS, value: bigint | string): void {
-    if (typeof value === 'string') return this.push(timestampS, this.codeOf(value));
+    if (typeof value === 'string') return this.push(timestampS, this.textCodes.codeOf(value));
     this.push(timestampS, Number(value));
     this.widen()[this.count - 1] = value;
   }
@@ -84,17 +88,6 @@ export class Samples {
     }
     this.integers = integers;
     return integers;
-  }
-
-  codeOf(text: string): number {
-    this.#codes ??= new Map(this.texts.map((known, code) => [known, code]));
-    let code = this.#codes.get(text);
-    if (code === undefined) {
-      code = this.texts.length;
-      this.texts.push(text);
-      this.#codes.set(text, code);
-    }
-    return code;
   }
 
   valueAt(index: number): StoredValue {

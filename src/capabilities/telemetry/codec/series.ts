@@ -15,6 +15,18 @@ export type SeriesKind = (typeof KINDS)[number];
 /** In the order of their numbers in the store. */
 export const KINDS = ['number', 'boolean', 'text'] as const;
 
+/** In the order of their numbers in the journal. */
+export const TYPES: readonly TelemetryType[] = [
+  'string',
+  'integer',
+  'float',
+  'boolean',
+  'array_of_strings',
+  'json',
+  'alerts',
+  'object',
+];
+
 export function kindOf(type: TelemetryType): SeriesKind {
   if (type === 'float' || type === 'integer') return 'number';
   return type === 'boolean' ? 'boolean' : 'text';

@@ -220,6 +220,7 @@ export class ChangeReader {
         return count;
       },
       number: (seriesId, timestampS, value) => of(seriesId).push(timestampS, value),
+      decimal: (seriesId, timestampS, scaled, power) => of(seriesId).push(timestampS, scaled / power),
       other: (seriesId, timestampS, value) => {
         of(seriesId).pushOther(timestampS, value);
         if (typeof value === 'string') count += roomOf(value);

@@ -7,6 +7,7 @@ import type { EpochS } from '../../../lib/time.ts';
 import type { BatchSink } from '../codec/batch.ts';
 import { decodeBlock, encodeBlock } from '../codec/block.ts';
 import { Samples } from '../codec/samples.ts';
+import { TextCodes } from '../codec/text-codes.ts';
 import { OpenPages } from './open-pages.ts';
 import {
   type StoredSample,
@@ -48,6 +49,8 @@ export class HeadSeries {
   #count = 0;
   #page = 0;
   #columns: Samples | undefined;
+  /** The texts whose numbers are on the pages. */
+  #textCodes: TextCodes | undefined;
   /** The newest sample since the last `supersede`; of one instant the last to arrive. */
   #latestS: EpochS | undefined;
   /** Its value, or its place on a page: to allocate each of many values would only make garbage. */
@@ -63,18 +66,19 @@ export class HeadSeries {
     this.id = id;
     this.kind = kind;
     this.#memory = memory;
-    if (kind === 'text') this.#columns = new Samples(kind);
+    if (kind === 'text') this.#textCodes = new TextCodes();
   }
 
-  /** A number, or a boolean as 0 or 1. */
-  push(timestampS: EpochS, value: number): void {
+  /** The number `scaled / power`, a boolean as 0 or 1, or the number of a text. */
+  push(timestampS: EpochS, scaled: number, power = 1): void {
     if (this.#columns) {
+      const value = scaled / power;
       this.#columns.push(timestampS, value);
       this.#note(this.#columns, timestampS, this.#storedOf(value));
       return;
     }
     const { pages, chunkSamples } = this.#memory;
-    this.#page = pages.append(this.#page, this.#count, timestampS, value);
+    this.#page = pages.append(this.#page, this.#count, timestampS, scaled, power);
     if (this.#latestS === undefined || timestampS >= this.#latestS) {
       this.#latestS = timestampS;
       this.#latestPage = this.#page;
@@ -85,6 +89,10 @@ export class HeadSeries {
 
   /** An integer beyond 2^53, or a text. */
   pushOther(timestampS: EpochS, value: bigint | string): void {
+    if (this.#textCodes && typeof value === 'string') {
+      this.push(timestampS, this.#textCodes.codeOf(value));
+      return;
+    }
     const columns = this.#inColumns();
     columns.pushOther(timestampS, value);
     this.#note(columns, timestampS, value);
@@ -111,6 +119,7 @@ export class HeadSeries {
   }
 
   #storedOf(value: number): StoredValue {
+    if (this.#textCodes) return this.#textCodes.texts[value] as string;
     return this.kind === 'boolean' ? value === 1 : value;
   }
 
@@ -146,12 +155,13 @@ export class HeadSeries {
   #leavePages(): void {
     if (this.#latestPage !== 0) this.#latestValue = this.#valueOfLatest();
     this.#latestPage = 0;
+    if (this.#textCodes) this.#textCodes = new TextCodes();
     this.#memory.pages.giveBack(this.#page);
     this.#page = 0;
     this.#count = 0;
   }
 
-  /** Moves to columns for samples that pages cannot hold: integers beyond 2^53 and texts. */
+  /** Moves to columns for samples that pages cannot hold: integers beyond 2^53. */
   #inColumns(): Samples {
     if (this.#columns) return this.#columns;
     const columns = new Samples(this.kind);
@@ -166,6 +176,7 @@ export class HeadSeries {
     if (this.#columns) return this.#columns;
     const { pages, scratch } = this.#memory;
     scratch.reset(this.kind);
+    if (this.#textCodes) scratch.textCodes = this.#textCodes;
     pages.readInto(scratch, this.#page, this.#count);
     return scratch;
   }
@@ -292,6 +303,10 @@ export class Head implements BatchSink {
 
   number(seriesId: number, timestampS: EpochS, value: number): void {
     this.#of(seriesId)?.push(timestampS, value);
+  }
+
+  decimal(seriesId: number, timestampS: EpochS, scaled: number, power: number): void {
+    this.#of(seriesId)?.push(timestampS, scaled, power);
   }
 
   other(seriesId: number, timestampS: EpochS, value: bigint | string): void {

@@ -5,14 +5,24 @@
 import type { EpochS } from '../../../lib/time.ts';
 import type { Samples } from '../codec/samples.ts';
 
-/** G: on average half a page of each series is empty; a value and its time lie close together. */
-const PAGE_SAMPLES = 32;
-/** A page has its values, then their times. */
-const PAGE_DOUBLES = PAGE_SAMPLES * 1.5;
-const PAGE_WORDS = PAGE_SAMPLES * 3;
-const FIRST_TIME = PAGE_SAMPLES * 2;
 const SLAB_SHIFT = 10;
 const SLAB_PAGES = 1 << SLAB_SHIFT;
+/** G: on average half a page of each series is empty. */
+const PAGE_SAMPLES = 32;
+/** Two values, then their times. With thousands of series each page has left the cache, so a sample lies in one place. */
+const PAIR_DOUBLES = 3;
+const FIRST_TIME = 4;
+const PAGE_DOUBLES = (PAGE_SAMPLES / 2) * PAIR_DOUBLES;
+
+/** Index of a sample of a page among the doubles of its slab. */
+function placeOf(page: number, within: number): number {
+  return (page % SLAB_PAGES) * PAGE_DOUBLES + (within >>> 1) * PAIR_DOUBLES + (within & 1);
+}
+
+/** Index of its time among the words of the slab. */
+function timePlaceOf(page: number, within: number): number {
+  return ((page % SLAB_PAGES) * PAGE_DOUBLES + (within >>> 1) * PAIR_DOUBLES) * 2 + FIRST_TIME + (within & 1);
+}
 
 /** A buffer of many pages. */
 class Slab {
@@ -50,14 +60,13 @@ export class OpenPages {
     );
   }
 
-  /** Appends sample `number` to those that end on the page `last`; returns its page. */
-  append(last: number, number: number, timestampS: EpochS, value: number): number {
+  /** Appends `scaled / power` as sample `number` to those that end on the page `last`; returns its page. */
+  append(last: number, number: number, timestampS: EpochS, scaled: number, power: number): number {
     const within = number % PAGE_SAMPLES;
     const page = within === 0 ? this.#take(last) : last;
     const { numbers, times } = this.#slabOf(page);
-    const place = page % SLAB_PAGES;
-    numbers[place * PAGE_DOUBLES + within] = value;
-    times[place * PAGE_WORDS + FIRST_TIME + within] = timestampS;
+    numbers[placeOf(page, within)] = scaled / power;
+    times[timePlaceOf(page, within)] = timestampS;
     return page;
   }
 
@@ -104,7 +113,7 @@ export class OpenPages {
   /** Value of sample `number`, which is on `page`. */
   numberAt(page: number, number: number): number {
     const { numbers } = this.#slabOf(page);
-    return numbers[(page % SLAB_PAGES) * PAGE_DOUBLES + (number % PAGE_SAMPLES)] as number;
+    return numbers[placeOf(page, number % PAGE_SAMPLES)] as number;
   }
 
   /** Appends `count` samples, which end on the page `last`. */
@@ -116,13 +125,9 @@ export class OpenPages {
     let left = count;
     for (const page of pages.reverse()) {
       const { numbers, times } = this.#slabOf(page);
-      const place = page % SLAB_PAGES;
       const inPage = Math.min(PAGE_SAMPLES, left);
       for (let within = 0; within < inPage; within++)
-        into.push(
-          times[place * PAGE_WORDS + FIRST_TIME + within] as number,
-          numbers[place * PAGE_DOUBLES + within] as number,
-        );
+        into.push(times[timePlaceOf(page, within)] as number, numbers[placeOf(page, within)] as number);
       left -= inPage;
     }
   }

@@ -132,5 +132,6 @@ export const NO_SINK: BatchSink = {
   drop: () => undefined,
   supersede: () => undefined,
   number: () => undefined,
+  decimal: () => undefined,
   other: () => undefined,
 };
