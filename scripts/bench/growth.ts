@@ -22,12 +22,12 @@ const OPENINGS = 5;
 const FLAGS = ['--max-semi-space-size=2'];
 
 interface Parameters {
-  /** Most devices, and seconds of each step with them. */
+  /** Most devices, 0 for none, and seconds of each step with them. */
   devices: number;
   seconds: number;
   /** The hour of few devices is repeated until it has so many values. */
   valuesMin: number;
-  /** Longest time, with so many devices of ten attributes. */
+  /** Longest time, 0 for none, with so many devices of ten attributes. */
   days: number;
   yearDevices: number;
   /** Answers that are measured together. */
@@ -70,12 +70,13 @@ async function measureDevices(folder: string, parameters: Parameters, report: Re
   for (const devices of stepsTo(most, [1, 10, 100, 1_000])) {
     const site = { folder: join(folder, `devices-${devices}`), devices, signals: SIGNALS };
     const job = { ...site, kind: 'hours', seconds } as const;
-    // In a process that stored nothing before.
-    const { largestMib } = await figuresOf<Stored>({ ...job, valuesMin: 0, isWarmedUp: false });
-    const stored = await figuresOf<Stored>({ ...job, valuesMin, isWarmedUp: true });
+    // Memory and start of one hour, in a process that stored nothing before.
+    const { intakeUs: _, ...stored } = await figuresOf<Stored>({ ...job, valuesMin: 0, isWarmedUp: false });
     const { nowS } = stored;
     const opened = await reopen({ ...site, nowS, spanS: Math.min(HOUR_S, seconds), repeats });
-    steps.push({ at: devices, ...stored, ...opened, largestMib });
+    rmSync(site.folder, { recursive: true, force: true });
+    const { intakeUs } = await figuresOf<Stored>({ ...job, valuesMin, isWarmedUp: true });
+    steps.push({ at: devices, ...stored, ...opened, intakeUs });
     tell(`${devices} devices`, steps, report);
     rmSync(site.folder, { recursive: true, force: true });
   }
@@ -90,6 +91,7 @@ async function measureDays(folder: string, parameters: Parameters, report: Repor
   const endsS = days.map((count) => Math.round(count * DAY_S));
   const spanS = Math.min(DAY_S, ...endsS);
   const steps: Growth[] = [];
+  if (days.length === 0) return steps;
   const child = start({ ...site, kind: 'days', endsS });
   for await (const stored of messagesOf<Stored>(child)) {
     const at = days[steps.length] ?? 0;
@@ -101,8 +103,9 @@ async function measureDays(folder: string, parameters: Parameters, report: Repor
   return steps;
 }
 
-/** Those below the most, and the most. */
+/** Those below the most, and the most; none when that is 0. */
 function stepsTo(most: number, steps: readonly number[]): number[] {
+  if (most === 0) return [];
   return [...steps.filter((step) => step < most), most];
 }
 

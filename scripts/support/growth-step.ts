@@ -4,7 +4,6 @@
  */
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { openBenchStore, type StoreRun } from './telemetry-store.ts';
 import { createWorkload, type Workload, WORKLOAD_START_S } from './workload.ts';
 
@@ -18,8 +17,8 @@ interface Site {
 }
 
 /**
- * Stores the first seconds of a site from noon on; then the day is over, so all is sealed and compacted. Repeats it in new
- * stores until there are enough values to measure.
+ * Stores some time of a site from noon on; then the day is over, so all is sealed and compacted. Repeats it the next day
+ * until there are enough values to measure.
  */
 export interface HoursJob extends Site {
   kind: 'hours';
@@ -66,51 +65,66 @@ export interface Opened {
 
 const SEED = 1;
 const KINDS = 1;
-/** The values of a minute are one record of the journal. */
-const SYNC_EVERY_S = 60;
+/** The values of so long are one record of the journal, and each can be read alone: as often as one of 60 in the gateway. */
+const HOURS_SYNC_EVERY_S = 60;
+/** Fewer, or a year would be spent on syncs. */
+const DAYS_SYNC_EVERY_S = 600;
+const RECORDS_PER_KEY = 1;
 const HOUR_S = 3_600;
+const DAY_S = 86_400;
 /** The sun shines, so most attributes change. */
 const NOON_S = WORKLOAD_START_S + 12 * HOUR_S;
-/** G: enough that all code of the store is compiled. */
-const WARM_UP = { devices: 100, seconds: HOUR_S };
+/** G: with an hour of so many, all code of the store is compiled. */
+const WARM_UP_DEVICES = 100;
 /** Stored before the first stretch of days, so that each day of a stretch is compacted within it. */
 const LEAD_IN_S = 3 * HOUR_S;
 
 const workloadOf = ({ devices, signals }: Site, startS: number): Workload =>
   createWorkload({ seed: SEED, devices, signals, kinds: KINDS, startS });
 
+/** An hour a day in one store. */
 async function hours(job: HoursJob): Promise<void> {
-  if (job.isWarmedUp) await storeHour({ ...job, ...WARM_UP });
-  let [values, processorMs, largestMib] = [0, 0, 0];
-  let last: StoreRun & { nowS: number };
-  do {
-    last = await storeHour(job);
-    values += last.values;
-    processorMs += last.processorMs;
-    largestMib = Math.max(largestMib, last.largestMib);
-  } while (values < job.valuesMin);
-  const { nowS, usedBytes } = last;
-  send({ values: last.values, nowS, intakeUs: (processorMs * 1_000) / values, usedBytes, largestMib });
+  if (job.isWarmedUp) await warmUp(job);
+  const store = await openBenchStore(job.folder, { startS: NOON_S, recordsPerKey: RECORDS_PER_KEY });
+  let [values, processorMs, largestMib, usedBytes, nowS] = [0, 0, 0, 0, 0];
+  for (let startS = NOON_S; values === 0 || values < job.valuesMin; startS += DAY_S) {
+    const workload = workloadOf(job, startS);
+    const run = await store.replay(workload, job.seconds, HOURS_SYNC_EVERY_S);
+    values += run.values;
+    processorMs += run.processorMs;
+    largestMib = Math.max(largestMib, run.largestMib);
+    ({ usedBytes } = run);
+    ({ nowS } = workload);
+  }
+  await store.close();
+  send({ values, nowS, intakeUs: (processorMs * 1_000) / values, usedBytes, largestMib });
 }
 
-/** In a new store. */
-async function storeHour(job: HoursJob): Promise<StoreRun & { nowS: number }> {
-  rmSync(job.folder, { recursive: true, force: true });
-  const workload = workloadOf(job, NOON_S);
-  const store = await openBenchStore(job.folder, NOON_S);
-  const run = await store.replay(workload, job.seconds, SYNC_EVERY_S);
+/** With a store that is thrown away. */
+async function warmUp({ folder: of, ...site }: Site): Promise<void> {
+  const folder = `${of}-warm-up`;
+  const store = await openBenchStore(folder, { startS: NOON_S });
+  await store.replay(
+    workloadOf({ ...site, folder, devices: WARM_UP_DEVICES }, NOON_S),
+    HOUR_S,
+    HOURS_SYNC_EVERY_S,
+  );
   await store.close();
-  return { ...run, nowS: workload.nowS };
+  rmSync(folder, { recursive: true, force: true });
 }
 
 async function days(job: DaysJob): Promise<void> {
   const workload = workloadOf(job, WORKLOAD_START_S);
   const stretch = async (seconds: number): Promise<StoreRun> => {
-    const store = await openBenchStore(job.folder, workload.nowS);
-    const run = await store.replay(workload, seconds, SYNC_EVERY_S, false);
+    const store = await openBenchStore(job.folder, {
+      startS: workload.nowS,
+      recordsPerKey: RECORDS_PER_KEY,
+    });
+    const run = await store.replay(workload, seconds, DAYS_SYNC_EVERY_S, false);
     await store.close();
     return run;
   };
+  await warmUp(job);
   let { values } = await stretch(LEAD_IN_S);
   for (const [index, endS] of job.endsS.entries()) {
     const run = await stretch(endS - (job.endsS[index - 1] ?? 0));
@@ -125,7 +139,7 @@ async function days(job: DaysJob): Promise<void> {
 
 async function open({ folder, devices, signals, nowS, spanS, repeats }: OpenJob): Promise<void> {
   const started = process.cpuUsage();
-  const store = await openBenchStore(folder, nowS);
+  const store = await openBenchStore(folder, { startS: nowS });
   const opened = process.cpuUsage(started);
   const asked = process.cpuUsage();
   for (let round = 0; round < repeats; round++)

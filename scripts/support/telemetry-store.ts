@@ -51,8 +51,17 @@ export interface BenchStore {
   close(): Promise<void>;
 }
 
-/** @param startS when it is opened, by the clock of the workload */
-export async function openBenchStore(folder: string, startS = WORKLOAD_START_S): Promise<BenchStore> {
+interface StoreOptions {
+  /** When it is opened, by the clock of the workload. Default: when a workload begins. */
+  startS?: number;
+  /** Default: as in the gateway. */
+  recordsPerKey?: number;
+}
+
+export async function openBenchStore(
+  folder: string,
+  { startS = WORKLOAD_START_S, recordsPerKey = LIMITS.telemetry.recordsPerKey }: StoreOptions = {},
+): Promise<BenchStore> {
   const time = { wallMs: startS * 1_000 };
   // A second of the workload is a second of the store.
   const readings = { wallMs: () => time.wallMs, monotonicMs: () => time.wallMs, isSet: () => true };
@@ -79,7 +88,7 @@ export async function openBenchStore(folder: string, startS = WORKLOAD_START_S):
   const store = createBlockStore(database);
   const turns = createTurns();
   const pendingReleases: Promise<void>[] = [];
-  const writer = new BatchWriter({ recordsPerKey: LIMITS.telemetry.recordsPerKey });
+  const writer = new BatchWriter({ recordsPerKey });
   const journalFolder = join(folder, 'journal');
   const engine = new Engine({
     store,
@@ -116,7 +125,7 @@ export async function openBenchStore(folder: string, startS = WORKLOAD_START_S):
     replay: async (workload, seconds, syncEveryS, isDayOver = true) => {
       const before = writtenBytes();
       journalBytes = 0;
-      turns.reset();
+      turns.calibrate();
       const given = { workload, seconds, syncEveryS, isDayOver };
       const taken = await replay({ ...given, writer, journal, engine, turns, time });
       store.checkpoint();
@@ -158,26 +167,47 @@ interface Turns {
   end(): void;
   run<Result>(work: () => Result): Result;
   pause: () => Promise<void>;
-  reset(): void;
+  /** Begins anew. */
+  calibrate(): void;
   sums(): Pick<StoreRun, 'busyMs' | 'processorMs' | 'longestMs'>;
 }
+
+/** G: so many show what one costs. */
+const EMPTY_TURNS = 1_000;
 
 /** Counts the time between two pauses. */
 function createTurns(): Turns {
   let beganMs = 0;
+  let pieceBeganMs = 0;
   let began = process.cpuUsage();
+  /** What reading the clock itself adds to each turn. */
+  let ownMs = 0;
   const sums = { busyMs: 0, processorMs: 0, longestMs: 0 };
+  const notePiece = (): void => {
+    sums.longestMs = Math.max(sums.longestMs, performance.now() - pieceBeganMs);
+  };
   // Of the process: the system counts the time of a single thread in steps of milliseconds.
   const begin = (): void => {
     began = process.cpuUsage();
     beganMs = performance.now();
+    pieceBeganMs = beganMs;
   };
   const end = (): void => {
-    const tookMs = performance.now() - beganMs;
+    notePiece();
+    sums.busyMs += performance.now() - beganMs;
     const { user, system } = process.cpuUsage(began);
-    sums.processorMs += (user + system) / 1_000;
-    sums.busyMs += tookMs;
-    sums.longestMs = Math.max(sums.longestMs, tookMs);
+    sums.processorMs += (user + system) / 1_000 - ownMs;
+  };
+  const reset = (): void => void Object.assign(sums, { busyMs: 0, processorMs: 0, longestMs: 0 });
+  const calibrate = (): void => {
+    ownMs = 0;
+    reset();
+    for (let turn = 0; turn < EMPTY_TURNS; turn++) {
+      begin();
+      end();
+    }
+    ownMs = sums.processorMs / EMPTY_TURNS;
+    reset();
   };
   return {
     begin,
@@ -188,20 +218,21 @@ function createTurns(): Turns {
       end();
       return result;
     },
+    // Nothing else has its turn here, and reading the clock of the processor would cost more than the pause.
     pause: async () => {
-      end();
+      notePiece();
       await new Promise((resolve) => {
         setImmediate(resolve);
       });
-      begin();
+      pieceBeganMs = performance.now();
     },
-    reset: () => void Object.assign(sums, { busyMs: 0, processorMs: 0, longestMs: 0 }),
+    calibrate,
     sums: () => ({ ...sums }),
   };
 }
 
 /** G: so many messages are made before they are taken in together, so that reading the clock costs next to nothing. */
-const MESSAGES_PER_TURN = 1_000;
+const MESSAGES_PER_TURN = 200;
 
 async function replay(parts: {
   workload: Workload;
