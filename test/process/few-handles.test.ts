@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { GatewayHome } from '../../scripts/support/gateway-process.ts';
@@ -66,6 +67,44 @@ test('without a handle for a thread or a file a call is 503 with words to act on
   for (const [path, body, served] of calls) assert.equal((await call(path, body)).status, served, path);
   assert.doesNotMatch(readFileSync(home.logFile, 'utf8'), /"level":"(error|fatal)"/);
 });
+
+test('a rule whose script cannot be checked for want of a handle is neither stored nor changed', async (t) => {
+  const home = await usedHome(t);
+  const { gateway, call, tokens } = await startHealthy(t, home);
+  const path = '/v3/site/rule_engine/rules';
+  const script = { runtime_version: 'V3', code: Buffer.from('return true').toString('base64') };
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.after(() => agent.destroy());
+  const ask = (method: string, asked: string, body?: unknown) =>
+    askOver(agent, home.baseUrl + asked, tokens.OWNER, method, body);
+  assert.equal((await ask('GET', '/v3/site')).status, 200);
+  const limit = (handles: string): void =>
+    void execFileSync('prlimit', ['--pid', String(gateway.pid), `--nofile=${handles}:`]);
+  // No further file, on the connection that there is.
+  limit('3');
+  const refused = await ask('POST', path, { slug: 'checked', script });
+  limit('4096');
+  assert.equal(refused.status, 503, refused.text);
+  assert.match(refused.text, /as many files and connections open as it may/);
+  assert.deepEqual((await call('GET', path)).body, { rules: [], total_count: 0 });
+  assert.equal((await call('POST', path, { slug: 'checked', script })).status, 200);
+});
+
+function askOver(agent: Agent, url: string, token: string, method: string, body: unknown) {
+  return new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
+    const headers = { 'X-Service-Auth-Token': token };
+    const asking = request(url, { agent, method, headers }, (answer) => {
+      let text = '';
+      answer
+        .setEncoding('utf8')
+        .on('data', (part: string) => (text += part))
+        .on('end', () => resolve({ status: answer.statusCode, text }))
+        .on('error', reject);
+    });
+    asking.on('error', reject);
+    asking.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
 
 const linesOf = ({ logFile }: GatewayHome, level: string): string =>
   readFileSync(logFile, 'utf8')

@@ -170,10 +170,12 @@ export class Rules {
     const { rules: limit } = this.#limits;
     requireUnderLimit('rule_limit_reached', `The site has ${limit} rules.`, this.#rules.size, limit);
     this.#requireFreeSlug(slug);
+    // Before it is stored: the checker may be refused memory or a file, and then nothing may have changed.
+    const fault = this.check(script);
     const rule = { id: this.#newId(), slug, disabled, script, createdAtMs: this.#options.clock.wallMs() };
     this.#store.insert(rule);
     this.#rules.set(rule.id, rule);
-    this.#judgeSyntax(rule);
+    this.#noteSyntax(rule, fault);
     this.#apply(rule);
     return rule;
   }
@@ -189,8 +191,9 @@ export class Rules {
 
   /** Replaces the whole script; a running rule starts again with it. */
   updateScript(rule: Rule, script: RuleScript): Rule {
+    const fault = this.check(script);
     const updated = this.#put({ ...rule, script });
-    this.#judgeSyntax(updated);
+    this.#noteSyntax(updated, fault);
     this.#apply(updated);
     return updated;
   }
@@ -296,8 +299,7 @@ export class Rules {
   }
 
   /** A script with a fault is kept, because editors save work in progress; the fault is logged. */
-  #judgeSyntax({ id, slug, script }: Rule): void {
-    const fault = this.check(script);
+  #noteSyntax({ id, slug }: Rule, fault: SyntaxFault | undefined): void {
     if (!fault) return void this.#broken.delete(id);
     this.#broken.add(id);
     const line = fault.line === undefined ? '' : `:${fault.line}`;
