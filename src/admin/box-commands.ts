@@ -1,11 +1,11 @@
 /** Local commands that end something: the data, the installation, the life of a site on this box. Each is asked twice. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../lib/errors.ts';
 import { saveBackup } from '../platform/backup/index.ts';
-import { packageVersion } from '../platform/files/index.ts';
+import { packageVersion, removeTree } from '../platform/files/index.ts';
 import { passwordOf } from './backup-commands.ts';
 import { type Command, openFile, type Terminal, UsageError, type Values } from './command.ts';
 
@@ -25,8 +25,8 @@ export const BOX_COMMANDS: Record<string, Command> = {
       );
       const wasRunning = stopService();
       for (const name of readdirSync(dataDir))
-        // What follows a link would leave the folder; rmSync does not.
-        rmSync(join(dataDir, name), { recursive: true, force: true });
+        // What follows a link would leave the folder; removing it does not.
+        removeTree(join(dataDir, name));
       if (wasRunning) system('systemctl', ['start', '--no-block', SERVICE]);
       return () => [
         'The data is deleted. Options in /etc stay, and so do backups elsewhere.',

@@ -1,5 +1,5 @@
 /** Local commands about what was damaged, missing or of another site: the gateway went on without it, and kept it. */
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EpochMs } from '../lib/time.ts';
 import { formatTimestamp } from '../lib/timestamp.ts';
@@ -12,6 +12,7 @@ import {
   setAsideOf,
 } from '../platform/sqlite/index.ts';
 import { type Command, table, UsageError } from './command.ts';
+import { removeTree } from '../platform/files/index.ts';
 
 interface Found {
   /** Below the data folder. */
@@ -96,7 +97,7 @@ function fileFound(dataDir: string, name: string, what: string): Found {
     what,
     sizeBytes: sizes.reduce((sum, size) => sum + size, 0),
     writtenAtMs: own.mtimeMs,
-    remove: () => rmSync(path, { recursive: true, force: true }),
+    remove: () => removeTree(path),
   };
 }
 

@@ -1,8 +1,8 @@
 /** The local command that installs a newer version from a file: of a stick, of a download, or uploaded to the gateway. */
-import { accessSync, constants, copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { accessSync, constants, copyFileSync, mkdtempSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { packageVersion } from '../platform/files/index.ts';
+import { packageVersion, removeTree } from '../platform/files/index.ts';
 import { type DebPackage, judgePackage, updateKeyFiles } from '../platform/packages/index.ts';
 import { requireRoot, system } from './box-commands.ts';
 import { type Command, type Terminal, tried, UsageError, type Values } from './command.ts';
@@ -37,7 +37,7 @@ export const UPDATE_COMMANDS: Record<string, Command> = {
           `Version ${found.version} is installed; energy-gateway-versions status tells whether it stays.`,
         ];
       } finally {
-        rmSync(folder, { recursive: true, force: true });
+        removeTree(folder);
       }
     },
   },

@@ -52,9 +52,8 @@ export const diskFails = (cause?: unknown): GatewayError => unavailable(FAILING,
 
 /** What is refused, by the error or by one that it was caused by, as a sentence; undefined for other errors. */
 function systemFaultOf(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined;
-  const code = 'code' in error ? String(error.code) : '';
-  return FAULTS.find(([pattern]) => pattern.test(code))?.[1] ?? systemFaultOf(error.cause);
+  const code = codeOf(error);
+  return code === undefined ? undefined : FAULTS.find(([pattern]) => pattern.test(code))?.[1];
 }
 
 const SYSTEM_CODE = /^E[A-Z0-9]+$/;
@@ -73,6 +72,13 @@ export function unlessRefused<Result, Refused>(
     if (isRefusal) return refused(error);
     throw error;
   }
+}
+
+/** What the system calls its refusal, by the error or by one that it was caused by; undefined for other errors. */
+export function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const code = 'code' in error ? String(error.code) : undefined;
+  return code !== undefined && FAULTS.some(([pattern]) => pattern.test(code)) ? code : codeOf(error.cause);
 }
 
 const STAYS_REFUSED = /^(EACCES|EPERM|EEXIST|ENOTDIR|EISDIR|ENOENT|ELOOP|ENAMETOOLONG|EINVAL)$/;

@@ -9,6 +9,7 @@ import { openCertificates } from '../../src/gateway/certificates.ts';
 import { missingForDisks } from '../../scripts/faults/disk.ts';
 import { GatewayError, UnrecoverableError } from '../../src/lib/errors.ts';
 import { loadConfig } from '../../src/platform/config/index.ts';
+import { removeFile, removeTree } from '../../src/platform/files/index.ts';
 import { openDatabase, tryLockFolder } from '../../src/platform/sqlite/index.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { recordingLog, temporaryFolder } from '../support/workspace.ts';
@@ -74,6 +75,17 @@ describe('a start', { skip }, () => {
     const lock = tryLockFolder({ dataDir, clock, log });
     assert.ok(lock);
     lock.release();
+  });
+
+  test('on a disk that is read-only hears of each file that cannot be removed by its code', (t) => {
+    const dataDir = smallDisk(t, 1);
+    const [file, folder] = [join(dataDir, 'file'), join(dataDir, 'folder')];
+    writeFileSync(file, 'kept');
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'inner'), 'kept');
+    execFileSync('mount', ['-o', 'remount,ro', dataDir], { stdio: 'pipe' });
+    assert.throws(() => removeFile(file), { code: 'EROFS' });
+    assert.throws(() => removeTree(folder), { code: 'EROFS' });
   });
 
   test('that can make no keys on a full disk, where nothing but TLS is wanted, is tried again', async (t) => {

@@ -56,6 +56,13 @@ const BANNED_CALLS: TidyRule[] = [
     ['const startedMs = performance.now();', 'performance.now', 'const startedMs = clock.monotonicMs();'],
   ),
   banned(
+    'files are removed so that a refusal has its code',
+    /\brmSync\b/g,
+    'use removeFile or removeTree',
+    inSource,
+    ['rmSync(path, { force: true });', 'rmSync', 'removeFile(path);'],
+  ),
+  banned(
     'timers are set in platform/clock only',
     /(?<![.\w])(?:setTimeout|setInterval|setImmediate)\b|\bAbortSignal\.timeout\b/g,
     'use clock.setTimer, clock.setRepeating or clock.sleep',

@@ -1,12 +1,11 @@
 /** Makes backups: everything that a new box needs to go on as this one, without the history. */
-import { rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unavailable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import type { Clock, Timer } from '../clock/index.ts';
-import { makePrivateFolder } from '../files/index.ts';
+import { makePrivateFolder, removeFile, removeTree } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
 import { programEntry } from '../processes/index.ts';
 import { type Database, isDamage } from '../sqlite/index.ts';
@@ -48,8 +47,8 @@ export async function openBackup(options: BackupOptions, password: string) {
   // Of this process: a local command may make one at the same time.
   const copy = join(folder, `${BEING_MADE}-${process.pid}.db`);
   const historyCopy = join(folder, `${BEING_MADE}-${process.pid}-history`);
-  const removeCopy = (): void => rmSync(copy, { force: true });
-  const removeHistory = (): void => rmSync(historyCopy, { recursive: true, force: true });
+  const removeCopy = (): void => removeFile(copy);
+  const removeHistory = (): void => removeTree(historyCopy);
   removeHistory();
   removeCopy();
   let file: FileHandle | undefined;

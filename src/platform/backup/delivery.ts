@@ -1,5 +1,5 @@
 /** A backup that is made, opened, checked and taken to its place. */
-import { rmSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BackupOptions } from './backup.ts';
@@ -7,6 +7,7 @@ import { BACKUPS_FOLDER, OUTGOING } from './layout.ts';
 import type { BackupOpener } from './opening.ts';
 import { saveBackup } from './save.ts';
 import type { BackupTarget } from './target.ts';
+import { removeFile } from '../files/index.ts';
 
 /**
  * Resolves once the backup lies whole at the target under the name, with its size. It is opened here as a restore does,
@@ -24,6 +25,6 @@ export async function deliverBackup(
     await target.store(path, name);
     return statSync(path).size;
   } finally {
-    rmSync(path, { force: true });
+    removeFile(path);
   }
 }

@@ -1,5 +1,5 @@
 /** What a cut of power left of backups and restores: it may be as large as the whole history, and nobody goes on with it. */
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Log } from '../log/index.ts';
 import {
@@ -11,6 +11,7 @@ import {
   RESTORE_DRAFT,
   UPLOADED,
 } from './layout.ts';
+import { removeTree } from '../files/index.ts';
 
 const UNFINISHED = [BEING_MADE, BEING_CHECKED, OUTGOING, READ_BACK, UPLOADED];
 
@@ -18,7 +19,7 @@ const UNFINISHED = [BEING_MADE, BEING_CHECKED, OUTGOING, READ_BACK, UPLOADED];
 export function removeLeftovers({ dataDir, log }: { dataDir: string; log: Log }): void {
   try {
     for (const path of leftoversIn(dataDir)) {
-      rmSync(path, { recursive: true, force: true });
+      removeTree(path);
       log.info('what was left of a backup was removed', { path });
     }
   } catch (error) {

@@ -2,7 +2,7 @@
  * Puts a backup back. It is opened and judged while the gateway may run; the next start takes it over before
  * anything is opened. Both survive a cut of power at any moment: either the old state is there, or the new one.
  */
-import { createWriteStream, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { createWriteStream, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -16,6 +16,7 @@ import {
   makePrivateFolder,
   packagePath,
   readPrivateFile,
+  removeTree,
   syncFolder,
   writePrivateFile,
 } from '../files/index.ts';
@@ -159,7 +160,7 @@ function requireUsable(folder: string): void {
 }
 
 function remove(path: string): void {
-  rmSync(path, { recursive: true, force: true });
+  removeTree(path);
 }
 
 async function unpack(

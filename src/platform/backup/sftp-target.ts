@@ -2,11 +2,13 @@
  * Another machine over SFTP, by the program `sftp` of OpenSSH. The gateway has a key of its own (`sftpKey`); the key of
  * the other machine is kept when it is met first, and another one is refused from then on.
  */
-import { chmodSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   makePrivateFolder,
   readPrivateFile,
+  removeFile,
+  removeTree,
   syncFile,
   syncFolder,
   writePrivateFile,
@@ -39,7 +41,7 @@ export async function sftpKey(dataDir: string): Promise<string> {
   }
   makePrivateFolder(folder);
   const draft = `${key}.new`;
-  for (const path of [draft, `${draft}.pub`]) rmSync(path, { recursive: true, force: true });
+  for (const path of [draft, `${draft}.pub`]) removeTree(path);
   const words = ['-q', '-t', 'ed25519', '-N', '', '-C', 'energy-gateway', '-f', draft];
   await runClient(KEYGEN, words, { input: '', home: folder });
   for (const suffix of ['', '.pub']) syncFile(draft + suffix);
@@ -91,7 +93,7 @@ export function sftpTarget(location: string, dataDir: string, signal?: AbortSign
         await requireSame(path, readBack);
         await run(`rename "${target}${PART}" "${target}"`);
       } finally {
-        rmSync(readBack, { force: true });
+        removeFile(readBack);
       }
     },
     names: async () =>

@@ -1,7 +1,7 @@
 /** A backup that came over the network: first its bytes, then the word to take it over. */
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { keepStream } from '../files/index.ts';
+import { keepStream, removeFile, removeTree } from '../files/index.ts';
 import { BackupError, type BackupInfo, BACKUPS_FOLDER, UPLOADED } from './layout.ts';
 import type { BackupOpener } from './opening.ts';
 
@@ -14,7 +14,7 @@ export function keepUpload(dataDir: string, stream: ReadableStream<Uint8Array>):
 
 /** Forgets the upload, if there is one. */
 export function discardUpload(dataDir: string): void {
-  rmSync(join(dataDir, BACKUPS_FOLDER, UPLOADED), { recursive: true, force: true });
+  removeTree(join(dataDir, BACKUPS_FOLDER, UPLOADED));
 }
 
 /**
@@ -30,7 +30,7 @@ export async function restoreUpload(
   if (!existsSync(path)) throw new BackupError(NOTHING);
   try {
     const info = await opener.open({ kind: 'restore', path, password });
-    rmSync(path, { force: true });
+    removeFile(path);
     return info;
   } catch (error) {
     // Another caller took it over, or began to upload another one.

@@ -1,8 +1,8 @@
 /** Another machine over WebDAV (RFC 4918), by the program `curl`; its certificate has to be one that the system trusts. */
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { BACKUPS_FOLDER, READ_BACK } from './layout.ts';
 import { type BackupTarget, PART, requireSame, runClient } from './target.ts';
+import { removeFile } from '../files/index.ts';
 
 const CURL = { name: 'curl', debianPackage: 'curl' };
 /** Without configuration files; a transfer that is silent for a minute is given up. */
@@ -38,7 +38,7 @@ export function webDavTarget(
         await requireSame(path, readBack);
         await run('--request', 'MOVE', '--header', `Destination: ${target}`, target + PART);
       } finally {
-        rmSync(readBack, { force: true });
+        removeFile(readBack);
       }
     },
     names: async () => {

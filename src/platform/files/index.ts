@@ -11,6 +11,7 @@ export {
   readPlainFile,
   readPrivateFile,
   removeFile,
+  removeTree,
   requireNoObstacle,
   requireUsableFile,
   syncBeside,

@@ -5,17 +5,20 @@ import {
   constants,
   existsSync,
   fsyncSync,
+  lstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
-  rmSync,
+  rmdirSync,
   type Stats,
   statSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { messageOf, UnrecoverableError } from '../../lib/errors.ts';
 
 /** Replaces the file as a whole: after a crash it is the old or the new one, synced, with mode 0600. */
@@ -170,9 +173,29 @@ export function readNote(path: string, onUnreadable: (error: unknown) => void): 
   }
 }
 
-/** Does nothing when there is no such file. */
+/** Does nothing when there is no such file. The runtime's own `rmSync` gives most refusals of a disk no code. */
 export function removeFile(path: string): void {
-  rmSync(path, { force: true });
+  unlessAbsent(() => unlinkSync(path));
+}
+
+/** The same of a folder with all that is in it; a link is removed and not followed. */
+export function removeTree(path: string): void {
+  unlessAbsent(() => {
+    if (!lstatSync(path).isDirectory()) return unlinkSync(path);
+    for (const name of readdirSync(path)) removeTree(join(path, name));
+    rmdirSync(path);
+  });
+}
+
+/** Nothing is there, or below a file; somebody else may have removed it first. */
+function unlessAbsent(work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    const isAbsent =
+      error instanceof Error && 'code' in error && /^ENOENT$|^ENOTDIR$/.test(String(error.code));
+    if (!isAbsent) throw error;
+  }
 }
 
 /** Writes what comes over the network; resolves with its bytes. Nothing is left of it when it fails. */

@@ -3,9 +3,9 @@
  * Where the index of the log could not be opened first, and then only for reading, it moves nothing and removes the log all
  * the same. A log that is left is read by the next opening, whether or not it was moved.
  */
-import { linkSync, renameSync, rmSync } from 'node:fs';
+import { linkSync, renameSync } from 'node:fs';
 import type BetterSqlite3 from 'better-sqlite3';
-import { isGone } from '../files/index.ts';
+import { isGone, removeFile } from '../files/index.ts';
 
 /** The log stays what it was, or is put back; nobody may have written into the file meanwhile. */
 export function closeUnopened(handle: BetterSqlite3.Database, path: string): void {
@@ -16,14 +16,14 @@ export function closeUnopened(handle: BetterSqlite3.Database, path: string): voi
     handle.close();
   } finally {
     if (isKept && isGone(log)) renameSync(kept, log);
-    else if (isKept) rmSync(kept);
+    else if (isKept) removeFile(kept);
   }
 }
 
 /** False where there is no log, or the file system has no links. */
 function hasLinked(log: string, kept: string): boolean {
   try {
-    rmSync(kept, { force: true });
+    removeFile(kept);
     linkSync(log, kept);
     return true;
   } catch (error) {

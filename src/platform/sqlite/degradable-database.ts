@@ -1,9 +1,9 @@
-import { renameSync, rmSync } from 'node:fs';
+import { renameSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type BetterSqlite3 from 'better-sqlite3';
 import { unavailable } from '../../lib/errors.ts';
 import { type Clock, nextTurn, type Timer } from '../clock/index.ts';
-import { isThere, makePrivateFolder, readPrivateFile, writePrivateFile } from '../files/index.ts';
+import { isThere, makePrivateFolder, readPrivateFile, removeFile, writePrivateFile } from '../files/index.ts';
 import { isDamage } from './damage.ts';
 import { type Database, openDatabase, type OpenOptions } from './database.ts';
 import { diskFails } from '../../lib/system-fault.ts';
@@ -231,7 +231,7 @@ export class DegradableDatabase implements SqlDatabase {
     const newer = newestOfNewer(this.path, readMigrations(migrationsDir).length);
     if (newer !== undefined) {
       // It belongs to the file that was here meanwhile.
-      rmSync(this.path + SALVAGE_MARK, { force: true });
+      removeFile(this.path + SALVAGE_MARK);
       this.#takeBack(newer);
     }
     const isMissing = !isThere(this.path);
@@ -273,7 +273,7 @@ export class DegradableDatabase implements SqlDatabase {
 
   /** A damaged file that is still to be salvaged belongs to it, too, and stays where it is. */
   #moveAway(name: string): void {
-    rmSync(this.path + SALVAGE_MARK, { force: true });
+    removeFile(this.path + SALVAGE_MARK);
     for (const path of this.#parts) move(path, freeName(foreignPath(path, name)));
   }
 
@@ -292,7 +292,7 @@ export class DegradableDatabase implements SqlDatabase {
   #moveStrays(): void {
     const aside = this.#salvagePath();
     for (const suffix of ['-wal', '-shm'])
-      if (aside === undefined) rmSync(this.path + suffix, { force: true });
+      if (aside === undefined) removeFile(this.path + suffix);
       else if (isThere(this.path + suffix)) renameSync(this.path + suffix, aside + suffix);
   }
 
@@ -303,7 +303,7 @@ export class DegradableDatabase implements SqlDatabase {
     if (isNameOfDamaged(name, this.path)) return join(dirname(this.path), basename(name));
     // The disk may have lost the content of the mark; it meant the newest damaged file.
     const newest = setAsideOf(this.path).findLast(({ kind }) => kind === 'damaged');
-    if (!newest) rmSync(mark);
+    if (!newest) removeFile(mark);
     return newest?.path;
   }
 
@@ -347,7 +347,7 @@ export class DegradableDatabase implements SqlDatabase {
         salvage.close();
       }
     }
-    rmSync(this.path + SALVAGE_MARK, { force: true });
+    removeFile(this.path + SALVAGE_MARK);
     for (const user of this.#users) user.opened();
   }
 

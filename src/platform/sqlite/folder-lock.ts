@@ -3,7 +3,7 @@
  * itself, so that it also works through another spelling of the path, a link, a bind mount or another container, and it
  * ends with the process. A text file beside it names the holder, for people only.
  */
-import { accessSync, constants, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, truncateSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
@@ -101,7 +101,7 @@ export function tryLockFolder({
     release: () => {
       if (!handle.open) return;
       try {
-        rmSync(holderFile, { force: true });
+        removeFile(holderFile);
       } catch (error) {
         log.warn('who held the data folder stays noted', { path: holderFile, error });
       } finally {

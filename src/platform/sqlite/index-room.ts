@@ -3,8 +3,9 @@
  * maps it into memory. Where the blocks of the file system are smaller, the other blocks of a page are taken when it is
  * touched, and on a full disk that touch ends the process (SIGBUS). So the room is asked for before.
  */
-import { rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
+import { statfsSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { removeFile } from '../files/index.ts';
 
 /** What SQLite makes longer and maps at once (https://sqlite.org/walformat.html#the_wal_index_file_format). */
 const INDEX_BYTES = 32_768;
@@ -23,6 +24,6 @@ export function requireRoomForIndex(path: string, isFirst = false): void {
     // Twice as much: blocks that list the file's blocks, and those of the log itself.
     writeFileSync(probe, Buffer.alloc(2 * INDEX_BYTES, 1), { mode: 0o600 });
   } finally {
-    rmSync(probe, { force: true });
+    removeFile(probe);
   }
 }

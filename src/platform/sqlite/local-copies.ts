@@ -3,10 +3,10 @@
  * and `state-daily-…`. The number grows with every copy, whatever the wall clock says. The name of a copy ends in `.new`
  * until it was checked.
  */
-import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EpochMs } from '../../lib/time.ts';
-import { makePrivateFolder, syncFile, syncFolder } from '../files/index.ts';
+import { makePrivateFolder, removeFile, syncFile, syncFolder } from '../files/index.ts';
 import { withConnection } from './connection.ts';
 import { faultOfCopy } from './damage.ts';
 
@@ -46,8 +46,7 @@ export function localCopies(folder: string): LocalCopy[] {
 /** Makes and checks a copy. @throws Error naming the fault of a bad copy, which is removed */
 export function makeCopy({ path, folder, nowMs, migrationsDir, keep }: CopyTask): LocalCopy {
   makePrivateFolder(folder);
-  for (const name of namesIn(folder).filter((left) => DRAFT.test(left)))
-    rmSync(join(folder, name), { force: true });
+  for (const name of namesIn(folder).filter((left) => DRAFT.test(left))) removeFile(join(folder, name));
   const before = numbered(folder);
   const day = Math.floor(nowMs / DAY_MS);
   const hasDaily = before.some(
@@ -67,14 +66,14 @@ export function makeCopy({ path, folder, nowMs, migrationsDir, keep }: CopyTask)
     renameSync(draft, target);
     syncFolder(folder);
   } finally {
-    rmSync(draft, { force: true });
+    removeFile(draft);
   }
   for (const kind of ['hourly', 'daily'] as const)
     for (const old of numbered(folder)
       .filter((copy) => copy.kind === kind)
       .slice(keep[kind]))
       // A check that was killed left files beside it.
-      for (const suffix of ['-wal', '-shm', '']) rmSync(old.path + suffix, { force: true });
+      for (const suffix of ['-wal', '-shm', '']) removeFile(old.path + suffix);
   return { path: target, madeAtMs: nowMs };
 }
 

@@ -1,12 +1,12 @@
 /** Forward-only migrations: numbered files, each one transaction, after a copy of what was there. */
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import type BetterSqlite3 from 'better-sqlite3';
 import { UnrecoverableError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../clock/index.ts';
-import { makePrivateFolder, syncFile, syncFolder } from '../files/index.ts';
+import { makePrivateFolder, removeFile, syncFile, syncFolder } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
 import { isFull } from '../../lib/system-fault.ts';
 
@@ -97,7 +97,7 @@ function backUpBeforeMigration(
   const stem = path.replace(/^.*\//, '').replace(/\.db$/, '');
   const head = `${stem}-before-migration-from-`;
   for (const left of readdirSync(backupDir).filter((name) => name.startsWith(head) && name.includes(DRAFT)))
-    rmSync(join(backupDir, left), { force: true });
+    removeFile(join(backupDir, left));
   const name = `${head}${version}-${Math.floor(clock.wallMs() / 1_000)}.db`;
   const copy = join(backupDir, name);
   if (existsSync(copy)) return;
@@ -108,7 +108,7 @@ function backUpBeforeMigration(
     renameSync(copy + DRAFT, copy);
     syncFolder(backupDir);
   } catch (error) {
-    for (const suffix of ['', '-journal']) rmSync(copy + DRAFT + suffix, { force: true });
+    for (const suffix of ['', '-journal']) removeFile(copy + DRAFT + suffix);
     throw error;
   }
   log.info('database copied before migration', { database: path, copy });
@@ -117,7 +117,7 @@ function backUpBeforeMigration(
   for (const old of earlier
     .toSorted((a, b) => secondsOf(b) - secondsOf(a))
     .slice(LIMITS.state.copiesBeforeMigrations - 1)) {
-    rmSync(join(backupDir, old), { force: true });
+    removeFile(join(backupDir, old));
     log.info('an old copy from before a migration was removed', { copy: join(backupDir, old) });
   }
 }

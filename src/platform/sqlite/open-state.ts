@@ -2,7 +2,7 @@
  * Opens state.db. If it is damaged or missing, the newest good local copy takes its place. If it is damaged and there is no
  * good copy, the gateway does not start, and says what a person can do.
  */
-import { copyFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { messageOf, UnrecoverableError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
@@ -11,6 +11,7 @@ import { formatTimestamp } from '../../lib/timestamp.ts';
 import {
   isThere,
   readNote,
+  removeFile,
   requireUsableFile,
   syncFile,
   syncFolder,
@@ -105,7 +106,7 @@ function isMissing(path: string): boolean {
 function clearPlace({ path, clock, log }: Pick<OpenOptions, 'path' | 'clock' | 'log'>): string | undefined {
   const hasContent = isThere(path) && ['', '-wal'].some((suffix) => !isMissing(path + suffix));
   const aside = hasContent ? setAside(path, clock) : undefined;
-  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+  for (const suffix of ['', '-wal', '-shm']) removeFile(path + suffix);
   if (aside !== undefined) log.error('what was left of state.db was set aside', { aside });
   return aside;
 }

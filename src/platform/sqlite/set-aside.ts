@@ -1,9 +1,9 @@
 /** A database file that is damaged, of another site or of a newer version is not deleted but renamed, for a person. */
-import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { EpochMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
-import { isThere } from '../files/index.ts';
+import { isThere, removeTree } from '../files/index.ts';
 
 /** A file that was set aside, or a folder that belongs to it. */
 export interface SetAside {
@@ -65,7 +65,7 @@ export function isNameOfDamaged(name: string, path: string): boolean {
 
 /** Removes it with its companions; returns the bytes. */
 export function removeSetAside({ path, sizeBytes }: Pick<SetAside, 'path' | 'sizeBytes'>): number {
-  for (const suffix of [...COMPANIONS, '']) rmSync(path + suffix, { recursive: true, force: true });
+  for (const suffix of [...COMPANIONS, '']) removeTree(path + suffix);
   return sizeBytes;
 }
 

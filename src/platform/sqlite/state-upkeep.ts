@@ -1,4 +1,4 @@
-import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Limits } from '../../lib/limits.ts';
@@ -11,6 +11,7 @@ import type { Instruments } from '../metrics/index.ts';
 import { TaskWorker } from '../workers/index.ts';
 import type { Database } from './database.ts';
 import { storeAndDelete, type UpkeepResult, type UpkeepTask } from './upkeep-tasks.ts';
+import { removeFile } from '../files/index.ts';
 
 interface StateUpkeepOptions extends Instruments {
   database: Database;
@@ -258,13 +259,13 @@ async function keepStartReserve(
   const path = join(dataDir, RESERVE_FILE);
   if (statSync(path, { throwIfNoEntry: false })?.size === sizeBytes) return;
   try {
-    rmSync(path, { force: true });
+    removeFile(path);
     // Not zeros: a file system may leave them out.
     await writeFile(path, Buffer.alloc(sizeBytes, 'reserve '), { flag: 'wx', mode: 0o600 });
   } catch (error) {
     onFailed(error);
     try {
-      rmSync(path, { force: true });
+      removeFile(path);
     } catch (left) {
       onFailed(left);
     }
@@ -280,7 +281,7 @@ export function takeStartReserve(dataDir: string, mostBytes: number, log: Log): 
       writeFileSync(path, Buffer.alloc(sizeBytes, 'reserve '), { flag: 'wx', mode: 0o600 });
       return;
     } catch (error) {
-      rmSync(path, { force: true });
+      removeFile(path);
       if (!isFull(error)) {
         log.warn('no room is kept for the next start', { path, error });
         return;
@@ -293,7 +294,7 @@ export function releaseStartReserve(dataDir: string, log: Log): void {
   const path = join(dataDir, RESERVE_FILE);
   if (!existsSync(path)) return;
   try {
-    rmSync(path);
+    removeFile(path);
     log.warn('the disk is full, room kept for a start is used');
   } catch (error) {
     log.warn('the disk is full, and the room kept for a start cannot be used', { path, error });

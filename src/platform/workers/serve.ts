@@ -1,4 +1,5 @@
 import { messageOf } from '../../lib/errors.ts';
+import { codeOf } from '../../lib/system-fault.ts';
 import { connectThread } from '../threads/index.ts';
 import type { Answer, Question } from './task-worker.ts';
 
@@ -9,7 +10,7 @@ export function serveTasks(handle: (input: never) => unknown): void {
     try {
       return { number, output: await handle(input) };
     } catch (error) {
-      return { number, failure: messageOf(error) };
+      return { number, failure: messageOf(error), code: codeOf(error) };
     }
   };
   onMessage((question) => void answer(question).then((message) => post(message)));

@@ -47,7 +47,8 @@ export interface Question<Input> {
 
 export type Answer<Output> =
   | { number: number; output: Output; failure?: undefined }
-  | { number: number; output?: undefined; failure: string };
+  /** `code`: of what disk or system refused. */
+  | { number: number; output?: undefined; failure: string; code: string | undefined };
 
 interface Task<Input, Output> {
   input: Input;
@@ -173,7 +174,10 @@ export class TaskWorker<Input, Output> {
     this.#ended(task);
     this.#current = undefined;
     if (answer.failure === undefined) task.resolve(answer.output);
-    else task.reject(new TaskFailure('failed', answer.failure));
+    else {
+      const cause = Object.assign(new Error(answer.failure), { code: answer.code });
+      task.reject(new TaskFailure('failed', answer.failure, { cause }));
+    }
     this.#next();
   }
 

@@ -21,10 +21,26 @@ import {
   readPlainFile,
   readPrivateFile,
   removeFile,
+  removeTree,
   requireUsableFile,
   writePrivateFile,
 } from '../../../src/platform/files/index.ts';
 import { temporaryFolder } from '../../support/workspace.ts';
+
+test('a tree is removed with all that is in it, and what its links lead to stays', (t) => {
+  const folder = temporaryFolder(t);
+  const [tree, kept] = [join(folder, 'tree'), join(folder, 'kept')];
+  mkdirSync(join(tree, 'a', 'b'), { recursive: true });
+  mkdirSync(kept);
+  writeFileSync(join(tree, 'a', 'b', 'file'), '');
+  writeFileSync(join(kept, 'file'), '');
+  symlinkSync(kept, join(tree, 'a', 'link'));
+  removeTree(tree);
+  assert.deepEqual(readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort(), ['kept', 'kept/file']);
+  for (const absent of [tree, join(kept, 'file', 'below')]) removeTree(absent);
+  removeTree(join(kept, 'file'));
+  assert.deepEqual(readdirSync(folder, { recursive: true }), ['kept']);
+});
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 

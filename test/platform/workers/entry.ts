@@ -1,4 +1,4 @@
-/** A thread that does what it is asked: answer, fail, loop, stand still, fill its memory, nest values, end. */
+/** A thread that does what it is asked: answer, fail, be refused something, loop, stand still, fill its memory, nest values, end. */
 import { serveTasks } from '../../../src/platform/workers/index.ts';
 
 const kept: unknown[] = [];
@@ -7,6 +7,8 @@ serveTasks((input: { kind: string; value?: unknown }) => {
   switch (input.kind) {
     case 'fail':
       throw new Error('as asked');
+    case 'refused':
+      throw new Error('the work failed', { cause: Object.assign(new Error('no'), { code: 'EMFILE' }) });
     case 'loop':
       for (;;);
     case 'stand':

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { GatewayError } from '../../../src/lib/errors.ts';
+import { inWords } from '../../../src/lib/system-fault.ts';
 import { TaskWorker, TaskFailure } from '../../../src/platform/workers/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { recordingLog } from '../../support/workspace.ts';
@@ -39,6 +40,15 @@ test('a task beyond the waiting ones is refused', async (t) => {
     (error) => error instanceof GatewayError && error.code === 'unavailable' && error.retryAfterS === 5,
   );
   assert.deepEqual(await Promise.all(tasks), [1, 2, 3]);
+});
+
+test('what the system refuses to a task is told as that', async (t) => {
+  const { worker } = start(t);
+  await assert.rejects(worker.run({ kind: 'refused' }), (error) => {
+    assert.ok(failsWith('failed', /^the work failed$/)(error));
+    return /as many files and connections open as it may/.test(inWords(error));
+  });
+  await assert.rejects(worker.run({ kind: 'fail' }), (error) => inWords(error) === 'as asked');
 });
 
 test('a task that cannot be handed to the thread fails at once, and the next one is done', async (t) => {
