@@ -2,7 +2,7 @@
  * Numbers as people type them, in fields of text: a field of the kind `number` takes a comma away without a word where
  * the browser speaks another language than its reader, and 3,5 becomes 35.
  */
-import { language } from './words/index.ts';
+import { language, say } from './words/index.ts';
 
 const SIGN = '[\\-+]?';
 /** In German both are understood; elsewhere a comma may stand between thousands, and is refused. */
@@ -21,8 +21,13 @@ export function typedNumber(text: string): number | undefined {
 export const textOfNumber = (value: number): string =>
   language === 'de' ? String(value).replace('.', ',') : String(value);
 
-/** Attributes of such a field; the browser refuses what is none. */
-export const DECIMAL = { type: 'text', inputMode: 'decimal', pattern: ` *${SIGN}${DIGITS} *` } as const;
+/** Attributes of such a field; the browser refuses what is none, with the title as the reason. */
+export const DECIMAL = {
+  type: 'text',
+  inputMode: 'decimal',
+  pattern: ` *${SIGN}${DIGITS} *`,
+  title: say.values.number,
+} as const;
 
 /** The same without a sign. */
 export const DECIMAL_FROM_0 = { ...DECIMAL, pattern: ` *${DIGITS} *` } as const;

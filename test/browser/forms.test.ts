@@ -280,6 +280,23 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await visit(page, '#/site');
   });
 
+  test('on a phone show why they were refused where it is seen, beside the button to try again', async (t) => {
+    const page = await openAnother(t, opened());
+    await page.setViewportSize({ width: 390, height: 844 });
+    await visit(page, '#/system/targets');
+    await page.getByRole('button', { name: 'Add target' }).click();
+    const form = page.getByRole('dialog', { name: 'Add target' });
+    await form.locator('[name=name]').fill('The fleet');
+    await form.locator('[name=url]').fill('no address');
+    await form.getByRole('button', { name: 'Add', exact: true }).click();
+    await form.getByRole('alert').waitFor();
+    const unseen =
+      await page.evaluate(`[...document.querySelectorAll('dialog [role=alert], dialog .actions.end')]
+      .filter((part) => part.getBoundingClientRect().bottom > part.closest('dialog').getBoundingClientRect().bottom)
+      .map((part) => part.textContent)`);
+    assert.deepEqual(unseen, []);
+  });
+
   test('do not ask right after they were saved', async () => {
     const { page, gateway } = opened();
     await gateway.ok('OWNER', 'POST', '/v3/notification_channels', {

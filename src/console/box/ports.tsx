@@ -7,7 +7,11 @@ import { Awaited, Card, Rows, useStored } from '../ui.tsx';
 import { say } from '../words/index.ts';
 
 /** Of the control for the name of a new port. */
-export const PORT_NAME = { required: true, pattern: '[A-Za-z0-9_\\-]{1,64}' };
+export const PORT_NAME = {
+  required: true,
+  pattern: '[A-Za-z0-9_\\-]{1,64}',
+  title: say.rules.nameAllowed,
+};
 
 export function PortsCard<Port extends { name: string }>({
   title,

@@ -89,6 +89,7 @@ function RestoreDialog({
           </>
         }
         confirm={say.box.restore}
+        isDangerous
         isBusy={action.isBusy}
         error={action.error}
         onConfirm={() => void action.start()}

@@ -1,5 +1,5 @@
 /** Forms and their controls. */
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Action } from './asking.ts';
 import { Button, ErrorNotice, Notice } from './pieces.tsx';
@@ -45,6 +45,7 @@ export function Form({
   children: ComponentChildren;
 }) {
   const element = useRef<HTMLFormElement>(null);
+  useErrorInSight(element, action.error);
   // Preact runs the cleanup of other effects after the next frame, and somebody may leave the page before.
   useLayoutEffect(() => {
     const { current } = element;
@@ -87,6 +88,15 @@ export function Form({
       )}
     </form>
   );
+}
+
+/** A long form grows below what is in sight. */
+function useErrorInSight(form: RefObject<HTMLFormElement | null>, error: unknown): void {
+  useLayoutEffect(() => {
+    if (error === undefined) return;
+    for (const part of ['.actions', '.error'])
+      form.current?.querySelector(`:scope > ${part}`)?.scrollIntoView({ block: 'nearest' });
+  }, [error]);
 }
 
 interface FieldProps {

@@ -29,6 +29,7 @@ export const values: typeof en.values = {
   },
   inTheFuture: 'Zeit in der Zukunft',
   ago: (age) => `vor ${age}`,
+  number: 'Eine Zahl, zum Beispiel 12,5',
   mustBeWhole: (name) => `${name} muss eine ganze Zahl sein.`,
   mustBeNumber: (name) => `${name} muss eine Zahl sein.`,
   mustBeYesOrNo: (name) => `${name} muss Ja oder Nein sein.`,

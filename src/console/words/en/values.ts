@@ -18,6 +18,7 @@ export const values = {
   groups: {} as Readonly<Record<string, string>>,
   inTheFuture: 'time in the future',
   ago: (age: string) => `${age} ago`,
+  number: 'A number, for example 12.5',
   mustBeWhole: (name: string) => `${name} must be a whole number.`,
   mustBeNumber: (name: string) => `${name} must be a number.`,
   mustBeYesOrNo: (name: string) => `${name} must be yes or no.`,
