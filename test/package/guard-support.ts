@@ -1,5 +1,5 @@
 /** A box for the script that decides which version runs: real script, real programs, each of which can be the last. */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import assert from 'node:assert/strict';
 import {
   cpSync,
@@ -17,22 +17,33 @@ import type { TestContext } from 'node:test';
 import { PROJECT_ROOT, temporaryFolder } from '../support/workspace.ts';
 
 const GUARD = join(PROJECT_ROOT, 'scripts/build-deb/gateway/guard');
-/** Programs with which the script changes files, and where they are. */
-const CHANGING = ['mv', 'cp', 'rm', 'ln', 'mkdir', 'touch'].map(
-  (name) => [name, execFileSync('which', [name], { encoding: 'utf8' }).trim()] as const,
-);
+/** Programs with which the script changes files. */
+const CHANGING = ['mv', 'cp', 'rm', 'ln', 'mkdir', 'touch'];
 
-/** Counts the calls; at the one that shall be cut it does half of a copy, and kills the script and itself. */
-const COUNTED = (real: string): string => `#!/bin/sh
-read -r count <"$CUT_COUNT"
-count=$((count + 1))
-echo $count >"$CUT_COUNT"
-if [ $count = "\${CUT_AT:-0}" ]; then
-  case $0 in */cp) eval "from=\\\${$(($# - 1))} to=\\\${$#}"; [ -d "$from" ] || head -c 3 "$from" >"$to/\${from##*/}" ;; esac
+/**
+ * Functions of the shell that reads the script. Changes are counted, and done by the real programs; the one at which it
+ * shall be cut does half of a copy, and kills the script and itself.
+ */
+const STAND_INS = `
+change() {
+  read -r cut_count <"$CUT_COUNT"
+  cut_count=$((cut_count + 1))
+  echo $cut_count >"$CUT_COUNT"
+  [ $cut_count = "\${CUT_AT:-0}" ] || return 0
+  if [ "$1" = cp ]; then
+    eval "cut_from=\\\${$(($# - 1))} cut_to=\\\${$#}"
+    [ -d "$cut_from" ] || head -c 3 "$cut_from" >"$cut_to/\${cut_from##*/}"
+  fi
   kill -9 0
-fi
-exec ${real} "$@"
-`;
+}
+${CHANGING.map((name) => `${name}() { change ${name} "$@"; command ${name} "$@"; }`).join('\n')}
+# The disk of the test machine is not asked to write everything out at each step.
+sync() { :; }
+systemctl() {
+  echo "$@" >>"$SYSTEMCTL_LOG"
+  [ "$1" != show ] || cat "$STATUS_TEXT"
+}
+. "$0"`;
 
 export class Box {
   readonly #folder: string;
@@ -43,14 +54,6 @@ export class Box {
     const bin = join(this.#folder, 'bin');
     for (const name of ['bin', 'data', 'library/versions', 'state'])
       mkdirSync(join(this.#folder, name), { recursive: true });
-    for (const [name, real] of CHANGING) writeFileSync(join(bin, name), COUNTED(real), { mode: 0o755 });
-    // The disk of the test machine is not asked to write everything out at each step.
-    writeFileSync(join(bin, 'sync'), '#!/bin/sh\n', { mode: 0o755 });
-    writeFileSync(
-      join(bin, 'systemctl'),
-      '#!/bin/sh\necho "$@" >>"$SYSTEMCTL_LOG"\n[ "$1" != show ] || cat "$STATUS_TEXT"\n',
-      { mode: 0o755 },
-    );
     this.#environment = {
       PATH: `${bin}:/usr/bin:/bin`,
       GUARD_LIBRARY: join(this.#folder, 'library'),
@@ -89,7 +92,7 @@ export class Box {
     environment: Record<string, string> = {},
   ): { changes: number; status: number | null; output: string } {
     writeFileSync(this.#environment['CUT_COUNT'] ?? '', '0\n');
-    const { status, stdout, stderr } = spawnSync('setsid', ['-w', 'sh', GUARD, ...words], {
+    const { status, stdout, stderr } = spawnSync('setsid', ['-w', 'sh', '-c', STAND_INS, GUARD, ...words], {
       encoding: 'utf8',
       env: { ...this.#environment, ...environment, ...(cutAt !== undefined && { CUT_AT: String(cutAt) }) },
     });
