@@ -17,13 +17,22 @@ Without a name: lists the benchmarks.
   --set    sets a parameter; each run prints its parameters and their values
   --help   this text`;
 
-/** All benchmarks, by file name. */
+/** Names of all benchmarks: those of their files. */
+function benchmarkNames(): string[] {
+  return readdirSync(FOLDER)
+    .map((file) => file.replace(/\.ts$/, ''))
+    .sort();
+}
+
+async function benchmarkCalled(name: string): Promise<Benchmark> {
+  const { benchmark } = (await import(join(FOLDER, `${name}.ts`))) as { benchmark: Benchmark };
+  return benchmark;
+}
+
+/** All benchmarks, by name. */
 export async function benchmarks(): Promise<Benchmark[]> {
   const found: Benchmark[] = [];
-  for (const file of readdirSync(FOLDER).sort()) {
-    const { benchmark } = (await import(join(FOLDER, file))) as { benchmark: Benchmark };
-    found.push(benchmark);
-  }
+  for (const name of benchmarkNames()) found.push(await benchmarkCalled(name));
   return found;
 }
 
@@ -70,17 +79,17 @@ async function main(): Promise<number> {
     console.log(HELP);
     return 0;
   }
-  const all = await benchmarks();
   const [name] = positionals;
   if (name === undefined) {
-    for (const benchmark of all) console.log(`${benchmark.name.padEnd(16)} ${benchmark.describe}`);
+    for (const benchmark of await benchmarks())
+      console.log(`${benchmark.name.padEnd(16)} ${benchmark.describe}`);
     return 0;
   }
-  const benchmark = all.find((candidate) => candidate.name === name);
-  if (!benchmark) {
-    console.error(`no benchmark is called ${name}; there are: ${all.map((each) => each.name).join(', ')}`);
+  if (!benchmarkNames().includes(name)) {
+    console.error(`no benchmark is called ${name}; there are: ${benchmarkNames().join(', ')}`);
     return 1;
   }
+  const benchmark = await benchmarkCalled(name);
   const size = values.small ? 'small' : 'large';
   if (values.board) {
     console.log(`board       ${simulateBoard()}`);
