@@ -16,6 +16,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statfsSync,
   statSync,
   truncateSync,
   writeFileSync,
@@ -26,6 +27,8 @@ import type { Random } from '../support/random.ts';
 
 const IMAGE_BYTES = 320 * 1_048_576;
 const MEMORY_BYTES = 512 * 1_048_576;
+/** Room that is taken by writing: more than others take between two steps. */
+const ROOM_BYTES = 1_048_576;
 /** Files that the disk can hold: so few that they can be used up. */
 const INODES = 4_096;
 /** What a card writes at once or not at all. */
@@ -51,6 +54,8 @@ export interface DataDisk {
   empty(): void;
   /** From now on whatever needs new room of the medium fails. Nobody may be writing. */
   breakMedium(): void;
+  /** The medium has room again. */
+  freeMedium(): void;
   /** The medium works again; what it refused is in the memory of the system alone. False: the file system has given up. */
   reviveMedium(): boolean;
   /** The medium works again; the file system is mounted anew. Nobody may use it. */
@@ -105,21 +110,32 @@ export function createDataDisk(base: string, folder: string): DataDisk {
   mountImage(image, folder);
   const disk: DataDisk = {
     folder,
-    fill: () => takeAll(join(folder, FILLER)),
+    fill: () => {
+      // Without writing it; the rest is written, so that no byte is left.
+      spawnSync('fallocate', ['--length', String(freeBytes(folder) - ROOM_BYTES), join(folder, FILLER)]);
+      takeAll(join(folder, FILLER));
+    },
     useUpInodes: () => useUpInodes(join(folder, MANY)),
     empty: () => {
       rmSync(join(folder, FILLER), { force: true });
       rmSync(join(folder, MANY), { recursive: true, force: true });
     },
-    breakMedium: () => takeAll(spare),
-    reviveMedium: () => {
+    breakMedium: () => {
+      resizeMedium(memory, MEMORY_BYTES - freeBytes(memory) + ROOM_BYTES);
+      takeAll(spare);
+    },
+    freeMedium: () => {
       rmSync(spare, { force: true });
+      resizeMedium(memory, MEMORY_BYTES);
+    },
+    reviveMedium: () => {
+      disk.freeMedium();
       // What failed is told once; later callers are told of their own.
       spawnSync('sync', ['-f', folder]);
       return takesData(join(folder, PROBE));
     },
     mendMedium: () => {
-      rmSync(spare, { force: true });
+      disk.freeMedium();
       unmountImage(image, folder);
       repair(image);
       mountImage(image, folder);
@@ -173,6 +189,16 @@ function unmountImage(image: string, folder: string): void {
 function repair(image: string): void {
   const { status, stdout } = spawnSync('e2fsck', ['-f', '-y', image], { encoding: 'utf8' });
   if (status === null || status > E2FSCK_CORRECTED_MAX) throw new Error(`e2fsck: ${stdout}`);
+}
+
+function resizeMedium(memory: string, sizeBytes: number): void {
+  run('mount', '-o', `remount,size=${sizeBytes}`, memory);
+}
+
+/** Those for root included. */
+function freeBytes(folder: string): number {
+  const { bfree, bsize } = statfsSync(folder);
+  return bfree * bsize;
 }
 
 /** @throws Error with what the tool says */
