@@ -3,6 +3,7 @@
  * from error kind to status (docs/interface/http.md#answers and docs/interface/http.md#errors).
  */
 import { STATUS_CODES } from 'node:http';
+import { Readable } from 'node:stream';
 import { WrittenJson } from './written-json.ts';
 import { type ErrorKind, GatewayError, gatewayError, type Problem } from '../../lib/errors.ts';
 import { asSystemFault } from '../../lib/system-fault.ts';
@@ -33,7 +34,8 @@ export interface Answer {
   status: number;
   /** Names in lower case; of several values each has a line of its own. */
   headers: Record<string, string | string[]>;
-  body: string | Uint8Array | ReadableStream<Uint8Array> | AsyncGenerator<Uint8Array> | null;
+  /** A stream of the runtime's own kind is written without another one around it. */
+  body: string | Uint8Array | Readable | ReadableStream<Uint8Array> | AsyncGenerator<Uint8Array> | null;
   /** Told when a body that comes bit by bit breaks. */
   onFailed?: (error: unknown) => void;
 }
@@ -126,8 +128,12 @@ export function responseOf({ status, headers, body }: Answer, isHeadOnly = false
   const lines = Object.entries(headers).flatMap(([name, value]) =>
     [value].flat().map((each): [string, string] => [name, each]),
   );
-  const given = isGenerator(body) ? ReadableStream.from(body) : body;
-  return new Response(isHeadOnly ? null : given, { status, headers: lines });
+  return new Response(isHeadOnly ? null : forResponse(body), { status, headers: lines });
+}
+
+function forResponse(body: Answer['body']) {
+  if (body instanceof Readable) return Readable.toWeb(body) as ReadableStream<Uint8Array>;
+  return isGenerator(body) ? ReadableStream.from(body) : body;
 }
 
 /** As bytes of HTTP/1.1, for a socket that ends with it and on which Node answers nothing itself. */

@@ -34,8 +34,9 @@ export function send(answer: Answer, outgoing: ServerResponse, unreadBytesMax: n
   if (body instanceof ReadableStream)
     return isHeadOnly
       ? body.cancel().then(() => void outgoing.writeHead(status, headers).end())
-      : sendStream(answer, body, outgoing);
+      : sendStream(answer, Readable.fromWeb(body), outgoing);
   if (isGenerator(body)) return sendPieces(answer, body, outgoing);
+  if (body instanceof Readable) return sendStream(answer, body, outgoing);
   if (body !== null) headers['content-length'] = String(Buffer.byteLength(body));
   outgoing.writeHead(status, headers);
   if (unreadBytes === 0) outgoing.end(body ?? undefined);
@@ -135,10 +136,9 @@ function drained(outgoing: ServerResponse): Promise<void> {
  */
 async function sendStream(
   { status, headers, onFailed }: Answer,
-  body: ReadableStream<Uint8Array>,
+  source: Readable,
   outgoing: ServerResponse,
 ): Promise<void> {
-  const source = Readable.fromWeb(body);
   if (outgoing.destroyed) {
     // Its cancelling is not waited for: nobody is left to be told how that went.
     source.on('error', () => undefined).destroy();

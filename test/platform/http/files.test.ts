@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { serveFiles } from '../../support/files-app.ts';
+import { until } from '../../support/until.ts';
+import { serve } from './support.ts';
 
 const PAGE = '<!doctype html><title>page</title>';
+const MEGABYTE = 1_000_000;
 const SCRIPT = 'export const answer = 42;';
 
 describe('files for browsers', () => {
@@ -103,4 +107,47 @@ describe('files for browsers', () => {
     assert.equal(answer.status, 302);
     assert.equal(answer.headers.get('location'), '/#/devices/a%20b');
   });
+
+  test('arrive whole, also empty or larger than what is read at once', async (test) => {
+    const other = mkdtempSync(join(tmpdir(), 'gateway-files-'));
+    test.after(() => rmSync(other, { recursive: true }));
+    writeFileSync(join(other, 'index.html'), '');
+    const large = `"${'0123456789'.repeat(30_000)}"`;
+    writeFileSync(join(other, 'large.json'), large);
+    const { ask } = await serve(test, { files: { dir: other } });
+    const empty = await ask('GET', '/');
+    assert.deepEqual([empty.status, empty.headers.get('content-length'), empty.text], [200, '0', '']);
+    const answer = await ask('GET', '/large.json');
+    assert.equal(answer.headers.get('content-length'), String(large.length));
+    assert.ok(answer.text === large, 'every byte of it');
+  });
+
+  test('are closed when their caller goes away in the middle', async (test) => {
+    const other = mkdtempSync(join(tmpdir(), 'gateway-files-'));
+    test.after(() => rmSync(other, { recursive: true }));
+    writeFileSync(join(other, 'index.html'), PAGE);
+    const path = join(other, 'large.txt');
+    writeFileSync(path, Buffer.alloc(30 * MEGABYTE, 'a'));
+    const { port } = await serve(test, { files: { dir: other } });
+    const socket = connect({ port, host: '127.0.0.1' });
+    socket.write('GET /large.txt HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await new Promise((resolve) => socket.once('data', resolve));
+    socket.pause();
+    assert.ok(isOpen(path), 'most of it has not been read');
+    socket.destroy();
+    await until(() => !isOpen(path));
+  });
 });
+
+/** Whether this process has the file open. */
+function isOpen(path: string): boolean {
+  return readdirSync('/proc/self/fd').some((name) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${name}`) === path;
+    } catch (error) {
+      // It was closed meanwhile.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      return false;
+    }
+  });
+}
