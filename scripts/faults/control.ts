@@ -12,8 +12,10 @@ export interface FaultControl {
   clockOffsetMs: number;
   /** How much longer each sync takes. */
   syncDelayMs: number;
-  /** Files whose path begins so are refused with EIO, as by a drive that is away; undefined: none. */
+  /** Files whose path begins so are refused, as by a drive that is away; undefined: none. */
   refusedPath?: string | undefined;
+  /** What it is refused with; default EIO. */
+  refusedWith?: 'EIO' | 'EACCES' | undefined;
   /** Looked at when the process starts. */
   plant: Plant | undefined;
 }

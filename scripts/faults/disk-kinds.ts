@@ -134,7 +134,8 @@ async function startRefused(box: Box): Promise<Problem[]> {
   await box.rest();
   await box.kill();
   const refused = box.random.pick(['history.db', 'telemetry-journal', 'telemetry-journal/0']);
-  await box.set({ refusedPath: join(box.dataDir, refused) });
+  const refusedWith = box.random.pick(['EIO', 'EACCES'] as const);
+  await box.set({ refusedPath: join(box.dataDir, refused), refusedWith });
   try {
     await box.restart();
     const problems = await controlWorks(box, 2);

@@ -59,8 +59,10 @@ async function takeOverSyncs(): Promise<void> {
 function refuseFiles(): void {
   const isRefused = (path: unknown): boolean =>
     control.refusedPath !== undefined && String(path).startsWith(control.refusedPath);
-  const fault = (path: unknown): Error =>
-    Object.assign(new Error(`EIO: i/o error, ${String(path)}`), { code: 'EIO', errno: -5, path });
+  const fault = (path: unknown): Error => {
+    const code = control.refusedWith ?? 'EIO';
+    return Object.assign(new Error(`${code}: refused, ${String(path)}`), { code, path });
+  };
   for (const name of ['readFileSync', 'openSync', 'statSync', 'statfsSync', 'readdirSync'] as const) {
     const given = fs[name] as (path: unknown, ...rest: unknown[]) => unknown;
     const refusing = (path: unknown, ...rest: unknown[]): unknown => {

@@ -4,8 +4,8 @@
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { staysRefused } from '../../lib/system-fault.ts';
 import { isThere, readPlainFile } from '../files/index.ts';
+import { isNeverGiven } from './refusal.ts';
 import {
   findRecord,
   isUnused,
@@ -79,7 +79,7 @@ function addSegment(list: SegmentList, name: string, path: string, acceptsRefuse
     bytes = readPlainFile(path);
   } catch (error) {
     // Another time it is given. Until then its records must not be passed over, nor their numbers used again.
-    if (!acceptsRefused && !staysRefused(error)) throw error;
+    if (!acceptsRefused && !isNeverGiven(error)) throw error;
     list.unreadable.push({ name, sizeBytes: 0, error: error as Error });
     return;
   }

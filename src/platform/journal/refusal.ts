@@ -1,5 +1,5 @@
 /** How long the disk has refused to give a journal. */
-import { staysRefused } from '../../lib/system-fault.ts';
+import { hasCode, staysRefused } from '../../lib/system-fault.ts';
 import type { MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 
@@ -7,7 +7,8 @@ import type { Clock } from '../clock/index.ts';
 const PATIENCE_MS = 300_000;
 
 /**
- * A drive that is away or a bus that resets gives everything again a moment later; a worn block never does. At first the
+ * A drive that is away or a bus that resets gives everything again a moment later, and so does a person who took the rights
+ * by mistake; a worn block never does. At first the
  * journal is asked for again; after a while, what is refused counts as damaged.
  */
 export class Refusal {
@@ -29,8 +30,13 @@ export class Refusal {
   }
 }
 
+/** Whether no patience helps: something else than a file stands there. Rights that were taken may be given back. */
+export function isNeverGiven(error: unknown): boolean {
+  return staysRefused(error) && !hasCode(error, /^EACCES$|^EPERM$/);
+}
+
 /** Databases have codes of their own. */
 function isOfFile(error: unknown): boolean {
-  if (staysRefused(error)) return false;
+  if (isNeverGiven(error)) return false;
   return !(error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE'));
 }

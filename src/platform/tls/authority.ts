@@ -4,6 +4,7 @@ import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
+import { asSystemFault } from '../../lib/system-fault.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import { type Clock, CLOCK_PLAUSIBLE_FROM_MS } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
@@ -174,7 +175,13 @@ function keptPair(options: AuthorityOptions): KeyAndCertificate | undefined {
   const fault = own.fault ?? nameFault(own, copy, path);
   if (own.pair && fault === undefined) return own.pair;
   if (copy.pair) {
-    restoreFromCopy(options, copy.pair, fault);
+    // What the disk refuses now may be as it was; it is neither damaged nor to be replaced.
+    if (asSystemFault(own.cause) === own.cause) restoreFromCopy(options, copy.pair, fault);
+    else
+      options.log.warn('certificate authority cannot be read now, its copy serves', {
+        path,
+        error: own.cause,
+      });
     return copy.pair;
   }
   if (fault === undefined && copy.fault === undefined) return undefined;

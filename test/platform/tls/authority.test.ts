@@ -1,7 +1,16 @@
 /** The authority that devices trust, when a disk loses it. */
 import assert from 'node:assert/strict';
 import { createPrivateKey } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { startBench } from './support.ts';
@@ -132,6 +141,22 @@ describe('an authority that is not usable', () => {
     assert.equal(readFileSync(path, 'utf8'), text);
     const reason = lines.find(({ level }) => level === 'error')?.['reason'];
     assert.match(reason as string, /authority\.pem: the certificate has another issuer than its copy/);
+  });
+
+  test('is left as it is while the disk refuses it, and its copy serves', async (t) => {
+    const { open, caPem, path, text, lines, folder } = await startWithCopy(t);
+    renameSync(path, `${path}.away`);
+    // Reads of it end with EIO.
+    symlinkSync('/proc/self/mem', path);
+    assert.equal((await open()).caPem, caPem);
+    rmSync(path);
+    renameSync(`${path}.away`, path);
+    assert.deepEqual(readdirSync(folder).sort(), ['authority.pem', 'devices.pem', 'web.pem']);
+    assert.equal(readFileSync(path, 'utf8'), text);
+    assert.deepEqual(
+      lines.map(({ level, message }) => [level, message]),
+      [['warn', 'certificate authority cannot be read now, its copy serves']],
+    );
   });
 
   test('comes back from its copy when it is missing', async (t) => {
