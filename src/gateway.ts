@@ -22,13 +22,13 @@ import { type Clock, within } from './platform/clock/index.ts';
 import type { Log } from './platform/log/index.ts';
 import { type FolderLock, lockFolder } from './platform/sqlite/index.ts';
 
-/** What a person wants to know once everything serves. */
+/** Facts for a person once everything serves. */
 export interface Started extends AnnouncedPorts {
-  /** One-time code of a box that belongs to nobody yet, and the file it stands in. */
+  /** One-time code of a box that nobody has claimed, and its file. */
   claim: { code: string; file: string } | undefined;
 }
 
-/** Part of the total stop time that running requests get, and the disk for what they end with. */
+/** Part of the total stop time for running requests, and for the disk to store their results. */
 const HTTP_STOP_MS = 2_000;
 
 export class Gateway {
@@ -48,7 +48,7 @@ export class Gateway {
     this.#log = options.log.child({ component: 'gateway' });
   }
 
-  /** Everything serves when it resolves; when it rejects, what was started has been stopped. */
+  /** When it resolves everything serves; when it rejects all started parts have been stopped. */
   async start(): Promise<Started> {
     const { dataDir } = this.#options.config;
     this.#lock = await lockFolder({
@@ -133,7 +133,7 @@ export class Gateway {
     );
     listening.httpPort = httpPort;
     listening.httpsPort = httpsPort;
-    // Behind the devices, which may still answer, and before the callers, who wait for an end.
+    // Stopped after the broker, through which devices may still answer, and before HTTP, whose callers wait for the end.
     this.#started('commands under way', () => within(this.#clock, HTTP_STOP_MS, parts.commands.endAll()));
     this.#started('mqtt', () => broker.stop());
     const { port: mqttPort, tlsPort: mqttsPort } = await this.#timed('mqtt', () =>

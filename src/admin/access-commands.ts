@@ -1,4 +1,4 @@
-/** Local commands about who gets in: tokens, users, a lost password. */
+/** Local commands about access: tokens, users, a lost password. */
 import { resolve } from 'node:path';
 import { type Auth, type IssuableRole, ISSUABLE_ROLES } from '../capabilities/auth/index.ts';
 import { parseDurationMs } from '../lib/duration.ts';
@@ -9,7 +9,7 @@ import { type Command, type Local, type RecordAudit, table, UsageError, type Val
 
 const TOKENS_AT_ONCE = 1_000;
 
-/** In one transaction, so that a change and the record of it stand or fall together. */
+/** Runs in one transaction, so that a change is stored together with its record in the audit trail. */
 function onState(work: (auth: Auth, record: RecordAudit) => string[]) {
   return ({ withState }: Local): Promise<string[]> =>
     withState(({ database, auth, record }) => database.transaction(() => work(auth, record)));

@@ -12,7 +12,7 @@ const READY_MS = 5_000;
 const ANSWER_MS = 30_000;
 const OUTPUT_MAX_BYTES = 16 * 1_048_576;
 
-/** What only root, or nobody on a box without it, may ask; each is tried. */
+/** Programs of the system whose output helps; some need root or are missing on some boxes, so each is tried. */
 const ASKED: Readonly<Record<string, readonly string[]>> = {
   versions: ['energy-gateway-versions', 'status'],
   unit: [
@@ -64,7 +64,7 @@ function answerOf(program: string, words: readonly string[]): string[] {
     .split('\n');
 }
 
-/** What the running gateway says of itself, or why it does not; by a token that is gone afterwards. */
+/** The report of the running gateway, or why there is none; read with a token that is revoked afterwards. */
 async function reportOf(local: Local): Promise<unknown> {
   return local.withState(async ({ auth }) => {
     const request = { name: 'problem report', role: 'OWNER', lifetimeMs: TOKEN_LIFETIME_MS } as const;

@@ -1,4 +1,4 @@
-/** Local commands that carry a gateway to another box, or back to an earlier day. */
+/** Local commands that move a gateway to another box, or back to an earlier state. */
 import { isUtf8 } from 'node:buffer';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** Local commands that end something: the data, the installation, the life of a site on this box. Each is asked twice. */
+/** Local commands that end something: the data, the installation, the site on this box. Each asks twice. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -25,7 +25,7 @@ export const BOX_COMMANDS: Record<string, Command> = {
       );
       const wasRunning = stopService();
       for (const name of readdirSync(dataDir))
-        // What follows a link would leave the folder; removing it does not.
+        // removeTree does not follow links out of the folder.
         removeTree(join(dataDir, name));
       if (wasRunning) system('systemctl', ['start', '--no-block', SERVICE]);
       return () => [
@@ -107,7 +107,7 @@ export function requireRoot(): void {
   if (process.getuid?.() !== 0) throw new UsageError('This has to be run by root, with sudo.');
 }
 
-/** Two questions with two answers, so that no habit answers them. @throws UsageError when one is answered otherwise */
+/** Asks two questions with different answers, so that nobody confirms by habit. @throws UsageError for any other answer */
 async function confirm(
   what: string,
   { confirm: given }: Pick<Values, 'confirm'>,
@@ -132,7 +132,7 @@ function stopService(): boolean {
   return isRunning;
 }
 
-/** Shows what the program says. @throws Error when it fails */
+/** Runs a program, whose output is shown. @throws Error when it fails */
 export function system(program: string, words: readonly string[]): void {
   const { status, error } = spawnSync(program, words, { stdio: 'inherit' });
   if (status !== 0)

@@ -1,4 +1,4 @@
-/** What a local command is, and what it works on. */
+/** The form of local commands, and the state that they work on. */
 import { statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ const OPTIONS = {
 /** A mistake in the command line, told without a stack. */
 export class UsageError extends Error {}
 
-/** Does what fails by a mistake in the command line. @throws UsageError in the words of the failure, or in others */
+/** Does work that fails because of a mistake in the command line. @throws UsageError with the reason of the failure */
 export function tried<Result>(work: () => Result, wordsOf = (reason: string) => reason): Result {
   try {
     return work();
@@ -66,22 +66,19 @@ export type Run = (local: Local) => string[] | Promise<string[]>;
 export interface Command {
   /** Names of the arguments after the command. */
   takes: readonly string[];
-  /** Its own; another one is refused, as it may have been meant to hold the command back. */
+  /** Options of the command; others are refused, because they may have been meant to restrict it. */
   options?: readonly (keyof Values)[];
-  /**
-   * Judges the options, and opens the files that they name, as who called it; what it returns runs as the user
-   * of the gateway.
-   */
+  /** Checks the options and opens files as the calling user; the function that it returns runs as the user of the gateway. */
   prepare(values: Values, given: readonly string[], terminal: Terminal, config: Config): Run | Promise<Run>;
 }
 
-/** What commands have of the terminal. */
+/** The terminal, as commands use it. */
 export interface Terminal {
   /** Asks without showing what is typed; undefined when nobody is there to answer. */
   askSecret: ((question: string) => Promise<string>) | undefined;
   /** The same, and what is typed is shown. */
   ask: ((question: string) => Promise<string>) | undefined;
-  /** Of who called the command. */
+  /** Environment of the calling user. */
   environment: Readonly<Record<string, string | undefined>>;
   /** Lines beside the output. */
   complain: (text: string) => void;
@@ -101,7 +98,7 @@ export interface Local {
   withState: <Result>(work: (state: LocalState) => Result | Promise<Result>) => Promise<Result>;
 }
 
-/** Runs what was prepared as the user whom the data folder belongs to. */
+/** Runs a prepared command as the owner of the data folder. */
 export async function runLocally(run: Run, config: Config, terminal: Terminal): Promise<string[]> {
   becomeOwnerOf(config.dataDir);
   const clock = createSystemClock();
@@ -144,7 +141,7 @@ async function openState({ dataDir, clock, log }: Pick<Local, 'clock' | 'log'> &
     return open(lock !== undefined);
   } catch (error) {
     if (!(error instanceof MigrationsPendingError)) throw error;
-    // Another local command may be at it.
+    // Another local command may be migrating it.
     const later = await lockFolder({ dataDir, clock, log, waitMs }).catch(() => undefined);
     if (!later) throw error;
     try {
@@ -157,10 +154,7 @@ async function openState({ dataDir, clock, log }: Pick<Local, 'clock' | 'log'> &
   }
 }
 
-/**
- * Run by root, the command becomes the user whom the data folder belongs to, so that the gateway can read
- * and write afterwards what was made here.
- */
+/** A command of root becomes the owner of the data folder, so that the gateway can read and write what the command made. */
 function becomeOwnerOf(dataDir: string): void {
   const owner = statSync(dataDir, { throwIfNoEntry: false });
   if (!owner || process.getuid?.() !== 0 || owner.uid === 0) return;
@@ -182,7 +176,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   );
 }
 
-/** @throws UsageError in the system's words, and for what is no file where one is to be read */
+/** @throws UsageError with the reason of the system, also for a path to read that is no file */
 export async function openFile(path: string, flags: string): Promise<FileHandle> {
   try {
     if (flags === 'r') requireNoObstacle(path);
@@ -192,7 +186,7 @@ export async function openFile(path: string, flags: string): Promise<FileHandle>
   }
 }
 
-/** What the running gateway answers. @throws Error when it does not, in time */
+/** Asks the running gateway. @throws Error when it does not answer in time */
 export async function askGateway(
   { config, clock }: Pick<Local, 'config' | 'clock'>,
   path: string,
@@ -206,7 +200,7 @@ export async function askGateway(
     const response = await fetch(url, { headers, signal: silence.signal });
     return { ok: response.ok, text: await response.text() };
   } catch (error) {
-    // Those of fetch itself say nothing.
+    // Messages of fetch itself say nothing.
     const reason = messageOf(error instanceof Error && error.cause ? error.cause : error);
     throw new Error(`The gateway does not answer at ${url}: ${reason}`, { cause: error });
   } finally {
@@ -214,7 +208,7 @@ export async function askGateway(
   }
 }
 
-/** Where the gateway of this configuration answers on this machine. */
+/** URL of the gateway of this configuration on this machine. */
 export function localUrl({ httpHost, httpPort }: Config, path: string): string {
   return `http://${hostInUrl(localAddress(httpHost))}:${httpPort}${path}`;
 }

@@ -1,4 +1,4 @@
-/** The local command that makes the running gateway what a site file says. */
+/** The local command that applies a site file to the running gateway. */
 import type { Config } from '../platform/config/index.ts';
 import type { Outcome } from '../site-file/index.ts';
 import { type Command, localUrl, tried } from './command.ts';
@@ -26,10 +26,10 @@ export const PROVISION_COMMANDS: Record<string, Command> = {
   },
 };
 
-/** It brings the forms of half the interface, which other commands have no use for. */
+/** Loaded on demand, because it brings many forms of the interface, which other commands do not need. */
 const loadSiteFile = () => import('../site-file/index.ts');
 
-/** Before anything is opened: the first start makes the database, not this. */
+/** Checked before anything is opened, because the first start must make the database, not this command. */
 async function requireRunning(config: Config): Promise<void> {
   const url = localUrl(config, '/healthz');
   try {

@@ -1,4 +1,4 @@
-/** Local commands about what was damaged, missing or of another site: the gateway went on without it, and kept it. */
+/** Local commands about data that was damaged, missing or of another site: the gateway went on without it, and kept it. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EpochMs } from '../lib/time.ts';

@@ -1,4 +1,4 @@
-/** The local command that installs a newer version from a file: of a stick, of a download, or uploaded to the gateway. */
+/** The local command that installs a newer version from a file: from a stick, a download, or an upload to the gateway. */
 import { accessSync, constants, copyFileSync, mkdtempSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,14 +13,14 @@ export const UPDATE_COMMANDS: Record<string, Command> = {
     options: ['yes'],
     prepare: async (values, [path = ''], terminal) => {
       requireRoot();
-      // Whoever can write to the stick could change it between the look and the installation.
+      // Somebody who can write to the stick could change the file between check and installation.
       const folder = temporaryFolder();
       const copy = join(folder, 'energy-gateway.deb');
       try {
         copyOf(path, copy);
         const found = await judgePackage(copy, { version: packageVersion(), keyFiles: updateKeyFiles() });
         await agree(found, values, terminal);
-        // After an update that was cut off, as by the power, apt refuses each later one until this was done.
+        // After an interrupted update apt refuses all later ones until this was done.
         system('sh', ['-c', 'dpkg --force-confold --configure -a </dev/null || true']);
         // apt and not dpkg: it changes nothing when a package is missing that the new version needs.
         system('env', [

@@ -1,4 +1,4 @@
-/** What the gateway says about itself on the local network. */
+/** Announces the gateway on the local network. */
 import { isAnyAddress } from '../lib/address.ts';
 import type { Config } from '../platform/config/index.ts';
 import { type AnnouncedService, Mdns } from '../platform/mdns/index.ts';
@@ -9,7 +9,7 @@ export function createAnnouncement({ config, clock, log }: GatewayOptions): Mdns
   return config.mdns ? new Mdns({ name: config.mdnsName, clock, log }) : undefined;
 }
 
-/** Ports that listen; undefined: that one does not. */
+/** Ports that listen; undefined for one that does not. */
 export interface AnnouncedPorts {
   httpPort: number;
   httpsPort: number | undefined;

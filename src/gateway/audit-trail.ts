@@ -1,6 +1,6 @@
 /**
- * What stands in the audit trail beside the requests over HTTP: commands of rules, of scripts of devices and of
- * targets, and what clients of the broker tried in vain.
+ * Entries of the audit trail besides requests over HTTP: commands of rules, device scripts and targets, and attempts that the
+ * broker refused.
  */
 import type { Audit, AuditOrigin } from '../capabilities/audit/index.ts';
 import type { Auth } from '../capabilities/auth/index.ts';
@@ -20,7 +20,7 @@ const DENIED = 403;
 const BESIDE_HTTP: ReadonlySet<AuditOrigin['kind']> = new Set(['rule', 'device', 'target']);
 const UNKNOWN: AuditOrigin = { kind: 'anonymous', id: 'anonymous', name: 'anonymous' };
 
-/** Records commands that did not come over HTTP, which records its own. */
+/** Records commands that did not come over HTTP; requests over HTTP are recorded there. */
 export function commandRecorder(audit: Pick<Audit, 'recordAction'>): CommandListener {
   return ({ device, name, origin }, { executionId, error }) => {
     if (!BESIDE_HTTP.has(origin.kind)) return;
@@ -40,8 +40,8 @@ export function commandRecorder(audit: Pick<Audit, 'recordAction'>): CommandList
 }
 
 /**
- * The ids in what is recorded, with the names that people know: as they are now, for what is deleted later. What the
- * operation itself noted counts first.
+ * Adds the names that people know to the ids of an entry: the present ones, because things may be deleted later. Names that
+ * the operation itself noted come first.
  */
 export function namedTargets(parts: {
   devices: Pick<Devices, 'find'>;
@@ -68,7 +68,7 @@ export function namedTargets(parts: {
   };
 }
 
-/** Records what a client of the broker was refused, each attempt of one client once an hour: they try for ever. */
+/** Records refusals of clients of the broker, the same one once an hour, because clients try for ever. */
 export function refusalRecorder(
   audit: Pick<Audit, 'recordAction'>,
   devices: Pick<Devices, 'atHardware'>,
@@ -80,7 +80,7 @@ export function refusalRecorder(
     owners: LIMITS.audit.refusalSubjects,
   });
   return ({ what, reason, claimed, topic, remoteAddress }) => {
-    // Each device and each unknown address is counted by itself, so that one does not hide another.
+    // Each device and each unknown address is counted individually, so that none hides another.
     const [device] = claimed === undefined ? [] : devices.atHardware(claimed);
     // Anything else may be a password in the wrong place.
     const hardwareId = device && claimed;

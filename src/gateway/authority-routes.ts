@@ -1,4 +1,4 @@
-/** The certificate of the gateway's own authority, for browsers and devices that shall trust it. It holds no secret. */
+/** The certificate of the gateway's own authority, for browsers and devices that should trust it. It holds no secret. */
 import { LIMITS } from '../lib/limits.ts';
 import { unprocessable } from '../lib/errors.ts';
 import { route, type Route } from '../platform/http/index.ts';
@@ -14,7 +14,7 @@ export function authorityRoutes(caPem: string | undefined): Route[] {
   ) =>
     route({
       role: null,
-      // Who claims the box over HTTPS can do so without a warning of the browser.
+      // So a person can claim the box over HTTPS without a warning of the browser.
       beforeClaim: true,
       anonymousPerMinute: LIMITS.http.anonymousDescriptionPerMinute,
       operation: `get_authority_${extension}`,

@@ -40,7 +40,7 @@ import { missingHistory, noteMissingHistory } from './missing-history.ts';
 import { provisioningFault } from './first-provisioning.ts';
 import { targetRecordSources, targetsStatus } from './targets.ts';
 
-/** What exists only once the servers listen. */
+/** Facts that are known only once the servers listen. */
 export interface Listening {
   httpPort: number;
   httpsPort: number | undefined;
@@ -55,7 +55,7 @@ export interface Listening {
 
 export type Capabilities = Awaited<ReturnType<typeof buildCapabilities>>;
 
-/** Builds and starts them all; they serve once the servers are there. */
+/** Builds and starts all capabilities; they serve once the servers exist. */
 export async function buildCapabilities(
   infrastructure: Infrastructure,
   listening: Listening,
@@ -122,7 +122,7 @@ export async function buildCapabilities(
   };
 }
 
-/** Claim code, passwords of backups and secrets of targets are those that lie here as they were typed. */
+/** Only claim code, passwords of backups and secrets of targets are stored as they were typed. */
 function reportParts(
   { options, metrics, host }: Infrastructure,
   appliance: Appliance,
@@ -169,7 +169,7 @@ function buildUpdates({ options, space }: Infrastructure): Updates {
   });
 }
 
-/** Everything is carried on from here: the devices and their telemetry are known. */
+/** Targets start late, when the devices and their telemetry are known. */
 function startTargets(
   { options: { clock, log, config }, metrics, state, stateCommits }: Infrastructure,
   parts: Records & Flows & { alerts: Alerts; rules: Rules },
@@ -198,7 +198,7 @@ function startTargets(
 
 type Records = ReturnType<typeof buildRecords>;
 
-/** Site, tokens, blueprints, devices: what is there, and who may reach it. */
+/** Site, tokens, blueprints, devices: what exists, and who may access it. */
 function buildRecords(
   { options, metrics, host, state, stateUpkeep, stateCommits, tls }: Infrastructure,
   listening: Listening,
@@ -249,7 +249,7 @@ function buildRecords(
 
 type Flows = ReturnType<typeof buildFlows>;
 
-/** Commands, logs, telemetry: what flows between devices and people. */
+/** Commands, logs, telemetry: the data that flows between devices and people. */
 function buildFlows(
   infrastructure: Infrastructure,
   { audit, devices, connectivity, site }: Records,
@@ -363,7 +363,7 @@ function buildAppliance(
   });
 }
 
-/** What devices send wrongly stands in their own logs, where the person who can correct it looks. */
+/** Faulty data of a device is reported in its own log, where the person who can correct it looks. */
 function connectReports({
   connectivity,
   devices,

@@ -43,8 +43,8 @@ export async function openCertificates(
 const FORBIDDEN_CODE = /^EACCES$|^EPERM$/;
 
 /**
- * Unusable keys must not stop services that need none. Nothing makes new keys by itself: no device could connect over
- * TLS with them, so a person decides.
+ * Unusable keys must not stop services that need none. New keys are not made automatically: no device could connect over TLS
+ * with them, so a person decides.
  */
 async function openIfUsable({ config, log }: GatewayOptions, options: TlsOptions): Promise<Tls | undefined> {
   try {
@@ -58,14 +58,14 @@ async function openIfUsable({ config, log }: GatewayOptions, options: TlsOptions
       },
     );
     if (config.http) return undefined;
-    // Nothing at all would be served. What the system refuses now, as on a full disk, it may give at another start.
+    // Nothing would be served at all. A refusal of the system, such as a full disk, may be over at the next start.
     const fault = asSystemFault(error);
     if (fault !== error && !hasCode(error, FORBIDDEN_CODE)) throw fault;
     throw new UnrecoverableError(`TLS cannot be used: ${messageOf(error)}`, { cause: error });
   }
 }
 
-/** Asks for a start as soon as the keys can be used; returns what ends the looking. */
+/** Requests a restart as soon as the keys can be used; the returned function ends the checks. */
 function restartWhenUsable({ clock, log, requestRestart }: GatewayOptions, options: TlsOptions): () => void {
   const look = async (): Promise<void> => {
     try {

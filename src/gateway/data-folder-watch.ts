@@ -1,6 +1,6 @@
 /**
- * Whether what is stored still lies in the data folder. Somebody may remove or replace it, or mount a disk over it: the
- * files that are open live on without a name, and what is acknowledged goes into them until the next stop.
+ * Checks that open files are still in the data folder. Somebody may remove or replace it, or mount a disk over it: open files
+ * then live on without a name, and acknowledged data goes into them until the next stop.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import type { FolderLock } from '../platform/sqlite/index.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { GatewayOptions, Infrastructure, StartedHook } from './infrastructure.ts';
 
-/** Looks every few seconds; what is amiss is told, and a new start asked for, once. */
+/** Checks every few seconds; the first fault is logged, and a restart requested. */
 export function watchDataFolder(
   options: GatewayOptions,
   data: Pick<Infrastructure, 'state' | 'history' | 'journalFolder'>,
@@ -24,7 +24,7 @@ export function watchDataFolder(
     [state.path, () => state.isInPlace],
     [`${state.path}-wal`, () => state.isLogInPlace],
     [join(folder.path, 'gateway.lock'), () => lock.isInPlace],
-    // While history is set aside and begun anew, its files may be missing.
+    // The files may be missing while the history is set aside and a new one is begun.
     ...[history.path, data.journalFolder].map((path): [string, () => boolean] => {
       const isGone = goneDetector(path);
       return [path, () => !isGone(history.isOpen)];
@@ -40,7 +40,7 @@ export function watchDataFolder(
   started('watch of the data folder', () => timer.cancel());
 }
 
-/** For a file that the gateway itself may put elsewhere and make anew: true once it was there and is missing twice in a row. */
+/** For a file that the gateway itself may move and make again: true once it existed and is missing twice in a row. */
 function goneDetector(path: string): (isExpected: boolean) => boolean {
   let wasThere = false;
   let wasMissing = false;

@@ -15,7 +15,7 @@ const UUID = { type: 'string', format: 'uuid' } as const;
 const slugOrId = (example: string) => ({ type: 'string', minLength: 1, maxLength: 64, examples: [example] });
 const word = (example: string) => ({ type: 'string', minLength: 1, examples: [example] });
 
-/** Parameters that the platform resolves before an operation have the code of their absence. */
+/** Parameters that the platform resolves before the operation have the error code for an unknown value. */
 const PATH_PARAMETERS: Record<string, PathParameter> = {
   site_id: { about: 'The id of the site.', schema: UUID, unknown: 'site_not_found' },
   device_id: {
@@ -54,7 +54,7 @@ trailing slash. Bodies are JSON whatever the content type says; members and quer
 listed are ignored; an empty query parameter is the same as none. Success is always 200. GET operations answer
 HEAD. WebSocket streams stand under x-streams; the side of the devices, MQTT, at /v3/asyncapi.json.`;
 
-/** @param groups all groups, this one included; asked for when the description is first read */
+/** @param groups all groups, this one included; called when the description is first read */
 export function descriptionRoutes(groups: () => readonly RouteGroup[], version: string): Route[] {
   const options = (): ApiDescriptionOptions => ({
     title: 'Energy gateway',

@@ -1,4 +1,4 @@
-/** The side of the devices, MQTT, as AsyncAPI 3: from the topics and payloads that the gateway speaks. */
+/** The MQTT interface of devices as AsyncAPI 3, from the topics and payloads that the gateway uses. */
 import { LIMITS } from '../lib/limits.ts';
 import { mapped } from '../lib/members.ts';
 import { createJsonSchemas, type JsonSchema } from '../platform/http-description/index.ts';

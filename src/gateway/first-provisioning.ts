@@ -1,4 +1,4 @@
-/** The first start of a box makes it what a file says; with a cut of power in between the next start goes on. */
+/** Sets up a box from a site file at its first start; after a power cut the next start goes on. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Auth } from '../capabilities/auth/index.ts';
@@ -7,10 +7,10 @@ import { readPrivateFile, removeFile, writePrivateFile } from '../platform/files
 import { Api, apply, readSiteFile, withOwnToken } from '../site-file/index.ts';
 import type { GatewayOptions } from './infrastructure.ts';
 
-/** Stands in the data folder until all of the file is applied; its second line says why it is not. */
+/** A file in the data folder until the whole site file is applied; its second line is the reason why it is not. */
 const PENDING = 'provisioning-pending';
 
-/** Why the file that this start was given is not applied, in one line; undefined: it is, or it is under way. */
+/** Why the site file of this start is not applied, in one line; undefined: it is applied, or under way. */
 export function provisioningFault({ provisionFile, dataDir }: GatewayOptions['config']): string | undefined {
   const pending = join(dataDir, PENDING);
   if (provisionFile === undefined || !existsSync(pending)) return undefined;
@@ -22,7 +22,7 @@ export function provisioningFault({ provisionFile, dataDir }: GatewayOptions['co
   }
 }
 
-/** The box serves whatever becomes of it: a person can mend the file, or go on by hand. */
+/** A failure stops nothing: a person can correct the file, or go on by hand. */
 export async function provisionAtFirstStart(
   { config, clock, log, environment = {} }: GatewayOptions,
   parts: {

@@ -1,6 +1,6 @@
 /**
- * The room that history may take: never more than configured, and less where the disk is almost full. Looks at the
- * files every few seconds and tells who writes them.
+ * The room of the history: never more than configured, and less when the disk is almost full. Measures the files every few
+ * seconds, and tells their writers.
  */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,23 +12,23 @@ import type { Log } from '../platform/log/index.ts';
 import { foreignPath, removeSetAside, setAsideOf, type SetAside } from '../platform/sqlite/index.ts';
 
 interface HistoryRoomOptions {
-  /** history.db; what belongs to it has names that begin with its name. */
+  /** history.db; names of files that belong to it begin with its name. */
   path: string;
   journalFolder: string;
   maxBytes: number;
   space: Pick<DiskSpace, 'room' | 'isLow' | 'onChange'>;
-  /** May what was set aside be removed? Not while what can be read of a damaged copy is still taken over. */
+  /** Whether files that were set aside may be removed; not while a damaged copy is still being read. */
   mayRemove: () => boolean;
   clock: Clock;
   log: Log;
   limits: Pick<Limits, 'history' | 'state'>;
 }
 
-/** Bytes on the disk of what belongs to the history. */
+/** Bytes of the history on the disk. */
 interface Sizes {
   usedBytes: number;
   setAsideBytes: number;
-  /** Whole files and folders of it that may give way, in this order. */
+  /** Files and folders that may be removed, in this order. */
   surplus: SetAside[];
 }
 
@@ -57,12 +57,12 @@ export class HistoryRoom {
     return { fileMaxBytes, journalMaxBytes };
   }
 
-  /** False: what is left of the disk is for state, and history makes no further file. */
+  /** False when the rest of the disk is for state: the history makes no further file. */
   get mayGrow(): boolean {
     return !this.#options.space.isLow;
   }
 
-  /** Entries removed early by parts that keep no count of their own. */
+  /** Entries that were removed early by parts without a count of their own. */
   get removedEarly(): number {
     return this.#removedEarly;
   }
@@ -71,12 +71,12 @@ export class HistoryRoom {
     this.#removedEarly += count;
   }
 
-  /** Bytes of everything that belongs to the history, read from the disk now. */
+  /** Bytes of the whole history, read from the disk now. */
   usedBytes(): number {
     return this.#sizes().usedBytes;
   }
 
-  /** Called after each change worth telling, and when the disk becomes almost full or is no longer. */
+  /** Called after each significant change, and when the disk becomes almost full or is so no longer. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -87,7 +87,7 @@ export class HistoryRoom {
     this.#unsubscribe();
   }
 
-  /** What cannot be read or removed now, as on a disk that fails, ends nothing. */
+  /** A disk that fails must not end the gateway. */
   #checkSafely(isAsked: boolean): void {
     try {
       this.#check(isAsked);
@@ -111,7 +111,7 @@ export class HistoryRoom {
     for (const listener of this.#listeners) listener();
   }
 
-  /** A disk that does not tell now is no reason not to start: the next look knows more. */
+  /** The gateway starts even if the disk cannot be read now; the next check corrects the sizes. */
   #firstSizes(): Sizes {
     try {
       return this.#sizes();
@@ -127,7 +127,7 @@ export class HistoryRoom {
     return historyBudget(use, limits.history);
   }
 
-  /** What was set aside is for a person to look at; where it leaves no room for what is used, the oldest goes. */
+  /** Files that were set aside are for a person to look at; if they leave too little room, the oldest are removed. */
   #removeSurplus(sizes: Sizes): void {
     const { log, limits, mayRemove } = this.#options;
     if (!mayRemove()) return;
@@ -163,8 +163,8 @@ export class HistoryRoom {
 }
 
 /**
- * Damaged copies first, of histories of other sites those that were written longest ago. The newest of these stays
- * whatever it takes: it is that of a state that was lost, perhaps, and comes back with it.
+ * Damaged copies first, then histories of other sites, the oldest first. The newest of these stays however large it is: it
+ * may belong to a state that was lost, and is used again when that comes back.
  */
 function surplusOf(aside: readonly SetAside[], path: string): SetAside[] {
   const damaged = aside.filter(({ kind }) => kind === 'damaged');

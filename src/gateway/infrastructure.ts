@@ -1,4 +1,4 @@
-/** What all parts stand on: databases, their group commits, metrics, the box. */
+/** The base of all parts: databases, their group commits, metrics, the box. */
 import { existsSync, fdatasync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -38,24 +38,24 @@ export interface GatewayOptions {
   version: string;
   /** Syncs a file beside the event loop. Default: the system's way. */
   syncFile?: SyncFile;
-  /** Something broke that a new start mends. Default: nothing happens. */
+  /** Called for a fault that a restart repairs. Default: nothing happens. */
   requestRestart?: (reason: string) => void;
   /** Newest lines of the service log, for a report. Default: none. */
   recentLog?: () => readonly string[];
-  /** Where the secrets of a site file may stand. Default: empty. */
+  /** Environment with secrets of a site file. Default: empty. */
   environment?: Readonly<Record<string, string | undefined>>;
   /** Folder of the built console. Default: where `npm run build` puts it. */
   consoleDir?: string;
   backupLimits?: Limits['backup'];
-  /** Whether room and copies of state.db are made while it works. Default: true; one that lives for seconds needs none. */
+  /** Whether room for state.db and copies of it are made. Default: true; a gateway that lives for seconds needs none. */
   tendsState?: boolean;
 }
 
-/** Registers what has been started, so that it is stopped, the last one first, whatever fails later. */
+/** Registers a started part, so that it is stopped whatever fails later; the last one is stopped first. */
 export type StartedHook = (name: string, stop: () => Promise<void> | void) => void;
 
 export type Infrastructure = ReturnType<typeof openInfrastructure> & {
-  /** Of telemetry; it loads since the start. */
+  /** The thread of telemetry, which began to load at the start. */
   storeThread: SpareThread;
   /** Undefined when nothing listens over TLS. */
   tls: Tls | undefined;
@@ -67,7 +67,7 @@ export function storeThreadEntry(): string {
   return programEntry('capabilities/telemetry/engine/thread');
 }
 
-/** Begins to load what will open history.db, beside all that comes before. */
+/** Begins to load the thread that will open history.db, in parallel with the steps before. */
 export function startStoreThread(started: StartedHook): SpareThread {
   const thread = loadStoreThread(storeThreadEntry(), LIMITS.telemetry);
   started('store thread', () => thread.end());
@@ -97,7 +97,7 @@ export function openInfrastructure(options: GatewayOptions, started: StartedHook
   started('proven time', () => provenTime.stop());
   const { state, stateUpkeep } = openStateDatabase(options, { space, metrics, started });
   const journalFolder = join(dataDir, 'telemetry-journal');
-  // Opened once it is known whose it is. A copy of it before a migration could fill the disk.
+  // Opened once its owner is known. A copy before a migration could fill the disk.
   const history = new DegradableDatabase({
     path: join(dataDir, 'history.db'),
     migrationsDir: packagePath('migrations', 'history'),
@@ -138,7 +138,7 @@ export function openInfrastructure(options: GatewayOptions, started: StartedHook
     stateCommits: commits(state, 'state'),
     historyCommits: commits(history, 'history'),
     history,
-    /** What history may take on the disk. */
+    /** Room of the history on the disk. */
     historyRoom,
     /** Journal of telemetry, which belongs to history.db. */
     journalFolder,
@@ -154,7 +154,7 @@ function openStateDatabase(
   const { config, clock, log } = options;
   const { dataDir } = config;
   const migrationsDir = packagePath('migrations', 'state');
-  // As the start found it, before the reserve gave its room: on a small disk that room ends the shortage.
+  // Before the reserve was released, because on a small disk its room ends the shortage.
   const startedLow = space.isLow;
   const state = openState({
     path: join(dataDir, 'state.db'),

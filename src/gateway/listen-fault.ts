@@ -1,8 +1,8 @@
-/** What a person can do when a listener cannot have the address that an option names. */
+/** Says what a person can do when a listener cannot use the address of an option. */
 import { isAnyAddress } from '../lib/address.ts';
 import { UnrecoverableError } from '../lib/errors.ts';
 
-/** What the operator chose: the option of the address, and those of the ports. */
+/** Options of the operator: the address, and the ports. */
 interface ListenOptions {
   variable: string;
   host: string;

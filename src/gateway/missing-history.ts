@@ -1,4 +1,4 @@
-/** History that is gone beside a state that had one: a new one is begun, and a person is told for some days. */
+/** When the history of a state is missing, a new one is begun, and an alert is raised for some days. */
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Auth } from '../capabilities/auth/index.ts';
@@ -40,7 +40,7 @@ export function noteMissingHistory(infrastructure: Infrastructure, records: Reco
   keepJournalFolder(infrastructure);
 }
 
-/** It is there before its first segment, which comes once the clock is set: only then is a missing one a loss. */
+/** Made before its first segment, which comes once the clock is set: otherwise a missing folder would not be a loss. */
 function keepJournalFolder({ options, journalFolder }: Infrastructure): void {
   if (existsSync(journalFolder)) return;
   try {

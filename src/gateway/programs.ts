@@ -1,4 +1,4 @@
-/** The programs that the gateway starts beside itself and keeps running. */
+/** The child programs that the gateway keeps running. */
 import { dirname } from 'node:path';
 import { BuiltInModule } from '../capabilities/modules/index.ts';
 import type { IoPortRecord, ModulePorts, SerialPortRecord } from '../capabilities/module-ports/index.ts';
@@ -11,7 +11,7 @@ import { type IoPortKind, MODULE_NODE_OPTIONS, MODULE_PROTOCOL, moduleOffers } f
 import type { Capabilities, Listening } from './capabilities.ts';
 import type { Infrastructure, StartedHook } from './infrastructure.ts';
 
-/** Starts them; none is waited for, because the gateway lives without each of them. */
+/** Starts the programs without waiting for them, because the gateway works without each of them. */
 export async function startPrograms(
   infrastructure: Infrastructure,
   parts: Capabilities,
@@ -24,7 +24,7 @@ export async function startPrograms(
   listening.missingPrograms = () => processes.missing();
   const owners: { stop: () => Promise<void> | void }[] = [];
   started('programs', async () => {
-    // All at the same time: each may take its whole time.
+    // In parallel, because each may take the whole time.
     await Promise.all([...owners.map((owner) => owner.stop()), processes.stop()]);
   });
   const onEnded = (): void => void listening.restarts++;
@@ -94,7 +94,7 @@ function startRules(
     entry: programEntry('programs/rule-sandbox/main'),
     log,
     metrics,
-    // Two writers of text for people would be mixed up on one terminal.
+    // JSON, because text of two programs would be mixed up on one terminal.
     logSettings: { level: config.logLevel, format: 'json' },
     site,
     devices,
@@ -110,8 +110,8 @@ function startRules(
 }
 
 /**
- * The line of a serial port is set by `stty` of the system, CAN and contacts are its programs' altogether: the runtime
- * has no call for them. Analogue channels are files of a folder.
+ * Programs of the system set the line of a serial port (`stty`) and do all of CAN and contacts, for which the runtime has no
+ * calls. Analogue channels are files of a folder.
  */
 function moduleRights(ports: ModulePorts): ProgramRights {
   const [serial, io] = [ports.serial(), ports.io()];
@@ -128,7 +128,7 @@ function kindsOf(ports: readonly IoPortRecord[]): Record<string, IoPortKind> {
   return Object.fromEntries(ports.map(({ name, kind }) => [name, KINDS[kind]]));
 }
 
-/** The same words on the way to a module, in its spelling. */
+/** Kinds of ports in the spelling of modules. */
 const KINDS = {
   CAN: 'can',
   DIGITAL_INPUT: 'digital_input',
@@ -150,7 +150,7 @@ function ioSettingsOf(ports: readonly IoPortRecord[]): Record<string, object> {
   );
 }
 
-/** As the module reads them: each name with the line behind it, second names too. */
+/** As the module reads them: the line of each name and alias. */
 function settingsOf(ports: readonly SerialPortRecord[]): Record<string, object> {
   return Object.fromEntries(
     ports.flatMap(({ name, aliases, path, baudRate, dataBits, parity, stopBits }) =>

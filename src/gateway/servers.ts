@@ -1,4 +1,4 @@
-/** The two servers that people, programs and devices talk to. */
+/** The servers for people and programs (HTTP) and for devices (MQTT). */
 import type { Auth } from '../capabilities/auth/index.ts';
 import { resolveSiteId } from '../capabilities/site/index.ts';
 import { packagePath } from '../platform/files/index.ts';
@@ -57,7 +57,7 @@ export async function buildServers(infrastructure: Infrastructure, parts: Capabi
     isClaimed: () => parts.auth.claim.isClaimed(),
     anonymous: config.anonymousRole === 'NONE' ? undefined : anonymousPrincipal(config.anonymousRole),
     ownNames: () => networkNames(config.publicHost, mdns?.hostName).dns,
-    // Browsers that were told so come with TLS to every port and go no further at a certificate of ours.
+    // With this header browsers use TLS on every port, and would refuse a certificate of our own authority.
     strictTransport: !config.http && config.tlsCertificate !== undefined,
     resolvers: {
       site_id: resolveSiteId(parts.site),

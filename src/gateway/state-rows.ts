@@ -1,4 +1,4 @@
-/** What makes a row of state.db readable: the rules of every capability. */
+/** Rules of all capabilities for readable rows of state.db. */
 import { alertRows } from '../capabilities/alerts/index.ts';
 import { auditRows } from '../capabilities/audit/index.ts';
 import { authRows } from '../capabilities/auth/index.ts';

@@ -1,4 +1,4 @@
-/** The records that targets carry besides telemetry, and what the gateway tells of its targets. */
+/** Records that targets get besides telemetry, and the status of the targets for the gateway's own device. */
 import { type Alerts, alertToWire, maySee } from '../capabilities/alerts/index.ts';
 import { type Audit, auditToWire } from '../capabilities/audit/index.ts';
 import { type Commands, executionToWire } from '../capabilities/commands/index.ts';
@@ -20,7 +20,7 @@ interface Parts {
   rules: Pick<Rules, 'logs'>;
 }
 
-/** Who makes targets may see that much of them. */
+/** Role of the people who make targets: targets get what it may see. */
 const ROLE = 'OWNER';
 
 /** As the interface shows them to an owner. */
@@ -33,7 +33,7 @@ export function targetRecordSources(parts: Parts): RecordSources {
         const device = devices.get(deviceId);
         if (!device) return undefined;
         const body = { device_id: deviceId, properties: devices.properties(device, ROLE) };
-        // They are carried as they are now.
+        // The present values are sent.
         return { deviceId, atMs: clock.wallMs(), tags: {}, body };
       },
     },
@@ -93,7 +93,7 @@ function notedRows({ devices, alerts, audit, commands }: Parts): Omit<RecordSour
   };
 }
 
-/** What the gateway's own device tells of its targets. */
+/** Status of the targets, as the gateway's own device reports it. */
 export function targetsStatus(targets: Pick<Targets, 'list'>, nowMs: EpochMs) {
   const all = targets.list();
   return {

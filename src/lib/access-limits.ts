@@ -6,11 +6,11 @@ export const AUTH_LIMITS = {
   sessionsPerUser: 16,
   /** G: people who know one site. */
   users: 100,
-  /** G: integrations, scripts and phones of one site; all are looked through when one is revoked. */
+  /** G: integrations, scripts and phones of one site; revoking one reads all of them. */
   tokens: 1_000,
-  /** G: of these, what one person or one program and those it made tokens for may have. */
+  /** G: of these, those of one person, or of one program and the programs that it made tokens for. */
   tokensPerPerson: 100,
-  /** G: for ever is without one; a moment beyond the year 9999 has no form in the interface. */
+  /** G: a token that never expires has no lifetime; the interface cannot write moments beyond the year 9999. */
   tokenLifetimeMaxMs: 100 * 365 * 86_400_000,
   /** C issue: least length; the greatest bounds the work of hashing. */
   passwordLengthMin: 8,
@@ -18,35 +18,35 @@ export const AUTH_LIMITS = {
   /** C issue (19 MiB, 2 passes of argon2id), as OWASP's password storage sheet has it. */
   argon2MemoryKib: 19_456,
   argon2Passes: 2,
-  /** G: one hash at a time, for its memory; so many wait for their turn. */
+  /** G: one hash is made at a time, because each takes much memory; so many wait. */
   hashesWaiting: 16,
-  /** G: and so many more of people who have logged in from their address before. */
+  /** G: further ones, of people who have logged in from their address before. */
   hashesWaitingKnown: 16,
   /** G: mistyped passwords of an address before its next attempts are delayed. */
   failuresWithoutDelay: 3,
   /** G: the delay doubles from 1 s to this; some 8 000 guesses a day. */
   failureDelayMaxMs: 10_000,
-  /** G: an address without a failure for so long starts anew. */
+  /** G: after so long without a failure an address starts anew. */
   failureForgottenMs: 900_000,
   /** G: attempts of one address that wait at once. */
   attemptsPerAddress: 4,
-  /** G: addresses, and accounts, with failures remembered; the one that failed longest ago is forgotten. */
+  /** G: addresses, and accounts, whose failures are remembered; the one that failed longest ago is forgotten first. */
   addresses: 1_000,
-  /** G: of an address with failures, accounts whose success forgives their own. */
+  /** G: accounts of an address whose failures are counted apart, so that a success forgives them. */
   accountsPerAddress: 16,
-  /** G: wrong passwords of an account from all strange addresses before strange addresses wait at it. */
+  /** G: wrong passwords of an account from all unknown addresses before attempts from unknown addresses are delayed. */
   accountFailuresWithoutDelay: 20,
   /** G: then one attempt a second, so that an honest newcomer gets through and 86 400 guesses a day remain. */
   accountFailureDelayMs: 1_000,
-  /** G: strange addresses that wait at one account at once. */
+  /** G: unknown addresses that wait for one account at once. */
   attemptsPerAccount: 64,
-  /** G: addresses of a person that count as known: where that person has logged in, the latest ones. */
+  /** G: addresses from which a person has logged in that count as known; the latest ones. */
   knownAddressesPerUser: 16,
-  /** G: what another process revoked ends open streams within this. */
+  /** G: open streams end within this after another process revoked their token. */
   sweepIntervalMs: 1_000,
-  /** G: between two attempts to keep the claim code; each that fails is a line of the log. */
+  /** G: between two attempts to write the claim code; each failure is logged. */
   claimRetryMs: 60_000,
-  /** G: last use of a token is exact to this, for the sake of the flash card. */
+  /** G: the last use of a token is accurate to this, to spare the flash card. */
   lastUseIntervalMs: 3_600_000,
   lastUseWriteIntervalMs: 60_000,
 } as const;
@@ -54,27 +54,27 @@ export const AUTH_LIMITS = {
 export const AUDIT_LIMITS = {
   /** C issue: 90 days. */
   lifetimeMs: 90 * 86_400_000,
-  /** G: and no more than so many, 20 MiB; a program that commands every second fills it in a day. */
+  /** G: 20 MiB; a program that sends a command every second fills it in a day. */
   entries: 100_000,
-  /** G: of these, what rules and scripts of devices did, so that they cannot push out what people did. */
+  /** G: of these, entries of rules and device scripts, so that they cannot displace those of people. */
   automaticEntries: 50_000,
-  /** G: refusals of one person, rule, device or strange address that are kept one by one, so that no other is hidden. */
+  /** G: refusals of one person, rule, device or unauthenticated address that are kept individually, so that they hide no others. */
   refusalsOfOne: 10,
   refusalsOfOnePerHour: 6,
-  /** G: of all strange addresses, so that they cannot push the changes out. */
+  /** G: of all unauthenticated addresses together, so that they cannot displace changes. */
   refusalBurst: 100,
   refusalsPerHour: 60,
-  /** G: those who are counted apart; the one that was refused longest ago is counted with the others. */
+  /** G: subjects that are counted individually; the one that was refused longest ago is then counted with the others. */
   refusalSubjects: 1_000,
-  /** G: refusals that were not kept are told together this often. */
+  /** G: refusals that were not kept are summed up this often. */
   refusalSummaryIntervalMs: 1_800_000,
-  /** G: a device with wrong credentials tries every few seconds for ever; the same attempt is told so often. */
+  /** G: a device with wrong credentials tries every few seconds for ever; the same attempt is recorded this often. */
   repeatedRefusalMs: 3_600_000,
   /** G: entries waiting for a disk that takes no data. */
   waiting: 10_000,
   /** G: one parameter of a path. */
   targetBytes: 255,
-  /** G: a list without a limit of its own; a piece of the export. */
+  /** G: default size of a page; entries of one piece of the export. */
   listItems: 50,
   pageItems: 500,
   /** G: kept when the room for state on a full disk becomes scarce. */

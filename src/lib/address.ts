@@ -1,16 +1,16 @@
 /** Addresses of the network as text. */
 
-/** As people write it: on a socket that takes both families an IPv4 address looks like one of IPv6. */
+/** The address as people write it: on a socket for both families an IPv4 address looks like one of IPv6. */
 export function plainAddress(address: string): string {
   return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
 }
 
-/** Whether a listener on it takes connections to every address of the machine, `::` those of IPv4 too. */
+/** Whether a listener on this host takes connections to every address of the machine; with `::` those of IPv4 too. */
 export function isAnyAddress(host: string): boolean {
   return /^(?:[0.]+|[0:]+)$/.test(host);
 }
 
-/** Where a program of this machine reaches a listener. */
+/** The host under which a program of this machine reaches a listener. */
 export function localAddress(host: string): string {
   return isAnyAddress(host) ? '127.0.0.1' : host;
 }
@@ -21,13 +21,13 @@ export function plainUrl(text: string, ...protocols: readonly string[]): URL | u
   return url && protocols.includes(url.protocol) && url.username + url.password === '' ? url : undefined;
 }
 
-/** As it stands in a URL (RFC 3986 section 3.2.2). */
+/** The host as a URL has it (RFC 3986 section 3.2.2). */
 export function hostInUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
 /**
- * What limits per address count by. A machine owns a whole IPv6 network of 64 bits, and an IPv4 address
+ * The key by which limits count an address. A machine owns a whole IPv6 network of 64 bits, and an IPv4 address
  * looks different on a socket that takes both families.
  */
 export function addressKey(address: string | undefined): string {

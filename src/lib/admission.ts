@@ -10,7 +10,7 @@ export type Full = 'connections' | 'address_connections';
 interface AdmissionLimits {
   connections: number;
   connectionsPerAddress: number;
-  /** Of one identity; more of it count as unauthenticated ones. Default: any number. */
+  /** Connections of one identity; further ones count as unauthenticated. Default: any number. */
   connectionsPerIdentity?: number;
 }
 
@@ -32,7 +32,7 @@ export class Admission<Connection> {
   readonly #perIdentity = new Map<string, number>();
   readonly #unauthenticated = new Set<Connection>();
 
-  /** @param giveWay called with the connection that has to go; it is not counted any more */
+  /** @param giveWay called with a connection that must end; it is not counted any more */
   constructor(limits: AdmissionLimits, giveWay: (connection: Connection, limit: Full) => void) {
     this.#limits = limits;
     this.#giveWay = giveWay;
@@ -93,7 +93,7 @@ export class Admission<Connection> {
     if (origin.count === 0) this.#origins.delete(entry.address);
   }
 
-  /** All that are in. */
+  /** All admitted connections. */
   connections(): Iterable<Connection> {
     return this.#entries.keys();
   }

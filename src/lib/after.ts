@@ -1,4 +1,4 @@
-/** Goes on with a value at once, or with a promise once it is fulfilled: each promise costs a small answer some time. */
+/** Calls `goOn` with a value at once, or once a promise is fulfilled: each promise would slow a small answer down. */
 export function after<Value, Result>(
   value: Value | Promise<Value>,
   goOn: (value: Value) => Result | Promise<Result>,

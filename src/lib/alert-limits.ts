@@ -1,38 +1,38 @@
 /** Bounds of alerts and of what is sent because of them; a part of `LIMITS`, see there for C, M, G. */
 export const ALERT_LIMITS = {
-  /** G: raised at once by one device, and by all; more are counted and told once there is room. */
+  /** G: raised at once by one device, and by all; further ones are counted, and raised once there is room. */
   raisedPerDevice: 256,
   raised: 5_000,
-  /** G: changes of one device that are kept at once; beyond, what it says is looked at every `checkIntervalMs`. */
+  /** G: changes of one device that are stored at once; beyond, its reports are read every `checkIntervalMs`. */
   changesPerDevice: 20,
   changesPerDevicePerMinute: 6,
-  /** G: grace periods, absences and what came without a word are looked at so often. */
+  /** G: how often grace periods, absences and changes without an event are checked. */
   checkIntervalMs: 10_000,
-  /** G: one that comes back sooner is the same alert, so that a trembling value leaves one line. */
+  /** G: an alert that comes back sooner is the same one, so that an unsteady value makes one entry. */
   sameAlertMs: 60_000,
   /** G: cleared ones remembered for that. */
   remembered: 2_000,
-  /** G: a device that is away for longer is told of; modules and routers restart faster. */
+  /** G: a device that is away for longer raises an alert; modules and routers restart faster. */
   offlineAfterMs: 300_000,
-  /** G: how often a device sends is learned from the longest pauses of its last days, nights included. */
+  /** G: the longest pauses of the last days, nights included, tell how often a device sends. */
   rhythmDayMs: 86_400_000,
   rhythmDays: 7,
   rhythmDaysMin: 2,
-  /** G: what pauses for longer on a usual day sends when something changes, or sleeps at night: no rhythm. */
+  /** G: a device that pauses for longer on a usual day sends on change, or sleeps at night: it has no rhythm. */
   rhythmPauseMs: 5_400_000,
-  /** G: longest pauses of a usual day after which a connected device is told of as silent, and the least time. */
+  /** G: a connected device is silent after so many of its longest usual pauses, and after this time at least. */
   silentPauses: 4,
   silentAfterMs: 900_000,
-  /** G: of what the device says beside an alert. */
+  /** G: details that the device sends with an alert. */
   detailsBytes: 1_024,
   nameBytes: 255,
-  /** G: two years; some 6 MiB at most, of one device 1/20 of it. */
+  /** G: two years; some 6 MiB at most, and 1/20 of it for one device. */
   lifetimeMs: 730 * 86_400_000,
   kept: 20_000,
   keptPerDevice: 1_000,
   /** G: kept when the room for state on a full disk becomes scarce. */
   keptWhenScarce: 1_000,
-  /** G: a list without a limit of its own. */
+  /** G: default size of a page. */
   listItems: 50,
   deletedAtOnce: 500,
   retentionIntervalMs: 3_600_000,
@@ -47,14 +47,14 @@ export const NOTIFICATION_LIMITS = {
   addresses: 10,
   secretLength: 256,
   urlLength: 2_048,
-  /** G: what happens within this goes into one message. */
+  /** G: changes within this time go into one message. */
   gatherMs: 10_000,
-  /** G: messages of one channel; what happens meanwhile waits for the next one. */
+  /** G: messages of one channel; changes meanwhile wait for the next one. */
   burst: 5,
   perHour: 12,
-  /** G: alerts that a message names; of the others it tells how many. */
+  /** G: alerts that a message names; the others are counted. */
   namedAlerts: 50,
-  /** G: what a channel is to tell while nothing gets through; beyond, it is counted. */
+  /** G: changes that wait while nothing gets through; further ones are counted. */
   pendingPerChannel: 1_000,
   /** C ntfy: a message of more than 4 096 bytes becomes an attachment. */
   ntfyTextCharacters: 1_000,

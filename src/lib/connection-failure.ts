@@ -1,4 +1,4 @@
-/** Why a connection to a server failed, in a sentence that says what a person can do. Pure. */
+/** Why a connection to a server failed, as a sentence that says what a person can do. Pure. */
 
 interface ServerAddress {
   /** With port. */
@@ -34,7 +34,7 @@ const UNTRUSTED = new Set([
 const CERTIFICATE = /CERT|ALTNAME/;
 
 /**
- * Undefined: the code of the error says nothing that is known here.
+ * Undefined when the code of the error is not known here.
  * @param ownAuthority what to do about a certificate of an authority that the system does not know
  */
 export function connectionFailure(
@@ -44,7 +44,7 @@ export function connectionFailure(
 ): string | undefined {
   const code = codeOf(error);
   if (code === undefined) return undefined;
-  // Of what was given here: nothing was sent yet.
+  // The fault is in what the person gave: nothing was sent yet.
   if (code.startsWith('ERR_OSSL'))
     return `The certificate or the private key given for ${server.host} cannot be used; they must be whole, in PEM, of each other, and the key without a password.`;
   if (UNTRUSTED.has(code))
@@ -55,7 +55,7 @@ export function connectionFailure(
   return `The certificate of ${server.host} is not one to trust (${code}).`;
 }
 
-/** The innermost one: libraries wrap what the system said. */
+/** The innermost code: libraries wrap the error of the system. */
 function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const inner = codeOf(error.cause);

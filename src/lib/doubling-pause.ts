@@ -1,6 +1,6 @@
 import type { DurationMs } from './time.ts';
 
-/** The pauses between attempts at something that may stay broken: each twice the last, up to a longest one. */
+/** Pauses between attempts at something that may stay broken: each is twice the last one, up to a maximum. */
 export class DoublingPause {
   readonly #firstMs: DurationMs;
   readonly #maxMs: DurationMs;
@@ -19,13 +19,13 @@ export class DoublingPause {
     return pauseMs;
   }
 
-  /** The pause after something that ran for so long: the shortest again once that was `stableMs`. */
+  /** The pause after something that ran for this time: the shortest one again if it ran for `stableMs`. */
   nextAfter(ranMs: DurationMs, stableMs: DurationMs): number {
     if (ranMs >= stableMs) this.reset();
     return this.next();
   }
 
-  /** It worked: the next failure is followed by the shortest pause again. */
+  /** It worked: after the next failure the pause is the shortest one again. */
   reset(): void {
     this.#nextMs = this.#firstMs;
   }

@@ -34,14 +34,14 @@ export function parseDurationMs(text: string): DurationMs | undefined {
   return Number.isFinite(totalMs) ? toNanosecond(totalMs) : undefined;
 }
 
-/** What floating point adds is less: 4.1 m are 246 s, not a little less. */
+/** Errors of floating point are smaller than that: 4.1 m are 246 s, not a little less. */
 function toNanosecond(durationMs: DurationMs): number {
   return Number(durationMs.toFixed(6));
 }
 
 /** Canonical form as Go prints it: `0s`, `30s`, `1m0s`, `24h0m0s`, `500ms`, `1.5s`. */
 export function formatDurationMs(exactMs: DurationMs): string {
-  // First, so that no part rounds up to its next unit.
+  // Rounded first, so that no part rounds up to the next unit.
   const durationMs = toNanosecond(exactMs);
   if (durationMs === 0) return '0s';
   if (durationMs < 1)

@@ -102,7 +102,7 @@ export function requireFound<Value>(code: string, message: string, value: Value 
   return value;
 }
 
-/** What is well formed and cannot be done here. */
+/** For a request that is well formed and cannot be fulfilled here. */
 export function unprocessable(
   code: string,
   message: string,
@@ -112,12 +112,12 @@ export function unprocessable(
   return gatewayError('unprocessable', code, message, details, cause);
 }
 
-/** Something else has it, or is under way. */
+/** For something that is taken, or that another operation prevents. */
 export function conflict(code: string, message: string): GatewayError {
   return gatewayError('conflict', code, message);
 }
 
-/** A failure that passes by itself, after a time that may be known. */
+/** For a failure that passes by itself, perhaps after a known time. */
 export function unavailable(
   message: string,
   options: { cause?: unknown; retryAfterS?: DurationS } = {},
@@ -130,17 +130,17 @@ export function tooManyRequests(message: string, retryAfterS?: DurationS): Gatew
   return new GatewayError('rate_limited', [problem], retryAfterS === undefined ? {} : { retryAfterS });
 }
 
-/** A value that must be unique is taken. */
+/** For a value that must be unique and is taken. */
 export function alreadyExists(message: string, field: string, value: string): GatewayError {
   return gatewayError('conflict', 'already_exists', message, { field, value });
 }
 
-/** @throws GatewayError of this code (422) when there are as many as there may be */
+/** @throws GatewayError of this code (422) when the limit is reached */
 export function requireUnderLimit(code: string, message: string, count: number, limit: number): void {
   if (count >= limit) throw unprocessable(code, message, { limit });
 }
 
-/** The text of anything that was thrown, for a log field; never for a decision. */
+/** The text of anything thrown, for a log field; never for a decision. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

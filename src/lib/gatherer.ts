@@ -1,6 +1,6 @@
-/** Items that are handed over together: a message between threads or programs costs more than its content. */
+/** Hands items over together, because a message between threads or programs costs more than its content. */
 
-/** Hands over what came in the same turn of work, in its order, as soon as promises that are settled have run. */
+/** Hands over the items of one turn of work, in their order, once the promises that are settled have run. */
 export class Gatherer<Item> {
   readonly #handOver: (items: Item[]) => void;
   #items: Item[] = [];
@@ -13,7 +13,7 @@ export class Gatherer<Item> {
     if (this.#items.push(item) === 1) queueMicrotask(() => this.flush());
   }
 
-  /** Hands over at once what waits, before something else that must come behind it. */
+  /** Hands over what waits at once, before something that must come after it. */
   flush(): void {
     if (this.#items.length === 0) return;
     const items = this.#items;

@@ -1,12 +1,12 @@
-/** How the room of the history is divided. Pure: sizes in, limits out. */
+/** Divides the room of the history. Pure: sizes in, limits out. */
 import type { Limits } from './limits.ts';
 
 interface HistoryUse {
-  /** As configured, for everything that belongs to the history. */
+  /** Configured for everything that belongs to the history. */
   maxBytes: number;
-  /** What all of it takes on the disk now. */
+  /** Used on the disk now. */
   usedBytes: number;
-  /** Of that: what was set aside and nobody writes to. */
+  /** Of that, files that were set aside and are not written any more. */
   setAsideBytes: number;
   /** Write-ahead log of history.db, at its largest. */
   logBytes: number;
@@ -14,7 +14,7 @@ interface HistoryUse {
 }
 
 export interface HistoryBudget {
-  /** What all of it may take. */
+  /** All that the history may take. */
   totalBytes: number;
   /** Limit of history.db. */
   fileMaxBytes: number;
@@ -23,7 +23,7 @@ export interface HistoryBudget {
   ruleLogMaxBytes: number;
 }
 
-/** Leaves room on the disk by keeping less, down to a floor; what was set aside counts, up to a half. */
+/** Keeps less history to leave room on the disk, down to a floor; files that were set aside count, up to a half. */
 export function historyBudget(use: HistoryUse, limits: Limits['history']): HistoryBudget {
   const { totalBytes: diskBytes, freeBytes } = use.disk;
   const keptFreeBytes = Math.min(

@@ -23,7 +23,7 @@ interface JsonReading {
   wellFormed: boolean;
 }
 
-/** As `JSON.parse` reads. */
+/** The same as `JSON.parse`. */
 export const PLAIN_JSON: JsonReading = {
   limits: { keyLength: Infinity, depth: Infinity, values: Infinity },
   exact: false,
@@ -34,9 +34,9 @@ export const PLAIN_JSON: JsonReading = {
 /** The text is JSON, but more than the limits allow; `message` follows "A message". */
 export class JsonExcess extends Error {}
 
-/** Where a text stops being JSON; nothing of it is repeated, as it may be secret. */
+/** Says where a text stops being JSON; repeats nothing of it, because it may be secret. */
 export class JsonFault extends SyntaxError {
-  /** Of the first token that cannot be; the length of a text that ends too early. */
+  /** Of the first token that is not allowed; the length of a text that ends too early. */
   readonly offset: number;
 
   constructor(offset: number, message: string) {
@@ -46,14 +46,14 @@ export class JsonFault extends SyntaxError {
 }
 
 /**
- * The same as `JSON.parse` but for the options.
+ * The same as `JSON.parse`, apart from the options.
  * @throws JsonFault, JsonExcess
  */
 export function readJson(text: string, reading: JsonReading): unknown {
   return readFlat(text, reading) ?? new JsonReader(text, reading).read();
 }
 
-/** An object without others in it and without escapes; undefined for what must be looked at character by character. */
+/** A flat object without escapes; undefined for a text that must be read character by character. */
 function readFlat(text: string, { limits, exact }: JsonReading): Record<string, unknown> | undefined {
   // A value takes two characters at least.
   if (text.charCodeAt(0) !== 0x7b || text.length > limits.values || limits.depth < 1) return undefined;
@@ -73,9 +73,9 @@ function readFlat(text: string, { limits, exact }: JsonReading): Record<string, 
   return object;
 }
 
-/** Digits of a whole number that JavaScript holds exactly whatever they are. */
+/** A whole number of so many digits is always exact in JavaScript. */
 const EXACT_DIGITS = 15;
-/** More digits than the largest finite number has; making a `bigint` of them takes the square of their number. */
+/** The largest finite number has fewer digits; the time to make a `bigint` grows with the square of their number. */
 const DIGITS_MAX = 309;
 /** Shorter slices are copies; longer ones would keep the whole text in memory for as long as they live. */
 const COPIED_LENGTH = 12;

@@ -1,6 +1,6 @@
-/** Members of objects: those that were given, and what they are called inside and on the wire. */
+/** Members of objects: which were given, and their names inside and on the wire. */
 
-/** Whether it is an object as JSON has it: neither null nor a list. */
+/** Whether it is a JSON object: neither null nor a list. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -12,7 +12,7 @@ export function defined<Value extends object>(
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as never;
 }
 
-/** The same, and without those that are null, but for the ones where null means something of its own. */
+/** The same, also without members that are null, except those for which null has a meaning. */
 export function withoutNull<Value extends object, Nullable extends keyof Value & string = never>(
   value: Value,
   ...nullable: Nullable[]
@@ -46,7 +46,7 @@ export type Camel<Name extends string> = Name extends `${infer Head}_${infer Tai
 export const camel = <Name extends string>(name: Name): Camel<Name> =>
   name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()) as Camel<Name>;
 
-/** What a request says, with the names that it has inside. */
+/** The members of a request under the names that they have inside. */
 export function camelMembers<Value extends object>(
   value: Value,
 ): { [Name in keyof Value & string as Camel<Name>]: Value[Name] } {

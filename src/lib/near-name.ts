@@ -1,4 +1,4 @@
-/** Names that were mistyped. */
+/** Suggestions for mistyped names. */
 
 /** `, did you mean "unit"?` when a known name is at most two edits away. */
 export function nearNameHint(name: string, known: readonly string[]): string {
@@ -11,7 +11,7 @@ export function nearNameHint(name: string, known: readonly string[]): string {
   return best === undefined ? '' : `, did you mean "${best}"?`;
 }
 
-/** Insertions, deletions and replacements from one text to the other; `limit` when there are as many or more. */
+/** Number of insertions, deletions and replacements between two texts; at most `limit`. */
 function editDistance(from: string, to: string, limit: number): number {
   if (Math.abs(from.length - to.length) >= limit) return limit;
   let previous = Array.from({ length: to.length + 1 }, (_, index) => index);

@@ -1,11 +1,11 @@
 /**
- * One rate for each of many callers, by whatever names them: an address, a token. The caller hands in monotonic
- * milliseconds. A name that was silent until its bucket was full again is forgotten.
+ * One rate for each of many callers, by a key such as an address or a token. The caller hands in monotonic
+ * milliseconds. A key whose bucket is full again is forgotten.
  */
 import type { MonotonicMs } from './time.ts';
 import { TokenBucket } from './token-bucket.ts';
 
-/** Names between two looks for those that are as good as new. */
+/** New keys between two searches for those that can be forgotten. */
 const KEYS_BETWEEN_SWEEPS = 1_000;
 
 export class Rates {
@@ -18,7 +18,7 @@ export class Rates {
     this.#limits = limits;
   }
 
-  /** Counts one more; answers 0, or, when there were too many, the milliseconds until the next may come. */
+  /** Counts one more; returns 0, or the milliseconds until the next one is allowed when there were too many. */
   take(key: string, nowMs: MonotonicMs): number {
     const bucket = this.#bucketOf(key, nowMs);
     return bucket.take(nowMs) ? 0 : bucket.waitMs(nowMs);
@@ -29,7 +29,7 @@ export class Rates {
     return this.#bucketOf(key, nowMs).waitMs(nowMs);
   }
 
-  /** Work that is known only once it was done: taken even on credit. */
+  /** For work whose cost is known only when it is done: takes tokens even on credit. */
   spend(key: string, nowMs: MonotonicMs, tokens: number): void {
     this.#bucketOf(key, nowMs).borrow(nowMs, tokens);
   }

@@ -1,4 +1,4 @@
-/** Finds once what follows from an object that does not change, and keeps it as long as the object. */
+/** Computes something from an object that does not change once, and keeps it as long as the object. */
 export function remembered<Key extends object, Value extends object>(
   find: (key: Key) => Value,
 ): (key: Key) => Value {

@@ -6,11 +6,11 @@ interface Round {
 }
 
 interface ReportLimits {
-  /** A fault is told again after this. */
+  /** A fault is reported again after this. */
   intervalMs: DurationMs;
-  /** Different subjects of one owner within that time. */
+  /** Subjects of one owner that are reported within that time. */
   perOwner: number;
-  /** Owners that are told apart at once; those beyond are counted together. */
+  /** Owners that are counted individually at once; further ones are counted together. */
   owners: number;
 }
 
@@ -23,7 +23,7 @@ const EVERYBODY_ELSE = '';
  */
 export class ReportThrottle {
   readonly #limits: ReportLimits;
-  /** The one that ends first comes first. */
+  /** In the order in which they end. */
   readonly #rounds = new Map<string, Round>();
 
   constructor(limits: ReportLimits) {

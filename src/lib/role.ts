@@ -5,7 +5,7 @@ export const ROLES = ['READONLY', 'USER', 'OWNER', 'INSTALLER', 'VENDOR', 'SYSTE
 export type Role = (typeof ROLES)[number];
 
 const RANK = Object.fromEntries(ROLES.map((role, rank) => [role, rank])) as Record<Role, number>;
-/** Asked for every property of every device in a list. */
+/** A map, because it is read for every property of every device in a list. */
 const ROLE_OF = new Map(ROLES.map((role) => [role.toLowerCase(), role]));
 
 export function roleIncludes(role: Role, needed: Role): boolean {
@@ -17,12 +17,12 @@ export function roleOfAccessLevel(accessLevel: string): Role | undefined {
   return ROLE_OF.get(accessLevel) ?? ROLE_OF.get(accessLevel.toLowerCase());
 }
 
-/** The same; an access level that is no role needs the highest one. */
+/** The same, but an access level that is no role needs the highest role. */
 export function roleNeededFor(accessLevel: string): Role {
   return roleOfAccessLevel(accessLevel) ?? 'SYSTEM';
 }
 
-/** Whether a role reaches an access level of a manifest, or another role; without a level every caller does. */
+/** Whether a role includes an access level of a manifest, or another role; without a level every caller passes. */
 export function reaches(role: Role | undefined, needed: string | undefined): boolean {
   if (needed === undefined) return true;
   const wanted = roleOfAccessLevel(needed);

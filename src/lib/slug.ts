@@ -9,7 +9,7 @@ export function isSlug(text: string): boolean {
   return SLUG.test(text) && !UUID.test(text.toLowerCase());
 }
 
-/** Letters that no decomposition turns into a base letter and a mark, as people write them without. */
+/** Letters that Unicode does not decompose into a base letter and a mark, as people write them in ASCII. */
 const LETTERS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     ß: 'ss',

@@ -1,4 +1,4 @@
-/** What the disk and the system refuse, in words of the gateway: the world's fault, not ours. */
+/** Refusals of the disk and the system, as sentences of the gateway: the world's fault, not ours. */
 import { GatewayError, messageOf, unavailable } from './errors.ts';
 
 const FULL_CODE = /^SQLITE_FULL|^ENOSPC$|^EDQUOT$/;
@@ -23,34 +23,34 @@ const FAULTS: [code: RegExp, message: string][] = [
     `This work cannot begin now, for want of memory, of programs that may run, or of open files. If of these: ${TOO_MANY_OPEN}`,
   ],
   [/^EAGAIN$|^ENOMEM$/, TOO_MANY_PROGRAMS],
-  // Its index is made longer, which needs room.
+  // The index of the log has to grow, which needs room.
   [
     /^SQLITE_IOERR_SHMSIZE$/,
     'The disk is full, or fails, so this cannot be stored or read now. Make room on it, or check it.',
   ],
   [FULL_CODE, 'The disk is full, so this cannot be stored now. Make room on it.'],
   [/^SQLITE_READONLY|^EROFS$/, 'The disk is read-only now, so nothing can be stored. Check it.'],
-  // A page that the disk does not give is told as damage.
-  // Told for want of a handle as well.
+  // Also when no more files may be opened.
   [/^SQLITE_CANTOPEN/, `A file cannot be opened now. ${FAILING} Or: ${TOO_MANY_OPEN}`],
+  // SQLite reports a page that the disk does not return as damage.
   [/^SQLITE_IOERR|^SQLITE_CORRUPT|^EIO$/, FAILING],
   [/^EACCES$|^EPERM$/, FORBIDDEN],
 ];
 
-/** The error itself unless it says that disk or system refuse something for now; then `unavailable` with the error as cause. */
+/** The error itself; or `unavailable` with it as cause, if the disk or the system refuse something for now. */
 export function asSystemFault(error: unknown): unknown {
   if (error instanceof GatewayError) return error;
   const message = systemFaultOf(error);
   return message === undefined ? error : unavailable(message, { cause: error });
 }
 
-/** What to tell a person of any error: what disk or system refuse, in words, else what the error says. */
+/** Any error as a sentence for a person: the refusal of the disk or system, or else the text of the error. */
 export const inWords = (error: unknown): string => messageOf(asSystemFault(error));
 
-/** Data that was written is not certain to be on the disk. */
+/** For data that was written and is perhaps not on the disk. */
 export const diskFails = (cause?: unknown): GatewayError => unavailable(FAILING, { cause });
 
-/** What is refused, by the error or by one that it was caused by, as a sentence; undefined for other errors. */
+/** The refusal that an error, or one of its causes, stands for, as a sentence; undefined for other errors. */
 function systemFaultOf(error: unknown): string | undefined {
   const code = codeOf(error);
   return code === undefined ? undefined : FAULTS.find(([pattern]) => pattern.test(code))?.[1];
@@ -83,7 +83,7 @@ export function codeOf(error: unknown): string | undefined {
 
 const STAYS_REFUSED = /^(EACCES|EPERM|EEXIST|ENOTDIR|EISDIR|ENOENT|ELOOP|ENAMETOOLONG|EINVAL)$/;
 
-/** Whether a path is refused until a person acts; whatever else is said of it, as of a drive that is away, may pass. */
+/** Whether a path is refused until a person acts; other errors, such as those of a drive that is away, may pass. */
 export function staysRefused(error: unknown): boolean {
   return !(error instanceof Error && 'code' in error) || STAYS_REFUSED.test(String(error.code));
 }

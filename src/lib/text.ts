@@ -1,4 +1,4 @@
-/** Texts of bounded size, and names that look like what they are. */
+/** Texts of bounded size, and names without misleading characters. */
 
 /**
  * The longest beginning of `text` whose UTF-8 has at most `bytesMax` bytes; never ends within a character. Half of a
@@ -7,7 +7,7 @@
 export function cutToBytes(text: string, bytesMax: number): string {
   // A UTF-16 unit has at most three bytes in UTF-8, so most texts need no encoding.
   if (text.length * 3 <= bytesMax) return text;
-  // Each unit has one byte at least: of a text of megabytes no more is looked at.
+  // Each unit has one byte at least, so no more of a long text is encoded.
   const bytes = Buffer.from(text.slice(0, bytesMax), 'utf8');
   if (bytes.length <= bytesMax && text.length <= bytesMax) return text;
   let end = bytesMax;
@@ -17,7 +17,7 @@ export function cutToBytes(text: string, bytesMax: number): string {
 }
 
 /**
- * What is not seen, or changes how its neighbours are seen: control, format (zero width, direction of writing), private
+ * Characters that are invisible, or change how others look: control, format (zero width, direction of writing), private
  * and unassigned characters, separators of lines, and letters without ink (Unicode 17, "Default_Ignorable_Code_Point").
  */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
@@ -29,11 +29,11 @@ const JOINERS = new RegExp(
   `(?<=[${JOINING}])[\\u200C\\u200D](?=[${JOINING}])|(?<=[\\p{Extended_Pictographic}\\p{Emoji_Modifier}\\uFE0F])\\u200D(?=\\p{Extended_Pictographic})`,
   'gu',
 );
-/** Choose between text and picture of the sign before, as keyboards send them. */
+/** They choose between text and picture of the character before; keyboards send them. */
 const VARIATION_SELECTORS = new Set(['\uFE0E', '\uFE0F']);
 
 /**
- * The name as it is stored: composed (Unicode NFC), every blank an ordinary one, none around it. Half of a surrogate pair
+ * The name as it is stored: composed (Unicode NFC), with ordinary blanks only, and none around it. Half of a surrogate pair
  * becomes U+FFFD, because it cannot be stored as UTF-8.
  */
 export function normalizedName(text: string): string {
@@ -44,7 +44,7 @@ export function normalizedName(text: string): string {
     .trim();
 }
 
-/** Why people could take a name for another one; undefined when they cannot. Reads on from "the name". */
+/** Why people could mistake a name for another one; undefined when they cannot. Follows "the name" in a sentence. */
 export function nameProblem(name: string): string | undefined {
   const unseen = withoutJoiners(name)
     .match(UNSEEN)
@@ -54,14 +54,14 @@ export function nameProblem(name: string): string | undefined {
   return `must not contain control, invisible or unassigned characters such as U+${code}`;
 }
 
-/** What keeps a name, as `normalizedName` gives it, from being stored; undefined: nothing. Reads on from "the name". */
+/** Why a normalized name cannot be stored; undefined when it can. Follows "the name" in a sentence. */
 export function storedNameProblem(name: string, lengthMax: number): string | undefined {
   if (name === '') return 'must not be empty';
   if (Array.from(name).length > lengthMax) return `must have at most ${lengthMax} characters`;
   return nameProblem(name);
 }
 
-/** Whether a stored name has the part in it, in any case and however the letters of the part are composed. */
+/** Whether a stored name contains the part, in any case and with its letters composed in any way. */
 export function nameContains(name: string, part: string): boolean {
   return withoutJoiners(name).toLowerCase().includes(withoutJoiners(part).normalize('NFC').toLowerCase());
 }

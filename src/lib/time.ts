@@ -15,16 +15,16 @@ export type EpochS = Time<'EpochS'>;
 /** Monotonic clock: milliseconds since an arbitrary start. Deadlines within one run; never stored, never shown. */
 export type MonotonicMs = Time<'MonotonicMs'>;
 
-/** How long, in milliseconds. */
+/** A length of time in milliseconds. */
 export type DurationMs = Time<'DurationMs'>;
 
-/** How long, in seconds. */
+/** A length of time in seconds. */
 export type DurationS = Time<'DurationS'>;
 
 /** A day of UTC. */
 export const DAY_S: DurationS = 86_400;
 
-/** What the name of a limit says of its value: limits are how long something may take, but for where time ends. */
+/** The type of a limit by its name: limits of time are durations, except the end of time. */
 type Limit<Name> = Name extends `${string}Ms` | `${string}MsMax` | `${string}MsMin`
   ? DurationMs
   : Name extends `${string}EndS`
@@ -33,7 +33,7 @@ type Limit<Name> = Name extends `${string}Ms` | `${string}MsMax` | `${string}MsM
       ? DurationS
       : number;
 
-/** The shape of a table of limits with any numbers, those of time under their brand. */
+/** A table of limits with any numbers; times have their brand. */
 export type Numbers<T> = {
   readonly [Name in keyof T]: T[Name] extends number ? Limit<Name> : Numbers<T[Name]>;
 };

@@ -1,10 +1,10 @@
 import type { DurationMs, MonotonicMs } from './time.ts';
 
-/** What fractions of tokens and milliseconds are off by after adding them up. */
+/** Error of adding up fractions of tokens and milliseconds. */
 const ROUNDING = 1e-6;
 
 /**
- * The one rate limit of the house: a token bucket. It gives `burst` at once and `perSecond` in the long run,
+ * The rate limit that everything here uses: a token bucket. It gives `burst` at once and `perSecond` in the long run,
  * exactly: within any stretch of `s` seconds at most `burst + s * perSecond` tokens, never twice the burst, as
  * counters of fixed windows give. Plain arithmetic without timers, so that it can run for every message; the
  * caller hands in monotonic milliseconds, so that it works with any clock.
@@ -29,7 +29,7 @@ export class TokenBucket {
     this.#atMs = nowMs;
   }
 
-  /** Takes so many tokens; false, and nothing taken, when there are not so many. */
+  /** Takes so many tokens; false, and takes none, when there are fewer. */
   take(nowMs: MonotonicMs, tokens = 1): boolean {
     this.#refill(nowMs);
     if (this.#tokens < tokens - ROUNDING) return false;
@@ -37,21 +37,21 @@ export class TokenBucket {
     return true;
   }
 
-  /** Takes them even on credit; returns the milliseconds until the credit is paid back, 0 if there is none. */
+  /** Takes tokens even on credit; returns the milliseconds until the credit is paid back, 0 without one. */
   borrow(nowMs: MonotonicMs, tokens = 1): number {
     this.#refill(nowMs);
     this.#tokens -= tokens;
     return this.#msUntil(0);
   }
 
-  /** Milliseconds until `take` of so many may succeed, for `Retry-After`; infinite when they are above the burst. */
+  /** Milliseconds until `take` of so many tokens succeeds, for `Retry-After`; infinite above the burst. */
   waitMs(nowMs: MonotonicMs, tokens = 1): DurationMs {
     if (tokens > this.#burst) return Number.POSITIVE_INFINITY;
     this.#refill(nowMs);
     return this.#msUntil(tokens);
   }
 
-  /** True when nothing would be forgotten by dropping this bucket. */
+  /** True when this bucket can be dropped without forgetting anything. */
   isFull(nowMs: MonotonicMs): boolean {
     this.#refill(nowMs);
     return this.#tokens >= this.#burst;

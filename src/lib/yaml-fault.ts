@@ -1,4 +1,4 @@
-/** The message of a YAML parser's error without pieces of the text, which may hold a secret. */
+/** The message of a YAML parser without pieces of the text, which may hold a secret. */
 export function yamlFault(message: string): string {
   const [head = ''] = message.split('\n');
   return head

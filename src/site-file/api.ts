@@ -1,8 +1,8 @@
-/** The interface of the gateway as a client sees it: what a file asks for goes the same way as what a person asks for. */
+/** A client of the HTTP interface: changes by a site file go the same way as those by people. */
 import { LIMITS } from '../lib/limits.ts';
 import type { Clock } from '../platform/clock/index.ts';
 
-/** The gateway did not do what it was asked for; the message is its own. */
+/** The gateway refused a request; the message is its own. */
 class Refused extends Error {
   readonly status: number;
 
@@ -83,7 +83,7 @@ export class Api {
       if (response.ok) return response;
       const retryAfterS = Number(response.headers.get('Retry-After'));
       if (response.status !== TOO_MANY || !(retryAfterS > 0)) throw await refusalOf(response);
-      // A file asks for more at once than a person does.
+      // A file makes more requests at once than a person.
       await response.body?.cancel();
       await clock.sleep(retryAfterS * SECOND_MS);
     }

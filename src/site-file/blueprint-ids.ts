@@ -1,4 +1,4 @@
-/** Finds the blueprints of a site file on the gateway: an upload has no name there, so its bytes are compared. */
+/** Finds the blueprints of a site file on the gateway by their bytes, because uploads have no names there. */
 import { hash } from 'node:crypto';
 import type { Api } from './api.ts';
 import type { WantedBlueprint } from './read.ts';
@@ -9,7 +9,7 @@ const NAMED = /^[^/]+\/[^/]+\/[^/]+$/;
 export type BlueprintIds = Awaited<ReturnType<typeof blueprintIds>>;
 
 export async function blueprintIds(wanted: readonly WantedBlueprint[], api: Api) {
-  /** Name in the file → ids of the same bytes. */
+  /** Name in the file → ids of uploads with the same bytes. */
   const ids = new Map(wanted.map(({ name }): [string, string[]] => [name, []]));
   const listed =
     wanted.length === 0 ? [] : await api.all<{ id: string; source: string }>('/v3/blueprints', 'blueprints');
@@ -19,7 +19,7 @@ export async function blueprintIds(wanted: readonly WantedBlueprint[], api: Api)
     for (const { name, zip } of wanted) if (hash('sha256', zip) === here) ids.get(name)?.push(id);
   }
   return {
-    /** Uploads of what is not there. */
+    /** Steps that upload missing blueprints. */
     steps: (): Step[] =>
       wanted
         .filter(({ name }) => ids.get(name)?.length === 0)
@@ -31,8 +31,8 @@ export async function blueprintIds(wanted: readonly WantedBlueprint[], api: Api)
           },
         })),
     /**
-     * Ids that are meant by a name of the file, by an id, or by `namespace/name/tag`; empty for one that is to be uploaded
-     * yet, undefined when there is none.
+     * Ids of a blueprint by its name in the file, by an id, or by `namespace/name/tag`; empty while it is not uploaded yet,
+     * undefined when there is none.
      */
     meantBy: async (reference: string): Promise<readonly string[] | undefined> => {
       const own = ids.get(reference);

@@ -1,4 +1,4 @@
-/** Notification channels of a site file: made, or changed in what the file names. */
+/** Makes the notification channels of a site file, or changes the members that the file names. */
 import type { Api } from './api.ts';
 import type { SiteFile, WantedChannel } from './read.ts';
 import {
@@ -13,7 +13,7 @@ import {
 
 const CHANNELS = '/v3/notification_channels';
 
-/** Nobody reads these again: the answer says whether there is one. */
+/** Secrets are never shown; answers say whether there is one. */
 const SECRETS = {
   password: 'has_password',
   signing_secret: 'has_signing_secret',
@@ -49,7 +49,7 @@ export async function channelSteps(
   return steps;
 }
 
-/** As they are named → their ids; undefined: there is none yet. */
+/** Names of devices → their ids; undefined for a device that does not exist yet. */
 async function deviceIds(channel: WantedChannel, api: Api): Promise<Map<string, string | undefined>> {
   const ids = new Map<string, string | undefined>();
   for (const name of (channel['device_ids'] ?? []) as string[]) {
@@ -85,7 +85,7 @@ function changesOf(
   return patchSteps(api, `notification channel "${name}"`, path, all, { [kind]: settings });
 }
 
-/** Of the address of a webhook only that is shown. */
+/** Only the origin of a webhook's address is shown. */
 const isSameOrigin = (url: unknown, origin: unknown): boolean =>
   typeof url === 'string' && new URL(url).origin === origin;
 

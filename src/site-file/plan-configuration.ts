@@ -1,4 +1,4 @@
-/** Configuration of the devices of a site file: parameters that the file names, group by group. */
+/** Sets the configuration parameters of devices that a site file names, group by group. */
 import type { Api } from './api.ts';
 import { findDevice, type PresentDevice, type Terms } from './plan-devices.ts';
 import type { SiteFile } from './read.ts';
@@ -41,7 +41,7 @@ async function groupSteps(group: Group, { api, blueprints, faults }: Terms): Pro
   const present = await findDevice(api, device.slug);
   const ids = device.blueprint === undefined ? undefined : await blueprints.meantBy(device.blueprint);
   const change = `device "${device.slug}": configuration`;
-  // What it will declare is known once it is there with its blueprint.
+  // Its parameters are known once the device exists and has its blueprint.
   if (!present || (ids && !ids.includes(present.blueprint_id)))
     return [
       {
@@ -94,7 +94,7 @@ async function differenceOf(group: Group, present: PresentDevice, api: Api): Pro
   return { values, names: names.map((text) => withoutReferredValue(text, group)), faults: [] };
 }
 
-/** A value that the file only refers to is not shown. */
+/** Values that the file refers to are not shown. */
 function withoutReferredValue(text: string, { name, where, referred }: Group): string {
   const [parameter = ''] = text.split(' ', 1);
   const isReferred = referred.has(where.slice(0, -name.length) + parameter);
@@ -113,18 +113,18 @@ function faultsOf({ name, given, where, referred }: Group, groups: Record<string
   });
 }
 
-/** No parameter is called so. */
+/** A name that no parameter has. */
 const hiddenName = (parameter: string): string => `hidden ${parameter}`;
 
 const listed = (members: object): string => Object.keys(members).join(', ') || 'none';
 
-/** Files and the environment hold texts only. */
+/** Files and the environment have texts only. */
 function typedOf(value: unknown, type: string | undefined): unknown {
   if (type === 'string' || typeof value !== 'string') return value;
   try {
     return JSON.parse(value) as unknown;
   } catch {
-    // The gateway says what it has to be.
+    // The gateway will tell what is allowed.
     return value;
   }
 }

@@ -39,7 +39,7 @@ async function stepsOf(device: WantedDevice, where: string, terms: Terms): Promi
   if (present && present.type !== type)
     faults.push(`${where}.type: "${slug}" is ${present.type} here; delete it first`);
   const upstreamId = present?.communication?.upstream_id;
-  // The gateway as a runtime stands for the module that is built in.
+  // As a runtime the gateway means its built-in module.
   if (carrier && runtime !== GATEWAY && upstreamId !== undefined && upstreamId !== carrier.id)
     faults.push(`${where}.runtime: "${slug}" runs on another module here; delete it first`);
   if (present) return changesOf(device, present, terms);
@@ -88,7 +88,7 @@ function assignStep({ slug, blueprint = '' }: WantedDevice, terms: Terms): Step 
   };
 }
 
-/** Of a blueprint that is there by now. */
+/** The id of a blueprint that exists by now. */
 async function idOf(blueprint: string, { blueprints }: Terms): Promise<string> {
   const [id] = (await blueprints.meantBy(blueprint)) ?? [];
   if (id === undefined) throw new Error(`the blueprint "${blueprint}" is gone`);

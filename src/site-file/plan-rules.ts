@@ -37,11 +37,11 @@ function changesOf({ slug, script, isEnabled }: WantedRule, present: PresentRule
   const turn = requestStep(api, `rule "${slug}": ${verb}d`, 'POST', `${path}/${verb}`, {});
   const updates = names.length > 0 ? [update] : [];
   const turns = isEnabled !== undefined && isEnabled === present.disabled ? [turn] : [];
-  // Neither the script before nor the one after runs for a moment where that is not wanted.
+  // In this order neither the old nor the new script runs for a moment while the rule should be disabled.
   return isEnabled === true ? [...updates, ...turns] : [...turns, ...updates];
 }
 
-/** The same interval has many forms, and V3 has none. */
+/** One form of each interval, so that scripts can be compared; V3 has none. */
 function comparable({ code, runtime_version, exec_interval }: WantedRule['script']) {
   if (runtime_version !== 'V1') return { code, runtime_version };
   const intervalMs = parseDurationMs(exec_interval ?? '') || INTERVAL_DEFAULT_MS;

@@ -1,4 +1,4 @@
-/** Targets of a site file: made, or changed in what the file names. */
+/** Makes the targets of a site file, or changes the members that the file names. */
 import type { Api } from './api.ts';
 import type { WantedTarget } from './read.ts';
 import {
@@ -13,7 +13,7 @@ import {
 
 type PresentTarget = { id: string; name: string; kind: string } & Members;
 
-/** Nobody reads these again: the answer says whether there is one. */
+/** Secrets are never shown; answers say whether there is one. */
 const SECRETS = { secret: 'has_secret', private_key_pem: 'has_private_key' } as const;
 
 export async function targetSteps(
@@ -35,7 +35,7 @@ export async function targetSteps(
   });
 }
 
-/** Commands are changed as a whole: what the file does not name of them stays. */
+/** Commands can be replaced only as a whole, so members that the file does not name are filled in. */
 function withAll(given: Members, present: Members): Members {
   const [commands, before] = [membersOf(given['commands']), membersOf(present['commands'])];
   const named = Object.entries(commands).filter(([, value]) => (value ?? undefined) !== undefined);

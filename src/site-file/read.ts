@@ -1,4 +1,4 @@
-/** From a site file to what it asks for: references to secrets and blueprints are followed, every fault is named. */
+/** Reads a site file: follows references to secrets and blueprints, and names every fault. */
 import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { parse as parseYaml, YAMLParseError } from 'yaml';
@@ -29,7 +29,7 @@ export interface WantedRule {
   slug: string;
   /** As the interface takes it. */
   script: { code: string; runtime_version: string; exec_interval?: string | null | undefined };
-  /** Absent: a new one is, another stays as it is. */
+  /** Undefined: a new rule is enabled, an existing one stays as it is. */
   isEnabled: boolean | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface SiteFile {
   devices: readonly WantedDevice[];
   rules: readonly WantedRule[];
   notifications: readonly WantedChannel[];
-  /** Paths of the parameters of devices that the file does not hold itself. */
+  /** Paths of device parameters that stand elsewhere. */
   referred: ReadonlySet<string>;
 }
 
@@ -58,7 +58,7 @@ export class SiteFileError extends Error {
   }
 }
 
-/** Members whose texts never stand in the file itself. */
+/** Members whose texts must not be in the file itself. */
 const SECRETS: ReadonlySet<string> = new Set([
   'password',
   'secret',
@@ -66,14 +66,14 @@ const SECRETS: ReadonlySet<string> = new Set([
   'signing_secret',
   'token',
 ]);
-/** Parameters of devices, which have the names of a manifest. */
+/** Parameters of devices; a manifest gives their names. */
 const PARAMETER = /^devices\[\d+\]\.configuration\.[^.]+\.[^.]+$/;
-/** The address of a webhook is a secret: whoever knows it may send there. */
+/** The address of a webhook is a secret, because everybody who knows it can send there. */
 const SECRET_URL = /^notifications\[\d+\]\.webhook\.url$/;
 /** Members that may be given as a reference. */
 const REFERABLE: ReadonlySet<string> = new Set([...SECRETS, 'ca_pem', 'certificate_pem']);
 
-/** What the file asks for, with the secrets that it names. @throws SiteFileError */
+/** Reads the file, with the secrets that it refers to. @throws SiteFileError */
 export function readSiteFile(path: string, environment: Environment): SiteFile {
   const document = parseDocument(path);
   const folder = dirname(path);
@@ -85,14 +85,14 @@ export function readSiteFile(path: string, environment: Environment): SiteFile {
     ([at, message]) => `${at === '' ? path : at}: ${message}`,
   );
   if (!judged || all.length > 0) throw new SiteFileError(all);
-  // Judged already.
+  // Checked already.
   const raw = (resolved ?? {}) as { targets?: WantedTarget[] | null; notifications?: WantedChannel[] | null };
   const targets = (raw.targets ?? []).map((target, index) => ({
     ...target,
     name: judged.targets[index]?.name ?? target.name,
   }));
   const later: string[] = [];
-  /** Nothing of a file that cannot be read, which is a fault. */
+  /** Empty for a file that cannot be read, which is a fault. */
   const contentOf: ContentOf = (name, bytesMax, at) => {
     try {
       return readBounded(resolve(folder, name), bytesMax);
@@ -151,7 +151,7 @@ function parseDocument(path: string): unknown {
   }
 }
 
-/** Reading a document that contains itself would never end. */
+/** Refuses a document that contains itself: reading it would never end. */
 function requireEnd(document: unknown): void {
   try {
     JSON.stringify(document);
@@ -183,11 +183,11 @@ function repeatedNames({ users, blueprints, targets, devices, rules, notificatio
   );
 }
 
-/** Texts that stand elsewhere, as `{env: NAME}` or `{file: PATH}`. */
+/** References to texts that stand elsewhere: `{env: NAME}` or `{file: PATH}`. */
 class References {
-  /** By their path. */
+  /** Faults by path. */
   readonly faults = new Map<string, string>();
-  /** Parameters of devices. */
+  /** Paths of device parameters that are references. */
   readonly referred = new Set<string>();
   readonly #folder: string;
   readonly #environment: Environment;
@@ -197,7 +197,7 @@ class References {
     this.#environment = environment;
   }
 
-  /** The same document with the texts in the place of their references. */
+  /** The document with texts in place of references. */
   resolved(value: unknown, path: string): unknown {
     if (Array.isArray(value)) return value.map((one, index) => this.resolved(one, `${path}[${index}]`));
     if (typeof value !== 'object' || value === null) return value;
@@ -211,7 +211,7 @@ class References {
     );
   }
 
-  /** Any value; the manifest of the device says later whether it is a secret. */
+  /** A parameter of any type; the manifest of the device will tell whether it is secret. */
   #parameter(value: unknown, at: string): unknown {
     const read = this.#reference(value, at);
     if (!read) return value;
@@ -233,7 +233,7 @@ class References {
     const isSecret = SECRETS.has(name) || SECRET_URL.test(at);
     if (!isSecret && typeof value === 'string') return value;
     if (value === null) return value;
-    // What stands there in its place may be the secret.
+    // The text is not repeated, because it may be the secret.
     this.faults.set(at, 'must be {env: NAME} or {file: PATH}, so that no secret stands in this file');
     return undefined;
   }

@@ -1,4 +1,4 @@
-/** The form of a site file (docs/fleet.md#one-file-for-a-box): what operations of the interface take, in one document. */
+/** The form of a site file (docs/fleet.md#one-file-for-a-box): bodies of operations of the interface in one document. */
 import * as v from 'valibot';
 import { newUserBody } from '../capabilities/auth/index.ts';
 import { deviceName } from '../capabilities/devices/index.ts';
@@ -76,7 +76,7 @@ interface Fault {
   message: string;
 }
 
-/** What a document says, or all that is wrong with it. */
+/** The checked document, or all of its faults. */
 export function judge(document: unknown): { judged: Judged | undefined; faults: Fault[] } {
   const result = v.safeParse(fileShape, document ?? {});
   return {
@@ -85,7 +85,7 @@ export function judge(document: unknown): { judged: Judged | undefined; faults: 
   };
 }
 
-/** What is wrong with a script as the interface takes it. */
+/** Faults of a script in the form of the interface. */
 export function faultsOfScript(given: object): Fault[] {
   return (v.safeParse(script, given).issues ?? []).map(faultOf);
 }
@@ -94,7 +94,7 @@ function faultOf(issue: v.BaseIssue<unknown>): Fault {
   return { path: (v.getDotPath(issue) ?? '').replace(/\.(\d+)/g, '[$1]'), message: issueText(issue) };
 }
 
-/** What a schema of any kind may consist of. */
+/** Parts of a schema of any kind. */
 interface Parts {
   kind?: string;
   entries?: Record<string, Parts>;
@@ -103,7 +103,7 @@ interface Parts {
   pipe?: readonly Parts[];
 }
 
-/** Members that no schema knows: operations of the interface ignore them, in a file they are mistakes. */
+/** Members that no schema knows. Operations of the interface ignore them, but in a file they are mistakes. */
 function unknownMembers(schema: Parts, value: unknown, path: string): Fault[] {
   const { entries: known, item, wrapped, pipe } = schema;
   if (pipe)

@@ -1,8 +1,8 @@
 import type { Api } from './api.ts';
 
-/** One change that a site file asks for. */
+/** One change by a site file. */
 export interface Step {
-  /** In words; holds no secret. */
+  /** A sentence without secrets. */
   change: string;
   run: () => Promise<void>;
 }
@@ -16,7 +16,7 @@ export type Members = Readonly<Record<string, unknown>>;
 
 const TEXT_LENGTH_MAX = 60;
 
-/** Members that change, and in words what becomes of them. */
+/** Members that change, and descriptions of the changes. */
 interface Difference {
   values: Members;
   names: readonly string[];
@@ -41,10 +41,7 @@ export function patchSteps(
   return [requestStep(api, `${what}: ${names.join(', ')}`, 'PATCH', path, body)];
 }
 
-/**
- * Members that are given and differ from what is there; null and absent ones are left alone. `names` say what becomes of
- * them.
- */
+/** Given members that differ from the present ones; null and absent members stay. `names` describe the changes. */
 export function changed(
   given: Members,
   present: Members,
@@ -63,8 +60,8 @@ export function changed(
 }
 
 /**
- * The same with secrets, which nobody reads again: one goes where there is none, and with whatever else changes, because
- * another address wants another one.
+ * The same with secrets, which are never shown: they are sent where there is none, and with every other change, because
+ * another address needs its secret again.
  * @param secrets names of secrets → the members of an answer that say whether there is one
  */
 export function changedWithSecrets(
@@ -93,14 +90,14 @@ export function membersOf(value: unknown): Members {
 }
 
 function isSame(one: unknown, other: unknown): boolean {
-  // An empty text takes a value away.
+  // An empty text removes a value.
   return (
     JSON.stringify(one === '' ? undefined : one) ===
     JSON.stringify(other === '' ? undefined : (other ?? undefined))
   );
 }
 
-/** An address may carry a login behind its question mark, and certificates fill pages. */
+/** Short and without secrets: an address may have a login in its query, and certificates fill pages. */
 function shown(name: string, value: unknown): string {
   if (value === undefined || value === null) return 'none';
   if (typeof value === 'string' && name === 'url') return JSON.stringify(value.split('?')[0]);

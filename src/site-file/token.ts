@@ -1,10 +1,10 @@
-/** The identity under which a file acts: changes stand in the audit trail with its name. */
+/** The token with which a site file is applied: its name is in the audit trail. */
 import type { Auth } from '../capabilities/auth/index.ts';
 
-/** Only what a power cut leaves behind lives as long. */
+/** A token lives so long only if a power cut prevented its revocation. */
 const LIFETIME_MS = 3_600_000;
 
-/** Does `work` with a token of its own, which ends with it. */
+/** Does the work with a token that is revoked afterwards. */
 export async function withOwnToken<Result>(
   tokens: Auth['tokens'],
   work: (token: string) => Promise<Result>,
