@@ -42,14 +42,14 @@ const VALUES = {
     queryItems: 100,
     /** G: columns after arrays and matchers are resolved; a row still fits one piece of the answer. */
     queryColumns: 1_000,
-    /** G: names and labels that are compared to find them; part of a second, in which nothing else is done. */
+    /** G: comparisons of names and labels to find them; they block the event loop for part of a second. */
     queryComparisons: 2_000_000,
-    /** G: one file of an import; scripts/telemetry-transfer.ts makes smaller ones. */
+    /** G: one import file; scripts/telemetry-transfer.ts makes smaller ones. */
     importBytes: 64 * 1_048_576,
     /** C docs/interface/http.md#time-series: cost of one query. */
     queryBuckets: 200_000,
     queryCells: 2_000_000,
-    /** G: samples, and bytes of their text, that are read at once by whoever goes through time. */
+    /** G: samples, and bytes of their text, in one step of a reader that goes through time. */
     readSamples: 2_000,
     readBytes: 262_144,
     /** G: queries running at once; further ones wait for their turn. */
@@ -59,7 +59,7 @@ const VALUES = {
     recordsPerKey: 60,
     /** M: samples of the journal before they are sealed: half an hour of a large site, 0.2 s of a restart. */
     openSamples: 2_000_000,
-    /** M: of these, how many stay uncompressed per series; larger ones are barely shorter, reads decode all. */
+    /** M: of these, uncompressed samples per series; larger chunks are barely shorter, and reads decode all of them. */
     openChunkSamples: 256,
     /** G: minute cells of today's parts kept for charts, of 48 bytes: some 40 series of a day. */
     minuteCells: 131_072,
@@ -78,11 +78,11 @@ const VALUES = {
     sealIntervalMs: 2 * 3_600_000,
     /** G: sealings that readers of changes have not passed, a week of a large site; beyond, each two become one. */
     changeEntries: 512,
-    /** G: journal records that are sealed and still at hand for readers that follow closely. */
+    /** G: sealed journal records kept in memory for readers that follow closely. */
     changeRecentBytes: 2 * 1_048_576,
-    /** G: samples that a reader of the newest first catches up in their order: half a second. */
+    /** G: a smaller backlog is sent in order also by a reader that begins with the newest: half a second. */
     changeBacklogSamples: 65_536,
-    /** G: outages that such a reader has not caught up; beyond, the two oldest become one. */
+    /** G: outages that such a reader still owes; beyond, the two oldest become one. */
     changeOwedRanges: 32,
     /** G: messages without a time of their own that wait for a clock that was never set. */
     messagesBeforeClock: 10_000,
@@ -103,7 +103,7 @@ const VALUES = {
     /** G: at most one summary of dropped entries per device in this time. */
     summaryIntervalMs: 10_000,
     retentionIntervalMs: 600_000,
-    /** G: time one batch of a deletion may keep the event loop. */
+    /** G: time for which one batch of a deletion may block the event loop. */
     retentionBatchMs: 20,
     /** G: rows deleted in one transaction. */
     deletedAtOnce: 500,
@@ -112,9 +112,9 @@ const VALUES = {
   commands: {
     /** C docs/interface/http.md#commands. */
     timeoutMs: 60_000,
-    /** G: log entries of a device are signs of life so long after the request or its last response. */
+    /** G: for so long after a request or its last response log entries of the device count as signs of life. */
     logLifeMs: 300_000,
-    /** G: what a script commands is sent within this, or its own timeout, or not at all: a disk may hang. */
+    /** G: a command of a script is sent within this time or its own timeout, or not at all, because a disk may hang. */
     sentWithinMs: 5_000,
     keepAliveFirstMs: 2_000,
     keepAliveIntervalMs: 2_000,
@@ -122,7 +122,7 @@ const VALUES = {
     persistentLifetimeMs: 90 * 86_400_000,
     persistentPerDevice: 10_000,
     pageItems: 50,
-    /** G: responses kept per execution; a device that logs more has them counted, not stored. */
+    /** G: responses stored per execution; further ones are counted. */
     responsesPerExecution: 1_000,
     /** G: executions in flight per device. */
     inFlightPerDevice: 64,
@@ -146,7 +146,7 @@ const VALUES = {
   connectivity: {
     /** C docs/interface/mqtt-devices.md#connectivity. */
     graceMs: 10_000,
-    /** C docs/interface/mqtt-devices.md#connectivity: a carried device that was not heard for so long is OFFLINE. */
+    /** C docs/interface/mqtt-devices.md#connectivity: a carried device that is silent for so long is OFFLINE. */
     silenceMs: 60_000,
   },
   devices: {
@@ -157,15 +157,15 @@ const VALUES = {
     propertiesPerDevice: 1_000,
     /** G: names and values together; every change of one writes them all. */
     propertiesBytesPerDevice: 262_144,
-    /** G: hours of running for which the history of a device that is not known is kept: 30 days. */
+    /** G: hours of running for which the history of an unknown device is kept: 30 days. */
     unknownKeptHours: 720,
     /** G: deletions remembered, so that the history follows them. */
     deletionsKept: 10_000,
-    /** C docs/interface/mqtt-devices.md#telemetry: a fault of a value is told once an hour. */
+    /** C docs/interface/mqtt-devices.md#telemetry: a fault of a value is reported once an hour. */
     reportIntervalMs: 3_600_000,
-    /** G: faults of one device told in that time; one that invents names would fill its log. */
+    /** G: faults of one device reported in that time, because a device that invents names would fill its log. */
     reportsPerDevice: 100,
-    /** G: devices whose faults are told apart, 10 KB each at most. */
+    /** G: devices whose faults are counted individually, 10 KB each at most. */
     reportedDevices: 2_000,
   },
   siteFile: {
@@ -192,7 +192,7 @@ const VALUES = {
     profileBytes: 65_536,
     /** G: all profile files of one upload together. */
     profileTreeBytes: 4 * 1_048_576,
-    /** G: uploaded blueprints without a device; of more, those unused the longest are removed. */
+    /** G: uploaded blueprints without a device; beyond, those unused the longest are removed. */
     unused: 100,
     /** G: an uploaded blueprint that no device had for so many days of running is removed. */
     unusedDays: 30,
@@ -200,11 +200,11 @@ const VALUES = {
     /** M: a large blueprint (400 attributes, 30 Lua files) takes 0.13 s and 36 MiB on a desktop core. */
     compileTimeoutMs: 30_000,
     compileHeapBytes: 128 * 1_048_576,
-    /** G: uploads that wait for the compiling thread, and as many again that are only judged. */
+    /** G: uploads that wait for the compiling thread, and as many again that are only validated. */
     compileWaiting: 8,
-    /** M: judging alone takes no longer, the start of the thread on a busy board included: an upload waits for it. */
+    /** M: validation takes no longer, with the start of the thread on a busy board; uploads wait for it. */
     validateTimeoutMs: 10_000,
-    /** G: of the compiling thread, for one token, and for all callers without one together. */
+    /** G: time of the compiling thread for one token, and for all callers without one together. */
     validateWorkMsPerMinute: 15_000,
     compileIdleMs: 30_000,
   },
@@ -220,14 +220,14 @@ const VALUES = {
     syncAllowanceMs: 100,
     /** G: commits in a row that may use the short window (flash wear). */
     shortWindows: 4,
-    /** G: time without a waiting request that wins one back; less than a second, for one device that speaks every second. */
+    /** G: time without a waiting request that allows one more; less than a second, for a device that sends every second. */
     shortWindowPauseMs: 900,
-    /** G: syncs for those who wait for each acknowledgement: a day of one message a second, all at once. */
+    /** G: syncs for senders that wait for each acknowledgement: a day of one message a second, all at once. */
     quickSyncs: 86_400,
-    /** As many as steady traffic takes at worst; whatever it takes is not there for others. */
+    /** As many as steady traffic takes at worst; it leaves fewer for others. */
     quickSyncsPerSecond: 2,
     quickWindowMs: 2,
-    /** G: a group of this size means load: it is committed at the next pause of `quietMs`. */
+    /** G: a group of this size means load; it is committed at the next pause of `quietMs`. */
     busyRequests: 256,
     busyBytes: 65_536,
     quietMs: 2,
@@ -250,13 +250,13 @@ const VALUES = {
     restartMaxMs: 60_000,
     stableMs: 10_000,
     /**
-     * G: a program that was asked to end gets SIGTERM after the first, SIGKILL after the second, and is given up after
-     * the third; all programs at the same time, together well below what the gateway itself has.
+     * G: a program that was asked to end gets SIGTERM after the first time, SIGKILL after the second, and is given up after
+     * the third; all programs in parallel, in much less time than the gateway itself has.
      */
     stopMs: 2_000,
     termMs: 500,
     reapMs: 500,
-    /** G: a program that nobody needs ends after this; whoever tries something out does not wait for each start. */
+    /** G: a program that nobody needs ends after this, so that trying things out does not start it each time. */
     idleMs: 30_000,
     /** G: one message between programs: a payload from a device with its surroundings. */
     messageBytes: 1_048_576,
@@ -268,7 +268,7 @@ const VALUES = {
     segmentBytes: 1_048_576,
     /** G: released segments kept for reuse; others are removed. */
     spareSegments: 4,
-    /** G: segments with damage kept for a person to look at; of more, the oldest go once what they hold is stored. */
+    /** G: damaged segments kept for a person to look at; beyond, the oldest are removed once their content is stored. */
     damagedSegments: 16,
   },
   field: FIELD_LIMITS,

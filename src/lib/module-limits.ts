@@ -1,4 +1,4 @@
-/** The part of `limits.ts` that is about communication modules; letters as there. */
+/** Limits of communication modules, a part of `LIMITS`; letters as there. */
 
 /** Modbus and serial ports. */
 export const FIELD_LIMITS = {
@@ -25,14 +25,14 @@ export const FIELD_LIMITS = {
   serialUnitRestMs: 5_000,
   /** M: least time for an answer on a line where others answer; devices take 5 to 60 ms. */
   serialAnswerMinMs: 100,
-  /** G: of the line's time for units that stay silent; the others keep their pace within as much. */
+  /** G: part of the line's time for silent units; the others keep their pace. */
   serialSilencePercent: 10,
   /** G: silence after an unanswered request on a serial line, in which its late answer is thrown away. */
   lateAnswerMs: 100,
   /** G: a device that hung up after its first answer so often in a row gets a connection for each request, for so long. */
   shortConnectionsInRow: 2,
   shortConnectionsMs: 3_600_000,
-  /** G: so long after an unanswered read the answer to the next one may be its own; devices save for seconds. */
+  /** G: so long after an unanswered read its answer may come for the next one, because devices are busy for seconds. */
   doubtMs: 10_000,
   /** C Modbus over serial line 2.4.1: after a broadcast. */
   broadcastMs: 100,
@@ -52,7 +52,7 @@ export const FIELD_LIMITS = {
   scanAnswerMs: 1_000,
   scanSerialAnswerMs: 300,
   scanAnswerMsMax: 5_000,
-  /** G: an hour; what is longer belongs to the script. */
+  /** G: an hour; longer ones are up to the script. */
   impulseMsMax: 3_600_000,
   /** G: monitors and queues of one script, and the frames that they can hold together: 2 MiB. */
   canMailboxes: 64,
@@ -61,7 +61,7 @@ export const FIELD_LIMITS = {
   canRowFrames: 4_096,
 } as const;
 
-/** What a communication module runs, and its conversation with the gateway. */
+/** Scripts of a communication module, and its messages to and from the gateway. */
 export const MODULE_LIMITS = {
   /** C docs/interface/lua-devices.md#limits. */
   scripts: 100,
@@ -75,15 +75,15 @@ export const MODULE_LIMITS = {
   storageBytes: 1_048_576,
   /** G: an answer of the gateway to a question of the module. */
   answerMs: 5_000,
-  /** G: hello is said again when nothing is assigned within this. */
+  /** G: hello is repeated when nothing is assigned within this. */
   helloMs: 10_000,
-  /** G: a module says something each second; after so much silence another start may speak for it. */
+  /** G: a module sends something each second; after so much silence another run may take its place. */
   silentRunMs: 10_000,
-  /** G: modules are told once more what they shall run, and what time it is. */
+  /** G: how often assignments, which carry the time, are repeated. */
   assignAgainMs: 3_600_000,
   /** G: how far the clock of a module's board may be from the gateway's; a message may be under way for seconds. */
   clockMs: 30_000,
-  /** G: before somebody is told of that; the gateway is asked meanwhile, whose clock may have been set too. */
+  /** G: before that is reported; meanwhile the gateway is asked, whose clock may have been set too. */
   clockDoubtMs: 10_000,
   /** C docs/interface/lua-devices.md#configuration: how long a script may think about a configuration. */
   verdictMs: 5_000,
@@ -137,6 +137,6 @@ export const MODULE_LIMITS = {
   goodbyeMs: 1_000,
   /** G: asking the local network for a name; hosts answer within milliseconds. */
   localNameMs: 3_000,
-  /** G: why a script failed, for people. */
+  /** G: the reason of a failure, for people. */
   reasonBytes: 4_096,
 } as const;

@@ -1,9 +1,9 @@
-/** Bounds of what arrives over the network, a part of `LIMITS`; letters as there: C contract, M measured, G guess. */
+/** Bounds of everything that arrives over the network, a part of `LIMITS`; letters as there: C contract, M measured, G guess. */
 export const NETWORK_LIMITS = {
   http: {
     /** C docs/interface/http.md#requests: JSON body. */
     jsonBodyBytes: 1_048_576,
-    /** G: of a body that nobody reads; any JSON body, and nothing that a caller would rather not go on sending. */
+    /** G: of a body that nobody reads: any JSON body fits, and a caller does not send much more in vain. */
     unreadBodyBytes: 1_048_576,
     /** C docs/interface/http.md#blueprints-and-profiles: compressed archive. */
     zipBodyBytes: 20 * 1_048_576,
@@ -16,10 +16,10 @@ export const NETWORK_LIMITS = {
     headersTimeoutMs: 10_000,
     /** G: whole request including its body. */
     requestTimeoutMs: 60_000,
-    /** G: a request that brought so much in that time gets as long again: a package or backup over a slow network. */
+    /** G: a request that sent so much in that time gets the same time again, for a package or backup over a slow network. */
     requestProgressBytes: 262_144,
     keepAliveTimeoutMs: 65_000,
-    /** G: how often these times are compared; a slow request lives so much longer at most. */
+    /** G: how often these times are checked; a slow request lives so much longer at most. */
     timeoutCheckIntervalMs: 2_000,
     /** G: a connection on which nothing moves, not even the blanks of a waiting command call, is closed. */
     silenceTimeoutMs: 120_000,
@@ -32,7 +32,7 @@ export const NETWORK_LIMITS = {
     /** G: of one address; a program that opens a connection for each request stays far below. */
     connectsPerSecond: 200,
     connectBurst: 2_000,
-    /** G: nesting of a JSON body; deeper ones would overflow the stack of whoever walks them. */
+    /** G: nesting of a JSON body; code that walks deeper ones would overflow its stack. */
     jsonDepth: 64,
     /** C docs/interface/http.md#rates: requests per second and token, and its burst. */
     requestsPerSecond: 50,
@@ -54,13 +54,13 @@ export const NETWORK_LIMITS = {
     tokenLength: 512,
     nameLength: 255,
     requestIdLength: 128,
-    /** G: entries of one refusal; who makes more mistakes corrects these first. */
+    /** G: entries of one refusal; a caller with more mistakes corrects these first. */
     problems: 50,
   },
   webSocket: {
     /** C docs/interface/http.md#streams. */
     connections: 200,
-    /** G: that one token keeps when all places are taken; what it has beyond gives way to others. */
+    /** G: that one token keeps when all places are taken; further ones give way to others. */
     connectionsPerIdentity: 100,
     /** G: the same of one remote address. */
     connectionsPerAddress: 150,
@@ -74,19 +74,19 @@ export const NETWORK_LIMITS = {
     closeTimeoutMs: 2_000,
   },
   tls: {
-    /** G: a new address of the gateway is in its certificates so much later. */
+    /** G: time until a new address of the gateway is in its certificates. */
     checkIntervalMs: 300_000,
     /** G: one maker of browsers refuses server certificates of more than 825 days, of private authorities too. */
     webValidityMs: 820 * 86_400_000,
     /** G: renewed so long before its end; a gateway that is off for half a year starts with a valid one. */
     webRenewalMs: 200 * 86_400_000,
-    /** G: clocks of other machines are a little late. */
+    /** G: for clocks of other machines that are a little late. */
     webBackdatingMs: 86_400_000,
   },
   mdns: {
     /** RFC 6762 section 17. */
     packetBytes: 9_000,
-    /** G: of one network; a flood costs no more than this. */
+    /** G: of one network, so that a flood costs no more. */
     packetsPerSecond: 50,
     packetBurst: 200,
     /** G: networks of one machine; more are bridges of containers. */
@@ -96,7 +96,7 @@ export const NETWORK_LIMITS = {
     conflictPauseMs: 5_000,
     /** G: how soon a new network is noticed. */
     lookMs: 10_000,
-    /** G: a network that cannot be joined is complained about this often. */
+    /** G: how often it is logged that a network cannot be joined. */
     sameWarningMs: 3_600_000,
   },
   mqtt: {
@@ -113,10 +113,10 @@ export const NETWORK_LIMITS = {
     /** C docs/interface/mqtt-devices.md#limits; options of these names replace the two. */
     messagesPerSecond: 100,
     messageBurst: 500,
-    /** G: a message that is larger or takes longer than this counts as several: so many as fit into it. */
+    /** G: a message that is larger or takes longer counts as several of this size or time. */
     countedBytes: 10_240,
     countedWorkMs: 2,
-    /** G: a turn of the event loop works for clients so long, and for one identity so long of it. */
+    /** G: work for clients in one turn of the event loop, and for one identity of them. */
     turnWorkMs: 10,
     sliceWorkMs: 2,
     /** G: packet = payload + topic + fixed parts. */
@@ -135,34 +135,34 @@ export const NETWORK_LIMITS = {
     connectionsPerAddress: 1_000,
     /** G: sockets in all, before login too: every session plus room for those still logging in. */
     connections: 2_500,
-    /** C issue: 100 known devices a second are not refused; twice that, were they all behind one address. */
+    /** C issue: 100 known devices a second are not refused; twice that, in case all are behind one address. */
     connectsPerSecond: 200,
-    /** G: those that one address may have at once after a power cut, and one attempt more of each. */
+    /** G: all connections of one address after a power cut, with a second attempt of each. */
     connectBurst: 2_000,
     /** G: messages of one connection handed over and not yet acknowledged; then its socket is not read. */
     inFlightMessages: 1_000,
-    /** G: payload bytes of the same, a few of the largest messages, and of all; a message holds two to three times as much. */
+    /** G: payload bytes of these, a few of the largest messages; and of all connections. Memory is two to three times as much. */
     inFlightBytes: 1_048_576,
     inFlightBytesInAll: 4 * 1_048_576,
-    /** G: a message so soon after the acknowledgement of the last was waiting for it; so often in a row, it is no chance. */
+    /** G: a message so soon after the last acknowledgement has waited for it; so often in a row is no chance. */
     awaitedMs: 100,
     awaitedInRow: 2,
-    /** G: and at most, after it was a chance again and again: a minute at one message a second. */
+    /** G: and at most, after it was chance again and again: a minute at one message a second. */
     awaitedInRowMax: 64,
     /** G: but a client that sends every second does not wait, although its acknowledgement comes just before. */
     steadyMs: 970,
-    /** G: a client that was silent for so long sends seldom; so many of them in `rareWindowMs` are acknowledged at once. */
+    /** G: a client that was silent for so long sends rarely; so many of them in `rareWindowMs` are acknowledged at once. */
     rareMs: 400,
     rareSenders: 4,
-    /** G: longer than a second, for those who all speak in the same moment of each second. */
+    /** G: longer than a second, for clients that all send at the same moment of each second. */
     rareWindowMs: 1_500,
-    /** G: deliveries at QoS 1 that a client may leave unacknowledged before it is cut off. */
+    /** G: deliveries at QoS 1 without acknowledgement before a client is cut off. */
     unacknowledgedDeliveries: 1_000,
     /** G: payload bytes of the same; they are kept for its return. */
     unacknowledgedBytes: 1_048_576,
     /** G: sessions with CleanSession 0 remembered per identity while away; the oldest is forgotten. */
     keptSessionsPerIdentity: 8,
-    /** G: a connection that was told good-bye has this long to take its last bytes. */
+    /** G: time for a connection that ends to take its last bytes. */
     closeTimeoutMs: 1_000,
     /** G: at stop, the wait for pending acknowledgements; leaves most of `stop.totalMs` to the others. */
     stopTimeoutMs: 3_000,

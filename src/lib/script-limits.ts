@@ -1,4 +1,4 @@
-/** The part of `limits.ts` that is about scripts and rules; letters as there. */
+/** Limits of scripts and rules, a part of `LIMITS`; letters as there. */
 
 export const SCRIPT_LIMITS = {
   lua: {
@@ -6,9 +6,9 @@ export const SCRIPT_LIMITS = {
     jsonBytes: 8 * 1_048_576,
     /** C docs/interface/lua-devices.md#values. */
     jsonDepth: 32,
-    /** C docs/interface/lua-devices.md#limits; with what ends a script in C it is below 1 s in all. */
+    /** C docs/interface/lua-devices.md#limits; together with the end of a script in C code it is below 1 s. */
     turnMs: 800,
-    /** G: a script that goes on longer lets the scripts beside it have their turn. */
+    /** G: a script that runs for longer yields to the others of its thread. */
     sliceMs: 5,
     /**
      * M: steps of one slice where it cannot be paused, inside the C library or a comparator; 0.1 to 0.3 s. The common
@@ -21,7 +21,7 @@ export const SCRIPT_LIMITS = {
     stackSlots: 200_000,
     /** G: a slice of this length is stuck inside the C library; only the end of its thread ends it. */
     stuckMs: 850,
-    /** G: how often the owner of the threads looks: each time wakes a program that has nothing else to do. */
+    /** G: how often the owner of the threads checks them; each check wakes an otherwise idle program. */
     watchIntervalMs: 50,
     /** M: the hook costs about 2 % at this count of instructions. */
     hookInstructions: 1_000,
@@ -32,14 +32,14 @@ export const SCRIPT_LIMITS = {
     /** C docs/interface/lua-devices.md#scheduler. */
     jobs: 100,
     jobPeriodMs: 50,
-    /** G: so much of its period a job may be late, 20 ms at most, to run together with others. */
+    /** G: part of its period by which a job may be late, 20 ms at most, to run together with others. */
     timerSlackPermille: 20,
     /**
      * C docs/interface/lua-devices.md#scheduler and docs/interface/lua-rules.md#runtime-v3: wall time of one call,
      * waiting included.
      */
     callMs: 10_000,
-    /** G: a wait is not shorter, so that waiting in a loop is no way around the limit on processor time. */
+    /** G: least wait, so that waiting in a loop does not bypass the limit on processor time. */
     delayMs: 1,
     /** C docs/interface/lua-devices.md#http. */
     httpBodyBytes: 8 * 1_048_576,
@@ -67,12 +67,12 @@ export const SCRIPT_LIMITS = {
     storageKeyBytes: 128,
     storageValueBytes: 65_536,
     storageBytes: 1_048_576,
-    /** G: so long an answer waits for the state that follows from it; a sandbox that is started takes a second. */
+    /** G: an answer waits so long for the resulting state; a sandbox that is started takes a second. */
     startAnswerMs: 3_000,
     /** C docs/interface/lua-rules.md#logs. */
     logMessageBytes: 4_096,
     logsPerSecond: 50,
-    /** G: what is said about a rule beside what it writes itself: its errors, starts and ends. */
+    /** G: entries about a rule besides its own: errors, starts and ends. */
     ownLogsPerSecond: 10,
     logEntries: 1_000,
     logPageItems: 50,
@@ -88,19 +88,19 @@ export const SCRIPT_LIMITS = {
     restartFirstMs: 10_000,
     restartMaxMs: 300_000,
     stableMs: 600_000,
-    /** G: the same error of a scheduled function is logged so often. */
+    /** G: how often the same error of a scheduled function is logged. */
     repeatedErrorMs: 60_000,
     errorsRemembered: 200,
     /** G: questions to the gateway per second and rule; more of them wait. */
     requestsPerSecond: 500,
     requestBurst: 1_000,
     /**
-     * G: answers that a question brings along because they were wanted after it before, and how long they may be used:
-     * as long as a thread may have to wait for a processor on a small board.
+     * G: answers that a question brings along because they followed it before, and how long they may be used: as long as a
+     * thread may wait for a processor on a small board.
      */
     readsAhead: 32,
     readAheadMs: 100,
-    /** G: characters of such a question with the one before it, and of such an answer; questions that are remembered. */
+    /** G: characters of such a question together with the one before it, and of such an answer; remembered questions. */
     readAheadLength: 1_024,
     readsRemembered: 128,
     /** G: commands and storage writes are synced to flash; more of them wait. */
@@ -112,11 +112,11 @@ export const SCRIPT_LIMITS = {
     /** G: JavaScript memory of one thread; the scripts' own memory is not in it. */
     threadHeapMib: 128,
     threadYoungHeapMib: 4,
-    /** G: memory of states that are gone is collected so long after; a collection takes some 10 ms. */
+    /** G: delay before the memory of ended states is collected; a collection takes some 10 ms. */
     releaseMs: 2_000,
     /** G: a wall clock corrected by less than this does not make a job of the calendar run twice. */
     clockStepMs: 86_400_000,
-    /** G: what the wall clock skips when it is put forward by no more than this comes at once; by more, it is left out. */
+    /** G: jobs that the clock skips come at once when it is put forward by no more than this; otherwise they are left out. */
     clockCatchUpMs: 600_000,
     /** G: a job of the calendar looks at the clock this often, so that a jump of it is noticed. */
     calendarCheckMs: 60_000,
@@ -125,13 +125,13 @@ export const SCRIPT_LIMITS = {
       periodMs: 7 * 86_400_000,
       /** G: a function every second for the longest period, and something beside it. */
       steps: 1_000_000,
-      /** G: as long as somebody waits in front of a browser; its thread is ended so much later at the latest. */
+      /** G: as long as somebody waits in front of a browser; after the grace period its thread is ended. */
       durationMs: 60_000,
       graceMs: 5_000,
-      /** G: after so much work it rests, so that running rules and the gateway have a processor on a small board. */
+      /** G: it rests after so much work, so that rules and the gateway get the processor of a small board. */
       workMs: 40,
       restMs: 10,
-      /** G: entries of one kind in the answer, and bytes of all of them; one message to the gateway holds them. */
+      /** G: entries of one kind in the answer, and bytes of all entries, which fit one message to the gateway. */
       entriesOfKind: 500,
       entriesBytes: 524_288,
       /** G: of a stored value or an address in the answer. */

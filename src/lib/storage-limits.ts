@@ -1,4 +1,4 @@
-/** Bounds of what lies on the disk, as far as control needs it. As in `limits.ts`: C contract, M measured, G guess. */
+/** Bounds of data on the disk, a part of `LIMITS`; letters as there: C contract, M measured, G guess. */
 import { AUTH_LIMITS } from './access-limits.ts';
 
 export const STORAGE_LIMITS = {
@@ -19,11 +19,11 @@ export const STORAGE_LIMITS = {
     checkIntervalMs: 60_000,
     /** G: pause before a backup by plan that failed is tried again. */
     retryMs: 3_600_000,
-    /** G: what was there before restores, as large as it was each; as of damaged copies of state.db. */
+    /** G: copies from before restores, each of the size of the state then. */
     asideKept: 3,
     /** G: the answer of a restore is out before the gateway starts again. */
     restartPauseMs: 1_000,
-    /** G: a caller who reads nothing of a backup for so long keeps no other from being made. */
+    /** G: a caller that reads nothing of a backup for so long does not prevent another one. */
     readerIdleMs: 600_000,
     /** G: an upload that nobody took over by then is forgotten. */
     uploadKeptMs: 86_400_000,
@@ -40,7 +40,7 @@ export const STORAGE_LIMITS = {
     daysMax: 732,
     hourDaysMax: 62,
     queriesAtOnce: 4,
-    /** G: read by one query: who reads a month reads each stored day once. */
+    /** G: read by one query, so that a month reads each stored day once. */
     daysAtOnce: 31,
     /** G: attributes that people say are the energy of the site; each is three series at most. */
     sourcesMax: 32,
@@ -50,9 +50,9 @@ export const STORAGE_LIMITS = {
     gapAfterMaxS: 7_200,
     /** G: an evenly spread rise of a counter says little of the hours of a longer outage. */
     bridgeS: 6 * 3_600,
-    /** G: what no single device of a site delivers; a counter that rises faster was set. */
+    /** G: no single device of a site delivers more; a counter that rises faster was set. */
     powerMaxW: 2_000_000,
-    /** G: more than any plant has; what says so measures nothing, and sums of it are no numbers any more. */
+    /** G: more than any plant has; a larger value is no measurement, and would spoil sums. */
     powerKnownMaxW: 1e12,
     /**
      * G: books of hours or whole days in memory, of 0.5 KB each: two years beside some months in hours. And how long they are
@@ -77,11 +77,11 @@ export const STORAGE_LIMITS = {
     samplesAtOnce: 8_192,
     /** G: records of all contents that are read and sent together. */
     recordsAtOnce: 500,
-    /** G: changed rows that wait for targets, of each content; beyond, the oldest are given up. */
+    /** G: changed rows of each content that wait for targets; beyond, the oldest are dropped. */
     recordsKept: 50_000,
     /** G: lines of one request, before they are compressed. */
     bodyBytes: 1_048_576,
-    /** G: what a server may say of a request. */
+    /** G: bytes of a server's answer that are read. */
     answerBytes: 65_536,
     timeoutMs: 30_000,
     /** G: messages to a broker that wait for their acknowledgement. */
@@ -91,7 +91,7 @@ export const STORAGE_LIMITS = {
     sparkplug: {
       /** G: of one message. */
       metricsMax: 500,
-      /** G: what was measured longer ago is no value of now. */
+      /** G: values that were measured longer ago are historical. */
       historicalAfterMs: 300_000,
     },
     commands: {
@@ -102,40 +102,40 @@ export const STORAGE_LIMITS = {
       deadlineMs: 86_400_000,
       /** G: requests of one target that are remembered. */
       remembered: 10_000,
-      /** G: an answer that nobody took is kept that long after the deadline. */
+      /** G: an answer without acknowledgement is kept so long after the deadline. */
       answerKeptMs: 86_400_000,
       perMinuteDefault: 60,
       perMinuteMax: 600,
       /** G: requests at once, after silence. */
       burst: 10,
-      /** G: a person who is refused sees why; who never stops is not answered for ever. */
+      /** G: a refused person learns the reason; a program that never stops is not answered for ever. */
       refusalBurst: 20,
     },
-    /** G: what is on its way when a target is closed is waited for so long; nobody waits for a server that says nothing. */
+    /** G: wait for deliveries under way when a target is closed, because a server may not answer. */
     stopMs: 1_000,
     /** G: pauses after a failure, each twice the last. */
     retryFirstMs: 1_000,
     retryMaxMs: 60_000,
-    /** G: cursors are written that often; so much is sent again after a power cut. */
+    /** G: how often cursors are stored; after a power cut so much is sent again. */
     cursorIntervalMs: 10_000,
     /** G: what a target acknowledged in this time before its connection ended is sent again; VictoriaMetrics keeps 5 s of it in memory. */
     resendMs: 20_000,
-    /** G: a person finds out why a series is missing; what is refused again shows again. */
+    /** G: for a person who wonders why a series is missing; further refusals are shown again. */
     refusalShownMs: 3_600_000,
     bytesPerSecondDefault: 10 * 1_048_576,
     bytesPerSecondLeast: 1_024,
     bytesPerSecondMost: 1_073_741_824,
     processorPercentDefault: 50,
-    /** G: of a folder, what came in so much time is one file of each day. */
+    /** G: of a folder: samples of so much time go to one file of each day. */
     pieceMinutesDefault: 60,
     pieceMinutesMax: 1_440,
-    /** G: a file of more has its name before its time. */
+    /** G: a larger file is finished before its time is over. */
     pieceBytes: 64 * 1_048_576,
     /** G: late samples of so many days at once. */
     openFilesMax: 64,
   },
   state: {
-    /** G: kept allocated on the disk, so that changes go on when it is full; one transaction fits. */
+    /** G: stays allocated on the disk, so that changes are possible when it is full; one transaction fits. */
     walBytes: 4 * 1_048_576,
     /** G: a log of this size is moved into the file beside the event loop; at the second one at once, here. */
     checkpointBytes: 1_048_576,
@@ -146,12 +146,12 @@ export const STORAGE_LIMITS = {
     freePercentMin: 75,
     /** G: below this part of them, on a disk short of room, old executions and audit entries give way early. */
     scarcePercent: 50,
-    /** G: a file that gives its room at a start on a full disk: log, its index, keys, codes. */
+    /** G: a file that is removed at a start on a full disk, to make room for log, its index, keys, codes. */
     startReserveBytes: 8 * 1_048_576,
     /** G: long enough for the next visit of somebody who looks once a week. */
     recoveryShownMs: 7 * 86_400_000,
     quarantine: {
-      /** G: a journal stays readable; the others are in the table. */
+      /** G: so that the service log stays readable; further rows are in the table. */
       rowsLogged: 100,
       /** A row leaves at most one row that refers to nothing per generation; there are four. */
       rounds: 12,
@@ -162,29 +162,29 @@ export const STORAGE_LIMITS = {
     /** G: damaged copies of state.db that are kept, as large as it is each. */
     damagedKept: 3,
     upkeepIntervalMs: 5_000,
-    /** G: where reading fails, the whole file is read no more often than this. */
+    /** G: after a failed read the whole file is read no more often than this. */
     judgeIntervalMs: 60_000,
-    /** G: how long acknowledged data may go where nobody finds it; each look is a few calls of the system. */
+    /** G: for how long acknowledged data may go into files without a name; each check is a few system calls. */
     placeCheckIntervalMs: 5_000,
     /** G: local copies, each of the size of what is stored: half a day by the hour, a week by the day. */
     copyIntervalMs: 3_600_000,
-    /** G: what they may write to the card; one of more than this comes less often, but once a day. */
+    /** G: what they may write to the card; larger copies are made less often, but once a day. */
     copyBytesPerHour: 2 * 1_048_576,
     copyIntervalMaxMs: 86_400_000,
     copiesHourly: 12,
     copiesDaily: 7,
-    /** G: copies from before newer versions changed it: some updates back, for who returns to one of them. */
+    /** G: copies from before migrations, for a return to one of the last versions. */
     copiesBeforeMigrations: 5,
     upkeepTimeoutMs: 600_000,
     upkeepHeapBytes: 64 * 1_048_576,
     upkeepIdleMs: 10_000,
   },
   history: {
-    /** G: left free for everybody else by giving up history; on a small disk this part of it at most. */
+    /** G: left free for others by removing history; at most this part of a small disk. */
     freeBytes: 256 * 1_048_576,
     freePercent: 5,
     freePercentMax: 20,
-    /** G: history never has to be smaller, however full the disk is. */
+    /** G: least size of the history, however full the disk is. */
     floorBytes: 32 * 1_048_576,
     /** G: parts of the whole: journal of telemetry; of the file: logs of devices, logs of rules; telemetry has the rest. */
     journalPercent: 12,
@@ -195,10 +195,10 @@ export const STORAGE_LIMITS = {
      * histories of other sites but the newest.
      */
     setAsidePercentMax: 50,
-    /** G: changes below this part of the limit are not worth telling. */
+    /** G: smaller changes, as part of the limit, are not reported. */
     stepPercent: 1,
     checkIntervalMs: 10_000,
-    /** G: part of the room of logs that is made free at once, and may come before it is looked at again. */
+    /** G: part of the room of logs that is freed at once, and that may be used before the next check. */
     logStepPercent: 5,
     /** G: early removal is shown for a day. */
     removalShownMs: 86_400_000,
@@ -206,7 +206,7 @@ export const STORAGE_LIMITS = {
     damageShownMs: 86_400_000,
   },
   disk: {
-    /** G: less free room than this, or than this part of a small disk, is for state alone. */
+    /** G: the last free room, or this part of a small disk, is for state alone. */
     lowBytes: 64 * 1_048_576,
     lowPercent: 5,
     lowFiles: 64,
@@ -215,7 +215,7 @@ export const STORAGE_LIMITS = {
     checkIntervalMs: 2_000,
   },
   log: {
-    /** G: of a program's log lines, while nobody takes them; some thousand lines. */
+    /** G: log lines of a program that nobody takes; some thousand lines. */
     waitingBytes: 1_048_576,
   },
   report: {
