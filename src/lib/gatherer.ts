@@ -26,7 +26,7 @@ export class Gatherer<Item> {
  * Takes items that came together one by one, each once the promises that the item before settled have run: a caller that
  * waits for an answer goes on before the items behind that answer are looked at, as if each had come alone.
  */
-export class Turns<Item> {
+export class OneByOne<Item> {
   readonly #take: (item: Item) => void;
   readonly #waiting: Item[] = [];
   #isGoing = false;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Gatherer, Turns } from '../../src/lib/gatherer.ts';
+import { Gatherer, OneByOne } from '../../src/lib/gatherer.ts';
 
 describe('a gatherer', () => {
   test('hands over what came in one turn of work together and in order', async () => {
@@ -47,7 +47,7 @@ describe('what came as one', () => {
 
   test('is taken one after the other, each when what the one before it led to has run', async () => {
     const seen: string[] = [];
-    const turns = new Turns<number>((item) => {
+    const turns = new OneByOne<number>((item) => {
       seen.push(`${item}`);
       void after(5, () => seen.push(`${item} is over`));
     });

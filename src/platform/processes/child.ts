@@ -3,7 +3,7 @@
  * `stopRequested` resolves: the parent said so, by message or SIGTERM, or is gone. Heartbeats are answered here; while the event loop is
  * stuck they are not, and the parent acts.
  */
-import { Turns } from '../../lib/gatherer.ts';
+import { OneByOne } from '../../lib/gatherer.ts';
 import { type Limits, LIMITS } from '../../lib/limits.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { type Payload, readMessage, type ToChild, type ToParent } from './wire.ts';
@@ -51,7 +51,7 @@ export function connectToParent(options: {
     onDropped: () => droppedMessages++,
   });
 
-  const turns = new Turns<() => void>((take) => take());
+  const turns = new OneByOne<() => void>((take) => take());
   function receive(raw: unknown): void {
     const message = readMessage<ToChild>(raw, ['settings', 'ping', 'stop', 'data']);
     if (message?.kind === 'ping') post({ kind: 'pong', id: message.id });

@@ -1,7 +1,7 @@
 /** One run of a child program, from its start to its end. */
 import type { ChildProcess } from 'node:child_process';
 import { messageOf } from '../../lib/errors.ts';
-import { Turns } from '../../lib/gatherer.ts';
+import { OneByOne } from '../../lib/gatherer.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../clock/index.ts';
@@ -43,7 +43,7 @@ export class ProgramRun {
   readonly #options: RunOptions;
   readonly #child: ChildProcess | undefined;
   readonly #heartbeat: ReturnType<typeof createHeartbeat>;
-  readonly #payloads: Turns<Payload>;
+  readonly #payloads: OneByOne<Payload>;
   readonly #finish: (exit: Exit) => void;
   readonly #timers = new Set<Timer>();
   #helloTimer: Timer | undefined;
@@ -55,7 +55,7 @@ export class ProgramRun {
 
   constructor(options: RunOptions) {
     this.#options = options;
-    this.#payloads = new Turns(options.onPayload);
+    this.#payloads = new OneByOne(options.onPayload);
     ({ promise: this.ended, resolve: this.#finish } = Promise.withResolvers<Exit>());
     this.outbox = createOutbox({
       post: (message, done) => this.#post(message, done),

@@ -3,7 +3,7 @@
  * thread can end it when a script is stuck inside the C library.
  */
 import { randomBytes } from 'node:crypto';
-import { Gatherer, Turns } from '../../lib/gatherer.ts';
+import { Gatherer, OneByOne } from '../../lib/gatherer.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { Scheduler, Scripts, type Runnable } from '../../lua/index.ts';
 import { type Clock, createSystemClock, nextTurn } from '../../platform/clock/index.ts';
@@ -100,7 +100,7 @@ class Host<Types extends ScriptTypes> {
   }
 
   listen(): void {
-    const turns = new Turns<ToThread<Types>>((message) => this.#receive(message));
+    const turns = new OneByOne<ToThread<Types>>((message) => this.#receive(message));
     this.#port.onMessage((messages) => turns.add(messages));
   }
 

@@ -1,4 +1,4 @@
-import { Gatherer, Turns } from '../../lib/gatherer.ts';
+import { Gatherer, OneByOne } from '../../lib/gatherer.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
@@ -115,7 +115,7 @@ export class ScriptThreads<Types extends ScriptTypes> {
 
   #startThread(isSolitary: boolean): HostThread<Types> {
     const { clock, entry, limits, heapMaxMib, youngHeapMaxMib, start = startThread } = this.#options;
-    const turns = new Turns<FromThread<Types>>((message) => this.#receive(host, message));
+    const turns = new OneByOne<FromThread<Types>>((message) => this.#receive(host, message));
     const host = new HostThread<Types>(isSolitary, (watch) =>
       start({
         entry,
