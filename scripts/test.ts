@@ -1,5 +1,5 @@
 /**
- * Runs the tests: `node --test` of the pinned runtime, through tsx, in as many processes beside each other as there are processors.
+ * Runs the tests: `node:test` of the pinned runtime, through tsx, in as many processes beside each other as there are processors.
  *
  *   quick   unit and contract, what needs no program, browser or device of its own
  *   slow    scripts, archives and programs inside this process, or real time that has to pass: with the quick ones
@@ -67,8 +67,15 @@ const LONG_TIMEOUT_MS = 900_000;
 const CACHE = join(ROOT, 'node_modules', '.cache', 'tests');
 const COMPILED = join(CACHE, 'compiled');
 const COSTS = join(CACHE, 'costs.json');
-/** Most of what a test makes is garbage at its end: with more room for young objects they are collected less often. */
-const RUNTIME_FLAGS = ['--max-semi-space-size=64'];
+/**
+ * Most of what a test makes is garbage at its end, so there is room for a lot of it before the first collection. What
+ * lies outside of the heap counts like the heap: by itself it would start a collection of everything every 64 MB.
+ */
+const RUNTIME_FLAGS = [
+  '--max-semi-space-size=32',
+  '--initial-heap-size=800',
+  '--external-memory-accounted-in-global-limit',
+];
 
 interface TestRun {
   files: readonly string[];
@@ -142,8 +149,8 @@ interface Results {
 
 /** Runs one test process; resolves with whether everything passed. */
 function run({ files, timeoutMs, folder }: TestRun, factor: number, results: Results): Promise<boolean> {
-  const args = [...RUNTIME_FLAGS, '--conditions=bundled', '--test', '--test-force-exit'];
-  const options = ['--test-isolation=none', `--test-timeout=${timeoutMs}`];
+  const args = [...RUNTIME_FLAGS, '--conditions=bundled'];
+  const options = ['--test-force-exit', `--test-timeout=${timeoutMs}`];
   const reporters = [
     ['spec', 'stdout'],
     ['./scripts/support/failure-reporter.ts', join(results.folder, `${randomUUID()}.failures`)],

@@ -3,9 +3,10 @@
  * starts is over before the next one begins. `npm test` starts it with the files in TEST_FILES, one a line, and reads
  * what each of them took in TEST_COSTS.
  */
+import { type AsyncHook, createHook } from 'node:async_hooks';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, suite } from 'node:test';
+import { after, before, beforeEach, mock, suite } from 'node:test';
 import { register } from 'tsx/esm/api';
 
 const { TEST_FILES = '', TEST_COSTS = '', TEST_FOLDER = '' } = process.env;
@@ -17,7 +18,7 @@ register();
 process.env['TMPDIR'] = TEST_FOLDER;
 
 // Programs that a test starts are no test runners, and have no more memory than they ask for.
-process.execArgv = process.execArgv.filter((flag) => !/^--(?:test|max-semi-space-size)/.test(flag));
+process.execArgv = process.execArgv.filter((flag) => flag.startsWith('--conditions='));
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
@@ -27,12 +28,33 @@ function processorMs(): number {
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * 10;
 }
 
-for (const file of TEST_FILES.split('\n'))
+/**
+ * Runs `begin`, in which the test runner starts, and returns the hook that the runner enables then. By this hook the
+ * runner knows in which suite a test is declared. The hook follows every promise, also of tests that run.
+ */
+function hookOfRunner(begin: () => void): AsyncHook {
+  const { mock: spy } = mock.method(Object.getPrototypeOf(createHook({})) as AsyncHook, 'enable');
+  begin();
+  spy.restore();
+  const [call] = spy.calls;
+  if (!call) throw new Error('the test runner enabled no hook: this runtime needs no hookOfRunner');
+  return call.this as AsyncHook;
+}
+
+/** The test that runs, with its file. */
+let running = '';
+
+function declare(file: string): void {
   void suite(file, async () => {
     let startedMs = 0;
     let startedProcessorMs = 0;
     before(() => {
+      // Everything is declared: from now on the hook would only cost time.
+      hook.disable();
       [startedMs, startedProcessorMs] = [performance.now(), processorMs()];
+    });
+    beforeEach((test) => {
+      running = `${file}: ${test.fullName}`;
     });
     after(() => {
       const tookMs = Math.round(performance.now() - startedMs);
@@ -40,4 +62,16 @@ for (const file of TEST_FILES.split('\n'))
       appendFileSync(TEST_COSTS, `${JSON.stringify(cost)}\n`);
     });
     await import(join(ROOT, file));
+  });
+}
+
+const [first = '', ...others] = TEST_FILES.split('\n');
+const hook = hookOfRunner(() => declare(first));
+for (const file of others) declare(file);
+
+// Without its hook the runner does not know which test caused an error that nobody caught, and that test may never end.
+for (const event of ['uncaughtException', 'unhandledRejection'])
+  process.on(event, (error) => {
+    console.error(`${event} in ${running}`, error);
+    process.exit(1);
   });
