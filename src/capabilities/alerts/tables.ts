@@ -43,7 +43,7 @@ export const deviceRhythm = sqliteTable('device_rhythm', {
   longestPausesMs: text('longest_pauses_ms', { mode: 'json' }).$type<readonly DurationMs[]>().notNull(),
 });
 
-/** What makes a row of these tables sound; the start moves away or repairs those that are not. */
+/** Checks of these tables' rows; the start repairs damaged rows or moves them away. */
 export const alertRows = [
   rowRules({
     table: alert,

@@ -18,5 +18,5 @@ export const audit = sqliteTable('audit', {
   remoteAddress: text('remote_address'),
 });
 
-/** What makes a row of these tables sound; the start moves away or repairs those that are not. */
+/** Checks of these tables' rows; the start repairs damaged rows or moves them away. */
 export const auditRows = [rowRules({ table: audit })];

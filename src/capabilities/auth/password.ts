@@ -48,7 +48,7 @@ export class Passwords {
 
   /**
    * True when the password belongs to the hash. Without a hash it is false after the same work, so that the
-   * time does not tell whether a user exists. People who are known where they come from have places of their own.
+   * time does not tell whether a user exists. Attempts from known addresses have waiting places of their own.
    * @throws GatewayError too_many_requests (429)
    */
   verify(password: string, hash: string | undefined, isKnown: boolean): Promise<boolean> {

@@ -100,7 +100,7 @@ export class SignIn {
     const user = this.#userOf(name);
     const hash = user && store.users.passwordHash(user.id);
     const isRight = await passwords.verify(password, hash, isKnown);
-    // A password that was changed meanwhile counts no longer.
+    // The old password no longer counts if it was changed meanwhile.
     return isRight && user && store.users.passwordHash(user.id) === hash ? user : undefined;
   }
 

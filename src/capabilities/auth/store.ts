@@ -106,7 +106,7 @@ function tokenWriter({ orm }: Database) {
       void removeOldSessions.run({ userId: owner, kept }),
     setLastUsed: (wanted: string, lastUsedAtMs: EpochMs): void =>
       void setLastUsed.run({ id: wanted, lastUsedAtMs }),
-    /** Moves birth and expiry together; one that is moved back goes ahead again with the clock. */
+    /** Moves creation and expiry together; a token that is moved back moves forward again with the clock. */
     shift: (wanted: string, byMs: DurationMs): void => void shift.run({ id: wanted, byMs }),
     /** Moves those that are behind by the step, or by what they are behind if that is less. */
     goAhead: (stepMs: DurationMs): void => void goAhead.run({ stepMs }),

@@ -28,7 +28,7 @@ export const accessToken = sqliteTable('access_token', {
   createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
   expiresAtMs: integer('expires_at_ms').$type<EpochMs>(),
   lastUsedAtMs: integer('last_used_at_ms').$type<EpochMs>(),
-  /** By how much it goes ahead with the clock: it was moved back with it, or made while it was behind. */
+  /** How far it moves forward with the clock: it was moved back with it, or made while the clock was behind. */
   behindMs: integer('behind_ms').$type<DurationMs>().notNull(),
 });
 
@@ -39,7 +39,7 @@ export const claim = sqliteTable('claim', {
   createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
 });
 
-/** One row while the clock is behind: it was put back, and has not gone ahead again. */
+/** One row while the clock is behind: it was put back, and not forward again. */
 export const clockBehind = sqliteTable('clock_behind', {
   id: integer('id').primaryKey(),
   behindMs: integer('behind_ms').$type<DurationMs>().notNull(),
@@ -47,7 +47,7 @@ export const clockBehind = sqliteTable('clock_behind', {
   knownAtMs: integer('known_at_ms').$type<EpochMs>().notNull(),
 });
 
-/** What cannot be read gives no access: nothing is repaired. */
+/** Rows that cannot be read give no access; they are not repaired. */
 export const authRows = [
   rowRules({ table: userAccount }),
   rowRules({ table: accessToken, checks: { secretSha256: sql`length(${accessToken.secretSha256}) = 32` } }),

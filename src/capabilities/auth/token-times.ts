@@ -1,7 +1,7 @@
 /**
- * Times of tokens follow the clock. One that is put back and goes ahead again was wrong only in between: what was moved back
- * with it, or made meanwhile, goes ahead with it, and no token loses time. state.db keeps by how much, because the box may
- * lose its power in between.
+ * Times of tokens follow the clock. If the clock is put back and later forward again, tokens that were moved back with it, or
+ * made in between, move forward with it, so that no token loses time. state.db keeps by how much, because the box may lose
+ * its power in between.
  */
 import type { DurationMs } from '../../lib/time.ts';
 import { correctStamp, type StampCorrection } from '../../platform/clock/index.ts';
@@ -19,12 +19,12 @@ export class TokenTimes {
     this.#onMoved = onMoved;
   }
 
-  /** By how much the clock was put back and has not gone ahead again. */
+  /** By how much the clock is still behind after it was put back. */
   get behindMs(): DurationMs {
     return this.#options.store.behind.get()?.behindMs ?? 0;
   }
 
-  /** Tokens made before the clock was set get their true birth, and expire by it. */
+  /** Tokens made before the clock was set get the true time of their creation, and expire by it. */
   restamp(correction: StampCorrection): void {
     const { database, store } = this.#options;
     database.transaction(() => {

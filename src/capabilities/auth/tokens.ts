@@ -44,7 +44,7 @@ export class Tokens {
   #readVersion = -1;
   /** Token → moment of its last use that is not stored yet. */
   readonly #used = new Map<string, number>();
-  /** How their times follow the clock. */
+  /** Keeps their times in step with the clock. */
   readonly times: TokenTimes;
 
   constructor(options: AuthParts) {

@@ -38,5 +38,5 @@ export const backupOutcome = sqliteTable('backup_outcome', {
   fault: text('fault'),
 });
 
-/** What makes a row of these tables sound; the start moves away or repairs those that are not. */
+/** Checks of these tables' rows; the start repairs damaged rows or moves them away. */
 export const backupRows = [rowRules({ table: backupPlan }), rowRules({ table: backupOutcome })];

@@ -46,7 +46,7 @@ const repairedManifest = {
   fingerprint: sql`NULL`,
 };
 
-/** What makes a row of these tables sound; the start moves away or repairs those that are not. */
+/** Checks of these tables' rows; the start repairs damaged rows or moves them away. */
 export const blueprintRows = [
   rowRules({
     table: blueprint,

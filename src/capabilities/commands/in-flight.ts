@@ -178,7 +178,7 @@ export class InFlight {
     this.end([...this.#entries.values()], 'restart');
   }
 
-  /** Ends every wait with the present state, and decides nothing any more. */
+  /** Ends every wait with the present state; nothing is decided after that. */
   stop(): void {
     this.#isStopped = true;
     for (const entry of this.#entries.values()) {

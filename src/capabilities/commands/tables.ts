@@ -43,7 +43,7 @@ export const executionResponse = sqliteTable(
 
 const originKind = sql`json_type(${execution.origin}, '$.kind') = 'text'`;
 
-/** What makes a row of these tables sound; the start moves away or repairs those that are not. */
+/** Checks of these tables' rows; the start repairs damaged rows or moves them away. */
 export const commandRows = [
   rowRules({
     table: execution,

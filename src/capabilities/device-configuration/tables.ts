@@ -19,7 +19,7 @@ export const deviceConfiguration = sqliteTable(
   (table) => [primaryKey({ columns: [table.deviceId, table.group, table.parameter] })],
 );
 
-/** What makes a row of these tables sound; the start moves away or repairs those that are not. */
+/** Checks of these tables' rows; the start repairs damaged rows or moves them away. */
 export const configurationRows = [
   rowRules({
     table: deviceConfiguration,

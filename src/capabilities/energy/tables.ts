@@ -29,5 +29,5 @@ export const energySetting = sqliteTable('energy_setting', {
   gapAfterS: integer('gap_after_s').$type<DurationS>().notNull(),
 });
 
-/** What makes a row of these tables sound; the start moves away or repairs those that are not. */
+/** Checks of these tables' rows; the start repairs damaged rows or moves them away. */
 export const energyRows = [rowRules({ table: energySource }), rowRules({ table: energySetting })];

@@ -30,7 +30,7 @@ export const ioPort = sqliteTable('io_port', {
   debounceMs: integer('debounce_ms').$type<DurationMs>(),
 });
 
-/** What makes a row of these tables sound; the start moves away or repairs those that are not. */
+/** Checks of these tables' rows; the start repairs damaged rows or moves them away. */
 export const modulePortRows = [
   rowRules({
     table: serialPort,

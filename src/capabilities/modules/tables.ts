@@ -13,5 +13,5 @@ export const deviceStorage = sqliteTable(
   (table) => [primaryKey({ columns: [table.scope, table.key] })],
 );
 
-/** What makes a row of these tables sound; the start moves away or repairs those that are not. */
+/** Checks of these tables' rows; the start repairs damaged rows or moves them away. */
 export const moduleRows = [rowRules({ table: deviceStorage })];

@@ -66,7 +66,7 @@ const areUsable = sql`CASE ${type}
   WHEN 'WEBHOOK' THEN json_type(${settings}, '$.origin') = 'text'
   ELSE json_type(${settings}, '$.server') = 'text' AND json_type(${settings}, '$.topic') = 'text' END`;
 
-/** What makes a row of these tables sound; the start moves away or repairs those that are not. */
+/** Checks of these tables' rows; the start repairs damaged rows or moves them away. */
 export const notificationRows = [
   rowRules({
     table: notificationChannel,

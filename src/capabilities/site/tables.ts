@@ -15,7 +15,7 @@ export const site = sqliteTable('site', {
   createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
 });
 
-/** What makes a row of these tables sound; the start moves away or repairs those that are not. */
+/** Checks of these tables' rows; the start repairs damaged rows or moves them away. */
 export const siteRows = [
   rowRules({
     table: site,

@@ -66,7 +66,7 @@ export const targetRequest = sqliteTable(
   (table) => [primaryKey({ columns: [table.targetId, table.requestId] })],
 );
 
-/** What makes a row of these tables sound; the start moves away or repairs those that are not. */
+/** Checks of these tables' rows; the start repairs damaged rows or moves them away. */
 export const targetRows = [
   rowRules({
     table: target,
