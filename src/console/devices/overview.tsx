@@ -11,7 +11,7 @@ import { Attention } from '../site/attention.tsx';
 import { FirstSteps } from '../site/first-steps.tsx';
 import { SiteNow } from '../site/site-now.tsx';
 import { Empty, ErrorNotice, Loading, PageHead, useAction, useAnswer } from '../ui.tsx';
-import { kindOf } from './list.ts';
+import { kindOf, listView } from './list.ts';
 import { DeviceTable } from './table.tsx';
 import { say } from '../words/index.ts';
 
@@ -62,7 +62,7 @@ export function OverviewPage() {
       ) : (
         <>
           {own.length === 0 && <FirstSteps />}
-          <Attention devices={devices} />
+          <Attention devices={devices} onOffline={showOffline} />
           {own.length > 0 && <SiteNow />}
           {/* Who has a device comes to see how it is. */}
           {own.length > 0 && <FirstSteps />}
@@ -71,6 +71,11 @@ export function OverviewPage() {
       )}
     </>
   );
+}
+
+function showOffline(): void {
+  listView.value = { ...listView.value, text: '', kind: '', profile: '', status: 'OFFLINE' };
+  document.querySelector('.devices')?.scrollIntoView();
 }
 
 /** From this number on, devices are shown in a table that can be sorted and searched. */

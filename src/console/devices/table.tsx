@@ -162,7 +162,10 @@ function Row({ live, index }: { live: LiveDevice; index: number }) {
   return (
     <tr aria-rowindex={index + 2} data-device={device.slug}>
       <th scope="row">
-        <a href={`#/devices/${encodeURIComponent(device.slug)}`}>{device.name}</a>
+        {/* A name that is read from right to left is cut at its end, too. */}
+        <a dir="auto" href={`#/devices/${encodeURIComponent(device.slug)}`}>
+          {device.name}
+        </a>
         <small class="narrow">{kindOf(live)}</small>
       </th>
       <td class="wide">{kindOf(live)}</td>

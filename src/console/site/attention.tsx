@@ -30,6 +30,7 @@ interface Item {
   /** Since when, if that is known. */
   since?: string | undefined;
   href: string;
+  onClick?: (event: Event) => void;
 }
 
 async function rulesAtFault(): Promise<Item[]> {
@@ -74,7 +75,14 @@ async function load(): Promise<Item[]> {
   return (await Promise.all([rulesAtFault(), aboutBackups()])).flat();
 }
 
-export function Attention({ devices }: { devices: readonly LiveDevice[] }) {
+export function Attention({
+  devices,
+  onOffline,
+}: {
+  devices: readonly LiveDevice[];
+  /** Shows the devices that are offline. */
+  onOffline: () => void;
+}) {
   void statusVersion.value;
   const rest = useStored(load, [], REFRESH_MS);
   const alarmed = devices.filter(({ device }) => (device.raised_alert_names ?? []).length > 0);
@@ -90,7 +98,10 @@ export function Attention({ devices }: { devices: readonly LiveDevice[] }) {
   const { raised, unread } = alerts.answer ?? { raised: [], unread: 0 };
   const items = [
     ...alertItems(raised),
-    ...together(devices.flatMap((live) => absenceOf(live, raised))),
+    ...together(
+      devices.flatMap((live) => absenceOf(live, raised)),
+      onOffline,
+    ),
     ...(rest.answer ?? []),
   ].toSorted((a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity));
   const error = alerts.error ?? rest.error;
@@ -126,9 +137,9 @@ function Items({ items, unread }: { items: readonly Item[]; unread: number }) {
     <section class="attention" aria-labelledby="attention-title" data-test="attention">
       <h2 id="attention-title">{say.site.needsAttention}</h2>
       <ul>
-        {items.slice(0, SHOWN_MAX).map(({ key, severity, text, since: from, href }) => (
+        {items.slice(0, SHOWN_MAX).map(({ key, severity, text, since: from, href, onClick }) => (
           <li key={key} class={severity}>
-            <a href={href}>
+            <a href={href} onClick={onClick}>
               <span class="sign" aria-hidden="true">
                 {severity === 'info' ? 'i' : '!'}
               </span>
@@ -147,12 +158,21 @@ function Items({ items, unread }: { items: readonly Item[]; unread: number }) {
 /** From this number on, offline devices are shown as one item: they have a common cause then. */
 const TOGETHER_FROM = 5;
 
-function together(items: readonly Item[]): readonly Item[] {
+function together(items: readonly Item[], onOffline: () => void): readonly Item[] {
   const offline = items.filter(({ key }) => key.startsWith(OFFLINE));
   if (offline.length < TOGETHER_FROM) return items;
   return [
     ...items.filter(({ key }) => !key.startsWith(OFFLINE)),
-    { key: OFFLINE, severity: 'warning', text: say.site.devicesOffline(offline.length), href: '#/' },
+    {
+      key: OFFLINE,
+      severity: 'warning',
+      text: say.site.devicesOffline(offline.length),
+      href: '#/',
+      onClick: (event) => {
+        event.preventDefault();
+        onOffline();
+      },
+    },
   ];
 }
 
