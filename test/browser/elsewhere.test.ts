@@ -153,6 +153,28 @@ describe('what is changed elsewhere', { skip: findBrowser() === undefined && NO_
     assert.equal(await count(page, 'Cloud'), 0);
   });
 
+  test('a chosen device that is deleted is not shown as another one, and can be taken out', async () => {
+    const { gateway, page } = opened();
+    const [one, other] = [await gateway.provision('A first'), await gateway.provision('Chosen')];
+    await visit(page, '#/site');
+    const card = page.locator('[data-test=energy-sources]');
+    await card.getByRole('button', { name: 'Add value' }).click();
+    await card.locator('[name=device]').selectOption({ label: 'Chosen' });
+    await gateway.ok('OWNER', 'DELETE', `/v3/devices/${other.id}`);
+    await until(async () => (await card.locator('[name=device] option:checked').innerText()) === '–');
+    await card.locator('[name=device]').selectOption({ label: 'A first' });
+    await card.getByRole('button', { name: /^Remove/ }).click();
+    await page.reload();
+    await visit(page, '#/system/targets');
+    await page.getByRole('button', { name: 'Add target' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('A first').check();
+    await gateway.ok('OWNER', 'DELETE', `/v3/devices/${one.id}`);
+    await dialog.getByLabel('a deleted device').click();
+    await dialog.getByLabel('a deleted device').waitFor({ state: 'detached' });
+    await page.reload();
+  });
+
   test('a rule that is renamed, disabled or deleted says so on its page, and keeps an unsaved script', async () => {
     const { gateway, page } = opened();
     await gateway.ok('OWNER', 'POST', RULES, { slug: 'first', ...script('-- stored') });

@@ -13,10 +13,13 @@ export function DeviceChoice({
 }) {
   const toggle = (id: string): void =>
     onIds(ids.includes(id) ? ids.filter((known) => known !== id) : [...ids, id]);
+  const devices = liveDevices().map(({ device: { id, name } }) => ({ id, name }));
+  // So that it can be taken out.
+  const gone = ids.filter((id) => devices.length > 0 && devices.every((device) => device.id !== id));
   return (
     <fieldset class="choices device-choice">
       <legend>{legend}</legend>
-      {liveDevices().map(({ device: { id, name } }) => (
+      {[...devices, ...gone.map((id) => ({ id, name: say.devices.deviceGone }))].map(({ id, name }) => (
         <label key={id}>
           <input type="checkbox" checked={ids.includes(id)} onChange={() => toggle(id)} />
           {name}

@@ -191,6 +191,12 @@ interface SelectProps<Value extends string> {
 export function Select<Value extends string>({ value, onValue, choices, ...rest }: SelectProps<Value>) {
   return (
     <select value={value} onChange={(event) => onValue(event.currentTarget.value as Value)} {...rest}>
+      {/* What was chosen may be gone, and browsers would show the first one in its place. */}
+      {choices.every((choice) => choice.value !== value) && (
+        <option key={value} value={value} selected>
+          –
+        </option>
+      )}
       {choices.map((choice) => (
         <option key={choice.value} value={choice.value} selected={choice.value === value}>
           {choice.text}
