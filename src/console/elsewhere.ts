@@ -1,10 +1,12 @@
-/** What others change: pages, programs, rules. What is shown of it is read again, at most a few times a second. */
+/** What others change: pages, programs, rules. What is shown of it is read again. */
 import { type Signal, signal } from '@preact/signals';
-import type { DurationMs } from '../lib/time.ts';
+import type { DurationMs, MonotonicMs } from '../lib/time.ts';
 import { changeCount } from './api.ts';
 
-/** Others may make hundreds of changes in a row. */
+/** Several changes often come together. */
 const READ_AFTER_MS: DurationMs = 500;
+/** A program may make changes without end. */
+const READ_AGAIN_AFTER_MS: DurationMs = 2_000;
 
 /** Grows after changes that were made elsewhere, and after a gap in which there may have been some. */
 export const changesElsewhere = signal(0);
@@ -13,14 +15,20 @@ export const changesElsewhere = signal(0);
 export const commandsElsewhere = signal(0);
 
 const waiting = new Map<Signal<number>, ReturnType<typeof setTimeout>>();
+const grownAtMs = new Map<Signal<number>, MonotonicMs>();
 
 /** Something was heard of that another page may have done, or this one. */
 export function noteElsewhere(count: Signal<number>): void {
   if (waiting.has(count)) return;
-  const timer = setTimeout(() => {
-    waiting.delete(count);
-    count.value += 1;
-  }, READ_AFTER_MS);
+  const passedMs = performance.now() - (grownAtMs.get(count) ?? -Infinity);
+  const timer = setTimeout(
+    () => {
+      waiting.delete(count);
+      grownAtMs.set(count, performance.now());
+      count.value += 1;
+    },
+    Math.max(READ_AFTER_MS, READ_AGAIN_AFTER_MS - passedMs),
+  );
   waiting.set(count, timer);
 }
 

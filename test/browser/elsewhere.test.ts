@@ -282,6 +282,49 @@ describe('what is changed elsewhere', { skip: findBrowser() === undefined && NO_
     await gateway.ok('OWNER', 'DELETE', `/v3/devices/${device.id}`);
   });
 
+  test('a program that changes something without end has a page read it once in a while', async (t) => {
+    const { gateway } = opened();
+    let heard = 0;
+    let reads = 0;
+    const page = await openAnother(t, opened(), {
+      prepare: async (one) => {
+        await one.clock.install();
+        one.on('websocket', (socket) =>
+          socket.on('framereceived', ({ payload }) => {
+            if (String(payload).includes('"change":"OTHER"')) heard++;
+          }),
+        );
+        one.on('request', (request) => {
+          if (new URL(request.url()).pathname === '/v3/auth/users') reads++;
+        });
+      },
+    });
+    await visit(page, '#/access');
+    // What was heard of until now has been read by then.
+    await page.clock.runFor(5_000);
+    await page.clock.pauseAt(Date.now() + 10_000);
+    await until(async () => (await page.locator('.loading').count()) === 0);
+    const change = async (): Promise<void> => {
+      const before = heard;
+      await gateway.ok('OWNER', 'PATCH', '/v3/site', { name: `Site ${before}` });
+      await until(() => heard > before);
+      // The page has it, too.
+      await page.evaluate(
+        'new Promise((had) => { const { port1, port2 } = new MessageChannel(); port1.onmessage = had; port2.postMessage(0); })',
+      );
+    };
+    const before = reads;
+    for (let changes = 0; changes < 5; changes++) await change();
+    // With what is drawn after it.
+    await page.clock.runFor(600);
+    await until(() => reads === before + 1);
+    await change();
+    await page.clock.runFor(1_800);
+    assert.equal(reads, before + 1);
+    await page.clock.runFor(200);
+    await until(() => reads === before + 2);
+  });
+
   test('without the stream, stored things are read again all the same', async (t) => {
     const { gateway } = opened();
     const page = await openAnother(t, opened(), {
