@@ -165,7 +165,7 @@ async function run(): Promise<void> {
   });
   // A start has better use for its time than to keep the heap small.
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
-  returnSpareMemory(log);
+  returnSpareMemory(log, clock);
   if (format === 'text') process.stdout.write(welcome(started, config));
   await notices.ready(`API on port ${started.httpPort}, MQTT on port ${started.mqttPort}`);
 }

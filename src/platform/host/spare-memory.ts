@@ -5,14 +5,18 @@
  * cannot, nothing is done. A program that was started with permissions has none to call it from then on.
  */
 import { readFile } from 'node:fs/promises';
-import type { DurationMs } from '../../lib/time.ts';
-import { setRealTimer, type Timer } from '../clock/index.ts';
+import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
+import { type Clock, setRealTimer, type Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 
-/** After the start and what else took much memory for a moment; then each time twice as late. */
-const FIRST_MS = 15_000;
+/** From one look to the next, and from the start until memory goes back for the first time; then each time twice as late. */
+const LOOK_MS = 15_000;
 const SOON_MS = 1_000;
 const LAST_MS = 15 * 60_000;
+/** A timer may call that much before its time by the other clock. */
+const EARLY_MS = 5;
+/** Of the memory in use: with more than this resident it goes back at once, as after a compilation. */
+const GROWTH = 1.1;
 const MAPPINGS = '/proc/self/smaps';
 /** MADV_DONTNEED of madvise(2). */
 const DONT_NEED = 4;
@@ -31,23 +35,62 @@ interface Range {
   length: bigint;
 }
 
+/** When memory goes back: at doubling intervals, and earlier when much more is resident than came back since the last time. */
+export class ReturnSchedule {
+  #lastMs: MonotonicMs;
+  #intervalMs: DurationMs = LOOK_MS;
+  #inUseBytes: number | undefined;
+
+  constructor(nowMs: MonotonicMs) {
+    this.#lastMs = nowMs;
+  }
+
+  /** To be called at every look. */
+  isDue(nowMs: MonotonicMs, residentBytes: number): boolean {
+    this.#inUseBytes ??= residentBytes;
+    return nowMs - this.#lastMs >= this.#intervalMs - EARLY_MS || residentBytes > this.#inUseBytes * GROWTH;
+  }
+
+  /** Something takes much memory just now. */
+  hurry(): void {
+    this.#intervalMs = SOON_MS;
+  }
+
+  /** Until the next look. */
+  get pauseMs(): DurationMs {
+    return Math.min(this.#intervalMs, LOOK_MS);
+  }
+
+  /** Memory went back; what is resident at the next look is in use. */
+  returned(nowMs: MonotonicMs): void {
+    this.#lastMs = nowMs;
+    this.#intervalMs = Math.min(this.#intervalMs * 2, LAST_MS);
+    this.#inUseBytes = undefined;
+  }
+}
+
 /**
  * Goes on as long as the program runs, and does not keep it running. `soon`: something took much memory just now, which is
  * given back within seconds.
  */
-export function returnSpareMemory(log: Log): { soon: () => void } {
+export function returnSpareMemory(log: Log, clock: Pick<Clock, 'monotonicMs'>): { soon: () => void } {
+  const schedule = new ReturnSchedule(clock.monotonicMs());
   let calls: Calls | undefined;
-  let delayMs: DurationMs = FIRST_MS;
   let timer: Timer | undefined;
 
   const isNotGivenBack = (error: unknown): void => log.debug('spare memory is not given back', { error });
 
-  function schedule(possible: Calls): void {
+  function lookLater(possible: Calls): void {
     timer?.cancel();
-    timer = setRealTimer(delayMs, () => {
-      delayMs = Math.min(delayMs * 2, LAST_MS);
-      giveBack(possible, log).then(() => schedule(possible), isNotGivenBack);
+    timer = setRealTimer(schedule.pauseMs, () => {
+      look(possible).then(() => lookLater(possible), isNotGivenBack);
     });
+  }
+
+  async function look(possible: Calls): Promise<void> {
+    if (!schedule.isDue(clock.monotonicMs(), process.memoryUsage.rss())) return;
+    await giveBack(possible, log);
+    schedule.returned(clock.monotonicMs());
   }
 
   async function start(): Promise<void> {
@@ -57,7 +100,7 @@ export function returnSpareMemory(log: Log): { soon: () => void } {
       // A program that runs foreign code was given the right to call the C library for these two calls alone.
       const { permission } = process as { permission?: { drop(right: string): void } };
       permission?.drop('ffi');
-      schedule(calls);
+      lookLater(calls);
     } catch (error) {
       isNotGivenBack(error);
     }
@@ -67,9 +110,9 @@ export function returnSpareMemory(log: Log): { soon: () => void } {
   return {
     // Nothing changes where the next time is as near already: who asks all the time would put it off for ever.
     soon: () => {
-      if (delayMs === SOON_MS) return;
-      delayMs = SOON_MS;
-      if (calls) schedule(calls);
+      if (schedule.pauseMs === SOON_MS) return;
+      schedule.hurry();
+      if (calls) lookLater(calls);
     },
   };
 }

@@ -119,7 +119,8 @@ async function run(): Promise<void> {
     clock,
     stream: process.stdout,
   }).child({ program: 'communication-module' });
-  returnSpareMemory(log);
+  // It starts because there is a script to run: most of what it takes is needed once.
+  returnSpareMemory(log, clock).soon();
   const module = new CommunicationModule({
     configuration: given.configuration,
     clock,

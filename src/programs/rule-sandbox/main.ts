@@ -26,7 +26,7 @@ const log = createStreamLog({ ...settings.log, clock, stream: process.stdout }).
   component: 'rule-sandbox',
 });
 
-const spareMemory = returnSpareMemory(log);
+const spareMemory = returnSpareMemory(log, clock);
 const sandbox = createSandbox({
   link,
   settings,

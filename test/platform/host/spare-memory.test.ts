@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { unchangedRanges } from '../../../src/platform/host/spare-memory.ts';
+import { ReturnSchedule, unchangedRanges } from '../../../src/platform/host/spare-memory.ts';
 
 const RUNTIME = '/opt/runtime/bin/node';
 const mapping = (head: string, changedKb: number, swappedKb = 0): string =>
@@ -64,5 +64,46 @@ describe('ranges of memory that may be read from their file again', () => {
     const { saved, hash } = JSON.parse(output.toString()) as { saved: number; hash: string };
     assert.ok(saved > 4 * 1_048_576, `${saved} bytes less`);
     assert.equal(hash, 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+  });
+});
+
+describe('spare memory goes back', () => {
+  const MIB = 1_048_576;
+
+  /** Seconds of the looks at which it goes back, of looks every 15 s. @param residentMib at that second */
+  function returnsWithin(
+    seconds: number,
+    residentMib: (second: number, sinceReturnS: number) => number,
+  ): number[] {
+    const schedule = new ReturnSchedule(0);
+    const returns: number[] = [];
+    for (let second = 15; second <= seconds; second += 15) {
+      const resident = residentMib(second, returns.at(-1) ?? 0) * MIB;
+      if (!schedule.isDue(second * 1_000, resident)) continue;
+      schedule.returned(second * 1_000);
+      returns.push(second);
+    }
+    return returns;
+  }
+
+  test('after the start and then at doubling intervals, up to a quarter of an hour', () => {
+    assert.deepEqual(
+      returnsWithin(3_700, () => 80),
+      [15, 45, 105, 225, 465, 945, 1_845, 2_745, 3_645],
+    );
+  });
+
+  test('at the next look when something took much more than is in use', () => {
+    assert.deepEqual(
+      returnsWithin(1_300, (second, lastReturn) => (second >= 1_000 && lastReturn < 1_000 ? 110 : 80)),
+      [15, 45, 105, 225, 465, 945, 1_005],
+    );
+  });
+
+  test('no more often when all of it is in use again at once', () => {
+    assert.deepEqual(
+      returnsWithin(1_000, (second) => (second < 300 ? 80 : 110)),
+      [15, 45, 105, 225, 300, 780],
+    );
   });
 });

@@ -76,7 +76,7 @@ const parent = await connectToParent({
 });
 // As programs that run scripts do before the first one.
 const clock = createSystemClock();
-returnSpareMemory(createLog({ level: 'error', format: 'json', clock, write: () => undefined }));
+returnSpareMemory(createLog({ level: 'error', format: 'json', clock, write: () => undefined }), clock);
 await parent.stopRequested;
 clock.close();
 if (!ignoresStop) parent.close();
