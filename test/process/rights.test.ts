@@ -6,15 +6,14 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { programOf } from '../../scripts/support/gateway-process.ts';
 import { until } from '../support/until.ts';
-import { startHealthy, usedHome, WITH_CHILD_PROGRAMS } from './support.ts';
+import { type Running, startHealthy, usedHome, WITH_CHILD_PROGRAMS } from './support.ts';
 
 test('the rule sandbox runs with an option for every right, and with these options nobody reads state.db or keys', async (t) => {
   const home = await usedHome(t);
   const { gateway, call } = await startHealthy(t, home, WITH_CHILD_PROGRAMS);
-  const code = Buffer.from('scheduler.add(1000, print)').toString('base64');
-  await call('POST', '/v3/site/rule_engine/rules', { slug: 'r', script: { runtime_version: 'V3', code } });
-  await until(() => sandboxOf(gateway.pid) !== undefined);
-  const pid = sandboxOf(gateway.pid) ?? 0;
+  await startRule(call);
+  await until(() => childOf(gateway.pid, 'rule-sandbox') !== undefined);
+  const pid = childOf(gateway.pid, 'rule-sandbox') ?? 0;
   const options = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
     .split('\0')
     .filter((word) => word.startsWith('--'));
@@ -42,9 +41,24 @@ test('the rule sandbox runs with an option for every right, and with these optio
   }
 });
 
-function sandboxOf(gatewayPid: number): number | undefined {
+test('a child program is ended before the gateway when memory is out', async (t) => {
+  const home = await usedHome(t);
+  const { gateway, call } = await startHealthy(t, home, WITH_CHILD_PROGRAMS);
+  await startRule(call);
+  await until(() => childOf(gateway.pid, 'rule-sandbox') !== undefined);
+  const scoreOf = (pid: number): number => Number(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8'));
+  const child = childOf(gateway.pid, 'rule-sandbox') ?? 0;
+  assert.ok(scoreOf(child) > scoreOf(gateway.pid));
+});
+
+async function startRule(call: Running['call']): Promise<void> {
+  const code = Buffer.from('scheduler.add(1000, print)').toString('base64');
+  await call('POST', '/v3/site/rule_engine/rules', { slug: 'r', script: { runtime_version: 'V3', code } });
+}
+
+function childOf(gatewayPid: number, program: string): number | undefined {
   try {
-    return programOf(gatewayPid, 'rule-sandbox');
+    return programOf(gatewayPid, program);
   } catch (error) {
     if (error instanceof Error && error.message.includes('runs no')) return undefined;
     throw error;

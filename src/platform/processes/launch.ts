@@ -4,8 +4,9 @@
  * nothing else. What each program may do on top is said by its owner (docs/security.md).
  */
 import { type ChildProcess, fork, spawnSync } from 'node:child_process';
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { unlessRefused } from '../../lib/system-fault.ts';
 
 /** What a program may do beside computing, reading its own code and starting worker threads. */
 export interface ProgramRights {
@@ -36,7 +37,7 @@ const ENVIRONMENT = { MALLOC_ARENA_MAX: '1' };
 export function launch(options: LaunchOptions): ChildProcess {
   const node = [...options.nodeOptions, ...permissionOptions(options)];
   const launcher = deathSignalLauncher();
-  return fork(options.entry, [], {
+  const child = fork(options.entry, [], {
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     env: ENVIRONMENT,
@@ -49,6 +50,19 @@ export function launch(options: LaunchOptions): ChildProcess {
           execArgv: ['--no-new-privs', '--pdeathsig', 'KILL', '--', process.execPath, ...node],
         }),
   });
+  if (child.pid !== undefined) endBeforeGateway(child.pid);
+  return child;
+}
+
+/** Of 1 000: above any process that takes less than half of the memory more. */
+const OOM_SCORE = 500;
+
+/** When memory is out, the kernel ends a child, which comes back, and not the gateway; where it cannot be told, it chooses. */
+function endBeforeGateway(processId: number): void {
+  unlessRefused(
+    () => writeFileSync(`/proc/${processId}/oom_score_adj`, String(OOM_SCORE)),
+    () => undefined,
+  );
 }
 
 /** Ends a program and everything that it has started. False: there is nobody any more. */
