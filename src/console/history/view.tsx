@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { DurationS, EpochS } from '../../lib/time.ts';
+import { isClockUnset } from '../clock-unset.ts';
 import { words } from '../format.ts';
 import { cellText } from './axis-texts.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
@@ -140,7 +141,9 @@ export function HistoryView({
         <Empty title={say.history.chooseWhat} />
       ) : isEmpty ? (
         <Late isOther={isOther}>
-          <Empty title={say.history.noValues}>{say.history.noValuesText}</Empty>
+          <Empty title={say.history.noValues}>
+            {isClockUnset() ? say.history.clockUnset : say.history.noValuesText}
+          </Empty>
         </Late>
       ) : shown && canvas.Canvas ? (
         <Late isOther={isOther}>

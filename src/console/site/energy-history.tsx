@@ -1,4 +1,5 @@
 /** The energy of any day, week, month or year, in hours, days or months; the address names the period. */
+import { isClockUnset } from '../clock-unset.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
 import { go } from '../route.ts';
 import { Books, useBooks } from './books.tsx';
@@ -56,7 +57,11 @@ export function EnergyHistory({ period: text }: { period: string | undefined }) 
         </Awaited>
         {shown && (
           <>
-            {isEmpty(shown.energy) ? <Empty title={say.site.noEnergy} /> : <Books shown={shown} />}
+            {isEmpty(shown.energy) ? (
+              <Empty title={say.site.noEnergy}>{isClockUnset() && say.history.clockUnset}</Empty>
+            ) : (
+              <Books shown={shown} />
+            )}
             <div class="actions">
               <Button
                 onClick={() =>

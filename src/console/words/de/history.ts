@@ -10,6 +10,8 @@ export const history: typeof en.history = {
   chooseWhat: 'Wählen Sie die Werte aus',
   noValues: 'Keine Werte in dieser Zeit',
   noValuesText: 'Wählen Sie eine längere oder andere Zeit oder andere Werte.',
+  clockUnset:
+    'Die Uhr des Gateways ist nicht gestellt. Messwerte werden gespeichert, sobald es die Zeit kennt.',
   withBefore: 'Mit dem Zeitraum davor vergleichen',
   untilNow: 'jetzt',
   before: (label) => `${label}, davor`,

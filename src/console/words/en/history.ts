@@ -9,6 +9,7 @@ export const history = {
   chooseWhat: 'Choose the values to show',
   noValues: 'No values in this period',
   noValuesText: 'Choose a longer or another period, or other values.',
+  clockUnset: 'The clock of the gateway is not set. Values are stored once it knows the time.',
   withBefore: 'Compare with the period before',
   untilNow: 'now',
   before: (label: string) => `${label}, before`,

@@ -1,0 +1,9 @@
+/** Whether the gateway knows the time. */
+import { liveDevices } from './live.ts';
+
+/** It does not, as it says itself: telemetry waits, and there is none to read. */
+export const isClockUnset = (): boolean =>
+  liveDevices().some(
+    ({ device }) =>
+      device.type === 'GATEWAY' && device.raised_alert_names?.includes('clock_not_set') === true,
+  );
