@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { bundle, PROGRAMS } from '../../scripts/build.ts';
+import { bundle, bundlePrograms, PROGRAMS } from '../../scripts/build.ts';
 import {
   createGatewayHome,
   createTokens,
@@ -10,6 +12,7 @@ import {
   startGateway,
 } from '../../scripts/support/gateway-process.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
+import type { openLine } from '../../src/platform/mqtt-client/line.ts';
 import { PROJECT_ROOT } from '../support/workspace.ts';
 
 /** What an installed package has beside the bundle; the programs' sources are not among it. */
@@ -42,6 +45,21 @@ describe('the production bundle', () => {
       const path = join(home.folder, 'installed/dist', `${name}.js`);
       assert.ok(statSync(path).size > 0 && statSync(`${path}.map`).size > 0);
     }
+  });
+
+  test('speaks to a broker by the client of the library, which is a package of the older module form', async (test) => {
+    const broker = createServer().listen(0, '127.0.0.1');
+    test.after(() => broker.close());
+    await once(broker, 'listening');
+    const folder = join(home.folder, 'line');
+    await bundlePrograms(folder, { line: 'src/platform/mqtt-client/line.ts' });
+    const line = (await import(join(folder, 'line.js'))) as { openLine: typeof openLine };
+    const { port } = broker.address() as AddressInfo;
+    const client = line.openLine({ protocol: 'mqtt', host: '127.0.0.1', port, clientId: 'one' });
+    test.after(() => client.end(true));
+    const [socket] = (await once(broker, 'connection')) as [Socket];
+    const [packet] = (await once(socket, 'data')) as [Buffer];
+    assert.equal(packet[0], 0x10, 'CONNECT');
   });
 
   test('has nothing of files that a program does not use, and what one is loaded for', () => {

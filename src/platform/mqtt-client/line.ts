@@ -1,10 +1,9 @@
 /**
- * The line of a client of a broker, over TCP or TLS. Opened here with the client of the library alone, because the library's
- * own way brings WebSockets, HTTP and proxies, which nobody here uses: a sixth of the memory of a communication module.
+ * The line of a client of a broker, over TCP or TLS. Opened here, because the library's own way loads WebSockets, HTTP and
+ * proxies first, which nobody here uses: a sixth of the memory of a communication module.
  */
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import type { IClientOptions, MqttClient } from 'mqtt';
-import library from 'mqtt/lib/client';
+import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
 
 /** Where a client connects, beside what the library is told. */
 export interface LineOptions extends IClientOptions {
@@ -24,7 +23,7 @@ export function openLine(options: LineOptions): MqttClient {
     return line.setNoDelay();
   };
   // Otherwise the library makes a buffer for each number of two bytes with the first packet: 65 536 of them, 8 MB.
-  const client = new library.default(open, { ...options, writeCache: false });
+  const client = new mqtt.MqttClient(open, { ...options, writeCache: false });
   // Other listeners get it, too; without any the library would throw.
   client.on('error', () => undefined);
   return client;
