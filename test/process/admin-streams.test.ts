@@ -4,25 +4,9 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { GatewayHome } from '../../scripts/support/gateway-process.ts';
-import { PROJECT_ROOT } from '../support/workspace.ts';
-import { newHome } from './support.ts';
+import { admin, newHome } from './support.ts';
 
 const PASSWORD = 'correct horse';
-
-function admin(
-  home: Pick<GatewayHome, 'entries' | 'environment'>,
-  ...words: string[]
-): { status: number | null; stdout: string; stderr: string } {
-  return spawnSync(process.execPath, [home.entries.admin, ...words], {
-    cwd: PROJECT_ROOT,
-    env: home.environment,
-    encoding: 'utf8',
-    // Who does not end by itself fails, and does not hold up the others.
-    timeout: 60_000,
-    killSignal: 'SIGKILL',
-  });
-}
 
 describe('local commands', () => {
   test('whose output nobody takes end in order, and say so where it is lost', async () => {

@@ -24,26 +24,11 @@ import {
 } from '../../scripts/support/gateway-process.ts';
 import BetterSqlite3 from 'better-sqlite3';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
-import { runEntries } from '../support/entries.ts';
 import { PROJECT_ROOT } from '../support/workspace.ts';
-import { newHome } from './support.ts';
+import { admin, adminLines, newHome } from './support.ts';
 
 const PASSWORD = 'correct horse';
 const NO_ROOT = process.getuid?.() !== 0 && 'only root ends a gateway for good';
-
-function admin(
-  home: Pick<GatewayHome, 'entries' | 'environment'>,
-  ...words: string[]
-): { status: number | null; stdout: string; stderr: string } {
-  return spawnSync(process.execPath, [home.entries.admin, ...words], {
-    cwd: PROJECT_ROOT,
-    env: home.environment,
-    encoding: 'utf8',
-    // Who does not end by itself fails, and does not hold up the others.
-    timeout: 60_000,
-    killSignal: 'SIGKILL',
-  });
-}
 
 describe('a local command is refused', () => {
   let home: GatewayHome;
@@ -77,9 +62,8 @@ describe('a local command is refused', () => {
   ] as const;
 
   test('in a sentence, whatever is wrong with its words', () => {
-    const lines = refusals.map(([words]) => [home.entries.admin, ...words]);
     assert.deepEqual(
-      runEntries(lines, home.environment),
+      adminLines(home, ...refusals.map(([words]) => [...words])),
       refusals.map(([, status, complaint]) => ({ status, stdout: '', stderr: `${complaint}\n` })),
     );
   });
@@ -158,15 +142,27 @@ describe('local commands before the first start', () => {
     const words = [file, '--password-file', passwordFile];
     const clock = createSystemClock();
     try {
-      admin(home, 'create-token', '--name', 'carried over');
       writeFileSync(passwordFile, 'a long sentence\n');
-      assert.match(admin(home, 'backup', file).stderr, /give --password-file/);
-      assert.match(admin(home, 'backup', ...words).stdout, /^The backup stands in /);
-      assert.match(admin(home, 'backup', ...words).stderr, /exists already/);
-      admin(other, 'create-token', '--name', 'of the other box');
-      assert.match(admin(other, 'restore', passwordFile, ...words.slice(1)).stderr, /not a backup/);
-      assert.match(admin(other, 'restore', ...words).stdout, /is ready\./);
-      assert.match(admin(other, 'list-tokens').stdout, /of the other box/);
+      const [, open, saved, again] = adminLines(
+        home,
+        ['create-token', '--name', 'carried over'],
+        ['backup', file],
+        ['backup', ...words],
+        ['backup', ...words],
+      );
+      assert.match(open?.stderr ?? '', /give --password-file/);
+      assert.match(saved?.stdout ?? '', /^The backup stands in /);
+      assert.match(again?.stderr ?? '', /exists already/);
+      const [, foreign, ready, listed] = adminLines(
+        other,
+        ['create-token', '--name', 'of the other box'],
+        ['restore', passwordFile, ...words.slice(1)],
+        ['restore', ...words],
+        ['list-tokens'],
+      );
+      assert.match(foreign?.stderr ?? '', /not a backup/);
+      assert.match(ready?.stdout ?? '', /is ready\./);
+      assert.match(listed?.stdout ?? '', /of the other box/);
       const copy = join(home.folder, 'copy.db');
       copyFileSync(join(home.folder, 'data', 'state.db'), copy);
       writeFileSync(
@@ -232,17 +228,19 @@ describe('local commands before the first start', () => {
       const { stdout } = admin(home, 'list-set-aside');
       for (const text of [...names, 'telemetry-journal/1.journal.damaged', 'name is no text', '{"id":"ab"}'])
         assert.ok(stdout.includes(text), text);
-      const remove = (what: string): string => {
-        const { stdout: said, stderr } = admin(home, 'remove-set-aside', what);
-        return said + stderr;
-      };
-      assert.match(remove('../state.db'), /there is no "\.\.\/state\.db"/);
-      assert.match(remove('history.db.damaged-1'), /still reads what it can/);
+      const run = (...lines: string[][]): string[] =>
+        adminLines(home, ...lines).map(({ stdout: said, stderr }) => said + stderr);
+      const remove = (what: string): string[] => ['remove-set-aside', what];
+      const [foreign, read] = run(remove('../state.db'), remove('history.db.damaged-1'));
+      assert.match(foreign ?? '', /there is no "\.\.\/state\.db"/);
+      assert.match(read ?? '', /still reads what it can/);
       rmSync(join(dataDir, 'history.db.salvaging'));
-      assert.equal(remove('history.db.of-a'), 'removed history.db.of-a\n');
-      assert.equal(remove('rows'), 'removed 1 rows\n');
-      assert.equal(remove('all').split('\n').length, 4);
-      assert.match(admin(home, 'list-set-aside').stdout, /^No file.*\nNo row/);
+      const [one, rows, all = '', left = ''] = run(remove('history.db.of-a'), remove('rows'), remove('all'), [
+        'list-set-aside',
+      ]);
+      assert.deepEqual([one, rows], ['removed history.db.of-a\n', 'removed 1 rows\n']);
+      assert.equal(all.split('\n').length, 4);
+      assert.match(left, /^No file.*\nNo row/);
       assert.ok(existsSync(join(dataDir, 'state.db')));
     } finally {
       home.remove();
@@ -252,8 +250,8 @@ describe('local commands before the first start', () => {
   test('explain themselves with --help', async () => {
     const home = await newHome();
     try {
-      for (const words of [[], ['--help'], ['create-token', '--help']]) {
-        const { status, stdout } = admin(home, ...words);
+      const lines = [[], ['--help'], ['create-token', '--help']];
+      for (const { status, stdout } of adminLines(home, ...lines)) {
         assert.equal(status, 0);
         assert.match(stdout, /reset-access/);
       }

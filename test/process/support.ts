@@ -1,5 +1,5 @@
 /** The real program as a process: started with a broken surrounding, or on a folder that the test prepared. */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -11,6 +11,7 @@ import {
 } from '../../scripts/support/gateway-process.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 import { localCopies } from '../../src/platform/sqlite/index.ts';
+import { runEntries } from '../support/entries.ts';
 import { createTokens, type Tokens } from '../support/tokens.ts';
 import { until } from '../support/until.ts';
 import { PROJECT_ROOT } from '../support/workspace.ts';
@@ -91,6 +92,31 @@ export function runToEnd(home: GatewayHome, environment: Record<string, string> 
     child.once('error', reject);
     child.once('close', (code) => resolve({ code, stdout, stderr }));
   });
+}
+
+type AdminHome = Pick<GatewayHome, 'entries' | 'environment'>;
+
+/** Runs a local command. */
+export function admin(
+  home: AdminHome,
+  ...words: string[]
+): { status: number | null; stdout: string; stderr: string } {
+  return spawnSync(process.execPath, [home.entries.admin, ...words], {
+    cwd: PROJECT_ROOT,
+    env: home.environment,
+    encoding: 'utf8',
+    // Who does not end by itself fails, and does not hold up the others.
+    timeout: 60_000,
+    killSignal: 'SIGKILL',
+  });
+}
+
+/** Runs local commands one after another in one process. */
+export function adminLines(home: AdminHome, ...lines: string[][]) {
+  return runEntries(
+    lines.map((words) => [home.entries.admin, ...words]),
+    home.environment,
+  );
 }
 
 export interface Running {
