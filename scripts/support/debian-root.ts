@@ -1,7 +1,7 @@
 /** A Debian with systemd in namespaces of its own, in which packages are tried; its power can be cut. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -21,18 +21,20 @@ export function whyNoDebianRoot(): string | undefined {
 
 /**
  * A Debian in namespaces of its own: what is written goes into memory, there is no network but the machine itself, and
- * systemd is its first process. `/tmp/packages` holds the packages.
+ * systemd is its first process. `/tmp/packages` is the folder of the packages.
  */
 export class DebianRoot {
   readonly #folder: string;
+  readonly #packages: string;
   readonly #unit: string;
   /** Keeps what was written while the power is off. */
   readonly #disk: ChildProcess;
   #first: ChildProcess | undefined;
   #pid = 0;
 
-  private constructor(folder: string, below: string) {
+  private constructor(folder: string, packages: string, below: string) {
     this.#folder = folder;
+    this.#packages = packages;
     // The services of this machine are not started a second time.
     this.#unit = below === '/' ? 'basic.target' : 'multi-user.target';
     this.#disk = spawn('unshare', ['-m', 'sh', '-c', DISK, 'sh', folder, below], {
@@ -43,13 +45,10 @@ export class DebianRoot {
   /** @param packages a folder of them @param below the Debian itself; this machine's when it is not named */
   static async start(packages: string, below = '/'): Promise<DebianRoot> {
     const folder = mkdtempSync(join(tmpdir(), 'debian-root-'));
-    mkdirSync(join(folder, 'packages'));
     mkdirSync(join(folder, 'memory'));
-    cpSync(packages, join(folder, 'packages'), {
-      recursive: true,
-      filter: (path) => !path.includes('/root-'),
-    });
-    const root = new DebianRoot(folder, below);
+    // Readable for the user as whom apt reads packages.
+    chmodSync(packages, 0o755);
+    const root = new DebianRoot(folder, packages, below);
     try {
       await once(root.#disk.stdout as NonNullable<ChildProcess['stdout']>, 'data');
       await root.boot();
@@ -71,7 +70,20 @@ export class DebianRoot {
     const namespaces = ['-m', '-p', '-f', '-u', '-i', '-n', '--kill-child'];
     const first = spawn(
       'nsenter',
-      ['-t', disk, '-m', 'unshare', ...namespaces, 'sh', '-c', BOOT, 'sh', this.#folder, this.#unit],
+      [
+        '-t',
+        disk,
+        '-m',
+        'unshare',
+        ...namespaces,
+        'sh',
+        '-c',
+        BOOT,
+        'sh',
+        this.#folder,
+        this.#unit,
+        this.#packages,
+      ],
       { stdio: ['ignore', 'ignore', 'pipe'] },
     );
     let said = '';
@@ -170,7 +182,7 @@ mount -t cgroup2 cgroup2 root/sys/fs/cgroup || {
 mount -t tmpfs run root/run
 mount -t tmpfs tmp root/tmp
 mkdir root/tmp/packages
-mount --bind "$1/packages" root/tmp/packages
+mount --bind "$3" root/tmp/packages
 export container=lxc
 exec chroot root /lib/systemd/systemd --system "--unit=$2" --log-target=null --show-status=0
 `;

@@ -1,7 +1,7 @@
 /** Three versions of the package: this one, one that migrates and then fails, and one that migrates and works. */
 import { appendFileSync, copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import { buildGateway } from '../support/built-package.ts';
+import { join } from 'node:path';
+import { buildGateway, repackGateway } from '../support/built-package.ts';
 
 export const FIRST = '0.1.0';
 export const BROKEN = '0.2.0';
@@ -15,24 +15,15 @@ export const packageOf = (version: string): string => `/tmp/packages/energy-gate
  * version in place of the first.
  */
 export function buildVersions(folder: string, bundles?: string, first?: string): void {
-  if (first === undefined) buildGateway(folder, { version: FIRST, bundles });
-  else copyFileSync(first, join(folder, basename(packageOf(FIRST))));
-  buildGateway(folder, {
-    version: BROKEN,
-    bundles,
-    change: (release) => {
-      migrate(release);
-      rename(release, BROKEN);
-      appendFileSync(join(release, 'dist/main.js'), '\nsetTimeout(() => process.exit(1), 2_000);\n');
-    },
+  const built = buildGateway(folder, { version: FIRST, bundles });
+  if (first !== undefined) copyFileSync(first, built.file);
+  repackGateway(folder, built, NEXT, (release) => {
+    migrate(release);
+    rename(release, NEXT);
   });
-  buildGateway(folder, {
-    version: NEXT,
-    bundles,
-    change: (release) => {
-      migrate(release);
-      rename(release, NEXT);
-    },
+  repackGateway(folder, built, BROKEN, (release) => {
+    rename(release, BROKEN);
+    appendFileSync(join(release, 'dist/main.js'), '\nsetTimeout(() => process.exit(1), 2_000);\n');
   });
 }
 
