@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
+import { until } from '../support/until.ts';
 import { findBrowser, NO_BROWSER } from './browser.ts';
 import { liveLine } from './live-line.ts';
 import { visit } from './pages.ts';
@@ -68,7 +69,9 @@ describe('a backup is restored', { skip: findBrowser() === undefined && NO_BROWS
     await dialog.getByRole('button', { name: 'Restore' }).click();
     const progress = dialog.getByRole('progressbar', { name: 'Uploading depot.backup' });
     await progress.waitFor();
-    await page.waitForFunction('document.querySelector("dialog progress").value > 0');
+    await until(async () =>
+      Boolean(await page.evaluate('document.querySelector("dialog progress").value > 0')),
+    );
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     await visit(page, '#/system');
