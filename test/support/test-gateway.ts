@@ -83,6 +83,8 @@ export interface TestGateway {
   watch: (caller: Caller, path: string, headers?: HeadersOf) => Promise<Watched>;
   /** A new standalone device with the blueprint, not connected yet. Default: the sample battery inverter. */
   provision: (name?: string, blueprintId?: string | null) => Promise<MockDevice>;
+  /** A device by the answer of its provisioning, not connected yet. */
+  deviceOf: (provisioned: Record<string, unknown>) => MockDevice;
   /** The sample blueprint that is built in. */
   sampleBlueprintId: () => Promise<string>;
   /** Waits for the promise while a test clock moves on by small steps; with the system's clock just waits. */
@@ -184,6 +186,16 @@ export async function startTestGateway(
     return { 'X-Service-Auth-Token': typeof caller === 'string' ? tokens[caller] : caller.token };
   };
 
+  function deviceOf(provisioned: Record<string, unknown>): MockDevice {
+    const device = new MockDevice(provisioned, {
+      settled,
+      port: () => ports.mqttPort,
+      ...(options.clock && { keepAliveS: KEEP_ALIVE_MAX_S }),
+    });
+    devices.push(device);
+    return device;
+  }
+
   const call: TestGateway['call'] = async (caller, method, path, body, headers = {}) => {
     const request = new Request(new URL(path, 'http://gateway.test'), {
       method,
@@ -255,17 +267,13 @@ export async function startTestGateway(
       ),
     provision: async (name = 'Battery', blueprintId) => {
       const answer = await ok('OWNER', 'POST', '/v3/provisioning/standalone', { name });
-      const device = new MockDevice(answer, {
-        settled,
-        port: () => ports.mqttPort,
-        ...(options.clock && { keepAliveS: KEEP_ALIVE_MAX_S }),
-      });
-      devices.push(device);
+      const device = deviceOf(answer);
       const assigned = blueprintId === undefined ? await sampleBlueprintId() : blueprintId;
       if (assigned !== null)
         await ok('OWNER', 'POST', `/v3/devices/${device.id}/assign_blueprint`, { blueprint_id: assigned });
       return device;
     },
+    deviceOf,
     sampleBlueprintId,
     settled,
     stop,

@@ -6,7 +6,7 @@ import {
   MODULE_SUBJECT,
   type ToModule,
 } from '../../../src/protocol/module.ts';
-import { MockDevice, type Session } from '../../support/mock-device.ts';
+import type { MockDevice, Session } from '../../support/mock-device.ts';
 import type { TestGateway } from '../../support/test-gateway.ts';
 import { until } from '../../support/until.ts';
 
@@ -54,7 +54,5 @@ export async function provisionModule(
 ): Promise<PlayedModule> {
   const body = { name, hardware_id: hardwareId };
   const made = await gateway.ok('OWNER', 'POST', '/v3/provisioning/vucm', body);
-  return new PlayedModule(
-    new MockDevice(made, { settled: (promise) => promise, port: () => gateway.ports.mqttPort }),
-  );
+  return new PlayedModule(gateway.deviceOf(made));
 }

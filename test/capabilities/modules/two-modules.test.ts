@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import type { FromModule } from '../../../src/protocol/module.ts';
-import { MockDevice } from '../../support/mock-device.ts';
 import { startTestGateway } from '../../support/test-gateway.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { until } from '../../support/until.ts';
@@ -14,11 +13,7 @@ const hello = (run: string): FromModule => ({ type: 'hello', version: 1, run, of
 test('of two modules with one configuration the one that is there goes on, and the other follows it', async (t) => {
   const gateway = await startTestGateway(t);
   const first = await provisionModule(gateway, 'Board', 'V00000000000000000000000000000002');
-  const surroundings = {
-    settled: <Result>(promise: Promise<Result>) => promise,
-    port: () => gateway.ports.mqttPort,
-  };
-  const second = new PlayedModule(new MockDevice(first.device.provisioned, surroundings));
+  const second = new PlayedModule(gateway.deviceOf(first.device.provisioned));
   const begin = async (module: PlayedModule, run: string) => {
     const session = await module.connect();
     module.messages.length = 0;
@@ -64,7 +59,7 @@ test('a module is told the time again once an hour, and as soon as the clock of 
   const { settled } = gateway;
   const body = { name: 'Board', hardware_id: 'V00000000000000000000000000000003' };
   const made = await gateway.ok('OWNER', 'POST', '/v3/provisioning/vucm', body);
-  const module = new PlayedModule(new MockDevice(made, { settled, port: () => gateway.ports.mqttPort }));
+  const module = new PlayedModule(gateway.deviceOf(made));
   await module.connect();
   await module.say(hello('r1'));
   const toldMs = async (): Promise<number> => (await settled(module.next('assignments'))).now_ms ?? 0;
