@@ -63,6 +63,10 @@ describe('the service unit', () => {
     assert.ok(Number(setting('TimeoutStopSec')) * 1_000 > LIMITS.stop.totalMs);
   });
 
+  test('goes on when a child program is ended for want of memory', () => {
+    assert.equal(setting('OOMPolicy'), 'continue');
+  });
+
   test('restarts for ever, except where a person must act first', () => {
     assert.equal(setting('Restart'), 'always');
     assert.equal(setting('StartLimitIntervalSec'), '0');
