@@ -62,15 +62,20 @@ test('a module is told the time again once an hour, and as soon as the clock of 
   const module = new PlayedModule(gateway.deviceOf(made));
   await module.connect();
   await module.say(hello('r1'));
-  const toldMs = async (): Promise<number> => (await settled(module.next('assignments'))).now_ms ?? 0;
-  const isNow = (ms: number): boolean => Math.abs(clock.wallMs() - ms) < 60_000;
-  assert.ok(isNow(await toldMs()));
+  // Assignments that were on their way already tell the time before.
+  const isToldNow = async (): Promise<void> => {
+    for (;;) {
+      const { now_ms } = await settled(module.next('assignments'));
+      if (now_ms !== undefined && Math.abs(clock.wallMs() - now_ms) < 60_000) return;
+    }
+  };
+  await isToldNow();
   clock.step(7_200_000);
-  assert.ok(isNow(await toldMs()));
+  await isToldNow();
   for (let passedMs = 0; passedMs < LIMITS.module.assignAgainMs; passedMs += 60_000) {
     await clock.advance(60_000);
     // It stays connected.
     await module.device.telemetry({});
   }
-  assert.ok(isNow(await toldMs()));
+  await isToldNow();
 });
