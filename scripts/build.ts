@@ -50,23 +50,6 @@ const HTTP_WITHOUT_FETCH: Plugin = {
   },
 };
 
-/** Own files that are imported for what they do when they are loaded. */
-const LOADED_FOR_EFFECT = /\/native\.ts$/;
-
-/**
- * Leaves out own files of which nothing is used: an index.ts names files of whole folders, and each of those brings along
- * what it imports.
- */
-const USED_FILES_ONLY: Plugin = {
-  name: 'used files only',
-  setup: (bundling) => {
-    bundling.onResolve({ filter: /^\.{1,2}\/.*\.ts$/ }, ({ path, resolveDir }) => ({
-      path: join(resolveDir, path),
-      sideEffects: LOADED_FOR_EFFECT.test(path),
-    }));
-  },
-};
-
 const HELP = `Usage: npm run build [-- --out <folder>]
 
 Bundles the programs (${PROGRAMS.join(', ')}) with their packages, and
@@ -83,7 +66,10 @@ const OUT = 'dist';
 
 /**
  * Bundles programs: where each goes below the folder, without ending → its entry below the project. Resolves with the size
- * of each by where it went.
+ * of each by where it went. Own files of which nothing is used are left out, except those that `sideEffects` of
+ * package.json names: an index.ts names files of whole folders, and each of those brings along what it imports. No plugin
+ * says so, for a file that one resolves counts as none of a package of the newer module form: its default imports of
+ * packages of the older form would be others than at run time.
  */
 export async function bundlePrograms(
   folder: string,
@@ -102,7 +88,7 @@ export async function bundlePrograms(
     format: 'esm',
     target: 'node26',
     external: EXTERNAL,
-    plugins: [HTTP_WITHOUT_FETCH, USED_FILES_ONLY],
+    plugins: [HTTP_WITHOUT_FETCH],
     sourcemap: true,
     metafile: true,
     legalComments: 'linked',

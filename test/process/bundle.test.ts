@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { bundle, bundlePrograms, PROGRAMS } from '../../scripts/build.ts';
 import {
@@ -60,6 +60,25 @@ describe('the production bundle', () => {
     const [socket] = (await once(broker, 'connection')) as [Socket];
     const [packet] = (await once(socket, 'data')) as [Buffer];
     assert.equal(packet[0], 0x10, 'CONNECT');
+  });
+
+  test('gives a file the same default of a package of the older module form as the runtime does', async () => {
+    const folder = join(home.folder, 'older');
+    const write = (path: string, text: string): void => {
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      writeFileSync(join(folder, path), text);
+    };
+    write('package.json', '{ "type": "module" }');
+    write('node_modules/older/package.json', '{ "main": "older.js" }');
+    write(
+      'node_modules/older/older.js',
+      "Object.defineProperty(exports, '__esModule', { value: true }); exports.default = 'its own default';",
+    );
+    write('inner.ts', "import older from 'older'; export const given: unknown = older;");
+    write('entry.ts', "export { given } from './inner.ts';");
+    const given = async (path: string) => ((await import(join(folder, path))) as { given: unknown }).given;
+    await bundlePrograms(join(folder, 'dist'), { entry: join(folder, 'entry.ts') });
+    assert.deepEqual(await given('dist/entry.js'), await given('entry.ts'));
   });
 
   test('has nothing of files that a program does not use, and what one is loaded for', () => {
