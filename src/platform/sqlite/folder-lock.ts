@@ -7,8 +7,8 @@ import { accessSync, constants, truncateSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
-import { messageOf, UnrecoverableError } from '../../lib/errors.ts';
-import { staysRefused } from '../../lib/system-fault.ts';
+import { messageOf, unavailable, UnrecoverableError } from '../../lib/errors.ts';
+import { inWords, staysRefused, unlessRefused } from '../../lib/system-fault.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import type { Clock } from '../clock/index.ts';
@@ -45,8 +45,8 @@ interface FolderLockOptions {
 }
 
 /**
- * @throws FolderLockedError saying who holds it; UnrecoverableError when no gateway can live in the folder; Error when the
- * disk takes no writes now
+ * @throws FolderLockedError saying who holds it; UnrecoverableError when no gateway can live in the folder; GatewayError
+ * when the disk takes no writes or gives no locks now
  */
 export async function lockFolder(options: FolderLockOptions): Promise<FolderLock> {
   const { clock, waitMs } = options;
@@ -54,7 +54,10 @@ export async function lockFolder(options: FolderLockOptions): Promise<FolderLock
   for (;;) {
     const lock = tryLockFolder(options);
     if (lock) return lock;
-    if (clock.monotonicMs() >= untilMs) throw new FolderLockedError(lockedMessage(options.dataDir));
+    if (clock.monotonicMs() >= untilMs) {
+      requireLocks(options.dataDir);
+      throw new FolderLockedError(lockedMessage(options.dataDir));
+    }
     await clock.sleep(RETRY_MS);
   }
 }
@@ -68,19 +71,16 @@ export function tryLockFolder({
   requireUsableFolder(dataDir);
   const path = join(dataDir, LOCK_FILE);
   requireUsableFile(path);
-  const handle = new BetterSqlite3(path, { timeout: 0 });
+  let handle: BetterSqlite3.Database | undefined;
   try {
-    // Locks without writing, not even a journal, so it works on a full disk.
-    handle.pragma('journal_mode = MEMORY');
-    handle.exec('BEGIN EXCLUSIVE');
+    handle = lockedFile(path);
   } catch (error) {
-    handle.close();
-    if (error instanceof BetterSqlite3.SqliteError && error.code.startsWith('SQLITE_BUSY')) return undefined;
-    if (!isDamage(error)) throw error;
+    if (!isDamage(error)) throw unavailable(refusedMessage(path, inWords(error)), { cause: error });
     // The content is damaged and worthless. Nobody holds it: a held one is busy before it is read.
     truncateSync(path);
     return tryLockFolder({ dataDir, clock, log });
   }
+  if (!handle) return undefined;
   const holderFile = join(dataDir, HOLDER_FILE);
   const sentence = `process ${process.pid} on host ${hostname()}, running since ${formatTimestamp(clock.wallMs())}`;
   const tell = (text: string): void => {
@@ -110,6 +110,49 @@ export function tryLockFolder({
     },
   };
 }
+
+/** The file, open and locked until it is closed; undefined when it is locked already. @throws SqliteError */
+function lockedFile(path: string): BetterSqlite3.Database | undefined {
+  const handle = new BetterSqlite3(path, { timeout: 0 });
+  try {
+    // Locks without writing, not even a journal, so it works on a full disk.
+    handle.pragma('journal_mode = MEMORY');
+    handle.exec('BEGIN EXCLUSIVE');
+    return handle;
+  } catch (error) {
+    handle.close();
+    if (error instanceof BetterSqlite3.SqliteError && error.code.startsWith('SQLITE_BUSY')) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * A file system that gives no locks is, to SQLite, one whose file is locked by somebody else. There nobody gets a lock of
+ * a file that is new, either. @throws GatewayError then
+ */
+function requireLocks(dataDir: string): void {
+  const path = join(dataDir, `${LOCK_FILE}.trial-${process.pid}`);
+  const trial = (): boolean => {
+    try {
+      const handle = lockedFile(path);
+      handle?.close();
+      return handle !== undefined;
+    } finally {
+      removeFile(path);
+    }
+  };
+  // A disk that takes no further file does not tell.
+  if (unlessRefused(trial, () => true)) return;
+  throw unavailable(
+    refusedMessage(
+      join(dataDir, LOCK_FILE),
+      'the system gives no locks here, as a network drive without its lock service, or one with too many of them',
+    ),
+  );
+}
+
+const refusedMessage = (path: string, reason: string): string =>
+  `${resolve(path)}, by which a gateway makes sure to be the only one, cannot be locked: ${reason}`;
 
 function requireUsableFolder(dataDir: string): void {
   const path = resolve(dataDir);

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { openState, tryLockFolder } from '../../../src/platform/sqlite/index.ts';
+import BetterSqlite3 from 'better-sqlite3';
+import { lockFolder, openState, tryLockFolder } from '../../../src/platform/sqlite/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { recordingLog, temporaryFolder } from '../../support/workspace.ts';
 
@@ -31,6 +32,36 @@ describe('the lock of a data folder', () => {
       name: 'UnrecoverableError',
       message: /gateway\.lock cannot be used/,
     });
+  });
+
+  test('tells a file system without locks from a folder that another gateway holds, and is tried again', async (t) => {
+    const folder = temporaryFolder(t);
+    const wait = () => lockFolder({ dataDir: folder, waitMs: 0, ...instruments() });
+    const held = lock(folder);
+    assert.ok(held);
+    await assert.rejects(wait, { name: 'FolderLockedError', message: /Another gateway uses .*: process / });
+    held.release();
+    const refusal = t.mock.method(BetterSqlite3.prototype, 'exec', () => {
+      // What SQLite makes of ENOLCK.
+      throw new BetterSqlite3.SqliteError('database is locked', 'SQLITE_BUSY');
+    });
+    await assert.rejects(wait, { name: 'GatewayError', message: /gateway\.lock, .* gives no locks here/ });
+    assert.deepEqual(readdirSync(folder), ['gateway.lock']);
+    refusal.mock.restore();
+    (await wait()).release();
+  });
+
+  test('that the disk refuses names the file, and is tried again', (t) => {
+    const folder = temporaryFolder(t);
+    const refusal = t.mock.method(BetterSqlite3.prototype, 'exec', () => {
+      throw new BetterSqlite3.SqliteError('disk I/O error', 'SQLITE_IOERR_LOCK');
+    });
+    assert.throws(() => lock(folder), {
+      name: 'GatewayError',
+      message: /gateway\.lock, .* cannot be locked: The disk fails now/,
+    });
+    refusal.mock.restore();
+    lock(folder)?.release();
   });
 
   test('names a folder that the system does not make', () => {
