@@ -25,6 +25,8 @@ export const STORAGE_LIMITS = {
     restartPauseMs: 1_000,
     /** G: a caller that reads nothing of a backup for so long does not prevent another one. */
     readerIdleMs: 600_000,
+    /** M: when a caller goes away, its thread ends within a second; so long the next one waits before it is refused. */
+    readerLeavesMs: 2_000,
     /** G: an upload that nobody took over by then is forgotten. */
     uploadKeptMs: 86_400_000,
     /** G: a stick that does not answer is not waited for when the gateway stops. */

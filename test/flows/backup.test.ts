@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { realPause } from '../../src/platform/clock/index.ts';
 import { restoreBackup } from '../support/restore-backup.ts';
 import { startTestGateway, type TestGateway, useTestGateway } from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';
@@ -24,13 +25,48 @@ describe('a backup is refused', () => {
     }
   });
 
-  test('while another one is being made, and not any more after it', async () => {
+  test('while somebody else reads one, and not any more after it', async () => {
+    const { gateway: program, token } = gateway();
+    const first = await program.fetch(
+      new Request('http://gateway.test/v3/backup', {
+        method: 'POST',
+        headers: { 'X-Service-Auth-Token': token('INSTALLER') },
+        body: JSON.stringify({ password: PASSWORD }),
+      }),
+    );
+    assert.equal(first.status, 200);
     const make = () => gateway().call('INSTALLER', 'POST', '/v3/backup', { password: PASSWORD });
-    const answers = await Promise.all([make(), make()]);
-    const [good, refused] = answers.toSorted((a, b) => a.status - b.status);
-    assert.deepEqual([good?.status, refused?.status], [200, 409]);
-    assert.match(JSON.stringify(refused?.body), /"backup_in_progress"/);
-    await until(async () => (await make()).status === 200);
+    const refused = await make();
+    assert.equal(refused.status, 409);
+    assert.match(JSON.stringify(refused.body), /"backup_in_progress"/);
+    await first.arrayBuffer();
+    assert.equal((await make()).status, 200);
+  });
+
+  test('not any more once the caller of the other one has gone away, before its answer or in it', async () => {
+    const { origin, token } = gateway();
+    const make = (signal: AbortSignal) =>
+      fetch(`${origin}/v3/backup`, {
+        method: 'POST',
+        headers: { 'X-Service-Auth-Token': token('INSTALLER') },
+        body: JSON.stringify({ password: PASSWORD }),
+        signal,
+      });
+    for (const afterMs of [0, 1, 2, 5, 10, 20, 40, 'its head', 'its head'] as const) {
+      const leaving = new AbortController();
+      const first = make(leaving.signal);
+      if (afterMs === 'its head') await first;
+      else await realPause(afterMs);
+      leaving.abort();
+      await first.then((answer) => answer.arrayBuffer()).catch(() => undefined);
+      const second = await make(new AbortController().signal);
+      assert.equal(second.status, 200, `${afterMs}: ${second.status}`);
+      assert.ok((await second.arrayBuffer()).byteLength > 0);
+    }
+    assert.deepEqual(
+      gateway().lines.filter(({ level }) => level === 'error'),
+      [],
+    );
   });
 });
 

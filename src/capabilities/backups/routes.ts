@@ -68,9 +68,10 @@ function fileRoutes(backups: Backups): Route[] {
       POST: ['/v3/backup'],
       role: 'INSTALLER',
       body: backupBody,
-      handle: async ({ body }) => {
+      handle: async ({ body, signal }) => {
         const { fileName, stream } = await backups.open(body.password, {
           includeHistory: body.include_history ?? false,
+          signal,
         });
         return attachment(stream, BACKUP.mediaType, fileName);
       },

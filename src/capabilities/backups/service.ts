@@ -81,6 +81,8 @@ export class Backups {
   #uploadedAtMonotonicMs: MonotonicMs | undefined;
   #failedAtMonotonicMs: MonotonicMs | undefined;
   #isBusy = false;
+  /** Until nothing is left of the last backup that was opened as a stream. */
+  #reading: Promise<void> = Promise.resolve();
   #isRunning = false;
   #timer: Timer | undefined;
   #running: Promise<void> = Promise.resolve();
@@ -113,19 +115,31 @@ export class Backups {
     await within(this.#options.clock, this.#limits.stopMs, this.#running);
   }
 
-  /** Opens a backup as a stream. @throws GatewayError backup_in_progress (409), no_room (422), unavailable (503) */
+  /**
+   * Opens a backup as a stream. @param signal aborted when the reader goes away
+   * @throws GatewayError backup_in_progress (409), no_room (422), unavailable (503)
+   */
   async open(
     password: string,
-    { includeHistory }: { includeHistory: boolean },
+    { includeHistory, signal }: { includeHistory: boolean; signal: AbortSignal },
   ): Promise<{ fileName: string; stream: ReadableStream<Uint8Array> }> {
+    // Its reader may have left just now.
+    await within(this.#options.clock, this.#limits.readerLeavesMs, this.#reading);
+    signal.throwIfAborted();
     this.#begin();
+    const { promise: reading, resolve } = Promise.withResolvers<void>();
+    this.#reading = reading;
+    const end = (): void => {
+      this.#isBusy = false;
+      resolve();
+    };
     try {
-      const { stream, ended } = await openBackup(this.#source(includeHistory), password);
-      void ended.then(() => (this.#isBusy = false));
+      const { stream, ended } = await openBackup(this.#source(includeHistory, signal), password);
+      void ended.then(end);
       const day = formatTimestamp(this.#options.clock.wallMs()).slice(0, 10);
       return { fileName: `${this.#owner().slug}-${day}.backup`, stream };
     } catch (error) {
-      this.#isBusy = false;
+      end();
       throw error;
     }
   }
@@ -330,9 +344,10 @@ export class Backups {
   }
 
   /** @throws GatewayError no_room (422) */
-  #source(includeHistory: boolean): BackupOptions {
+  #source(includeHistory: boolean, reader?: AbortSignal): BackupOptions {
     const { history, freeBytes } = this.#options;
-    const options = { ...this.#options, signal: this.#stopping.signal, limits: this.#limits };
+    const signal = AbortSignal.any([this.#stopping.signal, ...(reader ? [reader] : [])]);
+    const options = { ...this.#options, signal, limits: this.#limits };
     if (!includeHistory) return options;
     const neededBytes = history.usedBytes() * 2;
     if (neededBytes > freeBytes())

@@ -96,7 +96,7 @@ function seal(
   const { promise: ended, resolve: hasEnded } = Promise.withResolvers<void>();
   let idle: Timer | undefined;
   let asked: PromiseWithResolvers<SealedChunk> | undefined;
-  let failure: Error | undefined;
+  let failure: unknown;
   signal?.throwIfAborted();
   const giveUp = (): void => void thread.end();
   const thread = startThread({
@@ -112,7 +112,7 @@ function seal(
       const isOfHistory = error !== undefined && isDamage(error);
       failure = isOfHistory
         ? unavailable(HISTORY_DAMAGED, { cause: error })
-        : (error ?? new Error('the thread that seals the backup ended early'));
+        : (error ?? signal?.reason ?? new Error('the thread that seals the backup ended early'));
       asked?.reject(failure);
       hasEnded();
       if (isOfHistory) onHistoryDamage?.(error);
