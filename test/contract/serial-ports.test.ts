@@ -1,5 +1,6 @@
 /** Serial ports of the built-in module, added and removed while the gateway runs. Denials first. */
 import assert from 'node:assert/strict';
+import { closeSync, openSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { refusal, useTestGateway } from '../support/test-gateway.ts';
 
@@ -16,6 +17,7 @@ describe('a serial port is not added', () => {
     ['with a name that no URI has', { name: 'a/b', path: '/dev/ttyS0' }, '400 invalid_body'],
     ['outside of /dev', { name: 'a', path: '/etc/passwd' }, '400 invalid_body'],
     ['with a path that leaves /dev', { name: 'a', path: '/dev/../etc/passwd' }, '400 invalid_body'],
+    ['on the device file of another port', { name: 'a', path: '/dev/ttyUSB9' }, '409 already_exists'],
     ['with half a baud', { name: 'a', path: '/dev/ttyS0', baud_rate: 9_600.5 }, '400 invalid_body'],
     ['with a name of the option', { name: 'fixed', path: '/dev/ttyS0' }, '409 already_exists'],
     [
@@ -28,6 +30,20 @@ describe('a serial port is not added', () => {
     test(title, async () =>
       assert.equal(refusal(await gateway().call('INSTALLER', 'POST', PORTS, body)), expected),
     );
+});
+
+test('a port is not added by another name of the device file of one, and is told which that is', async (t) => {
+  const { ok, call } = gateway();
+  const file = openSync('/dev/zero', 'r');
+  t.after(() => closeSync(file));
+  await ok('INSTALLER', 'POST', PORTS, { name: 'one', path: '/dev/zero' });
+  const path = `/dev/fd/${file}`;
+  const answer = await call('INSTALLER', 'POST', PORTS, { name: 'two', path });
+  assert.equal(refusal(answer), '409 already_exists');
+  const [error] = (answer.body as { errors: { message: string; details: object }[] }).errors;
+  assert.match(error?.message ?? '', /^The port "one" is on this device file already/);
+  assert.deepEqual(error?.details, { field: 'path', value: path });
+  await ok('INSTALLER', 'DELETE', `${PORTS}/one`);
 });
 
 test('a port of the option is listed and stays, and one that is not there is told', async () => {

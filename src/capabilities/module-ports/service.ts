@@ -21,6 +21,8 @@ interface ModulePortsOptions {
   fixed: readonly SerialPortRecord[];
   /** Why the system does not open the device file; undefined: it does. */
   probeSerial: (path: string) => Promise<string | undefined>;
+  /** The file that a path leads to. */
+  deviceFileOf: (path: string) => string;
   /** Why the system does not have the port, or not for us; undefined: it does. */
   probeIo: (port: Pick<IoPortRecord, 'kind' | 'path'>) => Promise<string | undefined>;
 }
@@ -56,6 +58,7 @@ export class ModulePorts {
     const message = `The module has ${limit} serial ports.`;
     requireUnderLimit('serial_port_limit_reached', message, this.serial().length, limit);
     this.#refuseTaken([port.name, ...port.aliases]);
+    this.#refuseTakenFile(port.path);
     this.#options.database.orm.insert(serialPort).values(port).run();
     this.#changed('serial port added', port.name);
     return { ...port, source: 'ADDED' };
@@ -108,6 +111,16 @@ export class ModulePorts {
     ]);
     const twice = names.find((name) => taken.has(name));
     if (twice !== undefined) throw alreadyExists(`Another port is called "${twice}".`, 'name', twice);
+  }
+
+  /** Two ports would speak into each other's frames on one line, or one would not get its settings. */
+  #refuseTakenFile(path: string): void {
+    const { deviceFileOf } = this.#options;
+    const file = deviceFileOf(path);
+    const other = this.serial().find((port) => deviceFileOf(port.path) === file);
+    if (!other) return;
+    const message = `The port "${other.name}" is on this device file already; scripts find it under further names as its aliases.`;
+    throw alreadyExists(message, 'path', path);
   }
 
   #requireSerial(name: string): ListedSerialPort {

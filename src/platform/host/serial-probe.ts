@@ -1,5 +1,6 @@
 /** Whether a device file is a serial line that this program may use. */
 import { execFile } from 'node:child_process';
+import { realpathSync } from 'node:fs';
 import { access, constants, stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { messageOf } from '../../lib/errors.ts';
@@ -21,5 +22,15 @@ export async function serialLineProblem(path: string): Promise<string | undefine
       return 'permission denied; the service must be in the group of the file, mostly dialout';
     const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';
     return said === '' ? messageOf(error) : said.replace(/^.*?stty: /, '');
+  }
+}
+
+/** The file that a path leads to, such as /dev/ttyUSB0 of a name below /dev/serial/by-id; the path itself while nothing is there. */
+export function deviceFileOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return path;
+    throw error;
   }
 }

@@ -4,7 +4,7 @@
  */
 import type { Buffer } from 'node:buffer';
 import { execFile } from 'node:child_process';
-import { closeSync, constants, openSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, statSync, writeSync } from 'node:fs';
 import tty from 'node:tty';
 import { promisify } from 'node:util';
 import type { Clock } from '../../../platform/clock/index.ts';
@@ -18,13 +18,28 @@ const STTY_MS = 5_000;
 const WRITE_RETRY_MS = 5;
 const WRITE_RETRIES = 1_000;
 
-/** The port at the path, such as /dev/ttyUSB0. */
+/** Number of each device that is open → the path that it was opened by. */
+const openLines = new Map<number, string>();
+
+/** The port at the path, such as /dev/ttyUSB0. By two names of one device it is open once: both would share its bytes. */
 export function systemSerialLine(path: string, clock: Clock): OpenSerialLine {
   return async (settings, on) => {
-    await setUp(path, settings);
-    // Reading, writing and closing belong to the stream's own descriptor; ours is for writing.
-    const descriptor = openSync(path, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK);
-    return attach(descriptor, clock, on);
+    const device = statSync(path, { throwIfNoEntry: false })?.rdev ?? 0;
+    const other = openLines.get(device);
+    if (other !== undefined)
+      throw new Error(`another port has the same line open as ${other}: one of the two has to go`);
+    // Zero for what is no device, which is refused below.
+    if (device !== 0) openLines.set(device, path);
+    const release = (): void => void openLines.delete(device);
+    try {
+      await setUp(path, settings);
+      // Reading, writing and closing belong to the stream's own descriptor; ours is for writing.
+      const descriptor = openSync(path, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK);
+      return attach(descriptor, clock, on, release);
+    } catch (error) {
+      release();
+      throw error;
+    }
   };
 }
 
@@ -63,6 +78,7 @@ function attach(
   descriptor: number,
   clock: Clock,
   on: { onBytes: (bytes: Buffer) => void; onEnd: (reason: string) => void },
+  release: () => void,
 ): SerialLine {
   let isOpen = true;
   let stream: tty.ReadStream;
@@ -75,6 +91,7 @@ function attach(
   const end = (reason: string): void => {
     if (!isOpen) return;
     isOpen = false;
+    release();
     stream.destroy();
     on.onEnd(reason);
   };
@@ -94,6 +111,7 @@ function attach(
       }
     },
     close: () => {
+      if (isOpen) release();
       isOpen = false;
       stream.destroy();
     },

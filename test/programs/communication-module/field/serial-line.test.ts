@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createSystemClock } from '../../../../src/platform/clock/index.ts';
@@ -43,6 +43,19 @@ describe('a serial port of the system', () => {
   });
 
   const ignored = { onBytes: () => undefined, onEnd: () => undefined };
+
+  test('is open once, whatever name of its device file it is asked for by', async (t) => {
+    const link = join(temporaryFolder(t), 'by-id');
+    symlinkSync(terminal.path, link);
+    const line = await systemSerialLine(terminal.path, clock)(SETTINGS, ignored);
+    await assert.rejects(
+      systemSerialLine(link, clock)({ ...SETTINGS, baudRate: 19_200 }, ignored),
+      new RegExp(`another port has the same line open as ${terminal.path}`),
+    );
+    line.close();
+    (await systemSerialLine(link, clock)(SETTINGS, ignored)).close();
+    (await systemSerialLine(terminal.path, clock)(SETTINGS, ignored)).close();
+  });
 
   test('is refused when there is none, when it is a file, and when the settings are not possible', async (t) => {
     await assert.rejects(
