@@ -14,13 +14,7 @@ import { DeviceService } from '../capabilities/devices/index.ts';
 import { Energy } from '../capabilities/energy/index.ts';
 import { Modules } from '../capabilities/modules/index.ts';
 import { type IoPortRecord, ModulePorts } from '../capabilities/module-ports/index.ts';
-import {
-  analogProblem,
-  canProblem,
-  deviceFileOf,
-  gpioProblem,
-  serialLineProblem,
-} from '../platform/host/index.ts';
+import { analogProblem, canProblem, gpioProblem, serialLineProblem } from '../platform/host/index.ts';
 import { portsOfOption } from './serial-port-option.ts';
 import { Notifications } from '../capabilities/notifications/index.ts';
 import { Provisioning } from '../capabilities/provisioning/index.ts';
@@ -91,7 +85,6 @@ export async function buildCapabilities(
     log: log.child({ component: 'module-ports' }),
     fixed: portsOfOption(config.serialPorts),
     probeSerial: serialLineProblem,
-    deviceFileOf,
     probeIo: ioPortProblem,
   });
   const modules = new Modules({ clock, log, database, ...records, ...flows });

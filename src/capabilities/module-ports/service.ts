@@ -2,6 +2,7 @@ import { eq } from 'drizzle-orm';
 import { Emitter } from '../../lib/emitter.ts';
 import { alreadyExists, requireFound, requireUnderLimit, unprocessable } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import { deviceFileOf } from '../../platform/host/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import { ioPort, serialPort } from './tables.ts';
@@ -21,8 +22,6 @@ interface ModulePortsOptions {
   fixed: readonly SerialPortRecord[];
   /** Why the system does not open the device file; undefined: it does. */
   probeSerial: (path: string) => Promise<string | undefined>;
-  /** The file that a path leads to. */
-  deviceFileOf: (path: string) => string;
   /** Why the system does not have the port, or not for us; undefined: it does. */
   probeIo: (port: Pick<IoPortRecord, 'kind' | 'path'>) => Promise<string | undefined>;
 }
@@ -115,7 +114,6 @@ export class ModulePorts {
 
   /** Two ports would speak into each other's frames on one line, or one would not get its settings. */
   #refuseTakenFile(path: string): void {
-    const { deviceFileOf } = this.#options;
     const file = deviceFileOf(path);
     const other = this.serial().find((port) => deviceFileOf(port.path) === file);
     if (!other) return;
