@@ -16,6 +16,8 @@ const SEED = 1;
 const DAY_S = 86_400;
 /** Messages of a device on the way: so many that a commit is never waited for. */
 const WINDOW = 200;
+/** Until the gateway is done with the devices that have left together. */
+const SETTLE_MS = 2_000;
 const NO_LIMITS = {
   GATEWAY_MQTT_MESSAGES_PER_SECOND: '1000000',
   GATEWAY_MQTT_MESSAGE_BURST: '1000000',
@@ -52,6 +54,7 @@ export const benchmark: Benchmark<Parameters> = {
         const load = { port: home.mqttPort, logins, seed: SEED, devices, startS, seconds };
         const { values } = await publish({ ...load, window: WINDOW, paceMs: 0 });
         report('values stored', values);
+        await clock.sleep(SETTLE_MS);
         const series = workload.devices.flatMap(({ index, signals }) =>
           signals
             .filter(({ form }) => form === 'drift' || form === 'power')
