@@ -130,8 +130,9 @@ export class DebianRoot {
   }
 
   /** Ends what was begun, with all that it started itself; services go on. */
-  kill({ pid, exitCode }: ChildProcess): void {
-    if (pid !== undefined && exitCode === null) process.kill(-pid, 'SIGKILL');
+  kill({ pid, exitCode, signalCode }: ChildProcess): void {
+    const hasEnded = exitCode !== null || signalCode !== null;
+    if (pid !== undefined && !hasEnded) process.kill(-pid, 'SIGKILL');
   }
 
   end(): void {
