@@ -1,72 +1,14 @@
 /** What people outside are told of after a receiver was away for long. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import BetterSqlite3 from 'better-sqlite3';
 import { LIMITS } from '../../src/lib/limits.ts';
-import { type PostServer, startPostServer } from '../support/receivers.ts';
-import { type TestGateway, useTestGateway } from '../support/test-gateway.ts';
-import { settle, TestClock } from '../support/test-clock.ts';
-import { until } from '../support/until.ts';
+import { settle } from '../support/test-clock.ts';
+import { sent, useNotifications } from './notification-support.ts';
 
-const CHANNELS = '/v3/notification_channels';
-const KEY = 'a key of twenty letters';
 const { gatherMs, namedAlerts, retryFirstMs } = LIMITS.notifications;
-
-const clock = new TestClock();
-const gatewayOf = useTestGateway({ clock });
-
-interface Sent {
-  id: string;
-  type: string;
-  title: string;
-  raised_count: number;
-  cleared_count: number;
-  omitted_count: number;
-  alerts: { change: string; name: string; device_name: string }[];
-}
-
-const sent = (server: PostServer): Sent[] => server.posts.map(({ body }) => JSON.parse(body) as Sent);
-
-async function addChannel(t: TestContext, body: object): Promise<string> {
-  const { ok } = gatewayOf();
-  const { notification_channel: channel } = await ok('OWNER', 'POST', CHANNELS, body);
-  const { id } = channel as { id: string };
-  t.after(() => ok('OWNER', 'DELETE', `${CHANNELS}/${id}`));
-  return id;
-}
-
-async function addWebhook(t: TestContext, more: object = {}): Promise<{ id: string; server: PostServer }> {
-  const server = await startPostServer(t);
-  const webhook = { url: server.url, signing_secret: KEY };
-  return { id: await addChannel(t, { name: 'Hook', type: 'WEBHOOK', webhook, ...more }), server };
-}
-
-async function addDevice(gateway: TestGateway) {
-  const device = await gateway.provision('Battery');
-  await device.connect();
-  return device;
-}
-
-/** Time goes on while sockets have their turns. */
-async function pass(durationMs: number): Promise<void> {
-  await clock.advance(durationMs);
-  for (let turn = 0; turn < 20; turn++) await settle();
-}
-
-async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
-  await until(async () => {
-    await clock.advance(5);
-    return condition();
-  });
-}
-
-async function deliveriesOf(
-  id: string,
-): Promise<{ status: string; attempts: number; error: string | null }[]> {
-  const { deliveries } = await gatewayOf().ok('OWNER', 'GET', `/v3/notification_deliveries?channel_id=${id}`);
-  return deliveries as { status: string; attempts: number; error: string | null }[];
-}
+const { addDevice, addWebhook, deliveriesOf, eventually, gatewayOf, pass } = useNotifications();
 
 test('what is still raised an hour after it was given up is told again, without another change', async (t) => {
   const gateway = gatewayOf();
