@@ -5,7 +5,8 @@
  *   slow    scripts, archives and programs inside this process, or real time that has to pass: with the quick ones
  *   long    flows, whole programs, browsers, other programs' clients
  *
- * Many files share a process, dealt by what they took in the last run: each process loads all of the program anew.
+ * Many files share a process, dealt by what they took in the last run: each process loads all of the program anew. Those
+ * that start programs do not share with those that fill memory: a start copies the page tables of the process that asks.
  *
  * Between two thoughts only the quick ones run, and of cases by chance a part.
  *
@@ -45,6 +46,8 @@ const ROOT = join(import.meta.dirname, '..');
 const LONG = /^test\/(?:flows|process|faults|package|systemd|scripts|browser|contract\/clients)\//;
 /** Those of them that mount disks: a program with mounts of its own, as one that is installed, holds those of others. */
 const MOUNTING = /^test\/(?:faults|package)\/|^test\/process\/full-disk\./;
+/** Those that start programs all the time, and make little garbage themselves. */
+const STARTING = /^test\/(?:process|package|systemd|scripts|faults|contract\/clients|platform\/processes)\//;
 /** Folders and files of tests that run scripts, seal backups, wait for real time, or read the whole house. */
 const SLOW = [
   /^test\/(?:programs|gateway|site-file|platform\/(?:processes|backup|packages|threads))\//,
@@ -71,17 +74,24 @@ const COSTS = join(CACHE, 'costs.json');
  * Most of what a test makes is garbage at its end, so there is room for a lot of it before the first collection. What
  * lies outside of the heap counts like the heap: by itself it would start a collection of everything every 64 MB.
  */
-const RUNTIME_FLAGS = [
+const ROOMY_HEAP = [
   '--max-semi-space-size=32',
   '--initial-heap-size=800',
   '--external-memory-accounted-in-global-limit',
 ];
+/** Of the C library: what one test freed is kept for the next one, and not given back to the system. */
+const KEPT_MEMORY = {
+  MALLOC_MMAP_THRESHOLD_: String(4 * 1_024 ** 2),
+  MALLOC_TRIM_THRESHOLD_: String(256 * 1_024 ** 2),
+};
 
 interface TestRun {
   files: readonly string[];
   timeoutMs: number;
   /** Where its tests may write. */
   folder: string;
+  /** Of the runtime. */
+  flags: readonly string[];
 }
 
 interface Cost {
@@ -120,14 +130,16 @@ function runsOf(files: readonly string[], processes: number, memory: string): Te
     for (const file of found) left.delete(file);
     return found;
   };
-  const dealt = (part: readonly string[], terms: Omit<TestRun, 'files'>, count = processes): TestRun[] =>
+  const dealt = (part: readonly string[], terms: Omit<TestRun, 'files'>, count = 1): TestRun[] =>
     shares(part, count, costs).map((share) => ({ files: share, ...terms }));
   const onDisk = { timeoutMs: LONG_TIMEOUT_MS, folder: tmpdir() };
-  const alone = dealt(taken(ALONE), onDisk, 1);
-  const mounting = dealt(taken(MOUNTING), onDisk, 1);
+  const alone = dealt(taken(ALONE), { ...onDisk, flags: ROOMY_HEAP });
+  const mounting = dealt(taken(MOUNTING), { ...onDisk, flags: [] });
   const timeoutMs = files.some((file) => LONG.test(file)) ? LONG_TIMEOUT_MS : QUICK_TIMEOUT_MS;
-  const others = dealt([...left], { timeoutMs, folder: memory }, processes - mounting.length);
-  return [...mounting, ...alone, ...others];
+  const inMemory = { timeoutMs, folder: memory };
+  const starting = dealt(taken(STARTING), { ...inMemory, flags: [] });
+  const others = dealt([...left], { ...inMemory, flags: ROOMY_HEAP }, processes - mounting.length);
+  return [...mounting, ...starting, ...alone, ...others];
 }
 
 /** Memory that looks like a disk: a gateway that is started writes 25 MB, and most quick tests have one of their own. */
@@ -148,8 +160,12 @@ interface Results {
 }
 
 /** Runs one test process; resolves with whether everything passed. */
-function run({ files, timeoutMs, folder }: TestRun, factor: number, results: Results): Promise<boolean> {
-  const args = [...RUNTIME_FLAGS, '--conditions=bundled'];
+function run(
+  { files, timeoutMs, folder, flags }: TestRun,
+  factor: number,
+  results: Results,
+): Promise<boolean> {
+  const args = [...flags, '--conditions=bundled'];
   const options = ['--test-force-exit', `--test-timeout=${timeoutMs}`];
   const reporters = [
     ['spec', 'stdout'],
@@ -162,6 +178,8 @@ function run({ files, timeoutMs, folder }: TestRun, factor: number, results: Res
       cwd: ROOT,
       env: {
         ...process.env,
+        ...KEPT_MEMORY,
+        TEST_PROGRAMS_ENVIRONMENT: JSON.stringify(process.env, Object.keys(KEPT_MEMORY)),
         TMPDIR: CACHE,
         TEST_FOLDER: folder,
         // Threads and scripts begin hundreds of times; gateways that are started as on a board are not told.
@@ -216,7 +234,7 @@ await runScript(async () => {
   const missing = files.filter((file) => !existsSync(join(ROOT, file)));
   if (missing.length > 0) throw new UsageError(`no such file: ${missing.join(', ')}`);
   await bundle(join(ROOT, 'dist'));
-  // Quick tests wait for a sixth of their time, and those that mount disks for most of it.
+  // Quick tests wait for a sixth of their time, and those that mount disks or start programs for most of it.
   const processes = Math.max(2, availableParallelism()) + 1;
   mkdirSync(CACHE, { recursive: true });
   const memory = mkdtempSync(join(memoryOrDisk(), 'gateway-tests-'));
@@ -228,7 +246,7 @@ await runScript(async () => {
   let passed = true;
   try {
     await Promise.all(
-      Array.from({ length: processes }, async () => {
+      Array.from({ length: processes + 1 }, async () => {
         for (let next = waiting.shift(); next; next = waiting.shift())
           passed = (await run(next, factor, results)) && passed;
       }),

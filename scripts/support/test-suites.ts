@@ -1,7 +1,7 @@
 /**
  * Test files of one process, each a suite of its own: its `before` and `after` are about itself, so that what one file
  * starts is over before the next one begins. `npm test` starts it with the files in TEST_FILES, one a line, and reads
- * what each of them took in TEST_COSTS.
+ * what each of them took in TEST_COSTS. Programs that they start get TEST_PROGRAMS_ENVIRONMENT.
  */
 import { type AsyncHook, createHook } from 'node:async_hooks';
 import { appendFileSync, readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, mock, suite } from 'node:test';
 import { register } from 'tsx/esm/api';
 
-const { TEST_FILES = '', TEST_COSTS = '', TEST_FOLDER = '' } = process.env;
+const { TEST_FILES = '', TEST_COSTS = '', TEST_FOLDER = '', TEST_PROGRAMS_ENVIRONMENT = '{}' } = process.env;
 
 // In this thread alone: `--import tsx` would be loaded again by every worker thread that a test starts.
 register();
@@ -19,6 +19,7 @@ process.env['TMPDIR'] = TEST_FOLDER;
 
 // Programs that a test starts are no test runners, and have no more memory than they ask for.
 process.execArgv = process.execArgv.filter((flag) => flag.startsWith('--conditions='));
+Object.assign(process.env, JSON.parse(TEST_PROGRAMS_ENVIRONMENT));
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
