@@ -70,10 +70,19 @@ export async function newHome(): Promise<GatewayHome> {
   return { ...home, environment: { ...home.environment, ...WITHOUT_CHILD_PROGRAMS } };
 }
 
-/** The same, removed after the test. */
+/** Gateways that run in a folder; what they still write would be in the way of who removes it. */
+const gatewaysIn = new Map<string, GatewayProcess[]>();
+
+/** The same, removed after the test, with its gateways ended before. */
 export async function temporaryHome(test: Pick<TestContext, 'after'>): Promise<GatewayHome> {
   const home = await newHome();
-  test.after(() => home.remove());
+  const gateways: GatewayProcess[] = [];
+  gatewaysIn.set(home.folder, gateways);
+  test.after(async () => {
+    for (const gateway of gateways) await gateway.end('SIGKILL');
+    gatewaysIn.delete(home.folder);
+    home.remove();
+  });
   return home;
 }
 
@@ -134,6 +143,7 @@ export async function startHealthy(
 ): Promise<Running> {
   const clock = createSystemClock();
   const gateway = startGateway({ ...home, environment: { ...home.environment, ...environment } }, clock);
+  gatewaysIn.get(home.folder)?.push(gateway);
   test.after(async () => {
     await gateway.end('SIGKILL');
     clock.close();
