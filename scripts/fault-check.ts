@@ -69,8 +69,7 @@ async function main(): Promise<number> {
       stopping.abort();
     });
   const plant = plantOf(values.plant);
-  // This protection is taken out of a module, which a bundle does not share.
-  const packed = values.source || plant === 'byte-budget' ? undefined : await packPrograms(PROGRAMS);
+  const packed = values.source ? undefined : await packPrograms(PROGRAMS);
   const estimate = new Estimate(faults);
   let head = `${line(COLUMNS.map(([title]) => title))}\n`;
   try {

@@ -51,6 +51,11 @@ const ENVIRONMENT = {
   GATEWAY_MQTT_MESSAGES_PER_SECOND: String(MESSAGES_PER_SECOND),
   GATEWAY_MQTT_MESSAGE_BURST: String(MESSAGE_BURST),
 };
+/** What takes the budget of a device out: one that nobody can use up. */
+const WITHOUT_BUDGET = {
+  GATEWAY_MQTT_MESSAGES_PER_SECOND: '1000000',
+  GATEWAY_MQTT_MESSAGE_BURST: '1000000',
+};
 const CONNECT_TIMEOUT_MS = 30_000;
 /** Child programs of a gateway that is gone leave its folder. */
 export const RELEASE_MS = 500;
@@ -77,7 +82,8 @@ export class Box {
     this.#options = options;
     this.clock = options.clock;
     this.random = options.random;
-    this.home = { ...home, environment: { ...home.environment, ...ENVIRONMENT } };
+    const budget = options.plant === 'byte-budget' ? WITHOUT_BUDGET : {};
+    this.home = { ...home, environment: { ...home.environment, ...ENVIRONMENT, ...budget } };
     this.#controlFile = join(home.folder, 'control.json');
     this.#control = { clockOffsetMs: 0, syncDelayMs: 0, plant: options.plant };
   }

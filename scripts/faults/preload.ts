@@ -90,15 +90,8 @@ function takeOutLock(): void {
   };
 }
 
-/** Messages count as one, whatever their size. */
-async function takeOutByteBudget(): Promise<void> {
-  const { LIMITS } = await import('../../src/lib/limits.ts');
-  Object.assign(LIMITS.mqtt, { countedBytes: Infinity, countedWorkMs: Infinity });
-}
-
 shiftClock();
 await takeOverSyncs();
 refuseFiles();
 if (control.plant === 'lock') takeOutLock();
-if (control.plant === 'byte-budget') await takeOutByteBudget();
 setInterval(() => (control = readControl()), LOOK_MS).unref();

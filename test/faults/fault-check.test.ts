@@ -33,8 +33,7 @@ async function check(
     kinds: FAULT_KINDS.filter(({ name }) => names.includes(name)),
     devices: 2,
     attributes: 6,
-    // This protection is taken out of a module, which a bundle does not share.
-    program: hasBundle() && options.plant !== 'byte-budget' ? 'bundle' : 'source',
+    program: hasBundle() ? 'bundle' : 'source',
     plant: options.plant,
     clock,
     say: (text) => t.diagnostic(text),
