@@ -14,7 +14,7 @@ import { SET_ASIDE_COMMANDS } from './admin/set-aside-commands.ts';
 import { UPDATE_COMMANDS } from './admin/update-command.ts';
 import { ISSUABLE_ROLES } from './capabilities/auth/index.ts';
 import { messageOf, UnrecoverableError } from './lib/errors.ts';
-import { inWords } from './lib/system-fault.ts';
+import { inWordsAndDetail } from './lib/system-fault.ts';
 import { ConfigError, loadConfig } from './platform/config/index.ts';
 import { packageVersion } from './platform/files/index.ts';
 
@@ -134,9 +134,7 @@ process.umask(0o077);
 try {
   for (const line of await run()) process.stdout.write(`${line}\n`);
 } catch (error) {
-  const [words, said] = [inWords(error), messageOf(error)];
-  // What the system said names the file.
-  process.stderr.write(`${words === said ? said : `${words} (${said})`}\n`);
+  process.stderr.write(`${inWordsAndDetail(error)}\n`);
   process.exitCode =
     error instanceof UsageError
       ? EXIT_USAGE

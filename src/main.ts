@@ -6,7 +6,7 @@ import { hostInUrl, isAnyAddress } from './lib/address.ts';
 import { messageOf, UnrecoverableError } from './lib/errors.ts';
 import { LIMITS } from './lib/limits.ts';
 import { expectMovingMemory } from './lib/moving-memory.ts';
-import { inWords } from './lib/system-fault.ts';
+import { inWordsAndDetail } from './lib/system-fault.ts';
 import { createSystemClock } from './platform/clock/index.ts';
 import {
   type Config,
@@ -183,7 +183,7 @@ async function startOrEnd(
       await tell(error.message);
       process.exit(EXIT_UNRECOVERABLE);
     }
-    const reason = inWords(error);
+    const reason = inWordsAndDetail(error);
     log.fatal('the gateway could not start', { reason, error });
     await tell(reason);
     process.exit(EXIT_FAILURE);

@@ -8,7 +8,9 @@ import { type Clock, keepProvenTime } from '../platform/clock/index.ts';
 import type { Config } from '../platform/config/index.ts';
 import { packagePath } from '../platform/files/index.ts';
 import { createHost, DiskSpace } from '../platform/host/index.ts';
+import { GatewayError, messageOf, unavailable, UnrecoverableError } from '../lib/errors.ts';
 import { LIMITS, type Limits } from '../lib/limits.ts';
+import { hasCode } from '../lib/system-fault.ts';
 import { programEntry } from '../platform/processes/index.ts';
 import type { Log } from '../platform/log/index.ts';
 import type { Mdns } from '../platform/mdns/index.ts';
@@ -95,7 +97,9 @@ export function openInfrastructure(options: GatewayOptions, started: StartedHook
       log.warnLimited('proven-time', 3_600_000, 'the proven time could not be saved', { error }),
   });
   started('proven time', () => provenTime.stop());
-  const { state, stateUpkeep } = openStateDatabase(options, { space, metrics, started });
+  const { state, stateUpkeep } = namingFile(join(dataDir, 'state.db'), () =>
+    openStateDatabase(options, { space, metrics, started }),
+  );
   const journalFolder = join(dataDir, 'telemetry-journal');
   // Opened once its owner is known. A copy before a migration could fill the disk.
   const history = new DegradableDatabase({
@@ -143,6 +147,19 @@ export function openInfrastructure(options: GatewayOptions, started: StartedHook
     /** Journal of telemetry, which belongs to history.db. */
     journalFolder,
   };
+}
+
+/** SQLite does not say which file the disk refuses. */
+function namingFile<Result>(path: string, open: () => Result): Result {
+  try {
+    return open();
+  } catch (error) {
+    if (error instanceof UnrecoverableError || !hasCode(error, /^SQLITE_/)) throw error;
+    const said = `${path}: ${messageOf(error)}`;
+    throw error instanceof GatewayError
+      ? unavailable(said, { cause: error })
+      : new Error(said, { cause: error });
+  }
 }
 
 const syncFile: SyncFile = promisify(fdatasync);

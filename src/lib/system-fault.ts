@@ -47,6 +47,12 @@ export function asSystemFault(error: unknown): unknown {
 /** Any error as a sentence for a person: the refusal of the disk or system, or else the text of the error. */
 export const inWords = (error: unknown): string => messageOf(asSystemFault(error));
 
+/** The same with what the system said, which names the file: for whoever has nothing but this sentence. */
+export function inWordsAndDetail(error: unknown): string {
+  const [words, said] = [inWords(error), messageOf(error)];
+  return words === said ? said : `${words} (${said})`;
+}
+
 /** For data that was written and is perhaps not on the disk. */
 export const diskFails = (cause?: unknown): GatewayError => unavailable(FAILING, { cause });
 

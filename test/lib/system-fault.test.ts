@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gatewayError } from '../../src/lib/errors.ts';
-import { inWords, staysRefused, unlessRefused } from '../../src/lib/system-fault.ts';
+import { inWords, inWordsAndDetail, staysRefused, unlessRefused } from '../../src/lib/system-fault.ts';
 
 const refusal = (code: string): Error => Object.assign(new Error(`${code}: refused`), { code });
 
@@ -25,6 +25,11 @@ for (const [code, words] of [
     const own = gatewayError('unprocessable', 'refused', 'Own words.', undefined, refusal(code));
     assert.equal(inWords(own), 'Own words.');
   });
+
+test('what the system said, which names the file, follows where nothing else is told', () => {
+  assert.match(inWordsAndDetail(refusal('EIO')), /^The disk fails now.* Check it\. \(EIO: refused\)$/);
+  assert.equal(inWordsAndDetail(new Error('Own words.')), 'Own words.');
+});
 
 test('other errors say what they said', () => {
   assert.equal(inWords(refusal('ENOENT')), 'ENOENT: refused');

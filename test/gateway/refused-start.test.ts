@@ -1,0 +1,28 @@
+/** A start that the disk refuses: whoever reads of it knows which file to look at. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import BetterSqlite3 from 'better-sqlite3';
+import { inWordsAndDetail } from '../../src/lib/system-fault.ts';
+import { startTestGateway } from '../support/test-gateway.ts';
+import { temporaryFolder } from '../support/workspace.ts';
+
+test('a start for which the disk does not read state.db says what to do, and names the file', async (t) => {
+  const { pragma } = BetterSqlite3.prototype;
+  t.mock.method(
+    BetterSqlite3.prototype,
+    'pragma',
+    function (this: BetterSqlite3.Database, ...asked: Parameters<typeof pragma>) {
+      if (this.name.endsWith('state.db'))
+        throw new BetterSqlite3.SqliteError('disk I/O error', 'SQLITE_IOERR_READ');
+      return pragma.apply(this, asked);
+    },
+  );
+  const dataDir = temporaryFolder(t);
+  await assert.rejects(startTestGateway(t, { dataDir }), (error) => {
+    assert.equal(
+      inWordsAndDetail(error),
+      `The disk fails now, so this cannot be stored or read. Check it. (${dataDir}/state.db: disk I/O error)`,
+    );
+    return true;
+  });
+});
