@@ -30,6 +30,11 @@ const FAULTS: [code: RegExp, message: string][] = [
   ],
   [FULL_CODE, 'The disk is full, so this cannot be stored now. Make room on it.'],
   [/^SQLITE_READONLY|^EROFS$/, 'The disk is read-only now, so nothing can be stored. Check it.'],
+  // Nobody but the gateway and its local commands, which are quick, has business there.
+  [
+    /^SQLITE_BUSY/,
+    'Another program keeps a database of the gateway locked, or the system gives no locks now. End that program; it goes on then.',
+  ],
   // Also when no more files may be opened.
   [/^SQLITE_CANTOPEN/, `A file cannot be opened now. ${FAILING} Or: ${TOO_MANY_OPEN}`],
   // SQLite reports a page that the disk does not return as damage.

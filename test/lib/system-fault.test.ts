@@ -15,6 +15,7 @@ for (const [code, words] of [
   ['EMFILE', /as many files and connections open as it may.*Close/],
   ['ERR_WORKER_INIT_FAILED', /cannot begin.*Close/],
   ['ERR_INVALID_PACKAGE_CONFIG', /cannot begin.*Close/],
+  ['SQLITE_BUSY', /keeps a database .* locked.*End that program/],
   ['SQLITE_CANTOPEN', /cannot be opened.*Close/],
   ['EAGAIN', /starts nothing more.*End what nobody needs/],
   ['ENOMEM', /starts nothing more.*End what nobody needs/],
