@@ -27,7 +27,10 @@ import {
   StateUpkeep,
   takeStartReserve,
   type SyncFile,
+  type UpkeepResult,
+  type UpkeepTask,
 } from '../platform/sqlite/index.ts';
+import { TaskWorker } from '../platform/workers/index.ts';
 import type { SpareThread } from '../platform/threads/index.ts';
 import { HistoryRoom } from './history-room.ts';
 import type { Tls } from '../platform/tls/index.ts';
@@ -101,17 +104,7 @@ export function openInfrastructure(options: GatewayOptions, started: StartedHook
     openStateDatabase(options, { space, metrics, started }),
   );
   const journalFolder = join(dataDir, 'telemetry-journal');
-  // Opened once its owner is known. A copy before a migration could fill the disk.
-  const history = new DegradableDatabase({
-    path: join(dataDir, 'history.db'),
-    migrationsDir: packagePath('migrations', 'history'),
-    salvageLater: ['device_log', 'rule_log', 'telemetry_block'],
-    computed: ['device_log_size', 'rule_log_size'],
-    companions: [journalFolder],
-    clock,
-    log,
-  });
-  started('history database', () => history.close());
+  const history = createHistory(options, journalFolder, started);
   const historyRoom = new HistoryRoom({
     path: history.path,
     journalFolder,
@@ -147,6 +140,39 @@ export function openInfrastructure(options: GatewayOptions, started: StartedHook
     /** Journal of telemetry, which belongs to history.db. */
     journalFolder,
   };
+}
+
+/** Opened once its owner is known. A copy before a migration could fill the disk. */
+function createHistory(
+  { config, clock, log }: GatewayOptions,
+  journalFolder: string,
+  started: StartedHook,
+): DegradableDatabase {
+  const { upkeepTimeoutMs, upkeepHeapBytes, upkeepIdleMs } = LIMITS.state;
+  const worker = new TaskWorker<UpkeepTask, UpkeepResult>({
+    entry: programEntry('platform/sqlite/upkeep-thread'),
+    timeoutMs: upkeepTimeoutMs,
+    heapBytes: upkeepHeapBytes,
+    waiting: 1,
+    idleMs: upkeepIdleMs,
+    clock,
+    log,
+  });
+  const history = new DegradableDatabase({
+    path: join(config.dataDir, 'history.db'),
+    migrationsDir: packagePath('migrations', 'history'),
+    salvageLater: ['device_log', 'rule_log', 'telemetry_block'],
+    computed: ['device_log_size', 'rule_log_size'],
+    companions: [journalFolder],
+    proveDamage: async (path) => (await worker.run({ kind: 'prove', path })).damage,
+    clock,
+    log,
+  });
+  started('history database', async () => {
+    history.close();
+    await worker.stop();
+  });
+  return history;
 }
 
 /** SQLite does not say which file the disk refuses. */

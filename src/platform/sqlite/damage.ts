@@ -33,12 +33,17 @@ const FAULTS_READ = 100;
  * small database, or one that failed already.
  */
 export function damageOf(path: string): string | undefined {
-  return withConnection(path, damageOfOpen);
+  return withConnection(path, (handle) => damageOfOpen(handle));
 }
 
-function damageOfOpen(handle: BetterSqlite3.Database): string | undefined {
+/** As `damageOf`, also of indexes, for a database in use that met damage, or a read that failed. Reads all several times. */
+export function provenDamageOf(path: string): string | undefined {
+  return withConnection(path, (handle) => damageOfOpen(handle, 'integrity_check'));
+}
+
+function damageOfOpen(handle: BetterSqlite3.Database, check: Check = 'quick_check'): string | undefined {
   return unlessDamaged(
-    () => damageIn(handle),
+    () => damageIn(handle, check),
     ({ message }) => message,
   );
 }
@@ -49,8 +54,10 @@ export function requireSound(handle: BetterSqlite3.Database): void {
   if (damage !== undefined) throw new BetterSqlite3.SqliteError(damage, 'SQLITE_CORRUPT');
 }
 
-function damageIn(handle: BetterSqlite3.Database): string | undefined {
-  const faults = handle.prepare<[], string>(`PRAGMA quick_check(${FAULTS_READ})`).pluck().all();
+type Check = 'quick_check' | 'integrity_check';
+
+function damageIn(handle: BetterSqlite3.Database, check: Check = 'quick_check'): string | undefined {
+  const faults = handle.prepare<[], string>(`PRAGMA ${check}(${FAULTS_READ})`).pluck().all();
   return faults.find((fault) => fault !== 'ok' && !ROW_FAULT.test(fault));
 }
 

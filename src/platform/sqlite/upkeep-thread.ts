@@ -1,4 +1,4 @@
-/** The thread that tends state.db beside the event loop. One task at a time. */
+/** The thread that tends databases beside the event loop. One task at a time. */
 import { serveTasks } from '../workers/index.ts';
 import { runUpkeep, type UpkeepTask } from './upkeep-tasks.ts';
 
