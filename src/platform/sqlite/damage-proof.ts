@@ -29,7 +29,12 @@ export class DamageProof {
     const { path, clock, log, proveDamage } = this.#options;
     const sinceMs = clock.monotonicMs() - REFUTED_WITHIN_MS;
     this.#refutedAtMs = this.#refutedAtMs.filter((atMs) => atMs > sinceMs);
-    if (!proveDamage || this.#refutedAtMs.length >= REFUTED_MAX) return false;
+    if (!proveDamage) return false;
+    if (this.#refutedAtMs.length >= REFUTED_MAX) {
+      // The next file has not been doubted yet.
+      this.#refutedAtMs = [];
+      return false;
+    }
     try {
       if (isOpen && (await proveDamage(path)) !== undefined) return false;
     } catch (error) {
