@@ -33,7 +33,7 @@ interface Column {
   isExactText: boolean;
 }
 
-/** Resolves when everything is on disk. @throws GatewayError invalid_body, device_not_found, unavailable */
+/** Resolves when everything is on disk. @throws GatewayError invalid_body, device_not_found, unavailable; what the disk refuses */
 export async function importCsv(
   chunks: AsyncIterable<Uint8Array>,
   parts: { devices: Devices; plans: IngestPlans; ingest: Ingest; journal: Journal },
@@ -65,14 +65,14 @@ export async function importCsv(
     if (pendingBytes < BYTES_PER_REQUEST) continue;
     // One group is on its way while the next one is read.
     await stored;
-    stored = journal.commits.request(pendingBytes);
+    stored = journal.commits.requestOrHear(pendingBytes);
     // Its failure shows where it is awaited, before the next request.
     stored.catch(() => undefined);
     pendingBytes = 0;
   }
   if (columns === undefined) throw wrongLine(1, 'is missing: the head of the columns is expected');
   await stored;
-  if (pendingBytes > 0) await journal.commits.request(pendingBytes);
+  if (pendingBytes > 0) await journal.commits.requestOrHear(pendingBytes);
   return report;
 }
 

@@ -62,6 +62,8 @@ export class CommitGroup {
   #running: Promise<void> | undefined;
   #failure: Error | undefined;
   #isStopped = false;
+  /** Of callers that do not wait for a disk that fails. */
+  readonly #impatient = new Set<(failure: Error) => void>();
 
   constructor(options: CommitGroupOptions) {
     this.#options = options;
@@ -103,6 +105,20 @@ export class CommitGroup {
       else if (!wasBusy) this.#schedule(this.#limits.quietMs);
     }
     return batch.promise;
+  }
+
+  /**
+   * As `request`, for a caller that rather hears of a failure than waits until it is over: rejects with it. The data stays
+   * buffered, and may be stored nevertheless.
+   */
+  async requestOrHear(bytes: number): Promise<void> {
+    const { promise: failed, reject } = Promise.withResolvers<never>();
+    this.#impatient.add(reject);
+    try {
+      await Promise.race([this.request(bytes), failed]);
+    } finally {
+      this.#impatient.delete(reject);
+    }
   }
 
   /** Somebody waits for the buffered data before sending on: it is committed soon, as far as the budget allows. */
@@ -225,6 +241,7 @@ export class CommitGroup {
     const { log, name, target } = this.#options;
     this.#counters.failures.inc();
     this.#failure = error;
+    for (const reject of this.#impatient) reject(error);
     log.warnLimited(`commit:${name}`, 60_000, 'commit failed, will be tried again', {
       target,
       error,

@@ -50,6 +50,26 @@ describe('a commit group', () => {
     assert.equal(group.isFull(1), false);
   });
 
+  test('tells a failure to who asks for it, keeps what he gave, and stores it when the disk takes data again', async () => {
+    let isBroken = true;
+    const { clock, group, commits } = createGroup(() => {
+      if (isBroken) throw new Error('disk is full');
+    });
+    const first = assert.rejects(group.requestOrHear(1), { message: 'disk is full' });
+    await clock.advance(limits.windowMaxMs);
+    await first;
+    const others = group.request(1);
+    const second = assert.rejects(group.requestOrHear(1), { message: 'disk is full' });
+    await clock.advance(limits.retryMs);
+    await second;
+    isBroken = false;
+    const last = group.requestOrHear(1);
+    await clock.advance(limits.retryMs);
+    await Promise.all([others, last]);
+    assert.equal(commits.length, 3);
+    assert.equal(group.isFull(limits.bufferedBytes), false);
+  });
+
   test('acknowledges nothing while the disk refuses, tries again, and recovers by itself', async () => {
     let isBroken = true;
     const { clock, group, lines } = createGroup(() => {
