@@ -89,6 +89,7 @@ before(async () => {
   fill(
     join(seeded, 'state.db'),
     `UPDATE audit SET at_ms = ${now} WHERE number = 9000;
+     UPDATE user_account SET created_at_ms = ${now};
      UPDATE access_token SET created_at_ms = ${now}, last_used_at_ms = ${now};
      UPDATE execution SET created_at_ms = ${now};
      UPDATE execution_response SET received_at_ms = ${now};
