@@ -9,7 +9,14 @@ import type { EpochMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Database } from './database.ts';
-import { type JudgedColumn, judgedColumns, keysOf, type RowRules } from './row-rules.ts';
+import {
+  type JudgedColumn,
+  judgedColumns,
+  keysOf,
+  type RowRules,
+  type TableSchema,
+  tableSchemas,
+} from './row-rules.ts';
 
 interface QuarantineOptions {
   database: Database;
@@ -44,7 +51,8 @@ export function quarantineRows(options: QuarantineOptions): Quarantined[] {
   const { orm } = options.database;
   const client = orm.$client;
   client.function('parsed_json_type', { deterministic: true }, parsedJsonType);
-  const tables = options.rules.map((rules) => judgedTable(options.database, rules));
+  const schemas = tableSchemas(orm);
+  const tables = options.rules.map((rules) => judgedTable(rules, schemas));
   const counts = new Map<string, number>();
   // To move a row away must not delete rows that refer to it; they are checked by themselves.
   client.pragma('foreign_keys = OFF');
@@ -68,15 +76,15 @@ export function quarantineRows(options: QuarantineOptions): Quarantined[] {
   return [...counts].map(([table, count]) => ({ table, count }));
 }
 
-function judgedTable({ orm }: Database, rules: RowRules): Judged {
+function judgedTable(rules: RowRules, schemas: ReadonlyMap<string, TableSchema>): Judged {
   const name = getTableName(rules.table);
-  const hasRowid =
-    orm.get<{ wr: number }>(sql`SELECT wr FROM pragma_table_list(${name}) WHERE schema = 'main'`).wr === 0;
+  const schema = schemas.get(name);
+  if (!schema) throw new Error(`state.db has no table ${name}`);
   return {
     rules,
     name,
-    place: hasRowid ? ['rowid'] : keysOf(rules.table),
-    columns: judgedColumns(orm, rules),
+    place: schema.hasRowid ? ['rowid'] : keysOf(rules.table),
+    columns: judgedColumns(rules, schema),
   };
 }
 

@@ -2,7 +2,7 @@
  * Conditions, as SQL, that a row must meet so that the code can read it: types, NULL, enums and JSON of `tables.ts`,
  * references of the migrations, and checks of the capability.
  */
-import { type Column, getTableColumns, getTableName, type SQL, sql } from 'drizzle-orm';
+import { type Column, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core';
 import type { Orm } from './orm.ts';
 
@@ -36,6 +36,12 @@ interface Reference {
   to: string;
 }
 
+/** What the database itself says of a table. */
+export interface TableSchema {
+  hasRowid: boolean;
+  references: readonly Reference[];
+}
+
 export interface JudgedColumn {
   /** Property in the table's definition. */
   property: string;
@@ -44,9 +50,23 @@ export interface JudgedColumn {
   fault: SQL;
 }
 
+/** Of all tables at once: a start waits for it. */
+export function tableSchemas(orm: Orm): ReadonlyMap<string, TableSchema> {
+  const tables = orm.all<{ name: string; wr: number }>(
+    sql`SELECT name, wr FROM pragma_table_list WHERE schema = 'main'`,
+  );
+  const references = orm.all<Reference & { name: string }>(
+    sql`SELECT list.name, "from", "table" AS parent, "to"
+      FROM pragma_table_list AS list, pragma_foreign_key_list(list.name) WHERE list.schema = 'main'`,
+  );
+  const byTable = Map.groupBy(references, ({ name }) => name);
+  return new Map(
+    tables.map(({ name, wr }) => [name, { hasRowid: wr === 0, references: byTable.get(name) ?? [] }]),
+  );
+}
+
 /** One for each column. */
-export function judgedColumns(orm: Orm, rules: RowRules): JudgedColumn[] {
-  const references = referencesOf(orm, getTableName(rules.table));
+export function judgedColumns(rules: RowRules, { references }: TableSchema): JudgedColumn[] {
   const keys = new Set(keysOf(rules.table));
   return Object.entries(getTableColumns(rules.table)).map(([property, column]) => ({
     property,
@@ -101,10 +121,4 @@ function faultOf(
 function jsonTypeOf(column: Column): SQL {
   const isPlain = sql`json_valid(${column}) AND instr(${column}, char(0)) = 0`;
   return sql`CASE WHEN ${isPlain} THEN json_type(${column}) ELSE parsed_json_type(${column}) END`;
-}
-
-function referencesOf(orm: Orm, table: string): Reference[] {
-  return orm.all<Reference>(
-    sql`SELECT "from", "table" AS parent, "to" FROM pragma_foreign_key_list(${table})`,
-  );
 }
