@@ -1,6 +1,6 @@
 /**
- * The programs beside the gateway are killed at random moments while rules command a device and commands reach a
- * device that is a script: each is back soon, every execution has one end, nothing runs twice.
+ * The programs beside the gateway, or the gateway itself, are killed at random moments while rules command a device and
+ * commands reach a device that is a script: each is back soon, every execution has one end, nothing runs twice.
  */
 import { createServer, type Server } from 'node:http';
 import { writeArchive } from '../../src/capabilities/blueprints/source/archive.ts';
@@ -12,12 +12,14 @@ import {
   createGatewayClient,
   type GatewayClient,
   GatewayRefusal,
+  GatewayUnreachable,
   provisionDevice,
   uploadBlueprint,
 } from '../support/gateway-client.ts';
 import {
   createGatewayHome,
   createTokens,
+  type GatewayProcess,
   type Program,
   programOf,
   startGateway,
@@ -35,6 +37,8 @@ export interface ProgramsCheckOptions {
   say: (text: string) => void;
   /** Shortest and longest time from a program's return to its next kill. */
   killAfterMs: { min: number; max: number };
+  /** Who is killed; default: the programs. */
+  victim?: 'programs' | 'gateway';
 }
 
 const PROGRAMS = ['rule-sandbox', 'communication-module'] as const;
@@ -128,7 +132,8 @@ export async function programsCheck(options: ProgramsCheckOptions): Promise<Prob
   const { clock, kills, say, seed } = options;
   const home = await createGatewayHome(options.program);
   const environment = { ...home.environment, GATEWAY_COMMAND_TIMEOUT_S: String(COMMAND_TIMEOUT_S) };
-  const gateway = startGateway({ ...home, environment }, clock);
+  const start = (): GatewayProcess => startGateway({ ...home, environment }, clock);
+  let gateway = start();
   const random = createRandom(seed);
   const closing: (() => Promise<void>)[] = [];
   try {
@@ -137,28 +142,43 @@ export async function programsCheck(options: ProgramsCheckOptions): Promise<Prob
     const problems: Problem[] = [];
     await Promise.all(PROGRAMS.map((name) => waitUntilBack(world, name, 0, clock)));
     const stopCommands = commandTheScript(world, clock);
-    const killed = PROGRAMS.map((name) =>
-      killAgainAndAgain(world, name, { ...options, random: random.fork(name.length) }),
-    );
-    const times = await Promise.all(killed);
+    if (options.victim === 'gateway')
+      for (let count = 1; count <= kills; count++) {
+        await clock.sleep(random.between(options.killAfterMs.min, options.killAfterMs.max));
+        await gateway.end('SIGKILL');
+        gateway = start();
+        say(`gateway: kill ${count} of ${kills}, back after ${ms(await gateway.healthy())}`);
+      }
+    else problems.push(...(await killPrograms(world, { ...options, random })));
     await stopCommands();
+    await waitForRule(world.client, clock, 'counting');
     await world.client.json({ method: 'POST', path: '/site/rule_engine/suspend' });
-    for (const [index, name] of PROGRAMS.entries()) {
-      const backMs = (times[index] ?? []).sort((a, b) => a - b);
-      const late = backMs.filter((ms) => ms > BACK_MS_MAX);
-      say(
-        `${name}: ${kills} kills, back after ${ms(backMs[backMs.length >> 1])} (median), ${ms(backMs.at(-1))} at most`,
-      );
-      problems.push(
-        ...late.map((tookMs): Problem => ({ kind: 'stop', item: `${name} was back after ${ms(tookMs)}` })),
-      );
-    }
     return [...problems, ...(await judge(world, clock, say))];
   } finally {
     for (const close of closing.toReversed()) await close();
     await gateway.end('SIGTERM');
     home.remove();
   }
+}
+
+/** @returns those that were not back in time */
+async function killPrograms(
+  world: World,
+  options: ProgramsCheckOptions & { random: Random },
+): Promise<Problem[]> {
+  const { kills, random, say } = options;
+  const killed = PROGRAMS.map((name) =>
+    killAgainAndAgain(world, name, { ...options, random: random.fork(name.length) }),
+  );
+  const times = await Promise.all(killed);
+  return PROGRAMS.flatMap((name, index) => {
+    const backMs = (times[index] ?? []).sort((a, b) => a - b);
+    const [median, most] = [backMs[backMs.length >> 1], backMs.at(-1)];
+    say(`${name}: ${kills} kills, back after ${ms(median)} (median), ${ms(most)} at most`);
+    return backMs
+      .filter((tookMs) => tookMs > BACK_MS_MAX)
+      .map((tookMs): Problem => ({ kind: 'stop', item: `${name} was back after ${ms(tookMs)}` }));
+  });
 }
 
 const ms = (durationMs: number | undefined): string => `${(durationMs ?? 0).toFixed(0)} ms`;
@@ -265,8 +285,8 @@ async function execute(client: GatewayClient, deviceId: string, number: number):
     const body = { name: 'count', arguments: { number } };
     await client.json({ method: 'POST', path: `/devices/${deviceId}/commands/executions`, body });
   } catch (error) {
-    // While the module is away its device is offline.
-    if (!(error instanceof GatewayRefusal)) throw error;
+    // While the module is away its device is offline; while the gateway is, nobody answers, or half of it.
+    if (![GatewayRefusal, GatewayUnreachable, SyntaxError].some((kind) => error instanceof kind)) throw error;
   }
 }
 

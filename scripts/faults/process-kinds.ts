@@ -75,7 +75,13 @@ export const PROCESS_KINDS: readonly FaultKind[] = [
     name: 'killed-child',
     about:
       'Its child programs are killed while rules and callers command: they come back, nothing runs twice.',
-    run: killedChildren,
+    run: (box) => killCommanding(box, 'programs'),
+  },
+  {
+    name: 'kill-commanding',
+    about:
+      'SIGKILL while rules and callers command a device and a script: each has one end, nothing runs twice.',
+    run: (box) => killCommanding(box, 'gateway'),
   },
   {
     name: 'removed-files',
@@ -163,10 +169,11 @@ function childrenOf(pid: number): number[] {
 }
 
 /** On a gateway of its own. */
-function killedChildren({ clock, random, program }: Box): Promise<Problem[]> {
+function killCommanding({ clock, random, program }: Box, victim: 'programs' | 'gateway'): Promise<Problem[]> {
   const seed = random.integer(0, 2 ** 31);
   return programsCheck({
-    kills: 1,
+    kills: victim === 'gateway' ? 3 : 1,
+    victim,
     seed,
     program,
     clock,
