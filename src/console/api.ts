@@ -11,7 +11,7 @@ interface Problem {
   details?: Record<string, unknown>;
 }
 
-/** What the API refused, in its own sentences. */
+/** What the API refused, in the reader's language where it has words for it, else in its own sentences. */
 export class ApiError extends Error {
   readonly status: number;
   readonly problems: readonly Problem[];
@@ -250,11 +250,16 @@ export function refusalOf(status: number, text: string): ApiError {
   const fallback = { code: `status_${status}`, message: say.frame.answeredWith(status) };
   try {
     const { errors = [] } = JSON.parse(text) as { errors?: Problem[] };
-    return new ApiError(status, errors.length > 0 ? errors : [fallback]);
+    return new ApiError(status, errors.length > 0 ? errors.map(inWordsOfReader) : [fallback]);
   } catch (error) {
     return new ApiError(status, [{ ...fallback, details: { cause: String(error) } }]);
   }
 }
+
+const inWordsOfReader = (problem: Problem): Problem => ({
+  ...problem,
+  message: say.frame.refused(problem.code, problem.details ?? {}) ?? problem.message,
+});
 
 /** A path with its parts encoded: path`/v3/devices/${id}`. */
 export function path(texts: TemplateStringsArray, ...parts: readonly string[]): string {

@@ -5,6 +5,8 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
+import { refusals } from '../../src/console/words/de/refusals.ts';
+import { listedCodes } from '../support/error-codes.ts';
 import { PROJECT_ROOT } from '../support/workspace.ts';
 
 const PARTS = ['properties', 'telemetry', 'alerts', 'commands', 'command_groups'] as const;
@@ -30,7 +32,7 @@ const proseOf = (part: (typeof PARTS)[number], one?: Described): string[] => [
 const LANGUAGE = `
   const own = (value) => ({ value, configurable: true });
   Object.defineProperties(globalThis, {
-    document: own({ documentElement: { lang: '' } }),
+    document: own({ documentElement: { lang: '' }, addEventListener: () => undefined }),
     localStorage: own({ getItem: () => 'de' }),
   });
   const { language, say } = await import('./words/index.ts');
@@ -73,6 +75,36 @@ test('numbers, dates and ages are written in the language of the reader', async 
     'März 2026',
     [3.5, -0.25, 2000, null, 3, 0.5, null, null, null],
   ]);
+});
+
+test('what the gateway refuses is told in the language of the reader, where its code says it all', async () => {
+  const answer = [
+    { code: 'rule_limit_reached', message: 'The site has 200 rules.', details: { limit: 200 } },
+    { code: 'invalid_body', message: 'name must have at most 100 characters.', details: { field: 'name' } },
+  ];
+  const script = `${LANGUAGE}
+    const { refusalOf, sentencesOf } = await import('./api.ts');
+    console.log(JSON.stringify(sentencesOf(refusalOf(422, ${JSON.stringify(JSON.stringify({ errors: answer }))}))));
+    // The page's clock would go on.
+    process.exit();
+  `;
+  const cwd = join(PROJECT_ROOT, 'src/console');
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
+    cwd,
+  });
+  assert.deepEqual(JSON.parse(stdout), [
+    'Mehr als 200 Regeln sind nicht möglich.',
+    'name must have at most 100 characters.',
+  ]);
+});
+
+test('only codes that the gateway answers have a sentence in German', () => {
+  const listed = listedCodes(readFileSync(join(PROJECT_ROOT, 'docs/errors.md'), 'utf8'));
+  const known = new Set(listed.map(({ code }) => code));
+  assert.deepEqual(
+    [...refusals.keys()].filter((code) => !known.has(code)),
+    [],
+  );
 });
 
 test('only the manifests of the box and its module are translated', async () => {

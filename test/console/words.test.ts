@@ -61,6 +61,7 @@ const SAME: readonly string[] = [
   'everywhere.status',
   'frame.blueprints',
   'frame.box',
+  'frame.refused',
   'history.asCsv',
   'rules.templateAbout',
   'rules.templateTitle',

@@ -1,5 +1,6 @@
 /** The frame around the pages, the start, and what went wrong on the way to the gateway. In German. */
 import type { en } from '../en.ts';
+import { refusals } from './refusals.ts';
 
 export const frame: typeof en.frame = {
   noAnswer:
@@ -7,6 +8,7 @@ export const frame: typeof en.frame = {
   noAnswerToChange:
     'Das Gateway hat nicht geantwortet. Es ist nicht bekannt, ob dies ausgeführt wurde: Prüfen Sie es, bevor Sie es noch einmal versuchen.',
   answeredWith: (status) => `Das Gateway hat mit Status ${status} geantwortet.`,
+  refused: (code, details) => refusals.get(code)?.(details),
   overview: 'Übersicht',
   alerts: 'Meldungen',
   rules: 'Regeln',

@@ -6,6 +6,8 @@ export const frame = {
   noAnswerToChange:
     'The gateway did not answer, so it is not known whether this was done. Check before you try again.',
   answeredWith: (status: number) => `The gateway answered with status ${status}.`,
+  /** In the language of the reader, where that is not the gateway's. */
+  refused: (_code: string, _details: Readonly<Record<string, unknown>>): string | undefined => undefined,
   overview: 'Overview',
   alerts: 'Alerts',
   rules: 'Rules',

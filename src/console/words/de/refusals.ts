@@ -1,0 +1,51 @@
+/**
+ * What the gateway refuses, by the code of its answer (docs/errors.md). In German. A code is missing where only the
+ * gateway's own sentence says what was wrong, as with a field of a request.
+ */
+type Details = Readonly<Record<string, unknown>>;
+
+const most = (what: string) => (details: Details) =>
+  `Mehr als ${String(details['limit'])} ${what} sind nicht möglich.`;
+const text = (sentence: string) => () => sentence;
+
+export const refusals: ReadonlyMap<string, (details: Details) => string> = new Map([
+  ['access_denied', text('Die Anmeldedaten stimmen nicht oder gelten nicht mehr.')],
+  ['alert_not_found', text('Diese Meldung gibt es nicht mehr.')],
+  ['already_claimed', text('Das Gateway wurde schon übernommen. Melden Sie sich an.')],
+  ['already_exists', ({ value }) => `„${String(value)}“ ist schon vergeben.`],
+  ['backup_in_progress', text('Es wird gerade eine andere Sicherung erstellt.')],
+  ['backup_plan_incomplete', text('Der Sicherung fehlt noch ein Ziel oder ein Passwort.')],
+  ['blueprint_not_found', text('Diesen Blueprint gibt es nicht mehr.')],
+  ['command_not_found', text('Der Blueprint des Geräts kennt diesen Befehl nicht.')],
+  ['configuration_group_not_found', text('Der Blueprint des Geräts kennt diese Einstellungen nicht.')],
+  ['device_has_dependents', text('Auf diesem Gerät laufen andere. Löschen Sie zuerst diese.')],
+  ['device_limit_reached', most('Geräte')],
+  ['device_not_deletable', text('Dieses Gerät gehört zum Gateway und kann nicht gelöscht werden.')],
+  ['device_not_found', text('Dieses Gerät gibt es nicht mehr.')],
+  ['device_offline', text('Das Gerät ist nicht erreichbar. Es wurde nichts gesendet.')],
+  ['dry_run_active', text('Es läuft schon ein Probelauf. Möglich ist einer zur selben Zeit.')],
+  ['execution_not_found', text('Diesen Befehl gibt es nicht mehr.')],
+  ['insufficient_role', text('Ihre Rolle reicht dafür nicht.')],
+  ['internal_error', text('Das Gateway konnte dies nicht ausführen. Sein Protokoll nennt den Grund.')],
+  ['io_port_limit_reached', most('Anschlüsse')],
+  ['io_port_not_found', text('Diesen Anschluss gibt es nicht mehr.')],
+  ['last_installer', text('Das ist der letzte Installateur. Das Gateway würde niemandem gehören.')],
+  ['notification_channel_limit_reached', most('Kanäle')],
+  ['notification_channel_not_found', text('Diesen Kanal gibt es nicht mehr.')],
+  ['request_timeout', text('Die Anfrage kam nicht rechtzeitig vollständig an.')],
+  ['rule_limit_reached', most('Regeln')],
+  ['rule_not_found', text('Diese Regel gibt es nicht mehr.')],
+  ['rule_sandbox_off', text('Regeln sind auf diesem Gateway ausgeschaltet.')],
+  ['runtime_full', most('Geräte an diesem Modul')],
+  ['scan_active', text('Hier wird schon gesucht. Versuchen Sie es, wenn diese Suche zu Ende ist.')],
+  ['serial_port_limit_reached', most('Anschlüsse')],
+  ['serial_port_not_found', text('Diesen Anschluss gibt es nicht mehr.')],
+  ['target_limit_reached', most('Ziele')],
+  ['target_not_found', text('Dieses Ziel gibt es nicht mehr.')],
+  ['token_limit_reached', most('Zugriffstoken')],
+  ['token_not_found', text('Dieses Zugriffstoken gibt es nicht mehr.')],
+  ['too_many_requests', text('Das waren zu viele Anfragen. Versuchen Sie es etwas später noch einmal.')],
+  ['update_in_progress', text('Es wird gerade eine Version hochgeladen oder installiert.')],
+  ['user_limit_reached', most('Benutzer')],
+  ['user_not_found', text('Diesen Benutzer gibt es nicht mehr.')],
+]);
