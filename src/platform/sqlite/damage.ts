@@ -36,9 +36,25 @@ export function damageOf(path: string): string | undefined {
   return withConnection(path, (handle) => damageOfOpen(handle));
 }
 
-/** As `damageOf`, also of indexes, for a database in use that met damage, or a read that failed. Reads all several times. */
-export function provenDamageOf(path: string): string | undefined {
-  return withConnection(path, (handle) => damageOfOpen(handle, 'integrity_check'));
+/**
+ * As `damageOf`, also of indexes, for a database that met damage: SQLite calls a read that failed the same, and damage of
+ * another file, into which it copies. Reads all of it several times.
+ */
+export function provenDamageOf(
+  path: string,
+  close = (handle: BetterSqlite3.Database): void => void handle.close(),
+): string | undefined {
+  return unlessDamaged(
+    () => {
+      const handle = new BetterSqlite3(path, { fileMustExist: true });
+      try {
+        return damageOfOpen(handle, 'integrity_check');
+      } finally {
+        close(handle);
+      }
+    },
+    ({ message }) => message,
+  );
 }
 
 function damageOfOpen(handle: BetterSqlite3.Database, check: Check = 'quick_check'): string | undefined {

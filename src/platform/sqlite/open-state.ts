@@ -18,7 +18,8 @@ import {
   writePrivateFile,
 } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
-import { isDamage, judgeCopy } from './damage.ts';
+import { closeUnopened } from './close-unopened.ts';
+import { isDamage, judgeCopy, provenDamageOf } from './damage.ts';
 import { Database, openDatabase, type OpenOptions } from './database.ts';
 import { diskFails } from '../../lib/system-fault.ts';
 import { localCopies, type LocalCopy } from './local-copies.ts';
@@ -83,6 +84,9 @@ function openOrDamage(options: StateOptions): Database | Error {
       damage = error as Error;
       if (options.failsToRead(options.path)) throw diskFails(damage);
     }
+  // It may be of the copy that is made before a migration, which costs ours nothing.
+  const proven = provenDamageOf(options.path, (handle) => closeUnopened(handle, options.path));
+  if (proven === undefined) throw diskFails(damage);
   return damage as Error;
 }
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
+import BetterSqlite3 from 'better-sqlite3';
 import { lastRecovery, openState } from '../../../src/platform/sqlite/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { recordingLog, temporaryFolder } from '../../support/workspace.ts';
@@ -60,6 +61,33 @@ describe('the note of a recovery of state.db', () => {
     ]);
     rmSync(note, { recursive: true });
     assert.equal(recovery(), undefined);
+  });
+});
+
+describe('a state.db of an earlier version', () => {
+  test('stays when the disk does not read the copy that is made before its migration', (t) => {
+    const { folder, isWell, open, recovery } = damaged(t);
+    isWell();
+    const state = open();
+    state.prepare<[Buffer]>('INSERT INTO entry VALUES (?)').run(Buffer.from('acknowledged'));
+    state.close();
+    writeFileSync(join(folder, 'migrations', '0002_note.sql'), 'CREATE TABLE note (text TEXT) STRICT;');
+    const { prepare } = BetterSqlite3.prototype as unknown as {
+      prepare: (this: unknown, sql: string) => never;
+    };
+    const refusal = t.mock.method(BetterSqlite3.prototype, 'prepare', function (this: unknown, sql: string) {
+      // What SQLite makes of EIO from the file into which it copies.
+      if (sql.startsWith('VACUUM INTO'))
+        throw new BetterSqlite3.SqliteError('unable to open database: state-before.db.new', 'SQLITE_CORRUPT');
+      return prepare.call(this, sql);
+    });
+    assert.throws(open, { name: 'GatewayError', message: /disk fails now/ });
+    refusal.mock.restore();
+    const migrated = open();
+    t.after(() => migrated.close());
+    assert.equal(migrated.prepare('SELECT count(*) FROM entry').pluck().get(), 1);
+    assert.equal(recovery(), undefined);
+    assert.ok(readdirSync(folder).every((name) => !name.includes('damaged')));
   });
 });
 
