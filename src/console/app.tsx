@@ -9,7 +9,7 @@ import { LanguageChoice } from './parts/language-choice.tsx';
 import { Leaving } from './parts/leaving.tsx';
 import { LoginAbove, LoginPage, UnreachablePage } from './pages/sign-in.tsx';
 import { holdWhile, leaveBy, route } from './route.ts';
-import { confirm, hasEnded, logOut, look, may, me, state } from './session.ts';
+import { confirm, loginReason, logOut, look, may, me, state } from './session.ts';
 import { loadSite, siteName } from './site-name.ts';
 import { isOtherZone, zone } from './zone.ts';
 import {
@@ -205,7 +205,7 @@ function ConnectionLost() {
 function App() {
   const isIn = state.value === 'logged-in';
   // Whoever logs in again under the same name goes on typing.
-  const isWaiting = state.value === 'logged-out' && hasEnded.value && isSomethingTyped();
+  const isWaiting = state.value === 'logged-out' && loginReason.value !== undefined && isSomethingTyped();
   if (isIn || isWaiting)
     return (
       <>

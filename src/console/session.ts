@@ -3,6 +3,7 @@ import { computed, signal } from '@preact/signals';
 import { ApiError, call, callFor, NoAnswer, whenRefused } from './api.ts';
 import type { Me } from './shapes.ts';
 import { reaches } from '../lib/role.ts';
+import type { say } from './words/index.ts';
 
 type SessionState = 'unknown' | 'unreachable' | 'unclaimed' | 'logged-out' | 'logged-in';
 
@@ -17,13 +18,13 @@ export function may(needed: string | undefined): boolean {
   return reaches(role.value, needed);
 }
 
-/** The login ended by itself, as when it is too old. */
-export const hasEnded = signal(false);
+/** Why somebody who did not log out is asked for a login. */
+export const loginReason = signal<keyof typeof say.frame.loginReasons | undefined>(undefined);
 
 whenRefused((status) => {
   if (state.value !== 'logged-in') return;
   if (status === 403) return void (isConfirming || confirm());
-  hasEnded.value = true;
+  loginReason.value ??= 'ended';
   leave();
   // Perhaps access was reset, and the claim code is needed now.
   void look();
@@ -68,7 +69,7 @@ export async function look(): Promise<void> {
     }
     me.value = await callFor<Me>('me', 'GET', '/v3/auth/me');
     state.value = 'logged-in';
-    hasEnded.value = false;
+    loginReason.value = undefined;
     localStorage.setItem(LOGGED_IN, 'yes');
   } catch (error) {
     if (!(error instanceof ApiError && error.status === 401)) {
@@ -76,13 +77,25 @@ export async function look(): Promise<void> {
       return;
     }
     leave();
-    hasEnded.value ||= wasLoggedIn;
-    if (wasLoggedIn) await look();
+    if (!wasLoggedIn) return;
+    loginReason.value ??= 'ended';
+    await look();
   }
 }
 
 async function isClaimed(): Promise<boolean> {
   return (await callFor<{ claimed: boolean }>('claim', 'GET', '/v3/auth/claim')).claimed;
+}
+
+/** While the first page of a new box is shown: somebody else may have claimed it. Without an answer nothing changes. */
+export async function lookForClaim(): Promise<void> {
+  try {
+    if (!(await isClaimed()) || state.value !== 'unclaimed') return;
+    loginReason.value = 'claimed';
+    state.value = 'logged-out';
+  } catch (error) {
+    if (!(error instanceof ApiError || error instanceof NoAnswer)) throw error;
+  }
 }
 
 // A login in another tab is a login here, too.

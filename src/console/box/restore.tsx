@@ -4,6 +4,7 @@ import { callFor } from '../api.ts';
 import { momentText } from '../format.ts';
 import { DropArea } from '../parts/drop-area.tsx';
 import { SentFileProgress } from '../parts/sent-file.tsx';
+import { loginReason } from '../session.ts';
 import { Button, Card, Dialog, InputField, Notice, Question, useAction } from '../ui.tsx';
 import { say } from '../words/index.ts';
 import { sendFile } from './file-upload.ts';
@@ -25,6 +26,8 @@ export function RestoreCard() {
     setFile(undefined);
     setPassword('');
     setRestored(found);
+    // The login may end with the restart.
+    loginReason.value = 'restored';
   };
   return (
     <Card title={say.box.restore} data-test="restore">

@@ -1,16 +1,24 @@
 /** The first page of a new box, shown until somebody claims it. */
 import { useState } from 'preact/hooks';
 import { differs, NewPassword, NOTHING_TYPED } from '../parts/new-password.tsx';
-import { claim } from '../session.ts';
-import { Form, InputField, useAction } from '../ui.tsx';
+import { claim, lookForClaim } from '../session.ts';
+import { Form, InputField, useAction, useRefresh } from '../ui.tsx';
 import { say } from '../words/index.ts';
 import { Gate, USER_NAME } from './sign-in.tsx';
+
+const LOOK_EVERY_MS = 5_000;
 
 export function ClaimPage() {
   const [code, setCode] = useState('');
   const [name, setName] = useState('installer');
   const [typed, setTyped] = useState(NOTHING_TYPED);
-  const action = useAction(() => claim(code.trim(), name, typed.password));
+  const action = useAction(() =>
+    claim(code.trim(), name, typed.password).catch(async (error: unknown) => {
+      await lookForClaim();
+      throw error;
+    }),
+  );
+  useRefresh(() => void lookForClaim(), LOOK_EVERY_MS);
   return (
     <Gate title={say.frame.claimTitle}>
       <p>{say.frame.claimText(<code>claim-code</code>)}</p>

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import type { Health } from '../shapes.ts';
 import { isOpenToListeners } from '../open-to-listeners.ts';
-import { hasEnded, lastName, logIn, look } from '../session.ts';
+import { lastName, logIn, loginReason, look } from '../session.ts';
 import { LanguageChoice } from '../parts/language-choice.tsx';
 import { Button, Form, InputField, Notice, useAction, useAnswer, useRefresh } from '../ui.tsx';
 import { say } from '../words/index.ts';
@@ -47,9 +47,10 @@ export function LoginPage() {
   const [name, setName] = useState(lastName);
   const [password, setPassword] = useState('');
   const action = useAction(() => logIn(name, password));
+  const reason = loginReason.value;
   return (
     <Gate title={say.frame.logIn}>
-      {hasEnded.value && <Notice>{say.frame.loginEnded}</Notice>}
+      {reason && <Notice>{say.frame.loginReasons[reason]}</Notice>}
       <Form action={action} submit={say.frame.logIn} isKept>
         <InputField label={say.everywhere.name} value={name} onValue={setName} {...USER_NAME} />
         <InputField

@@ -1,4 +1,5 @@
 /** Rules of the site: scripts that watch devices and command them. */
+import type { ComponentProps } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { momentText } from '../format.ts';
 import { may } from '../session.ts';
@@ -66,16 +67,8 @@ export function RulesPage() {
   );
 }
 
-function RuleRow({
-  rule,
-  isSuspended,
-  isKnown,
-}: {
-  rule: Rule;
-  isSuspended: boolean;
-  /** The last read did not fail. */
-  isKnown: boolean;
-}) {
+function RuleRow(shown: ComponentProps<typeof RuleBadge>) {
+  const { rule } = shown;
   const switching = useAction(() => switchRule(rule.id, rule.disabled ? 'enable' : 'disable'));
   const { runtime_version: runtime, exec_interval: interval } = rule.script;
   const row = useRef<HTMLLIElement>(null);
@@ -91,7 +84,7 @@ function RuleRow({
         <ErrorNotice error={switching.error} />
       </span>
       <span class="actions">
-        <RuleBadge rule={rule} isSuspended={isSuspended} isKnown={isKnown} />
+        <RuleBadge {...shown} />
         {may('OWNER') && (
           <Button isSwitch action={switching}>
             {rule.disabled ? say.everywhere.on : say.everywhere.off}

@@ -60,7 +60,12 @@ export const frame: typeof en.frame = {
     fromSources,
     ', wenn es aus seinen Quellen läuft. Das meldet alle Installateure ab und zeigt einen neuen Übernahmecode.',
   ],
-  loginEnded: 'Ihre Anmeldung ist abgelaufen. Melden Sie sich wieder an, um weiterzumachen, wo Sie waren.',
+  loginReasons: {
+    ended: 'Ihre Anmeldung ist abgelaufen. Melden Sie sich wieder an, um weiterzumachen, wo Sie waren.',
+    restored:
+      'Das Gateway ist wiederhergestellt. Melden Sie sich mit einem Benutzer und Passwort aus der Sicherung an.',
+    claimed: 'Das Gateway wurde inzwischen übernommen. Melden Sie sich an.',
+  },
   language: 'Sprache',
   otherLanguage: 'Sprache wechseln?',
   typedIsLost: 'Ihre nicht gespeicherten Änderungen gehen verloren.',

@@ -58,7 +58,11 @@ export const frame = {
     fromSources,
     ' if it runs from source code. This logs out all installers and shows a new claim code.',
   ],
-  loginEnded: 'Your login has expired. Log in again to continue where you left off.',
+  loginReasons: {
+    ended: 'Your login has expired. Log in again to continue where you left off.',
+    restored: 'The gateway has been restored. Log in with a user and password from the backup.',
+    claimed: 'Somebody has claimed this gateway in the meantime. Log in.',
+  },
   language: 'Language',
   otherLanguage: 'Change language?',
   typedIsLost: 'Your unsaved changes will be lost.',
