@@ -3,13 +3,8 @@ import { signal } from '@preact/signals';
 import type { DurationMs } from '../lib/time.ts';
 import { Faults } from './faults.ts';
 import { noteGatewayTime } from './gateway-time.ts';
+import type { Problem } from './shapes.ts';
 import { say } from './words/index.ts';
-
-interface Problem {
-  code: string;
-  message: string;
-  details?: Record<string, unknown>;
-}
 
 /** What the API refused, in the reader's language where it has words for it, else in its own sentences. */
 export class ApiError extends Error {
@@ -258,7 +253,7 @@ export function refusalOf(status: number, text: string): ApiError {
 
 const inWordsOfReader = (problem: Problem): Problem => ({
   ...problem,
-  message: say.frame.refused(problem.code, problem.details ?? {}) ?? problem.message,
+  message: say.frame.refused(problem) ?? problem.message,
 });
 
 /** A path with its parts encoded: path`/v3/devices/${id}`. */

@@ -102,6 +102,15 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     assert.equal(await page.locator('.flow-line .arrow').count(), 4);
   });
 
+  test('is seen as a whole above the bar of a phone that lies on its side', async () => {
+    await page.setViewportSize({ width: 640, height: 360 });
+    const [flowPx, seenPx] = (await page.evaluate(
+      `[document.querySelector('.flow svg').clientHeight, innerHeight - document.querySelector('.nav ul').offsetHeight]`,
+    )) as [number, number];
+    await page.setViewportSize(WIDE_SCREEN.viewport);
+    assert.ok(flowPx <= seenPx, `${flowPx} of ${seenPx} pixels`);
+  });
+
   test('moves nothing for those who want no motion', async () => {
     const animation = (): Promise<unknown> =>
       page.evaluate(`getComputedStyle(document.querySelector('.flow-line .moving')).animationName`);

@@ -80,6 +80,7 @@ test('numbers, dates and ages are written in the language of the reader', async 
 test('what the gateway refuses is told in the language of the reader, where its code says it all', async () => {
   const answer = [
     { code: 'rule_limit_reached', message: 'The site has 200 rules.', details: { limit: 200 } },
+    { code: 'history_degraded', message: 'History takes no data: the disk fails.' },
     { code: 'invalid_body', message: 'name must have at most 100 characters.', details: { field: 'name' } },
   ];
   const script = `${LANGUAGE}
@@ -94,6 +95,7 @@ test('what the gateway refuses is told in the language of the reader, where its 
   });
   assert.deepEqual(JSON.parse(stdout), [
     'Mehr als 200 Regeln sind nicht möglich.',
+    'Der Verlauf nimmt keine Daten auf. Die Steuerung läuft weiter. (History takes no data: the disk fails.)',
     'name must have at most 100 characters.',
   ]);
 });

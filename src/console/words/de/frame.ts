@@ -8,7 +8,7 @@ export const frame: typeof en.frame = {
   noAnswerToChange:
     'Das Gateway hat nicht geantwortet. Es ist nicht bekannt, ob dies ausgeführt wurde: Prüfen Sie es, bevor Sie es noch einmal versuchen.',
   answeredWith: (status) => `Das Gateway hat mit Status ${status} geantwortet.`,
-  refused: (code, details) => refusals.get(code)?.(details),
+  refused: (problem) => refusals.get(problem.code)?.(problem),
   overview: 'Übersicht',
   alerts: 'Meldungen',
   rules: 'Regeln',

@@ -2,36 +2,57 @@
  * What the gateway refuses, by the code of its answer (docs/errors.md). In German. A code is missing where only the
  * gateway's own sentence says what was wrong, as with a field of a request.
  */
-type Details = Readonly<Record<string, unknown>>;
+import type { Problem } from '../../shapes.ts';
 
-const most = (what: string) => (details: Details) =>
-  `Mehr als ${String(details['limit'])} ${what} sind nicht möglich.`;
-const text = (sentence: string) => () => sentence;
+type Sentence = (problem: Problem) => string;
 
-export const refusals: ReadonlyMap<string, (details: Details) => string> = new Map([
+const most =
+  (what: string): Sentence =>
+  ({ details }) =>
+    `Mehr als ${String(details?.['limit'])} ${what} sind nicht möglich.`;
+const text =
+  (sentence: string): Sentence =>
+  () =>
+    sentence;
+/** The gateway's own sentence tells the reason. */
+const because =
+  (sentence: string): Sentence =>
+  ({ message }) =>
+    `${sentence} (${message})`;
+
+export const refusals: ReadonlyMap<string, Sentence> = new Map([
   ['access_denied', text('Die Anmeldedaten stimmen nicht oder gelten nicht mehr.')],
   ['alert_not_found', text('Diese Meldung gibt es nicht mehr.')],
   ['already_claimed', text('Das Gateway wurde schon übernommen. Melden Sie sich an.')],
-  ['already_exists', ({ value }) => `„${String(value)}“ ist schon vergeben.`],
+  ['already_exists', ({ details }) => `„${String(details?.['value'])}“ ist schon vergeben.`],
   ['backup_in_progress', text('Es wird gerade eine andere Sicherung erstellt.')],
   ['backup_plan_incomplete', text('Der Sicherung fehlt noch ein Ziel oder ein Passwort.')],
+  ['backup_refused', because('Die Sicherung kann nicht wiederhergestellt werden.')],
   ['blueprint_not_found', text('Diesen Blueprint gibt es nicht mehr.')],
   ['command_not_found', text('Der Blueprint des Geräts kennt diesen Befehl nicht.')],
   ['configuration_group_not_found', text('Der Blueprint des Geräts kennt diese Einstellungen nicht.')],
+  ['data_folder_unreadable', because('Der Datenordner ist nicht lesbar.')],
   ['device_has_dependents', text('Auf diesem Gerät laufen andere. Löschen Sie zuerst diese.')],
   ['device_limit_reached', most('Geräte')],
   ['device_not_deletable', text('Dieses Gerät gehört zum Gateway und kann nicht gelöscht werden.')],
   ['device_not_found', text('Dieses Gerät gibt es nicht mehr.')],
   ['device_offline', text('Das Gerät ist nicht erreichbar. Es wurde nichts gesendet.')],
+  ['disk_full', text('Der Datenträger ist voll: Außer dem Zustand wird nichts mehr gespeichert.')],
   ['dry_run_active', text('Es läuft schon ein Probelauf. Möglich ist einer zur selben Zeit.')],
   ['execution_not_found', text('Diesen Befehl gibt es nicht mehr.')],
+  ['history_degraded', because('Der Verlauf nimmt keine Daten auf. Die Steuerung läuft weiter.')],
   ['insufficient_role', text('Ihre Rolle reicht dafür nicht.')],
   ['internal_error', text('Das Gateway konnte dies nicht ausführen. Sein Protokoll nennt den Grund.')],
   ['io_port_limit_reached', most('Anschlüsse')],
   ['io_port_not_found', text('Diesen Anschluss gibt es nicht mehr.')],
   ['last_installer', text('Das ist der letzte Installateur. Das Gateway würde niemandem gehören.')],
+  [
+    'no_room',
+    text('Für eine Sicherung mit Verlauf ist zu wenig Speicherplatz frei. Ohne Verlauf braucht sie wenig.'),
+  ],
   ['notification_channel_limit_reached', most('Kanäle')],
   ['notification_channel_not_found', text('Diesen Kanal gibt es nicht mehr.')],
+  ['program_not_running', because('Ein Teil des Gateways läuft nicht.')],
   ['request_timeout', text('Die Anfrage kam nicht rechtzeitig vollständig an.')],
   ['rule_limit_reached', most('Regeln')],
   ['rule_not_found', text('Diese Regel gibt es nicht mehr.')],
@@ -40,12 +61,16 @@ export const refusals: ReadonlyMap<string, (details: Details) => string> = new M
   ['scan_active', text('Hier wird schon gesucht. Versuchen Sie es, wenn diese Suche zu Ende ist.')],
   ['serial_port_limit_reached', most('Anschlüsse')],
   ['serial_port_not_found', text('Diesen Anschluss gibt es nicht mehr.')],
+  ['starting', text('Das Gateway startet oder wird beendet.')],
+  ['state_degraded', because('Befehle und Änderungen werden abgelehnt.')],
   ['target_limit_reached', most('Ziele')],
   ['target_not_found', text('Dieses Ziel gibt es nicht mehr.')],
   ['token_limit_reached', most('Zugriffstoken')],
   ['token_not_found', text('Dieses Zugriffstoken gibt es nicht mehr.')],
   ['too_many_requests', text('Das waren zu viele Anfragen. Versuchen Sie es etwas später noch einmal.')],
+  ['unavailable', because('Das Gateway kann dies gerade nicht ausführen.')],
   ['update_in_progress', text('Es wird gerade eine Version hochgeladen oder installiert.')],
+  ['update_refused', because('Das Update wurde abgelehnt.')],
   ['user_limit_reached', most('Benutzer')],
   ['user_not_found', text('Diesen Benutzer gibt es nicht mehr.')],
 ]);

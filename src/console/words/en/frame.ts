@@ -1,4 +1,5 @@
 /** The frame around the pages, the start, and what went wrong on the way to the gateway. */
+import type { Problem } from '../../shapes.ts';
 import type { Piece } from '../piece.ts';
 
 export const frame = {
@@ -7,7 +8,7 @@ export const frame = {
     'The gateway did not answer, so it is not known whether this was done. Check before you try again.',
   answeredWith: (status: number) => `The gateway answered with status ${status}.`,
   /** In the language of the reader, where that is not the gateway's. */
-  refused: (_code: string, _details: Readonly<Record<string, unknown>>): string | undefined => undefined,
+  refused: (_problem: Problem): string | undefined => undefined,
   overview: 'Overview',
   alerts: 'Alerts',
   rules: 'Rules',
