@@ -78,6 +78,8 @@ const ROOMY_HEAP = [
   '--max-semi-space-size=32',
   '--initial-heap-size=800',
   '--external-memory-accounted-in-global-limit',
+  // Helpers of a collection find little to do, and wait for each other.
+  '--single-threaded-gc',
 ];
 /** Of the C library: what one test freed is kept for the next one, and not given back to the system. */
 const KEPT_MEMORY = {
