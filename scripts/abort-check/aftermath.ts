@@ -22,18 +22,30 @@ export function complaintsIn(log: string): string[] {
     .map((line) => `log: ${line.slice(0, 1_500)}`);
 }
 
+/** Sockets to the port of a server, by the number that the system gives them (proc_net_tcp). */
+const socketsTo = (pid: number, port: number): string[] => {
+  const [, ...rows] = readFileSync(`/proc/${pid}/net/tcp`, 'utf8').trim().split('\n');
+  const columns = rows.map((row) => row.trim().split(/\s+/));
+  return columns
+    .filter(([, , remote = '']) => Number.parseInt(remote.split(':')[1] ?? '', 16) === port)
+    .map((row) => row[9] ?? '');
+};
+
 /**
  * What the descriptors of the process are: names of files, and kinds of everything else. Without the sockets of the system
- * itself: over them it talks to programs of its own, which start and end as there is something to run.
+ * itself: over them it talks to programs of its own, which start and end as there is something to run. Without those to
+ * the receiver either: requests make targets and channels that send to it as they like.
  */
-function openFiles(pid: number): string[] {
+function openFiles(pid: number, receiverPort: number): string[] {
   const folder = `/proc/${pid}/fd`;
   const own = readFileSync(`/proc/${pid}/net/unix`, 'utf8');
+  const sending = new Set(socketsTo(pid, receiverPort));
   return readdirSync(folder).flatMap((name) => {
     try {
       const target = readlinkSync(join(folder, name));
       const [, kind = target, inode] = /^(.*):\[(\d+)\]$/.exec(target) ?? [];
-      return kind === 'socket' && own.includes(` ${inode}`) ? [] : [kind];
+      const isApart = own.includes(` ${inode}`) || sending.has(inode ?? '');
+      return kind === 'socket' && isApart ? [] : [kind];
     } catch (error) {
       // Closed meanwhile.
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
@@ -69,10 +81,11 @@ export function leftovers(dataDir: string): string[] {
 
 /** Waits until no connection is left, and not more than `most` files are open; then answers what is open. */
 export async function settled(
-  { home, tokens, gateway }: Pick<StockedGateway, 'home' | 'tokens' | 'gateway'>,
+  { home, tokens, gateway, stock }: StockedGateway,
   clock: Clock,
   most = Number.POSITIVE_INFINITY,
 ): Promise<string[]> {
+  const receiverPort = Number(new URL(stock.receiverUrl).port);
   const deadlineMs = clock.monotonicMs() + SETTLE_MS;
   for (;;) {
     const answer = await fetch(`${home.baseUrl}/metrics`, {
@@ -81,7 +94,7 @@ export async function settled(
     const text = await answer.text();
     // Devices and modules come and go as they like.
     let devices = gaugeOf(text, 'mqtt_sessions');
-    const now = openFiles(gateway.pid).filter((kind) => kind !== 'socket' || devices-- <= 0);
+    const now = openFiles(gateway.pid, receiverPort).filter((kind) => kind !== 'socket' || devices-- <= 0);
     const isQuiet = gaugeOf(text, 'http_connections') <= 1 && gaugeOf(text, 'web_sockets') === 0;
     if ((isQuiet && now.length <= most) || clock.monotonicMs() > deadlineMs) return now;
     await clock.sleep(POLL_MS);
