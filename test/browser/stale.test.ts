@@ -56,6 +56,24 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await device.leave();
   });
 
+  test('a power of some minutes ago tells its age, and still its direction', async (t) => {
+    const device = await opened().gateway.provision('Shed');
+    await device.connect();
+    await device.telemetry({ grid_total_power: -700, battery_soc: 60, battery_power: -900 });
+    const page = await openAnother(t, opened(), {
+      prepare: (one) =>
+        one.route('**/v3/site/energy/now', async (route) => {
+          const response = await route.fetch();
+          const answer = (await response.json()) as { power: { sources: { age_s: number | null }[] } };
+          for (const source of answer.power.sources) source.age_s = 125;
+          await route.fulfill({ response, json: answer });
+        }),
+    });
+    await page.getByLabel('Grid, 700 W, 2 min ago, exporting').waitFor();
+    await page.getByLabel(/^Battery, 2 min ago, 900 W, \d+ % charged, charging$/).waitFor();
+    await device.leave();
+  });
+
   test('a device that appears while the list is read is read after it', async (t) => {
     const { gateway } = opened();
     const heard: string[] = [];

@@ -1,5 +1,7 @@
 /** Powers and energies of the site as text; every number comes from the API. */
 import type { EnergyOnWire, EnergySourcesOnWire, PowerNowOnWire } from '../../capabilities/energy/schema.ts';
+import type { DurationS } from '../../lib/time.ts';
+import { ageText } from '../format.ts';
 import { locale, say } from '../words/index.ts';
 
 export const ENERGY_ROLES = [
@@ -52,6 +54,19 @@ export function doingOf(now: RoleNow): string {
     default:
       return direction === 0 ? doing.idle : direction > 0 ? doing.delivering : doing.consuming;
   }
+}
+
+/** A meter that sends every minute is not late yet. */
+const LATE_AFTER_S: DurationS = 90;
+
+/** How long ago the oldest of its values was measured; undefined while all are of now. */
+export function lateText(
+  { role, is_calculated: isCalculated }: RoleNow,
+  { sources }: PowerNow,
+): string | undefined {
+  const own = sources.filter((source) => source.power_w !== null && (isCalculated || source.role === role));
+  const ageS = Math.max(0, ...own.map((source) => source.age_s ?? 0));
+  return ageS > LATE_AFTER_S ? say.values.ago(ageText(ageS)) : undefined;
 }
 
 const number = (value: number, digits: number): string =>

@@ -1,5 +1,13 @@
 /** The present power flows of the site: power by width, direction by arrow and word, motion only if the user allows it. */
-import { directionOf, doingOf, type PowerNow, powerText, type Role, type RoleNow } from './energy.ts';
+import {
+  directionOf,
+  doingOf,
+  lateText,
+  type PowerNow,
+  powerText,
+  type Role,
+  type RoleNow,
+} from './energy.ts';
 import { say } from '../words/index.ts';
 
 const HUB = { x: 240, y: 168 };
@@ -78,7 +86,9 @@ function Node({ now, power }: { now: RoleNow; power: PowerNow }) {
   const shown = isKnown ? powerText(now.power_w ?? 0) : { text: '–', unit: '' };
   const charge = now.state_of_charge_percent;
   const name = say.site.role[now.role];
-  const doing = doingOf(now);
+  const late = isKnown ? lateText(now, power) : undefined;
+  // The arrow shows the direction as well.
+  const doing = late ?? doingOf(now);
   const devices = [
     ...new Set(power.sources.filter(({ role }) => role === now.role).map(({ device_id: id }) => id)),
   ];
@@ -86,6 +96,7 @@ function Node({ now, power }: { now: RoleNow; power: PowerNow }) {
   // In the visible order, so that speech control finds the label.
   const said =
     charge === null ? [name, amount, doing] : [name, doing, amount, say.site.chargedTo(Math.round(charge))];
+  if (late !== undefined) said.push(doingOf(now));
   const inside = (text: string) => (
     <text class="doing" x={x} y={y + 23} {...(text.length > NAME_LETTERS && NARROWED)}>
       {text}
