@@ -353,10 +353,13 @@ describe('a cut of power', { timeout: HANGS_MS }, () => {
       const random = createRandom(seed);
       const box = (random.chance(0.5) ? same : other).copy(t);
       let starts = 0;
-      while (box.trial !== undefined) {
+      // A start that is cut after its decision is followed by another one, too.
+      let isCut = true;
+      while (isCut || box.trial !== undefined) {
         // Half of the starts end within the first 24 changes, which is about their number.
         const cutAt = random.chance(0.5) ? random.integer(1, 24) : undefined;
         const { status } = box.guard(['start'], cutAt);
+        isCut = status !== 0;
         assert.ok((starts += 1) < 200, `seed ${seed} does not end`);
         if (status === 0 && box.runs === 'B') box.store('B');
         if (status === 0 && box.runs === 'A') break;

@@ -17,6 +17,8 @@ export interface AuthSetup {
   dataDir: string;
   database: Database;
   lines: LogLine[];
+  /** How many passwords are hashed or wait for it, which takes real time. */
+  hashing: () => Promise<number>;
   /** Keys of which was told that they ended. */
   ended: string[];
   /** Another program on the same files: the local command, or the gateway after a restart. */
@@ -38,13 +40,25 @@ export function startAuth(
     test.after(() => database.close());
     return database;
   };
-  const create = (database: Database, ofClock = clock): Auth =>
-    new Auth({ database, clock: ofClock, log, metrics: createMetrics(), dataDir, limits });
+  const create = (database: Database, ofClock = clock, metrics = createMetrics()): Auth =>
+    new Auth({ database, clock: ofClock, log, metrics, dataDir, limits });
+  const metrics = createMetrics();
+  const hashing = async (): Promise<number> =>
+    Number(/queue_depth\{queue="password_hashes"\} (\d+)/.exec(await metrics.text())?.[1]);
   const database = openState();
-  const auth = create(database);
+  const auth = create(database, clock, metrics);
   const ended: string[] = [];
   auth.events.on('token_revoked', 'test', ({ tokenId }) => ended.push(tokenId));
   auth.start();
   test.after(() => auth.stop());
-  return { auth, clock, dataDir, database, lines, ended, open: (ofClock) => create(openState(), ofClock) };
+  return {
+    auth,
+    clock,
+    dataDir,
+    database,
+    lines,
+    hashing,
+    ended,
+    open: (ofClock) => create(openState(), ofClock),
+  };
 }
