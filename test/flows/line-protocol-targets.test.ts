@@ -57,6 +57,7 @@ const slugOf = async (gateway: TestGateway, deviceId: string): Promise<string> =
 
 /** An engine shows values some time after it took them, and to read them all takes more than to send them. */
 const LOOK_MS = 200;
+const LOOKS = 300;
 
 async function assertArrived(
   gateway: TestGateway,
@@ -65,16 +66,19 @@ async function assertArrived(
   expected: ReadonlyMap<number, number>,
 ): Promise<void> {
   await until(async () => (await statusOf(gateway)).lag_samples === 0);
-  let arrived = await engine.values(device, 'battery_power');
-  await until(async () => {
-    if (arrived.size >= expected.size) return true;
+  const differing = async (): Promise<string[]> => {
+    const arrived = await engine.values(device, 'battery_power');
+    return [...new Set([...expected.keys(), ...arrived.keys()])]
+      .filter((atS) => arrived.get(atS) !== expected.get(atS))
+      .map((atS) => `at ${atS}: ${arrived.get(atS)} instead of ${expected.get(atS)}`);
+  };
+  let found = await differing();
+  for (let look = 0; look < LOOKS && found.length > 0; look++) {
     await pause(LOOK_MS);
-    arrived = await engine.values(device, 'battery_power');
-    return false;
-  });
-  const inOrder = (values: ReadonlyMap<number, number>): [number, number][] =>
-    [...values].toSorted(([a], [b]) => a - b);
-  assert.deepEqual(inOrder(arrived), inOrder(expected));
+    found = await differing();
+  }
+  // Some of them: to print what ten thousands of lines differ by would take all memory.
+  assert.deepEqual([found.length, found.slice(0, 5)], [0, []]);
 }
 
 for (const name of LINE_ENGINES)
