@@ -111,13 +111,10 @@ export class Scripts {
   }
 
   #kindOf({ kind, libraries, memoryBytes }: ScriptOptions): { prelude: Prelude; image?: Image } {
-    let known = this.#kinds.get(kind);
-    if (!known) {
+    return this.#kinds.getOrInsertComputed(kind, () => {
       const all = [TIME_LIBRARY, JSON_LIBRARY, SCHEDULER_LIBRARY, ...libraries];
-      const prelude = compileLibraries(all, memoryBytes);
-      this.#kinds.set(kind, (known = { prelude }));
-    }
-    return known;
+      return { prelude: compileLibraries(all, memoryBytes) };
+    });
   }
 }
 

@@ -104,9 +104,7 @@ const compiled = new Map<number, WebAssembly.Module>();
  */
 export function luaModule(memoryBytes: number): WebAssembly.Module {
   const pages = Math.max(FIRST_PAGES, Math.floor(memoryBytes / PAGE_BYTES));
-  let module = compiled.get(pages);
-  if (module === undefined) compiled.set(pages, (module = new WebAssembly.Module(luaFile(pages))));
-  return module;
+  return compiled.getOrInsertComputed(pages, () => new WebAssembly.Module(luaFile(pages)));
 }
 
 function luaFile(maximumPages: number): Buffer {

@@ -22,11 +22,8 @@ export function createJsonSchemas(schemas: readonly GenericSchema[], reference: 
   const known = new Map<GenericSchema, JsonSchema>();
 
   /** JSON Schema of a valibot schema; named ones inside come as references. @throws Error for what cannot be told */
-  function of(schema: GenericSchema): JsonSchema {
-    const converted = known.get(schema) ?? clean(convert(schema));
-    known.set(schema, converted);
-    return converted;
-  }
+  const of = (schema: GenericSchema): JsonSchema =>
+    known.getOrInsertComputed(schema, () => clean(convert(schema)));
 
   /** With only the definitions that are inside: the package converts all that it is given every time. */
   function convert(schema: GenericSchema, ownName?: string): JsonSchema {

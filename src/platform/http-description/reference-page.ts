@@ -112,8 +112,7 @@ function operationsOf(document: JsonSchema): Shown[] {
       const operation = membersOf(value);
       const alias = operation['x-alias-of'];
       const id = text(alias ?? operation['operationId']);
-      const list = others.get(id) ?? [];
-      others.set(id, list);
+      const list = others.getOrInsertComputed(id, () => []);
       if (alias === undefined) shown.push({ operation, method: method.toUpperCase(), path, others: list });
       else list.push({ path, isOlder: operation['deprecated'] === true });
     }

@@ -40,9 +40,7 @@ export function createRateLimits(
     failedAuthentication: limited(ratesPerMinute(limits.failedAuthenticationsPerMinute)),
     /** One anonymous call of an operation with its own bound. */
     anonymous: (operation: string, address: string, perMinute: number): void => {
-      const rates = ofOperations.get(operation) ?? ratesPerMinute(perMinute);
-      ofOperations.set(operation, rates);
-      limited(rates)(address);
+      limited(ofOperations.getOrInsertComputed(operation, () => ratesPerMinute(perMinute)))(address);
     },
   };
 }

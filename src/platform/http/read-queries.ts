@@ -25,9 +25,7 @@ export class ReadQueries {
       this.#known = new Map();
       this.#count = 1;
     }
-    const ofSchema = this.#known.get(schema);
-    if (ofSchema) ofSchema.set(search, query);
-    else this.#known.set(schema, new Map([[search, query]]));
+    this.#known.getOrInsertComputed(schema, () => new Map()).set(search, query);
   }
 }
 

@@ -98,8 +98,7 @@ export class Calls {
 
   #askerOf(run: number, { remainingMs = Number.POSITIVE_INFINITY }: ThreadCall): Asker {
     const { clock } = this.#options;
-    const life = this.#lives.get(run) ?? { isOver: false };
-    this.#lives.set(run, life);
+    const life = this.#lives.getOrInsert(run, { isOver: false });
     const untilMs = clock.monotonicMs() + remainingMs;
     return { run, untilMs, isWaiting: () => !life.isOver && clock.monotonicMs() < untilMs };
   }
@@ -139,10 +138,9 @@ export class Calls {
   }
 
   #lend(run: number, port: SerialPort, settings: SerialSettings): void {
-    const loan = this.#lent.get(port) ?? { before: port.settings, wishes: new Map<number, SerialSettings>() };
-    this.#lent.set(port, loan);
-    loan.wishes.delete(run);
-    loan.wishes.set(run, settings);
+    const { wishes } = this.#lent.getOrInsert(port, { before: port.settings, wishes: new Map() });
+    wishes.delete(run);
+    wishes.set(run, settings);
     port.configure(settings);
   }
 

@@ -25,8 +25,9 @@ export function createDeviceRegistry(options: {
         }
       options.library.want(devices.flatMap(({ script, facts }) => [script, facts]));
       for (const [channelId, assignment] of assigned) {
-        const lifecycle = lifecycles.get(channelId) ?? options.createLifecycle(assignment);
-        lifecycles.set(channelId, lifecycle);
+        const lifecycle = lifecycles.getOrInsertComputed(channelId, () =>
+          options.createLifecycle(assignment),
+        );
         lifecycle.assign(assignment);
         const groups = early.get(channelId);
         if (groups) lifecycle.configure(groups, []);

@@ -6,7 +6,6 @@ import type { CallResult, CanOperation, IoOperation, WireFrame } from './thread-
 
 /** A mailbox of one script on one bus. */
 interface Kept {
-  bus: CanBus;
   mailbox: CanMailbox;
   /** How many frames it can hold. */
   room: number;
@@ -71,7 +70,7 @@ export class IoCalls {
 
   #keep(run: number, bus: CanBus, operation: CanOperation & { do: 'keep' }): CallResult {
     const { canMailboxes, canFramesKept } = this.#limits;
-    const mailboxes = this.#kept.get(run) ?? new Map<number, Kept>();
+    const mailboxes = this.#kept.getOrInsertComputed(run, () => new Map());
     const room = operation.sizeMax * Math.max(1, operation.ids?.length ?? 1);
     const taken = [...mailboxes.values()].reduce((sum, kept) => sum + kept.room, 0);
     if (!mailboxes.has(operation.mailbox) && mailboxes.size >= canMailboxes)
@@ -81,8 +80,7 @@ export class IoCalls {
     mailboxes.get(operation.mailbox)?.stop();
     const mailbox = new CanMailbox(operation.ids, operation);
     const stop = bus.listen((frame) => mailbox.put(frame));
-    mailboxes.set(operation.mailbox, { bus, mailbox, room, stop });
-    this.#kept.set(run, mailboxes);
+    mailboxes.set(operation.mailbox, { mailbox, room, stop });
     return { kind: 'done' };
   }
 

@@ -237,10 +237,8 @@ function headersOf(value: LuaValue): [string, string][] {
 
 function resultsOf({ code, headers, body, jar }: HttpAnswer): HostResult {
   const lists = new Map<string, string[]>();
-  for (const [name, value] of headers) {
-    const key = canonical(name);
-    lists.set(key, [...(lists.get(key) ?? []), textOfHeader(value)]);
-  }
+  for (const [name, value] of headers)
+    lists.getOrInsertComputed(canonical(name), () => []).push(textOfHeader(value));
   const cookies = (lists.get('Set-Cookie') ?? []).flatMap((line) => {
     const cookie = parseSetCookie(line);
     return cookie

@@ -33,8 +33,7 @@ export class DeviceSizes {
     const shares = new Map<string, DeviceShare>();
     for (const { id, deviceId } of definitions.values()) {
       if (!isAsked(deviceId)) continue;
-      const share = shares.get(deviceId) ?? { deviceId, seriesIds: [], sizeBytes: 0 };
-      shares.set(deviceId, share);
+      const share = shares.getOrInsertComputed(deviceId, () => ({ deviceId, seriesIds: [], sizeBytes: 0 }));
       share.seriesIds.push(id);
       let blockBytes = this.#blockBytes.get(id);
       if (blockBytes === undefined) {

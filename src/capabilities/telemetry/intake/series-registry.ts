@@ -90,8 +90,7 @@ export class SeriesRegistry {
   #add(series: Series, latest: LatestValue | undefined): SeriesState {
     const coding = createCoding(series.id, kindOf(series.type));
     const state = { series, coding, latest, storedLatestS: latest?.timestampS };
-    let ofDevice = this.#byDevice.get(series.deviceId);
-    if (!ofDevice) this.#byDevice.set(series.deviceId, (ofDevice = new Map()));
+    const ofDevice = this.#byDevice.getOrInsertComputed(series.deviceId, () => new Map());
     ofDevice.set(keyOf(series.attribute, series.type), state);
     this.#version++;
     return state;

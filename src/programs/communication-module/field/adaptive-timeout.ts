@@ -82,10 +82,8 @@ export class AdaptiveTimeout {
   }
 
   #unitOf(unitId: number): Unit {
-    const known = this.#units.get(unitId);
-    if (known) return known;
     const never = Number.NEGATIVE_INFINITY;
-    const unit: Unit = {
+    return this.#units.getOrInsertComputed(unitId, () => ({
       answers: 0,
       slowestMs: 0,
       answeredAtMs: never,
@@ -93,9 +91,7 @@ export class AdaptiveTimeout {
       restsUntilMs: never,
       askedAtMs: never,
       wantedAtMs: never,
-    };
-    this.#units.set(unitId, unit);
-    return unit;
+    }));
   }
 
   #othersAnswer(unit: Unit, nowMs: MonotonicMs): boolean {

@@ -63,9 +63,7 @@ export class IoPorts {
           break;
         case 'digital_input': {
           const key = `${port.path} ${port.bias} ${port.debounceMs}`;
-          const group = groups.get(key) ?? { name, port, members: [] };
-          group.members.push([name, port]);
-          groups.set(key, group);
+          groups.getOrInsert(key, { name, port, members: [] }).members.push([name, port]);
         }
       }
     }

@@ -148,11 +148,7 @@ export class Pipeline<Entry extends Waiting> {
   }
 
   #unitOf(unitId: number): Unit<Entry> {
-    const known = this.#units.get(unitId);
-    if (known) return known;
-    const unit: Unit<Entry> = { queued: [], inFlight: new Set(), answers: 0 };
-    this.#units.set(unitId, unit);
-    return unit;
+    return this.#units.getOrInsertComputed(unitId, () => ({ queued: [], inFlight: new Set(), answers: 0 }));
   }
 
   #freeId(): number {

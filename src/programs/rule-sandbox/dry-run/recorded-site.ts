@@ -146,18 +146,15 @@ export class RecordedSite {
   #recording(deviceId: string, name: string): Recording {
     const { limits, toMs } = this.#options;
     const key = `${deviceId} ${name}`;
-    let recording = this.#recordings.get(key);
-    if (!recording) {
+    return this.#recordings.getOrInsertComputed(key, () => {
       if (this.#recordings.size >= limits.dryRun.attributes)
         throw new Refused(`a dry run reads at most ${limits.dryRun.attributes} attributes`);
-      recording = new Recording(async (afterMs) => {
+      return new Recording(async (afterMs) => {
         const parameters = { deviceId, name, afterMs, toMs };
         // The gateway's own shape; the channel between carries any JSON.
         return (await this.#ask({ method: 'samples', parameters })) as unknown as RecordedResults['samples'];
       });
-      this.#recordings.set(key, recording);
-    }
-    return recording;
+    });
   }
 
   async #execute(parameters: RuleMethods['execute']): Promise<RuleAnswer> {

@@ -21,8 +21,7 @@ export function createScratchStorage(options: {
   }
 
   function set(store: RuleStore, key: string, value: string | null): void {
-    const values = changed.get(store) ?? new Map<string, string | null>();
-    changed.set(store, values.set(key, value));
+    changed.getOrInsertComputed(store, () => new Map()).set(key, value);
   }
 
   function bytesBeside(store: RuleStore, key: string): number {
