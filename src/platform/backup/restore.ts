@@ -61,7 +61,7 @@ export function prepareRestore(options: RestoreOptions): Promise<BackupInfo> {
   return stage(options, async (draft) => {
     await open(options.file, password, draft, { limits, withHistory: true });
     const info = infoOf(draft);
-    remove(join(draft, INFO_FILE));
+    removeTree(join(draft, INFO_FILE));
     return info;
   });
 }
@@ -73,14 +73,14 @@ export function prepareRestore(options: RestoreOptions): Promise<BackupInfo> {
 export async function checkBackup(options: Omit<RestoreOptions, 'clock'>): Promise<BackupInfo> {
   const { file, password, dataDir, limits = LIMITS.backup } = options;
   const draft = join(dataDir, BACKUPS_FOLDER, BEING_CHECKED);
-  remove(draft);
+  removeTree(draft);
   makePrivateFolder(draft);
   try {
     await open(file, password, draft, { limits, withHistory: false });
     requireUsable(draft);
     return infoOf(draft);
   } finally {
-    remove(draft);
+    removeTree(draft);
   }
 }
 
@@ -94,7 +94,7 @@ async function open(
   const zip = join(folder, 'backup.zip');
   await unseal(file, zip, password, limits);
   await unpack(zip, folder, { mostBytes: limits.unpackedBytes, withHistory });
-  remove(zip);
+  removeTree(zip);
   infoOf(folder);
 }
 
@@ -128,18 +128,18 @@ async function stage<Result>(
 ): Promise<Result> {
   const draft = join(dataDir, RESTORE_DRAFT);
   const ready = join(dataDir, STAGE);
-  remove(draft);
+  removeTree(draft);
   makePrivateFolder(draft);
   try {
     const result = await fill(draft);
     requireUsable(draft);
     writePrivateFile(join(draft, READY), asideName(dataDir, clock.wallMs()));
-    remove(ready);
+    removeTree(ready);
     renameSync(draft, ready);
     syncFolder(dataDir);
     return result;
   } catch (error) {
-    remove(draft);
+    removeTree(draft);
     throw error;
   }
 }
@@ -157,10 +157,6 @@ function requireUsable(folder: string): void {
   const history = join(folder, HISTORY_FILE);
   const newer = isThere(history) && judgeSchema(history, packagePath('migrations', 'history'));
   if (newer) throw new BackupError(`The history in the backup cannot be used here: ${newer}.`);
-}
-
-function remove(path: string): void {
-  removeTree(path);
 }
 
 async function unpack(
@@ -249,7 +245,7 @@ export function applyRestore(
 /** What cannot be removed takes room, and ends no start. */
 function isRemoved(path: string, log: Log): boolean {
   try {
-    remove(path);
+    removeTree(path);
     return true;
   } catch (error) {
     log.warn('what a restore left cannot be removed', { path, error });

@@ -5,10 +5,9 @@ import type { Clock } from '../../platform/clock/index.ts';
 import type { ControlChannel } from './control-channel.ts';
 import {
   characterMs,
-  faultNumber,
-  faultText,
   type FieldBus,
   noPort,
+  scriptFaultOf,
   type SerialPort,
   type SerialSettings,
   type SerialTurn,
@@ -110,7 +109,7 @@ export class Calls {
     const timeoutMs = Math.min(call.timeoutMs ?? limits.requestMs, untilMs - clock.monotonicMs());
     const answer = await client.request(call.unitId, call.request, timeoutMs, isWaiting);
     if (answer.ok) return { kind: 'values', values: answer.values };
-    return fault(faultText(answer.fault), faultNumber(answer.fault));
+    return { kind: 'fault', fault: scriptFaultOf(answer.fault) };
   }
 
   async #serial(asker: Asker, name: string, operation: SerialOperation): Promise<CallResult> {

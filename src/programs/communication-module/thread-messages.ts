@@ -3,7 +3,7 @@ import type { DurationMs } from '../../lib/time.ts';
 import type { LogSeverity } from '../../protocol/device-log.ts';
 import type { BlueprintFacts, FromModule, ToModule } from '../../protocol/module.ts';
 import type { Answer, ChannelRequest } from './control-channel.ts';
-import type { IoKind, ModbusRequest, Quantity, SerialSettings } from './field/index.ts';
+import type { IoKind, ModbusRequest, Quantity, ScriptFault, SerialSettings } from './field/index.ts';
 
 /** All groups of a device, as the gateway gives them. */
 export type ConfigurationGroups = Record<string, Record<string, unknown>>;
@@ -138,12 +138,6 @@ export type IoOperation =
 /** A frame in a table for a script: identifier, and bytes as hexadecimal text. */
 export type WireFrame = [id: number, hex: string];
 
-/** A fault with the text and number of the device API. */
-interface CallFault {
-  text: string;
-  number: number;
-}
-
 export type CallResult =
   | { kind: 'values'; values: readonly number[] }
   | { kind: 'bytes'; bytes: Uint8Array }
@@ -151,4 +145,4 @@ export type CallResult =
   /** One or several results, each a number, a boolean or a table. */
   | { kind: 'results'; results: readonly (number | boolean | object)[] }
   | { kind: 'answer'; answer: Answer }
-  | { kind: 'fault'; fault: CallFault };
+  | { kind: 'fault'; fault: ScriptFault };

@@ -11,7 +11,7 @@ import { createRandom } from '../../../scripts/support/random.ts';
 import { crc16, encodeRtuFrame } from '../../../src/programs/communication-module/field/modbus-rtu-frame.ts';
 import {
   FieldBus,
-  faultText,
+  scriptFaultOf,
   type ModbusClient,
 } from '../../../src/programs/communication-module/field/index.ts';
 import { createSystemClock } from '../../../src/platform/clock/index.ts';
@@ -121,7 +121,7 @@ async function withSimulator(
 
 async function state(client: ModbusClient, unitId = 1): Promise<string> {
   const answer = await client.request(unitId, { kind: 'read_inputs', start: 0, count: 1 }, 150);
-  return answer.ok ? 'ok' : faultText(answer.fault);
+  return answer.ok ? 'ok' : scriptFaultOf(answer.fault).text;
 }
 
 describe('the Modbus simulator over a real socket', () => {

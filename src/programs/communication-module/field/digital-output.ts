@@ -131,7 +131,8 @@ export class DigitalOutput {
       const said = await runProgram(programs, 'gpioget', args, { timeoutMs: limits.programMs });
       return said.trim() === '1';
     } catch (error) {
-      throw this.#fault(messageOf(error), error);
+      this.#options.onFailed(messageOf(error));
+      throw new PortFault('connection_failed', messageOf(error), error);
     }
   }
 
@@ -194,10 +195,5 @@ export class DigitalOutput {
   #place(): string[] {
     const { chip, isActiveLow } = this.#options;
     return [...(isActiveLow ? ['--active-low'] : []), '--chip', chip];
-  }
-
-  #fault(reason: string, cause: unknown): PortFault {
-    this.#options.onFailed(reason);
-    return new PortFault('connection_failed', reason, cause);
   }
 }

@@ -53,7 +53,7 @@ interface FieldBusOptions {
   /** A port cannot be opened, or went away. */
   onPortFailed?: (failure: { port: string; path: string; reason: string }) => void;
   /** Default: the network. */
-  dial?: (address: { host: string; port: number }, signal: AbortSignal) => Promise<Duplex>;
+  dial?: typeof dialTcp;
   /** Default: the system's serial ports. */
   openSerialLine?: (path: string) => OpenSerialLine;
   /** Default: the system's programs for CAN and GPIO. */
@@ -69,20 +69,17 @@ export class FieldBus {
   readonly io: IoPorts;
   readonly #clock: Clock;
   readonly #limits: Limits['field'];
-  readonly #dial: (address: { host: string; port: number }, signal: AbortSignal) => Promise<Duplex>;
-  readonly #openSerialLine: (path: string) => OpenSerialLine;
+  readonly #dial: typeof dialTcp;
   readonly #links = new Map<string, ModbusTcp>();
   readonly #failing = new Set<string>();
   readonly #ports = new Map<string, SerialLineInUse>();
-  /** A line with several names is one port. */
-  readonly #byPath = new Map<string, SerialLineInUse>();
   readonly #paths: Map<string, string>;
 
   constructor(options: FieldBusOptions) {
     this.#clock = options.clock;
     this.#limits = options.limits ?? LIMITS.field;
     this.#dial = options.dial ?? dialTcp;
-    this.#openSerialLine = options.openSerialLine ?? ((path) => systemSerialLine(path, this.#clock));
+    const { openSerialLine = (path: string) => systemSerialLine(path, this.#clock) } = options;
     const onFailed = (port: string, path: string, reason: string): void => {
       this.#failing.add(port);
       options.onPortFailed?.({ port, path, reason });
@@ -95,22 +92,20 @@ export class FieldBus {
       onFailed,
       onWorking: (port) => this.#failing.delete(port),
     });
+    /** A line with several names is one port. */
+    const lines = new Map<string, SerialLineInUse>();
     for (const [name, { path, ...settings }] of Object.entries(options.ports)) {
-      const shared = this.#byPath.get(path);
-      if (shared) {
-        this.#ports.set(name, shared);
-        continue;
-      }
-      const port = new SerialPort({
-        open: this.#openSerialLine(path),
-        settings,
-        clock: this.#clock,
-        limits: this.#limits,
-        onFailed: (reason) => onFailed(name, path, reason),
-        onOpened: () => this.#failing.delete(name),
+      const line = lines.getOrInsertComputed(path, () => {
+        const port = new SerialPort({
+          open: openSerialLine(path),
+          settings,
+          clock: this.#clock,
+          limits: this.#limits,
+          onFailed: (reason) => onFailed(name, path, reason),
+          onOpened: () => this.#failing.delete(name),
+        });
+        return { path, port, modbus: new ModbusRtu({ port, clock: this.#clock, limits: this.#limits }) };
       });
-      const line = { path, port, modbus: new ModbusRtu({ port, clock: this.#clock, limits: this.#limits }) };
-      this.#byPath.set(path, line);
       this.#ports.set(name, line);
     }
     this.#paths = new Map(Object.entries(options.ports).map(([name, { path }]) => [name, path]));

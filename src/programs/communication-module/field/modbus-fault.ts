@@ -3,6 +3,7 @@
  * Texts are those of docs/interface/lua-devices.md#modbus, numbers those of docs/interface/lua-devices.md#older-interface.
  */
 import { messageOf } from '../../../lib/errors.ts';
+import type { ScriptFault } from './port-fault.ts';
 
 /** Why a Modbus request failed. */
 export type ModbusFault =
@@ -40,38 +41,21 @@ export function exceptionText(code: number | bigint): string {
   return EXCEPTION_TEXTS.get(Number(code)) ?? `exception ${code}`;
 }
 
-/** The text a script sees. */
-export function faultText(fault: ModbusFault): string {
+/** As a script sees it. */
+export function scriptFaultOf(fault: ModbusFault): ScriptFault {
   switch (fault.kind) {
     case 'timeout':
-      return 'timeout';
+      return { text: 'timeout', number: 1 };
     case 'connection_failed':
-      return `connection failed: ${fault.reason}`;
-    case 'invalid_argument':
-      return fault.reason;
-    case 'invalid_response':
-      return 'invalid response';
-    case 'exception':
-      return exceptionText(fault.exceptionCode);
+      return { text: `connection failed: ${fault.reason}`, number: 2 };
     case 'overloaded':
-      return 'connection failed: too many requests are waiting';
-  }
-}
-
-/** The number a script of the older API sees. */
-export function faultNumber(fault: ModbusFault): number {
-  switch (fault.kind) {
-    case 'timeout':
-      return 1;
-    case 'connection_failed':
-    case 'overloaded':
-      return 2;
+      return { text: 'connection failed: too many requests are waiting', number: 2 };
     case 'invalid_argument':
-      return 3;
+      return { text: fault.reason, number: 3 };
     case 'invalid_response':
-      return 4;
+      return { text: 'invalid response', number: 4 };
     case 'exception':
-      return 100 + fault.exceptionCode;
+      return { text: exceptionText(fault.exceptionCode), number: 100 + fault.exceptionCode };
   }
 }
 

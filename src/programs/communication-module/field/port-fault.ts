@@ -10,6 +10,12 @@ const KINDS = {
   too_many_frames: { number: 7, prefix: '' },
 } as const;
 
+/** A fault with the text and number of the device API. */
+export interface ScriptFault {
+  text: string;
+  number: number;
+}
+
 /** Why a port of the module could not be used; `message` is for people. */
 export class PortFault extends Error {
   readonly kind: keyof typeof KINDS;
@@ -20,7 +26,7 @@ export class PortFault extends Error {
   }
 
   /** As a script sees it. */
-  get ofScript(): { text: string; number: number } {
+  get ofScript(): ScriptFault {
     const { number, prefix } = KINDS[this.kind];
     return { text: prefix + this.message, number };
   }

@@ -126,13 +126,6 @@ const BATCH_WRITES: ReadonlySet<unknown> = new Set([
 ]);
 const BATCH_MAX = 100;
 
-/** `deadlineMs`: when the call of the script is given up. */
-interface Batch {
-  uri: LuaValue;
-  list: LuaValue;
-  deadlineMs: MonotonicMs | undefined;
-}
-
 interface Query {
   unitId: number;
   request: ModbusRequest;
@@ -146,11 +139,11 @@ export function modbusFunctions(host: ScriptHost): Record<string, HostFunction> 
     deadlineMs: MonotonicMs | undefined,
   ): Promise<CallResult> => host.call({ kind: 'modbus', uri, unitId, request, timeoutMs }, deadlineMs);
 
+  /** `deadlineMs`: when the call of the script is given up. */
   async function batch(
-    { uri, list, deadlineMs }: Batch,
-    name: string,
-    read: (query: Record<string, unknown>) => Query | string,
-    together: boolean,
+    name: 'read' | 'write',
+    [uri, list]: LuaValue[],
+    deadlineMs: MonotonicMs | undefined,
   ): Promise<HostResult> {
     const queries = tableArgument(list, 1, name);
     if (!Array.isArray(queries)) {
@@ -158,7 +151,7 @@ export function modbusFunctions(host: ScriptHost): Record<string, HostFunction> 
       return failedResult('the queries must be a list', INVALID_ARGUMENT);
     }
     if (queries.length > BATCH_MAX) return failedResult(`at most ${BATCH_MAX} queries`, INVALID_ARGUMENT);
-    const parsed = queries.map((query: unknown, index) => readQuery(query, index, read));
+    const parsed = queries.map((query: unknown, index) => readQuery(query, index, name));
     const wrong = parsed.find((query) => typeof query === 'string');
     if (typeof wrong === 'string') return failedResult(wrong, INVALID_ARGUMENT);
     const all = parsed.filter((query) => typeof query !== 'string');
@@ -166,7 +159,7 @@ export function modbusFunctions(host: ScriptHost): Record<string, HostFunction> 
     const results: unknown[] = [];
     // Reads may overtake each other; writes happen in their order.
     const ask = async (query: Query): Promise<unknown> => entryOf(await run(address, query, deadlineMs));
-    if (together) results.push(...(await Promise.all(all.map(ask))));
+    if (name === 'read') results.push(...(await Promise.all(all.map(ask))));
     else for (const query of all) results.push(await ask(query));
     return [new LuaJson(JSON.stringify(results))];
   }
@@ -196,12 +189,8 @@ export function modbusFunctions(host: ScriptHost): Record<string, HostFunction> 
       };
       return resultOf(await run(textArgument(uri, 1, name), query, deadlineMs));
     }),
-    modbus_read_batch: waiting(([uri, list], deadlineMs) =>
-      batch({ uri, list, deadlineMs }, 'read', readOf, true),
-    ),
-    modbus_write_batch: waiting(([uri, list], deadlineMs) =>
-      batch({ uri, list, deadlineMs }, 'write', writeOf, false),
-    ),
+    modbus_read_batch: waiting((values, deadlineMs) => batch('read', values, deadlineMs)),
+    modbus_write_batch: waiting((values, deadlineMs) => batch('write', values, deadlineMs)),
     modbus_port: waiting(([port, options]) => openPort(host, port, options)),
     modbus_only_port: ([chosen]) => {
       const wanted = textOf(chosen);
@@ -244,13 +233,9 @@ export function serialSettings(given: Record<string, unknown>): SerialSettings |
   return { baudRate, dataBits, parity, stopBits };
 }
 
-function readQuery(
-  query: unknown,
-  index: number,
-  read: (query: Record<string, unknown>) => Query | string,
-): Query | string {
+function readQuery(query: unknown, index: number, name: 'read' | 'write'): Query | string {
   if (typeof query !== 'object' || query === null) return `query ${index + 1} is no table`;
-  const parsed = read(query as Record<string, unknown>);
+  const parsed = (name === 'read' ? readOf : writeOf)(query as Record<string, unknown>);
   return typeof parsed === 'string' ? `query ${index + 1}: ${parsed}` : parsed;
 }
 

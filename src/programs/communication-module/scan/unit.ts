@@ -1,5 +1,5 @@
 /** Asks one unit whether it is there and what it is. Only reads, and nothing that changes a device by being read. */
-import { faultText, type ModbusAnswer, type ModbusFault, type ModbusRequest } from '../field/index.ts';
+import { type ModbusAnswer, type ModbusFault, type ModbusRequest, scriptFaultOf } from '../field/index.ts';
 import { type DeviceIdentification, readIdentification } from './identification.ts';
 import {
   commonModelAt,
@@ -82,7 +82,8 @@ const ABSENCES = {
 function absent(heard: readonly ModbusAnswer[]): Finding {
   const faults = heard.flatMap((answer) => (answer.ok ? [] : [answer.fault]));
   const fault = faults.find(({ kind }) => kind !== 'timeout') ?? { kind: 'timeout' as const };
-  const reason = 'reason' in fault ? fault.reason : fault.kind === 'timeout' ? undefined : faultText(fault);
+  const reason =
+    'reason' in fault ? fault.reason : fault.kind === 'timeout' ? undefined : scriptFaultOf(fault).text;
   return { outcome: ABSENCES[fault.kind], ...(reason !== undefined && { reason }) };
 }
 
@@ -93,7 +94,7 @@ function outcomeOf(heard: readonly ModbusAnswer[], isKnown: boolean): Finding {
       return {
         outcome: 'exception',
         exception_code: answer.fault.exceptionCode,
-        reason: faultText(answer.fault),
+        reason: scriptFaultOf(answer.fault).text,
       };
   return { outcome: 'answers' };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { faultNumber, faultText } from '../../../../src/programs/communication-module/field/modbus-fault.ts';
+import { scriptFaultOf } from '../../../../src/programs/communication-module/field/modbus-fault.ts';
 import {
   decodeAnswer,
   encodeRequest,
@@ -112,8 +112,7 @@ describe('a Modbus answer', () => {
     const decoded = decodeAnswer(READ, hex('83 02'));
     assert.ok(!decoded.ok);
     assert.deepEqual(decoded.fault, { kind: 'exception', exceptionCode: 2 });
-    assert.equal(faultText(decoded.fault), 'illegal data address');
-    assert.equal(faultNumber(decoded.fault), 102);
+    assert.deepEqual(scriptFaultOf(decoded.fault), { text: 'illegal data address', number: 102 });
   });
 
   test('of any bytes is judged without an accident, and never gives another number of values', () => {
