@@ -1,5 +1,7 @@
 /** Whether a path still leads to the file or folder that was found there: somebody may remove, replace or cover it. */
 import { statSync } from 'node:fs';
+import { unlessRefused } from '../../lib/system-fault.ts';
+import { unlessAbsent } from './private-files.ts';
 
 /** A file or folder as it was found at a path. */
 export class HeldFile {
@@ -17,23 +19,15 @@ export class HeldFile {
 
   /** True as well while the disk does not tell. */
   get isInPlace(): boolean {
-    try {
-      return identityOf(this.path) === this.#identity;
-    } catch (error) {
-      if (error instanceof Error && 'code' in error) return true;
-      throw error;
-    }
+    return unlessRefused(
+      () => identityOf(this.path) === this.#identity,
+      () => true,
+    );
   }
 }
 
 /** Undefined: nothing is there. */
 function identityOf(path: string): string | undefined {
-  try {
-    const { dev, ino } = statSync(path, { bigint: true });
-    return `${dev} ${ino}`;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && ['ENOENT', 'ENOTDIR'].includes(String(error.code)))
-      return undefined;
-    throw error;
-  }
+  const found = unlessAbsent(() => statSync(path, { bigint: true }));
+  return found && `${found.dev} ${found.ino}`;
 }

@@ -20,6 +20,7 @@ import {
 import { open } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { messageOf, UnrecoverableError } from '../../lib/errors.ts';
+import { unlessRefused } from '../../lib/system-fault.ts';
 
 /** Replaces the file as a whole: after a crash it is the old or the new one, synced, with mode 0600. */
 export function writePrivateFile(path: string, text: string): void {
@@ -67,12 +68,10 @@ export function isThere(path: string): boolean {
 
 /** True only when nothing stands there for certain; false while the disk does not tell. */
 export function isGone(path: string): boolean {
-  try {
-    return !isThere(path);
-  } catch (error) {
-    if (error instanceof Error && 'code' in error) return false;
-    throw error;
-  }
+  return unlessRefused(
+    () => !isThere(path),
+    () => false,
+  );
 }
 
 /** Does nothing for a file, and where there is nothing. @throws Error naming the path and what stands there */
@@ -187,14 +186,15 @@ export function removeTree(path: string): void {
   });
 }
 
-/** Nothing is there, or below a file; somebody else may have removed it first. */
-function unlessAbsent(work: () => void): void {
+/** Undefined when nothing is there, or below a file; somebody else may have removed it first. */
+export function unlessAbsent<Result>(work: () => Result): Result | undefined {
   try {
-    work();
+    return work();
   } catch (error) {
     const isAbsent =
       error instanceof Error && 'code' in error && /^ENOENT$|^ENOTDIR$/.test(String(error.code));
-    if (!isAbsent) throw error;
+    if (isAbsent) return undefined;
+    throw error;
   }
 }
 

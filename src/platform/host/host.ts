@@ -102,10 +102,8 @@ function operatingSystem(): string {
 
 /** A small file of the system, without the NUL that device trees end with; undefined when there is none. */
 function textOf(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8').replaceAll('\0', '').trim() || undefined;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error) return undefined;
-    throw error;
-  }
+  return unlessRefused(
+    () => readFileSync(path, 'utf8').replaceAll('\0', '').trim() || undefined,
+    () => undefined,
+  );
 }

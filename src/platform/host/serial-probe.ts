@@ -4,6 +4,7 @@ import { realpathSync } from 'node:fs';
 import { access, constants, stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { messageOf } from '../../lib/errors.ts';
+import { unlessRefused } from '../../lib/system-fault.ts';
 
 const STTY = '/bin/stty';
 const STTY_MS = 5_000;
@@ -27,10 +28,8 @@ export async function serialLineProblem(path: string): Promise<string | undefine
 
 /** The file that a path leads to, such as /dev/ttyUSB0 of a name below /dev/serial/by-id; the path itself while nothing is there. */
 export function deviceFileOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch (error) {
-    if (error instanceof Error && 'code' in error) return path;
-    throw error;
-  }
+  return unlessRefused(
+    () => realpathSync(path),
+    () => path,
+  );
 }

@@ -5,6 +5,7 @@
  */
 import { linkSync, renameSync } from 'node:fs';
 import type BetterSqlite3 from 'better-sqlite3';
+import { unlessRefused } from '../../lib/system-fault.ts';
 import { isGone, removeFile } from '../files/index.ts';
 
 /** The log stays what it was, or is put back; nobody may have written into the file meanwhile. */
@@ -22,12 +23,10 @@ export function closeUnopened(handle: BetterSqlite3.Database, path: string): voi
 
 /** False where there is no log, or the file system has no links. */
 function hasLinked(log: string, kept: string): boolean {
-  try {
+  const link = (): boolean => {
     removeFile(kept);
     linkSync(log, kept);
     return true;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error) return false;
-    throw error;
-  }
+  };
+  return unlessRefused(link, () => false);
 }

@@ -5,6 +5,7 @@
  */
 import { getTableColumns, getTableName, type SQL, sql } from 'drizzle-orm';
 import { type SQLiteTable } from 'drizzle-orm/sqlite-core';
+import type { Limits } from '../../lib/limits.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
@@ -24,15 +25,7 @@ interface QuarantineOptions {
   rules: readonly RowRules[];
   clock: Clock;
   log: Log;
-  limits: {
-    /** Of further rows only the number is logged. */
-    rowsLogged: number;
-    /** Rounds of repair: each may leave rows that refer to nothing. */
-    rounds: number;
-    /** Rows that are kept, and their bytes. */
-    rowsKept: number;
-    bytesKept: number;
-  };
+  limits: Limits['state']['quarantine'];
 }
 
 interface Judged {
@@ -227,7 +220,7 @@ export function removeQuarantined(database: Database, number?: number): number {
 }
 
 /** Keeps the newest rows, at least one; returns how many were removed. */
-function boundQuarantine(database: Database, limits: { rowsKept: number; bytesKept: number }): number {
+function boundQuarantine(database: Database, limits: QuarantineOptions['limits']): number {
   const { changes } = database.orm.run(sql`DELETE FROM quarantine WHERE number IN (
     SELECT number FROM (
       SELECT number, row_number() OVER newest AS place, sum(length(row)) OVER newest AS bytes

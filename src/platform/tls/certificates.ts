@@ -44,7 +44,7 @@ export async function makeAuthority(
         : []),
     ],
   });
-  return { privateKeyPem: pemOf(keys.privateKey), certificatePem: pemText(certificate.toString('pem')) };
+  return pairOf(keys, certificate);
 }
 
 export async function makeCertificate(
@@ -75,7 +75,7 @@ export async function makeCertificate(
       ...(alternatives.length > 0 ? [new SubjectAlternativeNameExtension(alternatives)] : []),
     ],
   });
-  return { privateKeyPem: pemOf(keys.privateKey), certificatePem: pemText(certificate.toString('pem')) };
+  return pairOf(keys, certificate);
 }
 
 function commonFields({ serial, validFromMs, validToMs }: Omit<CertificateRequest, 'purpose'>) {
@@ -101,11 +101,10 @@ function signingKeyOf(privateKeyPem: string): Promise<webcrypto.CryptoKey> {
   return subtle.importKey('pkcs8', bytes, KEY_ALGORITHM, false, ['sign']);
 }
 
-function pemOf(key: webcrypto.CryptoKey): string {
-  return KeyObject.from(key).export({ type: 'pkcs8', format: 'pem' });
-}
-
-/** With the final line end that files and other tools expect. */
-function pemText(pem: string): string {
-  return `${pem.trimEnd()}\n`;
+function pairOf({ privateKey }: webcrypto.CryptoKeyPair, certificate: X509Certificate): KeyAndCertificate {
+  return {
+    privateKeyPem: KeyObject.from(privateKey).export({ type: 'pkcs8', format: 'pem' }),
+    // With the final line end that files and other tools expect.
+    certificatePem: `${certificate.toString('pem').trimEnd()}\n`,
+  };
 }
