@@ -42,14 +42,8 @@ export type {
 export type { SiteOnWire as Site } from '../capabilities/site/schema.ts';
 export type { TargetOnWire as Target } from '../capabilities/targets/schema.ts';
 export type { UpdateOnWire as Update } from '../capabilities/updates/schema.ts';
+export type { Problem } from '../lib/errors.ts';
 export type { LatestOnWire as LatestValue } from '../capabilities/telemetry/schema.ts';
-
-/** One of the errors of an answer. */
-export interface Problem {
-  code: string;
-  message: string;
-  details?: Record<string, unknown>;
-}
 
 /** Answer of /healthz. */
 export interface Health {

@@ -27,10 +27,8 @@ import {
   StateUpkeep,
   takeStartReserve,
   type SyncFile,
-  type UpkeepResult,
-  type UpkeepTask,
+  createUpkeepWorker,
 } from '../platform/sqlite/index.ts';
-import { TaskWorker } from '../platform/workers/index.ts';
 import type { SpareThread } from '../platform/threads/index.ts';
 import { HistoryRoom } from './history-room.ts';
 import type { Tls } from '../platform/tls/index.ts';
@@ -148,16 +146,8 @@ function createHistory(
   journalFolder: string,
   started: StartedHook,
 ): DegradableDatabase {
-  const { upkeepTimeoutMs, upkeepHeapBytes, upkeepIdleMs } = LIMITS.state;
-  const worker = new TaskWorker<UpkeepTask, UpkeepResult>({
-    entry: programEntry('platform/sqlite/upkeep-thread'),
-    timeoutMs: upkeepTimeoutMs,
-    heapBytes: upkeepHeapBytes,
-    waiting: 1,
-    idleMs: upkeepIdleMs,
-    clock,
-    log,
-  });
+  const entry = programEntry('platform/sqlite/upkeep-thread');
+  const worker = createUpkeepWorker({ entry, waiting: 1, clock, log, limits: LIMITS.state });
   const history = new DegradableDatabase({
     path: join(config.dataDir, 'history.db'),
     migrationsDir: packagePath('migrations', 'history'),

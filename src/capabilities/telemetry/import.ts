@@ -65,14 +65,14 @@ export async function importCsv(
     if (pendingBytes < BYTES_PER_REQUEST) continue;
     // One group is on its way while the next one is read.
     await stored;
-    stored = journal.commits.requestOrHear(pendingBytes);
+    stored = journal.commits.requestOrFail(pendingBytes);
     // Its failure shows where it is awaited, before the next request.
     stored.catch(() => undefined);
     pendingBytes = 0;
   }
   if (columns === undefined) throw wrongLine(1, 'is missing: the head of the columns is expected');
   await stored;
-  if (pendingBytes > 0) await journal.commits.requestOrHear(pendingBytes);
+  if (pendingBytes > 0) await journal.commits.requestOrFail(pendingBytes);
   return report;
 }
 

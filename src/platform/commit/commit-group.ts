@@ -63,7 +63,7 @@ export class CommitGroup {
   #failure: Error | undefined;
   #isStopped = false;
   /** Of callers that do not wait for a disk that fails. */
-  readonly #impatient = new Set<(failure: Error) => void>();
+  readonly #failFast = new Set<(failure: Error) => void>();
 
   constructor(options: CommitGroupOptions) {
     this.#options = options;
@@ -111,13 +111,13 @@ export class CommitGroup {
    * As `request`, for a caller that rather hears of a failure than waits until it is over: rejects with it. The data stays
    * buffered, and may be stored nevertheless.
    */
-  async requestOrHear(bytes: number): Promise<void> {
+  async requestOrFail(bytes: number): Promise<void> {
     const { promise: failed, reject } = Promise.withResolvers<never>();
-    this.#impatient.add(reject);
+    this.#failFast.add(reject);
     try {
       await Promise.race([this.request(bytes), failed]);
     } finally {
-      this.#impatient.delete(reject);
+      this.#failFast.delete(reject);
     }
   }
 
@@ -241,7 +241,7 @@ export class CommitGroup {
     const { log, name, target } = this.#options;
     this.#counters.failures.inc();
     this.#failure = error;
-    for (const reject of this.#impatient) reject(error);
+    for (const fail of this.#failFast) fail(error);
     log.warnLimited(`commit:${name}`, 60_000, 'commit failed, will be tried again', {
       target,
       error,

@@ -14,7 +14,7 @@ export {
   readMigrations,
 } from './migrations.ts';
 export type { SyncFile } from './write-ahead-log.ts';
-export type { UpkeepResult, UpkeepTask } from './upkeep-tasks.ts';
+export { createUpkeepWorker } from './upkeep-worker.ts';
 export {
   absent,
   correctedStamp,

@@ -55,15 +55,15 @@ describe('a commit group', () => {
     const { clock, group, commits } = createGroup(() => {
       if (isBroken) throw new Error('disk is full');
     });
-    const first = assert.rejects(group.requestOrHear(1), { message: 'disk is full' });
+    const first = assert.rejects(group.requestOrFail(1), { message: 'disk is full' });
     await clock.advance(limits.windowMaxMs);
     await first;
     const others = group.request(1);
-    const second = assert.rejects(group.requestOrHear(1), { message: 'disk is full' });
+    const second = assert.rejects(group.requestOrFail(1), { message: 'disk is full' });
     await clock.advance(limits.retryMs);
     await second;
     isBroken = false;
-    const last = group.requestOrHear(1);
+    const last = group.requestOrFail(1);
     await clock.advance(limits.retryMs);
     await Promise.all([others, last]);
     assert.equal(commits.length, 3);

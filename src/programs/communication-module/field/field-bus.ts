@@ -11,7 +11,7 @@ import type { ModbusRequest } from './modbus-pdu.ts';
 import { ModbusRtu } from './modbus-rtu.ts';
 import { type ModbusClient, ModbusTcp } from './modbus-tcp.ts';
 import { PortFault } from './port-fault.ts';
-import { systemSerialLine } from './serial-line.ts';
+import { systemSerialLines } from './serial-line.ts';
 import { type OpenSerialLine, SerialPort, type SerialSettings } from './serial-port.ts';
 import type { SystemPrograms } from './system-program.ts';
 
@@ -79,7 +79,7 @@ export class FieldBus {
     this.#clock = options.clock;
     this.#limits = options.limits ?? LIMITS.field;
     this.#dial = options.dial ?? dialTcp;
-    const { openSerialLine = (path: string) => systemSerialLine(path, this.#clock) } = options;
+    const { openSerialLine = systemSerialLines(this.#clock) } = options;
     const onFailed = (port: string, path: string, reason: string): void => {
       this.#failing.add(port);
       options.onPortFailed?.({ port, path, reason });

@@ -18,12 +18,11 @@ const STTY_MS = 5_000;
 const WRITE_RETRY_MS = 5;
 const WRITE_RETRIES = 1_000;
 
-/** Number of each device that is open → the path that it was opened by. */
-const openLines = new Map<number, string>();
-
-/** The port at the path, such as /dev/ttyUSB0. By two names of one device it is open once: both would share its bytes. */
-export function systemSerialLine(path: string, clock: Clock): OpenSerialLine {
-  return async (settings, on) => {
+/** Ports by their path, such as /dev/ttyUSB0. By two names of one device it is open once: both would share its bytes. */
+export function systemSerialLines(clock: Clock): (path: string) => OpenSerialLine {
+  /** Number of each device that is open → the path that it was opened by. */
+  const openLines = new Map<number, string>();
+  return (path) => async (settings, on) => {
     const device = statSync(path, { throwIfNoEntry: false })?.rdev ?? 0;
     const other = openLines.get(device);
     if (other !== undefined)

@@ -6,7 +6,7 @@ import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createSystemClock } from '../../../../src/platform/clock/index.ts';
-import { systemSerialLine } from '../../../../src/programs/communication-module/field/serial-line.ts';
+import { systemSerialLines } from '../../../../src/programs/communication-module/field/serial-line.ts';
 import { until } from '../../../support/until.ts';
 import { temporaryFolder } from '../../../support/workspace.ts';
 import { SETTINGS } from './serial-device.ts';
@@ -42,40 +42,35 @@ describe('a serial port of the system', () => {
     await once(terminal.child, 'close');
   });
 
+  const lineAt = systemSerialLines(clock);
   const ignored = { onBytes: () => undefined, onEnd: () => undefined };
 
   test('is open once, whatever name of its device file it is asked for by', async (t) => {
     const link = join(temporaryFolder(t), 'by-id');
     symlinkSync(terminal.path, link);
-    const line = await systemSerialLine(terminal.path, clock)(SETTINGS, ignored);
+    const line = await lineAt(terminal.path)(SETTINGS, ignored);
     await assert.rejects(
-      systemSerialLine(link, clock)({ ...SETTINGS, baudRate: 19_200 }, ignored),
+      lineAt(link)({ ...SETTINGS, baudRate: 19_200 }, ignored),
       new RegExp(`another port has the same line open as ${terminal.path}`),
     );
     line.close();
-    (await systemSerialLine(link, clock)(SETTINGS, ignored)).close();
-    (await systemSerialLine(terminal.path, clock)(SETTINGS, ignored)).close();
+    (await lineAt(link)(SETTINGS, ignored)).close();
+    (await lineAt(terminal.path)(SETTINGS, ignored)).close();
   });
 
   test('is refused when there is none, when it is a file, and when the settings are not possible', async (t) => {
-    await assert.rejects(
-      systemSerialLine('/dev/no-such-port', clock)(SETTINGS, ignored),
-      /No such file|no such device/,
-    );
+    await assert.rejects(lineAt('/dev/no-such-port')(SETTINGS, ignored), /No such file|no such device/);
     const file = join(temporaryFolder(t), 'file');
     writeFileSync(file, '');
-    await assert.rejects(systemSerialLine(file, clock)(SETTINGS, ignored), /ioctl.*no serial port/);
+    await assert.rejects(lineAt(file)(SETTINGS, ignored), /ioctl.*no serial port/);
     const odd = { ...SETTINGS, baudRate: 12_345_678 };
-    await assert.rejects(
-      systemSerialLine(terminal.path, clock)(odd, ignored),
-      /invalid argument.*does not take/,
-    );
+    await assert.rejects(lineAt(terminal.path)(odd, ignored), /invalid argument.*does not take/);
   });
 
   test('carries every byte both ways, unchanged', async () => {
     const bytes = Buffer.from(Array.from({ length: 256 }, (_, value) => value));
     const received: Buffer[] = [];
-    const line = await systemSerialLine(terminal.path, clock)(SETTINGS, {
+    const line = await lineAt(terminal.path)(SETTINGS, {
       onBytes: (chunk) => received.push(chunk),
       onEnd: () => undefined,
     });
@@ -94,7 +89,7 @@ describe('a serial port of the system', () => {
   test('says when it goes away, once', async () => {
     const other = await openTerminal();
     const reasons: string[] = [];
-    await systemSerialLine(other.path, clock)(SETTINGS, {
+    await lineAt(other.path)(SETTINGS, {
       onBytes: () => undefined,
       onEnd: (reason) => reasons.push(reason),
     });
