@@ -68,7 +68,10 @@ export const LINE_ENGINE_PROGRAMS: Readonly<Record<'VictoriaMetrics' | 'InfluxDB
     readyPath: '/ping',
     writePath: '/write?db=site',
     prepare: async (origin) => {
-      await fetch(`${origin}/query?q=${encodeURIComponent('CREATE DATABASE site')}`, { method: 'POST' });
+      const q = encodeURIComponent('CREATE DATABASE site');
+      const answer = await fetch(`${origin}/query?q=${q}`, { method: 'POST' });
+      const said = await answer.text();
+      if (!answer.ok || said.includes('"error"')) throw new Error(`InfluxDB makes no database: ${said}`);
     },
     values: async (origin, device, attribute) => {
       const q = `SELECT "${attribute}" FROM telemetry WHERE device = '${device}'`;
