@@ -8,7 +8,7 @@ import { type Clock, keepProvenTime } from '../platform/clock/index.ts';
 import type { Config } from '../platform/config/index.ts';
 import { packagePath } from '../platform/files/index.ts';
 import { createHost, DiskSpace } from '../platform/host/index.ts';
-import { GatewayError, messageOf, unavailable, UnrecoverableError } from '../lib/errors.ts';
+import { GatewayError, messageOf, UnrecoverableError } from '../lib/errors.ts';
 import { LIMITS, type Limits } from '../lib/limits.ts';
 import { hasCode } from '../lib/system-fault.ts';
 import { programEntry } from '../platform/processes/index.ts';
@@ -171,10 +171,8 @@ function namingFile<Result>(path: string, open: () => Result): Result {
     return open();
   } catch (error) {
     if (error instanceof UnrecoverableError || !hasCode(error, /^SQLITE_/)) throw error;
-    const said = `${path}: ${messageOf(error)}`;
-    throw error instanceof GatewayError
-      ? unavailable(said, { cause: error })
-      : new Error(said, { cause: error });
+    const said = error instanceof GatewayError ? error.cause : error;
+    throw new Error(`${path}: ${messageOf(said)}`, { cause: error });
   }
 }
 

@@ -10,6 +10,7 @@ import { ForeignChanges } from './foreign-changes.ts';
 import { requireSound } from './damage.ts';
 import { requireRoomForIndex } from './index-room.ts';
 import { migrate, type MigrationOptions } from './migrations.ts';
+import { lastingStatement } from './lasting-statement.ts';
 import { createOrm, type Orm } from './orm.ts';
 import { LogTrust } from './log-trust.ts';
 import { type SyncFile, WriteAheadLog } from './write-ahead-log.ts';
@@ -250,23 +251,16 @@ export class Database {
 
 /** Statements outside of a transaction report and translate disk faults as `transaction` does. */
 function reportDiskFaults(handle: BetterSqlite3.Database, trust: LogTrust): void {
-  const prepare = handle.prepare.bind(handle);
-  handle.prepare = (sql: string) => {
-    const statement = prepare(sql);
-    // `get` and `all` also run statements that change rows and return them.
-    for (const method of ['run', 'get', 'all'] as const) {
-      const call = statement[method].bind(statement) as (...parameters: unknown[]) => never;
-      statement[method] = (...parameters: unknown[]) => {
-        try {
-          return call(...parameters);
-        } catch (error) {
-          trust.note(error);
-          throw asSystemFault(error);
-        }
-      };
+  const opening = { prepare: handle.prepare.bind(handle) };
+  const use = <Result>(fn: (of: typeof opening) => Result): Result => {
+    try {
+      return fn(opening);
+    } catch (error) {
+      trust.note(error);
+      throw asSystemFault(error);
     }
-    return statement as never;
   };
+  handle.prepare = (sql: string) => lastingStatement(use, sql) as never;
 }
 
 /** Runs every piece of work although one throws; then throws the first error. */

@@ -1,21 +1,29 @@
 import type BetterSqlite3 from 'better-sqlite3';
-import { remembered } from '../../lib/remembered.ts';
-import type { Database } from './database.ts';
 
 type Statement = BetterSqlite3.Statement<unknown[], unknown>;
-type Use = <Result>(fn: (database: Database) => Result) => Result;
 
-/** A statement that is prepared again for every opening of its database; what drizzle and our stores use of one. */
+/** An open connection. */
+interface Opening {
+  prepare: (sql: string) => Statement;
+}
+
+/**
+ * A statement that is prepared when it is first used, and again for every other opening of its database; what drizzle and
+ * our stores use of one. Most of a start's hundreds of statements are not needed for a while.
+ */
 export function lastingStatement(
-  use: Use,
+  use: <Result>(fn: (opening: Opening) => Result) => Result,
   sql: string,
 ): Pick<Statement, 'pluck' | 'raw' | 'run' | 'get' | 'all'> {
   const modes = new Set<'pluck' | 'raw'>();
-  const statementIn = remembered((database: Database): Statement => {
-    const statement = database.prepare(sql);
+  let prepared: { opening: Opening; statement: Statement } | undefined;
+  const statementIn = (opening: Opening): Statement => {
+    if (prepared?.opening === opening) return prepared.statement;
+    const statement = opening.prepare(sql);
     for (const mode of modes) statement[mode]();
+    prepared = { opening, statement };
     return statement;
-  });
+  };
   const lasting = {
     pluck: () => {
       modes.add('pluck');
@@ -25,9 +33,9 @@ export function lastingStatement(
       modes.add('raw');
       return lasting as Statement;
     },
-    run: (...parameters: unknown[]) => use((database) => statementIn(database).run(...parameters)),
-    get: (...parameters: unknown[]) => use((database) => statementIn(database).get(...parameters)),
-    all: (...parameters: unknown[]) => use((database) => statementIn(database).all(...parameters)),
+    run: (...parameters: unknown[]) => use((opening) => statementIn(opening).run(...parameters)),
+    get: (...parameters: unknown[]) => use((opening) => statementIn(opening).get(...parameters)),
+    all: (...parameters: unknown[]) => use((opening) => statementIn(opening).all(...parameters)),
   };
   return lasting;
 }
