@@ -74,16 +74,18 @@ export class TaskWorker<Input, Output> {
   #thread: Thread | undefined;
   #idle: Timer | undefined;
   #number = 0;
+  #isStopped = false;
 
   constructor(options: TaskWorkerOptions) {
     this.#options = options;
   }
 
   /**
-   * Input and output are copied. @throws TaskFailure when the task exceeds a limit or fails; GatewayError
-   * unavailable when too many tasks wait
+   * Input and output are copied. @throws TaskFailure when the task exceeds a limit or fails, and after `stop`;
+   * GatewayError unavailable when too many tasks wait
    */
   run(input: Input, terms: TaskTerms = {}): Promise<Output> {
+    if (this.#isStopped) return Promise.reject(new TaskFailure('stopped', 'stopped'));
     const queue = terms.givesWay === true ? this.#behind : this.#waiting;
     if (this.#current !== undefined && queue.length >= this.#options.waiting)
       return Promise.reject(
@@ -102,8 +104,9 @@ export class TaskWorker<Input, Output> {
     return this.#waiting.length + this.#behind.length;
   }
 
-  /** Ends the thread; tasks in hand fail. */
+  /** Ends the thread for good; tasks in hand fail, as do later ones. */
   async stop(): Promise<void> {
+    this.#isStopped = true;
     const thread = this.#thread;
     for (const task of [...this.#waiting.splice(0), ...this.#behind.splice(0)])
       task.reject(new TaskFailure('stopped', 'stopped'));

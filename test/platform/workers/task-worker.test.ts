@@ -131,12 +131,13 @@ test('an idle thread ends, and a later task gets a new one', async (t) => {
   assert.equal(await worker.run({ kind: 'echo', value: 2 }), 2);
 });
 
-test('stopping fails what is in hand', async (t) => {
+test('stopping fails what is in hand, and what is asked for later begins no thread', async (t) => {
   const { worker } = start(t);
   const standing = assert.rejects(worker.run({ kind: 'stand' }), failsWith('stopped', /stopped/));
   const waiting = assert.rejects(worker.run({ kind: 'echo' }), failsWith('stopped', /stopped/));
   await worker.stop();
   await Promise.all([standing, waiting]);
+  await assert.rejects(worker.run({ kind: 'echo' }), failsWith('stopped', /stopped/));
 });
 
 test('a thread that is ended while it loads a native library does not take the program along', async () => {
