@@ -67,9 +67,8 @@ function readConfiguration(onDoubt: (doubt: string) => void): Config {
   try {
     return loadConfig({ environment: process.env, file: process.env['GATEWAY_CONFIG_FILE'], onDoubt });
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    process.exit(EXIT_UNRECOVERABLE);
+    process.stderr.write(`${inWordsAndDetail(error)}\n`);
+    process.exit(error instanceof ConfigError ? EXIT_UNRECOVERABLE : EXIT_FAILURE);
   }
 }
 

@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import { messageOf, UnrecoverableError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
-import { asSystemFault, hasCode } from '../lib/system-fault.ts';
+import { asSystemFault } from '../lib/system-fault.ts';
+import { isLasting } from '../platform/files/index.ts';
 import { networkNames } from '../platform/host/index.ts';
 import type { Mdns } from '../platform/mdns/index.ts';
 import { Tls, type TlsOptions } from '../platform/tls/index.ts';
@@ -39,9 +40,6 @@ export async function openCertificates(
   return tls;
 }
 
-/** What a person has to mend. */
-const FORBIDDEN_CODE = /^EACCES$|^EPERM$/;
-
 /**
  * Unusable keys must not stop services that need none. New keys are not made automatically: no device could connect over TLS
  * with them, so a person decides.
@@ -59,8 +57,7 @@ async function openIfUsable({ config, log }: GatewayOptions, options: TlsOptions
     );
     if (config.http) return undefined;
     // Nothing would be served at all. A refusal of the system, such as a full disk, may be over at the next start.
-    const fault = asSystemFault(error);
-    if (fault !== error && !hasCode(error, FORBIDDEN_CODE)) throw fault;
+    if (!isLasting(error)) throw asSystemFault(error);
     throw new UnrecoverableError(`TLS cannot be used: ${messageOf(error)}`, { cause: error });
   }
 }

@@ -1,6 +1,5 @@
 /** Says what a person can do when a listener cannot use the address of an option. */
 import { isAnyAddress } from '../lib/address.ts';
-import { UnrecoverableError } from '../lib/errors.ts';
 
 /** Options of the operator: the address, and the ports. */
 interface ListenOptions {
@@ -11,8 +10,8 @@ interface ListenOptions {
 }
 
 /**
- * Starts to listen. @throws UnrecoverableError for an address of IPv6 on a machine without it; Error for an address that
- * the machine does not have now, or a port that is taken: both may change by themselves
+ * Starts to listen. @throws Error naming the option for an address that the machine does not have now, one of IPv6 on a
+ * machine without it, or a port that is taken: all may change by themselves, as when the network comes up late
  */
 export async function listenOn<Result>(
   options: ListenOptions,
@@ -55,5 +54,5 @@ function faultOf(error: unknown, { variable, host, ports }: ListenOptions): unkn
 
 function withoutIpv6(given: string, cause: Error): Error {
   const advice = 'set it to 0.0.0.0 or another address of IPv4, or turn IPv6 on';
-  return new UnrecoverableError(`${given}, but this machine has no IPv6: ${advice}`, { cause });
+  return new Error(`${given}, but this machine has no IPv6: ${advice}`, { cause });
 }

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
+import { constants } from 'node:fs';
 import { parse as parseYaml, YAMLParseError } from 'yaml';
-import { readPlainFile } from '../files/index.ts';
+import { isLasting, readPlainFile } from '../files/index.ts';
 import { type Option, OPTIONS, type OptionValue, typeOf } from './options.ts';
 import { isAnyAddress } from '../../lib/address.ts';
 import { messageOf } from '../../lib/errors.ts';
@@ -50,7 +51,7 @@ interface Findings {
   doubts: string[];
 }
 
-/** @throws ConfigError naming every fault: which option, what was wrong, what is allowed. */
+/** @throws ConfigError naming every fault: which option, what was wrong, what is allowed; a refused read that may pass */
 export function loadConfig(source: ConfigSource): Config {
   const findings: Findings = { faults: [], doubts: [] };
   const { faults, doubts } = findings;
@@ -142,6 +143,7 @@ function readConfigFile(file: string, { faults, doubts }: Findings): Record<stri
     text = new TextDecoder().decode(bytes);
     if (!isUtf8(bytes)) doubts.push(`${file}: is no UTF-8, so that letters in it are lost; save it as UTF-8`);
   } catch (error) {
+    if (!isLasting(error, constants.R_OK)) throw error;
     faults.push(`${file}: ${messageOf(error)}`);
     return {};
   }

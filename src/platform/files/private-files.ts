@@ -21,6 +21,7 @@ import { open } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { messageOf, UnrecoverableError } from '../../lib/errors.ts';
 import { unlessRefused } from '../../lib/system-fault.ts';
+import { isLasting } from './lasting.ts';
 
 /** Replaces the file as a whole: after a crash it is the old or the new one, synced, with mode 0600. */
 export function writePrivateFile(path: string, text: string): void {
@@ -104,16 +105,17 @@ function isFolder(path: string): boolean {
 
 /**
  * Does nothing when there is no such file yet. @throws UnrecoverableError naming the file and what to do, when something
- * else is in its place or it belongs to another user
+ * else is in its place or it belongs to another user; the refusal itself when it may pass
  */
 export function requireUsableFile(path: string): void {
   if (!existsSync(path)) return;
   try {
     requireNoObstacle(path);
-    accessSync(path, constants.R_OK | constants.W_OK);
+    // A local command removes a log when it closes the database.
+    unlessAbsent(() => accessSync(path, constants.R_OK | constants.W_OK));
   } catch (cause) {
     // A disk that is read-only or fails may be well at the next try.
-    if (cause instanceof Error && 'code' in cause && cause.code !== 'EACCES') throw cause;
+    if (!isLasting(cause)) throw cause;
     const user = process.getuid?.() ?? 'unknown';
     throw new UnrecoverableError(
       `${path} cannot be used by user ${user} (${messageOf(cause)}). ` +

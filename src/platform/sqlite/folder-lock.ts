@@ -8,11 +8,18 @@ import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import { messageOf, unavailable, UnrecoverableError } from '../../lib/errors.ts';
-import { inWords, staysRefused, unlessRefused } from '../../lib/system-fault.ts';
+import { inWords, unlessRefused } from '../../lib/system-fault.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import type { Clock } from '../clock/index.ts';
-import { HeldFile, makePrivateFolder, readPlainFile, removeFile, requireUsableFile } from '../files/index.ts';
+import {
+  HeldFile,
+  isLasting,
+  makePrivateFolder,
+  readPlainFile,
+  removeFile,
+  requireUsableFile,
+} from '../files/index.ts';
 import type { Log } from '../log/index.ts';
 import { isDamage } from './damage.ts';
 
@@ -168,7 +175,8 @@ function requireUsableFolder(dataDir: string): void {
       `The data folder ${path} cannot be used by user ${user} (${messageOf(cause)}). ` +
       'Make it a folder that this user may write to, or name another one with GATEWAY_DATA_DIR.';
     // A file system may be read-only after a fault, or still be checked: it may take writes later.
-    if (!staysRefused(cause)) throw new Error(sentence, { cause });
+    if (!isLasting(cause, constants.R_OK | constants.W_OK | constants.X_OK))
+      throw new Error(sentence, { cause });
     throw new UnrecoverableError(sentence, { cause });
   }
 }

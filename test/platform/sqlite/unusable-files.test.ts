@@ -53,9 +53,13 @@ test('a database that belongs to somebody else is named, with what a person can 
   const source = import.meta.resolve('../../../src/platform/sqlite/database.ts');
   const program = `
     const { openDatabase } = await import('${source}');
-    try { openDatabase(${JSON.stringify(options)}); } catch (error) { console.log(error.message); }`;
+    try { openDatabase(${JSON.stringify(options)}); } catch (error) { console.log(error.name, error.message); }`;
   const stranger = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
   const words = ['--input-type=module', '-e', program];
   const { stdout, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8', ...stranger });
-  assert.match(stdout, /state\.db cannot be used by user .*Make it a file that this user may read/, stderr);
+  assert.match(
+    stdout,
+    /^UnrecoverableError .*state\.db cannot be used by user .*Make it a file that this user may read/,
+    stderr,
+  );
 });
