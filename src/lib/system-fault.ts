@@ -77,12 +77,15 @@ export function unlessRefused<Result, Refused>(
   try {
     return read();
   } catch (error) {
-    const fault = asSystemFault(error);
-    const isRefusal =
-      fault instanceof GatewayError ? fault.kind === 'unavailable' : hasCode(error, SYSTEM_CODE);
-    if (isRefusal) return refused(error);
+    if (isRefusal(error)) return refused(error);
     throw error;
   }
+}
+
+/** Whether disk or system refuse something, which says nothing of what is there. */
+export function isRefusal(error: unknown): boolean {
+  const fault = asSystemFault(error);
+  return fault instanceof GatewayError ? fault.kind === 'unavailable' : hasCode(error, SYSTEM_CODE);
 }
 
 /** What the system calls its refusal, by the error or by one that it was caused by; undefined for other errors. */

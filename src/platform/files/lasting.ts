@@ -25,7 +25,7 @@ export function isLasting(error: unknown, wanted = OWN): boolean {
 function refusalIn(error: unknown): NodeJS.ErrnoException | undefined {
   if (!(error instanceof Error)) return undefined;
   const isRefusal = 'code' in error && /^E[A-Z0-9]+$/.test(String(error.code));
-  return isRefusal ? error : refusalIn(error.cause);
+  return isRefusal ? (error as NodeJS.ErrnoException) : refusalIn(error.cause);
 }
 
 /** The rights of the path do not give what is wanted, or those of a folder above it the way to it. */

@@ -4,7 +4,7 @@ import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
-import { asSystemFault } from '../../lib/system-fault.ts';
+import { isRefusal } from '../../lib/system-fault.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import { type Clock, CLOCK_PLAUSIBLE_FROM_MS } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
@@ -42,6 +42,8 @@ export class Authority {
   readonly #pair: KeyAndCertificate;
   readonly #certificate: X509Certificate;
   readonly #constraints: PermittedNames | undefined;
+  /** The last pair of each kind, which serves on while the disk refuses its file. */
+  readonly #served = new Map<'web' | 'devices', KeyAndCertificate>();
 
   /**
    * @throws Error when neither its file nor its copy is usable and one of them is there: with another authority no device
@@ -85,9 +87,12 @@ export class Authority {
     const names = this.#namesNow();
     const isJudged = kind === 'web' && clock.isSet();
     const until = isJudged ? { nowMs: clock.wallMs(), renewalMs: limits.webRenewalMs } : undefined;
-    const present = readUsable(path, log);
+    const { isRefused, present = isRefused ? this.#served.get(kind) : undefined } = readUsable(path, log);
     const reason = present && renewalReason(present.certificatePem, this.#certificate, names, until);
-    if (present && !reason) return present;
+    if (present && !reason) {
+      this.#served.set(kind, present);
+      return present;
+    }
     const { makeCertificate } = await import('./certificates.ts');
     const made = await makeCertificate(this.#pair, {
       commonName: names.dns.find((name) => name.length <= COMMON_NAME_LENGTH) ?? 'energy-gateway',
@@ -97,11 +102,13 @@ export class Authority {
       ...(kind === 'web' ? webValidity(clock, limits) : LONG_VALIDITY),
     });
     try {
-      writeKeyFile(path, made);
+      // What is refused may be sound.
+      if (!isRefused) writeKeyFile(path, made);
     } catch (error) {
       // It serves; the next check makes another one.
       log.warnLimited(path, 86_400_000, 'the server certificate cannot be kept', { path, error });
     }
+    this.#served.set(kind, made);
     log.info('server certificate was made', {
       kind,
       reason: reason ?? 'none',
@@ -176,7 +183,7 @@ function keptPair(options: AuthorityOptions): KeyAndCertificate | undefined {
   if (own.pair && fault === undefined) return own.pair;
   if (copy.pair) {
     // What the disk refuses now may be as it was; it is neither damaged nor to be replaced.
-    if (asSystemFault(own.cause) === own.cause) restoreFromCopy(options, copy.pair, fault);
+    if (!isRefusal(own.cause)) restoreFromCopy(options, copy.pair, fault);
     else
       options.log.warn('certificate authority cannot be read now, its copy serves', {
         path,
@@ -219,6 +226,7 @@ function keepCopy({ authorityCopy, log }: AuthorityOptions, pair: KeyAndCertific
   if (authorityCopy === undefined) return;
   try {
     const copy = look(authorityCopy);
+    if (isRefusal(copy.cause)) throw copy.cause;
     if (copy.fault !== undefined)
       log.warn('copy of the certificate authority was damaged and is made anew', { fault: copy.fault });
     if (copy.pair?.certificatePem !== pair.certificatePem) writeKeyFile(authorityCopy, pair);
@@ -242,13 +250,19 @@ async function makePair(options: AuthorityOptions): Promise<KeyAndCertificate> {
   return made;
 }
 
-/** A server certificate that is damaged is no loss: another one is made. */
-function readUsable(path: string, log: Log): KeyAndCertificate | undefined {
+/** A server certificate that is damaged is no loss: another one is made. One that is refused stays what it is. */
+function readUsable(path: string, log: Log): { present?: KeyAndCertificate | undefined; isRefused: boolean } {
   try {
-    return readKeyFile(path);
+    return { present: readKeyFile(path), isRefused: false };
   } catch (error) {
-    log.warn('server certificate is not usable, another one is made', { path, error });
-    return undefined;
+    const isRefused = isRefusal(error);
+    if (isRefused)
+      log.warnLimited(path, 86_400_000, 'server certificate cannot be read now, its file is kept', {
+        path,
+        error,
+      });
+    else log.warn('server certificate is not usable, another one is made', { path, error });
+    return { isRefused };
   }
 }
 
