@@ -11,7 +11,7 @@
 import { tooManyRequests, unavailable } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
-import { Turns } from '../../lib/turns.ts';
+import { SerialQueue } from '../../lib/serial-queue.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { AuthParts } from './parts.ts';
 
@@ -43,7 +43,7 @@ interface Lane {
   failures: number;
   failedAtMonotonicMs: MonotonicMs;
   waiting: number;
-  readonly turns: Turns;
+  readonly queue: SerialQueue;
   /** These failures by account, so that a success can forgive those of its own account. */
   readonly byAccount: Map<string, number>;
 }
@@ -129,7 +129,7 @@ export class Attempts {
       failures: 0,
       failedAtMonotonicMs: this.#clock.monotonicMs(),
       waiting: 0,
-      turns: new Turns(),
+      queue: new SerialQueue(),
       byAccount: new Map(),
     };
   }
@@ -160,7 +160,7 @@ export class Attempts {
       throw tooManyRequests('Too many failed logins; wait a little.', retryAfterS);
     lane.waiting++;
     try {
-      return await lane.turns.take(async () => {
+      return await lane.queue.run(async () => {
         await this.#untilDue(lane, pace, signal);
         return work();
       });

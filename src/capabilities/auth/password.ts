@@ -5,7 +5,7 @@
 import { argon2, timingSafeEqual } from 'node:crypto';
 import { tooManyRequests } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
-import { Turns } from '../../lib/turns.ts';
+import { SerialQueue } from '../../lib/serial-queue.ts';
 import type { AuthParts } from './parts.ts';
 
 const SALT_BYTES = 16;
@@ -23,7 +23,7 @@ export class Passwords {
   readonly #random: (sizeBytes: number) => Buffer;
   readonly #cost: Cost;
   readonly #queue: { dropped: () => void };
-  readonly #turns = new Turns();
+  readonly #hashes = new SerialQueue();
   #waiting = 0;
 
   constructor({ limits, metrics, random }: AuthParts) {
@@ -78,7 +78,7 @@ export class Passwords {
       throw tooManyRequests('Too many logins at once; try again in a moment.', 2);
     }
     this.#waiting++;
-    return this.#turns.take(work).finally(() => this.#waiting--);
+    return this.#hashes.run(work).finally(() => this.#waiting--);
   }
 }
 

@@ -23,11 +23,11 @@ import {
   type TargetStatus,
   carriesTelemetry,
 } from './model.ts';
-import { isSamePlace, PassedPlaces } from './passed-places.ts';
+import { isSamePlace, RecentPositions } from './recent-positions.ts';
 import { Throughput } from './throughput.ts';
 import type { ReadRecords, Records } from './records/records.ts';
 import type { Cursor } from './store.ts';
-import { Thinning } from './thinning.ts';
+import { SampleFilter } from './sample-filter.ts';
 
 interface SenderOptions {
   record: TargetRecord;
@@ -63,7 +63,7 @@ const NO_CHANGES: Omit<Changes, 'position'> = {
 
 export class Sender {
   readonly #options: SenderOptions;
-  #thinning: Thinning;
+  #filter: SampleFilter;
   readonly #bucket: TokenBucket;
   readonly #pause: DoublingPause;
   readonly #throughput: Throughput;
@@ -84,7 +84,7 @@ export class Sender {
   #lastRefusal: TargetStatus['lastRefusal'];
   #lastSentAtMs: EpochMs | undefined;
   #ended: Promise<void> = Promise.resolve();
-  readonly #passed: PassedPlaces;
+  readonly #recentPositions: RecentPositions;
   /** Reconnects of the sink when they were last read. */
   #reconnects = 0;
 
@@ -93,12 +93,12 @@ export class Sender {
     const { record, clock, limits, cursor } = options;
     this.#cursor = structuredClone(cursor);
     this.#kept = structuredClone(cursor);
-    this.#thinning = new Thinning(record.selection);
+    this.#filter = new SampleFilter(record.selection);
     const { bytesPerSecondMax } = record.selection;
     this.#bucket = new TokenBucket(bytesPerSecondMax, bytesPerSecondMax, clock.monotonicMs());
     this.#pause = new DoublingPause({ firstMs: limits.retryFirstMs, maxMs: limits.retryMaxMs });
     this.#throughput = new Throughput(clock);
-    this.#passed = new PassedPlaces(limits.resendMs);
+    this.#recentPositions = new RecentPositions(limits.resendMs);
   }
 
   get cursor(): Cursor {
@@ -110,7 +110,7 @@ export class Sender {
    * crash together with the gateway, unseen.
    */
   get resumption(): Cursor {
-    const { position, records } = (!this.#options.sink.keep && this.#passed.oldest) || this.#kept;
+    const { position, records } = (!this.#options.sink.keep && this.#recentPositions.oldest) || this.#kept;
     return { position, records, totals: this.#kept.totals };
   }
 
@@ -207,7 +207,7 @@ export class Sender {
         })
       : { ...NO_CHANGES, position };
     // The samples sent last are far behind those that come now.
-    if (changes.hasSkipped) this.#thinning = new Thinning(record.selection);
+    if (changes.hasSkipped) this.#filter = new SampleFilter(record.selection);
     const read = this.#options.records.read(cursor, limits.recordsAtOnce);
     const readSamples = changes.series.reduce((sum, { times }) => sum + times.length, 0);
     const nowS = Math.floor(this.#options.clock.wallMs() / 1_000);
@@ -226,7 +226,7 @@ export class Sender {
     return records.flatMap((record) => {
       if (record.deviceId === undefined) return [{ ...record, labels: { site: site().name } }];
       const device = labelsOf(record.deviceId);
-      if (!device || !this.#thinning.includesDevice({ id: record.deviceId, slug: device.slug })) return [];
+      if (!device || !this.#filter.includesDevice({ id: record.deviceId, slug: device.slug })) return [];
       return [{ ...record, labels: device.labels }];
     });
   }
@@ -236,8 +236,8 @@ export class Sender {
       const device = this.#options.labelsOf(samples.deviceId);
       if (!device) return [];
       const named = { id: samples.deviceId, slug: device.slug };
-      if (!this.#thinning.includes(named, samples.attribute)) return [];
-      const thinned = this.#thinning.of(samples);
+      if (!this.#filter.includes(named, samples.attribute)) return [];
+      const thinned = this.#filter.of(samples);
       return thinned.times.length > 0 ? [{ ...thinned, labels: device.labels }] : [];
     });
   }
@@ -307,7 +307,8 @@ export class Sender {
     totals.lostSamples += lostSamples;
     totals.lostRecords += read.lost;
     const place = { position, records: read.cursor };
-    if (!isSamePlace(place, this.#cursor)) this.#passed.add(this.#cursor, this.#options.clock.monotonicMs());
+    if (!isSamePlace(place, this.#cursor))
+      this.#recentPositions.add(this.#cursor, this.#options.clock.monotonicMs());
     this.#cursor = { ...place, totals };
     const recordsSinceS = read.pending > 0 ? this.#lag.sinceS : undefined;
     this.#lag = { samples: pendingSamples, records: read.pending, sinceS: pendingSinceS ?? recordsSinceS };
@@ -315,9 +316,9 @@ export class Sender {
 
   /** Goes back to resend what a server that crashed may have lost. False when there is nothing to resend. */
   #returnToUnacknowledged(): boolean {
-    const place = this.#passed.takeReturn();
+    const place = this.#recentPositions.takeReturn();
     if (!place) {
-      if (this.#passed.isInVain) this.#noteReconnects();
+      if (this.#recentPositions.isInVain) this.#noteReconnects();
       return false;
     }
     this.#cursor = { ...place, totals: this.#cursor.totals };
@@ -344,7 +345,7 @@ export class Sender {
   /** The next reads repeat earlier ones: thinning must not take their samples for sent. */
   #readAgain(): void {
     this.#prepared = undefined;
-    this.#thinning = new Thinning(this.#options.record.selection);
+    this.#filter = new SampleFilter(this.#options.record.selection);
   }
 
   /** Gathered samples are lost: they are gathered again from the acknowledged position. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { alreadyExists, requireFound, requireUnderLimit } from '../../lib/errors.ts';
 import { defined } from '../../lib/members.ts';
-import { Turns } from '../../lib/turns.ts';
+import { SerialQueue } from '../../lib/serial-queue.ts';
 import type { Timer } from '../../platform/clock/index.ts';
 import type { GroupCommit } from '../../platform/sqlite/index.ts';
 import { neededAfter } from '../telemetry/index.ts';
@@ -60,7 +60,7 @@ export class Targets {
   #unsubscribe: (() => void)[] = [];
   #saving: Timer | undefined;
   /** Changes of one target at a time, in their order. */
-  readonly #turns = new Turns();
+  readonly #queue = new SerialQueue();
 
   constructor(options: TargetsOptions) {
     this.#options = options;
@@ -121,7 +121,7 @@ export class Targets {
 
   /** @throws GatewayError invalid_body (400), already_exists (409), target_limit_reached (422), unavailable (503) */
   create(given: NewTarget): Promise<ListedTarget> {
-    return this.#turns.take(async () => {
+    return this.#queue.run(async () => {
       const { clock, database, dataDir, newId = randomUUID } = this.#options;
       const { targetsMax: limit } = this.#options.limits;
       requireUnderLimit('target_limit_reached', `There are ${limit} targets.`, this.#records.size, limit);
@@ -155,7 +155,7 @@ export class Targets {
 
   /** @throws GatewayError target_not_found (404), already_exists (409) */
   update(id: string, change: TargetChange): Promise<ListedTarget> {
-    return this.#turns.take(async () => {
+    return this.#queue.run(async () => {
       const before = this.#require(id);
       if (change.name !== undefined && change.name !== before.name) this.#requireFree(change.name);
       const record: TargetRecord = {
@@ -185,7 +185,7 @@ export class Targets {
 
   /** @throws GatewayError target_not_found (404) */
   remove(id: string): Promise<void> {
-    return this.#turns.take(async () => {
+    return this.#queue.run(async () => {
       await this.#whileClosed(this.#require(id), undefined, async () => this.#store.remove(id));
       this.#records.delete(id);
       this.#cursors.delete(id);

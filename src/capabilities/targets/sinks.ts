@@ -12,7 +12,7 @@ import { MqttSink, type RetainedTopics } from './mqtt/mqtt-sink.ts';
 import { SparkplugSink } from './mqtt/sparkplug-sink.ts';
 import { mqttClientOf } from './mqtt/target-client.ts';
 import type { TargetParts } from './parts.ts';
-import { Thinning } from './thinning.ts';
+import { SampleFilter } from './sample-filter.ts';
 
 /** Characters of a target's id in file names. */
 const LABEL_LENGTH = 8;
@@ -77,7 +77,7 @@ function mqttSink(
 ): Sink {
   const { limits, devices, site, clock } = parts;
   const { futureToleranceMs } = LIMITS.telemetry;
-  const chosen = new Thinning(record.selection);
+  const chosen = new SampleFilter(record.selection);
   const includes = (device: Device, attribute?: string): boolean =>
     attribute === undefined ? chosen.includesDevice(device) : chosen.includes(device, attribute);
   const { clientId } = settings;

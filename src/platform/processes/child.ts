@@ -3,7 +3,7 @@
  * `stopRequested` resolves: the parent said so, by message or SIGTERM, or is gone. Heartbeats are answered here; while the event loop is
  * stuck they are not, and the parent acts.
  */
-import { OneByOne } from '../../lib/gatherer.ts';
+import { OneByOne } from '../../lib/batcher.ts';
 import { type Limits, LIMITS } from '../../lib/limits.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { type Payload, readMessage, type ToChild, type ToParent } from './wire.ts';

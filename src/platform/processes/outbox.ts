@@ -1,5 +1,5 @@
 /** The sending end of a channel between two processes, the same on both sides, with a bound in bytes. */
-import { Gatherer } from '../../lib/gatherer.ts';
+import { Batcher } from '../../lib/batcher.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Payload } from './wire.ts';
 
@@ -18,7 +18,7 @@ export function createOutbox(options: {
   let closed = false;
   let waiting: (() => void)[] = [];
 
-  const gathered = new Gatherer<Payload>((payloads) => {
+  const gathered = new Batcher<Payload>((payloads) => {
     const sizeBytes = gatheredBytes;
     gatheredBytes = 0;
     options.post({ kind: 'data', payloads }, () => {

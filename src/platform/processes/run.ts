@@ -1,7 +1,7 @@
 /** One run of a child program, from its start to its end. */
 import type { ChildProcess } from 'node:child_process';
 import { messageOf } from '../../lib/errors.ts';
-import { OneByOne } from '../../lib/gatherer.ts';
+import { OneByOne } from '../../lib/batcher.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../clock/index.ts';

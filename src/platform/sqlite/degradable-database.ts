@@ -8,7 +8,7 @@ import { isDamage } from './damage.ts';
 import { DamageProof } from './damage-proof.ts';
 import { type Database, openDatabase, type OpenOptions } from './database.ts';
 import { diskFails } from '../../lib/system-fault.ts';
-import { Turns } from '../../lib/turns.ts';
+import { SerialQueue } from '../../lib/serial-queue.ts';
 import { NewerDatabaseError, readMigrations } from './migrations.ts';
 import { lastingStatement } from './lasting-statement.ts';
 import { createOrm, type Orm } from './orm.ts';
@@ -76,7 +76,7 @@ export class DegradableDatabase implements SqlDatabase {
   #database: Database | undefined;
   #failure: Error | undefined;
   #retry: Timer | undefined;
-  readonly #work = new Turns();
+  readonly #work = new SerialQueue();
   readonly #proof: DamageProof;
   #isReplacing = false;
   #isClosed = false;
@@ -131,7 +131,7 @@ export class DegradableDatabase implements SqlDatabase {
     this.#isReplacing = true;
     this.#failure = fault as Error;
     this.#work
-      .take(async () =>
+      .run(async () =>
         (await this.#proof.isRefuted(fault, this.isOpen)) ? this.#goOn() : this.#replace(fault),
       )
       .catch((error: unknown) => this.#failed(error));
@@ -338,7 +338,7 @@ export class DegradableDatabase implements SqlDatabase {
 
   #resumeSalvage(path: string, database: Database): void {
     this.#work
-      .take(() => this.#salvageRest(path, database))
+      .run(() => this.#salvageRest(path, database))
       .catch((error: unknown) => {
         const { log } = this.#options;
         log.error('not all of the damaged database could be taken over', { aside: path, error });

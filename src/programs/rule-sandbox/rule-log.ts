@@ -6,7 +6,7 @@ import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { LuaFailure, ScriptClock } from '../../lua/index.ts';
 import { type LogSeverity, severityOf } from '../../protocol/device-log.ts';
 import type { RuleLogEntry } from '../../protocol/rule-sandbox.ts';
-import { ToldTexts } from '../script-host/index.ts';
+import { RepeatFilter } from '../script-host/index.ts';
 
 const SECOND_MS = 1_000;
 const FLUSH_MS = 20;
@@ -37,7 +37,7 @@ export function createRuleLog(options: {
   const written = new TokenBucket(logsPerSecond, logsPerSecond, clock.monotonicMs());
   /** For failures, which are logged although the script fills its log. */
   const own = new TokenBucket(ownLogsPerSecond, ownLogsPerSecond, clock.monotonicMs());
-  const repeated = new ToldTexts({ intervalMs: limits.repeatedErrorMs, most: limits.errorsRemembered });
+  const repeated = new RepeatFilter({ intervalMs: limits.repeatedErrorMs, most: limits.errorsRemembered });
   let waiting: RuleLogEntry[] = [];
   let timer: { cancel(): void } | undefined;
   let dropped = 0;

@@ -1,3 +1,3 @@
 export { hostScripts, type HostedScript, type RunPort } from './inside.ts';
 export { type ScriptRun, ScriptThreads, type ThreadLoss } from './threads.ts';
-export { ToldTexts } from './told-texts.ts';
+export { RepeatFilter } from './repeat-filter.ts';

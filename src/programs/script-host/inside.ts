@@ -3,7 +3,7 @@
  * thread can end it when a script is stuck inside the C library.
  */
 import { randomBytes } from 'node:crypto';
-import { Gatherer, OneByOne } from '../../lib/gatherer.ts';
+import { Batcher, OneByOne } from '../../lib/batcher.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { Scheduler, Scripts, type Runnable } from '../../lua/index.ts';
 import { type Clock, createSystemClock, nextTurn } from '../../platform/clock/index.ts';
@@ -63,7 +63,7 @@ type Port<Types extends ScriptTypes> = ThreadPort<ThreadSetup<Types>, ToThread<T
 
 class Host<Types extends ScriptTypes> {
   readonly #port: Port<Types>;
-  readonly #outgoing: Gatherer<FromThread<Types>>;
+  readonly #outgoing: Batcher<FromThread<Types>>;
   readonly #start: Start<Types>;
   readonly #clock = createSystemClock();
   readonly #watch: Int32Array;
@@ -78,7 +78,7 @@ class Host<Types extends ScriptTypes> {
   constructor(port: Port<Types>, start: Start<Types>) {
     const { lua } = port.data.limits;
     this.#port = port;
-    this.#outgoing = new Gatherer((messages) => port.post(messages));
+    this.#outgoing = new Batcher((messages) => port.post(messages));
     this.#start = start;
     this.#shared = port.data.shared;
     this.#watch = new Int32Array(port.data.watch);

@@ -1,4 +1,4 @@
-import { Gatherer, OneByOne } from '../../lib/gatherer.ts';
+import { Batcher, OneByOne } from '../../lib/batcher.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
@@ -224,7 +224,7 @@ class HostThread<Types extends ScriptTypes> {
     new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT * Object.keys(WATCH_WORDS).length),
   );
   readonly #thread: Thread;
-  readonly #outgoing = new Gatherer<ToThread<Types>>((messages) => this.#thread.post(messages));
+  readonly #outgoing = new Batcher<ToThread<Types>>((messages) => this.#thread.post(messages));
   #seenSlices = 0;
   /** How long the slice seen last has lasted. */
   #lastedMs: DurationMs = 0;

@@ -7,7 +7,7 @@
  *   connect (will: NDEATH) ─▶ host online? ─▶ NBIRTH ─▶ DBIRTH of each device ─▶ DDATA … ─▶ DDEATH of who is offline
  */
 import type { DurationMs, EpochMs } from '../../../lib/time.ts';
-import { Turns } from '../../../lib/turns.ts';
+import { SerialQueue } from '../../../lib/serial-queue.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import {
   type MqttArrival,
@@ -57,7 +57,7 @@ export class SparkplugSink implements Sink {
   readonly #client: MqttClient;
   readonly #unsubscribe: (() => void)[];
   /** One publication at a time, because the sequence number tells the host what it missed. */
-  readonly #turns = new Turns();
+  readonly #queue = new SerialQueue();
   /** Number of the connection (bdSeq): a host matches deaths with births by it. */
   #session: number;
   #sequence = 0;
@@ -99,7 +99,7 @@ export class SparkplugSink implements Sink {
   }
 
   send(samples: readonly LabelledSamples[], pace: Pace): Promise<Sent> {
-    return this.#turns.take(async () => {
+    return this.#queue.run(async () => {
       await this.#connected();
       const sent = nothingSent();
       const counted = async (bytes: number): Promise<void> => {
@@ -116,7 +116,7 @@ export class SparkplugSink implements Sink {
 
   /** Births, deaths and reconnects do not wait for values. */
   maintain(): Promise<void> {
-    return this.#turns.take(async () => {
+    return this.#queue.run(async () => {
       await this.#connected();
       await this.#settle();
     });
@@ -128,7 +128,7 @@ export class SparkplugSink implements Sink {
   }
 
   test(): Promise<void> {
-    return this.#turns.take(async () => {
+    return this.#queue.run(async () => {
       await asFailure(this.#client.connect());
       await this.#client.leave();
     });
@@ -311,7 +311,7 @@ export class SparkplugSink implements Sink {
   }
 
   #settleSoon(): void {
-    const settling = this.#turns.take(async () => {
+    const settling = this.#queue.run(async () => {
       if (this.#isBorn) await this.#settle();
     });
     // Without a connection the next one publishes it.

@@ -4,7 +4,7 @@
  */
 import { LIMITS } from '../../../lib/limits.ts';
 import type { EpochMs } from '../../../lib/time.ts';
-import { Turns } from '../../../lib/turns.ts';
+import { SerialQueue } from '../../../lib/serial-queue.ts';
 import { createSystemClock, nextTurn } from '../../../platform/clock/index.ts';
 import { isDiskLow } from '../../../platform/host/index.ts';
 import { readCompanion, readJournal } from '../../../platform/journal/index.ts';
@@ -51,7 +51,7 @@ const engine = new Engine({
 });
 const queries = new Map<number, RunningQuery>();
 /** Maintenance and sealing run one after the other. */
-const work = new Turns();
+const work = new SerialQueue();
 let isMaintenanceDue = false;
 let isStopping = false;
 let appliedSequence = 0;
@@ -68,7 +68,7 @@ async function pause(): Promise<void> {
 function maintain(): void {
   if (isMaintenanceDue) return;
   isMaintenanceDue = true;
-  void work.take(async () => {
+  void work.run(async () => {
     isMaintenanceDue = false;
     await engine.maintain().catch(endWith);
     acknowledge();
@@ -170,7 +170,7 @@ function postFailure(id: number, message: string, error: unknown): void {
 
 async function seal(id: number): Promise<void> {
   try {
-    await work.take(() => engine.seal());
+    await work.run(() => engine.seal());
     store.checkpoint();
     post({ kind: 'done', id });
   } catch (error) {

@@ -3,7 +3,7 @@ import type { Limits } from '../../../lib/limits.ts';
 import { cutToBytes } from '../../../lib/text.ts';
 import { TokenBucket } from '../../../lib/token-bucket.ts';
 import type { Clock, Timer } from '../../../platform/clock/index.ts';
-import { ToldTexts } from '../../script-host/index.ts';
+import { RepeatFilter } from '../../script-host/index.ts';
 import type { DeviceLogEntry } from '../thread-messages.ts';
 
 export type DeviceLog = ReturnType<typeof createDeviceLog>;
@@ -19,7 +19,7 @@ export function createDeviceLog(options: {
 }) {
   const { clock, limits, post } = options;
   const bucket = new TokenBucket(limits.logsPerSecond, limits.logBurst, clock.monotonicMs());
-  const errors = new ToldTexts({ intervalMs: limits.sameErrorMs, most: limits.errorsRemembered });
+  const errors = new RepeatFilter({ intervalMs: limits.sameErrorMs, most: limits.errorsRemembered });
   let dropped = 0;
   let summary: Timer | undefined;
 

@@ -6,7 +6,7 @@ import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
  * The same text is logged again only after a while. A bounded number of texts is remembered, a few bytes of each,
  * however long they are and however many a script makes.
  */
-export class ToldTexts {
+export class RepeatFilter {
   readonly #intervalMs: DurationMs;
   readonly #most: number;
   /** When a text may be logged again, by its digest; the oldest comes first. */

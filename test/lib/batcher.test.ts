@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Gatherer, OneByOne } from '../../src/lib/gatherer.ts';
+import { Batcher, OneByOne } from '../../src/lib/batcher.ts';
 
-describe('a gatherer', () => {
+describe('a batcher', () => {
   test('hands over what came in one turn of work together and in order', async () => {
     const handed: number[][] = [];
-    const gatherer = new Gatherer<number>((items) => handed.push(items));
-    gatherer.add(1);
-    await Promise.all([2, 3].map(async (item) => gatherer.add(item)));
-    gatherer.add(4);
+    const batcher = new Batcher<number>((items) => handed.push(items));
+    batcher.add(1);
+    await Promise.all([2, 3].map(async (item) => batcher.add(item)));
+    batcher.add(4);
     assert.deepEqual(handed, [[1, 2, 3]]);
     await Promise.resolve();
     assert.deepEqual(handed, [[1, 2, 3], [4]]);
@@ -17,10 +17,10 @@ describe('a gatherer', () => {
 
   test('hands over at once when told, and nothing twice', async () => {
     const handed: number[][] = [];
-    const gatherer = new Gatherer<number>((items) => handed.push(items));
-    gatherer.add(1);
-    gatherer.flush();
-    gatherer.flush();
+    const batcher = new Batcher<number>((items) => handed.push(items));
+    batcher.add(1);
+    batcher.flush();
+    batcher.flush();
     assert.deepEqual(handed, [[1]]);
     await Promise.resolve();
     assert.deepEqual(handed, [[1]]);
@@ -28,12 +28,12 @@ describe('a gatherer', () => {
 
   test('keeps for the next time what comes while it hands over', async () => {
     const handed: number[][] = [];
-    const gatherer = new Gatherer<number>((items) => {
+    const batcher = new Batcher<number>((items) => {
       handed.push(items);
-      if (items[0] === 1) gatherer.add(2);
+      if (items[0] === 1) batcher.add(2);
     });
-    gatherer.add(1);
-    gatherer.flush();
+    batcher.add(1);
+    batcher.flush();
     await Promise.resolve();
     assert.deepEqual(handed, [[1], [2]]);
   });

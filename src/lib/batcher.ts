@@ -1,7 +1,7 @@
 /** Hands items over together, because a message between threads or programs costs more than its content. */
 
 /** Hands over the items of one turn of work, in their order, once the promises that are settled have run. */
-export class Gatherer<Item> {
+export class Batcher<Item> {
   readonly #handOver: (items: Item[]) => void;
   #items: Item[] = [];
 

@@ -14,7 +14,7 @@ const RETURNS_MAX = 4;
 export const isSamePlace = (a: Place, b: Place): boolean =>
   isDeepStrictEqual([a.position, a.records], [b.position, b.records]);
 
-export class PassedPlaces {
+export class RecentPositions {
   readonly #resendMs: DurationMs;
   /** The oldest first. */
   #places: { place: Place; atMs: MonotonicMs }[] = [];

@@ -11,7 +11,7 @@ interface Last {
 /** G: series remembered; beyond that the oldest ones are forgotten, and their next sample is sent. */
 const SERIES_KEPT = 20_000;
 
-export class Thinning {
+export class SampleFilter {
   readonly #selection: Selection;
   readonly #last = new Map<string, Last>();
 
