@@ -82,9 +82,7 @@ function timeCommits(
 
 function checksumOf(database: Database): string {
   const hash = createHash('sha256');
-  for (const { body } of database
-    .prepare<[], { body: Buffer }>('SELECT body FROM reading ORDER BY id')
-    .iterate())
-    hash.update(body);
+  const rows = database.prepare<[], { body: Buffer }>('SELECT body FROM reading ORDER BY id').all();
+  for (const { body } of rows) hash.update(body);
   return hash.digest('hex').slice(0, 16);
 }
