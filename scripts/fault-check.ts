@@ -68,7 +68,7 @@ async function main(): Promise<number> {
       say('ends after this fault');
       stopping.abort();
     });
-  const plant = plantOf(values.plant);
+  const plants = plantsOf(values.plant);
   const packed = values.source ? undefined : await packPrograms(PROGRAMS);
   const estimate = new Estimate(faults);
   let head = `${line(COLUMNS.map(([title]) => title))}\n`;
@@ -81,7 +81,7 @@ async function main(): Promise<number> {
       devices: whole('devices', values.devices, 1, 500) ?? 10,
       attributes: whole('attributes', values.attributes, 1, 1_000) ?? 10,
       program: packed ?? 'source',
-      plant,
+      plants,
       signal: stopping.signal,
       clock,
       say,
@@ -146,11 +146,11 @@ function kindsOf(text: string | undefined): readonly FaultKind[] {
   });
 }
 
-function plantOf(text: string | undefined): Plant | undefined {
-  if (text === undefined) return undefined;
+function plantsOf(text: string | undefined): readonly Plant[] {
+  if (text === undefined) return [];
   const plant = PLANTS.find((each) => each === text);
   if (!plant) throw new UsageError(`--plant must be one of: ${PLANTS.join(', ')}`);
-  return plant;
+  return [plant];
 }
 
 function parse() {

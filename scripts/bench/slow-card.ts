@@ -42,7 +42,7 @@ export const benchmark: Benchmark<Parameters> = {
     const folder = mkdtempSync(join(tmpdir(), 'slow-card-'));
     const control = join(folder, 'control.json');
     const setSync = (syncDelayMs: number): void =>
-      writeControl(control, { clockOffsetMs: 0, syncDelayMs, plant: undefined });
+      writeControl(control, { clockOffsetMs: 0, syncDelayMs, plants: [] });
     try {
       setSync(0);
       await withGateway({ clock, flags: () => controlFlags(control) }, async (home) => {

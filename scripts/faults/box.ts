@@ -33,7 +33,7 @@ export interface BoxOptions {
   devices: number;
   attributes: number;
   program: Program;
-  plant: Plant | undefined;
+  plants: readonly Plant[];
   clock: Clock;
   random: Random;
   say: (text: string) => void;
@@ -82,10 +82,10 @@ export class Box {
     this.#options = options;
     this.clock = options.clock;
     this.random = options.random;
-    const budget = options.plant === 'byte-budget' ? WITHOUT_BUDGET : {};
+    const budget = options.plants.includes('byte-budget') ? WITHOUT_BUDGET : {};
     this.home = { ...home, environment: { ...home.environment, ...ENVIRONMENT, ...budget } };
     this.#controlFile = join(home.folder, 'control.json');
-    this.#control = { clockOffsetMs: 0, syncDelayMs: 0, plant: options.plant };
+    this.#control = { clockOffsetMs: 0, syncDelayMs: 0, plants: options.plants };
   }
 
   /** Serves, with devices connected and people at work. */
@@ -217,7 +217,7 @@ export class Box {
   }
 
   /** Another clock, a slow disk; within a moment. */
-  async set(change: Partial<Omit<FaultControl, 'plant'>>): Promise<void> {
+  async set(change: Partial<Omit<FaultControl, 'plants'>>): Promise<void> {
     this.#control = { ...this.#control, ...change };
     writeControl(this.#controlFile, this.#control);
     // Longer than the other side takes to look.

@@ -17,7 +17,7 @@ export interface FaultControl {
   /** What it is refused with; default EIO. */
   refusedWith?: 'EIO' | 'EACCES' | undefined;
   /** Looked at when the process starts. */
-  plant: Plant | undefined;
+  plants: readonly Plant[];
 }
 
 /** Takes effect within a moment; a process never sees half of it. */

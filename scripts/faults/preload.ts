@@ -15,7 +15,7 @@ const file = new URL(import.meta.url).searchParams.get('file') ?? '';
 let control: FaultControl = readControl();
 
 function readControl(): FaultControl {
-  const nothing: FaultControl = { clockOffsetMs: 0, syncDelayMs: 0, plant: undefined };
+  const nothing: FaultControl = { clockOffsetMs: 0, syncDelayMs: 0, plants: [] };
   return existsSync(file)
     ? { ...nothing, ...(JSON.parse(readFileSync(file, 'utf8')) as FaultControl) }
     : nothing;
@@ -30,14 +30,14 @@ function shiftClock(): void {
 async function takeOverSyncs(): Promise<void> {
   const { fdatasync } = fs;
   const instead = (callback: fs.NoParamCallback, go: () => void): void => {
-    if (control.plant === 'sync') setImmediate(() => callback(null));
+    if (control.plants.includes('sync')) setImmediate(() => callback(null));
     else if (control.syncDelayMs > 0) setTimeout(go, control.syncDelayMs);
     else go();
   };
   const delayed = (fd: number, callback: fs.NoParamCallback): void =>
     instead(callback, () => fdatasync(fd, callback));
   fs.fdatasync = delayed as typeof fdatasync;
-  if (control.plant === 'sync') fs.fsyncSync = fs.fdatasyncSync = () => undefined;
+  if (control.plants.includes('sync')) fs.fsyncSync = fs.fdatasyncSync = () => undefined;
   syncBuiltinESMExports();
   const handle = await open(file);
   const methods = Object.getPrototypeOf(handle) as {
@@ -52,7 +52,7 @@ async function takeOverSyncs(): Promise<void> {
       instead(done, () => void datasync.call(this).then(resolve, reject));
     });
   };
-  if (control.plant === 'sync') methods.sync = async () => undefined;
+  if (control.plants.includes('sync')) methods.sync = async () => undefined;
 }
 
 /** Files that the gateway asks for itself; those of SQLite are its own. */
@@ -93,5 +93,5 @@ function takeOutLock(): void {
 shiftClock();
 await takeOverSyncs();
 refuseFiles();
-if (control.plant === 'lock') takeOutLock();
+if (control.plants.includes('lock')) takeOutLock();
 setInterval(() => (control = readControl()), LOOK_MS).unref();

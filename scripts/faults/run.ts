@@ -19,7 +19,7 @@ export interface FaultCheckOptions {
   devices: number;
   attributes: number;
   program: Program;
-  plant: Plant | undefined;
+  plants: readonly Plant[];
   /** Ends after the fault that is going on, so that no process and no mount is left. */
   signal?: AbortSignal;
   clock: Clock;

@@ -53,7 +53,7 @@ export class FleetBox {
     const own = { ...ENVIRONMENT, GATEWAY_SITE_NAME: options.site };
     this.#home = { ...home, environment: { ...home.environment, ...own } };
     const control = `${home.folder}/control.json`;
-    writeControl(control, { clockOffsetMs: options.clockOffsetMs, syncDelayMs: 0, plant: undefined });
+    writeControl(control, { clockOffsetMs: options.clockOffsetMs, syncDelayMs: 0, plants: [] });
     const flags = options.clockOffsetMs === 0 ? [] : controlFlags(control);
     this.#gateway = startGateway(this.#home, options.clock, flags);
     this.#workload = createWorkload({ seed: options.index, devices: options.devices });
