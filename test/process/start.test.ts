@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
   closeSync,
-  existsSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -62,7 +61,7 @@ describe('the gateway does not start', () => {
     ['MQTT', 'GATEWAY_MQTT_PORT'],
   ] as const)
     test(`on a port of ${name} that is taken: it names the port, and leaves nothing running`, async (t) => {
-      const home = await temporaryHome(t);
+      const home = await usedHome(t);
       const other = createServer();
       t.after(() => other.close());
       await new Promise<void>((resolve) => void other.listen(0, '127.0.0.1', resolve));
@@ -177,94 +176,19 @@ describe('something else in the place of a file', () => {
   }
 });
 
-describe('the gateway starts', () => {
-  const damages: [title: string, damage: (path: string) => void][] = [
-    ['holds something else', (path) => writeFileSync(path, 'no database. '.repeat(1_000))],
-    ['has a damaged page of its schema', (path) => overwrite(path, 100, 3_000)],
-    ['has damaged pages of its tables', (path) => overwrite(path, 8_192, 40_960)],
-    ['is empty', (path) => writeFileSync(path, '')],
-  ];
-  for (const [title, damage] of damages)
-    test(`with a history.db that ${title}, keeps what it can, and control goes on`, async (t) => {
-      const home = await usedHome(t);
-      const path = join(dataDirOf(home), 'history.db');
-      damage(path);
-      const { call, gateway } = await startHealthy(t, home);
-      const device = await call('GET', '/v3/devices/battery');
-      assert.equal(device.status, 200);
-      const made = await call('POST', '/v3/provisioning/standalone', { name: 'After' });
-      assert.equal(made.status, 200);
-      const logs = await call('GET', '/v3/devices/battery/logs');
-      assert.deepEqual(logs.body, { logs: [], total_count: 0 });
-      const { code } = await gateway.end('SIGTERM');
-      assert.equal(code, 0);
-    });
-
-  const losses: [title: string, lose: (path: string) => void][] = [
-    ['holds something else', (path) => writeFileSync(path, 'no database. '.repeat(1_000))],
-    ['has a damaged page of its schema', (path) => overwrite(path, 100, 3_000)],
-    ['has damaged pages of its tables', (path) => overwrite(path, 8_192, 40_960)],
-    ['is empty', (path) => writeFileSync(path, '')],
-    ['is missing', (path) => rmSync(path)],
-  ];
-  for (const [title, lose] of losses)
-    test(`with a state.db that ${title}, from its newest good copy, and says so`, async (t) => {
-      const home = await usedHome(t);
-      const path = join(dataDirOf(home), 'state.db');
-      const [copy = ''] = localCopies(join(dataDirOf(home), 'backups')).map((one) => one.path);
-      lose(path);
-      const { call } = await startHealthy(t, home);
-      assert.equal((await call('GET', '/v3/site')).status, 200);
-      const note = JSON.parse(readFileSync(join(dataDirOf(home), 'state-recovery.json'), 'utf8')) as {
-        copy: string;
-        aside?: string;
-      };
-      assert.equal(note.copy, copy);
-      if (title.includes('damage')) assert.ok(note.aside !== undefined && existsSync(note.aside));
-    });
-
-  test('with a damaged or missing certificate authority from its copy, and without TLS when that is damaged too', async (t) => {
-    const home = await usedHome(t);
-    const path = join(dataDirOf(home), 'tls', 'authority.pem');
-    const copy = join(dataDirOf(home), 'backups', 'authority.pem');
-    const authority = readFileSync(path, 'utf8');
-    for (const lose of [() => writeFileSync(path, 'damaged'), () => rmSync(path)]) {
-      lose();
-      const { call, gateway } = await startHealthy(t, home);
-      assert.ok(authority.includes((await call('GET', '/ca.pem')).body as string));
-      await gateway.end('SIGTERM');
-      assert.equal(readFileSync(path, 'utf8'), authority);
-    }
-    for (const one of [path, copy]) writeFileSync(one, 'damaged');
-    const { call } = await startHealthy(t, home);
-    assert.equal((await call('GET', '/v3/devices/battery')).status, 200);
-    assert.equal((await call('GET', '/ca.pem')).status, 422);
-    assert.deepEqual(
-      [path, copy].map((one) => readFileSync(one, 'utf8')),
-      ['damaged', 'damaged'],
-    );
-  });
-
-  test('with files in the place of folders, and control works', async (t) => {
-    const home = await temporaryHome(t);
-    mkdirSync(dataDirOf(home));
-    for (const name of ['telemetry-journal', 'backups']) writeFileSync(join(dataDirOf(home), name), '');
-    for (const name of ['proven-time.json', 'state-recovery.json', 'update/uploaded.deb'])
-      mkdirSync(join(dataDirOf(home), name), { recursive: true });
-    const { call, gateway } = await startHealthy(t, home);
-    const made = await call('POST', '/v3/provisioning/standalone', { name: 'After' });
-    assert.equal(made.status, 200);
-    assert.equal((await gateway.end('SIGTERM')).code, 0);
-  });
-
-  test('in a folder that holds what it does not know', async (t) => {
-    const home = await temporaryHome(t);
-    mkdirSync(join(dataDirOf(home), 'telemetry-journal', 'strange'), { recursive: true });
-    writeFileSync(join(dataDirOf(home), 'notes.txt'), 'hello');
-    const { call } = await startHealthy(t, home);
-    assert.equal((await call('GET', '/v3/site')).status, 200);
-    assert.equal(readFileSync(join(dataDirOf(home), 'notes.txt'), 'utf8'), 'hello');
-  });
+test('the gateway starts with both databases damaged: state from its newest good copy, and control goes on', async (t) => {
+  const home = await usedHome(t);
+  const [copy = ''] = localCopies(join(dataDirOf(home), 'backups')).map((one) => one.path);
+  for (const name of ['state.db', 'history.db']) overwrite(join(dataDirOf(home), name), 8_192, 40_960);
+  const { call, gateway } = await startHealthy(t, home);
+  assert.equal((await call('GET', '/v3/devices/battery')).status, 200);
+  const made = await call('POST', '/v3/provisioning/standalone', { name: 'After' });
+  assert.equal(made.status, 200);
+  const note = JSON.parse(readFileSync(join(dataDirOf(home), 'state-recovery.json'), 'utf8')) as {
+    copy: string;
+  };
+  assert.equal(note.copy, copy);
+  assert.equal((await gateway.end('SIGTERM')).code, 0);
 });
 
 function overwrite(path: string, from: number, sizeBytes: number): void {

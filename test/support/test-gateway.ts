@@ -43,6 +43,8 @@ export interface TestGatewayOptions {
   consoleDir?: string;
   /** Syncs a file of state.db in place of the system. */
   syncFile?: SyncFile;
+  /** Whether it copies and looks through state.db, a third of a start; absent: it does not. */
+  tendsState?: boolean;
   /** What a problem report finds as the newest lines of the log. */
   recentLog?: () => readonly string[];
 }
@@ -162,8 +164,8 @@ export async function startTestGateway(
       version: TEST_VERSION,
       environment: { ...options.environment },
       backupLimits: CHEAP_BACKUPS,
-      // Takes a third of a start; real programs are asked about it, in test/process and test/faults.
-      tendsState: false,
+      // Mostly real programs are asked about it, in test/process and test/faults.
+      tendsState: options.tendsState ?? false,
       ...(options.consoleDir !== undefined && { consoleDir: options.consoleDir }),
       ...(options.syncFile && { syncFile: options.syncFile }),
       ...(options.recentLog && { recentLog: options.recentLog }),
