@@ -31,7 +31,9 @@ const JOURNAL = 'telemetry-journal';
 const OTHERS: readonly [pattern: RegExp, what: string][] = [
   [/^history-missing\.json$/, 'note: history was missing'],
   [/^state-recovery\.json$/, 'note: state.db came back from a copy'],
+  [/^restore-not-done\.json$/, 'note: a backup was not restored'],
   [/^before-restore-\d+$/, 'state before a backup was restored'],
+  [/^restore-given-up-\d+$/, 'content of a backup that was not restored'],
 ];
 
 export const SET_ASIDE_COMMANDS: Record<string, Command> = {

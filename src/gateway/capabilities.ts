@@ -32,6 +32,7 @@ import { nextTurn } from '../platform/clock/index.ts';
 import { packagePath } from '../platform/files/index.ts';
 import type { MqttBroker } from '../platform/mqtt/index.ts';
 import { UpdateFolder, updateKeyFiles } from '../platform/packages/index.ts';
+import { restoreFaultSince } from '../platform/backup/index.ts';
 import { lastRecovery, quarantinedSince } from '../platform/sqlite/index.ts';
 import { commandRecorder } from './audit-trail.ts';
 import { type Infrastructure, type StartedHook, storeThreadEntry } from './infrastructure.ts';
@@ -334,6 +335,7 @@ function buildAppliance(
       historyDaysLeft: telemetry.status()?.forecastDays,
       historyDamagedParts: telemetry.status()?.damaged ?? 0,
       isDiskFull: space.isFull,
+      restoreFault: restoreFaultSince(shownFromMs, { dataDir: config.dataDir, log }),
       isStateRecovered: (lastRecovery(config.dataDir, log)?.recoveredAtMs ?? -Infinity) > shownFromMs,
       stateRowsQuarantined: state.readOr([], () => quarantinedSince(state, shownFromMs)),
       stateDegraded: state.failure?.message,

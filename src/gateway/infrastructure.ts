@@ -86,7 +86,7 @@ export function openInfrastructure(options: GatewayOptions, started: StartedHook
   if (space.isLow) releaseStartReserve(dataDir, log);
   // A backup that is put back on a new box comes without the history of the old one.
   const hadState = ['state.db', 'backups'].some((name) => existsSync(join(dataDir, name)));
-  applyRestore({ dataDir, log });
+  applyRestore({ dataDir, clock, log });
   removeLeftovers({ dataDir, log });
   const provenTime = keepProvenTime({
     clock,

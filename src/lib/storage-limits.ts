@@ -21,6 +21,8 @@ export const STORAGE_LIMITS = {
     retryMs: 3_600_000,
     /** G: copies from before restores, each of the size of the state then. */
     asideKept: 3,
+    /** G: starts, two seconds apart, that a restore is tried for when the disk refuses it. */
+    restoreTries: 5,
     /** G: the answer of a restore is out before the gateway starts again. */
     restartPauseMs: 1_000,
     /** G: a caller that reads nothing of a backup for so long does not prevent another one. */

@@ -33,6 +33,8 @@ export interface PartsStatus {
   isDiskFull: boolean;
   /** A copy recently replaced a damaged or missing state.db. */
   isStateRecovered: boolean;
+  /** Why a backup could not recently be put back at a start. */
+  restoreFault: string | undefined;
   /** Rows of state.db that a recent start could not read, by table. */
   stateRowsQuarantined: readonly { table: string; count: number }[];
   /** TLS is off because its keys cannot be used. */
@@ -244,6 +246,7 @@ export class Appliance {
       ['disk_full', status.isDiskFull],
       ['data_folder_unreadable', status.folderFault !== undefined, status.folderFault],
       ['state_recovered', status.isStateRecovered],
+      ['restore_not_done', status.restoreFault !== undefined, status.restoreFault],
       ['state_degraded', status.stateDegraded !== undefined, status.stateDegraded],
       ['state_copies_failing', status.stateCopyFault !== undefined, status.stateCopyFault],
       ['state_rows_quarantined', quarantined.length > 0, listed('Rows by table: ', quarantined)],

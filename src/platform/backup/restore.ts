@@ -2,26 +2,24 @@
  * Puts a backup back. It is opened and judged while the gateway may run; the next start takes it over before
  * anything is opened. Both survive a cut of power at any moment: either the old state is there, or the new one.
  */
-import { createWriteStream, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { createWriteStream, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Entry, openPromise, type ZipFile } from 'yauzl';
 import { messageOf } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
-import type { EpochMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import {
   isThere,
   makePrivateFolder,
   packagePath,
-  readPrivateFile,
+  removeFile,
   removeTree,
   syncFolder,
   writePrivateFile,
 } from '../files/index.ts';
-import type { Log } from '../log/index.ts';
-import { isStateOfGateway, judgeCopy, judgeSchema, SALVAGE_MARK } from '../sqlite/index.ts';
+import { isStateOfGateway, judgeCopy, judgeSchema } from '../sqlite/index.ts';
 import { unseal } from './container.ts';
 import {
   BackupError,
@@ -37,11 +35,7 @@ import {
   TLS_FILE,
   TLS_FOLDER,
 } from './layout.ts';
-
-const STAGE = 'restore';
-/** Says that the stage is complete, and where the state before it goes. */
-const READY = 'ready';
-const ASIDE = /^before-restore-(\d+)$/;
+import { ASIDE, READY, readyText, STAGE, TRIES, unusedName } from './take-over.ts';
 
 /** A backup, open, and what it is for. */
 interface RestoreOptions {
@@ -133,8 +127,9 @@ async function stage<Result>(
   try {
     const result = await fill(draft);
     requireUsable(draft);
-    writePrivateFile(join(draft, READY), asideName(dataDir, clock.wallMs()));
+    writePrivateFile(join(draft, READY), readyText(draft, unusedName(dataDir, ASIDE, clock.wallMs())));
     removeTree(ready);
+    removeFile(join(dataDir, TRIES));
     renameSync(draft, ready);
     syncFolder(dataDir);
     return result;
@@ -142,13 +137,6 @@ async function stage<Result>(
     removeTree(draft);
     throw error;
   }
-}
-
-/** A name that is not in use: a clock that stands gives the same second twice. */
-function asideName(dataDir: string, wallMs: EpochMs): string {
-  let seconds = Math.floor(wallMs / 1_000);
-  while (isThere(join(dataDir, `before-restore-${seconds}`))) seconds += 1;
-  return `before-restore-${seconds}`;
 }
 
 function requireUsable(folder: string): void {
@@ -220,63 +208,4 @@ function infoOf(stage: string): BackupInfo {
   for (const name of [INFO_FILE, STATE_FILE])
     if (!isThere(join(stage, name))) throw new BackupError(`The backup is incomplete: it has no ${name}.`);
   return JSON.parse(readFileSync(join(stage, INFO_FILE), 'utf8')) as BackupInfo;
-}
-
-type Rename = (from: string, to: string) => void;
-
-/** At the start, before anything is opened: takes a prepared backup over and keeps what was there beside it. */
-export function applyRestore(
-  { dataDir, log }: { dataDir: string; log: Log },
-  rename: Rename = renameSync,
-): void {
-  const stage = join(dataDir, STAGE);
-  const aside = readPrivateFile(join(stage, READY));
-  if (aside !== undefined) {
-    takeOver({ dataDir, stage, aside: join(dataDir, aside) }, rename);
-    log.warn('backup restored; the state before it was kept', { aside: join(dataDir, aside) });
-    for (const name of olderThan(aside, dataDir)) {
-      const path = join(dataDir, name);
-      if (isRemoved(path, log)) log.warn('the state before an earlier restore was removed', { path });
-    }
-  }
-  isRemoved(stage, log);
-}
-
-/** What cannot be removed takes room, and ends no start. */
-function isRemoved(path: string, log: Log): boolean {
-  try {
-    removeTree(path);
-    return true;
-  } catch (error) {
-    log.warn('what a restore left cannot be removed', { path, error });
-    return false;
-  }
-}
-
-/** What earlier restores left may hold whole histories. The clock may have been wrong: the last one always stays. */
-function olderThan(aside: string, dataDir: string): string[] {
-  return readdirSync(dataDir)
-    .filter((name) => ASIDE.test(name) && name !== aside)
-    .toSorted((a, b) => secondsOf(b) - secondsOf(a))
-    .slice(LIMITS.backup.asideKept - 1);
-}
-
-const secondsOf = (name: string): number => Number(ASIDE.exec(name)?.[1]);
-
-/** Each step may be the last one before a cut of power; the next start goes on with what the stage still holds. */
-function takeOver(
-  { dataDir, stage, aside }: { dataDir: string; stage: string; aside: string },
-  rename: Rename,
-): void {
-  makePrivateFolder(aside);
-  // History last: without it the state works, and beside state of another site it would be set aside.
-  for (const name of [STATE_FILE, TLS_FOLDER, JOURNAL_FOLDER, HISTORY_FILE]) {
-    if (!isThere(join(stage, name))) continue;
-    // The write-ahead log first: it must never be found beside another database.
-    for (const part of [`${name}-shm`, `${name}-wal`, name + SALVAGE_MARK, name])
-      if (isThere(join(dataDir, part))) rename(join(dataDir, part), join(aside, part));
-    syncFolder(dataDir);
-    rename(join(stage, name), join(dataDir, name));
-    syncFolder(dataDir);
-  }
 }

@@ -18,5 +18,6 @@ export {
   syncBeside,
   syncFile,
   syncFolder,
+  unlessAbsent,
   writePrivateFile,
 } from './private-files.ts';

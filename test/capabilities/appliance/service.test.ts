@@ -33,6 +33,7 @@ const STATUS: PartsStatus = {
   folderFault: undefined,
   isDiskFull: false,
   isStateRecovered: false,
+  restoreFault: undefined,
   stateRowsQuarantined: [],
   isTlsOff: false,
   stateDegraded: undefined,

@@ -350,7 +350,7 @@ describe('taking a backup over', () => {
     const { log, lines } = recordingLog(home.clock);
     for (let count = 0; count < 4; count++) {
       await home.restore(bytes);
-      applyRestore({ dataDir: home.dataDir, log });
+      applyRestore({ dataDir: home.dataDir, clock: home.clock, log });
     }
     const nowS = Math.floor(home.clock.wallMs() / 1_000);
     const asides = readdirSync(home.dataDir).filter((name) => name.startsWith('before-restore-'));

@@ -90,6 +90,15 @@ export const ofBox: typeof en.ofBox = {
         2: 'Den Datenträger ersetzen, wenn es wieder vorkommt.',
       },
     },
+    restore_not_done: {
+      display_name: 'Sicherung nicht zurückgespielt',
+      description:
+        'Der Datenträger ließ nicht zu, dass der Start eine Sicherung übernimmt. Das Gateway arbeitet mit allem weiter, wie es vorher war; der Inhalt der Sicherung bleibt im Datenordner.',
+      troubleshooting: {
+        0: 'Beheben, was die Einzelheiten der Meldung nennen, und die Sicherung noch einmal zurückspielen.',
+        1: 'Den Datenträger ersetzen, wenn er es wieder ablehnt.',
+      },
+    },
     state_rows_quarantined: {
       display_name: 'Unlesbare Einträge beiseitegelegt',
       description:

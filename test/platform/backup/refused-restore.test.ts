@@ -1,0 +1,154 @@
+/** A disk that does not let a start take a backup over: the gateway goes on with what it had, and nothing is lost. */
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { describe, test, type TestContext } from 'node:test';
+import { LIMITS } from '../../../src/lib/limits.ts';
+import { applyRestore, restoreFaultSince } from '../../../src/platform/backup/index.ts';
+import { recordingLog } from '../../support/workspace.ts';
+import { type Home, makeHome, openState, rename, siteName } from './support.ts';
+
+/** A restore of `Old` waits beside `New`, which left a write-ahead log. */
+async function waiting(t: TestContext) {
+  const home = makeHome(t, 'Old');
+  const bytes = await home.backup();
+  rename(home.database, 'New');
+  writeFileSync(join(home.dataDir, 'tls', 'authority.pem'), 'key of New');
+  await home.restore(bytes);
+  home.database.close();
+  writeFileSync(join(home.dataDir, 'state.db-wal'), 'log of New');
+  return { ...home, bytes, ...recordingLog(home.clock) };
+}
+
+type Waiting = Awaited<ReturnType<typeof waiting>>;
+
+const STEPS = [
+  ['data', 'state.db-wal'],
+  ['data', 'state.db'],
+  ['restore', 'state.db'],
+  ['data', 'tls'],
+  ['restore', 'tls'],
+] as const;
+
+/** Renames, one of which the disk refuses. */
+function refusing(folder: string, name: string, code: string): typeof renameSync {
+  return (from, to) => {
+    if (basename(dirname(String(from))) === folder && basename(String(from)) === name)
+      throw Object.assign(new Error(`${code}: refused, rename '${String(from)}'`), {
+        code,
+        path: String(from),
+      });
+    renameSync(from, to);
+  };
+}
+
+function assertAsBefore(home: Home): void {
+  const { dataDir } = home;
+  assert.equal(readFileSync(join(dataDir, 'state.db-wal'), 'utf8'), 'log of New');
+  assert.equal(readFileSync(join(dataDir, 'tls', 'authority.pem'), 'utf8'), 'key of New');
+  rmSync(join(dataDir, 'state.db-wal'));
+  const state = openState(dataDir, home.clock, home.log);
+  assert.equal(siteName(state), 'New');
+  state.close();
+}
+
+function assertGivenUp(home: Waiting, reason: RegExp): void {
+  const { dataDir, log, lines, clock } = home;
+  assertAsBefore(home);
+  const left = readdirSync(dataDir).filter((name) => /restore/.test(name));
+  const kept = left.find((name) => name.startsWith('restore-given-up-')) ?? '';
+  assert.deepEqual(left.sort(), [kept, 'restore-not-done.json']);
+  const old = openState(join(dataDir, kept), clock, log);
+  assert.equal(siteName(old), 'Old');
+  old.close();
+  assert.equal(readFileSync(join(dataDir, kept, 'tls', 'authority.pem'), 'utf8'), 'key of Old');
+  assert.match(restoreFaultSince(clock.wallMs() - 1, { dataDir, log }) ?? '', reason);
+  const told = lines.filter(({ message }) => message.startsWith('the backup was not put back'));
+  assert.deepEqual(
+    told.map(({ level, kept: path }) => [level, path]),
+    [['error', join(dataDir, kept)]],
+  );
+}
+
+describe('a restore', () => {
+  for (const [folder, name] of STEPS) {
+    test(`that the disk refuses is tried at some starts and then given up: ${folder}/${name}`, async (t) => {
+      const home = await waiting(t);
+      const refuse = refusing(folder, name, 'EBUSY');
+      for (let start = 1; start < LIMITS.backup.restoreTries; start++)
+        assert.throws(() => applyRestore(home, refuse), { code: 'EBUSY' });
+      applyRestore(home, refuse);
+      assertGivenUp(home, /EBUSY/);
+    });
+
+    test(`that is refused for good is given up at once: ${folder}/${name}`, async (t) => {
+      const home = await waiting(t);
+      applyRestore(home, refusing(folder, name, 'EISDIR'));
+      assertGivenUp(home, /EISDIR/);
+      applyRestore(home);
+      assertAsBefore({ ...home, dataDir: withLog(home.dataDir) });
+    });
+
+    test(`that is refused for a while is done by a later start: ${folder}/${name}`, async (t) => {
+      const home = await waiting(t);
+      assert.throws(() => applyRestore(home, refusing(folder, name, 'EIO')), { code: 'EIO' });
+      applyRestore(home);
+      const restored = openState(home.dataDir, home.clock, home.log);
+      assert.equal(siteName(restored), 'Old');
+      restored.close();
+      assert.deepEqual(
+        readdirSync(home.dataDir).filter((left) => left.startsWith('restore')),
+        [],
+      );
+    });
+  }
+
+  test('that is given up survives a cut of power before each step of the way back', async (t) => {
+    for (let lastStep = 0; lastStep < 5; lastStep++) {
+      const home = await waiting(t);
+      const refuse = refusing('restore', 'tls', 'EISDIR');
+      let isBack = false;
+      let steps = 0;
+      const cut: typeof renameSync = (from, to) => {
+        isBack ||= existsSync(join(home.dataDir, 'restore', 'back'));
+        if (isBack && steps++ === lastStep) throw new Error('power cut');
+        refuse(from, to);
+      };
+      try {
+        applyRestore(home, cut);
+      } catch (error) {
+        assert.match(String(error), /power cut/);
+      }
+      applyRestore(home);
+      assertGivenUp(home, /EISDIR/);
+    }
+  });
+
+  test('whose way back the disk refuses too ends the start, which is tried again', async (t) => {
+    const home = await waiting(t);
+    const refuse: typeof renameSync = (from, to) => {
+      if (/restore\/tls$|before-restore-\d+\/state\.db$/.test(String(from)))
+        throw Object.assign(new Error('EISDIR: refused'), { code: 'EISDIR' });
+      renameSync(from, to);
+    };
+    for (let start = 0; start < 3; start++)
+      assert.throws(() => applyRestore(home, refuse), { code: 'EISDIR' });
+    applyRestore(home);
+    assertGivenUp(home, /EISDIR/);
+  });
+
+  test('that is done ends what was told of one before it', async (t) => {
+    const home = await waiting(t);
+    applyRestore(home, refusing('data', 'tls', 'EISDIR'));
+    assertGivenUp(home, /EISDIR/);
+    await home.restore(home.bytes);
+    applyRestore(home);
+    assert.equal(restoreFaultSince(-Infinity, home), undefined);
+  });
+});
+
+/** The log that the assertion before took. */
+function withLog(dataDir: string): string {
+  writeFileSync(join(dataDir, 'state.db-wal'), 'log of New');
+  return dataDir;
+}
