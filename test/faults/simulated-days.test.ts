@@ -10,16 +10,13 @@ import { createRandom } from '../../scripts/support/random.ts';
 
 const SEED = 7;
 
-for (const [title, seed, days] of [
-  ['a seed that stays', SEED, 2],
-  ['a seed by chance', randomInt(2 ** 31), 1],
-] as const)
-  test(`a box lives through days of ${title}, and forgets nothing`, async (t) => {
-    t.diagnostic(`seed ${seed}`);
-    const { problems, counts } = await simulate({ seed, days, say: (line) => t.diagnostic(line) });
-    assert.deepEqual(problems, [], `seed ${seed}`);
-    assert.ok(counts.samples > 0 && counts.commands > 0 && counts.changes > 0, JSON.stringify(counts));
-  });
+test('a box lives through two days, and forgets nothing', async (t) => {
+  const seed = randomInt(2 ** 31);
+  t.diagnostic(`seed ${seed}`);
+  const { problems, counts } = await simulate({ seed, days: 2, say: (line) => t.diagnostic(line) });
+  assert.deepEqual(problems, [], `seed ${seed}`);
+  assert.ok(counts.samples > 0 && counts.commands > 0 && counts.changes > 0, JSON.stringify(counts));
+});
 
 test('within 10 s of room on a disk that was full telemetry is acknowledged again', async (t) => {
   const [clock, disk] = [new SimulationClock(Date.UTC(2026, 2, 1)), await takeOverDisk()];

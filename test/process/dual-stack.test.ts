@@ -24,7 +24,7 @@ interface Provisioned {
 }
 
 describe('a gateway that listens on ::', { skip: withoutIpv6 }, () => {
-  test('serves IPv6 and IPv4, and knows each address by its own name', async (t) => {
+  test('serves IPv6 and IPv4, knows each address by its own name, and its own pages by one in brackets', async (t) => {
     const home = await usedHome(t);
     // The program beside it reaches the broker, and so does the local command that makes the token.
     const { call } = await startHealthy(t, home, { ...BOTH, ...WITH_CHILD_PROGRAMS });
@@ -80,19 +80,15 @@ describe('a gateway that listens on ::', { skip: withoutIpv6 }, () => {
     assert.match(log, /"remote_address":"127\.0\.0\.1"/);
     assert.match(log, /"remote_address":"::1"/);
     assert.doesNotMatch(log, /::ffff:/);
-  });
 
-  test('knows its own pages by an address in brackets', async (t) => {
-    const home = await usedHome(t);
-    const { tokens } = await startHealthy(t, home, BOTH);
-    const base = `http://[::1]:${new URL(home.baseUrl).port}`;
+    const base = `http://[::1]:${port}`;
     const logout = async (origin: string): Promise<number> => {
-      const headers = {
+      const form = {
+        ...headers,
         Origin: origin,
-        'X-Service-Auth-Token': tokens.OWNER,
         'Content-Type': 'application/x-www-form-urlencoded',
       };
-      return (await fetch(`${base}/v3/auth/logout`, { method: 'POST', headers, body: 'a=b' })).status;
+      return (await ask('[::1]', 'POST', '/v3/auth/logout', form, 'a=b')).status;
     };
     assert.equal(await logout(base), 200);
     assert.equal(await logout(base.replace('::1', '::2')), 403);
