@@ -3,6 +3,7 @@
  * and README's section are made.
  */
 import { isIP } from 'node:net';
+import { normalize } from 'node:path';
 import { LIMITS } from '../../lib/limits.ts';
 import { normalizedName, storedNameProblem } from '../../lib/text.ts';
 import { canonicalTimeZone } from '../../lib/time-zone.ts';
@@ -79,7 +80,12 @@ function sampleDaysDoubt(value: string): string | undefined {
 
 function serialPortsFault(value: string): string | undefined {
   if (!SERIAL_PORTS.test(value)) return 'must be a list such as rs485=/dev/ttyUSB0:9600:8N1,rs232=/dev/ttyS0';
-  return repeatedFault(value.split(',').map((port) => port.split('=')[0]));
+  const ports = value.split(',').map((port) => port.split(/[=:]/));
+  const repeated = repeatedFault(ports.map(([, path = '']) => normalize(path)));
+  return (
+    repeatedFault(ports.map(([name]) => name)) ??
+    (repeated && `${repeated}, but a device has one name and one line setting: leave it in one port`)
+  );
 }
 
 function repeatedFault(names: readonly (string | undefined)[]): string | undefined {

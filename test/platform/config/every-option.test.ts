@@ -198,6 +198,11 @@ describe('an option', () => {
     ],
     ['serial_ports', ['a=/dev/a,b=/dev/b,a=/dev/c'], /has a more than once$/],
     [
+      'serial_ports',
+      ['a=/dev/a:9600:8N1,b=/dev/b,c=/dev/a:19200:8E1', 'a=/dev/a,b=/dev/./a'],
+      /has \/dev\/a more than once, but a device has one name and one line setting: leave it in one port$/,
+    ],
+    [
       'telemetry_sample_days_of',
       ['30', 'a=', 'a=0', 'a=36501', 'a=30d', '=30', 'a=30,'],
       /must be a list such as noise_level=30,wind_direction=60, of 1 to 36500 days each$/,
