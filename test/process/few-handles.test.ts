@@ -5,14 +5,25 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import type { GatewayHome } from '../../scripts/support/gateway-process.ts';
 import { until } from '../support/until.ts';
-import { startHealthy, usedHome, WITH_CHILD_PROGRAMS } from './support.ts';
+import { type Running, startHealthy, usedHome, WITH_CHILD_PROGRAMS } from './support.ts';
 
-test('without a handle for a thread or a file a call is 503 with words to act on, and leaves nothing behind', async (t) => {
-  const home = await usedHome(t);
-  const { gateway, tokens } = await startHealthy(t, home, WITH_CHILD_PROGRAMS);
+const ends: (() => unknown)[] = [];
+let home: GatewayHome;
+let running: Running;
+before(async () => {
+  const all = { after: (end: unknown) => void ends.push(end as () => unknown) };
+  home = await usedHome(all);
+  running = await startHealthy(all, home, WITH_CHILD_PROGRAMS);
+});
+after(async () => {
+  for (const end of ends) await end();
+});
+
+test('without a handle for a thread or a file a call is 503 with words to act on, and leaves nothing behind', async () => {
+  const { gateway, tokens } = running;
   const ask = async (path: string, body: unknown): Promise<{ status: number; text: string }> => {
     const answer = await fetch(home.baseUrl + path, {
       method: 'POST',
@@ -69,8 +80,7 @@ test('without a handle for a thread or a file a call is 503 with words to act on
 });
 
 test('a rule whose script cannot be checked for want of a handle is neither stored nor changed', async (t) => {
-  const home = await usedHome(t);
-  const { gateway, call, tokens } = await startHealthy(t, home);
+  const { gateway, call, tokens } = running;
   const path = '/v3/site/rule_engine/rules';
   const script = { runtime_version: 'V3', code: Buffer.from('return true').toString('base64') };
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -134,10 +144,10 @@ async function runUntilReady(
 }
 
 test('a start that has too few says so, may be tried again, and loses nothing', async (t) => {
-  const home = await usedHome(t);
+  const own = await usedHome(t);
   let refused = 0;
   for (let handles = 24; handles <= 44; handles += 4) {
-    const { code, stdout } = await runUntilReady(home, handles);
+    const { code, stdout } = await runUntilReady(own, handles);
     if (code === undefined) continue;
     refused++;
     assert.equal(code, 1, stdout);
@@ -145,6 +155,6 @@ test('a start that has too few says so, may be tried again, and loses nothing', 
     assert.match(last, /"reason":"[^"]*as many files and connections open as it may/, String(handles));
   }
   assert.ok(refused > 0);
-  const { call } = await startHealthy(t, home);
+  const { call } = await startHealthy(t, own);
   assert.equal((await call('GET', '/v3/devices/battery')).status, 200);
 });
