@@ -64,12 +64,7 @@ describe('the package on a board', { skip: missing, timeout: HANGS_MS }, () => {
     assert.equal(board.must(`find ${current}/compiled ! -user root -o -perm /022`), '');
   });
 
-  test('changes nothing when it is installed again', () => {
-    assert.match(install('0.1.0'), /is installed already/);
-    assert.equal(version(), '0.1.0');
-  });
-
-  test('goes on with the version before when an upgrade finds no room, and takes it when there is some', () => {
+  test('goes on with the version before when an upgrade finds no room, and changes nothing when that one is installed again', () => {
     // What a full disk refuses: a new file.
     board.must('mkdir -p /var/lib/energy-gateway-versions/trial.new');
     assert.notEqual(board.run(`dpkg -i ${packageOf('0.2.0')} </dev/null`).status, 0);
@@ -132,12 +127,9 @@ describe('the package on a board', { skip: missing, timeout: HANGS_MS }, () => {
     assert.match(board.must('systemctl show energy-gateway -p NRestarts'), /NRestarts=0/);
   });
 
-  test('keeps the data when it is purged, unless it is told otherwise', () => {
-    assert.match(board.must('dpkg -P energy-gateway </dev/null'), /stays in \/var\/lib\/energy-gateway/);
-    assert.equal(board.run('test -s /var/lib/energy-gateway/state.db').status, 0);
-    assert.equal(board.run('test -e /etc/energy-gateway').status, 1);
-    install('0.3.0');
+  test('leaves neither options nor data when it is purged and told so', () => {
     board.must('ENERGY_GATEWAY_PURGE_DATA=yes dpkg -P energy-gateway </dev/null');
+    assert.equal(board.run('test -e /etc/energy-gateway').status, 1);
     assert.equal(board.run('test -e /var/lib/energy-gateway').status, 1);
   });
 
@@ -177,8 +169,16 @@ describe('the package on a board', { skip: missing, timeout: HANGS_MS }, () => {
     assert.equal(board.run('test -e /var/lib/energy-gateway/update/install.deb').status, 1);
   });
 
+  test('keeps the data when it is purged, unless it is told otherwise, and says how they go', () => {
+    assert.match(
+      board.must('dpkg -P energy-gateway </dev/null'),
+      /stays in \/var\/lib\/energy-gateway\. To delete it: rm -r \/var\/lib\/energy-gateway$/m,
+    );
+    assert.equal(board.run('test -s /var/lib/energy-gateway/state.db').status, 0);
+    board.must('rm -r /var/lib/energy-gateway');
+  });
+
   test('takes over what scripts/install once set up: the same data, and its programs as the version before', () => {
-    board.must('ENERGY_GATEWAY_PURGE_DATA=yes dpkg -P energy-gateway </dev/null');
     installByScript(board);
     assert.match(
       board.must('/usr/local/bin/energy-gateway create-token --role OWNER --name by-script'),
