@@ -54,37 +54,27 @@ export const toWire = (entry: StoredEntry) => shape.filled(entryShape, entry);
 
 export const auditShapes = { list: shape.listOf('entries', entryShape) };
 
-const COLUMNS = [
-  'number',
-  'at',
-  'origin_kind',
-  'origin_id',
-  'origin_name',
-  'operation',
-  'target',
-  'status',
-  'remote_address',
-];
+/** What each column of the CSV form has. */
+const COLUMNS: Record<string, (entry: StoredEntry) => string> = {
+  number: ({ number }) => String(number),
+  at: ({ atMs }) => formatTimestamp(atMs),
+  origin_kind: ({ origin }) => origin.kind,
+  origin_id: ({ origin }) => origin.id,
+  origin_name: ({ origin }) => origin.name,
+  operation: ({ operation }) => operation,
+  target: ({ target }) =>
+    Object.entries(target)
+      .map((pair) => pair.join('='))
+      .join(' '),
+  status: ({ status }) => String(status),
+  remote_address: ({ remoteAddress }) => remoteAddress ?? '',
+};
 
-export const CSV_HEAD = `${COLUMNS.join(',')}\n`;
+export const CSV_HEAD = `${Object.keys(COLUMNS).join(',')}\n`;
 
 export function toCsv(entries: readonly StoredEntry[]): string {
-  return entries.map((entry) => `${fieldsOf(entry).map(csvField).join(',')}\n`).join('');
-}
-
-function fieldsOf({ number, atMs, origin, operation, target, status, remoteAddress }: StoredEntry): string[] {
-  const place = Object.entries(target).map(([name, value]) => `${name}=${value}`);
-  return [
-    String(number),
-    formatTimestamp(atMs),
-    origin.kind,
-    origin.id,
-    origin.name,
-    operation,
-    place.join(' '),
-    String(status),
-    remoteAddress ?? '',
-  ];
+  const fields = Object.values(COLUMNS);
+  return entries.map((entry) => `${fields.map((of) => csvField(of(entry))).join(',')}\n`).join('');
 }
 
 /** RFC 4180; a text that a spreadsheet would take for a formula gets an apostrophe in front. */
