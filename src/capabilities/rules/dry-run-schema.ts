@@ -55,30 +55,31 @@ export function dryRunToWire({ period, ...run }: DryRunResult & { period: DryRun
 }
 
 function entryToWire({ atMs, ...entry }: DryRunEntry) {
-  return { timestamp: formatTimestamp(atMs), kind: entry.kind, ...detailsOf(entry) };
-}
-
-function detailsOf(entry: WithoutTime<DryRunEntry>) {
+  const timestamp = formatTimestamp(atMs);
   switch (entry.kind) {
     case 'command': {
-      const { deviceId, name, arguments: given, error } = entry;
+      const { deviceId, arguments: given, ...rest } = entry;
       return {
+        timestamp,
+        ...rest,
         device_id: deviceId,
-        name,
         arguments: writableJson(given) as Record<string, unknown>,
-        ...(error !== undefined && { error }),
       };
     }
     case 'restart':
-      return { after: formatDurationMs(entry.afterMs) };
-    default: {
-      const { kind: _kind, ...details } = entry;
-      return details;
-    }
+      return { timestamp, kind: entry.kind, after: formatDurationMs(entry.afterMs) };
+    default:
+      return { timestamp, ...entry };
   }
 }
 
-type WithoutTime<Entry> = Entry extends unknown ? Omit<Entry, 'atMs'> : never;
+const EXAMPLE_ENTRY = {
+  timestamp: '2026-03-01T12:04:00.000Z',
+  kind: 'command' as const,
+  device_id: 'c1a5b8b2-0f0e-4a36-8a55-5b1f3b8a9d01',
+  name: 'close',
+  arguments: {},
+};
 
 const entryShape = shape.named(
   'DryRunEntry',
@@ -100,13 +101,7 @@ const entryShape = shape.named(
     url: v.optional(shape.about(v.string(), 'Of an HTTP request.')),
     after: v.optional(shape.about(v.string(), 'Pause before a failed script starts again.')),
   }),
-  {
-    timestamp: '2026-03-01T12:04:00.000Z',
-    kind: 'command',
-    device_id: 'c1a5b8b2-0f0e-4a36-8a55-5b1f3b8a9d01',
-    name: 'close',
-    arguments: {},
-  },
+  EXAMPLE_ENTRY,
 );
 
 export const dryRunShape = v.object({
@@ -134,18 +129,10 @@ export const dryRunShape = v.object({
       to: '2026-03-02T00:00:00.000Z',
       end: 'period_ended',
       ended_at: '2026-03-02T00:00:00.000Z',
-      entries: [
-        {
-          timestamp: '2026-03-01T12:04:00.000Z',
-          kind: 'command',
-          device_id: 'c1a5b8b2-0f0e-4a36-8a55-5b1f3b8a9d01',
-          name: 'close',
-          arguments: {},
-        },
-      ],
+      entries: [EXAMPLE_ENTRY],
       truncated: false,
       counts: { command: 1 },
-      read: [{ device_id: 'c1a5b8b2-0f0e-4a36-8a55-5b1f3b8a9d01', attribute: 'battery_soc' }],
+      read: [{ device_id: EXAMPLE_ENTRY.device_id, attribute: 'battery_soc' }],
     },
   ),
 });
