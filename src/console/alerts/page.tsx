@@ -5,7 +5,7 @@ import { titleOf } from '../alert-title.ts';
 import { call, callForList, path } from '../api.ts';
 import { isAway } from '../connection.ts';
 import { slowNowS } from '../gateway-time.ts';
-import { liveDevice, liveDevices } from '../live.ts';
+import { liveDevice, liveDevices, statusVersion } from '../live.ts';
 import { drawable, mainValues } from '../main-values.ts';
 import { momentText } from '../format.ts';
 import { SIGN } from '../parts/value.tsx';
@@ -26,6 +26,7 @@ import { type Tab, tabAt, Tabs } from '../ui/page-pieces.tsx';
 import { NotificationsPage } from './notifications.tsx';
 import type { Alert, AlertMessage } from '../shapes.ts';
 import { detailsText, historyWindow, lastedText, periodText, SEVERITIES } from './words.ts';
+import { type UnstoredAlert, unstoredAlerts } from './unstored.ts';
 import { say } from '../words/index.ts';
 
 const PAGE_ITEMS = 50;
@@ -106,6 +107,7 @@ function AlertList({
   const isUnseen = answer?.items.some(({ acknowledged_at: at }) => at === null) === true;
   useEffect(() => onUnseen(isUnseen), [isUnseen]);
   const isFiltered = device !== '' || severity !== '';
+  const unstored = isHistory || isOther ? [] : unstoredOf(answer, device, severity);
   return (
     <>
       {(isFiltered || (answer?.total ?? 0) > 0) && (
@@ -135,9 +137,10 @@ function AlertList({
       <Awaited answer={answer} error={error} />
       {answer && (
         <Late isOther={isOther}>
+          {unstored.length > 0 && <UnstoredRows alerts={unstored} />}
           {answer.items.length === 0 ? (
             // An old answer does not say that all is well now.
-            (isHistory || !isAway.value) && (
+            (isHistory || (!isAway.value && unstored.length === 0)) && (
               <Empty title={isHistory ? say.alerts.noneYet : say.alerts.none}>
                 {isHistory ? say.alerts.noneYetText : say.alerts.noneText}
               </Empty>
@@ -153,6 +156,43 @@ function AlertList({
         </Late>
       )}
     </>
+  );
+}
+
+/** Of a part of the stored alerts it is not known which others are. */
+function unstoredOf(
+  answer: { items: readonly Alert[]; total: number } | undefined,
+  deviceId: string,
+  severity: string,
+): UnstoredAlert[] {
+  void statusVersion.value;
+  if (!answer || answer.items.length < answer.total) return [];
+  const devices = liveDevices().filter(({ device: { id } }) => deviceId === '' || id === deviceId);
+  return unstoredAlerts(devices, answer.items).filter((one) => severity === '' || one.severity === severity);
+}
+
+function UnstoredRows({ alerts }: { alerts: readonly UnstoredAlert[] }) {
+  return (
+    <ul class="card alert-list" data-test="unstored-alerts">
+      {alerts.map(({ live: { device }, name, title, severity }) => (
+        <li class={severity} key={`${device.id} ${name}`}>
+          <SeverityChip severity={severity} />
+          <div>
+            <b>{title}</b> <a href={`#/devices/${encodeURIComponent(device.slug)}`}>{device.name}</a>
+            <small>{say.alerts.reportedNow}</small>
+          </div>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function SeverityChip({ severity }: Pick<Alert, 'severity'>) {
+  return (
+    <span class={`chip ${severity}`}>
+      <span aria-hidden="true">{SIGN[severity]} </span>
+      {say.alerts.severity[severity]}
+    </span>
   );
 }
 
@@ -178,10 +218,7 @@ function Row({ alert }: { alert: Alert }) {
   const nowMs = slowNowS.value * 1_000;
   return (
     <li class={isRaised && alert.acknowledged_at === null ? alert.severity : `${alert.severity} seen`}>
-      <span class={`chip ${alert.severity}`}>
-        <span aria-hidden="true">{SIGN[alert.severity]} </span>
-        {say.alerts.severity[alert.severity]}
-      </span>
+      <SeverityChip severity={alert.severity} />
       <div>
         <b>{titleOf(alert)}</b>{' '}
         <a href={`#/devices/${encodeURIComponent(live?.device.slug ?? alert.device_id)}`}>

@@ -2,11 +2,13 @@
 import { showValue } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
 import { Value } from '../parts/value.tsx';
-import { Card } from '../ui.tsx';
+import { Card, Notice } from '../ui.tsx';
 import { Fact } from '../ui/page-pieces.tsx';
 import { say } from '../words/index.ts';
 
 const YEAR_DAYS = 365;
+/** While one of these is raised, nothing gives way to anything: its description says what is stored. */
+const STORING_STOPPED = ['state_degraded', 'history_degraded', 'disk_full'];
 
 export function StorageCard({ live }: { live: LiveDevice }) {
   void live.version.value;
@@ -25,12 +27,22 @@ export function StorageCard({ live }: { live: LiveDevice }) {
       ? say.values.years(days / YEAR_DAYS)
       : property(name);
   };
+  const raised = live.device.raised_alert_names ?? [];
+  const stopped = STORING_STOPPED.filter((name) => raised.includes(name));
   const daysLeft = live.values.get('history_days_left')?.value;
   return (
     <Card title={say.box.storage} data-test="storage">
-      <p class="hint">
-        {typeof daysLeft === 'number' ? say.box.daysLeft(Math.floor(daysLeft)) : say.box.oldestGivesWay}
-      </p>
+      {stopped.length > 0 ? (
+        <Notice kind="warning">
+          {stopped.map((name) => (
+            <p key={name}>{live.manifest?.alerts[name]?.description ?? name}</p>
+          ))}
+        </Notice>
+      ) : (
+        <p class="hint">
+          {typeof daysLeft === 'number' ? say.box.daysLeft(Math.floor(daysLeft)) : say.box.oldestGivesWay}
+        </p>
+      )}
       <dl class="facts">
         <Fact name={say.everywhere.history}>
           {say.box.ofMost(<Value live={live} name="history_size_bytes" />, property('history_max_bytes'))}

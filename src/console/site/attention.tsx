@@ -10,6 +10,7 @@ import { ErrorNotice, useStored } from '../ui.tsx';
 import { backupsKnown } from './backups-known.ts';
 import { isListShown } from './first-steps.tsx';
 import { sinceText } from '../alerts/since.ts';
+import { unstoredAlerts } from '../alerts/unstored.ts';
 import { titleOf } from '../alert-title.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
 import type { Alert, Engine, Rule } from '../shapes.ts';
@@ -98,6 +99,8 @@ export function Attention({
   const { raised, unread } = alerts.answer ?? { raised: [], unread: 0 };
   const items = [
     ...alertItems(raised),
+    // Of more alerts than can be read it is not known which are stored.
+    ...(alerts.answer && unread === 0 ? unstoredItems(alarmed, raised) : []),
     ...together(
       devices.flatMap((live) => absenceOf(live, raised)),
       onOffline,
@@ -189,6 +192,15 @@ function alertItems(raised: readonly Alert[]): Item[] {
       since: sinceText(alert.raised_at, gatewayNowMs()),
       href: '#/alerts',
     }));
+}
+
+function unstoredItems(alarmed: readonly LiveDevice[], raised: readonly Alert[]): Item[] {
+  return unstoredAlerts(alarmed, raised).map(({ live: { device }, name, title, severity }) => ({
+    key: `alert ${device.id} ${name}`,
+    severity,
+    text: `${device.name}: ${title}`,
+    href: '#/alerts',
+  }));
 }
 
 const isOfGateway = ({ source, name }: Alert, wanted: string): boolean =>
