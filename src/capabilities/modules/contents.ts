@@ -6,51 +6,36 @@ import { type BlueprintFacts, encodeFacts } from '../../protocol/module.ts';
 
 export type Contents = ReturnType<typeof createContents>;
 
-interface Known {
-  script: Uint8Array;
-  facts: Uint8Array;
-  scriptHash: string;
-  factsHash: string;
-}
-
 export function createContents(blueprints: Blueprints) {
-  const known = new Map<string, Known>();
+  const known = new Map<string, ReturnType<typeof load>>();
 
-  function load(blueprintId: string): Known | undefined {
-    const present = known.get(blueprintId);
-    if (present) return present;
-    const script = blueprints.script(blueprintId);
-    if (script === undefined) return undefined;
+  function load(blueprintId: string, script: Uint8Array) {
     const facts = encodeFacts(factsOf(blueprints.manifest(blueprintId)));
-    const loaded = { script, facts, scriptHash: hash('sha256', script), factsHash: hash('sha256', facts) };
-    known.set(blueprintId, loaded);
-    return loaded;
+    return { script: contentOf(script), facts: contentOf(facts) };
   }
 
   return {
     /** Script and facts of a blueprint; undefined when it has no script. */
     ofBlueprint: (blueprintId: string) => {
-      const loaded = load(blueprintId);
-      return (
-        loaded && {
-          script: { hash: loaded.scriptHash, size: loaded.script.length },
-          facts: { hash: loaded.factsHash, size: loaded.facts.length },
-        }
-      );
+      const script = known.has(blueprintId) ? undefined : blueprints.script(blueprintId);
+      if (script) known.set(blueprintId, load(blueprintId, script));
+      const loaded = known.get(blueprintId);
+      return loaded && { script: loaded.script.summary, facts: loaded.facts.summary };
     },
     /** The bytes of a content by its hash. */
     get: (wanted: string) => {
-      for (const { script, facts, scriptHash, factsHash } of known.values()) {
-        if (wanted === scriptHash) return script;
-        if (wanted === factsHash) return facts;
-      }
-      return undefined;
+      const contents = [...known.values()].flatMap(({ script, facts }) => [script, facts]);
+      return contents.find(({ summary }) => summary.hash === wanted)?.bytes;
     },
     /** Forgets all but the blueprints in use. */
     keepOnly: (blueprintIds: ReadonlySet<string>) => {
       for (const blueprintId of known.keys()) if (!blueprintIds.has(blueprintId)) known.delete(blueprintId);
     },
   };
+}
+
+function contentOf(bytes: Uint8Array) {
+  return { bytes, summary: { hash: hash('sha256', bytes), size: bytes.length } };
 }
 
 function factsOf(manifest: CompiledManifest): BlueprintFacts {
