@@ -27,7 +27,7 @@ interface Parameters {
 export const benchmark: Benchmark<Parameters> = {
   name: 'telemetry',
   describe: 'The telemetry store under 50 devices with 20 attributes at 1 Hz: speed, bytes, queries.',
-  small: { devices: 2, seconds: 600, queryDays: 0.02, repeats: 2 },
+  small: { devices: 2, seconds: 120, queryDays: 0.005, repeats: 2 },
   large: { devices: 50, seconds: DAY_S, queryDays: 30, repeats: 60 },
   seed: SEED,
   run: async (parameters, report) => {
