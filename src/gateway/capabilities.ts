@@ -39,6 +39,7 @@ import { type Infrastructure, type StartedHook, storeThreadEntry } from './infra
 import { folderStatus, knownCopies } from './folder-status.ts';
 import { missingHistory, noteMissingHistory } from './missing-history.ts';
 import { provisioningFault } from './first-provisioning.ts';
+import { keepRowStamps } from './row-stamps.ts';
 import { targetRecordSources, targetsStatus } from './targets.ts';
 
 /** Facts that are known only once the servers listen. */
@@ -62,6 +63,7 @@ export async function buildCapabilities(
   listening: Listening,
   started: StartedHook,
 ) {
+  const holders = keepRowStamps(infrastructure, started);
   const records = buildRecords(infrastructure, listening, started);
   const { id: siteId } = records.site.get();
   noteMissingHistory(infrastructure, records);
@@ -97,6 +99,7 @@ export async function buildCapabilities(
   alerts.start();
   started('alerts', () => alerts.stop());
   const targets = startTargets(infrastructure, { ...records, ...flows, alerts, rules }, started);
+  holders.push(records.devices, notifications, targets);
   records.blueprints.start();
   started('blueprints', () => records.blueprints.stop());
   const backups = buildBackups(infrastructure, records);

@@ -9,6 +9,7 @@ import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { slugFromName } from '../../lib/slug.ts';
 import { nameContains } from '../../lib/text.ts';
 import type { Role } from '../../lib/role.ts';
+import { correctMoments, type StampCorrection } from '../../platform/clock/index.ts';
 import type { Instruments, Metrics } from '../../platform/metrics/index.ts';
 import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
 import {
@@ -123,6 +124,11 @@ export class DeviceService {
   /** Every device, by id ascending. */
   all(): readonly Device[] {
     return this.#registry.all();
+  }
+
+  /** Moments in memory that a wrong clock gave. */
+  restamp(correction: StampCorrection): void {
+    for (const device of this.all()) this.#registry.put(correctMoments(device, correction));
   }
 
   /** Devices that pass the filter, by id ascending. */

@@ -3,7 +3,7 @@ import { invalidBody, requireFound, requireUnderLimit, tooManyRequests } from '.
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { Rates } from '../../lib/rates.ts';
 import type { EpochMs } from '../../lib/time.ts';
-import type { Clock } from '../../platform/clock/index.ts';
+import { type Clock, correctMoments, type StampCorrection } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import { DeliveryError } from '../../platform/outbound/index.ts';
@@ -91,6 +91,11 @@ export class Notifications {
     this.#stopFollowing();
     this.#stopping.abort(new Error('the gateway stops'));
     await Promise.all([...this.#senders.values()].map(stopSenders));
+  }
+
+  /** Moments in memory that a wrong clock gave. */
+  restamp(correction: StampCorrection): void {
+    for (const [id, channel] of this.#channels) this.#channels.set(id, correctMoments(channel, correction));
   }
 
   /** In the order of creation. */

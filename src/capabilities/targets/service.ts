@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { alreadyExists, requireFound, requireUnderLimit } from '../../lib/errors.ts';
 import { defined } from '../../lib/members.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
-import type { Timer } from '../../platform/clock/index.ts';
+import { correctMoments, type StampCorrection, type Timer } from '../../platform/clock/index.ts';
 import type { GroupCommit } from '../../platform/sqlite/index.ts';
 import { neededAfter } from '../telemetry/index.ts';
 import {
@@ -192,6 +192,11 @@ export class Targets {
       this.#retained.delete(id);
       this.#follow();
     });
+  }
+
+  /** Moments in memory that a wrong clock gave. */
+  restamp(correction: StampCorrection): void {
+    for (const [id, record] of this.#records) this.#records.set(id, correctMoments(record, correction));
   }
 
   /** Every secret, for redaction of texts. */

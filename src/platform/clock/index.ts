@@ -12,4 +12,9 @@ export {
 } from './clock.ts';
 export { CLOCK_PLAUSIBLE_FROM_MS, ProvenTime, type StampRange } from './proven-time.ts';
 export { keepProvenTime } from './proven-time-file.ts';
-export { correctStamp, createStampCorrector, type StampCorrection } from './timestamp-correction.ts';
+export {
+  correctMoments,
+  correctStamp,
+  createStampCorrector,
+  type StampCorrection,
+} from './timestamp-correction.ts';

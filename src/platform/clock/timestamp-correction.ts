@@ -60,3 +60,17 @@ export function correctStamp(stampMs: EpochMs, correction: StampCorrection): num
   const offMs = stampMs < plausibleFromMs ? jumpMs : backMs;
   return Math.min(Math.max(stampMs + offMs, earliestMs), nowMs);
 }
+
+/** A record in memory with its moments corrected; the same one when they were right. */
+export function correctMoments<Made extends { createdAtMs: EpochMs; updatedAtMs?: EpochMs }>(
+  record: Made,
+  correction: StampCorrection,
+): Made {
+  const createdAtMs = correctStamp(record.createdAtMs, correction);
+  const { updatedAtMs } = record;
+  if (updatedAtMs === undefined)
+    return createdAtMs === record.createdAtMs ? record : { ...record, createdAtMs };
+  const changedAtMs = correctStamp(updatedAtMs, correction);
+  const isRight = createdAtMs === record.createdAtMs && changedAtMs === updatedAtMs;
+  return isRight ? record : { ...record, createdAtMs, updatedAtMs: changedAtMs };
+}
