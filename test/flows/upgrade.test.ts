@@ -76,6 +76,18 @@ function fill(path: string, sql: string): void {
   handle.close();
 }
 
+/** Whatever has a moment of creation or change was made then. */
+function madeAt(path: string, nowMs: number): string {
+  const handle = new BetterSqlite3(path, { readonly: true });
+  const updates = tablesOf(handle).flatMap((table) =>
+    (handle.pragma(`table_info(${table})`) as { name: string }[])
+      .filter(({ name }) => /^(created|updated|uploaded|changed|attempted)_at_ms$/.test(name))
+      .map(({ name }) => `UPDATE ${table} SET ${name} = ${nowMs} WHERE ${name} IS NOT NULL;`),
+  );
+  handle.close();
+  return updates.join('\n');
+}
+
 before(async () => {
   seeded = mkdtempSync(join(tmpdir(), 'gateway-upgrade-'));
   await withGateway(seeded, live);
@@ -88,10 +100,9 @@ before(async () => {
   // Of times before there was a gateway, a start takes away the one and dates the others anew.
   fill(
     join(seeded, 'state.db'),
-    `UPDATE audit SET at_ms = ${now} WHERE number = 9000;
-     UPDATE user_account SET created_at_ms = ${now};
-     UPDATE access_token SET created_at_ms = ${now}, last_used_at_ms = ${now};
-     UPDATE execution SET created_at_ms = ${now};
+    `${madeAt(join(seeded, 'state.db'), now)}
+     UPDATE audit SET at_ms = ${now} WHERE number = 9000;
+     UPDATE access_token SET last_used_at_ms = ${now};
      UPDATE execution_response SET received_at_ms = ${now};
      UPDATE alert SET raised_at_ms = ${now}, cleared_at_ms = ${now}, acknowledged_at_ms = ${now}`,
   );
