@@ -1,6 +1,6 @@
 /** What was made by a wrong clock gets its true moment once the clock is right: in state.db, and in memory. */
 import { createStampCorrector, type StampCorrection } from '../platform/clock/index.ts';
-import { rowStampsOf, tableName } from '../platform/sqlite/index.ts';
+import { rowStampsOf } from '../platform/sqlite/index.ts';
 import type { Infrastructure, StartedHook } from './infrastructure.ts';
 import { STATE_ROWS } from './state-rows.ts';
 
@@ -16,10 +16,7 @@ interface Holder {
 export function keepRowStamps({ options, state }: Infrastructure, started: StartedHook): Holder[] {
   const { clock, log } = options;
   const tables = STATE_ROWS.map(({ table }) => table);
-  const restampRows = rowStampsOf(
-    state,
-    tables.filter((table) => !CORRECTED_ELSEWHERE.includes(tableName(table))),
-  );
+  const restampRows = rowStampsOf(state, tables, CORRECTED_ELSEWHERE);
   const holders: Holder[] = [];
   const restamp = (): void => {
     const correction = stamps.correction();

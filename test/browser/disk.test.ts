@@ -32,7 +32,7 @@ describe('on a disk that takes nothing', { skip: findBrowser() === undefined && 
     assert.equal((await gateway.ok('OWNER', 'GET', '/v3/alerts?state=RAISED'))['total_count'], 0);
     await visit(page, '#/alerts');
     const unstored = page.locator('[data-test=unstored-alerts]');
-    await unstored.getByText('reported now, not stored').waitFor();
+    await unstored.getByText('reported now, not stored yet').waitFor();
     assert.equal(await page.getByText('No active alerts').count(), 0);
     inDatabase('state.db', 'DROP TRIGGER refuse');
     // Stored, it is shown as any other, once.

@@ -1,7 +1,6 @@
 /** Rows of users, access tokens and the claim. */
 import { and, eq, gt, isNotNull, ne, type SQL, sql } from 'drizzle-orm';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
-import type { StampCorrection } from '../../platform/clock/index.ts';
 import {
   absent,
   countOf,
@@ -10,7 +9,6 @@ import {
   placeholders,
   present,
   presentRow,
-  restampOf,
   updateOf,
   upsert,
 } from '../../platform/sqlite/index.ts';
@@ -116,7 +114,7 @@ function tokenWriter({ orm }: Database) {
 }
 
 function userStatements({ orm }: Database) {
-  const { id, name, role, passwordHash, createdAtMs } = userAccount;
+  const { id, name, role, passwordHash } = userAccount;
   const isIt = given(id);
   const isRole = given(role);
   const insert = orm.insert(userAccount).values(placeholders(userAccount)).prepare();
@@ -127,7 +125,6 @@ function userStatements({ orm }: Database) {
   const setPassword = updateOf(orm, userAccount, isIt, 'passwordHash');
   const voidPasswords = orm.update(userAccount).set({ passwordHash: null }).where(isRole).prepare();
   const remove = orm.delete(userAccount).where(isIt).prepare();
-  const restamp = restampOf({ orm }, createdAtMs);
   const countUsable = countOf(orm, userAccount, and(isRole, isNotNull(passwordHash)));
 
   return {
@@ -142,8 +139,6 @@ function userStatements({ orm }: Database) {
       void setPassword.run({ id: wanted, passwordHash: hash }),
     voidPasswords: (given: IssuableRole): void => void voidPasswords.run({ role: given }),
     remove: (wanted: string): void => void remove.run({ id: wanted }),
-    /** Times of creation that a wrong clock gave. */
-    restamp: (correction: StampCorrection): void => void restamp.run({ ...correction }),
     /** Users of a role who can log in. */
     countUsable: (given: IssuableRole): number => countUsable({ role: given }),
   };

@@ -24,7 +24,7 @@ export class TokenTimes {
     return this.#options.store.behind.get()?.behindMs ?? 0;
   }
 
-  /** Tokens and users made before the clock was set get the true time of their creation; tokens expire by it. */
+  /** Tokens made before the clock was set get the true time of their creation, and expire by it. */
   restamp(correction: StampCorrection): void {
     const { database, store } = this.#options;
     database.transaction(() => {
@@ -32,7 +32,6 @@ export class TokenTimes {
         const byMs = Math.round(correctStamp(createdAtMs, correction) - createdAtMs);
         if (byMs !== 0) store.tokens.shift(id, byMs);
       }
-      store.users.restamp(correction);
       this.#onMoved();
     });
   }

@@ -11,14 +11,16 @@ export interface UnstoredAlert {
   severity: Alert['severity'];
 }
 
-/** @param stored all that are raised of these devices */
+/** The worst first. @param stored all that are raised of these devices */
 export function unstoredAlerts(devices: readonly LiveDevice[], stored: readonly Alert[]): UnstoredAlert[] {
   const isStored = new Set(stored.map(({ device_id: id, name }) => `${id} ${name}`));
-  return devices.flatMap((live) =>
-    (live.device.raised_alert_names ?? [])
-      .filter((name) => !isStored.has(`${live.device.id} ${name}`))
-      .map((name) => ({ live, name, title: alertTitle(live, name), severity: severityOf(live, name) })),
-  );
+  return devices
+    .flatMap((live) =>
+      (live.device.raised_alert_names ?? [])
+        .filter((name) => !isStored.has(`${live.device.id} ${name}`))
+        .map((name) => ({ live, name, title: alertTitle(live, name), severity: severityOf(live, name) })),
+    )
+    .toSorted((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity));
 }
 
 /** As the gateway takes what a manifest does not declare. */

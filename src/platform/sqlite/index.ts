@@ -3,7 +3,7 @@ export { isDamage, isStateOfGateway, judgeCopy, judgeSchema } from './damage.ts'
 export { foreignPath, removeSetAside, setAside, setAsideOf, type SetAside } from './set-aside.ts';
 export { lockFolder, tryLockFolder, type FolderLock } from './folder-lock.ts';
 export { copyCompact, type LocalCopy, localCopies } from './local-copies.ts';
-export { rowStampsOf, tableName } from './row-stamps.ts';
+export { rowStampsOf } from './row-stamps.ts';
 export { lastRecovery, openState } from './open-state.ts';
 export { closeState } from './close-state.ts';
 export { releaseStartReserve, StateUpkeep, takeStartReserve } from './state-upkeep.ts';

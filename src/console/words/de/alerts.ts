@@ -55,7 +55,7 @@ export const alerts: typeof en.alerts = {
   acknowledgeOf: (alert, device) => `${alert} von ${device} quittieren`,
   acknowledge: 'Quittieren',
   chartAround: (alert, device) => `Diagramm um ${alert} von ${device}`,
-  reportedNow: 'jetzt gemeldet, nicht gespeichert',
+  reportedNow: 'jetzt gemeldet, noch nicht gespeichert',
   since: (time) => `seit ${time}`,
   sinceDay: (day, time) => `seit ${day}, ${time}`,
   attempts: (status, count) => `${status}, ${count} Versuche`,

@@ -54,7 +54,7 @@ export const alerts = {
   acknowledgeOf: (alert: string, device: string) => `Acknowledge ${alert} of ${device}`,
   acknowledge: 'Acknowledge',
   chartAround: (alert: string, device: string) => `Chart around ${alert} of ${device}`,
-  reportedNow: 'reported now, not stored',
+  reportedNow: 'reported now, not stored yet',
   since: (time: string) => `since ${time}`,
   sinceDay: (day: string, time: string) => `since ${day}, ${time}`,
   attempts: (status: string, count: number) => `${status}, ${count} attempts`,
