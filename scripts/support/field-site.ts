@@ -7,11 +7,19 @@ import { writeArchive } from '../../src/capabilities/blueprints/source/archive.t
 import type { Clock } from '../../src/platform/clock/index.ts';
 import type { FieldDevicesOrder, FromFieldDevices, Poll, ToFieldDevices } from './field-devices.ts';
 import { createGatewayClient, type GatewayClient, inParallel, uploadBlueprint } from './gateway-client.ts';
-import { createTokens, type GatewayHome, type GatewayProcess, startGateway } from './gateway-process.ts';
+import {
+  createTokens,
+  type GatewayHome,
+  type GatewayProcess,
+  programOf,
+  startGateway,
+} from './gateway-process.ts';
 
 const PROJECT_ROOT = join(import.meta.dirname, '..', '..');
 const SAMPLE = join(PROJECT_ROOT, 'docs/samples/blueprints/modbus-inverter');
 const PROVISIONED_AT_ONCE = 4;
+const MODULE_START_MS = 10_000;
+const MODULE_POLL_MS = 50;
 
 /** Where a device is. */
 export interface FieldAddress {
@@ -41,7 +49,7 @@ export async function startFieldSite(
     const tokens = await createTokens(home, 'OWNER', 2);
     const client = createGatewayClient({ baseUrl: home.baseUrl, tokens, clock });
     const deviceIds = await addFieldDevices(client, home, tokens[0] ?? '', addresses);
-    return { client, modulePid: modulePidOf(gateway), deviceIds, stop };
+    return { client, modulePid: await modulePidOf(gateway, clock), deviceIds, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -87,13 +95,16 @@ async function idOfGatewayDevice(client: GatewayClient): Promise<string> {
   return own.id;
 }
 
-function modulePidOf({ pid }: GatewayProcess): number {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
-  const found = children.find((child) =>
-    readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('communication-module'),
-  );
-  if (found === undefined) throw new Error('the communication module does not run');
-  return found;
+/** The gateway starts the module once it has a device; a busy machine takes its time over that. */
+async function modulePidOf({ pid }: GatewayProcess, clock: Clock): Promise<number> {
+  const untilMs = clock.monotonicMs() + MODULE_START_MS;
+  for (;;)
+    try {
+      return programOf(pid, 'communication-module');
+    } catch (error) {
+      if (clock.monotonicMs() > untilMs) throw error;
+      await clock.sleep(MODULE_POLL_MS);
+    }
 }
 
 /** A process of field devices. */
