@@ -16,8 +16,8 @@ interface Sent {
 /** What to do with a frame. */
 type Judgement<Entry> =
   | { kind: 'answer'; entry: Entry }
-  /** Perhaps the late answer to an earlier request: its own comes when it is asked again. */
-  | { kind: 'doubtful'; entry: Entry }
+  /** Perhaps the late answer to an earlier request. */
+  | { kind: 'doubtful' }
   /** Nothing under way can be believed; with a unit, only it has shown that. */
   | { kind: 'mixed_up'; unitId: number | undefined }
   | { kind: 'nobodys' };
@@ -30,9 +30,15 @@ export class AnswerCheck<Entry extends Sent> {
   readonly #doubtMs: DurationMs;
   /** Requests whose time was over, by transaction id; the oldest first. */
   readonly #unanswered = new Map<number, { entry: Entry; doubtedUntilMs: MonotonicMs }>();
+  #isDoubted = false;
 
   constructor(doubtMs: DurationMs) {
     this.#doubtMs = doubtMs;
+  }
+
+  /** One answer may have been late, and so may be any after it: no read can be believed on this connection any more. */
+  get isDoubted(): boolean {
+    return this.#isDoubted;
   }
 
   /** Nobody waits for its answer any more, which may still come. */
@@ -64,18 +70,15 @@ export class AnswerCheck<Entry extends Sent> {
     // A unit answers in the order in which it is asked.
     if (inFlight.slice(0, ownIndex).some((older) => older.unitId === unitId && isOf(older)))
       return { kind: 'mixed_up', unitId };
-    const isDoubtful = !isWrite(entry.request) && this.#takeDoubt(frame, nowMs);
-    return { kind: isDoubtful ? 'doubtful' : 'answer', entry };
+    if (isWrite(entry.request)) return { kind: 'answer', entry };
+    this.#isDoubted ||= this.#mayBeLate(frame, nowMs);
+    return this.#isDoubted ? { kind: 'doubtful' } : { kind: 'answer', entry };
   }
 
-  /** Each unanswered request can have shifted one answer to the next request. */
-  #takeDoubt({ unitId, pdu }: TcpFrame, nowMs: MonotonicMs): boolean {
-    for (const late of this.#unanswered.values()) {
-      if (late.doubtedUntilMs <= nowMs || late.entry.unitId !== unitId) continue;
-      if (answerProblem(late.entry.request, pdu) !== undefined) continue;
-      late.doubtedUntilMs = nowMs;
-      return true;
-    }
-    return false;
+  #mayBeLate({ unitId, pdu }: TcpFrame, nowMs: MonotonicMs): boolean {
+    return [...this.#unanswered.values()].some(
+      ({ entry, doubtedUntilMs }) =>
+        nowMs < doubtedUntilMs && entry.unitId === unitId && answerProblem(entry.request, pdu) === undefined,
+    );
   }
 }

@@ -211,7 +211,7 @@ export class ModbusTcp {
   }
 
   #send(): void {
-    if (this.#connection === undefined) return;
+    if (this.#connection === undefined || this.#check.isDoubted) return;
     this.#pipeline.isSingle = this.#isShort || this.#mixesIds;
     for (const entry of this.#pipeline.takeReady()) {
       const { transactionId = 0, unitId, request } = entry;
@@ -221,22 +221,31 @@ export class ModbusTcp {
 
   #settle(frame: TcpFrame): void {
     const judged = this.#check.judge(frame, this.#pipeline.inFlight, this.#clock.monotonicMs());
-    if (judged.kind === 'nobodys') return;
-    if (judged.kind === 'mixed_up') return this.#startOver(judged.unitId);
-    const { entry } = judged;
-    this.#pipeline.answered(frame.transactionId);
-    if (judged.kind === 'doubtful') this.#pipeline.addAgain([entry]);
-    else if (frame.unitId === entry.unitId) entry.finish(decodeAnswer(entry.request, frame.pdu));
-    else entry.finish(failed({ kind: 'invalid_response', reason: `unit ${frame.unitId} answers` }));
+    if (judged.kind === 'mixed_up') {
+      if (judged.unitId === undefined) this.#mixesIds = true;
+      else this.#pipeline.sendSingly(judged.unitId);
+      return this.#startOver();
+    }
+    if (judged.kind === 'answer') {
+      const { entry } = judged;
+      this.#pipeline.answered(frame.transactionId);
+      if (frame.unitId === entry.unitId) entry.finish(decodeAnswer(entry.request, frame.pdu));
+      else entry.finish(failed({ kind: 'invalid_response', reason: `unit ${frame.unitId} answers` }));
+    }
+    this.#endDoubt();
+  }
+
+  /** Waits for the writes that are under way: they are not sent again. */
+  #endDoubt(): void {
+    const isWriting = this.#pipeline.inFlight.some(({ request }) => isWrite(request));
+    if (this.#check.isDoubted && !isWriting) this.#startOver();
   }
 
   /**
    * What is under way cannot be told apart any more: it ends with its connection, and reads are asked again on the next. Not
    * for ever: a device that cannot label the answer to a single request is asked twice for each.
    */
-  #startOver(unitId: number | undefined): void {
-    if (unitId === undefined) this.#mixesIds = true;
-    else this.#pipeline.sendSingly(unitId);
+  #startOver(): void {
     const isOnly = this.#connection?.requests === 1;
     this.#letGo();
     const sent = this.#pipeline.takeSent();
@@ -281,6 +290,7 @@ export class ModbusTcp {
     entry.finish(failed({ kind: 'timeout' }));
     if (!wasSent) return;
     this.#check.noteExpired(transactionId, entry, this.#clock.monotonicMs());
+    if (this.#check.isDoubted) return this.#endDoubt();
     if (!entry.isVisitors) this.#silentRequests += 1;
     // Perhaps half-open: the other end was restarted and does not know this connection any more.
     const isDead = this.#silentRequests >= this.#limits.silentRequests && this.#pipeline.hopesForNothing;

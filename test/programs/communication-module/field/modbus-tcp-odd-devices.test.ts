@@ -49,10 +49,11 @@ interface Oddity {
   pieceBytes?: number;
 }
 
-/** Works on one request after the other, on each connection. */
-function behave(device: FakeDevice, clock: TestClock, oddity: Oddity): void {
+/** Works on one request after the other, on each connection; returns how many were forgotten. */
+function behave(device: FakeDevice, clock: TestClock, oddity: Oddity): { lost: number } {
   const seenOn = new Map<Seen['stream'], Seen[]>();
   let count = 0;
+  const counts = { lost: 0 };
   const write = (request: Seen, pdu: Buffer, transactionId: number): void => {
     const { pieceBytes } = oddity;
     const frame = Buffer.concat([Buffer.alloc(6), Buffer.of(request.unitId), pdu]);
@@ -67,6 +68,7 @@ function behave(device: FakeDevice, clock: TestClock, oddity: Oddity): void {
     if (request === undefined || request.stream.destroyed) return;
     const workMs = oddity.workMs[count % oddity.workMs.length];
     count += 1;
+    if (workMs === undefined) counts.lost += 1;
     clock.setTimer(workMs ?? 1, () => {
       const id = oddity.label(index, seen) ?? 0;
       if (workMs !== undefined) {
@@ -85,6 +87,7 @@ function behave(device: FakeDevice, clock: TestClock, oddity: Oddity): void {
     seen.push(request);
     if ((done.get(seen) ?? 0) === seen.length - 1) work(seen, seen.length - 1);
   };
+  return counts;
 }
 
 interface Poll {
@@ -94,14 +97,25 @@ interface Poll {
   pauseMs: number;
 }
 
+const START = fc.nat({ max: 40 });
 const POLLS = fc.array(
   fc.record({
     unitId: fc.constantFrom(1, 1, 2),
-    start: fc.nat({ max: 40 }),
+    start: START,
     count: fc.integer({ min: 1, max: 2 }),
     pauseMs: fc.constantFrom(0, 0, 0, 20, 200),
   }),
   { minLength: 20, maxLength: 20 },
+);
+/** Of one form, so that each answer fits each request, and with pauses as long as the work. */
+const LIKE_POLLS = fc.array(
+  fc.record({
+    unitId: fc.constant(1),
+    start: START,
+    count: fc.constant(1),
+    pauseMs: fc.constantFrom(0, 0, 20, 60, 110, 200, 310),
+  }),
+  { minLength: 10, maxLength: 10 },
 );
 /** Some take longer than anybody waits, and some requests are forgotten. */
 const WORK = fc.array(fc.constantFrom(1, 15, 60, 60, 150, 450, undefined), { minLength: 1, maxLength: 20 });
@@ -146,7 +160,7 @@ describe('Modbus TCP never believes a wrong value of a device that', () => {
     test(`answers with ${name}`, async () => {
       await fc.assert(
         fc.asyncProperty(
-          POLLS,
+          fc.oneof(POLLS, LIKE_POLLS),
           work,
           fc.boolean(),
           fc.boolean(),
@@ -249,7 +263,7 @@ describe('Modbus TCP, of a device that mixes up its ids', () => {
     device.client.close();
   });
 
-  test('asks a read again whose answer may be the late one of the read before', async () => {
+  test('asks a read again, over another connection, whose answer may be the late one of the read before', async () => {
     const clock = new TestClock();
     const device = fakeDevice(clock);
     const [read, next] = READS;
@@ -266,6 +280,40 @@ describe('Modbus TCP, of a device that mixes up its ids', () => {
     await until(() => device.seen.length === 3);
     device.seen[2]?.answer(answerTo(device.seen[2]));
     assert.deepEqual(await answer, { ok: true, values: [registerOf(1, next.start)] });
+    assert.equal(device.dials, 2);
+    device.client.close();
+  });
+
+  test('waits for the answer to a write before it asks a doubted read over another connection', async () => {
+    const clock = new TestClock();
+    const device = fakeDevice(clock);
+    const [read, next] = READS;
+    if (!read || !next) return assert.fail();
+    const lost = device.client.request(1, read, 100);
+    await until(() => device.seen.length === 1);
+    await clock.advance(100);
+    await lost;
+    const answer = device.client.request(1, next);
+    const write = device.client.request(2, { kind: 'write_holding', start: 9, values: [1] });
+    await until(() => device.seen.length === 3);
+    const [late, asked, written] = device.seen;
+    if (!late || !asked || !written) return assert.fail();
+    late.answer(answerTo(late), { transactionId: asked.transactionId });
+    await settle();
+    const later = device.client.request(3, next);
+    await settle();
+    assert.equal(device.seen.length, 3);
+    written.answer(answerTo(written));
+    assert.deepEqual(await write, { ok: true, values: [] });
+    for (const index of [3, 4]) {
+      await until(() => device.seen.length > index);
+      const request = device.seen[index];
+      request?.answer(answerTo(request));
+    }
+    assert.deepEqual(await answer, { ok: true, values: [registerOf(1, next.start)] });
+    assert.deepEqual(await later, { ok: true, values: [registerOf(3, next.start)] });
+    assert.equal(device.seen.filter(({ pdu }) => pdu[0] === 6).length, 1);
+    assert.equal(device.dials, 2);
     device.client.close();
   });
 });
@@ -280,6 +328,23 @@ test('Modbus TCP asks a device that keeps its ids no more than once, several req
       const { answered, wrong } = await poll(device, clock, polls);
       assert.deepEqual({ answered, wrong, asked: device.seen.length }, { answered: 20, wrong: 0, asked: 20 });
       assert.equal(device.dials, 1);
+    }),
+    { numRuns: runs(40) },
+  );
+});
+
+test('Modbus TCP dials a device that keeps its ids no more than once for each request that is lost or given up', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(POLLS, LIKE_POLLS), fc.nat({ max: 9 }), async (polls, lostIndex) => {
+      const clock = new TestClock();
+      const device = fakeDevice(clock);
+      const label: Label = (index, seen) => seen[index]?.transactionId;
+      const workMs = Array.from({ length: 10 }, (_, index) => (index === lostIndex ? undefined : 1));
+      const counts = behave(device, clock, { label, workMs });
+      const { answered, wrong } = await poll(device, clock, polls);
+      assert.equal(wrong, 0);
+      const missing = counts.lost + polls.length - answered;
+      assert.ok(device.dials - 1 <= missing, `${device.dials} connections for ${missing}`);
     }),
     { numRuns: runs(40) },
   );
