@@ -66,18 +66,20 @@ export function useNewConsole(environment: Options = {}): () => OpenConsole {
     };
     opened = { gateway, browser, page, complaints, open, says };
   });
-  afterEach((t) => tellPage(t as TestContext, opened.page));
+  afterEach((t) => tellPages(t as TestContext, opened.browser));
   after(async () => {
     for (const end of ends.toReversed()) await end();
   });
   return () => opened;
 }
 
-/** What the page shows after a test that failed: what was waited for says little about why it did not come. */
-async function tellPage(t: TestContext, page: Page): Promise<void> {
+/** What the pages show after a test that failed: what was waited for says little about why it did not come. */
+async function tellPages(t: TestContext, browser: Browser): Promise<void> {
   if (t.passed) return;
-  const shown = await page.evaluate('document.body.innerText');
-  t.diagnostic(`at ${page.url()} stands: ${String(shown).replaceAll(/\s+/g, ' ')}`);
+  for (const page of browser.contexts().flatMap((context) => context.pages())) {
+    const shown = await page.evaluate('document.body.innerText');
+    t.diagnostic(`at ${page.url()} stands: ${String(shown).replaceAll(/\s+/g, ' ')}`);
+  }
 }
 
 interface Visitor {
