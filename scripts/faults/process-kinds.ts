@@ -16,7 +16,8 @@ const HOUSEWORK_POLL_MS = 2;
 const HOUSEWORK_KILL_MS_MAX = 40;
 /** Longest time that a stop may take. */
 const STOP_MS_MAX = 10_000;
-const UNRECOVERABLE = 78;
+/** To be tried again. */
+const FAILURE = 1;
 const SECOND_START_MS = 30_000;
 /** It looks every few seconds; a stop takes some more. */
 const NOTICE_MS_MAX = 30_000;
@@ -92,7 +93,7 @@ export const PROCESS_KINDS: readonly FaultKind[] = [
   {
     name: 'second-start',
     about:
-      'A second gateway on the same folder and other ports: ends with 78, says who is there, touches nothing.',
+      'A second gateway on the same folder and other ports: ends with 1, says who is there, touches nothing.',
     run: secondStart,
   },
   {
@@ -211,7 +212,7 @@ async function secondStart(box: Box): Promise<Problem[]> {
       GATEWAY_DATA_DIR: join(box.dataDir, '.'),
     });
     return [
-      ...(code === UNRECOVERABLE ? [] : [broken(`a second gateway on the folder ended with ${code}`)]),
+      ...(code === FAILURE ? [] : [broken(`a second gateway on the folder ended with ${code}`)]),
       ...(output.includes(`process ${box.gateway.pid} `)
         ? []
         : [broken('the second gateway does not say who is there')]),

@@ -19,7 +19,7 @@ function filesOf(folder: string): Record<string, number> {
 }
 
 describe('a second gateway on a data folder', () => {
-  test('ends with 78, names the first one, and takes nothing from it, by another spelling and other ports', async (t) => {
+  test('is to be tried again, names the first one, and takes nothing from it, by another spelling and other ports', async (t) => {
     const home = await temporaryHome(t);
     const dataDir = join(home.folder, 'data');
     const { gateway, call } = await startHealthy(t, home);
@@ -39,7 +39,8 @@ describe('a second gateway on a data folder', () => {
       ),
     );
     for (const { code, stdout } of ends) {
-      assert.equal(code, 78);
+      // Whoever holds it may be a killed process that a disk still keeps: the service manager must not give up.
+      assert.equal(code, 1);
       const last = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '{}') as Record<string, string>;
       assert.equal(last['level'], 'fatal');
       const reason = last['reason'] ?? '';

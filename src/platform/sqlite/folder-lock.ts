@@ -28,11 +28,6 @@ const LOCK_FILE = 'gateway.lock';
 const HOLDER_FILE = 'gateway.lock.holder';
 const RETRY_MS = 100;
 
-/** Another process holds the folder. */
-class FolderLockedError extends UnrecoverableError {
-  override name = 'FolderLockedError';
-}
-
 /** The lock of a data folder. */
 export interface FolderLock {
   /** False: the lock file was removed or replaced, so the lock has no effect any more. */
@@ -52,8 +47,9 @@ interface FolderLockOptions {
 }
 
 /**
- * @throws FolderLockedError saying who holds it; UnrecoverableError when no gateway can live in the folder; GatewayError
- * when the disk takes no writes or gives no locks now
+ * @throws GatewayError saying who holds it, or that the disk takes no writes or gives no locks now; UnrecoverableError when
+ * no gateway can live in the folder. Whoever holds it ends some day: a killed process as well, as soon as a disk that hangs
+ * lets it go, and nobody may be there then to start the service.
  */
 export async function lockFolder(options: FolderLockOptions): Promise<FolderLock> {
   const { clock, waitMs } = options;
@@ -63,7 +59,7 @@ export async function lockFolder(options: FolderLockOptions): Promise<FolderLock
     if (lock) return lock;
     if (clock.monotonicMs() >= untilMs) {
       requireLocks(options.dataDir);
-      throw new FolderLockedError(lockedMessage(options.dataDir));
+      throw unavailable(lockedMessage(options.dataDir));
     }
     await clock.sleep(RETRY_MS);
   }

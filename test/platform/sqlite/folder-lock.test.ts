@@ -39,7 +39,7 @@ describe('the lock of a data folder', () => {
     const wait = () => lockFolder({ dataDir: folder, waitMs: 0, ...instruments() });
     const held = lock(folder);
     assert.ok(held);
-    await assert.rejects(wait, { name: 'FolderLockedError', message: /Another gateway uses .*: process / });
+    await assert.rejects(wait, { name: 'GatewayError', message: /Another gateway uses .*: process / });
     held.release();
     const refusal = t.mock.method(BetterSqlite3.prototype, 'exec', () => {
       // What SQLite makes of ENOLCK.
