@@ -34,6 +34,7 @@ const BACK = 'back';
 export const TRIES = 'restore-tries';
 /** In the data folder: folders of the state before restores, and of restores that were given up. */
 export const ASIDE = 'before-restore';
+const ASIDE_NAME = /^before-restore-\d+$/;
 const GIVEN_UP = 'restore-given-up';
 const NOTE = 'restore-not-done.json';
 const TOLD_INTERVAL_MS = 3_600_000;
@@ -56,6 +57,8 @@ interface Plan {
   asideName: string;
   aside: string;
   names: readonly string[];
+  /** False: where an earlier start put the state before is not known. */
+  isNoted: boolean;
   rename: Rename;
 }
 
@@ -82,10 +85,11 @@ export function unusedName(dataDir: string, head: string, wallMs: EpochMs): stri
  */
 export function applyRestore(options: Options, rename: Rename = renameSync): void {
   const { dataDir, log } = options;
+  const note = noteIn(dataDir);
   let plan: Plan | undefined;
   try {
-    plan = planOf(dataDir, rename);
-    if (plan && isThere(join(plan.stage, BACK))) return giveUp(options, plan);
+    plan = note === undefined ? undefined : planOf(options, note, rename);
+    if (plan?.isNoted && isThere(join(plan.stage, BACK))) return giveUp(options, plan);
     if (plan) takeOver(plan);
   } catch (error) {
     if (!isRefusal(error)) throw error;
@@ -112,16 +116,36 @@ export function restoreFaultSince(
   return note && note.foundAtMs > fromMs ? note.reason : undefined;
 }
 
-/** Undefined: nothing is to be taken over. */
-function planOf(dataDir: string, rename: Rename): Plan | undefined {
+/**
+ * Undefined: nothing is to be taken over. Empty: something is, and the disk does not give its note. @throws what the disk
+ * refuses, as long as it is worth another start
+ */
+function noteIn(dataDir: string): string | undefined {
+  try {
+    return readPrivateFile(join(dataDir, STAGE, READY));
+  } catch (error) {
+    if (!isRefusal(error) || (!isLasting(error) && isWorthAnotherStart(dataDir))) throw error;
+    return '';
+  }
+}
+
+/**
+ * The note is the last that is written: with it the stage was complete. One that is damaged does not tell where an earlier
+ * start has put a part of the state before; what is still in the stage belongs to what that start took over, so only the
+ * way forward ends with all of one state.
+ */
+function planOf({ dataDir, clock }: Options, note: string, rename: Rename): Plan | undefined {
   const stage = join(dataDir, STAGE);
-  const [asideName, ...names] = readPrivateFile(join(stage, READY))?.split('\n') ?? [];
-  if (asideName === undefined) return undefined;
+  // The disk fails, and there never was a note.
+  if (!isThere(stage)) return undefined;
+  const [noted = '', ...notedNames] = note.split('\n');
+  const isNoted = ASIDE_NAME.test(noted);
+  const asideName = isNoted ? noted : unusedName(dataDir, ASIDE, clock.wallMs());
   const aside = join(dataDir, asideName);
-  // Of an earlier version.
-  if (names.length === 0)
-    names.push(...CONTENT.filter((name) => [stage, aside].some((folder) => isThere(join(folder, name)))));
-  return { dataDir, stage, asideName, aside, names, rename };
+  const isPresent = (name: string): boolean => [stage, aside].some((folder) => isThere(join(folder, name)));
+  // Those of an earlier version do not name them.
+  const names = isNoted && notedNames.length > 0 ? notedNames : CONTENT.filter(isPresent);
+  return { dataDir, stage, asideName, aside, names, isNoted, rename };
 }
 
 /** The write-ahead log first: it must never be found beside another database. */
@@ -175,7 +199,8 @@ function giveUp(options: Options, plan: Plan | undefined, error?: unknown): void
     isDone('it cannot be noted that a backup is not put back', log, () => writePrivateFile(mark, reason));
     putBack(plan);
     isDone('an empty folder of a restore stays', log, () => unlessAbsent(() => rmdirSync(plan.aside)));
-  } else if (!isThere(join(dataDir, STATE_FILE))) throw error;
+  }
+  if (!plan?.isNoted && !isThere(join(dataDir, STATE_FILE))) throw halfway(dataDir, reason, error);
   const name = unusedName(dataDir, GIVEN_UP, clock.wallMs());
   const kept = join(dataDir, name);
   const isKept = isDone('the backup that was not put back cannot be set aside', log, () => {
@@ -191,6 +216,13 @@ function giveUp(options: Options, plan: Plan | undefined, error?: unknown): void
   );
   if (isKept) removeOlder(options, GIVEN_UP, name, 1);
 }
+
+const halfway = (dataDir: string, reason: string, cause: unknown): Error =>
+  new Error(
+    `A backup is put back by half, and the disk refuses the rest: ${reason}. Mend the disk; or take ` +
+      `${join(dataDir, STAGE)} away, and move what is in the newest folder ${ASIDE}-… beside it back into ${dataDir}.`,
+    { cause },
+  );
 
 /** Does what is worth no other start. */
 function isDone(otherwise: string, log: Log, work: () => void): boolean {

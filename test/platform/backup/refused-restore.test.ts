@@ -6,6 +6,7 @@ import { describe, test, type TestContext } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { applyRestore, restoreFaultSince } from '../../../src/platform/backup/index.ts';
 import { recordingLog } from '../../support/workspace.ts';
+import { refuseReads } from '../../support/refused-reads.ts';
 import { type Home, makeHome, openState, rename, siteName } from './support.ts';
 
 /** A restore of `Old` waits beside `New`, which left a write-ahead log. */
@@ -135,6 +136,48 @@ describe('a restore', () => {
       assert.throws(() => applyRestore(home, refuse), { code: 'EISDIR' });
     applyRestore(home);
     assertGivenUp(home, /EISDIR/);
+  });
+
+  for (const [cutAt, [folder, name]] of STEPS.entries())
+    for (const [fault, isCounted] of [
+      ['the disk does not return', true],
+      ['the disk filled with zeros', false],
+    ] as const)
+      test(`whose note ${fault} is done all the same, after a cut of power before ${folder}/${name}`, async (t) => {
+        const home = await waiting(t);
+        let steps = 0;
+        const cut: typeof renameSync = (from, to) => {
+          if (steps++ === cutAt) throw new Error('power cut');
+          renameSync(from, to);
+        };
+        assert.throws(() => applyRestore(home, cut), /power cut/);
+        const note = join(home.dataDir, 'restore', 'ready');
+        if (isCounted) {
+          refuseReads(t, note, 'EIO');
+          for (let start = 1; start < LIMITS.backup.restoreTries; start++)
+            assert.throws(() => applyRestore(home), { code: 'EIO' });
+        } else writeFileSync(note, Buffer.alloc(64));
+        applyRestore(home);
+        const restored = openState(home.dataDir, home.clock, home.log);
+        assert.equal(siteName(restored), 'Old');
+        restored.close();
+        assert.equal(readFileSync(join(home.dataDir, 'tls', 'authority.pem'), 'utf8'), 'key of Old');
+        const kept = readdirSync(home.dataDir).filter((left) => left.startsWith('before-restore-'));
+        const before = kept.flatMap((left) => readdirSync(join(home.dataDir, left)));
+        assert.deepEqual(before.sort(), ['state.db', 'state.db-wal', 'tls']);
+      });
+
+  test('whose note and rest the disk does not return says what to do, where there is no state to go on with', async (t) => {
+    const home = await waiting(t);
+    const cut = refusing('restore', 'state.db', 'EIO');
+    for (let start = 1; start < LIMITS.backup.restoreTries; start++)
+      assert.throws(() => applyRestore(home, cut), { code: 'EIO' });
+    refuseReads(t, join(home.dataDir, 'restore', 'ready'), 'EIO');
+    assert.throws(
+      () => applyRestore(home, cut),
+      /put back by half, .*restore away, and move .*before-restore-/,
+    );
+    assert.ok(existsSync(join(home.dataDir, 'restore', 'state.db')));
   });
 
   test('that is done ends what was told of one before it', async (t) => {

@@ -1,27 +1,11 @@
 /** Files of keys that the disk refuses to read: they may be sound, so nothing takes their place. */
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import fs, { readdirSync, readFileSync } from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
+import { refuseReads } from '../../support/refused-reads.ts';
 import { startBench } from './support.ts';
-
-/** Until the returned function is called. */
-function refuseReads(t: TestContext, path: string, code: string): () => void {
-  const { readFileSync: given } = fs;
-  const refusing = t.mock.method(fs, 'readFileSync', (asked: string, ...rest: []) => {
-    if (asked !== path) return given(asked, ...rest);
-    throw Object.assign(new Error(`${code}: refused, open '${path}'`), { code, path });
-  });
-  syncBuiltinESMExports();
-  const end = (): void => {
-    refusing.mock.restore();
-    syncBuiltinESMExports();
-  };
-  t.after(end);
-  return end;
-}
 
 function contentOf(folder: string): Map<string, string> {
   return new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
