@@ -45,6 +45,8 @@ systemctl() {
 }
 . "$0"`;
 
+export const STARTS_MAX = 5;
+
 export class Box {
   readonly #folder: string;
   readonly #environment: Record<string, string>;
@@ -190,6 +192,23 @@ export class Box {
     this.#replace('dd', 'false');
   }
 
+  /** The folder of versions has become read-only, and the data is on another disk. */
+  readOnlyState(): void {
+    this.blockNotes();
+    mkdirSync(join(this.#folder, 'state/lock'));
+    for (const program of ['mv', 'rm', 'ln', 'dd'])
+      this.#replace(
+        program,
+        `case "$*" in *${this.#folder}/state/*) false ;; *) exec /bin/${program} "$@" ;; esac`,
+      );
+  }
+
+  /** Nothing of that version can be removed. */
+  keepVersion(name: string): void {
+    const folder = join(this.#folder, 'library/versions');
+    this.#replace('mv', `case "$*" in *${folder}/${name}*) false ;; *) exec /bin/mv "$@" ;; esac`);
+  }
+
   #replace(program: string, line: string): void {
     const text = `#!/bin/sh\n${line} || { echo "${program}: No space left on device" >&2; exit 1; }\n`;
     writeFileSync(join(this.#folder, 'bin', program), text, { mode: 0o755 });
@@ -243,4 +262,15 @@ export class Box {
     rmSync(link, { force: true });
     symlinkSync(join(this.#folder, 'library/versions', version), link);
   }
+}
+
+/** Version A, whose notices come from a child, runs and has stored; B is installed and announced. */
+export function announced(t: TestContext, historySchemaOfB = 1): Box {
+  const box = new Box(t);
+  box.version('A', 1, { sendsNotices: false });
+  assert.equal(box.guard(['begin', 'A']).status, 0);
+  box.store('A');
+  box.version('B', historySchemaOfB);
+  assert.equal(box.guard(['begin', 'B']).status, 0);
+  return box;
 }

@@ -8,22 +8,10 @@ import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { createRandom } from '../../scripts/support/random.ts';
 import { runs } from '../support/runs.ts';
-import { Box } from './guard-support.ts';
+import { announced, Box, STARTS_MAX } from './guard-support.ts';
 
-const STARTS_MAX = 5;
 /** Some thousand programs are started. */
 const HANGS_MS = 900_000;
-
-/** Version A, whose notices come from a child, runs and has stored; B is installed and announced. */
-function announced(t: TestContext, historySchemaOfB = 1): Box {
-  const box = new Box(t);
-  box.version('A', 1, { sendsNotices: false });
-  assert.equal(box.guard(['begin', 'A']).status, 0);
-  box.store('A');
-  box.version('B', historySchemaOfB);
-  assert.equal(box.guard(['begin', 'B']).status, 0);
-  return box;
-}
 
 /** B has run, changed everything, and ended as often as it may. */
 function failed(t: TestContext, historySchemaOfB = 1): Box {

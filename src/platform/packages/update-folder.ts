@@ -142,7 +142,7 @@ function textOf(file: string): string {
 }
 
 function outcomeIn(file: string): UpdateOutcome | undefined {
-  const [, at = '', message = ''] = /^(\S+) (.*)$/m.exec(textOf(file)) ?? [];
+  const [, at = '', message = ''] = /^(\S+) (.*?) *$/m.exec(textOf(file)) ?? [];
   const atMs = Date.parse(at);
   return Number.isNaN(atMs) ? undefined : { atMs, message };
 }
