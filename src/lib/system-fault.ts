@@ -29,7 +29,12 @@ const FAULTS: [code: RegExp, message: string][] = [
     'The disk is full, or fails, so this cannot be stored or read now. Make room on it, or check it.',
   ],
   [FULL_CODE, 'The disk is full, so this cannot be stored now. Make room on it.'],
-  [/^SQLITE_READONLY|^EROFS$/, 'The disk is read-only now, so nothing can be stored. Check it.'],
+  [/^EROFS$/, 'The disk is read-only now, so nothing can be stored. Check it.'],
+  [
+    // SQLite reads a file that the system does not let it open for writing, whatever the reason.
+    /^SQLITE_READONLY/,
+    'The disk is read-only now, or has refused to open a file for writing, so nothing can be stored. Check it.',
+  ],
   // Nobody but the gateway and its local commands, which are quick, has business there.
   [
     /^SQLITE_BUSY/,
