@@ -6,7 +6,7 @@ interface DeviceAddress {
   channelId: string;
 }
 
-interface DeviceTopic extends DeviceAddress {
+export interface DeviceTopic extends DeviceAddress {
   /** What follows the address: `v1/telemetry`. */
   subject: string;
 }
@@ -45,7 +45,12 @@ export function parseDeviceTopic(topic: string): DeviceTopic | undefined {
 
 /** Whether a client of this hardware may publish there: only below its own address. */
 export function isOwnTopic(hardwareId: string, topic: string): boolean {
-  return topic.startsWith(`${FROM}${hardwareId}/`);
+  // Asked for every message: nothing is put together.
+  return (
+    topic.startsWith(FROM) &&
+    topic.startsWith(hardwareId, FROM.length) &&
+    topic[FROM.length + hardwareId.length] === '/'
+  );
 }
 
 /** Whether a client of this hardware may subscribe so: wildcards only below its own address. */

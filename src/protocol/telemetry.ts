@@ -41,13 +41,13 @@ const MILLISECONDS_FROM = 1e11;
 
 /**
  * Time of measurement in Unix seconds. `future`: the device is ahead, receipt time is used. `late`: the
- * message is too old to be stored.
+ * message is too old to be stored, by the time of receipt and by the proven one, which is asked only where it decides.
  */
 export function measurementTime(
   raw: unknown,
   receivedAtMs: EpochMs,
   limits: Pick<Limits['telemetry'], 'futureToleranceMs' | 'lateMs'> = LIMITS.telemetry,
-  lateFromMs = receivedAtMs,
+  proven?: { nowMs(): EpochMs | undefined },
 ): { timestampS: EpochS; isReceipt: boolean; problem?: TimestampProblem } {
   const receivedAtS = Math.floor(receivedAtMs / 1_000);
   if (typeof raw !== 'number' || !Number.isFinite(raw)) return { timestampS: receivedAtS, isReceipt: true };
@@ -57,7 +57,8 @@ export function measurementTime(
     return { timestampS: receivedAtS, isReceipt: true, problem: 'future' };
   // Seen only while the box has no clock either.
   if (seconds >= LIMITS.telemetry.timeEndS) return { timestampS: receivedAtS, isReceipt: true };
-  if (seconds * 1_000 < lateFromMs - limits.lateMs)
+  const isLate = (nowMs: EpochMs): boolean => seconds * 1_000 < nowMs - limits.lateMs;
+  if (isLate(receivedAtMs) && isLate(proven?.nowMs() ?? receivedAtMs))
     return { timestampS: seconds, isReceipt: false, problem: 'late' };
   return { timestampS: seconds, isReceipt: false };
 }

@@ -10,6 +10,7 @@ import type { JsonLimits } from '../../lib/json-reader.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import {
   DEVICE_SUBJECTS,
+  type DeviceTopic,
   commandRequestTopic,
   deviceSource,
   deviceTopic,
@@ -53,24 +54,26 @@ const KIND_OF_SUBJECT: ReadonlyMap<string, DeviceMessageKind> = new Map<string, 
   [MODULE_SUBJECT, 'module'],
 ]);
 
-/** Kinds that show a carried device alive. */
-const SIGNS_OF_LIFE: ReadonlySet<DeviceMessageKind> = new Set(['telemetry', 'properties']);
+/** How the messages of a kind are read. */
+interface Reading {
+  /** Integers beyond 2^53 keep all digits. */
+  exact: boolean;
+  mayBeEmpty: boolean;
+  /** They show a carried device alive. */
+  isSignOfLife: boolean;
+}
 
-/** Kinds whose integers beyond 2^53 keep all digits. */
-const EXACT: ReadonlySet<DeviceMessageKind> = new Set([
-  'telemetry',
-  'properties',
-  'command_responses',
-  'module',
-]);
+const READINGS: Readonly<Record<DeviceMessageKind, Reading>> = {
+  telemetry: { exact: true, mayBeEmpty: true, isSignOfLife: true },
+  properties: { exact: true, mayBeEmpty: true, isSignOfLife: true },
+  logs: { exact: false, mayBeEmpty: false, isSignOfLife: false },
+  command_responses: { exact: true, mayBeEmpty: false, isSignOfLife: false },
+  configuration_read: { exact: false, mayBeEmpty: true, isSignOfLife: false },
+  module: { exact: true, mayBeEmpty: false, isSignOfLife: false },
+};
 
-/** Kinds whose messages may have an empty body. */
-const MAY_BE_EMPTY: ReadonlySet<DeviceMessageKind> = new Set([
-  'telemetry',
-  'properties',
-  'configuration_read',
-]);
-
+/** Topics that are known as parsed: devices repeat themselves. */
+const KNOWN_TOPICS_MAX = 4_096;
 const REJECTION_INTERVAL_MS = 60_000;
 const UNKNOWN_CHANNEL_INTERVAL_MS = 3_600_000;
 
@@ -96,9 +99,11 @@ export class Connectivity {
   readonly #scripts = new Map<string, boolean>();
   /** Devices with a local session. */
   readonly #localSessions = new Map<string, (request: CommandRequest) => void>();
-  readonly #messages;
+  /** Found once: to find one by its label costs more than to count. */
+  readonly #counters = new Map<DeviceMessageKind, { inc: () => void }>();
   readonly #dropped;
   readonly #messageLimits: JsonLimits;
+  readonly #topics = new Map<string, DeviceTopic | undefined>();
   readonly #unsubscribe: (() => void)[];
   /** Answers the broker; every hook is ready before `attach`. */
   readonly hooks: MqttHooks = {
@@ -145,9 +150,11 @@ export class Connectivity {
     this.#presence = new Presence({ ...options, limits });
     const { keyLength, jsonDepth: depth, messageValues: values } = telemetry;
     this.#messageLimits = { keyLength, depth, values };
-    this.#messages = options.metrics.counter('device_messages_total', 'Messages of devices by kind.', [
+    const messages = options.metrics.counter('device_messages_total', 'Messages of devices by kind.', [
       'kind',
     ]);
+    for (const kind of Object.keys(READINGS) as DeviceMessageKind[])
+      this.#counters.set(kind, messages.labels({ kind }));
     this.#dropped = options.metrics.counter(
       'device_messages_dropped_total',
       'Messages of devices that were dropped.',
@@ -325,8 +332,13 @@ export class Connectivity {
     return this.#devices.atHardware(hardwareId).find((device) => !isCarried(device));
   }
 
+  #parsed(topic: string): DeviceTopic | undefined {
+    if (this.#topics.size >= KNOWN_TOPICS_MAX) this.#topics.clear();
+    return this.#topics.getOrInsertComputed(topic, parseDeviceTopic);
+  }
+
   #dispatch(message: Delivered): Promise<void> | void {
-    const topic = parseDeviceTopic(message.topic);
+    const topic = this.#parsed(message.topic);
     const kind = topic && KIND_OF_SUBJECT.get(topic.subject);
     if (!topic || !kind || (kind === 'module' && topic.channelId !== MODULE_CHANNEL)) {
       this.#dropped.inc({ reason: 'unknown topic' });
@@ -343,13 +355,11 @@ export class Connectivity {
     }
     if (kind === 'module' && !isModule(device))
       return this.#reject(device, 'A message for modules came from a device that is none and was dropped.');
-    const { body, problem } = decodeMessage(message.payload, this.#messageLimits, {
-      exact: EXACT.has(kind),
-      mayBeEmpty: MAY_BE_EMPTY.has(kind),
-    });
+    const reading = READINGS[kind];
+    const { body, problem } = decodeMessage(message.payload, this.#messageLimits, reading);
     if (problem !== undefined) return this.#reject(device, problem);
-    this.#messages.inc({ kind });
-    if (SIGNS_OF_LIFE.has(kind)) this.#presence.noteMessage(device);
+    this.#counters.get(kind)?.inc();
+    if (reading.isSignOfLife) this.#presence.noteMessage(device);
     for (const listener of this.#observers.get(kind) ?? []) listener(device);
     return this.#handlers.get(kind)?.({
       device,

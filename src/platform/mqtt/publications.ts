@@ -161,12 +161,7 @@ export class Publications {
   }
 
   #readTopic(buffer: Buffer, start: number, end: number): string | undefined {
-    if (
-      end - start === this.#topicBytes.length &&
-      end > start &&
-      this.#topicBytes.compare(buffer, start, end) === 0
-    )
-      return this.#topic;
+    if (end > start && isSameAt(this.#topicBytes, buffer, start, end)) return this.#topic;
     const problem = this.#topicProblem(buffer, start, end);
     if (problem) {
       if (typeof problem === 'string') this.#port.close(problem);
@@ -384,6 +379,13 @@ export class Publications {
     entry?.answering.refuse();
     if (awaited) this.#state.awaited.refused(packetId, awaited);
   }
+}
+
+/** For a topic a loop takes a fraction of what a comparison by the runtime does. */
+function isSameAt(known: Buffer, buffer: Buffer, start: number, end: number): boolean {
+  if (end - start !== known.length) return false;
+  for (let index = 0; index < known.length; index++) if (known[index] !== buffer[start + index]) return false;
+  return true;
 }
 
 /** The length before the topic keeps the two apart. */

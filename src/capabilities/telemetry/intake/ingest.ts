@@ -160,12 +160,12 @@ export class Ingest {
   #timeOf({ device, body, receivedAtMs }: IncomingMessage): Arrival | undefined {
     const { clock, limits, rejections } = this.#options;
     // A box whose clock was never set trusts the device (decision 0025).
-    const nowMs = clock.isSet() ? receivedAtMs : Number.MAX_SAFE_INTEGER;
-    const lateMs = clock.isSet() ? limits.lateMs : Number.POSITIVE_INFINITY;
+    const isSet = clock.isSet();
+    const nowMs = isSet ? receivedAtMs : Number.MAX_SAFE_INTEGER;
+    const lateMs = isSet ? limits.lateMs : Number.POSITIVE_INFINITY;
     const { futureToleranceMs } = limits;
     // A clock that is ahead must not make data late, which cannot come again: proven time decides.
-    const lateFromMs = Math.min(nowMs, clock.proven.nowMs() ?? nowMs);
-    const time = measurementTime(body[TIMESTAMP_KEY], nowMs, { futureToleranceMs, lateMs }, lateFromMs);
+    const time = measurementTime(body[TIMESTAMP_KEY], nowMs, { futureToleranceMs, lateMs }, clock.proven);
     if (time.problem === 'late') {
       rejections.report(device, undefined, 'late', 'Telemetry older than 7 days was dropped.');
       return undefined;
