@@ -29,6 +29,8 @@ export const FIELD_LIMITS = {
   serialSilencePercent: 10,
   /** G: silence after an unanswered request on a serial line, in which its late answer is thrown away. */
   lateAnswerMs: 100,
+  /** G: others may wait so long while it is heard whether one more late answer comes. */
+  listenMsMax: 500,
   /** G: a device that hung up after its first answer so often in a row gets a connection for each request, for so long. */
   shortConnectionsInRow: 2,
   shortConnectionsMs: 3_600_000,

@@ -79,7 +79,7 @@ const start = (t: Parameters<typeof serve>[0]): Promise<Served> =>
   serve(t, {
     requestBurst: 1_000_000,
     requestsPerSecond: 1_000_000,
-    http: { failedAuthenticationsPerMinute: 1_000_000 },
+    http: { failedAuthenticationsPerMinute: 1_000_000, connectBurst: 1_000_000 },
   });
 
 function assertKnown({ status, headers: given, text, json }: Answer, what: string): void {

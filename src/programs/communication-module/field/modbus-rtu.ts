@@ -8,6 +8,7 @@ import type { Limits } from '../../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import { AdaptiveTimeout } from './adaptive-timeout.ts';
+import { LateAnswers } from './late-answers.ts';
 import type { ModbusClient } from './modbus-tcp.ts';
 import { failed, type ModbusAnswer } from './modbus-fault.ts';
 import { decodeAnswer, encodeRequest, isWrite, type ModbusRequest, requestProblem } from './modbus-pdu.ts';
@@ -43,9 +44,9 @@ export class ModbusRtu implements ModbusClient {
    * unit is asked again the line is silent until then; after noise before anybody is.
    */
   readonly #lateUntilMs = new Map<number, number>();
-  /** A unit that was busy may answer later still: until then its first answer is not believed. */
-  readonly #doubtedUntilMs = new Map<number, number>();
-  /** A unit that answers twice, or for which a repeater does, is not believed at first either, for as long. */
+  /** A unit that was busy may answer later still: then an answer may be that to an earlier read. */
+  readonly #lateAnswers: LateAnswers;
+  /** A unit that answers twice, or for which a repeater does, is not believed at first. */
   readonly #twiceUntilMs = new Map<number, number>();
   #answeredUnitId: number | undefined;
   #noiseUntilMs: MonotonicMs = Number.NEGATIVE_INFINITY;
@@ -56,6 +57,7 @@ export class ModbusRtu implements ModbusClient {
     this.#clock = options.clock;
     this.#limits = options.limits;
     this.#timeouts = new AdaptiveTimeout(this.#limits);
+    this.#lateAnswers = new LateAnswers(this.#limits);
   }
 
   async request(
@@ -72,9 +74,15 @@ export class ModbusRtu implements ModbusClient {
         const nowMs = this.#clock.monotonicMs();
         const waitMs = this.#timeouts.grant(unitId, !isWrite(request), limitMs, nowMs);
         if (waitMs === undefined) return failed({ kind: 'timeout' });
-        const answer = await this.#ask(unitId, request, waitMs, turn);
-        const isBelieved = !answer.ok || isWrite(request) || !this.#isDoubted(unitId);
-        return isBelieved ? answer : this.#askAgain(unitId, request, waitMs, turn);
+        let asked = await this.#ask(unitId, request, waitMs, turn);
+        let isDoubted = this.#answersTwice(unitId);
+        while (asked.answer.ok && !isWrite(request) && (isDoubted || !asked.isSure)) {
+          isDoubted = false;
+          // All that were asked before may have been answered after it.
+          this.#lateUntilMs.set(unitId, this.#clock.monotonicMs() + this.#limits.lateAnswerMs);
+          asked = await this.#ask(unitId, request, waitMs, turn);
+        }
+        return asked.answer;
       }, isWanted),
     );
   }
@@ -93,7 +101,7 @@ export class ModbusRtu implements ModbusClient {
     return answered(
       this.#options.port.visit(settings, async (turn) => {
         if (signal.aborted) return failed({ kind: 'timeout' });
-        const answer = await this.#exchange(unitId, request, timeoutMs, turn);
+        const { answer } = await this.#exchange(unitId, request, timeoutMs, turn);
         this.#noteLate(unitId, answer);
         return answer;
       }),
@@ -105,33 +113,16 @@ export class ModbusRtu implements ModbusClient {
     request: ModbusRequest,
     waitMs: DurationMs,
     turn: SerialTurn,
-  ): Promise<ModbusAnswer> {
+  ): Promise<Exchange> {
     const beginMs = this.#clock.monotonicMs();
-    const answer = await this.#exchange(unitId, request, waitMs, turn);
-    this.#note(unitId, request, answer, beginMs);
-    return answer;
+    const asked = await this.#exchange(unitId, request, waitMs, turn);
+    this.#note(unitId, request, asked.answer, beginMs);
+    return asked;
   }
 
-  #isDoubted(unitId: number): boolean {
+  #answersTwice(unitId: number): boolean {
     const nowMs = this.#clock.monotonicMs();
-    return [this.#doubtedUntilMs, this.#twiceUntilMs].some(
-      (untilMs) => nowMs < (untilMs.get(unitId) ?? nowMs),
-    );
-  }
-
-  /** Asks again after a pause in which all earlier requests have been answered. */
-  async #askAgain(
-    unitId: number,
-    request: ModbusRequest,
-    waitMs: DurationMs,
-    turn: SerialTurn,
-  ): Promise<ModbusAnswer> {
-    const settledMs = this.#clock.monotonicMs() + this.#limits.lateAnswerMs;
-    this.#lateUntilMs.set(unitId, settledMs);
-    const answer = await this.#ask(unitId, request, waitMs, turn);
-    // One that is as late as the last one would answer what was asked a moment ago.
-    if (answer.ok && this.#clock.monotonicMs() - settledMs < waitMs / 2) this.#doubtedUntilMs.delete(unitId);
-    return answer;
+    return nowMs < (this.#twiceUntilMs.get(unitId) ?? nowMs);
   }
 
   async #exchange(
@@ -139,20 +130,21 @@ export class ModbusRtu implements ModbusClient {
     request: ModbusRequest,
     timeoutMs: DurationMs,
     turn: SerialTurn,
-  ): Promise<ModbusAnswer> {
+  ): Promise<Exchange> {
     const { settings } = turn;
     const frame = encodeRtuFrame(unitId, encodeRequest(request));
     const lateMs =
       Math.max(this.#noiseUntilMs, this.#lateUntilMs.get(unitId) ?? this.#noiseUntilMs) -
       this.#clock.monotonicMs();
     this.#noteSurplus(await settleLine(turn, Math.max(gapMs(settings), lateMs)));
+    if (!isWrite(request)) this.#lateAnswers.sent(unitId, request, this.#clock.monotonicMs());
     await turn.write(frame);
     const sendingMs = frame.length * characterMs(settings);
     if (isBroadcast(unitId, request)) {
       await this.#clock.sleep(sendingMs + this.#limits.broadcastMs);
-      return { ok: true, values: [] };
+      return { answer: { ok: true, values: [] }, isSure: true };
     }
-    const { answer, hasFrame } = await receive({
+    const { answer, pdu } = await receive({
       request,
       turn,
       sent: frame,
@@ -160,38 +152,53 @@ export class ModbusRtu implements ModbusClient {
       clock: this.#clock,
       withinMs: sendingMs + timeoutMs,
     });
-    this.#answeredUnitId = hasFrame ? unitId : undefined;
-    return answer;
+    this.#answeredUnitId = pdu && unitId;
+    const isSure =
+      pdu !== undefined && this.#lateAnswers.received(unitId, request, pdu, this.#clock.monotonicMs());
+    return { answer, isSure };
   }
 
   /** Judges bytes that came between an answer and the next request. */
   #noteSurplus(surplus: Buffer): void {
-    const unitId = this.#answeredUnitId;
     const nowMs = this.#clock.monotonicMs();
-    // Of one that was busy an answer was still to come.
-    if (unitId === undefined || nowMs < (this.#doubtedUntilMs.get(unitId) ?? nowMs)) return;
-    if (buriedFrame(surplus, (frame) => frame[0] === unitId))
-      this.#twiceUntilMs.set(unitId, nowMs + this.#limits.doubtMs);
+    for (const { unitId, pdu } of framesIn(surplus)) {
+      if (this.#lateAnswers.isExpected(unitId)) this.#lateAnswers.passed(unitId, pdu, nowMs);
+      else if (unitId === this.#answeredUnitId) this.#twiceUntilMs.set(unitId, nowMs + this.#limits.doubtMs);
+    }
   }
 
   #note(unitId: number, request: ModbusRequest, answer: ModbusAnswer, beginMs: MonotonicMs): void {
     const nowMs = this.#clock.monotonicMs();
     this.#noteLate(unitId, answer);
-    if (!answer.ok && answer.fault.kind === 'timeout') {
-      if (!isWrite(request)) this.#doubtedUntilMs.set(unitId, nowMs + this.#limits.doubtMs);
+    if (!answer.ok && answer.fault.kind === 'timeout')
       return this.#timeouts.silent(unitId, nowMs - beginMs, nowMs);
-    }
     if (!isBroadcast(unitId, request)) this.#timeouts.answered(unitId, nowMs - beginMs, nowMs);
   }
 
   /** Notes until when a late answer to this request may still come. */
   #noteLate(unitId: number, answer: ModbusAnswer): void {
-    const untilMs = this.#clock.monotonicMs() + this.#limits.lateAnswerMs;
+    const nowMs = this.#clock.monotonicMs();
+    const untilMs = nowMs + this.#limits.lateAnswerMs;
     const kind = answer.ok ? undefined : answer.fault.kind;
+    const listenMs = this.#lateAnswers.listenMs(unitId, nowMs);
     this.#lateUntilMs.delete(unitId);
     if (kind === 'timeout') this.#lateUntilMs.set(unitId, untilMs);
+    // Others wait meanwhile: where it takes longer, the unit is asked twice instead.
+    else if (listenMs <= this.#limits.listenMsMax) this.#lateUntilMs.set(unitId, nowMs + listenMs);
     if (kind === 'invalid_response') this.#noiseUntilMs = untilMs;
   }
+}
+
+interface Frame {
+  unitId: number;
+  pdu: Buffer;
+  sizeBytes: number;
+}
+
+interface Exchange {
+  answer: ModbusAnswer;
+  /** It is no late answer to an earlier read. */
+  isSure: boolean;
 }
 
 /** A port that cannot be used is an ordinary answer. */
@@ -241,7 +248,7 @@ async function receive(options: {
   echo: Echo;
   clock: Clock;
   withinMs: DurationMs;
-}): Promise<{ answer: ModbusAnswer; hasFrame: boolean }> {
+}): Promise<{ answer: ModbusAnswer; pdu?: Buffer }> {
   const { request, turn, sent, echo, clock } = options;
   const endMs = clock.monotonicMs() + options.withinMs;
   let receivedBytes = 0;
@@ -266,7 +273,7 @@ async function receive(options: {
     }
     const frame = completeFrame(begun);
     if (frame === undefined) continue;
-    if (frame.unitId === sent[0]) return { answer: decodeAnswer(request, frame.pdu), hasFrame: true };
+    if (frame.unitId === sent[0]) return { answer: decodeAnswer(request, frame.pdu), pdu: frame.pdu };
     begun = begun.subarray(frame.sizeBytes);
   }
 }
@@ -277,15 +284,15 @@ function lastResort(
   begun: Buffer,
   sent: Buffer,
   echo: Echo,
-): { answer: ModbusAnswer; hasFrame: boolean } {
+): { answer: ModbusAnswer; pdu?: Buffer } {
   const hasEcho = startsWith(begun, sent);
   if (hasEcho) echo.isKnown = true;
   const rest = hasEcho ? begun.subarray(sent.length) : begun;
-  if (rest.length === 0) return { answer: failed({ kind: 'timeout' }), hasFrame: false };
+  if (rest.length === 0) return { answer: failed({ kind: 'timeout' }) };
   const [unitId, functionCode = 0] = sent;
   const frame = buriedFrame(rest, (own) => own[0] === unitId && ((own[1] ?? 0) & 0x7f) === functionCode);
-  if (frame) return { answer: decodeAnswer(request, frame.pdu), hasFrame: true };
-  return { answer: failed({ kind: 'invalid_response', reason: problemOf(rest) }), hasFrame: false };
+  if (frame) return { answer: decodeAnswer(request, frame.pdu), pdu: frame.pdu };
+  return { answer: failed({ kind: 'invalid_response', reason: problemOf(rest) }) };
 }
 
 function startsWith(bytes: Buffer, beginning: Buffer): boolean {
@@ -293,16 +300,25 @@ function startsWith(bytes: Buffer, beginning: Buffer): boolean {
 }
 
 /** The first whole frame of that kind, wherever it begins. */
-function buriedFrame(
-  bytes: Buffer,
-  isWanted: (frame: Buffer) => boolean,
-): { unitId: number; pdu: Buffer; sizeBytes: number } | undefined {
+function buriedFrame(bytes: Buffer, isWanted: (frame: Buffer) => boolean): Frame | undefined {
   for (let start = 0; start < bytes.length; start += 1) {
     const rest = bytes.subarray(start);
     const frame = isWanted(rest) ? completeFrame(rest) : undefined;
     if (frame) return frame;
   }
   return undefined;
+}
+
+/** Every whole frame, wherever it begins. */
+function framesIn(bytes: Buffer): Frame[] {
+  const frames: Frame[] = [];
+  for (let start = 0; start < bytes.length; start += 1) {
+    const frame = completeFrame(bytes.subarray(start));
+    if (frame === undefined) continue;
+    frames.push(frame);
+    start += frame.sizeBytes - 1;
+  }
+  return frames;
 }
 
 /** Why what arrived is no answer. */
@@ -312,7 +328,7 @@ function problemOf(begun: Buffer): string {
   return isWhole ? 'wrong checksum' : `${begun.length} bytes that are no answer`;
 }
 
-function completeFrame(begun: Buffer): { unitId: number; pdu: Buffer; sizeBytes: number } | undefined {
+function completeFrame(begun: Buffer): Frame | undefined {
   const sizeBytes = rtuAnswerLength(begun);
   if (sizeBytes === undefined || sizeBytes === 0 || begun.length < sizeBytes) return undefined;
   const frame = decodeRtuFrame(begun.subarray(0, sizeBytes));
