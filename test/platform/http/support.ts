@@ -319,5 +319,7 @@ export function parseAnswer(text: string): Answer {
   const headers = new Headers();
   for (const line of lines)
     headers.append(line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim());
-  return answerOf(Number(first.split(' ')[1]), headers, body);
+  // Another answer may follow.
+  const length = Number(headers.get('content-length') ?? body.length);
+  return answerOf(Number(first.split(' ')[1]), headers, body.slice(0, length));
 }
