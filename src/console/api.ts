@@ -253,7 +253,7 @@ export function refusalOf(status: number, text: string): ApiError {
 
 const inWordsOfReader = (problem: Problem): Problem => ({
   ...problem,
-  message: say.frame.refused(problem) ?? problem.message,
+  message: say.frame.refused(problem) ?? say.frame.said(problem.message),
 });
 
 /** A path with its parts encoded: path`/v3/devices/${id}`. */

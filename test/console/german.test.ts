@@ -5,8 +5,13 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
-import { refusals } from '../../src/console/words/de/refusals.ts';
+import { operations } from '../../src/console/words/de/operations.ts';
+import { BY_SENTENCE, refusals } from '../../src/console/words/de/refusals.ts';
+import { inGerman } from '../../src/console/words/de/said.ts';
+import { sentences } from '../../src/console/words/de/sentences.ts';
 import { listedCodes } from '../support/error-codes.ts';
+import { gatewaySentences } from '../support/gateway-sentences.ts';
+import { startTestGateway } from '../support/test-gateway.ts';
 import { PROJECT_ROOT } from '../support/workspace.ts';
 
 const PARTS = ['properties', 'telemetry', 'alerts', 'commands', 'command_groups'] as const;
@@ -19,6 +24,10 @@ interface Described {
   troubleshooting?: string[];
   confirmation?: { title: string };
 }
+
+/** Formats, names of the interface, the service log, and what is told by a code. */
+const NOT_FOR_PEOPLE =
+  /SQLite format 3|text\/plain|ok=1|package 1\n|form [A-Z_]+$|Responses waiting|: reset all|a backup is to be taken over|When the last backup was made|starting or stopping|nothing more is stored but the state|Another scan of this line|The device has no configuration group|A package is being uploaded|Another backup is being made/;
 
 /** What the console shows of it; of values that is their name. */
 const proseOf = (part: (typeof PARTS)[number], one?: Described): string[] => [
@@ -77,11 +86,20 @@ test('numbers, dates and ages are written in the language of the reader', async 
   ]);
 });
 
-test('what the gateway refuses is told in the language of the reader, where its code says it all', async () => {
+test('what the gateway refuses is told in the language of the reader, by its code or its sentence', async () => {
   const answer = [
     { code: 'rule_limit_reached', message: 'The site has 200 rules.', details: { limit: 200 } },
     { code: 'history_degraded', message: 'History takes no data: the disk fails.' },
-    { code: 'invalid_body', message: 'name must have at most 100 characters.', details: { field: 'name' } },
+    {
+      code: 'unavailable',
+      message: 'The disk is full, so this cannot be stored now. Make room on it.',
+    },
+    {
+      code: 'invalid_body',
+      message: 'Field "name" must have at most 100 characters.',
+      details: { field: 'name' },
+    },
+    { code: 'configuration_refused', message: 'the script says no', details: {} },
   ];
   const script = `${LANGUAGE}
     const { refusalOf, sentencesOf } = await import('./api.ts');
@@ -95,19 +113,94 @@ test('what the gateway refuses is told in the language of the reader, where its 
   });
   assert.deepEqual(JSON.parse(stdout), [
     'Mehr als 200 Regeln sind nicht möglich.',
-    'Der Verlauf nimmt keine Daten auf. Die Steuerung läuft weiter. (History takes no data: the disk fails.)',
-    'name must have at most 100 characters.',
+    'Der Verlauf nimmt keine Daten auf. Die Steuerung läuft weiter. (the disk fails.)',
+    'Das Gateway kann dies gerade nicht ausführen. (Der Datenträger ist voll, deshalb kann nichts gespeichert werden. Schaffen Sie Platz.)',
+    'Feld „name“ darf höchstens 100 Zeichen haben.',
+    'the script says no',
   ]);
 });
 
-test('only codes that the gateway answers have a sentence in German', () => {
+test('exactly the codes that the gateway answers have a sentence in German, or tell by their own', () => {
   const listed = listedCodes(readFileSync(join(PROJECT_ROOT, 'docs/errors.md'), 'utf8'));
-  const known = new Set(listed.map(({ code }) => code));
   assert.deepEqual(
-    [...refusals.keys()].filter((code) => !known.has(code)),
+    [...refusals.keys(), ...BY_SENTENCE].sort(),
+    [...new Set(listed.map(({ code }) => code))].sort(),
+  );
+});
+
+test('exactly what may be done has a name in German in the activity', async (t) => {
+  const gateway = await startTestGateway(t);
+  const { paths } = (await gateway.ok('OWNER', 'GET', '/v3/openapi.json')) as {
+    paths: Record<string, Record<string, { operationId?: string }>>;
+  };
+  const changing = Object.values(paths)
+    .flatMap((path) => Object.entries(path).filter(([method]) => method !== 'get'))
+    // Another path of the same operation has a number.
+    .map(([, { operationId = '' }]) => operationId.replace(/_\d+$/, ''));
+  const local = Object.keys(operations).filter((name) => /^(?:admin|mqtt)_|^refusals_omitted$/.test(name));
+  assert.deepEqual(Object.keys(operations).sort(), [...new Set([...changing, ...local])].sort());
+});
+
+const HOLE = /\{\d\}|<\d>/g;
+
+test('every sentence that the gateway says to people is known in German', () => {
+  const known = Object.keys(sentences).map((text) => text.replaceAll(HOLE, '◌'));
+  const all = known.join('\n');
+  const missing = [...gatewaySentences(PROJECT_ROOT)].filter(([text]) =>
+    // Parts may be put together; letters of each stand in a whole one.
+    text.split('◌').some((part) => /\p{L}/u.test(part) && !all.includes(part)),
+  );
+  assert.deepEqual(
+    missing.map(([text, place]) => `${place}: ${text.trim()}`).filter((line) => !NOT_FOR_PEOPLE.test(line)),
     [],
   );
 });
+
+test('a sentence in German takes over all that is put in', () => {
+  for (const [english, german] of Object.entries(sentences)) {
+    const holes = english.match(HOLE) ?? [];
+    assert.deepEqual((german.match(HOLE) ?? []).sort(), holes.toSorted(), english);
+    holes.forEach((hole, index) => assert.equal(hole[1], String(index + 1), english));
+  }
+});
+
+const SAID: [title: string, text: string, german: string][] = [
+  [
+    'of a server',
+    'influx:8086 did not answer within 20 s.',
+    'influx:8086 hat nicht innerhalb von 20 s geantwortet.',
+  ],
+  [
+    'with what the server answered, as it is',
+    'influx:8086 has a failure of its own: HTTP 500, "The disk is full."',
+    'influx:8086 ist selbst gestört: HTTP 500, "The disk is full."',
+  ],
+  [
+    'of several targets, after their names',
+    'Fleet box: Nothing listens at a:1. Home: b:2 does not accept the token or the login: HTTP 401, "who: you?"',
+    'Fleet box: Unter a:1 antwortet kein Dienst. Home: b:2 nimmt Token oder Anmeldung nicht an: HTTP 401, "who: you?"',
+  ],
+  [
+    'of the disk, with what the system said',
+    'The disk fails now, so this cannot be stored or read. Check it. (disk I/O error)',
+    'Der Datenträger ist gestört, deshalb kann nichts gespeichert oder gelesen werden. Prüfen Sie ihn. (disk I/O error)',
+  ],
+  [
+    'of a kind of value',
+    'Argument "p" must be integer, got string.',
+    'Angabe „p“ muss eine ganze Zahl sein, nicht Text.',
+  ],
+  ['of a mail server, without a status', 'a:25 refused the mail.', 'a:25 hat die E-Mail abgelehnt.'],
+  [
+    'that is not of the gateway stays as it is',
+    'Cell 7: the balancer is stuck.',
+    'Cell 7: the balancer is stuck.',
+  ],
+];
+for (const [title, text, german] of SAID)
+  test(`a sentence ${title}`, () => {
+    assert.equal(inGerman(text), german);
+  });
 
 test('only the manifests of the box and its module are translated', async () => {
   const blueprints = join(PROJECT_ROOT, 'src/capabilities/blueprints/built-in/blueprints');

@@ -40,6 +40,9 @@ const EXCEPTED: readonly string[] = [
 /** Words that are the same in German. */
 const SAME: readonly string[] = [
   'access.tokenName',
+  'access.operation',
+  'access.originName',
+  'access.targetValue',
   'adding.fileSize',
   'adding.lua',
   'adding.original',
@@ -62,6 +65,7 @@ const SAME: readonly string[] = [
   'frame.blueprints',
   'frame.box',
   'frame.refused',
+  'frame.said',
   'history.asCsv',
   'rules.templateAbout',
   'rules.templateTitle',
@@ -87,7 +91,12 @@ type Words = { readonly [key: string]: Words | string | ((...given: never[]) => 
 /** Stands for whatever is put into a sentence: a name, a number, a link made of the text that it gets, a list. */
 function standIn(index: number): unknown {
   const text = `‹${index}›`;
-  const members = { toString: () => text, toLowerCase: () => text, [Symbol.iterator]: () => [text].values() };
+  const members = {
+    toString: () => text,
+    toLowerCase: () => text,
+    split: () => [text],
+    [Symbol.iterator]: () => [text].values(),
+  };
   return Object.assign((inside: unknown) => [text, inside], members);
 }
 

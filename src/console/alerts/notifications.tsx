@@ -64,7 +64,7 @@ function ChannelRow({ channel }: { channel: Channel }) {
     const { error } = await callFor<Delivery>('delivery', 'POST', `${address}/test`);
     return error === null
       ? { isGood: true, text: say.alerts.testTaken }
-      : { isGood: false, text: say.alerts.testFailed(error) };
+      : { isGood: false, text: say.alerts.testFailed(say.frame.said(error)) };
   };
   return (
     <ManagedRow
@@ -100,7 +100,7 @@ function DeliveryLog({ channels }: { channels: readonly Channel[] }) {
               {say.alerts.sentTo(<b>{contentText(delivery)}</b>, nameOf(delivery.channel_id))}
               <small>
                 {momentText(delivery.created_at)}
-                {delivery.error !== null && ` · ${delivery.error}`}
+                {delivery.error !== null && ` · ${say.frame.said(delivery.error)}`}
               </small>
             </span>
             <span class={`badge ${BADGE[delivery.status]}`}>{statusText(delivery)}</span>

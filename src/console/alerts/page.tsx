@@ -7,6 +7,7 @@ import { isAway } from '../connection.ts';
 import { slowNowS } from '../gateway-time.ts';
 import { liveDevice, liveDevices, statusVersion } from '../live.ts';
 import { drawable, mainValues } from '../main-values.ts';
+import { isOfBox } from '../own-manifest.ts';
 import { momentText } from '../format.ts';
 import { SIGN } from '../parts/value.tsx';
 import { may } from '../session.ts';
@@ -24,7 +25,7 @@ import {
 } from '../ui.tsx';
 import { type Tab, tabAt, Tabs } from '../ui/page-pieces.tsx';
 import { NotificationsPage } from './notifications.tsx';
-import type { Alert, AlertMessage } from '../shapes.ts';
+import type { Alert, AlertMessage, Device } from '../shapes.ts';
 import { detailsText, historyWindow, lastedText, periodText, SEVERITIES } from './words.ts';
 import { type UnstoredAlert, unstoredAlerts } from './unstored.ts';
 import { say } from '../words/index.ts';
@@ -211,6 +212,12 @@ function Rows({ alerts }: { alerts: readonly Alert[] }) {
   );
 }
 
+/** What the box says of itself is the gateway's; what other devices say stays as it is. */
+function detailsOf(details: string, device: Device | undefined): string {
+  const text = detailsText(details);
+  return device && isOfBox(device) ? say.frame.said(text) : text;
+}
+
 function Row({ alert }: { alert: Alert }) {
   const acknowledging = useAction(() => call('POST', path`/v3/alerts/${alert.id}/acknowledge`));
   const live = liveDevice(alert.device_id);
@@ -224,7 +231,7 @@ function Row({ alert }: { alert: Alert }) {
         <a href={`#/devices/${encodeURIComponent(live?.device.slug ?? alert.device_id)}`}>
           {alert.device_name}
         </a>
-        {alert.details !== null && <p>{detailsText(alert.details)}</p>}
+        {alert.details !== null && <p>{detailsOf(alert.details, live?.device)}</p>}
         <small>
           {periodText(alert)} · {lastedText(alert, nowMs)}
           {alert.times_raised > 1 && say.alerts.cameBack(alert.times_raised - 1)}

@@ -72,7 +72,9 @@ function Outcome({ plan }: { plan: BackupPlan }) {
   return (
     <>
       {fault !== null && plan.last_tried_at !== null && (
-        <Notice kind="warning">{say.box.lastTryFailed(momentText(plan.last_tried_at), fault)}</Notice>
+        <Notice kind="warning">
+          {say.box.lastTryFailed(momentText(plan.last_tried_at), say.frame.said(fault))}
+        </Notice>
       )}
       <dl class="facts">
         <Fact name={say.box.lastGood}>

@@ -64,5 +64,5 @@ async function testOf(address: string): Promise<Tried> {
   const { usable, reason } = await testAt<{ usable: boolean; reason?: string }>(address);
   return usable
     ? { isGood: true, text: say.ports.opens }
-    : { isGood: false, text: reason ?? say.ports.opensNot };
+    : { isGood: false, text: say.frame.said(reason ?? say.ports.opensNot) };
 }

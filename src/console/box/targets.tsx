@@ -55,7 +55,10 @@ function TargetRow({ target }: { target: Target }) {
     const found = await testAt<{ accepted: boolean; reason?: string }>(address);
     return found.accepted
       ? { isGood: true, text: say.targets.tookTest }
-      : { isGood: false, text: say.targets.tookTestNot(found.reason ?? say.targets.noReason) };
+      : {
+          isGood: false,
+          text: say.targets.tookTestNot(say.frame.said(found.reason ?? say.targets.noReason)),
+        };
   };
   const { state } = target.status;
   return (
@@ -108,7 +111,7 @@ function Progress({ status }: { status: Target['status'] }) {
       {missing.length > 0 && <small class="warn">{missing.join(' · ')}</small>}
       {fault && (
         <small class={status.state === 'FAILING' ? 'warn' : ''}>
-          {momentText(fault.at)}: {fault.message}
+          {momentText(fault.at)}: {say.frame.said(fault.message)}
         </small>
       )}
     </>
@@ -124,7 +127,7 @@ function CommandsState({ commands }: { commands: Target['status']['commands'] })
     <small class={connected ? '' : 'warn'}>
       {connected
         ? say.targets.commandsCome(numberText(executed, true), refusals)
-        : say.targets.commandsComeNot(fault?.message ?? say.targets.notConnected)}
+        : say.targets.commandsComeNot(fault ? say.frame.said(fault.message) : say.targets.notConnected)}
     </small>
   );
 }

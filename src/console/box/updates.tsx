@@ -69,7 +69,7 @@ function Ended({ update: { version, last_outcome: outcome, failed_trial: failure
   return (
     <Notice kind="warning">
       {say.updates.runsNot(version, to)}{' '}
-      {said === undefined || said === INSTALLED ? say.updates.tellMore : said}
+      {said === undefined || said === INSTALLED ? say.updates.tellMore : say.frame.said(said)}
     </Notice>
   );
 }
@@ -113,7 +113,7 @@ function Installed({ update }: { update: Update }) {
         <Fact name={say.box.version}>{version}</Fact>
         {outcome && (
           <Fact name={say.updates.lastUpdate}>
-            {momentText(outcome.at)} <small>{outcome.message}</small>
+            {momentText(outcome.at)} <small>{say.frame.said(outcome.message)}</small>
           </Fact>
         )}
       </dl>

@@ -46,7 +46,9 @@ export function ActivityCard() {
 function whatOf(target: Readonly<Record<string, string>>): string {
   const device = target['device_id'];
   const names = Object.entries(target).flatMap(([key, value]) =>
-    key.endsWith('_id') || value === '' ? [] : [key === 'role' ? (ROLES[value] ?? value) : value],
+    key.endsWith('_id') || value === ''
+      ? []
+      : [key === 'role' ? (ROLES[value] ?? value) : say.access.targetValue(key, value)],
   );
   const known = device === undefined ? undefined : liveDevice(device)?.device.name;
   // The audit trail has the name of that time.
@@ -62,9 +64,9 @@ function Entry({
   return (
     <li>
       <span>
-        <b>{words(operation)}</b> {what !== '' && `· ${what}`}
+        <b>{say.access.operation(operation) ?? words(operation)}</b> {what !== '' && `· ${what}`}
         <small>
-          {origin.name}
+          {say.access.originName(origin.kind, origin.name)}
           {address !== undefined && say.access.fromAddress(address)} · {momentText(at)}
         </small>
       </span>

@@ -51,7 +51,7 @@ export function ConnectionTools({
       <ErrorNotice error={testing.error} />
       {tests.map(({ usable, message }) => (
         <Notice kind={usable ? 'success' : 'warning'} key={message}>
-          {message}
+          {say.frame.said(message)}
         </Notice>
       ))}
       {where && <FindDevices key={where.uri} place={where} units={units} onUnit={onUnit} />}
@@ -83,7 +83,7 @@ function useScan(place: Place) {
       (line: ScanLine) =>
         setFound((before) =>
           line.type === 'end'
-            ? { ...before, end: line.outcome === 'COMPLETE' ? undefined : line.message }
+            ? { ...before, end: line.outcome === 'COMPLETE' ? undefined : say.frame.said(line.message) }
             : {
                 ...before,
                 asked: before.asked + 1,
@@ -136,7 +136,7 @@ export function FindDevices({
       <ul class="rows" aria-label={say.devices.foundDevices}>
         {found.units.map(({ unit_id: id, message }) => (
           <li key={id}>
-            <span>{message}</span>
+            <span>{say.frame.said(message)}</span>
             <div class="actions">
               {units.map(({ name, title, id: now }) =>
                 now === id ? (

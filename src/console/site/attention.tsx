@@ -57,7 +57,7 @@ async function aboutBackups(): Promise<Item[]> {
   const { isMade, fault } = await backupsKnown();
   const href = '#/system/backup';
   if (fault !== null)
-    return [{ key: 'backup', severity: 'warning', text: say.site.backupFailed(fault), href }];
+    return [{ key: 'backup', severity: 'warning', text: say.site.backupFailed(say.frame.said(fault)), href }];
   // The first steps show it already.
   return isMade || isListShown() ? [] : [{ key: 'backup', severity: 'info', text: say.site.noBackup, href }];
 }

@@ -1,5 +1,6 @@
 /** Users, tokens, activity. In German. */
 import type { en } from '../en.ts';
+import { operations, originNames, reasons } from './operations.ts';
 
 export const access: typeof en.access = {
   readonly: 'Nur lesen',
@@ -24,6 +25,10 @@ export const access: typeof en.access = {
   activity: 'Aktivität',
   export: 'Exportieren',
   fromAddress: (address) => ` von ${address}`,
+  operation: (name) => operations[name],
+  originName: (kind, name) => originNames[`${kind} ${name}`] ?? name,
+  targetValue: (key, value) =>
+    (key === 'reason' ? reasons[value] : key === 'last_operation' ? operations[value] : undefined) ?? value,
   refused: (status) => `abgelehnt (${status})`,
   untilRevoked: 'Bis zum Widerruf',
   oneDay: 'Einen Tag',

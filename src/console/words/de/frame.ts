@@ -1,6 +1,7 @@
 /** The frame around the pages, the start, and what went wrong on the way to the gateway. In German. */
 import type { en } from '../en.ts';
 import { refusals } from './refusals.ts';
+import { inGerman } from './said.ts';
 
 export const frame: typeof en.frame = {
   noAnswer:
@@ -9,6 +10,7 @@ export const frame: typeof en.frame = {
     'Das Gateway hat nicht geantwortet. Es ist nicht bekannt, ob dies ausgeführt wurde: Prüfen Sie es, bevor Sie es noch einmal versuchen.',
   answeredWith: (status) => `Das Gateway hat mit Status ${status} geantwortet.`,
   refused: (problem) => refusals.get(problem.code)?.(problem),
+  said: inGerman,
   overview: 'Übersicht',
   alerts: 'Meldungen',
   rules: 'Regeln',

@@ -1,8 +1,9 @@
 /**
  * What the gateway refuses, by the code of its answer (docs/errors.md). In German. A code is missing where only the
- * gateway's own sentence says what was wrong, as with a field of a request.
+ * gateway's own sentence says what was wrong, as with a field of a request (`BY_SENTENCE`).
  */
 import type { Problem } from '../../shapes.ts';
+import { inGerman } from './said.ts';
 
 type Sentence = (problem: Problem) => string;
 
@@ -18,10 +19,11 @@ const text =
 const because =
   (sentence: string): Sentence =>
   ({ message }) =>
-    `${sentence} (${message})`;
+    `${sentence} (${inGerman(message)})`;
 
 export const refusals: ReadonlyMap<string, Sentence> = new Map([
   ['access_denied', text('Die Anmeldedaten stimmen nicht oder gelten nicht mehr.')],
+  ['aggregation_not_supported', text('Diese Zusammenfassung passt nicht zur Art des Werts.')],
   ['alert_not_found', text('Diese Meldung gibt es nicht mehr.')],
   ['already_claimed', text('Das Gateway wurde schon übernommen. Melden Sie sich an.')],
   ['already_exists', ({ details }) => `„${String(details?.['value'])}“ ist schon vergeben.`],
@@ -30,6 +32,10 @@ export const refusals: ReadonlyMap<string, Sentence> = new Map([
   ['backup_refused', because('Die Sicherung kann nicht wiederhergestellt werden.')],
   ['blueprint_not_found', text('Diesen Blueprint gibt es nicht mehr.')],
   ['command_not_found', text('Der Blueprint des Geräts kennt diesen Befehl nicht.')],
+  [
+    'config_generation_not_supported',
+    text('Dieses Gerät hat keine eigene Verbindung, die einzurichten wäre.'),
+  ],
   ['configuration_group_not_found', text('Der Blueprint des Geräts kennt diese Einstellungen nicht.')],
   ['data_folder_unreadable', because('Der Datenordner ist nicht lesbar.')],
   ['device_has_dependents', text('Auf diesem Gerät laufen andere. Löschen Sie zuerst diese.')],
@@ -37,23 +43,49 @@ export const refusals: ReadonlyMap<string, Sentence> = new Map([
   ['device_not_deletable', text('Dieses Gerät gehört zum Gateway und kann nicht gelöscht werden.')],
   ['device_not_found', text('Dieses Gerät gibt es nicht mehr.')],
   ['device_offline', text('Das Gerät ist nicht erreichbar. Es wurde nichts gesendet.')],
-  ['disk_full', text('Der Datenträger ist voll: Außer dem Zustand wird nichts mehr gespeichert.')],
+  [
+    'disk_full',
+    text('Der Datenträger ist voll: Messwerte werden nicht gespeichert, nur noch Einstellungen und Befehle.'),
+  ],
   ['dry_run_active', text('Es läuft schon ein Probelauf. Möglich ist einer zur selben Zeit.')],
   ['execution_not_found', text('Diesen Befehl gibt es nicht mehr.')],
   ['history_degraded', because('Der Verlauf nimmt keine Daten auf. Die Steuerung läuft weiter.')],
   ['insufficient_role', text('Ihre Rolle reicht dafür nicht.')],
   ['internal_error', text('Das Gateway konnte dies nicht ausführen. Sein Protokoll nennt den Grund.')],
+  ['invalid_path', text('Die Adresse der Anfrage ist ungültig.')],
+  ['invalid_header', text('Der Anfrage fehlt die Anmeldung oder eine andere Angabe.')],
+  [
+    'invalid_runtime',
+    text('Dieses Gerät kann keine Skripte ausführen. Wählen Sie ein Kommunikationsmodul oder das Gateway.'),
+  ],
   ['io_port_limit_reached', most('Anschlüsse')],
   ['io_port_not_found', text('Diesen Anschluss gibt es nicht mehr.')],
   ['last_installer', text('Das ist der letzte Installateur. Das Gateway würde niemandem gehören.')],
+  ['method_not_allowed', text('Das ist hier nicht möglich.')],
   [
     'no_room',
     text('Für eine Sicherung mit Verlauf ist zu wenig Speicherplatz frei. Ohne Verlauf braucht sie wenig.'),
   ],
+  ['not_acceptable', text('Diese Art von Antwort gibt es hier nicht.')],
+  ['not_available_on_gateway', text('Das gibt es auf diesem Gateway nicht, oder es ist ausgeschaltet.')],
   ['notification_channel_limit_reached', most('Kanäle')],
   ['notification_channel_not_found', text('Diesen Kanal gibt es nicht mehr.')],
+  [
+    'payload_too_large',
+    ({ details }) => `Das ist zu groß. Möglich sind höchstens ${String(details?.['limit'])} Bytes.`,
+  ],
+  ['profile_built_in', text('Dieses Geräteprofil gehört zum Gateway und ist unverändert.')],
+  ['profile_in_use', text('Ein anderes Geräteprofil baut auf diesem auf. Entfernen Sie zuerst jenes.')],
+  ['profile_not_found', text('Dieses Geräteprofil gibt es nicht mehr.')],
   ['program_not_running', because('Ein Teil des Gateways läuft nicht.')],
+  ['query_too_large', text('Das ist zu viel auf einmal. Wählen Sie eine kürzere Zeit oder weniger Werte.')],
+  ['request_expired', text('Der Befehl kam nach seiner Frist an. Es wurde nichts ausgeführt.')],
+  [
+    'request_retained',
+    text('Der Befehl war eine aufbewahrte Nachricht (retain). Es wurde nichts ausgeführt.'),
+  ],
   ['request_timeout', text('Die Anfrage kam nicht rechtzeitig vollständig an.')],
+  ['route_not_found', text('Das gibt es hier nicht. Laden Sie die Seite neu.')],
   ['rule_limit_reached', most('Regeln')],
   ['rule_not_found', text('Diese Regel gibt es nicht mehr.')],
   ['rule_sandbox_off', text('Regeln sind auf diesem Gateway ausgeschaltet.')],
@@ -61,10 +93,16 @@ export const refusals: ReadonlyMap<string, Sentence> = new Map([
   ['scan_active', text('Hier wird schon gesucht. Versuchen Sie es, wenn diese Suche zu Ende ist.')],
   ['serial_port_limit_reached', most('Anschlüsse')],
   ['serial_port_not_found', text('Diesen Anschluss gibt es nicht mehr.')],
+  [
+    'serial_port_of_option',
+    text('Dieser Anschluss steht in der Option serial_ports. Nehmen Sie ihn dort heraus.'),
+  ],
+  ['site_not_found', text('Diese Anlage gibt es hier nicht.')],
   ['starting', text('Das Gateway startet oder wird beendet.')],
   ['state_degraded', because('Befehle und Änderungen werden abgelehnt.')],
   ['target_limit_reached', most('Ziele')],
   ['target_not_found', text('Dieses Ziel gibt es nicht mehr.')],
+  ['telemetrypersistence/NO_TELEMETRY_ATTRIBUTES_FOUND', text('Keinen dieser Werte gibt es.')],
   ['token_limit_reached', most('Zugriffstoken')],
   ['token_not_found', text('Dieses Zugriffstoken gibt es nicht mehr.')],
   ['too_many_requests', text('Das waren zu viele Anfragen. Versuchen Sie es etwas später noch einmal.')],
@@ -74,3 +112,14 @@ export const refusals: ReadonlyMap<string, Sentence> = new Map([
   ['user_limit_reached', most('Benutzer')],
   ['user_not_found', text('Diesen Benutzer gibt es nicht mehr.')],
 ]);
+
+/** Codes whose sentence alone tells what was wrong: that of the gateway, of a script, or of the author of a blueprint. */
+export const BY_SENTENCE = [
+  'configuration_refused',
+  'invalid_blueprint',
+  'invalid_body',
+  'invalid_command_arguments',
+  'invalid_configuration',
+  'invalid_profiles',
+  'invalid_query',
+];

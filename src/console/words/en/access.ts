@@ -23,6 +23,10 @@ export const access = {
   activity: 'Activity',
   export: 'Export',
   fromAddress: (address: string) => ` from ${address}`,
+  /** Undefined: as the interface calls it. */
+  operation: (_name: string): string | undefined => undefined,
+  originName: (_kind: string, name: string) => name,
+  targetValue: (_key: string, value: string) => value,
   refused: (status: number) => `refused (${status})`,
   untilRevoked: 'Never',
   oneDay: 'After one day',

@@ -9,6 +9,8 @@ export const frame = {
   answeredWith: (status: number) => `The gateway answered with status ${status}.`,
   /** In the language of the reader, where that is not the gateway's. */
   refused: (_problem: Problem): string | undefined => undefined,
+  /** A sentence of the gateway about anything else, the same way. */
+  said: (text: string): string => text,
   overview: 'Overview',
   alerts: 'Alerts',
   rules: 'Rules',

@@ -1,0 +1,69 @@
+/** Sentences of the gateway in German, read back from their text; what others said stays as it is. */
+import { sentences } from './sentences.ts';
+
+const HOLE = /\{\d\}|<\d>/g;
+
+interface Reader {
+  text: RegExp;
+  german: string;
+  /** Without words of its own it says only what is put into it. */
+  isBare: boolean;
+  letters: number;
+}
+
+const READERS: readonly Reader[] = Object.entries(sentences)
+  .map(([english, german]) => {
+    const literals = english.split(HOLE);
+    const own = literals.join('');
+    const isBare = !/\p{L}/u.test(own);
+    // A server, file or program at the beginning is one word.
+    const first = literals[0] === '' && !isBare ? String.raw`(\S+)` : '(.*?)';
+    const rest = literals
+      .slice(1)
+      .map((literal, index) => (index === 0 ? first : '(.*?)') + escaped(literal));
+    return {
+      text: new RegExp(`^${escaped(literals[0] ?? '')}${rest.join('')}$`, 's'),
+      german,
+      isBare,
+      letters: own.length,
+    };
+  })
+  .sort((one, other) => other.letters - one.letters);
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+}
+
+/** Undefined: it is none of the gateway's. */
+function known(text: string): string | undefined {
+  for (const { text: pattern, german, isBare } of READERS) {
+    const [, ...put] = pattern.exec(text) ?? [];
+    if (put.length === 0 && !pattern.test(text)) continue;
+    let isKnown = !isBare;
+    const filled = german.replaceAll(HOLE, (hole) => {
+      const own = put[Number(hole[1]) - 1] ?? '';
+      const said = hole.startsWith('<') ? known(own) : undefined;
+      isKnown ||= said !== undefined;
+      return said ?? own;
+    });
+    if (isKnown) return filled;
+  }
+  return undefined;
+}
+
+/** Between reasons of several targets, each after its name. */
+const NEXT = /(?<=[.?"]) (?=[^.?"]+: )/;
+const NAMED = /^(.+?: )(.*)$/s;
+
+function named(text: string): string {
+  const [, name = '', reason = ''] = NAMED.exec(text) ?? [];
+  const said = known(reason);
+  return said === undefined ? text : name + said;
+}
+
+export const inGerman = (text: string): string =>
+  known(text) ??
+  text
+    .split(NEXT)
+    .map((part) => known(part) ?? named(part))
+    .join(' ');

@@ -1,0 +1,427 @@
+/**
+ * What the gateway says in sentences, in German. Their text is what identifies them: it is what the interface carries and
+ * the gateway stores, whatever it is put into. A test compares it with the sources. `{1}` stands for what is put in as it
+ * is, `<1>` for what may be of the gateway too.
+ */
+export const sentences: Readonly<Record<string, string>> = {
+  // Disk and system.
+  'The disk fails now, so this cannot be stored or read. Check it.':
+    'Der Datenträger ist gestört, deshalb kann nichts gespeichert oder gelesen werden. Prüfen Sie ihn.',
+  'The disk is full, so this cannot be stored now. Make room on it.':
+    'Der Datenträger ist voll, deshalb kann nichts gespeichert werden. Schaffen Sie Platz.',
+  'The disk is full, or fails, so this cannot be stored or read now. Make room on it, or check it.':
+    'Der Datenträger ist voll oder gestört. Schaffen Sie Platz, oder prüfen Sie ihn.',
+  'The disk is almost full; what is left is for control.':
+    'Der Datenträger ist fast voll; der Rest ist für die Steuerung.',
+  'The disk does not take data.': 'Der Datenträger nimmt keine Daten an.',
+  'The disk does not take data and the buffer is full.':
+    'Der Datenträger nimmt keine Daten an, und der Zwischenspeicher ist voll.',
+  'The disk is read-only now, so nothing can be stored. Check it.':
+    'Der Datenträger ist schreibgeschützt, deshalb kann nichts gespeichert werden. Prüfen Sie ihn.',
+  'The disk is read-only now, or has refused to open a file for writing, so nothing can be stored. Check it.':
+    'Der Datenträger ist schreibgeschützt oder hat eine Datei nicht zum Schreiben geöffnet, deshalb kann nichts gespeichert werden. Prüfen Sie ihn.',
+  'The system does not let the gateway use one of its files or folders. Give them back to the user of the gateway.':
+    'Das System verweigert dem Gateway eine seiner Dateien oder einen Ordner. Geben Sie sie dem Benutzer des Gateways zurück.',
+  'The gateway has as many files and connections open as it may. Close connections that nobody needs; it goes on then.':
+    'Das Gateway darf keine weiteren Dateien und Verbindungen öffnen. Schließen Sie nicht benötigte Verbindungen; dann geht es weiter.',
+  'The system starts nothing more now, for want of memory or because as many programs run as may. End what nobody needs; it goes on then.':
+    'Das System startet nichts mehr, weil Speicher fehlt oder zu viele Programme laufen. Beenden Sie, was niemand braucht; dann geht es weiter.',
+  'This work cannot begin now, for want of memory, of programs that may run, or of open files. If of these: <1>':
+    'Dies kann gerade nicht beginnen: Es fehlt an Speicher, an erlaubten Programmen oder an offenen Dateien. Wenn an diesen: <1>',
+  'Another program keeps a database of the gateway locked, or the system gives no locks now. End that program; it goes on then.':
+    'Ein anderes Programm sperrt eine Datenbank des Gateways, oder das System gewährt keine Sperren. Beenden Sie das Programm; dann geht es weiter.',
+  'A file cannot be opened now. <1> Or: <2>': 'Eine Datei kann nicht geöffnet werden. <1> Oder: <2>',
+  '<1> ({2})': '<1> ({2})',
+
+  // Alerts of the box.
+  'Rows by table: {1}.': 'Einträge je Tabelle: {1}.',
+  'Begun anew: {1}.': 'Neu begonnen: {1}.',
+  'Set aside: {1}.': 'Beiseitegelegt: {1}.',
+  'No backup was made by plan for longer than the plan allows.':
+    'Länger als der Plan zulässt, wurde nach ihm keine Sicherung gemacht.',
+  'Commands and changes are refused: <1>': '<1>',
+  'History takes no data: <1>': '<1>',
+  'The data folder cannot be read: <1>': '<1>',
+  'The program {1} does not run yet, or ended and is started again after a pause.':
+    'Das Programm {1} läuft noch nicht, oder es endete und wird nach einer Pause neu gestartet.',
+  'Version {1} went away at {2}: <3>': 'Version {1} wurde um {2} zurückgenommen: <3>',
+  '<1>: {2}': '<1>: {2}',
+  'it did not become ready in time': 'sie wurde nicht rechtzeitig bereit',
+  'it ended by itself several times (<1>)': 'sie beendete sich mehrmals von selbst (<1>)',
+  'no exit code': 'ohne Rückgabewert',
+  'it refused to run': 'sie verweigerte den Start',
+  'it hung': 'sie reagierte nicht mehr',
+  'it was cut off several times before it was ready': 'sie wurde mehrmals abgebrochen, bevor sie bereit war',
+  'there was no room for a copy of the state, so it was not started':
+    'für eine Kopie der Daten fehlte Platz, deshalb wurde sie nicht gestartet',
+  'see energy-gateway-versions status on the box': 'siehe energy-gateway-versions status auf der Box',
+
+  // Connections to servers.
+  'Nothing listens at {1}.': 'Unter {1} antwortet kein Dienst.',
+  'No address is known of the name {1}.': 'Der Name {1} ist im Netz nicht bekannt.',
+  'The name server did not answer for {1}.': 'Der Nameserver hat zu {1} nicht geantwortet.',
+  'There is no way through the network to {1}.': '{1} ist über das Netz nicht erreichbar.',
+  '{1} did not answer.': '{1} hat nicht geantwortet.',
+  '{1} did not answer within {2} s.': '{1} hat nicht innerhalb von {2} s geantwortet.',
+  '{1} ended the connection before it had answered.': '{1} hat die Verbindung beendet, ohne zu antworten.',
+  '{1} ended the connection.': '{1} hat die Verbindung beendet.',
+  'The certificate of the server is not for the name {1}.':
+    'Das Zertifikat des Servers gilt nicht für den Namen {1}.',
+  'The certificate of {1} has expired.': 'Das Zertifikat von {1} ist abgelaufen.',
+  'The certificate of {1} is not valid yet: is the clock right?':
+    'Das Zertifikat von {1} gilt noch nicht. Geht die Uhr richtig?',
+  '{1} does not speak TLS on this port.': '{1} kann auf diesem Port kein TLS.',
+  'The certificate or the private key given for {1} cannot be used; they must be whole, in PEM, of each other, and the key without a password.':
+    'Das Zertifikat oder der private Schlüssel für {1} ist nicht verwendbar. Beide müssen vollständig, in PEM und ein Paar sein, der Schlüssel ohne Passwort.',
+  'The certificate of {1} is of an authority that is not trusted here.':
+    'Das Zertifikat von {1} stammt von einer Stelle, der dieses Gateway nicht vertraut.',
+  'The certificate of {1} is of an authority that is not trusted here: give its certificate.':
+    'Das Zertifikat von {1} stammt von einer Stelle, der dieses Gateway nicht vertraut. Geben Sie deren Zertifikat an.',
+  'The certificate of {1} is not one to trust ({2}).':
+    'Das Zertifikat von {1} ist nicht vertrauenswürdig ({2}).',
+  'The answer is longer than {1} bytes: this is not the right server.':
+    'Die Antwort ist länger als {1} Bytes: Das ist nicht der richtige Server.',
+  '{1} answered {2}.': '{1} hat mit {2} geantwortet.',
+  '{1} answered {2}: it sends elsewhere, which is not followed.':
+    '{1} hat mit {2} geantwortet und verweist woandershin; dem wird nicht gefolgt.',
+  '{1} answered {2}: it does not accept the token, or asks for one.':
+    '{1} hat mit {2} geantwortet: Das Token fehlt oder wird nicht angenommen.',
+  '{1} answered {2}: there is nothing at this address.':
+    '{1} hat mit {2} geantwortet: Unter dieser Adresse gibt es nichts.',
+  '{1} answered {2}: it was asked too often.': '{1} hat mit {2} geantwortet: zu viele Anfragen.',
+  '{1} answered {2}: it has a fault of its own.': '{1} hat mit {2} geantwortet: Störung beim Server.',
+  '{1} does not take mail for {2}.': '{1} nimmt keine E-Mail für {2} an.',
+  '{1} does not accept the user name and password{2}.': '{1} nimmt Benutzername und Passwort nicht an{2}.',
+  '{1} does not offer the encryption {2}, or not with a certificate to trust.':
+    '{1} bietet die Verschlüsselung {2} nicht an, oder nicht mit einem vertrauenswürdigen Zertifikat.',
+  '{1} refuses the sender or a receiver{2}.': '{1} lehnt den Absender oder einen Empfänger ab{2}.',
+  '{1} refused the mail{2}.': '{1} hat die E-Mail abgelehnt{2}.',
+  'The mail could not be handed to {1}.': 'Die E-Mail konnte nicht an {1} übergeben werden.',
+  'The gateway failed to send it.': 'Das Gateway konnte sie nicht senden.',
+  'What it was about is gone, or the channel was switched off meanwhile.':
+    'Der Anlass besteht nicht mehr, oder der Kanal wurde inzwischen ausgeschaltet.',
+
+  // Brokers.
+  '{1} does not accept the client id.': '{1} nimmt die Client-ID nicht an.',
+  '{1} is not ready.': '{1} ist nicht bereit.',
+  '{1} does not accept the user name or the password.': '{1} nimmt Benutzername oder Passwort nicht an.',
+  '{1} does not let this client in.': '{1} lässt diesen Client nicht zu.',
+  '{1} cannot be reached: <2>.': '{1} ist nicht erreichbar: <2>.',
+  '{1} takes {2} bytes at once, a message on {3} has {4}.':
+    '{1} nimmt höchstens {2} Bytes auf einmal; eine Nachricht auf {3} hat {4}.',
+  '{1} does not let this client read {2}.': '{1} lässt diesen Client {2} nicht lesen.',
+  '{1} does not let this client write to {2}.': '{1} lässt diesen Client nicht auf {2} schreiben.',
+  '{1} does not take a message on {2}: {3}.': '{1} nimmt eine Nachricht auf {2} nicht an: {3}.',
+  '{1} did not acknowledge a message.': '{1} hat eine Nachricht nicht bestätigt.',
+  '{1} is needed no more.': '{1} wird nicht mehr gebraucht.',
+  'The connection ends again and again: does another client have the same client id?':
+    'Die Verbindung endet immer wieder. Benutzt ein anderer Client dieselbe Client-ID?',
+  'The host application {1} is not online.': 'Die Host-Anwendung {1} ist nicht online.',
+
+  // Targets.
+  'The telemetry cannot be read now.': 'Die Messwerte können gerade nicht gelesen werden.',
+  'The target does not take a line: {1}': 'Das Ziel nimmt eine Zeile nicht an: {1}',
+  '{1} does not accept the token or the login: {2}': '{1} nimmt Token oder Anmeldung nicht an: {2}',
+  '{1} does not know the address, the database or the bucket: {2}':
+    '{1} kennt die Adresse, die Datenbank oder den Bucket nicht: {2}',
+  '{1} asks for a pause: {2}': '{1} bittet um eine Pause: {2}',
+  '{1} points to another address, give that one: {2}':
+    '{1} verweist auf eine andere Adresse; geben Sie diese an: {2}',
+  '{1} has a failure of its own: {2}': '{1} ist selbst gestört: {2}',
+  '{1} does not take the request: {2}': '{1} nimmt die Anfrage nicht an: {2}',
+  'There is no folder {1}.': 'Den Ordner {1} gibt es nicht.',
+  '{1} is full. Make room on that disk.': '{1} ist voll. Schaffen Sie dort Platz.',
+  '{1} cannot be used: <2>': '{1} ist nicht benutzbar: <2>',
+  'Nothing is mounted at {1}: the stick or drive that was there is missing.':
+    'Unter {1} ist nichts eingehängt: Der Stick oder das Laufwerk fehlt.',
+  'The target is of the kind {1}.': 'Das Ziel ist von der Art {1}.',
+  'The form {1} carries TELEMETRY alone.': 'Das Format {1} überträgt nur Messwerte.',
+  'The {1} takes OLDEST_FIRST alone.': 'Hier geht nur „Das Älteste zuerst“ ({1}).',
+  'The server is another one now: enter the secret again, or null for none.':
+    'Der Server ist jetzt ein anderer: Geben Sie das Geheimnis noch einmal ein.',
+  'The server or its login is another one now: enter the secret again, or null for none.':
+    'Der Server oder die Anmeldung ist jetzt eine andere: Geben Sie das Geheimnis noch einmal ein.',
+
+  // Backups.
+  'What was stored is not what was sent: the place for backups is not to be trusted.':
+    'Das Gespeicherte ist nicht das Gesendete: Diesem Ort für Sicherungen ist nicht zu trauen.',
+  'The program {1} is missing: apt install {2}': 'Das Programm {1} fehlt: apt install {2}',
+  '{1} ended with {2}: <3>': '{1} endete mit {2}: <3>',
+  'it said nothing': 'ohne Meldung',
+  'Part of the history is damaged. It is mended now; try again in a while.':
+    'Ein Teil des Verlaufs ist beschädigt und wird jetzt repariert. Versuchen Sie es später noch einmal.',
+  'The password is wrong, or the file is damaged.': 'Das Passwort ist falsch, oder die Datei ist beschädigt.',
+  'The file is damaged, or its end is missing.': 'Die Datei ist beschädigt, oder ihr Ende fehlt.',
+  'The file is damaged: its header has no end.': 'Die Datei ist beschädigt: Ihr Kopf hat kein Ende.',
+  'The file is not a backup of a gateway.': 'Die Datei ist keine Sicherung eines Gateways.',
+  'The file is not sealed by a password; open it with age and seal it with `age -p`.':
+    'Die Datei ist nicht mit einem Passwort verschlüsselt. Öffnen Sie sie mit age, und verschlüsseln Sie sie mit „age -p“.',
+  'The file asks for the work factor {1} of scrypt, at most {2} is taken.':
+    'Die Datei verlangt den Aufwand {1} von scrypt; erlaubt ist höchstens {2}.',
+  'The file is a database, but not a sound state.db of a gateway.':
+    'Die Datei ist eine Datenbank, aber keine intakte state.db eines Gateways.',
+  'The backup was made by a newer version of the gateway; install that one first.':
+    'Die Sicherung stammt von einer neueren Version. Installieren Sie zuerst diese.',
+  'The backup is not there any more.': 'Die Sicherung ist nicht mehr da.',
+  'The backup cannot be used here: <1>.': 'Die Sicherung ist hier nicht verwendbar: <1>.',
+  'The history in the backup cannot be used here: <1>.':
+    'Der Verlauf in der Sicherung ist hier nicht verwendbar: <1>.',
+  'it is of a newer version (schema {1}, this one knows {2})':
+    'sie ist von einer neueren Version (Schema {1}, hier bekannt: {2})',
+  'its database is damaged ({1})': 'ihre Datenbank ist beschädigt ({1})',
+  'The backup cannot be read: {1}.': 'Die Sicherung ist nicht lesbar: {1}.',
+  'The backup holds a strange file, {1}.': 'Die Sicherung enthält eine fremde Datei, {1}.',
+  'The backup is larger than {1} bytes.': 'Die Sicherung ist größer als {1} Bytes.',
+  'The backup is incomplete: it has no {1}.': 'Die Sicherung ist unvollständig: {1} fehlt.',
+  'No backup was uploaded.': 'Es wurde keine Sicherung hochgeladen.',
+  'The plan needs a target before a backup can be made by itself.':
+    'Der Plan braucht ein Ziel, bevor von selbst gesichert werden kann.',
+  'The plan needs a password before a backup can be made by itself.':
+    'Der Plan braucht ein Passwort, bevor von selbst gesichert werden kann.',
+  'target <1>.': 'Das Ziel <1>.',
+
+  // Updates.
+  installed: 'installiert',
+  'not installed: <1>': 'nicht installiert: <1>',
+  'the package could not be copied to {1}, which takes free room':
+    'das Paket konnte nicht nach {1} kopiert werden; dafür ist freier Speicherplatz nötig',
+  'Version {1} runs; {2} and the state from before are kept: energy-gateway-versions return --yes':
+    'Version {1} läuft; {2} und die Daten von vorher bleiben: energy-gateway-versions return --yes',
+  'Version {1} failed; {2} runs again with its state from before the upgrade. What the failed version stored lies in {3}. {4}':
+    'Version {1} ist gescheitert; {2} läuft wieder mit den Daten von vor dem Update. Was die gescheiterte Version gespeichert hat, liegt in {3}. {4}',
+  'Version {1} was not started: the state could not be copied to {2}, which takes free room. {3} runs.':
+    'Version {1} wurde nicht gestartet: Die Daten konnten nicht nach {2} kopiert werden; dafür ist freier Speicherplatz nötig. {3} läuft.',
+  'The installed version knows no key: put the public key of your packages into /etc/energy-gateway/update-keys.pem.':
+    'Die installierte Version kennt keinen Schlüssel. Legen Sie den öffentlichen Schlüssel Ihrer Pakete in /etc/energy-gateway/update-keys.pem ab.',
+  'The file is no Debian package.': 'Die Datei ist kein Debian-Paket.',
+  'The package is damaged, or its end is missing.': 'Das Paket ist beschädigt, oder sein Ende fehlt.',
+  'The package holds something beside its signature.': 'Das Paket enthält etwas neben seiner Signatur.',
+  'The package is not signed.': 'Das Paket ist nicht signiert.',
+  'The package is signed by a key that the installed version does not know (<1>).':
+    'Das Paket ist mit einem Schlüssel signiert, den die installierte Version nicht kennt (<1>).',
+  'The package is not the one that was signed: its content was changed.':
+    'Der Inhalt des Pakets wurde nach dem Signieren verändert.',
+  'The package is {1}, not {2}.': 'Das Paket ist {1}, nicht {2}.',
+  'The package is without a name, not {1}.': 'Das Paket hat keinen Namen; es müsste {1} sein.',
+  'The package is for {1} processors; this box has one of {2}.':
+    'Das Paket ist für Prozessoren vom Typ {1}; diese Box hat {2}.',
+  'The package has version {1}; {2} is installed, and only a newer one replaces it.':
+    'Das Paket hat die Version {1}; installiert ist {2}. Nur eine neuere ersetzt sie.',
+  'The update needs {1} MiB of free room; there are {2}.':
+    'Das Update braucht {1} MiB freien Speicherplatz; frei sind {2}.',
+  'An upload needs {1} MiB of free room.': 'Das Hochladen braucht {1} MiB freien Speicherplatz.',
+  'No package was uploaded since the gateway was started.':
+    'Seit dem Start des Gateways wurde kein Paket hochgeladen.',
+  'This gateway was not installed by its package, or keeps its data elsewhere, so nobody would install an upload. Update it as it was installed.':
+    'Dieses Gateway wurde nicht aus seinem Paket installiert, oder seine Daten liegen woanders. Aktualisieren Sie es so, wie es installiert wurde.',
+
+  // What cannot be done now.
+  'The gateway is starting.': 'Das Gateway startet.',
+  'The gateway is stopping.': 'Das Gateway wird beendet.',
+  'The caller went away before the answer was complete.': 'Die Anfrage wurde abgebrochen.',
+  'The attempt was given up.': 'Der Versuch wurde aufgegeben.',
+  'The history cannot be read now.': 'Der Verlauf kann gerade nicht gelesen werden.',
+  'The history cannot be written now: <1>.': 'Der Verlauf kann gerade nicht gespeichert werden: <1>.',
+  'Part of the history is damaged; what can be read of it is there in a moment.':
+    'Ein Teil des Verlaufs ist beschädigt; was davon lesbar ist, ist gleich wieder da.',
+  'The telemetry store is starting.': 'Der Verlauf wird gerade geöffnet.',
+  'the store of telemetry is starting': 'der Verlauf wird gerade geöffnet',
+  'The telemetry store was restarted.': 'Der Verlauf wurde neu geöffnet.',
+  'Too many time series queries are waiting.': 'Es warten zu viele Abfragen des Verlaufs.',
+  'Too many questions for energy are being answered.': 'Es laufen zu viele Abfragen der Energie.',
+  'Too many requests of this kind are waiting; try again later.':
+    'Es warten zu viele solche Anfragen. Versuchen Sie es später noch einmal.',
+  'The clock of the gateway is not set.': 'Die Uhr des Gateways ist nicht gestellt.',
+  'The gateway does not know the time yet.': 'Das Gateway kennt die Uhrzeit noch nicht.',
+  'The rule sandbox is starting.': 'Der Teil, der Regeln ausführt, startet.',
+  'The rule sandbox does not answer.': 'Der Teil, der Regeln ausführt, antwortet nicht.',
+  'The rule sandbox ended during the dry run.':
+    'Der Teil, der Regeln ausführt, endete während des Probelaufs.',
+  'The execution was stored too late, so the command was not sent.':
+    'Der Befehl wurde zu spät gespeichert und deshalb nicht gesendet.',
+  'The execution could not be stored, so the command was not sent.':
+    'Der Befehl konnte nicht gespeichert werden und wurde deshalb nicht gesendet.',
+  'The module "{1}" is offline: it can look for nothing now.':
+    'Das Modul „{1}“ ist offline und kann gerade nichts suchen.',
+
+  // Search on a line.
+  'Unit {1} answers, and does not say what it is.': 'Adresse {1} antwortet, nennt aber nicht, was sie ist.',
+  'Unit {1} answers: <2>.': 'Adresse {1} antwortet: <2>.',
+  '{1}, serial number {2}': '{1}, Seriennummer {2}',
+  'Unit {1} is there, and refuses what it was asked with exception {2} ({3}).':
+    'Adresse {1} ist da und lehnt die Anfrage mit Ausnahme {2} ab ({3}).',
+  'Unit {1} does not answer within {2} ms.': 'Adresse {1} antwortet nicht innerhalb von {2} ms.',
+  'Unit {1} does not answer: what is between says "{2}".':
+    'Adresse {1} antwortet nicht; unterwegs heißt es „{2}“.',
+  'What came back from unit {1} is no valid answer: {2}. Speed or parity may differ, or two units have the same id.':
+    'Was von Adresse {1} kam, ist keine gültige Antwort: {2}. Vielleicht stimmen Baudrate oder Parität nicht, oder zwei Geräte haben dieselbe Adresse.',
+  'What came back from unit {1} is no valid answer: {2}. Perhaps something else than Modbus listens there.':
+    'Was von Adresse {1} kam, ist keine gültige Antwort: {2}. Vielleicht spricht dort etwas anderes als Modbus.',
+  'The connection ends when unit {1} is asked: {2}.':
+    'Die Verbindung endet, wenn Adresse {1} gefragt wird: {2}.',
+  'All units were asked.': 'Alle Adressen wurden gefragt.',
+  '{1} is in use: {2}.': '{1} ist in Benutzung: {2}.',
+  'Another scan of {1} goes on.': 'Unter {1} läuft schon eine Suche.',
+  '{1} leads nowhere: {2}.': '{1} führt nirgendwohin: {2}.',
+  'The scan took too long and was ended; look at fewer units.':
+    'Die Suche dauerte zu lange und wurde beendet. Suchen Sie unter weniger Adressen.',
+  'The module was lost: <1>.': 'Das Modul ist nicht mehr da: <1>.',
+  'it went offline': 'es ging offline',
+  'it started again': 'es startete neu',
+  'it does not answer; one of an older version knows no scans':
+    'es antwortet nicht; ältere Versionen kennen keine Suche',
+
+  // Ports.
+  'is no CAN interface': 'Das ist keine CAN-Schnittstelle.',
+  'the interface is down: its bit rate and state are set by the system':
+    'Die Schnittstelle ist aus: Bitrate und Zustand setzt das System.',
+  'no such interface': 'Diese Schnittstelle gibt es nicht.',
+  'no such device file': 'Diese Gerätedatei gibt es nicht.',
+  'no such channel': 'Diesen Kanal gibt es nicht.',
+  'is no serial line': 'Das ist keine serielle Schnittstelle.',
+  'the program {1} is not installed, the package {2} brings it':
+    'Das Programm {1} fehlt; es ist im Paket {2}.',
+  'permission denied; the service must be in the group of the file':
+    'Kein Zugriff: Der Dienst muss in der Gruppe der Datei sein.',
+  'permission denied; the service must be in the group of the file, mostly dialout':
+    'Kein Zugriff: Der Dienst muss in der Gruppe der Datei sein, meist dialout.',
+
+  // Fields of requests. What follows a field goes on behind its name.
+  'Field "{1}" <2>.': 'Feld „{1}“ <2>.',
+  'Field "{1}": attribute "{2}" <3>.': 'Feld „{1}“: Wert „{2}“ <3>.',
+  'Query parameter "{1}" <2>.': 'Parameter „{1}“ <2>.',
+  'Argument "{1}" is required.': 'Angabe „{1}“ fehlt.',
+  'Argument "{1}" <2>.': 'Angabe „{1}“ <2>.',
+  'Parameter "{1}" <2>.': 'Parameter „{1}“ <2>.',
+  'Unknown argument "{1}"; the command takes none.': 'Der Befehl kennt keine Angaben, auch nicht „{1}“.',
+  'Unknown argument "{1}"; the command takes: {2}.': 'Der Befehl kennt die Angabe „{1}“ nicht, sondern: {2}.',
+  'Unknown parameter "{1}"; the group has: {2}.': 'Den Parameter „{1}“ gibt es nicht; es gibt: {2}.',
+  'Configuration group "{1}" has no parameter "{2}".': 'Die Gruppe „{1}“ hat keinen Parameter „{2}“.',
+  'Parameter "{1}" cannot be set and reset in one request.':
+    'Parameter „{1}“ kann nicht zugleich gesetzt und zurückgesetzt werden.',
+  'is required': 'fehlt',
+  'is required and cannot be null': 'darf nicht fehlen',
+  'is larger than {1} bytes': 'ist größer als {1} Bytes',
+  'is too long': 'ist zu lang',
+  'must not be empty': 'darf nicht leer sein',
+  'must be <1>': 'muss <1> sein',
+  'must be <1>, got <2>': 'muss <1> sein, nicht <2>',
+  'at most {1}': 'höchstens {1}',
+  'at least {1}': 'mindestens {1}',
+  string: 'Text',
+  integer: 'eine ganze Zahl',
+  float: 'eine Kommazahl',
+  number: 'eine Zahl',
+  boolean: 'ja oder nein',
+  array: 'eine Liste',
+  Array: 'eine Liste',
+  object: 'ein Objekt',
+  Object: 'ein Objekt',
+  null: 'leer',
+  'an object': 'ein Objekt',
+  'an array of strings': 'eine Liste von Texten',
+  'an array of alert names': 'eine Liste von Meldungen',
+  'a JSON value': 'JSON',
+  'a number too large': 'eine zu große Zahl',
+  'must be one of: {1}': 'muss eines davon sein: {1}',
+  'must be of: {1}': 'muss aus diesen sein: {1}',
+  'must be an object': 'muss ein Objekt sein',
+  'must be at least {1}': 'muss mindestens {1} sein',
+  'must be at most {1}': 'darf höchstens {1} sein',
+  'must be from -{1} to {2}': 'muss zwischen −{1} und {2} liegen',
+  'must be a list': 'muss eine Liste sein',
+  'must be a whole number': 'muss eine ganze Zahl sein',
+  'must be a time such as 03:15': 'muss eine Uhrzeit wie 03:15 sein',
+  'must be one line': 'muss in einer Zeile stehen',
+  'must be a duration from {1} to {2}': 'muss eine Dauer von {1} bis {2} sein',
+  'must be a mail address': 'muss eine E-Mail-Adresse sein',
+  'must be a host name or an address': 'muss ein Rechnername oder eine Adresse sein',
+  'must be base64': 'muss Base64 sein',
+  'must be base64 of UTF-8 text': 'muss Base64 von Text in UTF-8 sein',
+  'must be a script of at most {1} bytes': 'muss ein Skript von höchstens {1} Bytes sein',
+  'must be certificates in PEM': 'müssen Zertifikate in PEM sein',
+  'must be 8 to 64 letters or digits': 'muss 8 bis 64 Buchstaben oder Ziffern haben',
+  'must be 1 to 64 letters, digits, - or _, begin with a letter or digit, and be no UUID':
+    'muss 1 bis 64 Buchstaben, Ziffern, - oder _ haben, mit einem Buchstaben oder einer Ziffer beginnen und darf keine UUID sein',
+  'must be an address that begins with http:// or https://, without a name, password or #':
+    'muss eine Adresse sein, die mit http:// oder https:// beginnt, ohne Benutzername, Passwort oder #',
+  'must be an address that begins with http:// or https://, without a login in it':
+    'muss eine Adresse sein, die mit http:// oder https:// beginnt, ohne Anmeldung darin',
+  'must be mqtt:// or mqtts:// with a host and no login in it':
+    'muss mqtt:// oder mqtts:// mit einem Rechnernamen sein, ohne Anmeldung darin',
+  'must be tcp://host:port, or port:// and the name of a serial port':
+    'muss tcp://rechner:port sein, oder port:// und der Name eines seriellen Anschlusses',
+  'must be a device file such as /dev/ttyUSB0': 'muss eine Gerätedatei wie /dev/ttyUSB0 sein',
+  'must be a name or a device file': 'muss ein Name oder eine Gerätedatei sein',
+  'must be what the kind needs: can0, /dev/gpiochip0, or /sys/bus/iio/devices/iio:device0/in_voltage0':
+    'muss zur Art passen: can0, /dev/gpiochip0 oder /sys/bus/iio/devices/iio:device0/in_voltage0',
+  'must be a folder such as /media/stick, of letters, digits and . _ ~ -, without . or .. in its path':
+    'muss ein Ordner wie /media/stick sein, aus Buchstaben, Ziffern und . _ ~ -, ohne . oder .. im Pfad',
+  'must be a folder such as /media/backup, sftp://user@host/folder, or https://host/folder of a WebDAV server; of letters, digits and . _ ~ -':
+    'muss ein Ordner wie /media/backup, sftp://benutzer@rechner/ordner oder https://rechner/ordner eines WebDAV-Servers sein, aus Buchstaben, Ziffern und . _ ~ -',
+  'must be an id, or an object with only the keys {1}': 'muss eine ID sein oder ein Objekt, das nur {1} hat',
+  'must not have . or .. in its path': 'darf kein . oder .. im Pfad haben',
+  'must not leave /dev': 'muss unter /dev bleiben',
+  'must not begin with #: engines pass over such lines':
+    'darf nicht mit # beginnen: Datenbanken überspringen solche Zeilen',
+  'must not hold +, # or control characters': 'darf kein +, # oder Steuerzeichen enthalten',
+  'must not hold /, +, # or control characters': 'darf kein /, +, # oder Steuerzeichen enthalten',
+  'must not contain control, invisible or unassigned characters such as U+{1}':
+    'darf keine unsichtbaren Zeichen wie U+{1} enthalten',
+  'must not have more than {1} items': 'darf höchstens {1} Einträge haben',
+  'must not name more than {1} attributes': 'darf höchstens {1} Werte nennen',
+  'must name at least one device': 'muss mindestens ein Gerät nennen',
+  'must have {1}': 'muss {1} haben',
+  'must have at least {1} characters': 'muss mindestens {1} Zeichen haben',
+  'must have at most {1} characters': 'darf höchstens {1} Zeichen haben',
+  'must have at most 255 characters': 'darf höchstens 255 Zeichen haben',
+  'must have at most {1} items': 'darf höchstens {1} Einträge haben',
+  'must have at most {1} devices': 'darf höchstens {1} Geräte haben',
+  'must have at most {1} addresses': 'darf höchstens {1} Adressen haben',
+  'must have at least one address': 'muss mindestens eine Adresse haben',
+  'must have at least one item': 'muss mindestens einen Eintrag haben',
+  'must have no control characters': 'darf keine Steuerzeichen haben',
+  'must have 1 to 64 letters, digits, - or _': 'muss 1 bis 64 Buchstaben, Ziffern, - oder _ haben',
+  'must have 1 to 64 letters, digits, hyphens and underscores':
+    'muss 1 bis 64 Buchstaben, Ziffern, - oder _ haben',
+  'must have 1 to {1} letters, digits and signs': 'muss 1 bis {1} Buchstaben, Ziffern und Zeichen haben',
+  'must have only the keys: {1}': 'darf nur {1} haben',
+  'must have a script or a rule_id': 'muss ein Skript oder eine rule_id haben',
+  'is needed for inputs and outputs': 'ist für Ein- und Ausgänge nötig',
+  'is not declared by device "{1}"': 'ist beim Gerät „{1}“ nicht bekannt',
+  'is of type {1}, it must be a number': 'ist vom Typ {1} und müsste eine Zahl sein',
+  'is in {1}, it must be in {2}, k{3} or M{4}': 'ist in {1} und müsste in {2}, k{3} oder M{4} sein',
+  'does not match its JSON schema: <1>': 'passt nicht zu seinem JSON-Schema: <1>',
+  'no value is allowed': 'kein Wert ist erlaubt',
+  'does not match its schema': 'passt nicht dazu',
+  'its schema cannot be applied: {1}': 'sein Schema ist nicht anwendbar: {1}',
+  'Field "{1}.power" must name an attribute unless "energy_forward" does.':
+    'Feld „{1}.power“ muss einen Wert nennen, wenn „energy_forward“ keinen nennt.',
+  'Field "to" must be later than "from".': 'Das Ende muss nach dem Anfang liegen.',
+  'Field "from" must be earlier than "to", and in the past.':
+    'Der Anfang muss vor dem Ende und in der Vergangenheit liegen.',
+  'Field "to" must be at most {1} later than "from".': 'Das Ende darf höchstens {1} nach dem Anfang liegen.',
+  'Field "expires_at" must be within {1} hours from now.':
+    'Die Frist muss innerhalb der nächsten {1} Stunden enden.',
+  'The body must be a JSON object.': 'Der Inhalt muss ein JSON-Objekt sein.',
+  'The body must have a script or a rule_id.': 'Es fehlt ein Skript oder eine Regel.',
+  'The body ends too early, at line {1}, column {2}.': 'Der Inhalt endet zu früh, in Zeile {1}, Spalte {2}.',
+  'The body is not JSON at line {1}, column {2}.': 'Der Inhalt ist kein JSON, in Zeile {1}, Spalte {2}.',
+  'The body is not UTF-8.': 'Der Inhalt ist kein UTF-8.',
+  'The body ends before its end.': 'Der Inhalt kam nicht vollständig an.',
+  'The body nests deeper than {1} arrays and objects.': 'Der Inhalt ist tiefer als {1} Ebenen verschachtelt.',
+  'The body is larger than {1} bytes.': 'Der Inhalt ist größer als {1} Bytes.',
+  'The upload is larger than {1} bytes.': 'Die Datei ist größer als {1} Bytes.',
+  'The form has no file in field "{1}".': 'Im Feld „{1}“ fehlt eine Datei.',
+  'The multipart form is broken: {1}.': 'Das Formular kam beschädigt an: {1}.',
+  'A line of the CSV text is too long.': 'Eine Zeile der CSV-Datei ist zu lang.',
+  'The CSV text is not UTF-8.': 'Die CSV-Datei ist kein UTF-8.',
+  'Device {1} has no telemetry "{2}".': 'Das Gerät {1} hat keinen Wert „{2}“.',
+  'A channel keeps its type; make another one.': 'Die Art eines Kanals bleibt. Legen Sie einen anderen an.',
+  'A channel of type {1} has no "{2}".': 'Ein Kanal der Art {1} hat kein „{2}“.',
+  'A channel of type EMAIL needs "email" with "host", "from" and "to".':
+    'Ein Kanal für E-Mail braucht Server, Absender und Empfänger.',
+  'A channel of type WEBHOOK needs "webhook" with "url".': 'Ein Webhook braucht eine Adresse.',
+  'A channel of type NTFY needs "ntfy" with "topic".': 'Ein Kanal für ntfy braucht ein Thema.',
+  'A channel names {1} devices at most.': 'Ein Kanal nennt höchstens {1} Geräte.',
+};
