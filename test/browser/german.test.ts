@@ -1,11 +1,15 @@
 /** The console in German: chosen by the browser or the user, whole, and no wider than a phone. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import * as de from '../../src/console/words/de.ts';
+import { operations } from '../../src/console/words/de/operations.ts';
+import { sentences as ofGateway } from '../../src/console/words/de/sentences.ts';
 import { en } from '../../src/console/words/en.ts';
+import type { TestGateway } from '../support/test-gateway.ts';
+import { until } from '../support/until.ts';
 import { complaintsOf, findBrowser, NO_BROWSER, WIDE_SCREEN } from './browser.ts';
 import { PAGES, visit } from './pages.ts';
 import { PASSWORD, picture, useNewConsole } from './support.ts';
@@ -21,11 +25,49 @@ function sentences(words: object): string[] {
 }
 
 const GERMAN = new Set(sentences(de));
-/** Names of operations stand in the activity as the API has them. */
-const OPERATIONS = new Set(['Create rule']);
-const ENGLISH = sentences(en).filter(
-  (text) => IS_SENTENCE.test(text) && !GERMAN.has(text) && !OPERATIONS.has(text),
-);
+const SAID_BY_CONSOLE = sentences(en).filter((text) => IS_SENTENCE.test(text) && !GERMAN.has(text));
+/** Words of the gateway's sentences, without what is put into them. */
+const SAID_BY_GATEWAY = Object.keys(ofGateway)
+  .flatMap((text) => text.split(/\{\d\}|<\d>/))
+  .map((part) => part.trim())
+  .filter((part) => /\p{L}+[,.:]? \p{L}+ \p{L}+/u.test(part));
+/** As the activity shows what has no name in words. */
+const OPERATIONS = Object.keys(operations)
+  .filter((name) => name.includes('_'))
+  .map((name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' '));
+const ENGLISH = [...SAID_BY_CONSOLE, ...SAID_BY_GATEWAY, ...OPERATIONS];
+
+/** A server, a broker, a mail server and a folder that are not there; resolves once the box says so in its alerts. */
+async function failEverywhere(gateway: TestGateway): Promise<void> {
+  const folder = join(gateway.dataDir, 'stick');
+  mkdirSync(folder);
+  const plan = { schedule: 'DAILY', target: folder, password: 'a password of backups' };
+  await gateway.ok('INSTALLER', 'PATCH', '/v3/backup/plan', plan);
+  rmSync(folder, { recursive: true });
+  await gateway.ok('INSTALLER', 'POST', '/v3/backup/plan/run');
+  await gateway.ok('OWNER', 'POST', '/v3/targets', {
+    name: 'Flotte',
+    kind: 'INFLUXDB',
+    influxdb: { url: 'http://127.0.0.1:9/write' },
+  });
+  await gateway.ok('OWNER', 'POST', '/v3/targets', {
+    name: 'Broker',
+    kind: 'MQTT',
+    mqtt: { url: 'mqtt://127.0.0.1:9', form: 'PLAIN' },
+  });
+  const { notification_channel: channel } = (await gateway.ok('OWNER', 'POST', '/v3/notification_channels', {
+    name: 'Telefon',
+    type: 'NTFY',
+    ntfy: { topic: 'halle-4711', server: 'http://127.0.0.1:9' },
+  })) as { notification_channel: { id: string } };
+  await gateway.ok('OWNER', 'POST', `/v3/notification_channels/${channel.id}/test`);
+  await until(async () => {
+    const { backup_plan: made } = await gateway.ok('INSTALLER', 'GET', '/v3/backup/plan');
+    const { alerts } = await gateway.ok('OWNER', 'GET', '/v3/alerts?state=RAISED');
+    const names = (alerts as { name: string }[]).map(({ name }) => name);
+    return (made as { last_error: unknown }).last_error !== null && names.includes('target_failing');
+  });
+}
 
 /** What is read and heard on the page. */
 async function textsOf(page: Page): Promise<string[]> {
@@ -90,6 +132,7 @@ describe('the console in German', { skip: findBrowser() === undefined && NO_BROW
       slug: 'greeting',
       script: { code: Buffer.from('-- hello').toString('base64'), runtime_version: 'V3' },
     });
+    await failEverywhere(gateway);
     const left: string[] = [];
     const { devices } = await gateway.ok('OWNER', 'GET', '/v3/devices');
     const module = (devices as { id: string; type: string }[]).find(({ type }) => type === 'VIRTUAL_UCM');

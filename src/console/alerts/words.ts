@@ -54,7 +54,7 @@ export function contentText({
   cleared_count: cleared,
   omitted_count: more,
 }: Delivery) {
-  if (kind === 'TEST') return say.everywhere.test;
+  if (kind === 'TEST') return say.alerts.testMessage;
   const parts = [
     ...(raised > 0 ? [say.alerts.raisedCount(raised)] : []),
     ...(cleared > 0 ? [say.alerts.clearedCount(cleared)] : []),

@@ -35,6 +35,7 @@ export const alerts: typeof en.alerts = {
   webhookAt: (origin) => `Webhook bei ${origin}`,
   ntfyAt: (topic, host) => `ntfy ${topic} bei ${host}`,
   leastOf: (least, devices) => `${least} von ${devices}`,
+  testMessage: 'Testnachricht',
   testTaken: 'Die Testnachricht wurde angenommen. Prüfen Sie, ob sie ankommt.',
   testFailed: (error) => `Die Testnachricht konnte nicht gesendet werden: ${error}`,
   channelDeleting: 'Sein Zustellprotokoll wird mit gelöscht.',

@@ -34,6 +34,7 @@ export const alerts = {
   webhookAt: (origin: string) => `Webhook at ${origin}`,
   ntfyAt: (topic: string, host: string) => `ntfy topic ${topic} at ${host}`,
   leastOf: (least: string, devices: string) => `${least} of ${devices}`,
+  testMessage: 'Test',
   testTaken: 'The test message was accepted. Check that it arrives.',
   testFailed: (error: string) => `The test message could not be sent: ${error}`,
   channelDeleting: 'Its delivery log is deleted too.',
