@@ -7,6 +7,7 @@ import type { Page } from 'playwright-core';
 import * as de from '../../src/console/words/de.ts';
 import { operations } from '../../src/console/words/de/operations.ts';
 import { sentences as ofGateway } from '../../src/console/words/de/sentences.ts';
+import { ofLogs } from '../../src/console/words/de/sentences-of-logs.ts';
 import { en } from '../../src/console/words/en.ts';
 import type { TestGateway } from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';
@@ -27,7 +28,7 @@ function sentences(words: object): string[] {
 const GERMAN = new Set(sentences(de));
 const SAID_BY_CONSOLE = sentences(en).filter((text) => IS_SENTENCE.test(text) && !GERMAN.has(text));
 /** Words of the gateway's sentences, without what is put into them. */
-const SAID_BY_GATEWAY = Object.keys(ofGateway)
+const SAID_BY_GATEWAY = Object.keys({ ...ofGateway, ...ofLogs })
   .flatMap((text) => text.split(/\{\d\}|<\d>/))
   .map((part) => part.trim())
   .filter((part) => /\p{L}+[,.:]? \p{L}+ \p{L}+/u.test(part));
@@ -132,6 +133,8 @@ describe('the console in German', { skip: findBrowser() === undefined && NO_BROW
       slug: 'greeting',
       script: { code: Buffer.from('-- hello').toString('base64'), runtime_version: 'V3' },
     });
+    // The blueprint does not know it, so the gateway writes into the log of the device.
+    await device.telemetry({ made_up: 1, battery_soc: 'half' });
     await failEverywhere(gateway);
     const left: string[] = [];
     const { devices } = await gateway.ok('OWNER', 'GET', '/v3/devices');

@@ -7,8 +7,9 @@ import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { operations } from '../../src/console/words/de/operations.ts';
 import { BY_SENTENCE, refusals } from '../../src/console/words/de/refusals.ts';
-import { inGerman } from '../../src/console/words/de/said.ts';
+import { inGerman, logInGerman } from '../../src/console/words/de/said.ts';
 import { sentences } from '../../src/console/words/de/sentences.ts';
+import { ofLogs } from '../../src/console/words/de/sentences-of-logs.ts';
 import { listedCodes } from '../support/error-codes.ts';
 import { gatewaySentences } from '../support/gateway-sentences.ts';
 import { startTestGateway } from '../support/test-gateway.ts';
@@ -144,7 +145,7 @@ test('exactly what may be done has a name in German in the activity', async (t) 
 const HOLE = /\{\d\}|<\d>/g;
 
 test('every sentence that the gateway says to people is known in German', () => {
-  const known = Object.keys(sentences).map((text) => text.replaceAll(HOLE, '◌'));
+  const known = Object.keys({ ...sentences, ...ofLogs }).map((text) => text.replaceAll(HOLE, '◌'));
   const all = known.join('\n');
   const missing = [...gatewaySentences(PROJECT_ROOT)].filter(([text]) =>
     // Parts may be put together; letters of each stand in a whole one.
@@ -157,7 +158,7 @@ test('every sentence that the gateway says to people is known in German', () => 
 });
 
 test('a sentence in German takes over all that is put in', () => {
-  for (const [english, german] of Object.entries(sentences)) {
+  for (const [english, german] of Object.entries({ ...sentences, ...ofLogs })) {
     const holes = english.match(HOLE) ?? [];
     assert.deepEqual((german.match(HOLE) ?? []).sort(), holes.toSorted(), english);
     holes.forEach((hole, index) => assert.equal(hole[1], String(index + 1), english));
@@ -201,6 +202,23 @@ for (const [title, text, german] of SAID)
   test(`a sentence ${title}`, () => {
     assert.equal(inGerman(text), german);
   });
+
+test('an entry of a log is in German where the gateway wrote it, and as it is where a device did', () => {
+  assert.deepEqual(
+    [
+      'rule restarts in 5 s',
+      'Telemetry "soc": The value must be integer, got string. Further faults are not listed for a while.',
+      'installed',
+      'The disk is full, so this cannot be stored now. Make room on it.',
+    ].map(logInGerman),
+    [
+      'Regel startet in 5 s neu',
+      'Messwert „soc“: Der Wert muss eine ganze Zahl sein, nicht Text. Weitere Fehler stehen eine Weile nicht hier.',
+      'installed',
+      'The disk is full, so this cannot be stored now. Make room on it.',
+    ],
+  );
+});
 
 test('only the manifests of the box and its module are translated', async () => {
   const blueprints = join(PROJECT_ROOT, 'src/capabilities/blueprints/built-in/blueprints');

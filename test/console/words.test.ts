@@ -64,6 +64,7 @@ const SAME: readonly string[] = [
   'everywhere.status',
   'frame.blueprints',
   'frame.box',
+  'frame.logged',
   'frame.refused',
   'frame.said',
   'history.asCsv',

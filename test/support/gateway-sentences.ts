@@ -10,7 +10,7 @@ import { lineAt } from './source-files.ts';
 
 /** Whose arguments people read. */
 const TELLS =
-  /^(?:new )?(?:HttpFailure|DeliveryError|FolderFailure|MqttFailure|VersionFailure|MqttRefusal|TargetFailure|TargetError|BackupError|PackageError|unavailable|invalidBody|v\.(?:check|minLength|maxLength|regex|picklist|minValue|maxValue|custom))$/;
+  /^(?:new )?(?:HttpFailure|DeliveryError|FolderFailure|MqttFailure|VersionFailure|MqttRefusal|TargetFailure|TargetError|BackupError|PackageError|unavailable|invalidBody|\w+(?:\.#options)?\.(?:#say|#reject|appendLog)|(?:this\.#options\.)?rejections\.report|v\.(?:check|minLength|maxLength|regex|picklist|minValue|maxValue|custom))$/;
 /** Whose arguments are for programs, the service log, or the description of the interface. */
 const TELLS_OTHERS =
   /(?:\b|#)log\.\w+$|^new (?:Error|RegExp)$|^(?:conflict|requireFound|notFound|insufficientRole|unprocessable|gatewayError|refusedMessage)$|(?:^|\.)(?:about|named|wire|route|description|examples|example|assert|counter|gauge|histogram|queue|includes|startsWith|endsWith|join|split|test)$/;
@@ -29,7 +29,7 @@ export function gatewaySentences(root: string): Map<string, string> {
     for (const path of opened.program.getSourceFileNames()) {
       const name = relative(root, path);
       const file = opened.program.getSourceFile(path);
-      if (!file || !/^src\/(?:lib|platform|capabilities|gateway)\//.test(name)) continue;
+      if (!file || !/^src\/(?:lib|platform|capabilities|gateway|programs)\//.test(name)) continue;
       look(file, MAKES_SENTENCES.test(name), (node, text) =>
         found.set(text, `${name}:${lineAt(file.text, node.end)}`),
       );

@@ -115,7 +115,7 @@ export function LogView({ source, nothing }: { source: LogSource; nothing: strin
   const [least, setLeast] = useState('debug');
   const [text, setText] = useState('');
   const { shown, isRead, isPaused, pause, isEnd, older, error } = useLog(source, least);
-  const found = shown.filter(({ message }) => isFound(message, text));
+  const found = shown.filter(({ message }) => isFound(say.frame.logged(message), text));
   return (
     <Card
       title={say.devices.logs}
@@ -155,7 +155,7 @@ function Entries({ entries }: { entries: readonly LogEntry[] }) {
         <li key={keyOf(entry)}>
           <time>{momentText(entry.received_at)}</time>
           <span class={`severity ${entry.severity}`}>{say.values.severity[entry.severity]}</span>
-          <span class="message">{entry.message}</span>
+          <span class="message">{say.frame.logged(entry.message)}</span>
         </li>
       ))}
     </ol>

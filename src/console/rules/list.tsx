@@ -135,5 +135,5 @@ function LastWords({ rule }: { rule: Rule }) {
 }
 
 function wordsOf({ received_at: at, message }: LogEntry): string {
-  return `${momentText(at)}: ${message.split('\n')[0]}`;
+  return `${momentText(at)}: ${say.frame.logged(message).split('\n')[0]}`;
 }

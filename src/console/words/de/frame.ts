@@ -1,7 +1,7 @@
 /** The frame around the pages, the start, and what went wrong on the way to the gateway. In German. */
 import type { en } from '../en.ts';
 import { refusals } from './refusals.ts';
-import { inGerman } from './said.ts';
+import { inGerman, logInGerman } from './said.ts';
 
 export const frame: typeof en.frame = {
   noAnswer:
@@ -11,6 +11,7 @@ export const frame: typeof en.frame = {
   answeredWith: (status) => `Das Gateway hat mit Status ${status} geantwortet.`,
   refused: (problem) => refusals.get(problem.code)?.(problem),
   said: inGerman,
+  logged: logInGerman,
   overview: 'Übersicht',
   alerts: 'Meldungen',
   rules: 'Regeln',

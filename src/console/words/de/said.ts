@@ -1,5 +1,6 @@
 /** Sentences of the gateway in German, read back from their text; what others said stays as it is. */
 import { sentences } from './sentences.ts';
+import { ofLogs } from './sentences-of-logs.ts';
 
 const HOLE = /\{\d\}|<\d>/g;
 
@@ -11,38 +12,42 @@ interface Reader {
   letters: number;
 }
 
-const READERS: readonly Reader[] = Object.entries(sentences)
-  .map(([english, german]) => {
-    const literals = english.split(HOLE);
-    const own = literals.join('');
-    const isBare = !/\p{L}/u.test(own);
-    // A server, file or program at the beginning is one word.
-    const first = literals[0] === '' && !isBare ? String.raw`(\S+)` : '(.*?)';
-    const rest = literals
-      .slice(1)
-      .map((literal, index) => (index === 0 ? first : '(.*?)') + escaped(literal));
-    return {
-      text: new RegExp(`^${escaped(literals[0] ?? '')}${rest.join('')}$`, 's'),
-      german,
-      isBare,
-      letters: own.length,
-    };
-  })
-  .sort((one, other) => other.letters - one.letters);
+const readersOf = (table: typeof sentences): readonly Reader[] =>
+  Object.entries(table)
+    .map(([english, german]) => {
+      const literals = english.split(HOLE);
+      const own = literals.join('');
+      const isBare = !/\p{L}/u.test(own);
+      // A server, file or program at the beginning is one word.
+      const first = english.startsWith('{') && !isBare ? String.raw`(\S+)` : '(.*?)';
+      const rest = literals
+        .slice(1)
+        .map((literal, index) => (index === 0 ? first : '(.*?)') + escaped(literal));
+      return {
+        text: new RegExp(`^${escaped(literals[0] ?? '')}${rest.join('')}$`, 's'),
+        german,
+        isBare,
+        letters: own.length,
+      };
+    })
+    .sort((one, other) => other.letters - one.letters);
+
+const READERS = readersOf(sentences);
+const LOG_READERS = readersOf(ofLogs);
 
 function escaped(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
 }
 
 /** Undefined: it is none of the gateway's. */
-function known(text: string): string | undefined {
-  for (const { text: pattern, german, isBare } of READERS) {
-    const [, ...put] = pattern.exec(text) ?? [];
-    if (put.length === 0 && !pattern.test(text)) continue;
+function known(text: string, readers = READERS): string | undefined {
+  for (const { text: pattern, german, isBare } of readers) {
+    const found = pattern.exec(text);
+    if (!found) continue;
     let isKnown = !isBare;
     const filled = german.replaceAll(HOLE, (hole) => {
-      const own = put[Number(hole[1]) - 1] ?? '';
-      const said = hole.startsWith('<') ? known(own) : undefined;
+      const own = found[Number(hole[1])] ?? '';
+      const said = hole.startsWith('<') ? (known(own) ?? known(own, LOG_READERS)) : undefined;
       isKnown ||= said !== undefined;
       return said ?? own;
     });
@@ -67,3 +72,6 @@ export const inGerman = (text: string): string =>
     .split(NEXT)
     .map((part) => known(part) ?? named(part))
     .join(' ');
+
+/** Of a log of a device or rule, where most is not of the gateway. */
+export const logInGerman = (text: string): string => known(text, LOG_READERS) ?? text;

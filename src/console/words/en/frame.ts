@@ -11,6 +11,7 @@ export const frame = {
   refused: (_problem: Problem): string | undefined => undefined,
   /** A sentence of the gateway about anything else, the same way. */
   said: (text: string): string => text,
+  logged: (text: string): string => text,
   overview: 'Overview',
   alerts: 'Alerts',
   rules: 'Rules',

@@ -1,0 +1,60 @@
+/**
+ * What the gateway and its programs write into the logs of devices and rules, as `sentences.ts` has sentences: whole ones
+ * alone, because all else there is of devices and scripts.
+ */
+export const ofLogs: Readonly<Record<string, string>> = {
+  '<1> Further faults are not listed for a while.': '<1> Weitere Fehler stehen eine Weile nicht hier.',
+  'Messages come too fast: some at QoS 0 are dropped.':
+    'Nachrichten kommen zu schnell: Einige mit QoS 0 werden verworfen.',
+  'Messages on channel "{1}" are dropped: no device has it.':
+    'Nachrichten auf Kanal „{1}“ werden verworfen: Kein Gerät hat ihn.',
+  'A message for modules came from a device that is none and was dropped.':
+    'Eine Nachricht für Module kam von einem Gerät, das keines ist, und wurde verworfen.',
+  'A message has more than {1} properties.': 'Eine Nachricht hat mehr als {1} Eigenschaften.',
+  'The name of a property is too long.': 'Der Name einer Eigenschaft ist zu lang.',
+  'Property "{1}" has a number that is not finite; it was dropped.':
+    'Eigenschaft „{1}“ hat eine unendliche Zahl und wurde verworfen.',
+  'Property "{1}" <2>; it was dropped.': 'Eigenschaft „{1}“ <2> und wurde verworfen.',
+  'Property "{1}" has more than {2} bytes.': 'Eigenschaft „{1}“ hat mehr als {2} Bytes.',
+  'The device has more than {1} properties.': 'Das Gerät hat mehr als {1} Eigenschaften.',
+  'The properties of the device have more than {1} bytes together.':
+    'Die Eigenschaften des Geräts haben zusammen mehr als {1} Bytes.',
+  'Telemetry "{1}": <2>': 'Messwert „{1}“: <2>',
+  'The value <1>.': 'Der Wert <1>.',
+  'Telemetry older than 7 days was dropped.': 'Messwerte, die älter als 7 Tage waren, wurden verworfen.',
+  'The clock of the device is more than 60 s ahead; the time of receipt is used.':
+    'Die Uhr des Geräts geht mehr als 60 s vor; es gilt die Zeit des Empfangs.',
+  'The blueprint does not declare telemetry "{1}".': 'Der Blueprint kennt den Messwert „{1}“ nicht.',
+  'The message has more than {1} attributes; the rest was dropped.':
+    'Die Nachricht hat mehr als {1} Werte; der Rest wurde verworfen.',
+  '{1} log entries were dropped, because there were too many':
+    '{1} Protokolleinträge wurden verworfen, weil es zu viele waren',
+  '{1} log entries were lost: too much was waiting for the gateway':
+    '{1} Protokolleinträge gingen verloren: Es wartete zu viel auf das Gateway',
+  'The clock of the board of this module is right again.': 'Die Uhr dieses Moduls geht wieder richtig.',
+  "The clock of the board of this module is {1} s ahead of the gateway's. Values get the time at which the gateway receives them; set the clock, or let a time service do it.":
+    'Die Uhr dieses Moduls geht gegenüber dem Gateway {1} s vor. Werte bekommen die Zeit ihres Empfangs. Stellen Sie die Uhr, oder richten Sie einen Zeitdienst ein.',
+  "The clock of the board of this module is {1} s behind the gateway's. Values get the time at which the gateway receives them; set the clock, or let a time service do it.":
+    'Die Uhr dieses Moduls geht gegenüber dem Gateway {1} s nach. Werte bekommen die Zeit ihres Empfangs. Stellen Sie die Uhr, oder richten Sie einen Zeitdienst ein.',
+  'the facts about the blueprint cannot be read': 'die Angaben zum Blueprint sind nicht lesbar',
+  'rule started': 'Regel gestartet',
+  'rule stopped': 'Regel angehalten',
+  'rule finished': 'Regel beendet',
+  'rule restarts in {1} s': 'Regel startet in {1} s neu',
+  'execution time exceeded: {1}, the rule was ended':
+    'Rechenzeit überschritten: {1}; die Regel wurde beendet',
+  'its thread was ended soon after its start: {1}': 'ihr Thread wurde bald nach dem Start beendet: {1}',
+  'rule starts again, because its thread was ended: {1}':
+    'Regel startet neu, weil ihr Thread beendet wurde: {1}',
+  'the script is too large to be started': 'das Skript ist zu groß, um gestartet zu werden',
+  'the rule engine ended and is started again':
+    'der Teil, der Regeln ausführt, endete und wird neu gestartet',
+  'on_online_changed of device "{1}" waits in vain: the device was deleted':
+    'on_online_changed des Geräts „{1}“ wartet vergeblich: Das Gerät wurde gelöscht',
+  'on_update of "{1}" of device "{2}" waits in vain: its blueprint has no such attribute now':
+    'on_update von „{1}“ des Geräts „{2}“ wartet vergeblich: Sein Blueprint kennt den Wert nicht mehr',
+  'on_update of "{1}" of device "{2}" goes on: its blueprint has the attribute':
+    'on_update von „{1}“ des Geräts „{2}“ geht weiter: Sein Blueprint kennt den Wert',
+  'on_update of "{1}" of device "{2}" waits in vain: the device was deleted':
+    'on_update von „{1}“ des Geräts „{2}“ wartet vergeblich: Das Gerät wurde gelöscht',
+};
