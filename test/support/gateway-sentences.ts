@@ -10,10 +10,13 @@ import { lineAt } from './source-files.ts';
 
 /** Whose arguments people read. */
 const TELLS =
-  /^(?:new )?(?:HttpFailure|DeliveryError|FolderFailure|MqttFailure|VersionFailure|MqttRefusal|TargetFailure|TargetError|BackupError|PackageError|unavailable|invalidBody|\w+(?:\.#options)?\.(?:#say|#reject|appendLog)|(?:this\.#options\.)?rejections\.report|v\.(?:check|minLength|maxLength|regex|picklist|minValue|maxValue|custom))$/;
+  /^(?:new )?(?:JsonExcess|HttpFailure|DeliveryError|FolderFailure|MqttFailure|VersionFailure|MqttRefusal|TargetFailure|TargetError|BackupError|PackageError|reject|problem|unavailable|invalidBody|\w+(?:\.#options)?\.(?:#say|#reject|appendLog)|(?:this\.#options\.)?rejections\.report|v\.(?:check|minLength|maxLength|regex|picklist|minValue|maxValue|custom))$/;
 /** Whose arguments are for programs, the service log, or the description of the interface. */
 const TELLS_OTHERS =
   /(?:\b|#)log\.\w+$|^new (?:Error|RegExp)$|^(?:conflict|requireFound|notFound|insufficientRole|unprocessable|gatewayError|refusedMessage)$|(?:^|\.)(?:about|named|wire|route|description|examples|example|assert|counter|gauge|histogram|queue|includes|startsWith|endsWith|join|split|test)$/;
+/** Programs that speak to people; what scripts and modules are told is not for them. */
+const SOURCES =
+  /^src\/(?:lib|platform|capabilities|gateway|programs\/rule-sandbox|programs\/communication-module|protocol(?!\/module\.))\//;
 /** Files whose every sentence is for people. */
 const MAKES_SENTENCES =
   /^src\/(?:lib\/(?:system-fault|connection-failure|text)|platform\/(?:files\/mounted-folder|mqtt-client\/mqtt-client|outbound\/\w+|http-client\/http-client|http\/parse|host\/(?:io|serial)-probe|packages\/(?:deb-package|package-check|signature)|backup\/(?!take-over)[\w-]+)|capabilities\/(?:modules\/scan-words|modules\/scans|targets\/(?:changes|sender|influxdb\/influxdb-sink)|notifications\/(?:changes|sender)|backups\/service|appliance\/service|blueprints\/(?:arguments|values)|device-configuration\/service|updates\/(?:model|service)|commands\/response-buffer|energy\/sources))\.ts$/;
@@ -29,7 +32,7 @@ export function gatewaySentences(root: string): Map<string, string> {
     for (const path of opened.program.getSourceFileNames()) {
       const name = relative(root, path);
       const file = opened.program.getSourceFile(path);
-      if (!file || !/^src\/(?:lib|platform|capabilities|gateway|programs)\//.test(name)) continue;
+      if (!file || !SOURCES.test(name)) continue;
       look(file, MAKES_SENTENCES.test(name), (node, text) =>
         found.set(text, `${name}:${lineAt(file.text, node.end)}`),
       );

@@ -17,7 +17,6 @@ export const ofRequests: Readonly<Record<string, string>> = {
   'is larger than {1} bytes': 'ist größer als {1} Bytes',
   'is too long': 'ist zu lang',
   'must not be empty': 'darf nicht leer sein',
-  'must be <1>': 'muss <1> sein',
   'must be <1>, got <2>': 'muss <1> sein, nicht <2>',
   'at most {1}': 'höchstens {1}',
   'at least {1}': 'mindestens {1}',
@@ -72,6 +71,8 @@ export const ofRequests: Readonly<Record<string, string>> = {
     'muss ein Ordner wie /media/stick sein, aus Buchstaben, Ziffern und . _ ~ -, ohne . oder .. im Pfad',
   'must be a folder such as /media/backup, sftp://user@host/folder, or https://host/folder of a WebDAV server; of letters, digits and . _ ~ -':
     'muss ein Ordner wie /media/backup, sftp://benutzer@rechner/ordner oder https://rechner/ordner eines WebDAV-Servers sein, aus Buchstaben, Ziffern und . _ ~ -',
+  'must be {1}, an object with only the keys {2}, or a list of these':
+    'muss {1} sein, ein Objekt, das nur {2} hat, oder eine Liste davon',
   'must be an id, or an object with only the keys {1}': 'muss eine ID sein oder ein Objekt, das nur {1} hat',
   'must not have . or .. in its path': 'darf kein . oder .. im Pfad haben',
   'must not leave /dev': 'muss unter /dev bleiben',
