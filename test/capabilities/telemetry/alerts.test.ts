@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
+import * as fc from 'fast-check';
+import { runs } from '../../support/runs.ts';
 import { acknowledged, attribute, manifestOf, startTelemetry } from './support.ts';
 
 const MANIFEST = manifestOf({
@@ -153,5 +155,37 @@ describe('raised alerts', () => {
     assert.deepEqual(devices.raisedAlerts(device), ['hot', 'low'], 'a late message changes nothing');
     await started.restart();
     assert.deepEqual(devices.raisedAlerts(device), ['hot', 'low']);
+  });
+
+  test('are the same in whatever order the messages come, and after a restart', async (t) => {
+    const started = await startTelemetry(t);
+    const { devices, send } = started;
+    const known = new Map<ReturnType<typeof devices.add>, string[]>();
+    const raisedBy = async (messages: readonly object[]): Promise<string[]> => {
+      const device = devices.add(`battery-${known.size}`, MANIFEST);
+      for (const message of messages) await send(device, { ...message });
+      const raised = [...devices.raisedAlerts(device)];
+      known.set(device, raised);
+      return raised;
+    };
+    const told = (name: string) => fc.constantFrom({}, {}, { [name]: [] }, { [name]: [name] });
+    const message = fc.tuple(told('alerts'), told('conn_alerts'), fc.nat());
+    await fc.assert(
+      fc.asyncProperty(fc.array(message, { minLength: 2, maxLength: 6 }), async (drawn) => {
+        const inOrder = drawn.map(([own, other, place], index) => ({
+          place,
+          message: { ...own, ...other, voltage: 1, timestamp: NOW_S - 60 + index },
+        }));
+        const mixed = inOrder.toSorted((a, b) => a.place - b.place);
+        const [expected, found] = [
+          await raisedBy(inOrder.map((one) => one.message)),
+          await raisedBy(mixed.map((one) => one.message)),
+        ];
+        assert.deepEqual(found, expected);
+      }),
+      { numRuns: runs(50) },
+    );
+    await started.restart();
+    for (const [device, raised] of known) assert.deepEqual(devices.raisedAlerts(device), raised);
   });
 });

@@ -56,6 +56,8 @@ export class Ingest {
   readonly #stored: StoredValue[] = [];
   #valueCount = 0;
   #isShowing = false;
+  /** Whether the values of the present message are stored; asked once for all of them. */
+  #isStoring = false;
 
   constructor(options: IngestOptions) {
     this.#options = options;
@@ -77,6 +79,7 @@ export class Ingest {
     const arrival = this.#timeOf(message);
     if (arrival === undefined) return 0;
     arrival.isRepeated = isRepeated;
+    this.#isStoring = this.#canStore();
     const { timestampS } = arrival;
     const values =
       !isRepeated && events.has('telemetry_received') ? new Map<string, ReceivedValue>() : undefined;
@@ -104,7 +107,7 @@ export class Ingest {
     if (saysAlerts) this.#clearOtherAlerts(plan, arrival, values);
     this.#valueCount += this.#codings.length;
     if (this.#codings.length > 0 && !isRepeated) plan.heardAtMs = arrival.atMonotonicMs;
-    let sizeBytes = this.#codings.length > 0 && this.#canStore() ? this.#store(plan, timestampS) : 0;
+    let sizeBytes = this.#codings.length > 0 && this.#isStoring ? this.#store(plan, timestampS) : 0;
     if (tellsAlerts) sizeBytes += this.#endLateAlerts(plan, arrival, values);
     if (values && values.size > 0)
       events.emit('telemetry_received', { device, timestampS, receivedAtMs, values });
@@ -132,6 +135,7 @@ export class Ingest {
     const { batch, registry, clock, limits } = this.#options;
     const state = (plan.state ??= registry.obtain(device.id, plan.attribute, plan.type));
     const before = batch.sizeBytes;
+    this.#isStoring = this.#canStore();
     const arrival = arrivalNow(clock, { timestampS, isReceipt: false }, limits.futureToleranceMs);
     // A sample from the future is stored, but it is not the latest value.
     if (timestampS <= arrival.futureFromS) this.#noteLatest(state, arrival, value);
@@ -245,7 +249,7 @@ export class Ingest {
       state.latest = told.with(NO_ALERTS);
       const received = values?.get(attribute);
       if (received) received.isLatest = false;
-      if (!this.#canStore()) continue;
+      if (!this.#isStoring) continue;
       this.#noteStored(state, told.timestampS, true);
       batch.sample(state.coding, told.timestampS, toStored(type, NO_ALERTS));
     }
@@ -277,7 +281,7 @@ export class Ingest {
     const isLatest = state.latest === undefined || state.latest.isReplacedBy(arrival);
     if (state.latest === undefined) state.latest = new LatestValue(arrival, value);
     else if (isLatest) state.latest.replace(arrival, value);
-    if (this.#canStore()) this.#noteStored(state, timestampS, isLatest);
+    if (this.#isStoring) this.#noteStored(state, timestampS, isLatest);
     return isLatest;
   }
 
