@@ -86,6 +86,45 @@ function useAlertChanges(listener: () => void): void {
   }, [isAway.value]);
 }
 
+/** Empty: all. */
+interface AlertFilter {
+  device: string;
+  severity: string;
+}
+
+function FilterFields({
+  filter,
+  onFilter,
+}: {
+  filter: AlertFilter;
+  onFilter: (filter: AlertFilter) => void;
+}) {
+  return (
+    <div class="alert-filter">
+      <SelectField
+        label={say.everywhere.device}
+        name="device"
+        value={filter.device}
+        onValue={(device) => onFilter({ ...filter, device })}
+        choices={[
+          { value: '', text: say.alerts.allDevices },
+          ...liveDevices().map(({ device: { id, name } }) => ({ value: id, text: name })),
+        ]}
+      />
+      <SelectField
+        label={say.everywhere.severity}
+        name="severity"
+        value={filter.severity}
+        onValue={(severity) => onFilter({ ...filter, severity })}
+        choices={[
+          { value: '', text: say.alerts.all },
+          ...SEVERITIES.map((one) => ({ value: one, text: say.alerts.severity[one] })),
+        ]}
+      />
+    </div>
+  );
+}
+
 function AlertList({
   isHistory,
   onUnseen,
@@ -94,8 +133,8 @@ function AlertList({
   /** Is called with whether the list has unacknowledged alerts. */
   onUnseen: (isUnseen: boolean) => void;
 }) {
-  const [device, setDevice] = useState('');
-  const [severity, setSeverity] = useState('');
+  const [filter, setFilter] = useState<AlertFilter>({ device: '', severity: '' });
+  const { device, severity } = filter;
   const [limit, setLimit] = useState(PAGE_ITEMS);
   const question = new URLSearchParams({ state: isHistory ? 'CLEARED' : 'RAISED' });
   if (device !== '') question.set('device_id.in', device);
@@ -107,33 +146,11 @@ function AlertList({
   useAlertChanges(follow);
   const isUnseen = answer?.items.some(({ acknowledged_at: at }) => at === null) === true;
   useEffect(() => onUnseen(isUnseen), [isUnseen]);
-  const isFiltered = device !== '' || severity !== '';
   const unstored = isHistory || isOther ? [] : unstoredOf(answer, device, severity);
   return (
     <>
-      {(isFiltered || (answer?.total ?? 0) > 0) && (
-        <div class="alert-filter">
-          <SelectField
-            label={say.everywhere.device}
-            name="device"
-            value={device}
-            onValue={setDevice}
-            choices={[
-              { value: '', text: say.alerts.allDevices },
-              ...liveDevices().map(({ device: { id, name } }) => ({ value: id, text: name })),
-            ]}
-          />
-          <SelectField
-            label={say.everywhere.severity}
-            name="severity"
-            value={severity}
-            onValue={setSeverity}
-            choices={[
-              { value: '', text: say.alerts.all },
-              ...SEVERITIES.map((one) => ({ value: one, text: say.alerts.severity[one] })),
-            ]}
-          />
-        </div>
+      {(filter.device !== '' || filter.severity !== '' || (answer?.total ?? 0) > 0) && (
+        <FilterFields filter={filter} onFilter={setFilter} />
       )}
       <Awaited answer={answer} error={error} />
       {answer && (
