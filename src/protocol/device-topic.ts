@@ -6,7 +6,7 @@ interface DeviceAddress {
   channelId: string;
 }
 
-export interface DeviceTopic extends DeviceAddress {
+interface DeviceTopic extends DeviceAddress {
   /** What follows the address: `v1/telemetry`. */
   subject: string;
 }

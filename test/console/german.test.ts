@@ -203,6 +203,12 @@ for (const [title, text, german] of SAID)
     assert.equal(inGerman(text), german);
   });
 
+test('a text that is longer than any sentence of the gateway stays as it is, at once', () => {
+  const long = 'Field "' + '": attribute "" '.repeat(100_000);
+  assert.equal(inGerman(long), long);
+  assert.equal(logInGerman(long), long);
+});
+
 test('an entry of a log is in German where the gateway wrote it, and as it is where a device did', () => {
   assert.deepEqual(
     [

@@ -10,7 +10,6 @@ import type { JsonLimits } from '../../lib/json-reader.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import {
   DEVICE_SUBJECTS,
-  type DeviceTopic,
   commandRequestTopic,
   deviceSource,
   deviceTopic,
@@ -72,8 +71,6 @@ const READINGS: Readonly<Record<DeviceMessageKind, Reading>> = {
   module: { exact: true, mayBeEmpty: false, isSignOfLife: false },
 };
 
-/** Topics that are known as parsed: devices repeat themselves. */
-const KNOWN_TOPICS_MAX = 4_096;
 const REJECTION_INTERVAL_MS = 60_000;
 const UNKNOWN_CHANNEL_INTERVAL_MS = 3_600_000;
 
@@ -103,7 +100,6 @@ export class Connectivity {
   readonly #counters = new Map<DeviceMessageKind, { inc: () => void }>();
   readonly #dropped;
   readonly #messageLimits: JsonLimits;
-  readonly #topics = new Map<string, DeviceTopic | undefined>();
   readonly #unsubscribe: (() => void)[];
   /** Answers the broker; every hook is ready before `attach`. */
   readonly hooks: MqttHooks = {
@@ -332,13 +328,8 @@ export class Connectivity {
     return this.#devices.atHardware(hardwareId).find((device) => !isCarried(device));
   }
 
-  #parsed(topic: string): DeviceTopic | undefined {
-    if (this.#topics.size >= KNOWN_TOPICS_MAX) this.#topics.clear();
-    return this.#topics.getOrInsertComputed(topic, parseDeviceTopic);
-  }
-
   #dispatch(message: Delivered): Promise<void> | void {
-    const topic = this.#parsed(message.topic);
+    const topic = parseDeviceTopic(message.topic);
     const kind = topic && KIND_OF_SUBJECT.get(topic.subject);
     if (!topic || !kind || (kind === 'module' && topic.channelId !== MODULE_CHANNEL)) {
       this.#dropped.inc({ reason: 'unknown topic' });

@@ -2,6 +2,8 @@
 import { sentences } from './sentences.ts';
 import { ofLogs } from './sentences-of-logs.ts';
 
+/** No sentence of the gateway is longer, and the time to read one grows faster than its length. */
+const LENGTH_MAX = 1_000;
 const HOLE = /\{\d\}|<\d>/g;
 
 interface Reader {
@@ -41,6 +43,7 @@ function escaped(text: string): string {
 
 /** Undefined: it is none of the gateway's. */
 function known(text: string, readers = READERS): string | undefined {
+  if (text.length > LENGTH_MAX) return undefined;
   for (const { text: pattern, german, isBare } of readers) {
     const found = pattern.exec(text);
     if (!found) continue;

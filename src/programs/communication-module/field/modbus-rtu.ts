@@ -78,7 +78,7 @@ export class ModbusRtu implements ModbusClient {
         let isDoubted = this.#answersTwice(unitId);
         while (asked.answer.ok && !isWrite(request) && (isDoubted || !asked.isSure)) {
           isDoubted = false;
-          // All that were asked before may have been answered after it.
+          // The answers to what was asked before come in this pause, most of them.
           this.#lateUntilMs.set(unitId, this.#clock.monotonicMs() + this.#limits.lateAnswerMs);
           asked = await this.#ask(unitId, request, waitMs, turn);
         }

@@ -199,7 +199,9 @@ describe('Modbus TCP, of a device that mixes up its ids', () => {
     assert.equal(wrong, 0);
   });
 
-  const READS = [3, 4, 5].map((start) => ({ kind: 'read_holdings', start, count: 1 }) as const);
+  const readOf = (start: number) => ({ kind: 'read_holdings', start, count: 1 }) as const;
+  const [read, next] = [readOf(3), readOf(4)];
+  const READS = [read, next, readOf(5)];
 
   test('asks what was under way again, one at a time, over another connection', async () => {
     const clock = new TestClock();
@@ -263,16 +265,20 @@ describe('Modbus TCP, of a device that mixes up its ids', () => {
     device.client.close();
   });
 
-  test('asks a read again, over another connection, whose answer may be the late one of the read before', async () => {
+  /** One whose unit 1 was asked once and has not answered in time. */
+  async function deviceWithLostRead(): Promise<FakeDevice> {
     const clock = new TestClock();
     const device = fakeDevice(clock);
-    const [read, next] = READS;
-    if (!read || !next) return assert.fail();
     const lost = device.client.request(1, read, 100);
     await until(() => device.seen.length === 1);
     await clock.advance(100);
     assert.equal((await lost).ok, false);
-    const answer = device.client.request(1, next, 100);
+    return device;
+  }
+
+  test('asks a read again, over another connection, whose answer may be the late one of the read before', async () => {
+    const device = await deviceWithLostRead();
+    const answer = device.client.request(1, next);
     await until(() => device.seen.length === 2);
     const [late, asked] = device.seen;
     if (!late || !asked) return assert.fail();
@@ -285,14 +291,7 @@ describe('Modbus TCP, of a device that mixes up its ids', () => {
   });
 
   test('waits for the answer to a write before it asks a doubted read over another connection', async () => {
-    const clock = new TestClock();
-    const device = fakeDevice(clock);
-    const [read, next] = READS;
-    if (!read || !next) return assert.fail();
-    const lost = device.client.request(1, read, 100);
-    await until(() => device.seen.length === 1);
-    await clock.advance(100);
-    await lost;
+    const device = await deviceWithLostRead();
     const answer = device.client.request(1, next);
     const write = device.client.request(2, { kind: 'write_holding', start: 9, values: [1] });
     await until(() => device.seen.length === 3);
