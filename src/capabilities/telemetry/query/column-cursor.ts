@@ -1,4 +1,5 @@
 /** One column of a query: its buckets in order of time, with gaps filled as the query says. */
+import { keepShape } from '../../../lib/kept-shapes.ts';
 import { DAY_S, type DurationS, type EpochS } from '../../../lib/time.ts';
 import { Aggregator, Points } from './aggregate.ts';
 import { ALL_IN_ONE, type PlannedColumn, type QueryPlan } from './query-plan.ts';
@@ -160,10 +161,8 @@ function edgedReader(
     const endS = edges[edge];
     if (startS === undefined || endS === undefined) return false;
     const aggregator = new Aggregator(granularityS, column.aggregation, points);
-    source.visit(seriesId, Math.max(startS, plan.fromS), Math.min(endS, plan.toS), granularityS, {
-      samples: (samples, from, to) => aggregator.addSamples(samples, from, to),
-      cells: (cells, from, to) => aggregator.addCells(cells, from, to),
-    });
+    const fromS = Math.max(startS, plan.fromS);
+    source.visit(seriesId, fromS, Math.min(endS, plan.toS), granularityS, aggregator);
     aggregator.finish();
     if (points.count > 0) points.starts[0] = startS;
     return true;
@@ -183,29 +182,18 @@ function evenReader(
   const ahead = Math.max(BUCKETS_AHEAD_LEAST, Math.floor(BUCKETS_AHEAD / plan.columns.length));
   const sliceS = Math.max(granularityS, Math.min(DAY_S, ahead * granularityS));
   const points = new Points(Math.ceil(Math.max(1, Math.min(sliceS, toS - plan.fromS)) / granularityS) + 1);
-  const aggregator = new Aggregator(granularityS, column.aggregation, points);
-  const visitor: Visitor = {
-    samples: (samples, from, to) => {
-      isEmpty = false;
-      aggregator.addSamples(samples, from, to);
-    },
-    cells: (cells, from, to) => {
-      isEmpty = false;
-      aggregator.addCells(cells, from, to);
-    },
-  };
+  const aggregator = keepShape(new Aggregator(granularityS, column.aggregation, points));
   let readToS = plan.fromS;
-  let isEmpty = false;
   const read = (): boolean => {
     // Data mostly goes on where it was; only after an empty piece is a search worth its cost.
-    if (isEmpty) readToS = source.nextData(seriesId, readToS, toS);
-    isEmpty = true;
+    if (aggregator.isUntouched) readToS = source.nextData(seriesId, readToS, toS);
+    aggregator.isUntouched = true;
     if (readToS >= toS) {
       aggregator.finish();
       return false;
     }
     const sliceEndS = Math.min(toS, readToS - (readToS % sliceS) + sliceS);
-    source.visit(seriesId, readToS, sliceEndS, granularityS, visitor);
+    source.visit(seriesId, readToS, sliceEndS, granularityS, aggregator);
     readToS = sliceEndS;
     return true;
   };
