@@ -24,6 +24,7 @@ import { LostRecords } from './lost-records.ts';
 import { DueTimes, MaintenanceLog } from './maintenance.ts';
 import { MinuteCells } from './minute-cells.ts';
 import { NO_SINK } from './recent-records.ts';
+import { Rehearsal } from './rehearsal.ts';
 import { expire, makeRoom, removeDropped, type RetentionPolicy, shrink } from './retention.ts';
 import { sealSamples } from './sealing.ts';
 import { createEngineState, dayOf, type EngineState, reportDamage, type Sealing } from './state.ts';
@@ -87,6 +88,7 @@ export class Engine {
   readonly source: BlockSource;
   /** For targets that copy telemetry elsewhere. */
   readonly changes: ChangeLog;
+  readonly rehearsal: Rehearsal;
   readonly #options: EngineOptions;
   readonly #store: BlockStore;
   readonly #state: EngineState;
@@ -128,6 +130,7 @@ export class Engine {
     this.#due = new DueTimes(clock, limits);
     this.#room = new StoreRoom(store, options.room ?? wholeRoom(policy));
     this.#lost = new LostRecords(this.#state);
+    this.rehearsal = new Rehearsal(this.#state, this.source, clock);
   }
 
   /** Reads what the disk holds. */
@@ -347,13 +350,9 @@ export class Engine {
   }
 
   /** Resolves with the error, if there was one. */
-  async #attempt(work: () => Promise<void>): Promise<Error | undefined> {
-    try {
-      await work();
-      return undefined;
-    } catch (error) {
-      return error instanceof Error ? error : new Error(String(error));
-    }
+  #attempt(work: () => Promise<void>): Promise<Error | undefined> {
+    const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
+    return work().then(() => undefined, asError);
   }
 
   async #doWhatIsDue(): Promise<void> {

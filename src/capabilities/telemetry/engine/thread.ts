@@ -73,6 +73,7 @@ function maintain(): void {
     await engine.maintain().catch(endWith);
     acknowledge();
     postStatusChange();
+    await engine.rehearsal.run().catch(noteFailure);
   });
 }
 
@@ -115,7 +116,8 @@ async function answerQuery({ id, plan }: Extract<ToEngine, { kind: 'query' }>): 
   try {
     if (!(await postPieces(id, query, answer(plan, engine.source)))) post({ kind: 'done', id });
   } catch (error) {
-    postFailure(id, 'query failed', error);
+    noteFailure(error);
+    post({ kind: 'done', id, error: String(error) });
   } finally {
     queries.delete(id);
     postStatusChange();
@@ -158,14 +160,14 @@ function readChanges({ id, plan }: Extract<ToEngine, { kind: 'changes' }>): void
     const memory = new Set(changes.series.map(({ times }) => times.buffer as ArrayBuffer));
     post({ kind: 'done', id, changes }, [...memory]);
   } catch (error) {
-    postFailure(id, 'changes could not be read', error);
+    noteFailure(error);
+    post({ kind: 'done', id, error: String(error) });
   }
 }
 
-function postFailure(id: number, message: string, error: unknown): void {
-  log.error(message, { error });
+function noteFailure(error: unknown): void {
+  log.error('telemetry could not be read', { error });
   if (isDamage(error)) endWith(error);
-  post({ kind: 'done', id, error: String(error) });
 }
 
 async function seal(id: number): Promise<void> {
