@@ -2,12 +2,13 @@
  * One HTTP request of a script with everything that belongs to it: redirects, cookies, compression, time limit,
  * size limit. Source: docs/interface/lua-devices.md#http; RFC 9110 for redirects; RFC 6265 for cookies, in the small.
  */
-import type { Agent, IncomingMessage, request as Request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
 import { messageOf } from '../../lib/errors.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
+import { connectionFor } from './connections.ts';
 import { type Cookie, cookieHeader, rememberCookies } from './cookies.ts';
 
 interface HttpExchange {
@@ -118,21 +119,26 @@ function sendOnce(
 ): Promise<Received | 'stale connection'> {
   const url = new URL(request.url);
   const chosen = request.headers.some(([name]) => name.toLowerCase() === 'accept-encoding');
-  const client = clientOf(url, request.insecureTls);
-  const agent = REPEATABLE.has(request.method) ? client.kept : client.single;
+  const connection = connectionFor(request.method, url, request.insecureTls, clock);
   return new Promise((resolve, reject) => {
     let received: IncomingMessage | undefined;
     // Devices end lines with a line feed alone, say lengths twice, put spaces before colons: what they mean is clear.
-    const sending = client.request(url, { method: request.method, signal, agent, insecureHTTPParser: true });
+    const { agent } = connection;
+    const options = { method: request.method, signal, agent, insecureHTTPParser: true };
+    const sending = connection.request(url, options);
+    sending.on('socket', (socket) => {
+      if (!sending.reusedSocket) connection.opened(socket);
+    });
     sending.on('error', (error) => {
       // What follows an answer that is whole belongs to nobody.
-      if (received?.complete) return;
+      if (received?.complete) return connection.saidMore();
       const isStale = received === undefined && sending.reusedSocket && isHangUp(error);
       if (isStale && !signal.aborted) resolve('stale connection');
       else reject(error);
     });
     // One that switches to another protocol has neither an error nor an answer.
     sending.on('close', () => {
+      connection.isOver(received?.complete === true);
       if (received === undefined) reject(new Failure('the connection was closed without an answer'));
     });
     for (const [name, value] of headerLines(request, url, clock, chosen)) sending.setHeader(name, value);
@@ -182,42 +188,6 @@ function headerLines(
     lines.set('Cookie', [...own, cookies].join('; '));
   }
   return lines;
-}
-
-const KEPT = { keepAlive: true, maxFreeSockets: 4, timeout: 60_000 };
-/** Methods that may be carried out twice without harm (RFC 9110, 9.2.1). */
-const REPEATABLE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
-
-interface Client {
-  request: typeof Request;
-  /** Keeps connections for the next request. */
-  kept: Agent;
-  /** One request, one connection. */
-  single: Agent;
-}
-
-let clients: Record<'plain' | 'strict' | 'lenient', Client> | undefined;
-
-/**
- * Loaded with the first request, because most scripts never ask; and not by `import`, which fetches all that `node:http`
- * offers, an engine for `fetch` among it: 16 MB in every thread of scripts.
- */
-function loadClients(): NonNullable<typeof clients> {
-  const http = process.getBuiltinModule('node:http');
-  const https = process.getBuiltinModule('node:https');
-  const plain = { request: http.request, kept: new http.Agent(KEPT), single: new http.Agent() };
-  const overTls = (options: object): Client => ({
-    request: https.request,
-    kept: new https.Agent({ ...KEPT, ...options }),
-    single: new https.Agent(options),
-  });
-  return { plain, strict: overTls({}), lenient: overTls({ rejectUnauthorized: false }) };
-}
-
-function clientOf(url: URL, insecureTls: boolean): Client {
-  clients ??= loadClients();
-  if (url.protocol === 'http:') return clients.plain;
-  return insecureTls ? clients.lenient : clients.strict;
 }
 
 async function receive(response: IncomingMessage, bytesMax: number): Promise<Buffer> {

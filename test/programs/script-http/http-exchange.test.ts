@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import net, { type AddressInfo } from 'node:net';
+import { once } from 'node:events';
 import { describe, test, type TestContext } from 'node:test';
+import * as fc from 'fast-check';
 import { deflateRawSync, deflateSync } from 'node:zlib';
+import { nextTurn } from '../../../src/platform/clock/index.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { exchangeHttp } from '../../../src/programs/script-http/index.ts';
+import { runs } from '../../support/runs.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
@@ -29,11 +33,15 @@ async function serve(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 
+const clock = new TestClock();
+/** Longer than a server is watched before its connections are used again. */
+const LATER_MS = 1_000;
+
 /** The body of the answer, or what went wrong. */
 async function ask(method: string, url: string, headers: [string, string][] = []): Promise<string> {
   const body = method === 'POST' ? Buffer.from('x') : undefined;
   const request = { method, url, headers, body, timeoutMs: 10_000, insecureTls: false, jar: undefined };
-  const answer = await exchangeHttp(request, { clock: new TestClock(), limits: LIMITS.lua });
+  const answer = await exchangeHttp(request, { clock, limits: LIMITS.lua });
   return typeof answer === 'string' ? answer : answer.body.toString();
 }
 
@@ -51,19 +59,119 @@ describe('a connection that its server closes when it is used again', () => {
 
   test('costs nobody the answer to what may be asked twice', async (t) => {
     const { url, read } = await impatient(t);
-    for (let times = 0; times < 3; times += 1) assert.equal(await ask('GET', url), 'ok');
+    for (let times = 0; times < 3; times += 1) {
+      assert.equal(await ask('GET', url), 'ok');
+      clock.spend(LATER_MS);
+    }
     assert.deepEqual(read, ['1: GET', '1: GET', '2: GET', '2: GET', '3: GET']);
   });
 
   test('never has anything else sent twice', async (t) => {
     const { url, read } = await impatient(t);
-    for (const method of ['GET', 'POST', 'POST']) assert.equal(await ask(method, url), 'ok');
+    for (const method of ['GET', 'POST', 'POST']) {
+      assert.equal(await ask(method, url), 'ok');
+      clock.spend(LATER_MS);
+    }
     assert.deepEqual(read, ['1: GET', '2: POST', '3: POST']);
   });
 
   test('is told when it was a new one', async (t) => {
     const url = await serve(t, (socket) => socket.destroy());
     assert.equal(await ask('GET', url), 'connection reset');
+  });
+});
+
+async function after(turns: number): Promise<void> {
+  for (let turn = 0; turn < turns; turn += 1) await nextTurn();
+}
+
+describe('a server that says more than it was asked', () => {
+  /** What it says behind its answer, some time later. */
+  const MORE = {
+    'its answer again': OK,
+    'another answer': OK.replace(/ok$/, 'no'),
+    'a body that is longer than its length': 'more',
+  };
+
+  /** Answers each request with its path. `say` says more behind the answer to a path, and waits until that had its effect. */
+  async function talker(t: TestContext) {
+    const used: string[] = [];
+    const sockets = new Map<string, net.Socket>();
+    const url = await serve(t, (socket, text, connection) => {
+      const path = /^\w+ \/(\w+)/.exec(text)?.[1] ?? '';
+      used.push(`${connection}: ${path}`);
+      sockets.set(path, socket);
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${path.length}\r\n\r\n${path}`);
+    });
+    const say = async (path: string, more: string): Promise<void> => {
+      const socket = sockets.get(path);
+      if (!socket || socket.destroyed) return;
+      const dropped = once(socket, 'close');
+      socket.write(more);
+      await dropped;
+    };
+    return { url, used, say };
+  }
+
+  for (const [name, more] of Object.entries(MORE))
+    test(`loses the connection, and the next request gets its own answer: ${name}`, async (t) => {
+      const { url, used, say } = await talker(t);
+      assert.equal(await ask('GET', `${url}a`), 'a');
+      await say('a', more);
+      for (const path of ['b', 'c']) {
+        clock.spend(LATER_MS);
+        assert.equal(await ask('GET', `${url}${path}`), path);
+      }
+      assert.deepEqual(
+        used.filter((use) => use.startsWith('1:')),
+        ['1: a'],
+      );
+    });
+
+  test('keeps it after an empty line, which says nothing', async (t) => {
+    const used: number[] = [];
+    const url = await serve(t, (socket, _text, connection) => {
+      used.push(connection);
+      socket.write(OK, () => setImmediate(() => socket.write('\r\n')));
+    });
+    for (let times = 0; times < 3; times += 1) {
+      assert.equal(await ask('GET', url), 'ok');
+      clock.spend(LATER_MS);
+    }
+    assert.deepEqual(used, [1, 1, 1]);
+  });
+
+  test('is found out by its first answer: nothing else is asked over that connection for a second', async (t) => {
+    const { url, used } = await talker(t);
+    for (const path of ['a', 'b']) assert.equal(await ask('GET', `${url}${path}`), path);
+    clock.spend(LATER_MS);
+    for (const path of ['c', 'd']) assert.equal(await ask('GET', `${url}${path}`), path);
+    assert.deepEqual(used, ['1: a', '2: b', '1: c', '1: d']);
+  });
+
+  test('never gives a request the answer of another, however soon that follows', async (t) => {
+    const paths = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const property = fc.asyncProperty(
+      fc.constantFrom(...Object.values(MORE)),
+      fc.nat(6),
+      fc.array(fc.boolean(), { minLength: paths.length, maxLength: paths.length }),
+      async (more, turns, isAwaited) => {
+        let dropped: Promise<unknown> = Promise.resolve();
+        const url = await serve(t, (socket, text) => {
+          const path = text.charAt(5);
+          dropped = once(socket, 'close');
+          socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n${path}`);
+          void after(turns).then(() => socket.write(more));
+        });
+        for (const [index, path] of paths.entries()) {
+          assert.equal(await ask('GET', `${url}${path}`), path);
+          if (!isAwaited[index]) continue;
+          await dropped;
+          clock.spend(LATER_MS);
+        }
+      },
+    );
+    await fc.assert(property, { numRuns: runs(20) });
   });
 });
 
