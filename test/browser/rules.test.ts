@@ -152,6 +152,31 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await page.locator('.cm-line', { hasText: '-- theirs again' }).waitFor();
   });
 
+  test('what a rule logs after its log was read, and before the stream of new entries is open, is not left out', async (t) => {
+    const { gateway } = opened();
+    const opening = Promise.withResolvers<void>();
+    const page = await openAnother(t, opened(), {
+      prepare: (one) =>
+        one.routeWebSocket(/\/logs$/, async (socket) => {
+          await opening.promise;
+          socket.connectToServer();
+        }),
+    });
+    await createRule('quiet', "enapter.log('before')");
+    await page.evaluate("location.hash = '#/rules/quiet'");
+    await page.locator('[data-test=logs]').getByText('before').waitFor();
+    await gateway.ok('OWNER', 'POST', `${RULES}/quiet/update_script`, {
+      script: { code: base64("enapter.log('between')"), runtime_version: 'V3' },
+    });
+    await until(async () => {
+      const { logs } = await gateway.ok('OWNER', 'GET', `${RULES}/quiet/logs`);
+      return JSON.stringify(logs).includes('between');
+    });
+    opening.resolve();
+    await page.locator('[data-test=logs]').getByText('between').waitFor();
+    await gateway.ok('OWNER', 'DELETE', `${RULES}/quiet`);
+  });
+
   test('a template can be tried and made', async () => {
     const { page, open, gateway } = opened();
     await open('#/new-rule');

@@ -20,8 +20,8 @@ interface LogSource {
   pageSize: number;
   /** A page of entries of these severities, the newest first, after the first `offset` of them. */
   load: (severities: readonly string[], offset: number) => Promise<LogEntry[]>;
-  /** Calls the listener with each new entry; returns what ends that. */
-  listen: (listener: (entry: LogEntry) => void) => () => void;
+  /** Calls the listener with each entry from the next `onOpen` on; returns what ends that. */
+  listen: (listener: (entry: LogEntry) => void, onOpen: () => void) => () => void;
 }
 
 const keyOf = ({ received_at: at, message }: LogEntry): string => `${at} ${message}`;
@@ -65,6 +65,7 @@ function useLog(source: LogSource, least: string) {
   const [entries, setEntries] = useState<LogEntry[]>([]);
   const [isPaused, setPaused] = useState(false);
   const [isEnd, setEnd] = useState(true);
+  const [openings, setOpenings] = useState(0);
   const waiting = useRef<LogEntry[]>([]);
   const paused = useRef(false);
   const wanted = wantedFrom(least);
@@ -72,14 +73,17 @@ function useLog(source: LogSource, least: string) {
   // Again after a lost connection: a quiet stream does not tell that it was cut.
   useEffect(
     () =>
-      source.listen((entry) => {
-        if (paused.current) waiting.current = [...waiting.current, entry].slice(-SHOWN_MAX);
-        else setEntries((before) => merged(before, [entry]));
-      }),
+      source.listen(
+        (entry) => {
+          if (paused.current) waiting.current = [...waiting.current, entry].slice(-SHOWN_MAX);
+          else setEntries((before) => merged(before, [entry]));
+        },
+        () => setOpenings((before) => before + 1),
+      ),
     [source.id, isAway.value],
   );
-  // Also after a lost connection, to read what came meanwhile.
-  const newest = useAnswer(() => source.load(wanted, 0), [source.id, least, isConnected.value]);
+  // Also after a lost connection and once the stream is open, to read what came meanwhile.
+  const newest = useAnswer(() => source.load(wanted, 0), [source.id, least, isConnected.value, openings]);
   useEffect(() => {
     if (!newest.answer) return;
     const found = newest.answer;

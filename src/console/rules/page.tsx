@@ -232,7 +232,8 @@ function RuleLogs({ rule }: { rule: Rule }) {
       source={{
         id: rule.id,
         pageSize: LOG_PAGE,
-        listen: (listener) => openStream<LogEntry>(`${ruleAddress(rule.id)}/logs`, { onMessage: listener }),
+        listen: (onMessage, onOpen) =>
+          openStream<LogEntry>(`${ruleAddress(rule.id)}/logs`, { onMessage, onOpen }),
         load: (severities, offset) =>
           readRuleLog(rule.id, `limit=${LOG_PAGE}&offset=${offset}&severity=${severities.join(',')}`),
       }}
