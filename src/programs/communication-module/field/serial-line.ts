@@ -4,7 +4,7 @@
  */
 import type { Buffer } from 'node:buffer';
 import { execFile } from 'node:child_process';
-import { closeSync, constants, openSync, statSync, writeSync } from 'node:fs';
+import { close, closeSync, constants, openSync, statSync, writeSync } from 'node:fs';
 import tty from 'node:tty';
 import { promisify } from 'node:util';
 import type { Clock } from '../../../platform/clock/index.ts';
@@ -32,7 +32,7 @@ export function systemSerialLines(clock: Clock): (path: string) => OpenSerialLin
     const release = (): void => void openLines.delete(device);
     try {
       await setUp(path, settings);
-      // Reading, writing and closing belong to the stream's own descriptor; ours is for writing.
+      // The stream opens the line once more for reading; this one is for writing, and ours to close.
       const descriptor = openSync(path, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK);
       return attach(descriptor, clock, on, release);
     } catch (error) {
@@ -87,11 +87,17 @@ function attach(
     closeSync(descriptor);
     throw error;
   }
-  const end = (reason: string): void => {
-    if (!isOpen) return;
+  const letGo = (): void => {
     isOpen = false;
     release();
     stream.destroy();
+    // The last one who closes a line waits until what was written is out, so the event loop does not. Left open, it would
+    // keep the number of an adapter that was pulled, which then comes back as another device.
+    close(descriptor, () => undefined);
+  };
+  const end = (reason: string): void => {
+    if (!isOpen) return;
+    letGo();
     on.onEnd(reason);
   };
   stream.on('data', (bytes: Buffer) => on.onBytes(bytes));
@@ -110,9 +116,7 @@ function attach(
       }
     },
     close: () => {
-      if (isOpen) release();
-      isOpen = false;
-      stream.destroy();
+      if (isOpen) letGo();
     },
   };
 }

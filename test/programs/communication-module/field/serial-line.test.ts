@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createSystemClock } from '../../../../src/platform/clock/index.ts';
@@ -86,7 +86,22 @@ describe('a serial port of the system', () => {
     await assert.rejects(line.write(bytes), /gone/);
   });
 
-  test('says when it goes away, once', async () => {
+  /** How often this process has it open. */
+  const openings = (path: string): number =>
+    readdirSync('/proc/self/fd').filter((name) => {
+      try {
+        return readlinkSync(join('/proc/self/fd', name)).startsWith(path);
+      } catch {
+        return false;
+      }
+    }).length;
+
+  test('is open no longer once it is closed', async () => {
+    for (let times = 0; times < 3; times += 1) (await lineAt(terminal.path)(SETTINGS, ignored)).close();
+    await until(() => openings(terminal.path) === 0);
+  });
+
+  test('says when it goes away, once, and is open no longer', async () => {
     const other = await openTerminal();
     const reasons: string[] = [];
     await lineAt(other.path)(SETTINGS, {
@@ -97,5 +112,6 @@ describe('a serial port of the system', () => {
     await once(other.child, 'close');
     await until(() => reasons.length > 0);
     assert.deepEqual(reasons, ['the device is gone']);
+    await until(() => openings(other.path) === 0);
   });
 });
