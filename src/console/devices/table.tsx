@@ -10,7 +10,7 @@ import { choicesOf, kindOf, type ListView, listView, shownDevices, type SortKey 
 import { useWindow } from './use-window.ts';
 import { say } from '../words/index.ts';
 
-const ROW_PX = 52;
+const ROW_REM = 3.25;
 /** Rows that are only scrolled past need no values. */
 const STAY_MS = 150;
 
@@ -85,7 +85,8 @@ function Filters({ devices }: { devices: readonly LiveDevice[] }) {
 }
 
 function Rows({ shown }: { shown: readonly LiveDevice[] }) {
-  const { place, begin, end, beforePx, afterPx } = useWindow<HTMLTableSectionElement>(shown.length, ROW_PX);
+  const rowPx = ROW_REM * parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const { place, begin, end, beforePx, afterPx } = useWindow<HTMLTableSectionElement>(shown.length, rowPx);
   const inSight = shown.slice(begin, end);
   const ids = inSight.map(({ device }) => device.id).join(' ');
   const latest = useRef<string | undefined>(ids);

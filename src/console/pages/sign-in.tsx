@@ -12,6 +12,8 @@ const RETRY_MS = 5_000;
 
 /** The frame of pages without a login. */
 export function Gate({ title, children }: { title: string; children: preact.ComponentChildren }) {
+  // On a phone it is scrolled to its fields; what comes after it begins at the top.
+  useLayoutEffect(() => () => scrollTo(0, 0), []);
   return (
     <main class="gate">
       <div class="gate-card">

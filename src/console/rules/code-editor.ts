@@ -165,7 +165,7 @@ const THEME = EditorView.theme({
     borderRadius: '8px',
     backgroundColor: 'var(--surface)',
     color: 'var(--text)',
-    fontSize: '14px',
+    fontSize: '0.875rem',
   },
   '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '1px' },
   '.cm-scroller': {
