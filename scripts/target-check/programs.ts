@@ -1,8 +1,8 @@
 /** The real servers of a check, each in a folder of its own, which end, stand still and start again. */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
+import mqtt from 'mqtt';
 import type { Clock } from '../../src/platform/clock/index.ts';
 import { LINE_ENGINE_PROGRAMS } from '../support/line-engine-programs.ts';
 
@@ -41,7 +41,7 @@ const MOSQUITTO: ServerProgram = {
     writeFileSync(path, `${lines.join('\n')}\n`);
     return ['-c', path];
   },
-  isReady: canConnect,
+  isReady: answersClients,
 };
 
 export const SERVER_PROGRAMS: readonly ServerProgram[] = [
@@ -153,13 +153,13 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-function canConnect(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
-  });
+/** A broker that only listens yet may lose the signal that ends it: it is ready once it answers. */
+function answersClients(port: number): Promise<boolean> {
+  const connecting = mqtt.connectAsync(`mqtt://127.0.0.1:${port}`, { reconnectPeriod: 0 }, false);
+  return connecting
+    .then((client) => client.endAsync())
+    .then(
+      () => true,
+      () => false,
+    );
 }
