@@ -45,6 +45,15 @@ systemctl() {
 }
 . "$0"`;
 
+/** Starts of one boot, whose disk with the versions is read-only; says after each which version runs. */
+const ON_READ_ONLY_DISK = `
+mount --bind "$GUARD_STATE" "$GUARD_STATE" && mount -o remount,bind,ro "$GUARD_STATE" || exit 99
+for start in $STARTS; do
+  setsid -w sh -c "$@" || exit
+  current=$(readlink "$GUARD_STATE/current")
+  echo "runs \${current##*/}"
+done`;
+
 export const STARTS_MAX = 5;
 
 export class Box {
@@ -61,6 +70,8 @@ export class Box {
       GUARD_LIBRARY: join(this.#folder, 'library'),
       GUARD_STATE: join(this.#folder, 'state'),
       GUARD_UNITS: join(this.#folder, 'units'),
+      GUARD_MEMORY: join(this.#folder, 'memory'),
+      GUARD_FOR_ALL: '',
       GATEWAY_DATA_DIR: join(this.#folder, 'data'),
       CUT_COUNT: join(this.#folder, 'count'),
       SYSTEMCTL_LOG: join(this.#folder, 'systemctl.log'),
@@ -130,7 +141,8 @@ export class Box {
 
   /** What lies in memory is gone. */
   boot(): void {
-    rmSync(join(this.#folder, 'units'), { recursive: true, force: true });
+    for (const name of ['units', 'memory'])
+      rmSync(join(this.#folder, name), { recursive: true, force: true });
     rmSync(this.#environment['SYSTEMCTL_LOG'] ?? '', { force: true });
   }
 
@@ -148,6 +160,26 @@ export class Box {
   get failure(): string | undefined {
     const file = join(this.#folder, 'state/failure');
     return existsSync(file) ? readFileSync(file, 'utf8').trim().replace(/^\S+ /, '') : undefined;
+  }
+
+  /** Starts of one boot, on a disk with the versions that is read-only; resolves with what ran after each. */
+  startsOnReadOnlyDisk(count: number, cutAt?: number): { changes: number; ran: string[] } {
+    writeFileSync(this.#environment['CUT_COUNT'] ?? '', '0\n');
+    const { stdout } = spawnSync(
+      'unshare',
+      ['--mount', 'sh', '-c', ON_READ_ONLY_DISK, 'sh', STAND_INS, GUARD, 'start'],
+      {
+        encoding: 'utf8',
+        env: {
+          ...this.#environment,
+          STARTS: '+ '.repeat(count),
+          ...(cutAt !== undefined && { CUT_AT: String(cutAt) }),
+        },
+      },
+    );
+    const changes = Number(readFileSync(this.#environment['CUT_COUNT'] ?? '', 'utf8'));
+    this.boot();
+    return { changes, ran: [...stdout.matchAll(/^runs (\S+)$/gm)].map(([, version = '']) => version) };
   }
 
   makeFolder(path: string): void {
@@ -255,6 +287,11 @@ export class Box {
 
   setTrial(line: string): void {
     writeFileSync(join(this.#folder, 'state/trial'), `${line}\n`);
+  }
+
+  /** Nothing of the note is left but its name. */
+  cutTrial(): void {
+    writeFileSync(join(this.#folder, 'state/trial'), '');
   }
 
   run(version: string): void {

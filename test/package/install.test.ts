@@ -104,6 +104,34 @@ describe('the package on a board', { skip: missing, timeout: HANGS_MS }, () => {
     assert.equal(version(), '0.3.0');
   });
 
+  test('finishes a return although the disk with the versions has become read-only meanwhile', async () => {
+    const versions = '/var/lib/energy-gateway-versions';
+    const migrated = schema();
+    board.must('systemctl stop energy-gateway');
+    board.must(
+      `cd ${versions} && echo "returning $(basename $(readlink current)) $(cat previous) 0" >trial && ` +
+        `mount --bind ${versions} ${versions} && mount -o remount,bind,ro ${versions}`,
+    );
+    const isBack = (): void => {
+      board.must(`for i in $(seq 60); do ${READY} && break; sleep 1; done`);
+      assert.equal(version(), '0.1.0');
+      assert.notEqual(schema(), migrated);
+      assert.match(board.must('energy-gateway list-tokens'), /before/);
+    };
+    for (const action of ['start', 'restart']) {
+      board.must(`systemctl ${action} energy-gateway`);
+      isBack();
+      assert.notEqual(board.run(`umount ${versions} && touch ${versions}/trial`).status, 0);
+    }
+    await board.cutPower();
+    await board.boot();
+    board.must('systemctl start energy-gateway');
+    isBack();
+    assert.equal(board.run(`test -e ${versions}/trial`).status, 1);
+    install('0.3.0');
+    assert.equal(version(), '0.3.0');
+  });
+
   test('goes back to the newer one when an older one finds its database', () => {
     const said = install('0.1.0');
     assert.match(said, /0\.3\.0-changed runs again.*Why: It refused to run: .*newer version/);
