@@ -1,8 +1,9 @@
 /** Newer versions that are uploaded: refused in a sentence each, shown, handed over. Denials first. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request as httpRequest } from 'node:http';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../src/lib/limits.ts';
@@ -195,6 +196,22 @@ describe('an uploaded package', { skip: noDpkg }, () => {
     renameSync(join(dataDir, 'elsewhere.deb'), join(dataDir, 'update/uploaded.deb'));
     assert.deepEqual((await call('GET', '')).update, update);
     assert.equal((await call('POST', '/install')).update.installing, true);
+  });
+
+  test('is being installed although the disk does not confirm that it was handed over', async (t) => {
+    const { call, upload, dataDir } = await startUpdates(t);
+    await upload();
+    const refusing = t.mock.method(fs, 'fsyncSync', () => {
+      throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO' });
+    });
+    syncBuiltinESMExports();
+    const { status, update } = await call('POST', '/install');
+    refusing.mock.restore();
+    syncBuiltinESMExports();
+    assert.deepEqual([status, update.installing, update.uploaded], [200, true, null]);
+    // Taken, and not over yet: nothing else may come in between.
+    renameSync(join(dataDir, 'update/install.deb'), join(dataDir, 'taken.deb'));
+    assert.equal((await upload()).status, 409);
   });
 
   test('that went away by itself is named with the reason, until the next one, however it was installed', async (t) => {

@@ -117,6 +117,12 @@ export class Updates {
     folder.handOver();
     this.#handedOver = { atMs: clock.monotonicMs(), outcomeBefore };
     this.#uploaded = undefined;
+    try {
+      folder.confirm();
+    } catch (error) {
+      // It is installed nevertheless, so this is no refusal.
+      log.warn('a cut of power before the update begins would undo it', { error });
+    }
     return this.status();
   }
 

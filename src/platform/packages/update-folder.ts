@@ -124,9 +124,14 @@ export class UpdateFolder {
     removeFile(this.#uploaded);
   }
 
+  /** From then on it may be taken at any moment. @throws when it was not handed over */
   handOver(): void {
     makePrivateFolder(this.#folder);
     renameSync(this.#uploaded, this.#waiting);
+  }
+
+  /** What was handed over outlives a cut of power. */
+  confirm(): void {
     syncFolder(this.#folder);
   }
 }
