@@ -2,8 +2,8 @@
  * The connections of scripts to servers of HTTP. What must not be carried out twice has one of its own, because a server may
  * be closing a kept one at this very moment. Others are used again, but answers over one connection have no numbers
  * (RFC 9112, 9.3): where a server says something behind its answer, that would be the answer to the next request. The runtime
- * closes a connection over which it comes between two requests. So the first one to each server carries one request, and
- * others only when it was left open for a while.
+ * closes a connection over which it comes between two requests. So those to a server are used again only after they were
+ * silent for a while, and never once it has said more.
  */
 import type { Agent, request as Request } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -37,8 +37,14 @@ interface Client {
   single: Agent;
 }
 
-/** By origin: when its first answer was there; infinite while it is awaited, and where the server says more. */
-const answeredMs = new Map<string, MonotonicMs>();
+interface Server {
+  /** Its last answer over a kept connection was there; infinite while the first is awaited. */
+  answeredMs: MonotonicMs;
+  saysMore: boolean;
+}
+
+/** By origin. */
+const servers = new Map<string, Server>();
 let clients: Record<'plain' | 'strict' | 'lenient', Client> | undefined;
 
 /** What one request to `url` goes over. */
@@ -49,15 +55,14 @@ export function connectionFor(
   clock: Pick<Clock, 'monotonicMs'>,
 ): Connection {
   const { kept, single, request } = clientOf(protocol, insecureTls);
-  const isSilent = (): boolean => clock.monotonicMs() - (answeredMs.get(origin) ?? 0) >= WATCHED_MS;
-  const forget = (): void => void answeredMs.delete(origin);
-  const isWatched = REPEATABLE.has(method) && !answeredMs.has(origin);
-  if (isWatched) note(origin, Number.POSITIVE_INFINITY);
-  const agent = isWatched || (REPEATABLE.has(method) && isSilent()) ? kept : single;
-  let hasSaidMore = false;
+  const isSilent = ({ answeredMs, saysMore }: Server): boolean =>
+    !saysMore && clock.monotonicMs() - answeredMs >= WATCHED_MS;
+  const isRepeatable = REPEATABLE.has(method);
+  const isFirst = isRepeatable && !servers.has(origin);
+  const server = isFirst ? begin(origin) : servers.get(origin);
+  const agent = isFirst || (isRepeatable && server && isSilent(server)) ? kept : single;
   const saidMore = (): void => {
-    hasSaidMore = true;
-    note(origin, Number.POSITIVE_INFINITY);
+    (servers.get(origin) ?? begin(origin)).saysMore = true;
   };
   return {
     request,
@@ -68,22 +73,24 @@ export function connectionFor(
       socket.once('close', (isError: boolean) => {
         // Closed on this side: for what was said, or after a minute without a request.
         if (!isError && !socket.readableEnded) saidMore();
-        else if (isWatched && !isSilent()) forget();
+        else if (isFirst && server && !server.saysMore && !isSilent(server)) servers.delete(origin);
       });
     },
     isOver: (isAnswered) => {
-      if (!isWatched || hasSaidMore) return;
-      if (isAnswered) note(origin, clock.monotonicMs());
-      else forget();
+      if (agent === single || !server) return;
+      if (isAnswered) server.answeredMs = clock.monotonicMs();
+      else if (isFirst && !server.saysMore) servers.delete(origin);
     },
   };
 }
 
-function note(origin: string, atMs: MonotonicMs): void {
-  answeredMs.delete(origin);
-  const [oldest] = answeredMs.keys();
-  if (answeredMs.size >= SERVERS_MAX && oldest !== undefined) answeredMs.delete(oldest);
-  answeredMs.set(origin, atMs);
+/** The one that was begun longest ago is forgotten when there are too many. */
+function begin(origin: string): Server {
+  const [oldest] = servers.keys();
+  if (servers.size >= SERVERS_MAX && oldest !== undefined) servers.delete(oldest);
+  const server = { answeredMs: Number.POSITIVE_INFINITY, saysMore: false };
+  servers.set(origin, server);
+  return server;
 }
 
 /**
