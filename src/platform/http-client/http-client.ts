@@ -38,6 +38,8 @@ export class HttpFailure extends Error {
   override name = 'HttpFailure';
 }
 
+/** G: a server that says more than it was asked does so within that time. */
+const WATCHED_MS: DurationMs = 1_000;
 /** More in a row are the way of this server, and no starts of it. */
 const ENDED_AFTER_ONE_MAX = 3;
 
@@ -113,6 +115,7 @@ export class HttpClient {
     const isEncrypted = url.protocol === 'https:';
     const client = isEncrypted ? https : http;
     const agent = isEncrypted ? this.#agents.https : this.#agents.http;
+    this.#leaveUnwatched();
     return new Promise((resolve, reject) => {
       const request = client.request(url, {
         method,
@@ -124,18 +127,34 @@ export class HttpClient {
       request.on('socket', (socket) => this.#noteSocket(socket));
       request.on('response', (response) => {
         const connection = this.#connection;
-        if (connection) {
-          connection.answers++;
-          connection.answeredMs = this.#options.clock.monotonicMs();
-        }
+        const note = (): void => {
+          if (connection) connection.answeredMs = this.#options.clock.monotonicMs();
+        };
+        if (connection) connection.answers++;
+        note();
         if (!request.shouldKeepAlive) this.#connection = undefined;
-        this.#answerOf(response).then(resolve, (error: Error) => {
-          request.destroy();
-          reject(error);
-        });
+        this.#answerOf(response)
+          .finally(note)
+          .then(resolve, (error: Error) => {
+            request.destroy();
+            reject(error);
+          });
       });
       request.end(body);
     });
+  }
+
+  /**
+   * Answers over one connection have no numbers (RFC 9112, 9.3): what a server says behind its answer would be the answer to
+   * the next request. The runtime ends a connection over which it comes between two requests. So another one is used until
+   * this one has been silent for a while.
+   */
+  #leaveUnwatched(): void {
+    const last = this.#connection;
+    if (!last || last.answers === 0 || last.endedMs !== undefined) return;
+    if (this.#options.clock.monotonicMs() - last.answeredMs >= WATCHED_MS) return;
+    last.socket.destroy();
+    this.#connection = undefined;
   }
 
   #noteSocket(socket: Socket): void {

@@ -4,11 +4,13 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { Socket } from 'node:net';
+import { createServer as createNetServer, type Socket } from 'node:net';
 import { describe, test, type TestContext } from 'node:test';
-import { createSystemClock } from '../../../src/platform/clock/index.ts';
+import * as fc from 'fast-check';
+import { createSystemClock, nextTurn } from '../../../src/platform/clock/index.ts';
 import { HttpClient, HttpFailure, type HttpClientOptions } from '../../../src/platform/http-client/index.ts';
 import { makeAuthority, makeCertificate } from '../../../src/platform/tls/certificates.ts';
+import { runs } from '../../support/runs.ts';
 import { freePort } from '../../support/line-engines.ts';
 
 const NEVER = new AbortController().signal;
@@ -75,6 +77,67 @@ test('another connection counts where the one before ended soon after it was use
   nowMs += 60_000;
   await send();
   assert.equal(client.reconnects, 1, 'one that was in use');
+});
+
+/** Refuses some requests, and says some of its answers again, so many turns of the event loop later. */
+async function saysAgain(t: TestContext, plan: readonly { isRefused: boolean; againAfter: number }[]) {
+  const stored = new Set<string>();
+  const said: Promise<unknown>[] = [];
+  let asked = 0;
+  const server = createNetServer((socket) => {
+    socket.on('error', () => socket.destroy());
+    socket.on('data', (bytes) => {
+      const name = /\r\n\r\n(.+)$/.exec(String(bytes))?.[1];
+      if (name === undefined) return;
+      const { isRefused, againAfter } = plan[asked++ % plan.length] ?? assert.fail();
+      if (!isRefused) stored.add(name);
+      const answer = `HTTP/1.1 ${isRefused ? 400 : 200} x\r\nContent-Length: 0\r\n\r\n`;
+      socket.write(answer);
+      if (againAfter === 0) return;
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      said.push(turns(againAfter).then(() => socket.write(answer) && closed));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const url = new URL(`http://127.0.0.1:${(server.address() as { port: number }).port}/write`);
+  return { url, stored, allIsSaid: () => Promise.all(said) };
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await nextTurn();
+}
+
+test('a server that says its answers again never makes a request that it refused look taken', async (t) => {
+  const step = fc.record({
+    isRefused: fc.boolean(),
+    againAfter: fc.nat(8),
+    turnsLater: fc.nat(8),
+    isMuchLater: fc.boolean(),
+  });
+  const system = createSystemClock();
+  t.after(() => system.close());
+  let [wrong, all] = [0, 0];
+  const property = fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 12 }), async (plan) => {
+    const { url, stored, allIsSaid } = await saysAgain(t, plan);
+    let nowMs = 0;
+    const client = clientOf(t, {
+      clock: { setTimer: system.setTimer.bind(system), monotonicMs: () => nowMs },
+    });
+    for (const [index, { turnsLater, isMuchLater }] of plan.entries()) {
+      const call = { method: 'POST', url, headers: {}, body: Buffer.from(`sample ${index}`) } as const;
+      const { status } = await client.send(call, NEVER).catch(() => ({ status: 0 }));
+      all++;
+      if ((status === 200) !== stored.has(`sample ${index}`)) wrong++;
+      await turns(turnsLater);
+      if (!isMuchLater) continue;
+      await allIsSaid();
+      nowMs += 1_000;
+    }
+    client.close();
+  });
+  await fc.assert(property, { numRuns: runs(100) });
+  assert.deepEqual([wrong, all > 0], [0, true]);
 });
 
 async function failureOf(client: HttpClient, url: URL): Promise<string> {
@@ -159,7 +222,11 @@ test('a request that is not wanted any more ends at once', async (t) => {
 
 test('a server that ends every connection after one answer is taken for one that started anew three times', async (t) => {
   const url = await serving(t, ({ socket }, response) => void response.end('ok', () => socket.destroySoon()));
-  const client = clientOf(t);
+  const system = createSystemClock();
+  t.after(() => system.close());
+  let nowMs = 0;
+  const clock = { setTimer: system.setTimer.bind(system), monotonicMs: () => (nowMs += 10_000) };
+  const client = clientOf(t, { clock });
   const counted: number[] = [];
   while (counted.length < 6)
     try {
