@@ -95,6 +95,7 @@ test('what the gateway refuses is told in the language of the reader, by its cod
       code: 'unavailable',
       message: 'The disk is full, so this cannot be stored now. Make room on it.',
     },
+    { code: 'unavailable', message: 'the gateway is out' },
     {
       code: 'invalid_body',
       message: 'Field "name" must have at most 100 characters.',
@@ -115,7 +116,8 @@ test('what the gateway refuses is told in the language of the reader, by its cod
   assert.deepEqual(JSON.parse(stdout), [
     'Mehr als 200 Regeln sind nicht möglich.',
     'Der Verlauf nimmt keine Daten auf. Die Steuerung läuft weiter. (the disk fails.)',
-    'Das Gateway kann dies gerade nicht ausführen. (Der Datenträger ist voll, deshalb kann nichts gespeichert werden. Schaffen Sie Platz.)',
+    'Der Datenträger ist voll, deshalb kann nichts gespeichert werden. Schaffen Sie Platz.',
+    'Das Gateway kann dies gerade nicht ausführen. (the gateway is out)',
     'Feld „name“ darf höchstens 100 Zeichen haben.',
     'the script says no',
   ]);
@@ -209,17 +211,21 @@ test('a text that is longer than any sentence of the gateway stays as it is, at 
   assert.equal(logInGerman(long), long);
 });
 
-test('an entry of a log is in German where the gateway wrote it, and as it is where a device did', () => {
+test('an entry of a log, and the end of a command, is in German where the gateway wrote it, and as it is where a device did', () => {
   assert.deepEqual(
     [
       'rule restarts in 5 s',
       'Telemetry "soc": The value must be integer, got string. Further faults are not listed for a while.',
+      'The device did not answer within 30 s.',
+      'The device did not answer within 30 s, says the inverter.',
       'installed',
       'The disk is full, so this cannot be stored now. Make room on it.',
     ].map(logInGerman),
     [
       'Regel startet in 5 s neu',
       'Messwert „soc“: Der Wert muss eine ganze Zahl sein, nicht Text. Weitere Fehler stehen eine Weile nicht hier.',
+      'Das Gerät hat nicht innerhalb von 30 s geantwortet.',
+      'The device did not answer within 30 s, says the inverter.',
       'installed',
       'The disk is full, so this cannot be stored now. Make room on it.',
     ],

@@ -136,7 +136,7 @@ function payloadText(payload: Record<string, unknown>): string {
     .filter(([, value]) => value !== null)
     .map(([name, value]) => {
       const text = typeof value === 'string' ? value : JSON.stringify(value);
-      return name === 'message' ? text : `${name}: ${text}`;
+      return name === 'message' ? say.frame.logged(text) : `${name}: ${text}`;
     })
     .join(', ');
 }

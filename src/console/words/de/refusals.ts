@@ -20,6 +20,13 @@ const because =
   (sentence: string): Sentence =>
   ({ message }) =>
     `${sentence} (${inGerman(message)})`;
+/** The gateway's own sentence, where it is known, tells all of it. */
+const orElse =
+  (sentence: string): Sentence =>
+  ({ message }) => {
+    const said = inGerman(message);
+    return said === message ? `${sentence} (${said})` : said;
+  };
 
 export const refusals: ReadonlyMap<string, Sentence> = new Map([
   ['access_denied', text('Die Anmeldedaten stimmen nicht oder gelten nicht mehr.')],
@@ -106,7 +113,7 @@ export const refusals: ReadonlyMap<string, Sentence> = new Map([
   ['token_limit_reached', most('Zugriffstoken')],
   ['token_not_found', text('Dieses Zugriffstoken gibt es nicht mehr.')],
   ['too_many_requests', text('Das waren zu viele Anfragen. Versuchen Sie es etwas später noch einmal.')],
-  ['unavailable', because('Das Gateway kann dies gerade nicht ausführen.')],
+  ['unavailable', orElse('Das Gateway kann dies gerade nicht ausführen.')],
   ['update_in_progress', text('Es wird gerade eine Version hochgeladen oder installiert.')],
   ['update_refused', because('Das Update wurde abgelehnt.')],
   ['user_limit_reached', most('Benutzer')],

@@ -1,6 +1,6 @@
 /**
- * What the gateway and its programs write into the logs of devices and rules, as `sentences.ts` has sentences: whole ones
- * alone, because all else there is of devices and scripts.
+ * What the gateway and its programs write into the logs of devices and rules, and of commands that failed, as
+ * `sentences.ts` has sentences: whole ones alone, because all else there is of devices and scripts.
  */
 export const ofLogs: Readonly<Record<string, string>> = {
   '<1> Further faults are not listed for a while.': '<1> Weitere Fehler stehen eine Weile nicht hier.',
@@ -71,4 +71,22 @@ export const ofLogs: Readonly<Record<string, string>> = {
     'on_update von „{1}“ des Geräts „{2}“ geht weiter: Sein Blueprint kennt den Wert',
   'on_update of "{1}" of device "{2}" waits in vain: the device was deleted':
     'on_update von „{1}“ des Geräts „{2}“ wartet vergeblich: Das Gerät wurde gelöscht',
+
+  // Of commands.
+  'The device did not answer within {1} s.': 'Das Gerät hat nicht innerhalb von {1} s geantwortet.',
+  'The gateway was stopped before the device answered.':
+    'Das Gateway wurde beendet, bevor das Gerät geantwortet hat.',
+  'The communication module was started again before the command ended.':
+    'Das Kommunikationsmodul startete neu, bevor der Befehl zu Ende war.',
+  'The device was deleted.': 'Das Gerät wurde gelöscht.',
+  'The request was not sent to the device.': 'Der Befehl wurde nicht an das Gerät gesendet.',
+  'Sending the request failed; it is not known whether the device has received it.':
+    'Das Senden ist gescheitert; ob das Gerät den Befehl bekommen hat, ist nicht bekannt.',
+  'script is not running': 'Das Skript des Geräts läuft nicht.',
+  'the script ended before the command did': 'Das Skript des Geräts endete vor dem Befehl.',
+  'too many commands are waiting': 'Es warten zu viele Befehle.',
+  'command handler not implemented': 'Das Skript des Geräts kennt diesen Befehl nicht.',
+  'execution time exceeded': 'Die Rechenzeit des Skripts ist überschritten.',
+  'The payload of {1} bytes was too large and was left out.':
+    'Die Antwort von {1} Bytes war zu groß und fehlt deshalb.',
 };
