@@ -89,5 +89,13 @@ describe('updates in a browser', { skip: (findBrowser() === undefined && NO_BROW
     await failed.getByText('state.db was written by a newer version').waitFor();
     assert.equal(await page.getByText('Version 0.1.0 is running, not 0.2.0.').count(), 0);
     await picture(page, 'updates-failed');
+    // It named nothing that could be mended.
+    writeFileSync(box.updater.failureFile, '2026-03-01T08:02:00Z 0.2.0-3f2a9c0d1e4b hung -\n');
+    await open('#/system');
+    await page.locator('[data-test=condition]').waitFor();
+    await open(UPDATES);
+    await failed.getByText('It stopped responding.').waitFor();
+    await failed.getByText('Keep the current version').waitFor();
+    assert.equal(await failed.getByText('what it names').count(), 0);
   });
 });

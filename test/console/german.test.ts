@@ -169,6 +169,11 @@ test('a sentence in German takes over all that is put in', () => {
 
 const SAID: [title: string, text: string, german: string][] = [
   [
+    'of an update that was taken back, with why',
+    'Version 1.5.0 failed; 1.4.0 runs again with its state from before the upgrade. What the failed version stored lies in /var/lib/energy-gateway/failed-upgrade. Why: It refused to run: state.db is newer',
+    'Version 1.5.0 ist gescheitert; 1.4.0 läuft wieder mit den Daten von vor dem Update. Was die gescheiterte Version gespeichert hat, liegt in /var/lib/energy-gateway/failed-upgrade. Grund: Sie verweigerte den Start: state.db is newer',
+  ],
+  [
     'of a server',
     'influx:8086 did not answer within 20 s.',
     'influx:8086 hat nicht innerhalb von 20 s geantwortet.',

@@ -86,10 +86,10 @@ function Failed({ failure }: { failure: Failure }) {
       <p>{say.updates.failed(momentText(failure.at), whyText(failure))}</p>
       {failure.words !== null && (
         <p>
-          {say.updates.itSaid} <q>{failure.words}</q>
+          {say.updates.itSaid} <q>{say.frame.said(failure.words)}</q>
         </p>
       )}
-      <p>{adviceText(failure.reason)}</p>
+      <p>{adviceText(failure)}</p>
     </Notice>
   );
 }
@@ -97,9 +97,10 @@ function Failed({ failure }: { failure: Failure }) {
 const whyText = ({ reason, status }: Failure): string =>
   reason === 'ENDED' ? say.updates.ended(status ?? say.updates.unknownStatus) : say.updates.failedBy[reason];
 
-function adviceText(reason: Failure['reason']): string {
+function adviceText({ reason, words }: Failure): string {
   if (reason === 'CUT_OFF') return say.updates.tryAgain;
-  return reason === 'NO_COPY' ? say.updates.makeRoom : say.updates.mendOrWait;
+  if (reason === 'NO_COPY') return say.updates.makeRoom;
+  return words === null ? say.updates.waitForNext : say.updates.mendOrWait;
 }
 
 /** Debian packages write pre-releases with `~` instead of `-`. */

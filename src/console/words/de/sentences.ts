@@ -189,8 +189,15 @@ export const sentences: Readonly<Record<string, string>> = {
     'das Paket konnte nicht nach {1} kopiert werden; dafür ist freier Speicherplatz nötig',
   'Version {1} runs; {2} and the state from before are kept: energy-gateway-versions return --yes':
     'Version {1} läuft; {2} und die Daten von vorher bleiben: energy-gateway-versions return --yes',
-  'Version {1} failed; {2} runs again with its state from before the upgrade. What the failed version stored lies in {3}. {4}':
-    'Version {1} ist gescheitert; {2} läuft wieder mit den Daten von vor dem Update. Was die gescheiterte Version gespeichert hat, liegt in {3}. {4}',
+  'Version {1} failed; {2} runs again with its state from before the upgrade. What the failed version stored lies in {3}. <4>':
+    'Version {1} ist gescheitert; {2} läuft wieder mit den Daten von vor dem Update. Was die gescheiterte Version gespeichert hat, liegt in {3}. <4>',
+  'Why: <1>': 'Grund: <1>',
+  'Why: <1>: {2}': 'Grund: <1>: {2}',
+  'It did not become ready in time': 'Sie wurde nicht rechtzeitig bereit',
+  'It refused to run': 'Sie verweigerte den Start',
+  'It hung': 'Sie reagierte nicht mehr',
+  'It was started {1} times and cut off each time': 'Sie wurde {1}-mal gestartet und jedes Mal abgebrochen',
+  'It ended by itself ({1})': 'Sie endete von selbst ({1})',
   'Version {1} was not started: the state could not be copied to {2}, which takes free room. {3} runs.':
     'Version {1} wurde nicht gestartet: Die Daten konnten nicht nach {2} kopiert werden; dafür ist freier Speicherplatz nötig. {3} läuft.',
   'The installed version knows no key: put the public key of your packages into /etc/energy-gateway/update-keys.pem.':

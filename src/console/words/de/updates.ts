@@ -56,5 +56,7 @@ export const updates: typeof en.updates = {
   makeRoom: 'Schaffen Sie Speicherplatz, und installieren Sie sie noch einmal.',
   mendOrWait:
     'Beheben Sie, was sie nennt, und installieren Sie sie noch einmal. Sonst bleiben Sie bei der jetzigen Version, schicken deren Hersteller einen Problembericht (System → Status) und installieren die nächste.',
+  waitForNext:
+    'Bleiben Sie bei der jetzigen Version, schicken Sie deren Hersteller einen Problembericht (System → Status), und installieren Sie die nächste.',
   runsNot: (running, to) => `Version ${running} läuft, nicht ${to}.`,
 };

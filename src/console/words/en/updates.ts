@@ -54,5 +54,7 @@ export const updates = {
   makeRoom: 'Free some disk space, then install it again.',
   mendOrWait:
     'Fix what it names, then install it again. Otherwise keep the current version, send a problem report (System → Status) to its manufacturer, and install the next version.',
+  waitForNext:
+    'Keep the current version, send a problem report (System → Status) to its manufacturer, and install the next version.',
   runsNot: (running: string, to: string) => `Version ${running} is running, not ${to}.`,
 };
