@@ -42,6 +42,9 @@ export const FIELD_LIMITS = {
   serialBufferBytes: 4_096,
   /** G: one raw write. */
   serialWriteBytes: 4_096,
+  /** G: others wait so long for a script that has written to read the answer, and that has read to read the rest. */
+  serialThinkMs: 1_000,
+  serialRestMs: 100,
   /** G: a program of the system that reads or writes a port once; it ends within milliseconds. */
   programMs: 5_000,
   /** G: a scan for units: all of it, at once on all lines, and waiting for a line that a script keeps to itself. */

@@ -95,7 +95,8 @@ export type ThreadCall = AskedOfMain & {
 
 type AskedOfMain =
   | { kind: 'modbus'; uri: string; unitId: number; request: ModbusRequest; timeoutMs: DurationMs | undefined }
-  | { kind: 'serial'; port: string; operation: SerialOperation }
+  /** `task`: the call of the script that asks, which may have the port to itself. */
+  | { kind: 'serial'; port: string; operation: SerialOperation; task?: number }
   | { kind: 'can'; port: string; operation: CanOperation }
   | { kind: 'io'; port: string; operation: IoOperation }
   | { kind: 'request'; request: ChannelRequest; timeoutMs: DurationMs | undefined };

@@ -165,6 +165,79 @@ describe('a call of a script', () => {
     assert.deepEqual(device.written.map(String), ['own', 'other']);
   });
 
+  test('has a port to itself from its question to its answer, and so has another script', async () => {
+    const { device, calls, clock } = setUp();
+    device.onWrite = (bytes) => clock.setTimer(20, () => device.say(Buffer.from(`${String(bytes)}!`)));
+    const asked = async (run: number, question: string): Promise<string> => {
+      const serial = (operation: SerialOperation): Promise<CallResult> =>
+        calls.carryOut(run, { kind: 'serial', port: 'rs485', operation });
+      await serial(write(question));
+      return textOf(await serial({ do: 'receive', timeoutMs: 1_000 }));
+    };
+    const answers = Promise.all([asked(1, 'one'), asked(2, 'two'), asked(3, 'three')]);
+    assert.deepEqual(await played(clock, answers), ['one!', 'two!', 'three!']);
+  });
+
+  test('waits while another call of its own script has a transaction', async () => {
+    const { device, calls, clock } = setUp();
+    const serial = (task: number, operation: SerialOperation): Promise<CallResult> =>
+      calls.carryOut(1, { kind: 'serial', port: 'rs485', operation, task });
+    assert.equal(textOf(await played(clock, serial(1, { do: 'acquire' }))), 'done');
+    const others = [serial(2, write('other')), serial(3, { do: 'acquire' })];
+    assert.equal(textOf(await played(clock, serial(1, write('own')))), 'done');
+    assert.equal(textOf(await played(clock, serial(2, { do: 'release' }))), 'done');
+    assert.deepEqual(device.written.map(String), ['own']);
+    await played(clock, serial(1, { do: 'release' }));
+    assert.deepEqual((await played(clock, Promise.all(others))).map(textOf), ['done', 'done']);
+    assert.deepEqual(device.written.map(String), ['own', 'other']);
+  });
+
+  test('does not keep the line when its script is over while it reads', async () => {
+    const { serial, calls, clock } = setUp();
+    const beganMs = clock.monotonicMs();
+    const operation = { do: 'read', countMax: 1, timeoutMs: 60_000 } as const;
+    const reading = calls.carryOut(1, { kind: 'serial', port: 'rs485', operation });
+    await clock.advance(10);
+    calls.release(1);
+    assert.equal(textOf(await played(clock, reading)), '1 timeout');
+    assert.equal(textOf(await serial(2, write('other'))), 'done');
+    assert.ok(clock.monotonicMs() - beganMs < 1_000);
+  });
+
+  test('writes its message to the end before another writes, also when its script is over meanwhile', async () => {
+    const clock = new TestClock();
+    const written: string[] = [];
+    const bus = new FieldBus({
+      clock,
+      ports: { rs485: { path: '/dev/ttyUSB0', ...SETTINGS } },
+      openSerialLine: () => () =>
+        Promise.resolve({
+          write: async (bytes) => {
+            for (const byte of String(bytes)) {
+              written.push(byte);
+              await clock.sleep(10);
+            }
+          },
+          close: () => undefined,
+        }),
+    });
+    const calls = new Calls({
+      bus,
+      channel: { request: () => Promise.resolve({ type: 'answer', id: 'q' }) },
+      clock,
+      limits: LIMITS.field,
+    });
+    const serial = (run: number, operation: SerialOperation): Promise<CallResult> =>
+      calls.carryOut(run, { kind: 'serial', port: 'rs485', operation });
+    await played(clock, serial(1, { do: 'acquire' }));
+    const first = serial(1, write('abcdef'));
+    await clock.advance(20);
+    const second = serial(2, write('XY'));
+    calls.release(1);
+    await played(clock, Promise.all([first, second]));
+    assert.equal(written.join(''), 'abcdefXY');
+  });
+
   test('gives a port back when its script is over, held or still waited for', async () => {
     const { serial, calls, clock } = setUp();
     await serial(1, { do: 'acquire' });
@@ -188,6 +261,16 @@ describe('a call of a script', () => {
     assert.equal(textOf(await serial(2, write('other'))), 'done');
     assert.ok(clock.monotonicMs() >= untilMs);
     assert.equal(textOf(await serial(1, { do: 'acquire' })), 'done');
+  });
+
+  test('receives no longer than its call goes on from a device that never falls silent', async () => {
+    const { device, calls, clock } = setUp();
+    const untilMs = clock.monotonicMs() + 5_000;
+    const operation = { do: 'receive', timeoutMs: 1_000 } as const;
+    const reading = calls.carryOut(1, { kind: 'serial', port: 'rs485', operation, remainingMs: 5_000 });
+    clock.setRepeating(90, () => device.say(Buffer.from('x')));
+    assert.match(textOf(await played(clock, reading)), /^x+$/);
+    assert.ok(clock.monotonicMs() < untilMs + 100);
   });
 
   test('reads no longer than its call goes on: what comes then is for others', async () => {

@@ -210,7 +210,7 @@ function serialVisit(
     },
     reach: async () => {
       try {
-        await port.visit(settings, () => Promise.resolve());
+        await port.visit(modbus, settings, () => Promise.resolve());
         return undefined;
       } catch (error) {
         if (!(error instanceof PortFault)) throw error;

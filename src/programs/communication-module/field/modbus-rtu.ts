@@ -70,20 +70,16 @@ export class ModbusRtu implements ModbusClient {
     if (problem !== undefined) return failed({ kind: 'invalid_argument', reason: problem });
     const limitMs = Math.min(timeoutMs, this.#limits.requestMsMax);
     return answered(
-      this.#options.port.inTurn(async (turn) => {
-        const nowMs = this.#clock.monotonicMs();
-        const waitMs = this.#timeouts.grant(unitId, !isWrite(request), limitMs, nowMs);
-        if (waitMs === undefined) return failed({ kind: 'timeout' });
-        let asked = await this.#ask(unitId, request, waitMs, turn);
-        let isDoubted = this.#answersTwice(unitId);
-        while (asked.answer.ok && !isWrite(request) && (isDoubted || !asked.isSure)) {
-          isDoubted = false;
-          // The answers to what was asked before come in this pause, most of them.
-          this.#lateUntilMs.set(unitId, this.#clock.monotonicMs() + this.#limits.lateAnswerMs);
-          asked = await this.#ask(unitId, request, waitMs, turn);
-        }
-        return asked.answer;
-      }, isWanted),
+      this.#options.port.inTurn(
+        this,
+        async (turn) => {
+          const nowMs = this.#clock.monotonicMs();
+          const waitMs = this.#timeouts.grant(unitId, !isWrite(request), limitMs, nowMs);
+          if (waitMs === undefined) return failed({ kind: 'timeout' });
+          return this.#askUntilSure(unitId, request, () => this.#ask(unitId, request, waitMs, turn));
+        },
+        isWanted,
+      ),
     );
   }
 
@@ -99,13 +95,32 @@ export class ModbusRtu implements ModbusClient {
     const problem = requestProblem(unitId, request);
     if (problem !== undefined) return failed({ kind: 'invalid_argument', reason: problem });
     return answered(
-      this.#options.port.visit(settings, async (turn) => {
+      this.#options.port.visit(this, settings, async (turn) => {
         if (signal.aborted) return failed({ kind: 'timeout' });
-        const { answer } = await this.#exchange(unitId, request, timeoutMs, turn);
-        this.#noteLate(unitId, answer);
-        return answer;
+        return this.#askUntilSure(unitId, request, async () => {
+          const asked = await this.#exchange(unitId, request, timeoutMs, turn);
+          this.#noteLate(unitId, asked.answer);
+          return asked;
+        });
       }),
     );
+  }
+
+  /** An answer to a read may be that to an earlier one, an exception as well. */
+  async #askUntilSure(
+    unitId: number,
+    request: ModbusRequest,
+    ask: () => Promise<Exchange>,
+  ): Promise<ModbusAnswer> {
+    let { answer, isSure } = await ask();
+    let isDoubted = this.#answersTwice(unitId);
+    while (isOfUnit(answer) && !isWrite(request) && (isDoubted || !isSure)) {
+      isDoubted = false;
+      // The answers to what was asked before come in this pause, most of them.
+      this.#lateUntilMs.set(unitId, this.#clock.monotonicMs() + this.#limits.lateAnswerMs);
+      ({ answer, isSure } = await ask());
+    }
+    return answer;
   }
 
   async #ask(
@@ -187,6 +202,10 @@ export class ModbusRtu implements ModbusClient {
     else if (listenMs <= this.#limits.listenMsMax) this.#lateUntilMs.set(unitId, nowMs + listenMs);
     if (kind === 'invalid_response') this.#noiseUntilMs = untilMs;
   }
+}
+
+function isOfUnit(answer: ModbusAnswer): boolean {
+  return answer.ok || answer.fault.kind === 'exception';
 }
 
 interface Frame {

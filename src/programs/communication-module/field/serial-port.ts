@@ -39,15 +39,31 @@ export interface SerialTurn {
   /** @throws PortFault */
   write(bytes: Buffer): Promise<void>;
   /**
-   * Up to `countMax` bytes as soon as so many are there, or what is there after the time.
+   * Up to `countMax` bytes as soon as so many are there, or what is there after the time, or once aborted.
    * @throws PortFault timeout when there is nothing
    */
-  read(countMax: number, timeoutMs: DurationMs): Promise<Buffer>;
+  read(countMax: number, timeoutMs: DurationMs, signal?: AbortSignal): Promise<Buffer>;
   /** Bytes that have arrived within `timeoutMs`, at least one; undefined when none did. */
-  next(timeoutMs: DurationMs): Promise<Buffer | undefined>;
+  next(timeoutMs: DurationMs, signal?: AbortSignal): Promise<Buffer | undefined>;
   /** Takes what has arrived and nobody has read. */
   flush(): Buffer;
+  /**
+   * Throws away what is late: the answer to the last question, where it was waited for and did not come. `isCut`: the rest
+   * of it, too, where fewer bytes came than were to be read.
+   */
+  settle(isCut: boolean): Promise<void>;
   readonly settings: SerialSettings;
+}
+
+/** Whoever writes to a line and waits for what comes; compared by identity. */
+type SerialUser = number | object;
+
+/** What was written last. Bytes do not say what they answer: what comes is taken for its answer. */
+interface Question {
+  by: SerialUser;
+  answer: 'not waited for' | 'missing' | 'cut' | 'there';
+  /** Until then it, or the rest of it, may still come. */
+  lateUntilMs: MonotonicMs;
 }
 
 interface SerialPortOptions {
@@ -79,6 +95,7 @@ export class SerialPort {
   /** Number of calls of `close`: a line that opens after one is closed again. */
   #closings = 0;
   #lastFailure = '';
+  #question: Question | undefined;
   #waiting = 0;
   /** Users that wait or have their turn, and when the last one's ended. */
   #users = 0;
@@ -96,16 +113,21 @@ export class SerialPort {
   }
 
   /**
-   * Runs `use` when it is this one's turn, with the line open. @throws PortFault, timeout too when it is not wanted
-   * any more by then, or what `use` throws
+   * Runs `use` when it is this user's turn, with the line open. What came, or may still come, for another user's
+   * question is not there for him. @throws PortFault, timeout too when it is not wanted any more by then, or what `use`
+   * throws
    */
-  inTurn<T>(use: (turn: SerialTurn) => Promise<T>, isWanted: () => boolean = () => true): Promise<T> {
+  inTurn<T>(
+    user: SerialUser,
+    use: (turn: SerialTurn) => Promise<T>,
+    isWanted: () => boolean = () => true,
+  ): Promise<T> {
     this.#users += 1;
     const useIfWanted = (turn: SerialTurn): Promise<T> => {
       if (!isWanted()) throw new PortFault('timeout', 'timeout');
       return use(turn);
     };
-    return this.#queue(() => this.#take(useIfWanted, this.#wanted)).finally(() => {
+    return this.#queue(() => this.#take(user, useIfWanted, this.#wanted)).finally(() => {
       this.#users -= 1;
       this.#usedUntilMs = this.#clock.monotonicMs();
     });
@@ -115,10 +137,10 @@ export class SerialPort {
    * The same for a scan, which is no user of the port: with its own settings for this turn, and tried at once even
    * after failures.
    */
-  visit<T>(settings: SerialSettings, use: (turn: SerialTurn) => Promise<T>): Promise<T> {
+  visit<T>(user: SerialUser, settings: SerialSettings, use: (turn: SerialTurn) => Promise<T>): Promise<T> {
     return this.#queue(() => {
       this.#pause.succeeded();
-      return this.#take(use, settings);
+      return this.#take(user, use, settings);
     });
   }
 
@@ -205,21 +227,59 @@ export class SerialPort {
     }
   }
 
-  async #take<T>(use: (turn: SerialTurn) => Promise<T>, settings: SerialSettings): Promise<T> {
+  async #take<T>(
+    user: SerialUser,
+    use: (turn: SerialTurn) => Promise<T>,
+    settings: SerialSettings,
+  ): Promise<T> {
     const opened = await this.#ready(settings);
+    if (this.#question !== undefined && this.#question.by !== user) await this.#settle();
     return use({
       settings: this.#settings,
       write: async (bytes) => {
+        this.#question = { by: user, answer: 'not waited for', lateUntilMs: 0 };
+        this.#noteHeard('not waited for');
         try {
           await opened.write(bytes);
         } catch (error) {
           throw new PortFault('connection_failed', reasonOf(error), error);
         }
       },
-      read: (countMax, timeoutMs) => this.#inbox.read(countMax, timeoutMs),
-      next: (timeoutMs) => this.#inbox.next(timeoutMs),
+      read: async (countMax, timeoutMs, signal) => {
+        const bytes = await this.#inbox.read(countMax, timeoutMs, signal);
+        if (bytes.length >= countMax) this.#noteHeard('there', 0);
+        else this.#noteHeard(bytes.length === 0 ? 'missing' : 'cut');
+        if (bytes.length === 0) throw new PortFault('timeout', 'timeout');
+        return bytes;
+      },
+      next: async (timeoutMs, signal) => {
+        const bytes = await this.#inbox.next(timeoutMs, signal);
+        this.#noteHeard(bytes === undefined ? 'missing' : 'there');
+        return bytes;
+      },
       flush: () => this.#inbox.flush(),
+      settle: async (isCut) => {
+        const answer = this.#question?.answer;
+        if (answer === 'missing' || (isCut && answer === 'cut')) await this.#settle();
+      },
     });
+  }
+
+  /** Throws away what is, or may still come as, the answer to the last question. */
+  async #settle(): Promise<void> {
+    const lateMs = (this.#question?.lateUntilMs ?? 0) - this.#clock.monotonicMs();
+    if (lateMs > 0) await this.#clock.sleep(lateMs);
+    this.#inbox.flush();
+    this.#question = undefined;
+  }
+
+  /** `lateMs`: more of it may come so much later. */
+  #noteHeard(answer: Question['answer'], lateMs = this.#limits.lateAnswerMs): void {
+    const question = this.#question;
+    // Silence behind an answer.
+    if (question === undefined || (answer === 'missing' && question.answer === 'there')) return;
+    question.answer = answer;
+    question.lateUntilMs = this.#clock.monotonicMs() + lateMs;
   }
 }
 
@@ -252,14 +312,13 @@ class Inbox {
     this.#wake?.();
   }
 
-  async read(countMax: number, timeoutMs: DurationMs): Promise<Buffer> {
-    await this.#waitFor(Math.min(countMax, this.#bytesMax), timeoutMs);
-    if (this.#held.length === 0) throw new PortFault('timeout', 'timeout');
+  async read(countMax: number, timeoutMs: DurationMs, signal?: AbortSignal): Promise<Buffer> {
+    await this.#waitFor(Math.min(countMax, this.#bytesMax), timeoutMs, signal);
     return this.#take(countMax);
   }
 
-  async next(timeoutMs: DurationMs): Promise<Buffer | undefined> {
-    await this.#waitFor(1, timeoutMs);
+  async next(timeoutMs: DurationMs, signal?: AbortSignal): Promise<Buffer | undefined> {
+    await this.#waitFor(1, timeoutMs, signal);
     return this.#held.length === 0 ? undefined : this.#take(this.#held.length);
   }
 
@@ -284,13 +343,19 @@ class Inbox {
     return taken;
   }
 
-  async #waitFor(count: number, timeoutMs: DurationMs): Promise<void> {
+  async #waitFor(count: number, timeoutMs: DurationMs, signal?: AbortSignal): Promise<void> {
     const endMs = this.#clock.monotonicMs() + timeoutMs;
-    while (this.#held.length < count) {
-      if (this.#ended !== undefined) throw new PortFault('connection_failed', this.#ended);
-      const remainingMs = endMs - this.#clock.monotonicMs();
-      if (remainingMs <= 0) return;
-      await this.#change(remainingMs);
+    const wake = (): void => this.#wake?.();
+    signal?.addEventListener('abort', wake);
+    try {
+      while (this.#held.length < count) {
+        if (this.#ended !== undefined) throw new PortFault('connection_failed', this.#ended);
+        const remainingMs = endMs - this.#clock.monotonicMs();
+        if (remainingMs <= 0 || signal?.aborted === true) return;
+        await this.#change(remainingMs);
+      }
+    } finally {
+      signal?.removeEventListener('abort', wake);
     }
   }
 }

@@ -7,6 +7,7 @@ import {
   type HostResult,
   type Library,
   LuaError,
+  type LuaTurn,
   textOf,
   bytesArgument,
   numberArgument,
@@ -89,32 +90,40 @@ export function serialLibrary(isOld: boolean): Library {
 const TIMEOUT_MS = 1_000;
 
 export function serialFunctions(host: ScriptHost): Record<string, HostFunction> {
+  const numbers = new WeakMap<LuaTurn, number>();
+  let tasks = 0;
   const run = async (
     name: unknown,
     operation: SerialOperation,
     deadlineMs?: MonotonicMs,
-  ): Promise<HostResult> =>
-    resultOf(await host.call({ kind: 'serial', port: String(name), operation }, deadlineMs));
+    turn?: LuaTurn,
+  ): Promise<HostResult> => {
+    const task = turn && numbers.getOrInsertComputed(turn, () => (tasks += 1));
+    const call = { kind: 'serial', port: String(name), operation, ...(task && { task }) } as const;
+    return resultOf(await host.call(call, deadlineMs));
+  };
 
   return {
     serial_port: ([uri]) => portResult(uri, 'serial ports', (name) => portNamed(host.ports, name)),
-    serial_read: waiting(async ([name, count, timeout], deadlineMs) => {
+    serial_read: waiting(async ([name, count, timeout], deadlineMs, turn) => {
       const countMax = numberArgument(count, 1, 'read');
       if (!(countMax >= 1)) throw new LuaError("bad argument #1 to 'read' (count must be positive)");
       const timeoutMs = numberArgumentOr(timeout, 2, 'read', TIMEOUT_MS);
-      return run(textOf(name), { do: 'read', countMax, timeoutMs }, deadlineMs);
+      return run(textOf(name), { do: 'read', countMax, timeoutMs }, deadlineMs, turn);
     }),
-    serial_receive: waiting(async ([name, timeout], deadlineMs) => {
+    serial_receive: waiting(async ([name, timeout], deadlineMs, turn) => {
       const timeoutMs = numberArgumentOr(timeout, 1, 'receive', TIMEOUT_MS);
-      return run(textOf(name), { do: 'receive', timeoutMs }, deadlineMs);
+      return run(textOf(name), { do: 'receive', timeoutMs }, deadlineMs, turn);
     }),
-    serial_write: waiting(async ([name, bytes], deadlineMs) => {
+    serial_write: waiting(async ([name, bytes], deadlineMs, turn) => {
       const exact = Uint8Array.from(bytesArgument(bytes, 1, 'write'));
-      return run(textOf(name), { do: 'write', bytes: exact }, deadlineMs);
+      return run(textOf(name), { do: 'write', bytes: exact }, deadlineMs, turn);
     }),
-    serial_flush: waiting(([name], deadlineMs) => run(textOf(name), { do: 'flush' }, deadlineMs)),
-    serial_acquire: waiting(([name], deadlineMs) => run(textOf(name), { do: 'acquire' }, deadlineMs)),
-    serial_release: waiting(([name]) => run(textOf(name), { do: 'release' })),
+    serial_flush: waiting(([name], deadlineMs, turn) => run(textOf(name), { do: 'flush' }, deadlineMs, turn)),
+    serial_acquire: waiting(([name], deadlineMs, turn) =>
+      run(textOf(name), { do: 'acquire' }, deadlineMs, turn),
+    ),
+    serial_release: waiting(([name], _, turn) => run(textOf(name), { do: 'release' }, undefined, turn)),
     serial_configure: waiting(async ([name, baudRate, dataBits, parity, stopBits]) => {
       const settings = serialSettings({
         baud_rate: textOf(baudRate),

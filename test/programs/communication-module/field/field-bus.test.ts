@@ -114,7 +114,7 @@ describe('the wires of a module', () => {
     device.onWrite = (bytes) =>
       device.say(bytes[0] === 1 ? encodeRtuFrame(1, Buffer.of(3, 2, 0, 9)) : Buffer.from('pong'));
     const port = bus.serialPort('rs485') ?? assert.fail();
-    const raw = port.inTurn(async (turn) => {
+    const raw = port.inTurn(1, async (turn) => {
       await turn.write(Buffer.from('ping'));
       return String(await turn.read(4, 100));
     });

@@ -7,6 +7,9 @@ import { SerialPort } from '../../../../src/programs/communication-module/field/
 import { TestClock } from '../../../support/test-clock.ts';
 import { fakeSerialDevice, type FakeSerialDevice, played, SETTINGS } from './serial-device.ts';
 
+const USER = 1;
+const VISITOR = 2;
+
 function opened(): { clock: TestClock; device: FakeSerialDevice; port: SerialPort } {
   const clock = new TestClock();
   const device = fakeSerialDevice();
@@ -22,7 +25,7 @@ const isFault =
 describe('a serial port', () => {
   test('fails a read when nothing comes in time', async () => {
     const { clock, port } = opened();
-    const reading = port.inTurn((turn) => turn.read(4, 100));
+    const reading = port.inTurn(USER, (turn) => turn.read(4, 100));
     await assert.rejects(played(clock, reading), isFault('timeout'));
   });
 
@@ -34,9 +37,12 @@ describe('a serial port', () => {
       speeds.push(turn.settings.baudRate);
       return Promise.resolve();
     };
-    await played(clock, port.visit(fast, note));
+    await played(clock, port.visit(VISITOR, fast, note));
     assert.equal(port.isUsed, false);
-    await played(clock, Promise.all([port.inTurn(note), port.visit(fast, note), port.inTurn(note)]));
+    await played(
+      clock,
+      Promise.all([port.inTurn(USER, note), port.visit(VISITOR, fast, note), port.inTurn(USER, note)]),
+    );
     assert.deepEqual(speeds, [19_200, 9_600, 19_200, 9_600]);
     assert.deepEqual(
       device.openings.map(({ baudRate }) => baudRate),
@@ -53,40 +59,40 @@ describe('a serial port', () => {
     await assert.rejects(
       played(
         clock,
-        port.inTurn(() => Promise.resolve()),
+        port.inTurn(USER, () => Promise.resolve()),
       ),
       isFault('connection_failed', 'no'),
     );
     device.refusal = undefined;
     await played(
       clock,
-      port.visit(SETTINGS, () => Promise.resolve()),
+      port.visit(VISITOR, SETTINGS, () => Promise.resolve()),
     );
     assert.equal(device.openings.length, 1);
   });
 
   test('fails a read when the adapter is pulled', async () => {
     const { clock, device, port } = opened();
-    const reading = port.inTurn((turn) => turn.read(4, 10_000));
+    const reading = port.inTurn(USER, (turn) => turn.read(4, 10_000));
     clock.setTimer(50, () => device.vanish());
     await assert.rejects(played(clock, reading, 1_000), isFault('connection_failed', 'gone'));
   });
 
   test('fails what is in turn when it is closed, and opens again for the next one', async () => {
     const { clock, device, port } = opened();
-    const reading = port.inTurn((turn) => turn.read(4, 10_000));
+    const reading = port.inTurn(USER, (turn) => turn.read(4, 10_000));
     clock.setTimer(50, () => port.close());
     await assert.rejects(played(clock, reading, 1_000), isFault('connection_failed', 'closed'));
     await played(
       clock,
-      port.inTurn((turn) => turn.write(Buffer.of(1))),
+      port.inTurn(USER, (turn) => turn.write(Buffer.of(1))),
     );
     assert.equal(device.openings.length, 2);
   });
 
   test('gives a read as many bytes as it asks for, and the rest to the next', async () => {
     const { clock, device, port } = opened();
-    const words = port.inTurn(async (turn) => {
+    const words = port.inTurn(USER, async (turn) => {
       await turn.write(Buffer.from('?'));
       const first = await turn.read(3, 1_000);
       return [String(first), String(await turn.read(100, 50))];
@@ -102,18 +108,18 @@ describe('a serial port', () => {
     const { clock, device, port } = opened();
     await played(
       clock,
-      port.inTurn((turn) => turn.write(Buffer.of(0))),
+      port.inTurn(USER, (turn) => turn.write(Buffer.of(0))),
     );
     for (let count = 0; count < 5; count += 1)
       device.say(Buffer.alloc(LIMITS.field.serialBufferBytes / 4, count));
     // Somebody else's turn in which everything arrives.
     await played(
       clock,
-      port.inTurn(() => clock.sleep(10)),
+      port.inTurn(USER, () => clock.sleep(10)),
     );
     const held = await played(
       clock,
-      port.inTurn((turn) => turn.read(LIMITS.field.serialBufferBytes, 50)),
+      port.inTurn(USER, (turn) => turn.read(LIMITS.field.serialBufferBytes, 50)),
     );
     assert.deepEqual([held.length, held[0], held.at(-1)], [LIMITS.field.serialBufferBytes, 1, 4]);
   });
@@ -121,13 +127,13 @@ describe('a serial port', () => {
   test('lets one after the other have it, whatever happens to the first', async () => {
     const { clock, port } = opened();
     const order: string[] = [];
-    const first = port.inTurn(async () => {
+    const first = port.inTurn(USER, async () => {
       order.push('first begins');
       await clock.sleep(50);
       order.push('first fails');
       throw new Error('of the user');
     });
-    const second = port.inTurn(() => {
+    const second = port.inTurn(USER, () => {
       order.push('second');
       return Promise.resolve('done');
     });
@@ -141,7 +147,7 @@ describe('a serial port', () => {
     const use = (): Promise<number> =>
       played(
         clock,
-        port.inTurn((turn) => Promise.resolve(turn.settings.baudRate)),
+        port.inTurn(USER, (turn) => Promise.resolve(turn.settings.baudRate)),
       );
     assert.equal(await use(), 9_600);
     port.configure({ ...SETTINGS });

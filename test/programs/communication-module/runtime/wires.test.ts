@@ -72,6 +72,22 @@ describe('serial ports', () => {
     assert.ok(command !== undefined && command > 0 && command <= LIMITS.lua.callMs, String(command));
   });
 
+  test('are told which call of the script has a transaction', async () => {
+    const bench = scriptBench(
+      `local port = serial.new('port://rs485')
+      port:transaction(function() coroutine.wrap(function() port:write('own') end)() end)
+      enapter.register_command_handler('say', function() port:write('other') end)`,
+      { ...PORTS, answer: () => ({ kind: 'done' }) },
+    );
+    await bench.started();
+    await bench.command('say');
+    const tasks = bench.calls.map((call) => call.kind === 'serial' && call.task);
+    const [own, ...more] = tasks;
+    assert.deepEqual(more.slice(0, 2), [own, own]);
+    assert.equal(more.length, 3);
+    assert.notEqual(more[2], own);
+  });
+
   test('of the older generation send, receive and give codes', async () => {
     const [said] = await saidBy("say(rs485.send('ab')) say(rs485.receive('50')) say(rs232.send('x'))", {
       ...OLD,

@@ -163,7 +163,7 @@ describe('a scan of a serial line', () => {
   test('ends when a script keeps the line to itself', async () => {
     const { run, bus, clock, said } = setUp();
     const kept = Promise.withResolvers<void>();
-    const held = bus.serialPort('rs485')?.inTurn(() => kept.promise);
+    const held = bus.serialPort('rs485')?.inTurn(1, () => kept.promise);
     assert.deepEqual(await run(), ['end in_use a script keeps the line to itself']);
     kept.resolve();
     await held;
