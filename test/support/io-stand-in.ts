@@ -50,7 +50,13 @@ exec /usr/bin/tail -n +1 -s 0.01 -f "$D/bus"`,
 D="${'$'}{0%/*}"
 echo "$*" >> "$D/canplayer.calls"
 if [ -e "$D/down" ]; then echo "sendto: No buffer space available" >&2; exit 1; fi
-/usr/bin/cat >> "$D/sent"`,
+room=$(/usr/bin/cat "$D/room" 2>/dev/null || echo 1000)
+while read -r time name frame; do
+  if [ "$room" = 0 ]; then echo "sendto: No buffer space available" >&2; exit 1; fi
+  room=$((room - 1))
+  echo "$time $name $frame" >> "$D/sent"
+  echo "$name ($name)  $frame"
+done`,
   gpioget: `${OPTIONS}${String.raw`
 levels=""
 for line in "$@"; do
@@ -90,6 +96,11 @@ export class IoStandIn {
   /** Somebody else on the bus sends: `123#DEADBEEF`, as candump writes it. */
   frame(text: string): void {
     appendFileSync(this.#file('bus'), `(1700000000.000001) can0 ${text}\n`);
+  }
+
+  /** The interface takes so many frames of each program that sends. */
+  room(frames: number): void {
+    writeFileSync(this.#file('room'), `${frames}\n`);
   }
 
   /** Lines that were sent, as canplayer reads them. */

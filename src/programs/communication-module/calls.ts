@@ -36,7 +36,7 @@ export class Calls {
       case 'serial':
         return this.#serial(this.#askerOf(run, call), call);
       case 'can':
-        return this.#io.can(run, call.port, call.operation);
+        return this.#io.can(run, call.port, call.operation, this.#askerOf(run, call).isWaiting);
       case 'io':
         return this.#io.io(call.port, call.operation, this.#askerOf(run, call).isWaiting);
       case 'request':

@@ -23,14 +23,18 @@ export class IoCalls {
     this.#limits = options.limits;
   }
 
-  /** Rejects only with faults of this program. */
-  async can(run: number, port: string, operation: CanOperation): Promise<CallResult> {
+  /** `isWanted`: whoever asks still waits for it. Rejects only with faults of this program. */
+  async can(
+    run: number,
+    port: string,
+    operation: CanOperation,
+    isWanted: () => boolean,
+  ): Promise<CallResult> {
     const bus = this.#io.buses.get(port);
     if (bus === undefined) return absent(port);
-    return portResult(() => this.#operate(run, bus, operation));
+    return portResult(() => this.#operate(run, bus, operation, isWanted));
   }
 
-  /** `isWanted`: whoever asks still waits for it. */
   async io(port: string, operation: IoOperation, isWanted: () => boolean): Promise<CallResult> {
     switch (operation.do) {
       case 'is_closed':
@@ -53,9 +57,14 @@ export class IoCalls {
     this.#kept.delete(run);
   }
 
-  async #operate(run: number, bus: CanBus, operation: CanOperation): Promise<CallResult> {
+  async #operate(
+    run: number,
+    bus: CanBus,
+    operation: CanOperation,
+    isWanted: () => boolean,
+  ): Promise<CallResult> {
     if (operation.do === 'send') {
-      await bus.send(operation.id, operation.data);
+      await bus.send(operation.id, operation.data, isWanted);
       return { kind: 'done' };
     }
     if (operation.do === 'keep') return this.#keep(run, bus, operation);

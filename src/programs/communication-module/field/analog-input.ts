@@ -26,6 +26,8 @@ interface AnalogInputOptions extends Pick<PortOptions, 'onFailed' | 'onWorking'>
 
 export class AnalogInput {
   readonly #options: AnalogInputOptions;
+  /** Files that were there once. */
+  readonly #known = new Set<string>();
 
   constructor(options: AnalogInputOptions) {
     this.#options = options;
@@ -48,9 +50,9 @@ export class AnalogInput {
 
   async #read(): Promise<number> {
     const { path } = this.#options;
-    const processed = await numberIn(`${path}_input`);
+    const processed = await this.#numberIn(`${path}_input`);
     if (processed !== undefined) return processed;
-    const raw = await numberIn(`${path}_raw`);
+    const raw = await this.#numberIn(`${path}_raw`);
     if (raw === undefined) throw new Error('there is no such channel');
     const [offset = 0, scale = 1] = [await this.#ofChannel('offset'), await this.#ofChannel('scale')];
     return (raw + offset) * scale;
@@ -60,7 +62,18 @@ export class AnalogInput {
   async #ofChannel(name: string): Promise<number | undefined> {
     const { path } = this.#options;
     const kind = basename(path).replace(/\d.*$/, '');
-    return (await numberIn(`${path}_${name}`)) ?? (await numberIn(join(dirname(path), `${kind}_${name}`)));
+    return (
+      (await this.#numberIn(`${path}_${name}`)) ??
+      (await this.#numberIn(join(dirname(path), `${kind}_${name}`)))
+    );
+  }
+
+  /** The files of a device that goes or comes are not all there at once, and a raw value without its scale is another one. */
+  async #numberIn(file: string): Promise<number | undefined> {
+    const number = await numberIn(file);
+    if (number === undefined && this.#known.has(file)) throw new Error(`${file} is gone`);
+    if (number !== undefined) this.#known.add(file);
+    return number;
   }
 }
 

@@ -3,7 +3,7 @@ import { messageOf } from '../../../lib/errors.ts';
 import { DoublingPause } from '../../../lib/doubling-pause.ts';
 import type { Timer } from '../../../platform/clock/index.ts';
 import { PortFault } from './port-fault.ts';
-import { type PortOptions, type RunningProgram, runProgram, startProgram } from './system-program.ts';
+import { type PortOptions, ProgramFailure, type RunningProgram } from './system-program.ts';
 
 /** Identifiers above this have the extended format of 29 bits. */
 const STANDARD_ID_MAX = 0x7ff;
@@ -24,6 +24,7 @@ interface CanBusOptions extends PortOptions {
 
 interface Sending {
   line: string;
+  isWanted: () => boolean;
   resolve: () => void;
   reject: (fault: PortFault) => void;
 }
@@ -59,10 +60,11 @@ export class CanBus {
   }
 
   /**
-   * Resolves when the interface has taken the frame; frames go out in the order of the calls.
+   * Resolves when the interface has taken the frame; frames go out in the order of the calls. What is not wanted any more
+   * in its turn does not.
    * @throws PortFault invalid_argument, too_many_frames, connection_failed
    */
-  send(id: number, data: Uint8Array): Promise<void> {
+  send(id: number, data: Uint8Array, isWanted: () => boolean = () => true): Promise<void> {
     if (!Number.isInteger(id) || id < 0 || id > EXTENDED_ID_MAX)
       return Promise.reject(new PortFault('invalid_argument', 'an identifier has 11 or 29 bits'));
     if (data.length > DATA_BYTES_MAX)
@@ -70,7 +72,8 @@ export class CanBus {
     if (this.#waiting.length >= this.#options.limits.queuedRequests)
       return Promise.reject(new PortFault('too_many_frames', 'too many frames are waiting'));
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ line: lineOf(this.#options.interfaceName, id, data), resolve, reject });
+      const line = lineOf(this.#options.interfaceName, id, data);
+      this.#waiting.push({ line, isWanted, resolve, reject });
       if (!this.#isSending) void this.#sendAll();
     });
   }
@@ -84,7 +87,7 @@ export class CanBus {
   #follow(): void {
     if (this.#dump !== undefined || this.#again !== undefined || this.#isClosed) return;
     const { programs, interfaceName, clock, onFailed, onWorking } = this.#options;
-    const dump = startProgram(programs, 'candump', ['-L', interfaceName], (line) => {
+    const dump = programs.start('candump', ['-L', interfaceName], (line) => {
       const frame = frameOf(line);
       if (frame === undefined) return;
       this.#pause.reset();
@@ -122,11 +125,14 @@ export class CanBus {
     const { programs, interfaceName, limits, onFailed, onWorking } = this.#options;
     this.#isSending = true;
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting;
+      const batch = this.#waiting.filter(({ isWanted }) => isWanted());
+      for (const late of this.#waiting)
+        if (!batch.includes(late)) late.reject(new PortFault('connection_failed', 'it has waited too long'));
       this.#waiting = [];
+      if (batch.length === 0) break;
       try {
-        // At once, and not to ourselves: a controller does not hear its own frames.
-        await runProgram(programs, 'canplayer', ['-t', '-x', `${interfaceName}=${interfaceName}`], {
+        // At once, and not to ourselves: a controller does not hear its own frames. Each one that is out is a line.
+        await programs.run('canplayer', ['-t', '-x', '-v', `${interfaceName}=${interfaceName}`], {
           timeoutMs: limits.programMs,
           input: batch.map(({ line }) => line).join(''),
         });
@@ -135,7 +141,11 @@ export class CanBus {
       } catch (error) {
         onFailed(messageOf(error));
         const fault = new PortFault('connection_failed', messageOf(error), error);
-        for (const { reject } of batch) reject(fault);
+        // A buffer that is full takes the first ones; whoever is told that his was not sent sends it again.
+        const sent = error instanceof ProgramFailure ? sentOf(error.said ?? '', interfaceName) : 0;
+        for (const [index, { resolve, reject }] of batch.entries())
+          if (index < sent) resolve();
+          else reject(fault);
       }
     }
     this.#isSending = false;
@@ -147,6 +157,11 @@ function lineOf(interfaceName: string, id: number, data: Uint8Array): string {
   const digits = id > STANDARD_ID_MAX ? 8 : 3;
   const address = id.toString(16).toUpperCase().padStart(digits, '0');
   return `(0.000000) ${interfaceName} ${address}#${Buffer.from(data).toString('hex').toUpperCase()}\n`;
+}
+
+/** How many frames `canplayer -v` has sent: `can0 (can0)  123  [2] 01 02`. */
+function sentOf(said: string, interfaceName: string): number {
+  return said.split('\n').filter((line) => line.startsWith(`${interfaceName} (`)).length;
 }
 
 /** A data frame; undefined for remote requests, frames of CAN FD, and everything else. */

@@ -6,7 +6,7 @@ import { messageOf } from '../../../lib/errors.ts';
 import type { DurationMs } from '../../../lib/time.ts';
 import { PortFault } from './port-fault.ts';
 import { RetryPause } from './retry-pause.ts';
-import { type PortOptions, type RunningProgram, runProgram, startProgram } from './system-program.ts';
+import type { PortOptions, RunningProgram } from './system-program.ts';
 
 /** What is the same for all inputs of one watch. */
 interface InputWiring {
@@ -61,7 +61,7 @@ export class DigitalInputs {
   }
 
   async #ready(): Promise<void> {
-    if (this.#watch !== undefined) return;
+    if (this.#watch !== undefined && this.#starting === undefined) return;
     if (this.#pause.isResting(this.#options.clock.monotonicMs()))
       throw new PortFault('connection_failed', this.#lastFailure);
     this.#starting ??= this.#start().finally(() => {
@@ -92,7 +92,7 @@ export class DigitalInputs {
   async #readLevels(): Promise<void> {
     const { programs, wiring, limits } = this.#options;
     const args = ['--numeric', ...biasOption(wiring), '--chip', wiring.chip, ...this.#names()];
-    const said = await runProgram(programs, 'gpioget', args, { timeoutMs: limits.programMs });
+    const said = await programs.run('gpioget', args, { timeoutMs: limits.programMs });
     const levels = said.trim().split(/\s+/);
     if (levels.length !== this.#lines.size || levels.some((level) => level !== '0' && level !== '1'))
       throw new Error(`gpioget said ${said.trim()}`);
@@ -106,7 +106,7 @@ export class DigitalInputs {
     return new Promise((resolve, reject) => {
       const debounce = debounceMs > 0 ? ['--debounce-period', `${debounceMs}ms`] : [];
       const args = ['--banner', '--format', '%o %e', ...biasOption(wiring), ...debounce, '--chip', chip];
-      const watch = startProgram(programs, 'gpiomon', [...args, ...this.#names()], (said) => {
+      const watch = programs.start('gpiomon', [...args, ...this.#names()], (said) => {
         if (said.startsWith('Monitoring ')) {
           limit.cancel();
           return resolve();
@@ -131,7 +131,8 @@ export class DigitalInputs {
     const line = this.#lines.get(number);
     if (line === undefined) return;
     if (edge === RISING) line.rises += 1;
-    else line.falls += 1;
+    else if (edge === FALLING) line.falls += 1;
+    else return;
     line.isHigh = edge === RISING;
   }
 
@@ -140,8 +141,9 @@ export class DigitalInputs {
   }
 }
 
-/** As `%e` of gpiomon: 1 rising, 2 falling. */
+/** As `%e` of gpiomon. */
 const RISING = '1';
+const FALLING = '2';
 
 function biasOption({ bias }: InputWiring): string[] {
   return bias === undefined ? [] : ['--bias', bias];

@@ -7,7 +7,7 @@ import { messageOf } from '../../../lib/errors.ts';
 import type { DurationMs } from '../../../lib/time.ts';
 import type { Timer } from '../../../platform/clock/index.ts';
 import { PortFault } from './port-fault.ts';
-import { type PortOptions, type RunningProgram, runProgram, startProgram } from './system-program.ts';
+import type { PortOptions, RunningProgram } from './system-program.ts';
 
 interface DigitalOutputOptions extends PortOptions {
   /** Device file of the chip, such as /dev/gpiochip0. */
@@ -19,7 +19,7 @@ interface DigitalOutputOptions extends PortOptions {
 
 /** One that is going on. */
 interface Impulse {
-  /** The level that it goes back to. */
+  /** Whether it goes back to on. */
   before: boolean;
   end: Timer;
 }
@@ -28,8 +28,10 @@ export class DigitalOutput {
   readonly #options: DigitalOutputOptions;
   readonly #pause: DoublingPause;
   #holder: { program: RunningProgram; isOn: boolean } | undefined;
+  /** As the last change left it that was done; undefined: there was none. */
+  #kept: boolean | undefined;
   #impulse: Impulse | undefined;
-  /** Runs when the program that held the line has ended. */
+  /** Runs while nobody holds the line, to have it as it was kept. */
   #again: Timer | undefined;
   /** One change after another. */
   #last: Promise<unknown> = Promise.resolve();
@@ -42,7 +44,8 @@ export class DigitalOutput {
   }
 
   /**
-   * Ends an impulse that is going on. What is not wanted any more in its turn is not carried out.
+   * Ends an impulse that is going on. What is not wanted any more in its turn is not carried out; after a fault the output
+   * is as before.
    * @throws PortFault connection_failed
    */
   set(isOn: boolean, isWanted?: () => boolean): Promise<void> {
@@ -63,7 +66,7 @@ export class DigitalOutput {
    */
   impulse(durationMs: DurationMs, isWanted?: () => boolean): Promise<void> {
     return this.#inTurn(async () => {
-      const before = this.#impulse?.before ?? (await this.#read());
+      const before = this.#impulse?.before ?? this.#kept ?? (await this.#read());
       await this.#hold(!before);
       this.#forgetImpulse();
       this.#endAfter(durationMs, before);
@@ -72,10 +75,10 @@ export class DigitalOutput {
 
   /** Ends an impulse that is going on: nobody would do it later. Resolves when the line is let go. */
   async close(): Promise<void> {
-    this.#again?.cancel();
     // `onFailed` has told why it stays as it is.
     await this.#inTurn(() => this.#endImpulse()).catch(() => undefined);
     this.#isClosed = true;
+    this.#again?.cancel();
     await this.#release();
   }
 
@@ -97,28 +100,31 @@ export class DigitalOutput {
   async #endImpulse(): Promise<void> {
     const impulse = this.#impulse;
     this.#forgetImpulse();
-    if (impulse) await this.#hold(impulse.before);
+    if (impulse === undefined) return;
+    // Where that fails it is tried again: a line that stays switched is worse.
+    this.#kept = impulse.before;
+    await this.#hold(impulse.before);
   }
 
   #endAfter(durationMs: DurationMs, before: boolean): void {
-    const end = this.#options.clock.setTimer(
-      durationMs,
-      () => void this.#inTurn(() => this.#goBack(impulse)),
-    );
-    const impulse = { before, end };
+    const goBack = async (): Promise<void> => {
+      // Somebody has set the line since.
+      if (this.#impulse !== impulse) return;
+      await this.#orTold(this.#endImpulse());
+    };
+    const impulse = {
+      before,
+      end: this.#options.clock.setTimer(durationMs, () => void this.#inTurn(goBack)),
+    };
     this.#impulse = impulse;
   }
 
-  /** What goes wrong is told by `onFailed`; a line that stays switched is worse than one more try. */
-  async #goBack(impulse: Impulse): Promise<void> {
-    // Somebody has set the line since.
-    if (this.#impulse !== impulse) return;
+  /** What goes wrong is told by `onFailed`. */
+  async #orTold(change: Promise<void>): Promise<void> {
     try {
-      await this.#hold(impulse.before);
-      this.#forgetImpulse();
+      await change;
     } catch (error) {
       if (!(error instanceof PortFault)) throw error;
-      if (this.#impulse === impulse) this.#endAfter(this.#pause.next(), impulse.before);
     }
   }
 
@@ -128,24 +134,20 @@ export class DigitalOutput {
     // As it is: to ask for the level must not make an input of it.
     const args = ['--as-is', '--numeric', ...this.#place(), String(this.#options.line)];
     try {
-      const said = await runProgram(programs, 'gpioget', args, { timeoutMs: limits.programMs });
-      return said.trim() === '1';
+      const said = await programs.run('gpioget', args, { timeoutMs: limits.programMs });
+      const level = said.trim();
+      if (level !== '0' && level !== '1') throw new Error(`gpioget said ${level}`);
+      return level === '1';
     } catch (error) {
       this.#options.onFailed(messageOf(error));
       throw new PortFault('connection_failed', messageOf(error), error);
     }
   }
 
-  /** Nobody has changed the line since, and its level is nobody's. */
-  #holdAgain(isOn: boolean): void {
+  /** Nobody holds the line, and its level is nobody's. */
+  #holdAgain(): void {
     const hold = async (): Promise<void> => {
-      if (this.#holder || this.#isClosed) return;
-      try {
-        await this.#hold(isOn);
-      } catch (error) {
-        if (!(error instanceof PortFault)) throw error;
-        if (!this.#isClosed) this.#holdAgain(isOn);
-      }
+      if (this.#holder === undefined && this.#kept !== undefined) await this.#orTold(this.#hold(this.#kept));
     };
     this.#again = this.#options.clock.setTimer(this.#pause.next(), () => void this.#inTurn(hold));
   }
@@ -159,9 +161,7 @@ export class DigitalOutput {
     const args = ['--banner', ...this.#place(), `${line}=${isOn ? 1 : 0}`];
     try {
       await new Promise<void>((resolve, reject) => {
-        let isHeld = false;
-        const program = startProgram(programs, 'gpioset', args, () => {
-          isHeld = true;
+        const program = programs.start('gpioset', args, () => {
           limit.cancel();
           resolve();
         });
@@ -175,9 +175,10 @@ export class DigitalOutput {
           if (this.#holder !== holder) return;
           this.#holder = undefined;
           this.#options.onFailed(reason);
-          if (isHeld) this.#holdAgain(isOn);
+          this.#holdAgain();
         });
       });
+      this.#kept = isOn;
       this.#pause.reset();
       this.#options.onWorking();
     } catch (error) {

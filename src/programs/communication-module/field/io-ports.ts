@@ -6,7 +6,7 @@ import { AnalogInput } from './analog-input.ts';
 import { CanBus } from './can-bus.ts';
 import { DigitalInputs } from './digital-inputs.ts';
 import { DigitalOutput } from './digital-output.ts';
-import { type PortOptions, SYSTEM_PROGRAMS, type SystemPrograms } from './system-program.ts';
+import { type PortOptions, systemPrograms, type SystemPrograms } from './system-program.ts';
 
 /** What a name stands for. */
 export type IoPortMapping =
@@ -139,7 +139,7 @@ class Contact {
 }
 
 function commonOf(options: IoPortsOptions, name: string, path: string): PortOptions {
-  const { clock, limits, programs = SYSTEM_PROGRAMS } = options;
+  const { clock, limits, programs = systemPrograms() } = options;
   return {
     clock,
     limits,

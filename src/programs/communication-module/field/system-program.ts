@@ -13,13 +13,36 @@ import type { Clock } from '../../../platform/clock/index.ts';
 const SETPRIV = '/usr/bin/setpriv';
 const ENDS_WITH_PARENT = ['--pdeathsig', 'KILL', '--'];
 
-/** Where the programs are. */
+/** Access to them. */
 export interface SystemPrograms {
-  /** Absolute path. */
-  folder: string;
+  /** Starts one that goes on; each whole line that it says is handed over. */
+  start(name: string, args: readonly string[], onLine: (line: string) => void): RunningProgram;
+  /** Runs one to its end; resolves with what it said. @throws ProgramFailure */
+  run(
+    name: string,
+    args: readonly string[],
+    given: { timeoutMs: DurationMs; input?: string },
+  ): Promise<string>;
 }
 
-export const SYSTEM_PROGRAMS: SystemPrograms = { folder: '/usr/bin' };
+/** A program did not end well; the message is for people. */
+export class ProgramFailure extends Error {
+  /** What it had said until then; undefined: what it did is not known. */
+  readonly said: string | undefined;
+  constructor(message: string, said: string | undefined, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'ProgramFailure';
+    this.said = said;
+  }
+}
+
+/** Those of a folder, which is absolute. */
+export function systemPrograms(folder = '/usr/bin'): SystemPrograms {
+  return {
+    start: (...given) => startProgram(folder, ...given),
+    run: (...given) => runProgram(folder, ...given),
+  };
+}
 
 /** What a port of the board works with. */
 export interface PortOptions {
@@ -38,9 +61,8 @@ export interface RunningProgram {
   stop(): void;
 }
 
-/** Starts a program that goes on; each line that it says is handed over. */
-export function startProgram(
-  { folder }: SystemPrograms,
+function startProgram(
+  folder: string,
   name: string,
   args: readonly string[],
   onLine: (line: string) => void,
@@ -65,9 +87,8 @@ export function startProgram(
   return { ended, stop: () => void child.kill('SIGKILL') };
 }
 
-/** Runs a program to its end; resolves with what it said. @throws Error with the reason for people */
-export function runProgram(
-  { folder }: SystemPrograms,
+function runProgram(
+  folder: string,
   name: string,
   args: readonly string[],
   { timeoutMs, input = '' }: { timeoutMs: DurationMs; input?: string },
@@ -80,7 +101,9 @@ export function runProgram(
       (error, stdout, stderr) => {
         if (error === null) return resolve(stdout);
         const said = 'code' in error && error.code === 'ENOENT' ? 'No such file or directory' : stderr;
-        reject(new Error(error.killed ? `${name} does not end` : reasonOf(name, said), { cause: error }));
+        // What it said last may be lost with it.
+        if (error.killed) return reject(new ProgramFailure(`${name} does not end`, undefined, error));
+        reject(new ProgramFailure(reasonOf(name, said), stdout, error));
       },
     );
     // A program that ends before it has read everything says why by itself.

@@ -1,5 +1,6 @@
 /** The bus CAN: `can` of either generation (docs/interface/lua-devices.md#can). */
 import type { Limits } from '../../../lib/limits.ts';
+import type { MonotonicMs } from '../../../lib/time.ts';
 import {
   bytesArgument,
   type HostFunction,
@@ -138,8 +139,12 @@ export function canLibrary(isOld: boolean): Library {
 
 export function canFunctions(host: ScriptHost, limits: Limits['field']): Record<string, HostFunction> {
   let mailboxes = 0;
-  const run = async (port: LuaValue, operation: CanOperation): Promise<HostResult> =>
-    resultOf(await host.call({ kind: 'can', port: String(textOf(port)), operation }));
+  const run = async (
+    port: LuaValue,
+    operation: CanOperation,
+    deadlineMs?: MonotonicMs,
+  ): Promise<HostResult> =>
+    resultOf(await host.call({ kind: 'can', port: String(textOf(port)), operation }, deadlineMs));
   const isCan = (name: string): boolean => host.ioPorts.get(name) === 'can';
 
   return {
@@ -147,13 +152,11 @@ export function canFunctions(host: ScriptHost, limits: Limits['field']): Record<
     // The older generation names no port: the one of the usual name, else the first there is.
     can_only_port: () => [isCan('can') ? 'can' : [...host.ioPorts.keys()].find(isCan)],
     can_mailbox: () => [BigInt((mailboxes += 1))],
-    can_send: waiting(async ([port, id, data]) =>
-      run(port, {
-        do: 'send',
-        id: numberArgument(id, 1, 'send'),
-        data: Uint8Array.from(bytesArgument(data, 2, 'send')),
-      }),
-    ),
+    can_send: waiting(async ([port, identifier, bytes], deadlineMs) => {
+      const id = numberArgument(identifier, 1, 'send');
+      const data = Uint8Array.from(bytesArgument(bytes, 2, 'send'));
+      return run(port, { do: 'send', id, data }, deadlineMs);
+    }),
     can_keep: waiting(async ([port, mailbox, ids, size, drops]) => {
       const sizeMax = ids === undefined ? limits.canRowFrames : numberArgument(size, 2, 'queue');
       if (!(sizeMax >= 1)) throw new LuaError("bad argument #2 to 'queue' (size must be positive)");

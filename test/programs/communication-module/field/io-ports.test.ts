@@ -7,9 +7,11 @@ import { after, describe, test, type TestContext } from 'node:test';
 import { LIMITS, type Limits } from '../../../../src/lib/limits.ts';
 import { type Clock, createSystemClock } from '../../../../src/platform/clock/index.ts';
 import { FieldBus, type IoPortMapping } from '../../../../src/programs/communication-module/field/index.ts';
+import { systemPrograms } from '../../../../src/programs/communication-module/field/system-program.ts';
 import { IoStandIn } from '../../../support/io-stand-in.ts';
 import { TestClock } from '../../../support/test-clock.ts';
 import { until } from '../../../support/until.ts';
+import { temporaryFolder } from '../../../support/workspace.ts';
 
 const clock = createSystemClock();
 after(() => clock.close());
@@ -35,7 +37,7 @@ function setUp(
     clock: time,
     ports: {},
     ioPorts,
-    programs: standIn,
+    programs: systemPrograms(standIn.folder),
     limits: { ...LIMITS.field, reconnectFirstMs: RECONNECT_MS, reconnectMaxMs: RECONNECT_MS, ...limits },
     onPortFailed: ({ port, reason }) => failures.push(`${port}: ${reason}`),
   });
@@ -147,6 +149,19 @@ describe('a CAN port', () => {
     assert.equal(frames.length, 3);
   });
 
+  test('tells of each frame whether it was sent when the interface takes some of those that waited', async (t) => {
+    const { can, standIn } = setUp(t);
+    assert.ok(can);
+    standIn.room(2);
+    const sends = await Promise.allSettled([1, 2, 3, 4, 5].map((id) => can.send(id, bytes('0a'))));
+    assert.deepEqual(
+      sends.map(({ status }) => status),
+      ['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected'],
+      'the first goes out alone',
+    );
+    assert.equal(standIn.sent.length, 3);
+  });
+
   test('sends in the order of the calls, what waits together', async (t) => {
     const { standIn, can } = setUp(t);
     assert.ok(can);
@@ -156,7 +171,7 @@ describe('a CAN port', () => {
       standIn.sent,
       ['7FF', '00000800', '001', '002', '003'].map((id) => `(0.000000) can0 ${id}#0A0B`),
     );
-    assert.deepEqual(standIn.calls('canplayer'), ['-t -x can0=can0', '-t -x can0=can0']);
+    assert.deepEqual(standIn.calls('canplayer'), ['-t -x -v can0=can0', '-t -x -v can0=can0']);
   });
 });
 
@@ -180,6 +195,15 @@ describe('contacts', () => {
     standIn.edge(17, 0);
     await until(async () => (await first.readCounter()).count === 41);
     assert.equal((await second.readCounter()).count, 1);
+  });
+
+  test('are not told from before the watch while it begins, and not at all when it does not', async (t) => {
+    const { standIn, first } = setUp(t, PORTS, clock, { programMs: 300 });
+    standIn.fail('stuck');
+    const asked = [first?.isClosed()];
+    await until(() => standIn.calls('gpiomon').length > 0);
+    asked.push(first?.isClosed());
+    for (const answer of asked) await assert.rejects(async () => answer, /gpiomon ended/);
   });
 
   test('are closed and opened, and are as they were before anybody set them', async (t) => {
@@ -313,6 +337,38 @@ describe('an analogue channel', () => {
     assert.deepEqual(bus.portsFailed, ['ai-1']);
     const none = channel(t, {});
     await assert.rejects(async () => none.io.channels.get('ai-1')?.measure('voltage'), /no such channel/);
+  });
+
+  test('has no value while a part of its files is gone, as those of a device that goes or comes', async (t) => {
+    const files = {
+      in_voltage0_raw: '1024',
+      in_voltage0_offset: '10',
+      in_voltage0_scale: '3',
+      in_voltage_scale: '5',
+    };
+    const folder = temporaryFolder(t);
+    const { bus } = setUp(t, { 'ai-1': { kind: 'analog_input', path: join(folder, 'in_voltage0') } });
+    const channel = bus.io.channels.get('ai-1');
+    const put = (file: string, text: string): void => writeFileSync(join(folder, file), text);
+    for (const [file, text] of Object.entries(files)) put(file, text);
+    const whole = await channel?.measure('voltage');
+    for (const [file, text] of Object.entries(files)) {
+      rmSync(join(folder, file));
+      // The one of its kind is not asked for.
+      if (file === 'in_voltage_scale') assert.equal(await channel?.measure('voltage'), whole);
+      else await assert.rejects(async () => channel?.measure('voltage'), /is gone/, file);
+      for (const content of ['', ' \n', '12a', 'nan', 'Infinity']) {
+        put(file, content);
+        if (file === 'in_voltage_scale') continue;
+        await assert.rejects(
+          async () => channel?.measure('voltage'),
+          /holds no number/,
+          `${file} ${content}`,
+        );
+      }
+      put(file, text);
+      assert.equal(await channel?.measure('voltage'), whole);
+    }
   });
 
   for (const [what, files, name, quantity, expected] of [

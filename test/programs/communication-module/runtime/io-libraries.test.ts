@@ -5,6 +5,7 @@ import { LIMITS } from '../../../../src/lib/limits.ts';
 import { createSystemClock } from '../../../../src/platform/clock/index.ts';
 import { Calls } from '../../../../src/programs/communication-module/calls.ts';
 import { FieldBus, type IoPortMapping } from '../../../../src/programs/communication-module/field/index.ts';
+import { systemPrograms } from '../../../../src/programs/communication-module/field/system-program.ts';
 import { IoStandIn } from '../../../support/io-stand-in.ts';
 import { until } from '../../../support/until.ts';
 import { closeBenches, saidBy, scriptBench } from './script-bench.ts';
@@ -30,7 +31,7 @@ const RUN = 1;
 
 function setUp(t: TestContext, api: 'v1' | 'v3') {
   const standIn = new IoStandIn(t);
-  const bus = new FieldBus({ clock, ports: {}, ioPorts: PORTS, programs: standIn });
+  const bus = new FieldBus({ clock, ports: {}, ioPorts: PORTS, programs: systemPrograms(standIn.folder) });
   t.after(() => bus.close());
   const calls = new Calls({
     bus,
