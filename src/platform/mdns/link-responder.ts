@@ -67,6 +67,11 @@ export class LinkResponder {
     this.#begin(options.pauseMs);
   }
 
+  /** False: nothing is heard any more. */
+  isJoined(): boolean {
+    return this.#options.link.isJoined();
+  }
+
   /** Says goodbye and closes the link. */
   stop(): void {
     if (this.#state === 'announced')

@@ -70,7 +70,7 @@ export class Mdns {
       .filter((address) => this.#servicesAt(address).length > 0)
       .slice(0, this.#options.limits.networks);
     for (const [address, responder] of this.#links)
-      if (!present.includes(address)) {
+      if (!present.includes(address) || responder?.isJoined() === false) {
         this.#links.delete(address);
         responder?.stop();
       }

@@ -16,6 +16,11 @@ export interface Sender {
 export interface MulticastLink {
   /** Of this machine, there. */
   readonly address: string;
+  /**
+   * False when the address came back with another interface, as of an adapter that was reset, or with another size of its
+   * network: nothing would be heard there.
+   */
+  isJoined(): boolean;
   onPacket(listener: (bytes: Buffer, from: Sender) => void): void;
   /** To everybody, or to one. What cannot be sent is lost, as any packet may be. */
   send(bytes: Buffer, to?: Sender): void;
@@ -43,10 +48,12 @@ export function systemNetwork(isLoopback = false): Network {
     }
     return known;
   };
+  const cidrOf = (address: string): string =>
+    interfaces().find((one) => one.address === address)?.cidr ?? `${address}/32`;
   return {
     addresses: () => interfaces().map(({ address }) => address),
     open: async (address, onLost) => {
-      const cidr = interfaces().find((one) => one.address === address)?.cidr ?? `${address}/32`;
+      const cidr = cidrOf(address);
       const neighbours = new BlockList();
       neighbours.addSubnet(address, Number(cidr.split('/')[1]), 'ipv4');
       const socket = await joined(address);
@@ -60,6 +67,7 @@ export function systemNetwork(isLoopback = false): Network {
       });
       return {
         address,
+        isJoined: () => cidrOf(address) === cidr && isMember(socket, address),
         onPacket: (listener) =>
           // What comes from farther away is not of this network (RFC 6762 section 11).
           void socket.on('message', (bytes, from) => {
@@ -81,6 +89,17 @@ export function systemNetwork(isLoopback = false): Network {
       };
     },
   };
+}
+
+/** Each interface has its own members, and the system names none of them. */
+function isMember(socket: Socket, address: string): boolean {
+  try {
+    socket.addMembership(GROUP.address, address);
+    return false;
+  } catch {
+    // Refused, because it is one. An address that is gone is noticed by itself.
+    return true;
+  }
 }
 
 const TTL = 255;

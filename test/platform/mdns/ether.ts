@@ -19,17 +19,21 @@ export interface Ether {
   machine(addresses: string[]): Network;
   /** What somebody else says to the group; the port tells multicast DNS from other askers. */
   say(message: Partial<Message> | Buffer, from?: Partial<Sender>): void;
+  /** Their interfaces are replaced by others with the same addresses. */
+  replaceInterfaces(): void;
   /** A network that can be joined no more, with links that break. */
   cut(): void;
 }
 
 export function ether(): Ether {
+  const deaf = new Set<MulticastLink>();
   const links = new Map<MulticastLink, { listeners: Listener[]; onLost: (error: Error) => void }>();
   const heard: Heard[] = [];
   let isCut = false;
 
   function deliver(bytes: Buffer, from: Sender): void {
-    for (const { listeners } of links.values()) for (const listener of listeners) listener(bytes, from);
+    for (const [link, { listeners }] of links)
+      if (!deaf.has(link)) for (const listener of listeners) listener(bytes, from);
   }
 
   return {
@@ -40,6 +44,7 @@ export function ether(): Ether {
         if (isCut) throw new Error('no network');
         const link: MulticastLink = {
           address,
+          isJoined: () => !deaf.has(link),
           onPacket: (listener) => void links.get(link)?.listeners.push(listener),
           send: (bytes, to) => {
             if (!links.has(link)) return;
@@ -60,6 +65,9 @@ export function ether(): Ether {
         port: 5_353,
         ...from,
       }),
+    replaceInterfaces: () => {
+      for (const link of links.keys()) deaf.add(link);
+    },
     cut: () => {
       isCut = true;
       for (const [link, { onLost }] of links) {

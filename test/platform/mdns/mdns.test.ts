@@ -294,6 +294,20 @@ describe('multicast DNS', () => {
     );
   });
 
+  test('answers on an interface that was replaced by another one with the same address', async () => {
+    const { net, clock, said } = box();
+    await settle(clock);
+    net.replaceInterfaces();
+    await clock.advance(LIMITS.mdns.lookMs);
+    await settle(clock);
+    said();
+    net.say({ questions: [question(HOST, TYPE.A)] });
+    assert.deepEqual(
+      said().map(({ message }) => message.answers),
+      [[addressRecord('10.0.0.1')]],
+    );
+  });
+
   test('says goodbye, and nothing more', async () => {
     const { net, clock, mdns, said } = box();
     await settle(clock);

@@ -30,6 +30,39 @@ test('a machine that announces itself is found by its name, and not found after 
   await assert.rejects(addressOf(mdns.hostName, { ...options, limits: { localNameMs: 300 } }), /not known/);
 });
 
+const canMakeInterfaces =
+  process.getuid?.() === 0 &&
+  spawnSync('unshare', ['-n', 'ip', 'link', 'add', 'v0', 'type', 'veth', 'peer', 'name', 'v1']).status === 0;
+
+test(
+  'an interface that comes back with the same address is known to be another one, and so is another size of the network',
+  { skip: !canMakeInterfaces && 'needs root and veth' },
+  () => {
+    const source = import.meta.resolve('../../../src/platform/mdns/network.ts');
+    const program = `
+      import { execSync } from 'node:child_process';
+      import { systemNetwork } from '${source}';
+      const make = (size) => execSync('ip link add v0 type veth peer name v1 && ip link set v1 up && ' +
+        'ip addr add 10.9.9.1/' + size + ' dev v0 && ip link set v0 up');
+      const network = systemNetwork();
+      const looks = [];
+      make(24);
+      for (const change of [() => {}, () => { execSync('ip link del v0'); make(24); },
+        () => { execSync('ip addr del 10.9.9.1/24 dev v0 && ip addr add 10.9.9.1/16 dev v0'); }]) {
+        const link = await network.open('10.9.9.1', (error) => { throw error; });
+        looks.push(link.isJoined(), link.isJoined());
+        change();
+        looks.push(link.isJoined());
+        link.close();
+      }
+      console.log(JSON.stringify(looks));`;
+    const words = ['-n', process.execPath, '--input-type=module', '-e', program];
+    const { status, stdout, stderr } = spawnSync('unshare', words, { encoding: 'utf8' });
+    assert.equal(status, 0, stderr);
+    assert.deepEqual(JSON.parse(stdout), [true, true, true, true, true, false, true, true, false]);
+  },
+);
+
 test('a machine keeps its addresses when the system has no open file left to tell them', () => {
   const source = import.meta.resolve('../../../src/platform/mdns/network.ts');
   const program = `
