@@ -1,6 +1,7 @@
-import BetterSqlite3 from 'better-sqlite3';
+import type BetterSqlite3 from 'better-sqlite3';
 import { requireNoObstacle } from '../files/index.ts';
 import { requireRoomForIndex } from './index-room.ts';
+import { openFile } from './native.ts';
 
 /** Works with a database, which may be in use, over a connection of its own. */
 export function withConnection<Result>(
@@ -9,7 +10,7 @@ export function withConnection<Result>(
 ): Result {
   requireNoObstacle(path);
   requireRoomForIndex(path);
-  const handle = new BetterSqlite3(path, { fileMustExist: true });
+  const handle = openFile(path, { fileMustExist: true });
   try {
     return work(handle);
   } finally {

@@ -3,6 +3,7 @@ import BetterSqlite3 from 'better-sqlite3';
 import { hasCode } from '../../lib/system-fault.ts';
 import { withConnection } from './connection.ts';
 import { readMigrations } from './migrations.ts';
+import { openFile } from './native.ts';
 
 /** Extended codes such as SQLITE_CORRUPT_INDEX included. */
 const DAMAGE_CODE = /^SQLITE_(NOTADB|CORRUPT)/;
@@ -46,7 +47,7 @@ export function provenDamageOf(
 ): string | undefined {
   return unlessDamaged(
     () => {
-      const handle = new BetterSqlite3(path, { fileMustExist: true });
+      const handle = openFile(path, { fileMustExist: true });
       try {
         return damageOfOpen(handle, 'integrity_check');
       } finally {

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import BetterSqlite3 from 'better-sqlite3';
-import './native.ts';
+import type BetterSqlite3 from 'better-sqlite3';
+import { openFile } from './native.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { HeldFile, makePrivateFolder, requireUsableFile } from '../files/index.ts';
 import { asSystemFault } from '../../lib/system-fault.ts';
@@ -33,7 +33,7 @@ export function openDatabase(options: OpenOptions): Database {
   makePrivateFolder(dirname(options.path));
   for (const suffix of ['', '-wal', '-shm']) requireUsableFile(options.path + suffix);
   requireRoomForIndex(options.path, options.isFirst);
-  const handle = new BetterSqlite3(options.path);
+  const handle = openFile(options.path);
   try {
     applyPragmas(handle);
     if (options.isChecked) requireSound(handle);

@@ -22,6 +22,7 @@ import {
 } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
 import { isDamage } from './damage.ts';
+import { openFile } from './native.ts';
 
 const LOCK_FILE = 'gateway.lock';
 /** Not the lock file itself: closing it anywhere in this process would release the lock (fcntl(2)). */
@@ -116,7 +117,7 @@ export function tryLockFolder({
 
 /** The file, open and locked until it is closed; undefined when it is locked already. @throws SqliteError */
 function lockedFile(path: string): BetterSqlite3.Database | undefined {
-  const handle = new BetterSqlite3(path, { timeout: 0 });
+  const handle = openFile(path, { timeout: 0 });
   try {
     // Locks without writing, not even a journal, so it works on a full disk.
     handle.pragma('journal_mode = MEMORY');

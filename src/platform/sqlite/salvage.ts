@@ -2,7 +2,8 @@
  * Copies what can still be read of a damaged database into a new one of the same schema: rows from both ends of each
  * table, then from probes between damaged pages. Existing rows are kept.
  */
-import BetterSqlite3 from 'better-sqlite3';
+import type BetterSqlite3 from 'better-sqlite3';
+import { openFile } from './native.ts';
 import { isDamage } from './damage.ts';
 import type { Database } from './database.ts';
 
@@ -46,7 +47,7 @@ export class Salvage {
    * @throws when the file is no database any more
    */
   constructor(path: string, into: Database, later: readonly string[], computed: readonly string[] = []) {
-    this.#from = new BetterSqlite3(path, { fileMustExist: true });
+    this.#from = openFile(path, { fileMustExist: true });
     this.#into = into;
     this.#later = new Set(later);
     this.#computed = new Set(computed);
