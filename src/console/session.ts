@@ -44,20 +44,12 @@ function leave(): void {
 
 /** A refusal of the check itself is no reason to check again. */
 let isConfirming = false;
-/** Questions so far. Answers may overtake each other: whatever was asked before the newest with an answer says nothing. */
-let questions = 0;
-let newestLook = 0;
-let newestCheck = 0;
 
 /** Checks whether the login still holds, for whom and with which role; without an answer nothing changes. */
 export async function confirm(): Promise<void> {
   isConfirming = true;
-  questions += 1;
-  const question = questions;
   try {
     const found = await callFor<Me>('me', 'GET', '/v3/auth/me');
-    if (question < Math.max(newestCheck, newestLook)) return;
-    newestCheck = question;
     if (state.value === 'logged-in' && JSON.stringify(found) !== JSON.stringify(me.value)) me.value = found;
   } catch (error) {
     // A refusal has been handled by then; a missing answer is shown as a lost connection.
@@ -70,24 +62,16 @@ export async function confirm(): Promise<void> {
 /** Finds out the state of the session; call it at the start and after a claim or login. */
 export async function look(): Promise<void> {
   const wasLoggedIn = localStorage.getItem(LOGGED_IN) !== null;
-  questions += 1;
-  const question = questions;
   try {
-    const isNew = !wasLoggedIn && !(await isClaimed());
-    const found = isNew ? undefined : await callFor<Me>('me', 'GET', '/v3/auth/me');
-    if (question < newestLook) return;
-    newestLook = question;
-    if (found === undefined) {
+    if (!wasLoggedIn && !(await isClaimed())) {
       state.value = 'unclaimed';
       return;
     }
-    me.value = found;
+    me.value = await callFor<Me>('me', 'GET', '/v3/auth/me');
     state.value = 'logged-in';
     loginReason.value = undefined;
     localStorage.setItem(LOGGED_IN, 'yes');
   } catch (error) {
-    if (question < newestLook) return;
-    newestLook = question;
     if (!(error instanceof ApiError && error.status === 401)) {
       state.value = 'unreachable';
       return;

@@ -37,7 +37,8 @@ import { lastRecovery, quarantinedSince } from '../platform/sqlite/index.ts';
 import { commandRecorder } from './audit-trail.ts';
 import { type Infrastructure, type StartedHook, storeThreadEntry } from './infrastructure.ts';
 import { folderStatus, knownCopies } from './folder-status.ts';
-import { missingHistory, noteMissingHistory } from './missing-history.ts';
+import { noteMissingHistory } from './missing-history.ts';
+import { ShortenedHistory } from './shortened-history.ts';
 import { provisioningFault } from './first-provisioning.ts';
 import { keepRowStamps } from './row-stamps.ts';
 import { targetRecordSources, targetsStatus } from './targets.ts';
@@ -319,7 +320,7 @@ function buildAppliance(
   const own = provisioning.own.gateway;
   devices.setConnectivity(own.id, 'ONLINE');
   const shownFromMs = clock.wallMs() - LIMITS.state.recoveryShownMs;
-  const missing = missingHistory(infrastructure);
+  const shortened = new ShortenedHistory({ dataDir: config.dataDir, clock, log, limits: LIMITS.history });
   return new Appliance({
     clock,
     log,
@@ -330,11 +331,9 @@ function buildAppliance(
     status: () => ({
       historyDegraded: telemetry.failure() ?? (history.failure ?? historyCommits.failure)?.message,
       ...folder(),
-      historyMissing: missing(),
       unknownDevices: telemetry.unknownDeviceIds(),
       journalSetAside: telemetry.damagedSegments(),
-      historyRemovedEarly:
-        historyRoom.removedEarly + (telemetry.status()?.removedEarly ?? 0) + deviceLogs.removedEarly,
+      isHistoryShortened: shortened.isRecent([historyRoom, telemetry.status(), deviceLogs]),
       historyDaysLeft: telemetry.status()?.forecastDays,
       historyDamagedParts: telemetry.status()?.damaged ?? 0,
       isDiskFull: space.isFull,

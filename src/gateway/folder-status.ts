@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { inWords, unlessRefused } from '../lib/system-fault.ts';
 import { type LocalCopy, localCopies } from '../platform/sqlite/index.ts';
 import type { Infrastructure } from './infrastructure.ts';
+import { missingHistory } from './missing-history.ts';
 
 /** Looks at each call; what the disk does not tell stays as it was last known, with the reason. */
 export function folderStatus({
@@ -10,7 +11,9 @@ export function folderStatus({
   history,
   historyRoom,
   space,
-}: Pick<Infrastructure, 'state' | 'history' | 'historyRoom' | 'space'>) {
+  options,
+}: Pick<Infrastructure, 'state' | 'history' | 'historyRoom' | 'space' | 'options'>) {
+  const missing = missingHistory({ options });
   let known = {
     historySizeBytes: 0,
     stateSizeBytes: 0,
@@ -25,7 +28,7 @@ export function folderStatus({
   };
   return () => {
     const refusal = unlessRefused(look, inWords);
-    return { ...known, folderFault: refusal ?? space.fault };
+    return { ...known, historyMissing: missing(), folderFault: refusal ?? space.fault };
   };
 }
 

@@ -77,7 +77,9 @@ function isInUse({ auth, devices, provisioning: { own } }: Records): boolean {
 }
 
 /** Names of what was missing at this or a former start, not long before this one. */
-export function missingHistory({ options: { config, clock, log } }: Infrastructure): () => readonly string[] {
+export function missingHistory({
+  options: { config, clock, log },
+}: Pick<Infrastructure, 'options'>): () => readonly string[] {
   const fromMs = clock.wallMs() - LIMITS.state.recoveryShownMs;
   return () => {
     const path = join(config.dataDir, MISSING_HISTORY_NOTE);

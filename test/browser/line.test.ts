@@ -1,7 +1,7 @@
 /** What somebody does while the line to the gateway is lost, another page does the same, or another version is installed. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Page, Route } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { until } from '../support/until.ts';
 import { findBrowser, NO_BROWSER } from './browser.ts';
 import { liveLine } from './live-line.ts';
@@ -206,24 +206,6 @@ describe('another page', { skip: findBrowser() === undefined && NO_BROWSER }, ()
     await page.getByText('Your login has expired.').waitFor();
     await logIn(other, { name: 'installer', password: PASSWORD });
     await page.locator('.nav').waitFor();
-  });
-
-  test('may have logged out and in again before this one is answered, and the late answer changes nothing', async (t) => {
-    const page = await openAnother(t, opened());
-    const asked = Promise.withResolvers<Route>();
-    await page.route('**/v3/auth/claim', asked.resolve);
-    const other = await page.context().newPage();
-    await other.goto(opened().gateway.origin);
-    await other.getByRole('button', { name: 'Log out' }).click();
-    await page.getByText('Your login has expired.').waitFor();
-    const late = await asked.promise;
-    await logIn(other, { name: 'installer', password: PASSWORD });
-    await page.locator('.nav').waitFor();
-    const failed = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/claim'));
-    await late.abort();
-    await failed;
-    await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))');
-    assert.equal(await page.locator('.nav').count(), 1);
   });
 
   test('may have changed more than the API tells at once: all of it is shown', async (t) => {

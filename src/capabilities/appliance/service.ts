@@ -16,8 +16,8 @@ export interface PartsStatus {
   historyDaysLeft: number | undefined;
   /** Blocks and records of telemetry that could not be read since the start. */
   historyDamagedParts: number;
-  /** Pieces of telemetry and logs removed early since the start, to make room. */
-  historyRemovedEarly: number;
+  /** Telemetry or logs were recently removed early, to make room. */
+  isHistoryShortened: boolean;
   /** Files set aside for a person: damaged ones, and histories of other sites. */
   historySetAside: { damaged: readonly string[]; foreign: readonly string[] };
   /** Parts of the history that were missing at a recent start. */
@@ -107,7 +107,6 @@ export class Appliance {
   #timer: Timer | undefined;
   #previous: { values: number; atMs: MonotonicMs };
   readonly #restarts = new Rise(RESTART_SHOWN_MS);
-  readonly #removals = new Rise(LIMITS.history.removalShownMs);
   readonly #damages = new Rise(LIMITS.history.damageShownMs);
 
   constructor(options: ApplianceOptions) {
@@ -233,7 +232,6 @@ export class Appliance {
     const { foreign } = status.historySetAside;
     const nowMs = clock.monotonicMs();
     const wasRestarted = this.#restarts.isRecent(status.restarts, nowMs);
-    const isHistoryShort = this.#removals.isRecent(status.historyRemovedEarly, nowMs);
     const isHistoryDamaged =
       this.#damages.isRecent(status.historyDamagedParts, nowMs) && status.historyDamagedParts > 0;
     const damaged = [
@@ -253,7 +251,7 @@ export class Appliance {
       ['history_degraded', status.historyDegraded !== undefined, status.historyDegraded],
       ['history_damaged', isHistoryDamaged || damaged.length > 0, listed('Set aside: ', damaged)],
       ['history_missing', historyMissing.length > 0, listed('Begun anew: ', historyMissing)],
-      ['history_shortened', isHistoryShort],
+      ['history_shortened', status.isHistoryShortened],
       ['history_of_other_site', foreign.length > 0, listed('Set aside: ', foreign)],
       [
         'history_of_unknown_devices',

@@ -24,7 +24,7 @@ const STATUS: PartsStatus = {
   historySizeBytes: 10,
   historyDaysLeft: 400,
   historyDamagedParts: 0,
-  historyRemovedEarly: 0,
+  isHistoryShortened: false,
   historySetAside: { damaged: [], foreign: [] },
   historyMissing: [],
   journalSetAside: [],

@@ -1,0 +1,69 @@
+/** Data of the history that was removed before its time is told for a day, also when the gateway starts again meanwhile. */
+import { join } from 'node:path';
+import type { Limits } from '../lib/limits.ts';
+import type { EpochMs, MonotonicMs } from '../lib/time.ts';
+import type { Clock } from '../platform/clock/index.ts';
+import { readNote, writePrivateFile } from '../platform/files/index.ts';
+import type { Log } from '../platform/log/index.ts';
+
+/** In the data folder. */
+const SHORTENED_HISTORY_NOTE = 'history-shortened.json';
+
+interface Note {
+  atMs: EpochMs;
+}
+
+interface ShortenedHistoryOptions {
+  dataDir: string;
+  clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
+  log: Log;
+  limits: Pick<Limits['history'], 'removalShownMs' | 'removalNotedMs'>;
+}
+
+export class ShortenedHistory {
+  readonly #options: ShortenedHistoryOptions;
+  readonly #path: string;
+  #count = 0;
+  #removedMs: MonotonicMs = -Infinity;
+  #notedMs: MonotonicMs = -Infinity;
+
+  constructor(options: ShortenedHistoryOptions) {
+    this.#options = options;
+    const { clock, dataDir, log } = options;
+    this.#path = join(dataDir, SHORTENED_HISTORY_NOTE);
+    const note = readNote(this.#path, (error) =>
+      log.warn('the note that history was removed early cannot be read', { path: this.#path, error }),
+    ) as Note | undefined;
+    if (typeof note?.atMs !== 'number') return;
+    const ageMs = clock.wallMs() - note.atMs;
+    const nowMs = clock.monotonicMs();
+    this.#removedMs = nowMs - Math.max(0, ageMs);
+    // Noted or read with a wrong clock: how long ago it was is not known, and no start shall begin the day anew for years.
+    if (ageMs < 0) this.#noteAt(nowMs);
+  }
+
+  /** @param parts with what they removed early since the start */
+  isRecent(parts: readonly (Readonly<{ removedEarly: number }> | undefined)[]): boolean {
+    const count = parts.reduce((sum, part) => sum + (part?.removedEarly ?? 0), 0);
+    const nowMs = this.#options.clock.monotonicMs();
+    if (count > this.#count) {
+      this.#removedMs = nowMs;
+      this.#noteAt(nowMs);
+    }
+    this.#count = count;
+    return nowMs - this.#removedMs < this.#options.limits.removalShownMs;
+  }
+
+  /** Seldom: a full history loses something every few minutes, and the card shall last. */
+  #noteAt(nowMs: MonotonicMs): void {
+    const { clock, limits, log } = this.#options;
+    if (nowMs - this.#notedMs < limits.removalNotedMs) return;
+    this.#notedMs = nowMs;
+    const note: Note = { atMs: clock.wallMs() };
+    try {
+      writePrivateFile(this.#path, JSON.stringify(note));
+    } catch (error) {
+      log.warn('that history was removed early is not known after a restart', { error });
+    }
+  }
+}
