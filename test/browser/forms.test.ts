@@ -27,6 +27,21 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     assert.equal(await page.inputValue('[name=name]'), 'Depot north');
   });
 
+  test('call a field that is refused as it is called above its control', async () => {
+    const { page } = opened();
+    await visit(page, '#/site');
+    await page.fill('[name=latitude]', '95');
+    await page.fill('[name=place]', 'x'.repeat(300));
+    await page.press('[name=place]', 'Enter');
+    const refusal = page.getByRole('alert');
+    await refusal.getByText('Field "Latitude" must be from').waitFor();
+    await refusal.getByText('Field "Location" must have').waitFor();
+    await page.fill('[name=latitude]', '52.5');
+    await page.fill('[name=place]', 'Hall 2');
+    await page.press('[name=place]', 'Enter');
+    await page.getByText('Saved.').waitFor();
+  });
+
   test('of a device, a target and a channel send only changed members', async () => {
     const { gateway, page } = opened();
     await gateway.provision('Battery');
@@ -369,6 +384,9 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   });
 
   test('the browser had nothing to complain about', () => {
-    assert.deepEqual(opened().complaints, []);
+    assert.deepEqual(
+      opened().complaints.filter((text) => !/status of 400/.test(text)),
+      [],
+    );
   });
 });

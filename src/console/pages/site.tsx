@@ -87,7 +87,12 @@ function SiteForm({ stored }: { stored: Site }) {
             <option value={zone} key={zone} />
           ))}
         </datalist>
-        <InputField label={say.site.place} {...bound('place')} placeholder={say.site.examplePlace} />
+        <InputField
+          label={say.site.place}
+          {...bound('place')}
+          placeholder={say.site.examplePlace}
+          data-field="location.name"
+        />
         <div class="pair">
           <InputField
             label={say.site.latitude}

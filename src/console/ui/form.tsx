@@ -1,6 +1,7 @@
 /** Forms and their controls. */
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { ApiError } from '../api.ts';
 import type { Action } from './asking.ts';
 import { Button, ErrorNotice, Notice } from './pieces.tsx';
 import { say } from '../words/index.ts';
@@ -70,7 +71,7 @@ export function Form({
       <fieldset disabled={isReadOnly} class="plain">
         {children}
       </fieldset>
-      <ErrorNotice error={action.error} />
+      <ErrorNotice error={inWordsOf(element.current, action.error)} />
       {action.isDone && done !== undefined && <Notice kind="success">{done}</Notice>}
       {!isReadOnly && (
         <div class="actions end">
@@ -88,6 +89,27 @@ export function Form({
       )}
     </form>
   );
+}
+
+/** A refusal in which fields are called as the form calls them. */
+function inWordsOf(form: HTMLFormElement | null, error: unknown): unknown {
+  if (!form || !(error instanceof ApiError)) return error;
+  const problems = error.problems.map((problem) => {
+    const field = String(problem.details?.['field']);
+    const label = labelOf(form, field);
+    return label === undefined
+      ? problem
+      : { ...problem, message: problem.message.replace(field, () => label) };
+  });
+  return new ApiError(error.status, problems);
+}
+
+/** By `data-field`, or by the last name of the field, such as `email.to.0`. */
+function labelOf(form: HTMLFormElement, field: string): string | undefined {
+  const name = field.split('.').findLast((part) => !/^\d+$/.test(part)) ?? '';
+  const control = form.querySelector(`[data-field="${CSS.escape(field)}"]`) ?? form.elements.namedItem(name);
+  if (!(control instanceof Element)) return undefined;
+  return control.closest('label')?.querySelector('.label')?.firstChild?.textContent ?? undefined;
 }
 
 /** A long form grows below what is in sight. */
