@@ -131,7 +131,13 @@ async function stage<Result>(
     removeTree(ready);
     removeFile(join(dataDir, TRIES));
     renameSync(draft, ready);
-    syncFolder(dataDir);
+    try {
+      syncFolder(dataDir);
+    } catch (error) {
+      // Whoever is told that it failed must not find the old state after some later start.
+      renameSync(ready, draft);
+      throw error;
+    }
     return result;
   } catch (error) {
     removeTree(draft);

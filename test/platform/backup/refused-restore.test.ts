@@ -1,6 +1,7 @@
 /** A disk that does not let a start take a backup over: the gateway goes on with what it had, and nothing is lost. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';
@@ -30,6 +31,36 @@ const STEPS = [
   ['data', 'tls'],
   ['restore', 'tls'],
 ] as const;
+
+test('a restore that failed at any sync never happens, not at a later start either', async (t) => {
+  let syncs = Infinity;
+  for (let refused = 1; refused <= syncs; refused++) {
+    const home = makeHome(t, 'Old');
+    const bytes = await home.backup();
+    rename(home.database, 'New');
+    home.database.close();
+    const { fsyncSync } = fs;
+    let count = 0;
+    const mocked = t.mock.method(fs, 'fsyncSync', (file: number) => {
+      count += 1;
+      if (count === refused) throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO' });
+      fsyncSync(file);
+    });
+    syncBuiltinESMExports();
+    const isDone = await home.restore(bytes).then(
+      () => true,
+      () => false,
+    );
+    mocked.mock.restore();
+    syncBuiltinESMExports();
+    if (isDone) syncs = count;
+    applyRestore(home);
+    const state = openState(home.dataDir, home.clock, home.log);
+    assert.equal(siteName(state), isDone ? 'Old' : 'New', `sync ${refused}`);
+    state.close();
+  }
+  assert.ok(syncs > 3, `${syncs}`);
+});
 
 /** Renames, one of which the disk refuses. */
 function refusing(folder: string, name: string, code: string): typeof renameSync {
