@@ -11,7 +11,14 @@ import { AdaptiveTimeout } from './adaptive-timeout.ts';
 import { LateAnswers } from './late-answers.ts';
 import type { ModbusClient } from './modbus-tcp.ts';
 import { failed, type ModbusAnswer } from './modbus-fault.ts';
-import { decodeAnswer, encodeRequest, isWrite, type ModbusRequest, requestProblem } from './modbus-pdu.ts';
+import {
+  answerProblem,
+  decodeAnswer,
+  encodeRequest,
+  isWrite,
+  type ModbusRequest,
+  requestProblem,
+} from './modbus-pdu.ts';
 import { decodeRtuFrame, encodeRtuFrame, rtuAnswerLength } from './modbus-rtu-frame.ts';
 import { PortFault } from './port-fault.ts';
 import { characterMs, type SerialPort, type SerialSettings, type SerialTurn } from './serial-port.ts';
@@ -166,6 +173,9 @@ export class ModbusRtu implements ModbusClient {
       echo: this.#echo,
       clock: this.#clock,
       withinMs: sendingMs + timeoutMs,
+      isLate: (late) =>
+        answerProblem(request, late) !== undefined &&
+        this.#lateAnswers.passed(unitId, late, this.#clock.monotonicMs()).length > 0,
     });
     this.#answeredUnitId = pdu && unitId;
     const isSure =
@@ -259,7 +269,7 @@ interface Echo {
   isKnown: boolean;
 }
 
-/** Collects the answer; what other units say, such as an answer that comes too late, is passed over. */
+/** Collects the answer; what other units say, and what comes too late for an earlier read, is passed over. */
 async function receive(options: {
   request: ModbusRequest;
   turn: SerialTurn;
@@ -267,8 +277,10 @@ async function receive(options: {
   echo: Echo;
   clock: Clock;
   withinMs: DurationMs;
+  /** It answers an earlier read, and not this request. */
+  isLate: (pdu: Buffer) => boolean;
 }): Promise<{ answer: ModbusAnswer; pdu?: Buffer }> {
-  const { request, turn, sent, echo, clock } = options;
+  const { request, turn, sent, echo, clock, isLate } = options;
   const endMs = clock.monotonicMs() + options.withinMs;
   let receivedBytes = 0;
   let isEchoAwaited = echo.isKnown;
@@ -290,10 +302,12 @@ async function receive(options: {
       echo.isKnown = startsWith(begun, sent);
       if (echo.isKnown) begun = begun.subarray(sent.length);
     }
-    const frame = completeFrame(begun);
-    if (frame === undefined) continue;
-    if (frame.unitId === sent[0]) return { answer: decodeAnswer(request, frame.pdu), pdu: frame.pdu };
-    begun = begun.subarray(frame.sizeBytes);
+    // Adapters hand over several at once.
+    for (let frame = completeFrame(begun); frame !== undefined; frame = completeFrame(begun)) {
+      if (frame.unitId === sent[0] && !isLate(frame.pdu))
+        return { answer: decodeAnswer(request, frame.pdu), pdu: frame.pdu };
+      begun = begun.subarray(frame.sizeBytes);
+    }
   }
 }
 

@@ -180,6 +180,45 @@ describe('Modbus RTU', () => {
     assert.deepEqual(await ask(1), { ok: true, values: [7] });
   });
 
+  test('passes over answers of other units that an adapter hands over at once', async () => {
+    const { ask, device, clock } = line();
+    const other = encodeRtuFrame(2, Buffer.of(3, 2, 0, 9));
+    device.onWrite = () => {
+      clock.setTimer(20, () => device.say(Buffer.concat([other, other])));
+      clock.setTimer(200, () => device.say(Buffer.concat([other, encodeRtuFrame(1, Buffer.of(3, 2, 0, 7))])));
+    };
+    assert.deepEqual(await ask(1), { ok: true, values: [7] });
+    assert.deepEqual(await ask(1), { ok: true, values: [7] });
+  });
+
+  test('waits for the confirmation of a write behind the late answer to a read', async () => {
+    const { ask, device, clock } = line();
+    const late = encodeRtuFrame(1, Buffer.of(3, 2, 0, 9));
+    let count = 0;
+    device.onWrite = (bytes) => {
+      count += 1;
+      // The read is answered while the write is under way.
+      if (count === 1) clock.setTimer(350, () => device.say(late));
+      else clock.setTimer(300, () => device.say(bytes));
+    };
+    assert.equal(kindOf(await ask(1, READ, 100)), 'timeout');
+    const write = { kind: 'write_holding', start: 5, values: [1] } as const;
+    assert.deepEqual(await ask(1, write), { ok: true, values: [] });
+    assert.equal(device.written.length, 2);
+  });
+
+  test('does not take a late exception for the answer to the next read', async () => {
+    const { ask, device, clock } = line();
+    let count = 0;
+    device.onWrite = () => {
+      count += 1;
+      const answer = count === 1 ? Buffer.of(0x83, 2) : Buffer.of(3, 2, 0, 7);
+      clock.setTimer(count === 1 ? 350 : 200, () => device.say(encodeRtuFrame(1, answer)));
+    };
+    assert.equal(kindOf(await ask(1, { ...READ, start: 9 }, 100)), 'timeout');
+    assert.deepEqual(await ask(1), { ok: true, values: [7] });
+  });
+
   test('waits for the rest of an answer as long as adapters and a busy machine keep it', async () => {
     const { ask, device, clock } = line();
     const answer = encodeRtuFrame(1, Buffer.from('03020007', 'hex'));
