@@ -23,7 +23,8 @@ interface ShortenedHistoryOptions {
 export class ShortenedHistory {
   readonly #options: ShortenedHistoryOptions;
   readonly #path: string;
-  #count = 0;
+  /** Of each part, as it last said. */
+  readonly #counts: number[] = [];
   #removedMs: MonotonicMs = -Infinity;
   #notedMs: MonotonicMs = -Infinity;
 
@@ -42,15 +43,17 @@ export class ShortenedHistory {
     if (ageMs < 0) this.#noteAt(nowMs);
   }
 
-  /** @param parts with what they removed early since the start */
+  /** @param parts with what they removed early since they were opened; undefined: says nothing now. Always in this order */
   isRecent(parts: readonly (Readonly<{ removedEarly: number }> | undefined)[]): boolean {
-    const count = parts.reduce((sum, part) => sum + (part?.removedEarly ?? 0), 0);
     const nowMs = this.#options.clock.monotonicMs();
-    if (count > this.#count) {
-      this.#removedMs = nowMs;
-      this.#noteAt(nowMs);
+    for (const [place, part] of parts.entries()) {
+      if (!part) continue;
+      if (part.removedEarly > (this.#counts[place] ?? 0)) {
+        this.#removedMs = nowMs;
+        this.#noteAt(nowMs);
+      }
+      this.#counts[place] = part.removedEarly;
     }
-    this.#count = count;
     return nowMs - this.#removedMs < this.#options.limits.removalShownMs;
   }
 

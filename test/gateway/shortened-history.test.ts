@@ -37,6 +37,17 @@ test('what was removed early is told for a day, and a start neither ends that no
   assert.equal(start(START_MS + DAY_MS).history.isRecent(removed(0)), false);
 });
 
+test('a part that says nothing for a moment has removed nothing when it speaks again', (t) => {
+  const { history, clock } = box(t).start(START_MS);
+  assert.equal(history.isRecent([{ removedEarly: 0 }, { removedEarly: 2 }]), true);
+  clock.spend(DAY_MS);
+  const shown = [undefined, { removedEarly: 2 }, { removedEarly: 0 }, { removedEarly: 1 }];
+  assert.deepEqual(
+    shown.map((part) => history.isRecent([{ removedEarly: 0 }, part])),
+    [false, false, false, true],
+  );
+});
+
 test('it is not told for years when the clock was ahead', (t) => {
   const { start } = box(t);
   start(START_MS + 3_650 * DAY_MS).history.isRecent(removed(1));
