@@ -288,10 +288,10 @@ function take(message: MonitorMessage): void {
   if ('telemetry' in message) {
     const isShown = inSight === undefined || watched.has(live.device.id);
     for (const [name, value] of Object.entries(message.telemetry)) {
-      const isAlerts = live.manifest?.telemetry[name]?.type === 'alerts';
+      const isAlerts = mayBeAlerts(live, name, value);
       if (!isShown && !isAlerts) continue;
       // Of a device out of sight they come only when they have changed.
-      if (isAlerts && (!isShown || differs(live.values.get(name)?.value, value))) reloadSoon(live.device.id);
+      if (isAlerts && (!isShown || differs(alertsBefore(live, name), value))) reloadSoon(live.device.id);
       if (value !== null) setValue(live.values, name, value, message.timestamp, receivedAtMs / 1_000);
     }
     if (!isShown) return;
@@ -304,6 +304,15 @@ function take(message: MonitorMessage): void {
     for (const listener of logListeners.get(message.device_id) ?? [])
       listener({ ...message.log, received_at: message.received_at });
   changed.add(live);
+}
+
+/** Before the manifest was read, any list may be: the answer that it comes with is from before this message. */
+function mayBeAlerts({ manifest }: LiveDevice, name: string, value: unknown): boolean {
+  return manifest ? manifest.telemetry[name]?.type === 'alerts' : Array.isArray(value);
+}
+
+function alertsBefore({ device, manifest, values }: LiveDevice, name: string): unknown {
+  return manifest ? values.get(name)?.value : device.raised_alert_names;
 }
 
 function takeChange({ change, device_id: id }: Extract<MonitorMessage, { change: unknown }>): void {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { describe, test, type TestContext } from 'node:test';
+import type { Route } from 'playwright-core';
 import { startPostServer } from '../support/receivers.ts';
 import { until } from '../support/until.ts';
 import { complaintsOf, findBrowser, NO_BROWSER } from './browser.ts';
@@ -191,5 +192,37 @@ describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSE
 
   test('without a complaint of the page', () => {
     assert.deepEqual(opened().complaints, []);
+  });
+});
+
+describe('what the console reads when it starts', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
+  const opened = useConsole();
+
+  test('an alert that comes while the blueprint of its device is read is shown', async (t) => {
+    const device = await opened().gateway.provision('Kiln');
+    await device.connect();
+    const asked = Promise.withResolvers<Route>();
+    const heard = Promise.withResolvers<void>();
+    const page = await openAnother(t, opened(), {
+      prepare: async (one) => {
+        await one.route(/\/v3\/devices\?expand=manifest/, asked.resolve);
+        one.on('websocket', (socket) =>
+          socket.on('framereceived', ({ payload }) => {
+            if (String(payload).includes('battery_low')) heard.resolve();
+          }),
+        );
+      },
+    });
+    // The list of devices is there.
+    const manifests = await asked.promise;
+    await device.telemetry({ battery_soc: 5, alerts: ['battery_low'] });
+    await heard.promise;
+    await page.evaluate('new Promise((taken) => setTimeout(taken))');
+    await manifests.continue();
+    const card = page.locator('.device-card', { hasText: 'Kiln' });
+    await card.locator('.chip', { hasText: 'Battery Low' }).waitFor();
+    await device.telemetry({ alerts: [] });
+    await card.locator('.chip').waitFor({ state: 'detached' });
+    await device.leave();
   });
 });
