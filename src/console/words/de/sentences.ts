@@ -67,6 +67,7 @@ export const sentences: Readonly<Record<string, string>> = {
   '{1} did not answer within {2} s.': '{1} hat nicht innerhalb von {2} s geantwortet.',
   '{1} ended the connection before it had answered.': '{1} hat die Verbindung beendet, ohne zu antworten.',
   '{1} ended the connection.': '{1} hat die Verbindung beendet.',
+  '{1} does not end': '{1} endet nicht',
   'The certificate of the server is not for the name {1}.':
     'Das Zertifikat des Servers gilt nicht für den Namen {1}.',
   'The certificate of {1} has expired.': 'Das Zertifikat von {1} ist abgelaufen.',
