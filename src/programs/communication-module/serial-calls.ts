@@ -138,7 +138,8 @@ class Holding {
   readonly #options: HoldingOptions;
   #limit: Timer | undefined;
   #isRead = false;
-  #isEnding = false;
+  /** Since the end was asked for. */
+  #ended: Promise<void> | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: HoldingOptions) {
@@ -151,7 +152,7 @@ class Holding {
   }
 
   get isOpen(): boolean {
-    return !this.#isEnding;
+    return this.#ended === undefined;
   }
 
   carryOut(operation: RawOperation, use: (turn: SerialTurn) => Promise<CallResult>): Promise<CallResult> {
@@ -161,7 +162,7 @@ class Holding {
     const done = this.#last.then(() => use(this.#options.turn));
     this.#last = done.then(
       (result) => {
-        if (!isQuestion || this.#isEnding) return;
+        if (!isQuestion || !this.isOpen) return;
         if (result.kind === 'fault') return void this.end();
         const { serialRestMs, serialThinkMs } = this.#options.limits;
         this.#endAfter(this.#isRead ? serialRestMs : serialThinkMs);
@@ -180,13 +181,10 @@ class Holding {
   }
 
   /** Resolves when what is being done is done, and the port is free. */
-  async end(): Promise<void> {
+  end(): Promise<void> {
     this.#limit?.cancel();
-    if (this.#isEnding) return;
-    this.#isEnding = true;
     // Half a message must not be followed by that of another.
-    await this.#last;
-    this.#options.onEnd();
+    return (this.#ended ??= this.#last.then(() => this.#options.onEnd()));
   }
 
   #endAfter(durationMs: DurationMs): void {
