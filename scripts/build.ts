@@ -19,15 +19,15 @@ export const PROGRAMS: readonly string[] = [
   'main',
   'admin',
   'capabilities/blueprints/worker',
-  'capabilities/telemetry/engine/thread',
+  'telemetry-store/engine/thread',
   'platform/backup/open-thread',
   'platform/backup/seal-thread',
   'platform/sqlite/upkeep-thread',
-  'programs/communication-module/main',
-  'programs/communication-module/script-thread',
-  'programs/rule-sandbox/dry-run-thread',
-  'programs/rule-sandbox/main',
-  'programs/rule-sandbox/rule-thread',
+  'field-module/main',
+  'field-module/script-thread',
+  'scripting/rule-sandbox/dry-run-thread',
+  'scripting/rule-sandbox/main',
+  'scripting/rule-sandbox/rule-thread',
 ];
 
 /** Long programs, of which a start shall read what it needs; what they load later stands in files of its own. */

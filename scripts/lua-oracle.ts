@@ -1,4 +1,4 @@
-/** Runs the conformance programs of `test/lua/conformance/` with a native Lua 5.4 and keeps what they print. */
+/** Runs the conformance programs of `test/scripting/lua/conformance/` with a native Lua 5.4 and keeps what they print. */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ const FOLDER = join(import.meta.dirname, '..', 'test', 'lua', 'conformance');
 
 const HELP = `Usage: npm run lua-oracle [-- --lua <command>]
 
-Runs every test/lua/conformance/<program>.lua with a native Lua and writes its output to <program>.out.
+Runs every test/scripting/lua/conformance/<program>.lua with a native Lua and writes its output to <program>.out.
 The tests compare the gateway's Lua with these files.
 
   --lua <command>  the interpreter (default lua5.4, Debian package lua5.4)

@@ -25,7 +25,7 @@ files, handles or timers grew.
 const YEARS_MAX = 1_000;
 const THREADS = [
   'capabilities/blueprints/worker',
-  'capabilities/telemetry/engine/thread',
+  'telemetry-store/engine/thread',
   'platform/backup/seal-thread',
   'platform/sqlite/upkeep-thread',
 ];

@@ -50,10 +50,10 @@ const MOUNTING = /^test\/(?:faults|package)\/|^test\/process\/full-disk\./;
 const STARTING = /^test\/(?:process|package|systemd|scripts|faults|contract\/clients|platform\/processes)\//;
 /** Folders and files of tests that run scripts, seal backups, wait for real time, or read the whole house. */
 const SLOW = [
-  /^test\/(?:programs|gateway|site-file|platform\/(?:processes|backup|packages|threads))\//,
+  /^test\/(?:scripting\/(?:host|http|rule-sandbox)|field-module|gateway|site-file|platform\/(?:processes|backup|packages|threads))\//,
   /^test\/capabilities\/rules\/(?:sandbox|methods|dry-runs)\./,
   /^test\/capabilities\/blueprints\/(?:hostile|archive|round-trip)\./,
-  /^test\/capabilities\/telemetry\/threaded-history\./,
+  /^test\/telemetry-store\/threaded-history\./,
   /^test\/(?:tidy|docs|architecture|console\/words)\./,
 ];
 /** Takes calls of its process over, and counts what that gathers. */

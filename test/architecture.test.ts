@@ -120,18 +120,25 @@ describe('the check of imports', () => {
         'platform/sockets',
     ],
     [
-      'refuses a higher folder inside a capability',
-      'src/capabilities/telemetry/codec/block.ts',
+      'refuses a higher folder inside a house',
+      'src/telemetry-store/codec/block.ts',
       "import { Engine } from '../engine/engine.ts';\nimport './samples.ts';",
-      'src/capabilities/telemetry/codec/block.ts:1 imports src/capabilities/telemetry/engine/engine.ts: ' +
-        'capabilities/telemetry/codec may import what is beside it',
+      'src/telemetry-store/codec/block.ts:1 imports src/telemetry-store/engine/engine.ts: ' +
+        'telemetry-store/codec may import journal, what is beside it',
     ],
     [
-      'refuses what is beside the folders of a capability in one of them',
-      'src/capabilities/telemetry/query/csv-rows.ts',
+      'refuses what is beside the folders of a house in one of them',
+      'src/telemetry-store/query/csv-rows.ts',
       "import type { TimeSeriesQuery } from '../schema.ts';\nimport '../codec/samples.ts';",
-      'src/capabilities/telemetry/query/csv-rows.ts:1 imports src/capabilities/telemetry/schema.ts: ' +
-        'capabilities/telemetry/query may import codec, what is beside it',
+      'src/telemetry-store/query/csv-rows.ts:1 imports src/telemetry-store/schema.ts: ' +
+        'telemetry-store/query may import journal, codec, what is beside it',
+    ],
+    [
+      'refuses a house by its path',
+      'src/capabilities/telemetry/service.ts',
+      "import { CELL } from '../../telemetry-store/index.ts';\nimport { Journal } from '#telemetry-store';",
+      'src/capabilities/telemetry/service.ts:1 imports src/telemetry-store/index.ts: ' +
+        'from outside, telemetry-store is imported as #telemetry-store',
     ],
     [
       'refuses a file module in a capability',
@@ -221,12 +228,17 @@ describe('the check of imports', () => {
 
   test('finds a ring of folders whose files make none, but not one with the folder above', () => {
     const parts = [
-      parseSource('src/lua/read/a.ts', "import type { B } from '../write/b.ts';"),
-      parseSource('src/lua/write/c.ts', "import { d } from '../read/d.ts';\nimport { e } from '../e.ts';"),
-      parseSource('src/lua/e.ts', "import { c } from './write/f.ts';"),
+      parseSource('src/scripting/lua/read/a.ts', "import type { B } from '../write/b.ts';"),
+      parseSource(
+        'src/scripting/lua/write/c.ts',
+        "import { d } from '../read/d.ts';\nimport { e } from '../e.ts';",
+      ),
+      parseSource('src/scripting/lua/e.ts', "import { c } from './write/f.ts';"),
     ];
     assert.deepEqual(importRings(parts), []);
-    assert.deepEqual(folderRings(parts), ['src/lua/read → src/lua/write → src/lua/read']);
+    assert.deepEqual(folderRings(parts), [
+      'src/scripting/lua/read → src/scripting/lua/write → src/scripting/lua/read',
+    ]);
   });
 
   test('refuses a row without a folder, and a folder that is listed as still to come', () => {

@@ -51,7 +51,7 @@ describe('the house', () => {
   test('every program and worker thread is built, and nothing else', () => {
     const started = sources.flatMap((file) => entryNames(file));
     // A module is also started by hand, on other boards; what starts the sandbox is not there yet.
-    const byHand = ['admin', 'main', 'programs/communication-module/main', 'programs/rule-sandbox/main'];
+    const byHand = ['admin', 'main', 'field-module/main', 'scripting/rule-sandbox/main'];
     assert.deepEqual([...new Set([...byHand, ...started])].sort(), [...PROGRAMS].sort());
   });
 

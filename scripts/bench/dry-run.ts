@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { LIMITS } from '../../src/lib/limits.ts';
 import { createSystemClock, nextTurn } from '../../src/platform/clock/index.ts';
 import { processorMs } from '../../src/platform/threads/index.ts';
-import { dryRun } from '../../src/programs/rule-sandbox/dry-run/dry-run.ts';
+import { dryRun } from '../../src/scripting/rule-sandbox/dry-run/dry-run.ts';
 import type { DryRunEntry, RecordedSample } from '../../src/protocol/dry-run.ts';
 import type { RecordedRequest, RuleAnswer, RuleScript } from '../../src/protocol/rule-sandbox.ts';
 import type { Benchmark, Report } from '../support/benchmark.ts';

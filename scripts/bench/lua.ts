@@ -2,7 +2,13 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { LIMITS } from '../../src/lib/limits.ts';
-import { type HostFunction, type Library, Scheduler, type Script, Scripts } from '../../src/lua/index.ts';
+import {
+  type HostFunction,
+  type Library,
+  Scheduler,
+  type Script,
+  Scripts,
+} from '../../src/scripting/lua/index.ts';
 import { createSystemClock, nextTurn } from '../../src/platform/clock/index.ts';
 import { processorMs } from '../../src/platform/threads/index.ts';
 import type { Benchmark, Report } from '../support/benchmark.ts';

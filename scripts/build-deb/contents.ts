@@ -35,7 +35,7 @@ const MAINTAINER_SCRIPTS = ['postinst', 'prerm', 'postrm'] as const;
 const RUNTIME_DEPENDS = 'libc6 (>= 2.34), libstdc++6 (>= 8), libatomic1, systemd (>= 250)';
 
 /** Bundles of the stand-alone communication module. */
-const MODULE_BUNDLES = ['main.js', 'script-thread.js'].map((name) => `programs/communication-module/${name}`);
+const MODULE_BUNDLES = ['main.js', 'script-thread.js'].map((name) => `field-module/${name}`);
 
 class Tree {
   readonly #staging: Staging;

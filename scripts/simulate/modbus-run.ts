@@ -1,5 +1,5 @@
 /** Runs simulated Modbus devices until the signal: a plant behind each, one server per device. */
-import { crc16 } from '../../src/programs/communication-module/field/modbus-rtu-frame.ts';
+import { crc16 } from '../../src/field-module/field/modbus-rtu-frame.ts';
 import type { Clock } from '../../src/platform/clock/index.ts';
 import type { Random } from '../support/random.ts';
 import { createModbusUnits, type ModbusUnits } from './modbus-device.ts';

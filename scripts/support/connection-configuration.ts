@@ -3,4 +3,4 @@ export {
   connectionConfigurationOf,
   parseConnectionConfiguration,
   type ConnectionConfiguration,
-} from '../../src/programs/communication-module/connection-configuration.ts';
+} from '../../src/field-module/connection-configuration.ts';

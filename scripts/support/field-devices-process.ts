@@ -1,5 +1,5 @@
 /** A process of field devices, so that a whole group of them can be frozen by the system. */
-import { crc16 } from '../../src/programs/communication-module/field/modbus-rtu-frame.ts';
+import { crc16 } from '../../src/field-module/field/modbus-rtu-frame.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 import type { ModbusFaultSetting } from '../simulate/modbus-faults.ts';
 import { type ModbusServer, serveModbusSerial, serveModbusTcp } from '../simulate/modbus-server.ts';

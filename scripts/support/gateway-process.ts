@@ -201,7 +201,7 @@ export function processorMs(pid: number): number {
 export function programOf(gatewayPid: number, program: string): number {
   const pid = readdirSync(`/proc/${gatewayPid}/task`)
     .flatMap((thread) => readFileSync(`/proc/${gatewayPid}/task/${thread}/children`, 'utf8').split(' '))
-    .find((child) => child !== '' && commandLine(child).includes(`programs/${program}/`));
+    .find((child) => child !== '' && commandLine(child).includes(`${program}/`));
   if (!pid) throw new Error(`the gateway runs no ${program}`);
   return Number(pid);
 }

@@ -26,7 +26,7 @@ const CHAPTERS: readonly { name: string; holds: (path: string) => boolean }[] = 
 ];
 
 /** Pages outside of `docs/` that it leads to. */
-const BESIDE = ['CHANGELOG.md', 'src/capabilities/telemetry/FORMAT.md'];
+const BESIDE = ['CHANGELOG.md', 'src/telemetry-store/FORMAT.md'];
 
 interface Page {
   /** In the project. */

@@ -33,7 +33,7 @@ const CLOCK_TICK_MS = 10;
 
 /** A bundle, because stripping types takes more memory than the program. */
 export async function startRuleSandbox(): Promise<SandboxUnderTest> {
-  const packed = await packPrograms(PROGRAMS.filter((name) => name.startsWith('programs/rule-sandbox/')));
+  const packed = await packPrograms(PROGRAMS.filter((name) => name.startsWith('scripting/rule-sandbox/')));
   const clock = createSystemClock();
   const watches = new Map<string, { run: number; watchId: number }>();
   const waiting: { isDone: () => boolean; resolve: () => void }[] = [];
@@ -42,7 +42,7 @@ export async function startRuleSandbox(): Promise<SandboxUnderTest> {
   const log = createLog({ level: 'error', format: 'json', clock, write: (text) => console.error(text) });
   const program = new Processes({ clock, log, metrics: createMetrics() }).program({
     name: 'rule-sandbox',
-    entry: join(packed.folder, 'dist/programs/rule-sandbox/main.js'),
+    entry: join(packed.folder, 'dist/scripting/rule-sandbox/main.js'),
     ...RULE_SANDBOX_PROGRAM,
     settings: () => ({ site: { timeZone: 'UTC' }, log: { level: 'error', format: 'json' } }),
     onRunning: () => running.resolve(),

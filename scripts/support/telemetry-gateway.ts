@@ -103,7 +103,7 @@ const journalFolder = join(folder, 'journal');
 openDatabase({ path: databasePath, migrationsDir: MIGRATIONS_DIR, clock, log }).close();
 const telemetry = new Telemetry({
   history: new ThreadedHistory({
-    entry: programEntry('capabilities/telemetry/engine/thread'),
+    entry: programEntry('telemetry-store/engine/thread'),
     databasePath,
     migrationsDir: MIGRATIONS_DIR,
     journalFolder,

@@ -1,19 +1,19 @@
 /** The telemetry store without its thread and without devices, for benchmarks: journal, engine, queries. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { BatchWriter, createCoding, type Shape } from '../../src/capabilities/telemetry/codec/batch.ts';
-import { createBlockStore } from '../../src/capabilities/telemetry/engine/block-store.ts';
-import { csvRows } from '../../src/capabilities/telemetry/query/csv-rows.ts';
-import { Engine } from '../../src/capabilities/telemetry/engine/engine.ts';
-import type { PlannedColumn } from '../../src/capabilities/telemetry/query/query-plan.ts';
+import { BatchWriter, createCoding, type Shape } from '../../src/telemetry-store/codec/batch.ts';
+import { createBlockStore } from '../../src/telemetry-store/engine/block-store.ts';
+import { csvRows } from '../../src/telemetry-store/query/csv-rows.ts';
+import { Engine } from '../../src/telemetry-store/engine/engine.ts';
+import type { PlannedColumn } from '../../src/telemetry-store/query/query-plan.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
 import { type Clock, ProvenTime } from '../../src/platform/clock/index.ts';
-import { Journal, readJournal } from '../../src/platform/journal/index.ts';
+import { Journal, readJournal } from '../../src/telemetry-store/journal/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { createMetrics } from '../../src/platform/metrics/index.ts';
 import { openDatabase } from '../../src/platform/sqlite/index.ts';
 import { attributeTypeOf, type Workload, WORKLOAD_START_S } from './workload.ts';
-import { kindOf, type StoredValue } from '../../src/capabilities/telemetry/codec/series.ts';
+import { kindOf, type StoredValue } from '../../src/telemetry-store/codec/series.ts';
 
 const MIGRATIONS_DIR = join(import.meta.dirname, '..', '..', 'migrations', 'history');
 const DAY_S = 86_400;

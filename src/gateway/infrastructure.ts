@@ -67,7 +67,7 @@ export type Infrastructure = ReturnType<typeof openInfrastructure> & {
 };
 
 export function storeThreadEntry(): string {
-  return programEntry('capabilities/telemetry/engine/thread');
+  return programEntry('telemetry-store/engine/thread');
 }
 
 /** Begins to load the thread that will open history.db, in parallel with the steps before. */

@@ -52,7 +52,7 @@ async function startModule(
     program: (on) =>
       processes.program({
         name: 'communication-module',
-        entry: programEntry('programs/communication-module/main'),
+        entry: programEntry('field-module/main'),
         protocolVersion: MODULE_PROTOCOL.version,
         nodeOptions: MODULE_NODE_OPTIONS,
         rights: () => moduleRights(modulePorts),
@@ -91,7 +91,7 @@ function startRules(
   const callMethod = createRuleMethods(asked);
   const sandbox = new RuleSandbox({
     processes,
-    entry: programEntry('programs/rule-sandbox/main'),
+    entry: programEntry('scripting/rule-sandbox/main'),
     log,
     metrics,
     // JSON, because text of two programs would be mixed up on one terminal.

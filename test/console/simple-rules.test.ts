@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { limitScript, luaText, luaValue, surplusScript, timeScript } from '../../src/console/rules/simple.ts';
-import { createSyntaxChecker } from '../../src/lua/index.ts';
+import { createSyntaxChecker } from '../../src/scripting/lua/index.ts';
 import { runs } from '../support/runs.ts';
 
 const action = fc.record({

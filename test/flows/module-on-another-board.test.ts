@@ -19,7 +19,7 @@ import { temporaryFolder } from '../support/workspace.ts';
 type Json = Record<string, unknown>;
 
 function startModule(file: string): ChildProcess {
-  return spawn(process.execPath, [programEntry('programs/communication-module/main'), '--config', file], {
+  return spawn(process.execPath, [programEntry('field-module/main'), '--config', file], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {},
   });
@@ -39,7 +39,7 @@ test('a module without a configuration, or with a broken one, says so and ends w
     [['--config', torn], /torn\.json: the configuration is no JSON/],
     [['--config', join(broken, 'none')], /no such file|ENOENT|ENOTDIR/],
   ] as const) {
-    const child = spawn(process.execPath, [programEntry('programs/communication-module/main'), ...args]);
+    const child = spawn(process.execPath, [programEntry('field-module/main'), ...args]);
     let errors = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
     const [code] = (await once(child, 'close')) as [number];

@@ -16,7 +16,7 @@ const PROGRAMS: { name: string; file: string; usageExitCode: number; help: RegEx
   { name: 'the local command', file: 'admin.js', usageExitCode: 64, help: /reset-access/ },
   {
     name: 'the communication module',
-    file: 'programs/communication-module/main.js',
+    file: 'field-module/main.js',
     usageExitCode: 2,
     help: /--config FILE/,
   },

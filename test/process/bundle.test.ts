@@ -87,13 +87,15 @@ describe('the production bundle', () => {
       const { sources } = JSON.parse(map) as { sources: string[] };
       return sources.map((path) => path.replace(/^(?:\.\.\/)*/, ''));
     };
-    for (const name of ['programs/rule-sandbox/main', 'programs/communication-module/main'])
+    for (const name of ['scripting/rule-sandbox/main', 'field-module/main'])
       assert.deepEqual(
-        sourcesOf(name).filter((path) => path.startsWith('src/lua/')),
+        sourcesOf(name).filter((path) => path.startsWith('src/scripting/lua/')),
         [],
       );
-    const ofThread = sourcesOf('programs/communication-module/script-thread');
-    assert.ok(ofThread.includes('src/lua/state.ts') && !ofThread.includes('src/protocol/module.ts'));
+    const ofThread = sourcesOf('field-module/script-thread');
+    assert.ok(
+      ofThread.includes('src/scripting/lua/state.ts') && !ofThread.includes('src/protocol/module.ts'),
+    );
     assert.ok(sourcesOf('platform/sqlite/upkeep-thread').includes('src/platform/sqlite/native.ts'));
   });
 

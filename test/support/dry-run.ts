@@ -3,7 +3,7 @@ import { LIMITS, type Limits } from '../../src/lib/limits.ts';
 import type { DurationMs } from '../../src/lib/time.ts';
 import { nextTurn } from '../../src/platform/clock/index.ts';
 import { processorMs } from '../../src/platform/threads/index.ts';
-import { dryRun } from '../../src/programs/rule-sandbox/dry-run/dry-run.ts';
+import { dryRun } from '../../src/scripting/rule-sandbox/dry-run/dry-run.ts';
 import type { DryRunEntry, DryRunPeriod, DryRunReport, RecordedSample } from '../../src/protocol/dry-run.ts';
 import type {
   RecordedRequest,

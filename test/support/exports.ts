@@ -1,6 +1,5 @@
 /** What files export, who imports it, and what of it is said: for the checks of the house. */
-import { posix } from 'node:path';
-import type { SourceFile } from './source-files.ts';
+import { ownTarget, type SourceFile } from './source-files.ts';
 
 const DECLARED =
   /^export (?:abstract )?(?:async )?(?:interface|type|class|function\*?|const|let) ([\w$]+)(?: = ReturnType<typeof create)?/gm;
@@ -16,8 +15,8 @@ interface Passage {
 
 function passagesOf(file: SourceFile): Passage[] {
   return file.imports.flatMap(({ index, specifier }): Passage[] => {
-    if (!specifier.startsWith('.')) return [];
-    const from = posix.join(posix.dirname(file.path), specifier);
+    const from = ownTarget(file.path, specifier);
+    if (from === undefined) return [];
     const quote = file.code.slice(index).search(/['"]/);
     const clause = CLAUSE.exec(file.code.slice(index, index + quote));
     const names = /\{([^}]*)\}/.exec(clause?.[2] ?? '')?.[1];

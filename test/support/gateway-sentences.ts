@@ -16,7 +16,7 @@ const TELLS_OTHERS =
   /(?:\b|#)log\.\w+$|^new (?:Error|RegExp)$|^(?:conflict|requireFound|notFound|insufficientRole|unprocessable|gatewayError|refusedMessage)$|(?:^|\.)(?:about|named|wire|route|description|examples|example|assert|counter|gauge|histogram|queue|includes|startsWith|endsWith|join|split|test)$/;
 /** Programs that speak to people; what scripts and modules are told is not for them. */
 const SOURCES =
-  /^src\/(?:lib|platform|capabilities|gateway|programs\/rule-sandbox|programs\/communication-module|protocol(?!\/module\.))\//;
+  /^src\/(?:lib|platform|capabilities|gateway|scripting\/rule-sandbox|field-module|protocol(?!\/module\.))\//;
 /** Files whose every sentence is for people. */
 const MAKES_SENTENCES =
   /^src\/(?:lib\/(?:system-fault|connection-failure|text)|platform\/(?:files\/mounted-folder|mqtt-client\/mqtt-client|outbound\/\w+|http-client\/http-client|http\/parse|host\/(?:io|serial)-probe|packages\/(?:deb-package|package-check|signature)|backup\/(?!take-over)[\w-]+)|capabilities\/(?:modules\/scan-words|modules\/scans|targets\/(?:changes|sender|influxdb\/influxdb-sink)|notifications\/(?:changes|sender)|backups\/service|appliance\/service|blueprints\/(?:arguments|values)|device-configuration\/service|updates\/(?:model|service)|commands\/(?:model|response-buffer)|energy\/sources))\.ts$/;

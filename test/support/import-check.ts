@@ -1,6 +1,6 @@
 /** Judges imports against a table of folders. Pure: it gets files, returns sentences about what is wrong. */
 import { posix } from 'node:path';
-import { type Import, lineAt, type SourceFile } from './source-files.ts';
+import { type Import, lineAt, ownTarget, type SourceFile } from './source-files.ts';
 
 export interface Row {
   /** Below `src/`: a folder, or a file at the top. */
@@ -25,7 +25,9 @@ export interface ImportTable {
   notYetBuilt: readonly string[];
 }
 
-const GROUPS = ['capabilities', 'platform', 'programs'];
+const GROUPS = ['capabilities', 'platform', 'scripting'];
+/** Places with a name of their own under `imports` of package.json. */
+const HOUSES = ['telemetry-store', 'scripting/lua', 'scripting/host', 'scripting/http'];
 
 /** The row a file belongs to: `capabilities/devices`, `lib`, `main.ts`. */
 export function placeOf(path: string): string {
@@ -52,17 +54,13 @@ export function importFaults(files: readonly SourceFile[], table: ImportTable): 
 }
 
 function nameOf(file: SourceFile, item: Import): string {
-  return item.specifier.startsWith('.') ? targetOf(file, item) : item.specifier;
-}
-
-function targetOf(file: SourceFile, item: Import): string {
-  return posix.join(posix.dirname(file.path), item.specifier);
+  return ownTarget(file.path, item.specifier) ?? item.specifier;
 }
 
 function judge(file: SourceFile, row: Row, item: Import, table: ImportTable): string | undefined {
   if (item.specifier.startsWith('node:')) return judgeNode(row, item.specifier, table);
-  if (!item.specifier.startsWith('.')) return judgePackage(row, item.specifier, table);
-  const target = targetOf(file, item);
+  const target = ownTarget(file.path, item.specifier);
+  if (target === undefined) return judgePackage(row, item.specifier, table);
   if (!target.startsWith('src/')) return 'it is not below src/';
   const place = placeOf(target);
   if (place === row.place) return judgeFolder(file, row, target);
@@ -70,8 +68,10 @@ function judge(file: SourceFile, row: Row, item: Import, table: ImportTable): st
     return `${row.place} may import types only`;
   if (place !== 'lib' && !allows(row.mayImport, place, target))
     return `${row.place} may import ${['lib', ...row.mayImport].join(', ')}`;
-  if (isFolderOfGroup(place) && row.typesOnly !== true && target !== `src/${place}/index.ts`)
+  if (hasDoor(place) && row.typesOnly !== true && target !== `src/${place}/index.ts`)
     return `from outside, ${place} is entered through its index.ts`;
+  if (HOUSES.includes(place) && item.specifier !== `#${place}`)
+    return `from outside, ${place} is imported as #${place}`;
   return undefined;
 }
 
@@ -96,8 +96,8 @@ function allows(mayImport: readonly string[], place: string, target: string): bo
   });
 }
 
-function isFolderOfGroup(place: string): boolean {
-  return GROUPS.some((group) => place.startsWith(`${group}/`));
+function hasDoor(place: string): boolean {
+  return HOUSES.includes(place) || GROUPS.some((group) => place.startsWith(`${group}/`));
 }
 
 function judgeNode(row: Row, specifier: string, table: ImportTable): string | undefined {
@@ -157,7 +157,7 @@ export function importRings(files: readonly SourceFile[]): string[] {
   const targets = new Map(
     files.map((file) => [
       file.path,
-      file.imports.filter((item) => item.specifier.startsWith('.')).map((item) => targetOf(file, item)),
+      file.imports.flatMap(({ specifier }) => ownTarget(file.path, specifier) ?? []),
     ]),
   );
   return rings(targets);
@@ -173,8 +173,9 @@ export function folderRings(files: readonly SourceFile[]): string[] {
     const folder = posix.dirname(file.path);
     const others = graph.get(folder) ?? new Set<string>();
     graph.set(folder, others);
-    for (const item of file.imports.filter(({ specifier }) => specifier.startsWith('.'))) {
-      const target = targetOf(file, item);
+    for (const { specifier } of file.imports) {
+      const target = ownTarget(file.path, specifier);
+      if (target === undefined) continue;
       const other = posix.dirname(target);
       const isApart = !`${other}/`.startsWith(`${folder}/`) && !`${folder}/`.startsWith(`${other}/`);
       if (isApart && placeOf(target) === placeOf(file.path)) others.add(other);

@@ -21,7 +21,7 @@ const CAPABILITIES = CAPABILITY_ORDER.flat().map((name) => `capabilities/${name}
 
 const PROGRAM_PARTS = [
   'protocol',
-  'lua',
+  'scripting/lua',
   'platform/clock',
   'platform/log',
   'platform/config',
@@ -81,7 +81,7 @@ export const TABLE: ImportTable = {
     { place: 'capabilities/site', mayImport: ['platform'] },
     { place: 'capabilities/auth', mayImport: ['platform'] },
     { place: 'capabilities/audit', mayImport: ['platform'] },
-    { place: 'capabilities/blueprints', mayImport: ['platform', 'lua'] },
+    { place: 'capabilities/blueprints', mayImport: ['platform', 'scripting/lua'] },
     {
       place: 'capabilities/devices',
       mayImport: ['platform', 'protocol', 'capabilities/site', 'capabilities/blueprints'],
@@ -120,11 +120,12 @@ export const TABLE: ImportTable = {
       mayImport: [
         'platform',
         'protocol',
+        'telemetry-store',
         'capabilities/blueprints',
         'capabilities/devices',
         'capabilities/connectivity',
       ],
-      folders: ['codec', 'query', 'engine', 'intake'],
+      folders: ['intake'],
     },
     {
       place: 'capabilities/device-logs',
@@ -184,7 +185,7 @@ export const TABLE: ImportTable = {
         'platform',
         'protocol',
         // A script with a fault is named when it is saved, not when it would run.
-        'lua',
+        'scripting/lua',
         'capabilities/site',
         'capabilities/devices',
         'capabilities/commands',
@@ -222,11 +223,6 @@ export const TABLE: ImportTable = {
     { place: 'platform/metrics', mayImport: ['platform/clock', 'platform/log'], node: 'all' },
     // When to sync, whatever is synced: shared by SQLite transactions and journal records.
     { place: 'platform/commit', mayImport: ['platform/clock', 'platform/log', 'platform/metrics'] },
-    {
-      place: 'platform/journal',
-      mayImport: ['platform/clock', 'platform/files', 'platform/log', 'platform/metrics', 'platform/commit'],
-      node: 'all',
-    },
     { place: 'platform/threads', mayImport: ['platform/clock'], node: 'all' },
     {
       place: 'platform/sqlite',
@@ -313,24 +309,41 @@ export const TABLE: ImportTable = {
     { place: 'platform/systemd', mayImport: ['platform/clock', 'platform/log'], node: 'all' },
     { place: 'platform/mdns', mayImport: ['platform/clock', 'platform/log'], node: 'all' },
 
+    // Houses: each is entered through the name that package.json gives it.
+    {
+      place: 'telemetry-store',
+      mayImport: [
+        'protocol',
+        'platform/clock',
+        'platform/commit',
+        'platform/files',
+        'platform/host',
+        'platform/log',
+        'platform/metrics',
+        'platform/sqlite',
+        'platform/threads',
+      ],
+      node: 'all',
+      folders: ['journal', 'codec', 'query', 'engine'],
+    },
     { place: 'protocol', mayImport: [] },
     // It reads the machine's file out of the package that brings it.
-    { place: 'lua', mayImport: [], node: ['node:fs', 'node:module'] },
+    { place: 'scripting/lua', mayImport: [], node: ['node:fs', 'node:module'] },
     // What scripts of devices and rules have alike, beyond the language.
-    { place: 'programs/script-http', mayImport: ['lua', 'platform/clock'], node: 'all' },
-    { place: 'programs/script-host', mayImport: PROGRAM_PARTS, node: 'all' },
+    { place: 'scripting/http', mayImport: ['scripting/lua', 'platform/clock'], node: 'all' },
+    { place: 'scripting/host', mayImport: PROGRAM_PARTS, node: 'all' },
     {
-      place: 'programs/rule-sandbox',
-      mayImport: [...PROGRAM_PARTS, 'programs/script-host', 'programs/script-http'],
+      place: 'scripting/rule-sandbox',
+      mayImport: [...PROGRAM_PARTS, 'scripting/host', 'scripting/http'],
       node: 'all',
     },
     {
-      place: 'programs/communication-module',
+      place: 'field-module',
       // It asks the network for the gateway's name, and tells its own version.
       mayImport: [
         ...PROGRAM_PARTS,
-        'programs/script-host',
-        'programs/script-http',
+        'scripting/host',
+        'scripting/http',
         'platform/files',
         'platform/mdns',
         'platform/mqtt-client',
@@ -370,18 +383,18 @@ export const TABLE: ImportTable = {
     aedes: ['platform/mqtt'],
     'age-encryption': ['platform/backup'],
     'better-sqlite3': ['platform/sqlite'],
-    croner: ['programs/rule-sandbox'],
+    croner: ['scripting/rule-sandbox'],
     'drizzle-orm': ['platform/sqlite', ...CAPABILITIES],
     hono: ['platform/http', 'platform/http-description'],
-    mqtt: ['programs/communication-module', 'platform/mqtt-client'],
+    mqtt: ['field-module', 'platform/mqtt-client'],
     'mqtt-packet': ['platform/mqtt'],
     nodemailer: ['platform/outbound'],
     pino: ['platform/log'],
     'prom-client': ['platform/metrics'],
     'reflect-metadata': ['platform/tls'],
-    suncalc: ['programs/rule-sandbox'],
+    suncalc: ['scripting/rule-sandbox'],
     valibot: ['platform/http', 'platform/http-description', 'protocol', 'site-file', ...CAPABILITIES],
-    wasmoon: ['lua'],
+    wasmoon: ['scripting/lua'],
     ws: ['platform/http'],
     yaml: ['platform/config', 'capabilities/blueprints', 'site-file'],
     yauzl: ['capabilities/blueprints', 'platform/backup'],

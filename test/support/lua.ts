@@ -11,7 +11,7 @@ import {
   type ScriptClock,
   type ScriptModule,
   Scripts,
-} from '../../src/lua/index.ts';
+} from '../../src/scripting/lua/index.ts';
 import { TestClock } from './test-clock.ts';
 import { createSystemClock, nextTurn } from '../../src/platform/clock/index.ts';
 import { processorMs } from '../../src/platform/threads/index.ts';

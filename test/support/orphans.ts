@@ -1,8 +1,8 @@
 /** Finds source files that nothing needs. */
-import { posix } from 'node:path';
-import type { SourceFile } from './source-files.ts';
+import { ownTarget, type SourceFile } from './source-files.ts';
 
-const ENTRY = /^src\/(?:main|admin)\.ts$|^src\/programs\/[^/]+\/main\.ts$|^src\/console\//;
+const ENTRY =
+  /^src\/(?:main|admin)\.ts$|^src\/(?:field-module|scripting\/rule-sandbox)\/main\.ts$|^src\/console\//;
 const MAY_WAIT = /\/index\.ts$|^src\/lib\//;
 const ENTRY_CALL = /\bprogramEntry\(\s*['"]([^'"]+)['"]/g;
 
@@ -13,8 +13,7 @@ const ENTRY_CALL = /\bprogramEntry\(\s*['"]([^'"]+)['"]/g;
 export function orphans(sources: readonly SourceFile[], wired: boolean): string[] {
   const used = new Set<string>();
   for (const file of sources) {
-    for (const { specifier } of file.imports)
-      if (specifier.startsWith('.')) used.add(posix.join(posix.dirname(file.path), specifier));
+    for (const { specifier } of file.imports) used.add(ownTarget(file.path, specifier) ?? specifier);
     for (const name of entryNames(file)) used.add(`src/${name}.ts`);
   }
   return sources

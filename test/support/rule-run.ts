@@ -1,11 +1,11 @@
 /** A rule's script in this thread: simulated time, a gateway made of answers. */
 import assert from 'node:assert/strict';
 import { LIMITS, type Limits } from '../../src/lib/limits.ts';
-import { Scripts } from '../../src/lua/index.ts';
+import { Scripts } from '../../src/scripting/lua/index.ts';
 import { processorMs } from '../../src/platform/threads/index.ts';
-import { createRuleLog } from '../../src/programs/rule-sandbox/rule-log.ts';
-import { createRun, type Run } from '../../src/programs/rule-sandbox/rule-run.ts';
-import type { RunEnd } from '../../src/programs/rule-sandbox/thread-messages.ts';
+import { createRuleLog } from '../../src/scripting/rule-sandbox/rule-log.ts';
+import { createRun, type Run } from '../../src/scripting/rule-sandbox/rule-run.ts';
+import type { RunEnd } from '../../src/scripting/rule-sandbox/thread-messages.ts';
 import type {
   RuleAnswer,
   RuleDevice,

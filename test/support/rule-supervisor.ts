@@ -1,6 +1,6 @@
 /** The sandbox's supervisor with real threads in this process, and a gateway that notes what it is told. */
 import { LIMITS, type Limits } from '../../src/lib/limits.ts';
-import { Supervisor } from '../../src/programs/rule-sandbox/supervisor.ts';
+import { Supervisor } from '../../src/scripting/rule-sandbox/supervisor.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 import {
   decodeFromSandbox,

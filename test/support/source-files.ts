@@ -4,7 +4,7 @@
  * compiler offers no JavaScript interface in its present version, and none of this needs types.
  */
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 
 /** A piece of text and where it begins. */
 export interface Piece {
@@ -30,7 +30,7 @@ export interface SourceFile {
   imports: Import[];
 }
 
-const NOT_OURS = new Set(['node_modules', 'dist', 'data', '.git']);
+const NOT_OURS = new Set(['node_modules', 'dist', 'data', '.cache', '.git']);
 
 /** Paths of all files of the project below `folder` (default: all), sorted. */
 export function projectFiles(root: string, folder = ''): string[] {
@@ -42,6 +42,15 @@ export function projectFiles(root: string, folder = ''): string[] {
     else if (!entry.name.endsWith('.log')) found.push(path);
   }
   return found.sort();
+}
+
+/**
+ * The project's file that an import names, by its path or by the name of a house (`imports` of package.json:
+ * `#telemetry-store` is `src/telemetry-store/index.ts`); undefined for packages and modules of Node.
+ */
+export function ownTarget(importer: string, specifier: string): string | undefined {
+  if (specifier.startsWith('#')) return `src/${specifier.slice(1)}/index.ts`;
+  return specifier.startsWith('.') ? posix.join(posix.dirname(importer), specifier) : undefined;
 }
 
 export function readSource(root: string, path: string): SourceFile {

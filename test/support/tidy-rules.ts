@@ -7,14 +7,14 @@ import { lineAt, type SourceFile } from './source-files.ts';
 import { except, inCode, type TidyRule } from './tidy-rule.ts';
 import { ZONE_RULE } from './zone-rule.ts';
 
-const FILE_LINES_MAX = 400;
+const FILE_LINES_MAX = 500;
 
 /** Splits words that this file must not contain itself. */
 const word = (...parts: string[]): string => parts.join('');
 
 const inSource = (path: string): boolean => path.startsWith('src/') && path.endsWith('.ts');
 
-const ENTRY = /^src\/(main|admin)\.ts$|^src\/programs\/[^/]+\/main\.ts$/;
+const ENTRY = /^src\/(main|admin)\.ts$|^src\/(?:field-module|scripting\/rule-sandbox)\/main\.ts$/;
 /** The inside of a thread, which ends itself and nobody else. */
 const THREAD = /^src\/platform\/threads\/inside\.ts$/;
 const CLOCK = /^src\/platform\/clock\//;
@@ -277,9 +277,9 @@ const FILES: TidyRule[] = [
     },
     planted: {
       path: 'src/lib/planted.ts',
-      text: 'run();\n'.repeat(401),
-      message: '401 lines, at most 400: split it by subject',
-      right: 'run();\n'.repeat(400),
+      text: 'run();\n'.repeat(501),
+      message: '501 lines, at most 500: split it by subject',
+      right: 'run();\n'.repeat(500),
     },
   },
   ...FUNCTION_RULES,
@@ -289,7 +289,7 @@ const FILES: TidyRule[] = [
     // Paths of device profiles are their ids, which are given.
     holdsIn: (path) =>
       /^(?:src|test|scripts)\//.test(path) &&
-      !path.endsWith('/FORMAT.md') &&
+      !/\/(?:FORMAT|README)\.md$/.test(path) &&
       !path.startsWith('src/capabilities/blueprints/built-in/profiles'),
     *check({ path }) {
       const parts = path.split('/').slice(1);

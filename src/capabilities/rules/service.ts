@@ -13,7 +13,7 @@ import { within } from '../../platform/clock/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
 import type { Database, GroupCommit, SqlDatabase } from '../../platform/sqlite/index.ts';
 import type { DryRunPeriod } from '../../protocol/dry-run.ts';
-import { createSyntaxChecker, type SyntaxFault } from '../../lua/index.ts';
+import { createSyntaxChecker, type SyntaxFault } from '#scripting/lua';
 import { RuleLogs } from './logs.ts';
 import {
   type DryRunResult,

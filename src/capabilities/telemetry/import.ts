@@ -7,7 +7,7 @@ import { invalidBody } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { EpochS } from '../../lib/time.ts';
 import { nextTurn } from '../../platform/clock/index.ts';
-import type { Journal } from '../../platform/journal/index.ts';
+import type { Journal } from '#telemetry-store';
 import { parseExactJson, type TelemetryType } from '../../protocol/telemetry.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import type { Ingest } from './intake/ingest.ts';

@@ -1,15 +1,21 @@
-export type { Latest } from './codec/series.ts';
-export { type ChangePosition, neededAfter } from './engine/change-position.ts';
-export type { ChangedSamples } from './engine/change-reader.ts';
-export type { Changes } from './engine/changes.ts';
-export { historyOwner } from './engine/block-store.ts';
-export { retentionPolicy, type RetentionPolicy } from './engine/retention.ts';
-export { loadStoreThread, ThreadedHistory } from './engine/threaded-history.ts';
+export {
+  type AmountMinutes,
+  CELL,
+  type ChangedSamples,
+  type ChangePosition,
+  type Changes,
+  csvField,
+  historyOwner,
+  type Latest,
+  loadStoreThread,
+  neededAfter,
+  retentionPolicy,
+  type RetentionPolicy,
+  type SampleStretch,
+  ThreadedHistory,
+} from '#telemetry-store';
 export type { TelemetryEvents, ReportedAlerts } from './intake/events.ts';
 export { localDayEdges } from './local-days.ts';
-export { type AmountMinutes, CELL } from './query/amounts.ts';
-export { csvField } from './query/csv-rows.ts';
-export type { SampleStretch } from './query/sample-rows.ts';
 export { telemetryRoutes, telemetryStreams } from './routes.ts';
 export { instantS } from './schema.ts';
 export { type AmountsQuery, Telemetry } from './service.ts';

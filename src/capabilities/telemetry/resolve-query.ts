@@ -13,16 +13,16 @@ import { localDayEdges } from './local-days.ts';
 import {
   type Aggregation,
   allowedAggregations,
-  type ColumnType,
   columnType,
+  type ColumnType,
   type GapMethod,
+  kindOf,
   type PlannedColumn,
   type QueryPlan,
   resolveAggregation,
-} from './query/query-plan.ts';
+} from '#telemetry-store';
 import type { GapFilling, Matcher, TelemetryItem, TimeSeriesQuery } from './schema.ts';
 import type { SeriesRegistry } from './intake/series-registry.ts';
-import { kindOf } from './codec/series.ts';
 
 interface ResolvedQuery {
   plan: QueryPlan;

@@ -10,7 +10,7 @@ import { parseTimestampMs } from '../../lib/timestamp.ts';
 import { type MediaAnswer, query, shape } from '../../platform/http/index.ts';
 import { type TelemetryValue, writableJson } from '../../protocol/telemetry.ts';
 import type { LatestAnswer } from './intake/latest.ts';
-import { AGGREGATIONS, GAP_METHODS, TEXT_FORMATS, ZONES } from './query/query-plan.ts';
+import { AGGREGATIONS, GAP_METHODS, TEXT_FORMATS, ZONES } from '#telemetry-store';
 
 const { telemetry } = LIMITS;
 

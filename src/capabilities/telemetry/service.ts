@@ -5,18 +5,25 @@ import type { Role } from '../../lib/role.ts';
 import type { DurationMs, EpochS, MonotonicMs } from '../../lib/time.ts';
 import type { Connectivity, DeviceMessage } from '../connectivity/index.ts';
 import type { Device } from '../devices/index.ts';
-import type { Latest, Series } from './codec/series.ts';
-import type { Changes, ChangesPlan } from './engine/changes.ts';
-import type { EngineStatus } from './engine/engine.ts';
+import {
+  type AmountColumn,
+  type AmountMinutes,
+  type AmountsPlan,
+  type Changes,
+  type ChangesPlan,
+  type ColumnType,
+  type EngineStatus,
+  type Latest,
+  type SampleStretch,
+  type Series,
+  stretchOf,
+} from '#telemetry-store';
 import { ClockSyncBuffer, hasTime } from './intake/clock-sync-buffer.ts';
 import type { TelemetryEvents, ReportedAlerts } from './intake/events.ts';
 import type { IncomingMessage } from './intake/ingest.ts';
 import { Intake, type IntakeOptions } from './intake/intake.ts';
 import type { LatestAnswer, LatestValues } from './intake/latest.ts';
 import { importCsv, type ImportReport } from './import.ts';
-import type { AmountMinutes } from './query/amounts.ts';
-import type { AmountColumn, AmountsPlan, ColumnType } from './query/query-plan.ts';
-import { type SampleStretch, stretchOf } from './query/sample-rows.ts';
 import { QueryResolver } from './resolve-query.ts';
 import type { TimeSeriesQuery } from './schema.ts';
 import { registerStoreMetrics } from './store-metrics.ts';

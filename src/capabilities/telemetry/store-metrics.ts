@@ -1,6 +1,6 @@
 /** The state of the store on the metrics page. */
 import type { Metrics } from '../../platform/metrics/index.ts';
-import type { EngineStatus } from './engine/engine.ts';
+import type { EngineStatus } from '#telemetry-store';
 
 export function registerStoreMetrics(metrics: Metrics, status: () => EngineStatus | undefined): void {
   const show = (name: string, help: string, value: (status: EngineStatus) => number | undefined): void => {

@@ -253,7 +253,7 @@ function telemetryOf(
       clock,
       log,
       metrics,
-      entry: programEntry('capabilities/telemetry/engine/thread'),
+      entry: programEntry('telemetry-store/engine/thread'),
       databasePath: join(folder, 'history.db'),
       migrationsDir: join(MIGRATIONS_DIR, 'history'),
       journalFolder,

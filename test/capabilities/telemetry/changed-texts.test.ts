@@ -1,9 +1,9 @@
 /** Long texts on their way to who carries changes elsewhere: no more of them at once than memory has room for. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ChangePosition } from '../../../src/capabilities/telemetry/engine/change-position.ts';
+import type { ChangePosition } from '../../../src/telemetry-store/engine/change-position.ts';
 import { temporaryFolder } from '../../support/workspace.ts';
-import { DAY_S, maintain, startEngine, TODAY_S } from './engine-support.ts';
+import { DAY_S, maintain, startEngine, TODAY_S } from '../../telemetry-store/engine-support.ts';
 
 const COUNT = 300;
 const SAMPLES_MAX = 1_000;

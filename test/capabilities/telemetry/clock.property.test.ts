@@ -10,9 +10,9 @@ import {
   oneof,
   record,
 } from 'fast-check';
-import { BatchWriter } from '../../../src/capabilities/telemetry/codec/batch.ts';
-import { createBlockStore } from '../../../src/capabilities/telemetry/engine/block-store.ts';
-import { Engine } from '../../../src/capabilities/telemetry/engine/engine.ts';
+import { BatchWriter } from '../../../src/telemetry-store/codec/batch.ts';
+import { createBlockStore } from '../../../src/telemetry-store/engine/block-store.ts';
+import { Engine } from '../../../src/telemetry-store/engine/engine.ts';
 import { Ingest } from '../../../src/capabilities/telemetry/intake/ingest.ts';
 import { LatestValue } from '../../../src/capabilities/telemetry/intake/latest-value.ts';
 import { IngestPlans } from '../../../src/capabilities/telemetry/intake/ingest-plans.ts';
@@ -27,7 +27,7 @@ import { TestClock } from '../../support/test-clock.ts';
 import { runs } from '../../support/runs.ts';
 import { recordingLog, temporaryFolder } from '../../support/workspace.ts';
 import { attribute, createTestDevices, manifestOf, TEST_POLICY, withoutPrototype } from './support.ts';
-import { fromStored } from '../../../src/capabilities/telemetry/codec/series.ts';
+import { fromStored } from '../../../src/telemetry-store/codec/series.ts';
 import type { TelemetryEvents } from '../../../src/capabilities/telemetry/intake/events.ts';
 
 const SECOND_MS = 1_000;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { csvField } from '../../../src/capabilities/telemetry/query/csv-rows.ts';
+import { csvField } from '../../../src/telemetry-store/query/csv-rows.ts';
 import { CHARACTER } from '../../support/characters.ts';
 import { acknowledged, attribute, manifestOf, startTelemetry, type TestTelemetry } from './support.ts';
 

@@ -1,10 +1,10 @@
 /** Charts that the store draws for nobody, so that the first one that somebody asks for is quick. */
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
-import type { StoredValue } from '../../../src/capabilities/telemetry/codec/series.ts';
+import type { StoredValue } from '../../../src/telemetry-store/codec/series.ts';
 import type { TelemetryType } from '../../../src/protocol/telemetry.ts';
 import { temporaryFolder } from '../../support/workspace.ts';
-import { DAY_S, startEngine, type TestEngine, TODAY_S } from './engine-support.ts';
+import { DAY_S, startEngine, type TestEngine, TODAY_S } from '../../telemetry-store/engine-support.ts';
 
 const HOUR_S = 3_600;
 const AFTER_MS = 10_000;

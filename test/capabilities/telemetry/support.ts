@@ -12,7 +12,7 @@ import {
   type TelemetryEvents,
 } from '../../../src/capabilities/telemetry/index.ts';
 import { TimeSeriesQuery } from '../../../src/capabilities/telemetry/schema.ts';
-import type { JournalFiles } from '../../../src/platform/journal/index.ts';
+import type { JournalFiles } from '../../../src/telemetry-store/journal/index.ts';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import type { Role } from '../../../src/lib/role.ts';
 import { createMetrics, type Metrics } from '../../../src/platform/metrics/index.ts';
@@ -195,7 +195,7 @@ export async function startTelemetry(
     openMigrated('history', { path: databasePath, clock, log }).close();
     const telemetry = new Telemetry({
       history: new ThreadedHistory({
-        entry: options.entry ?? programEntry('capabilities/telemetry/engine/thread'),
+        entry: options.entry ?? programEntry('telemetry-store/engine/thread'),
         databasePath,
         migrationsDir,
         journalFolder,

@@ -1,10 +1,10 @@
 /** The chart that everybody opens first: a day that is not sealed into a block yet, by minutes. */
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
-import { MinuteCells } from '../../../src/capabilities/telemetry/engine/minute-cells.ts';
-import { Samples } from '../../../src/capabilities/telemetry/codec/samples.ts';
-import type { StoredValue } from '../../../src/capabilities/telemetry/codec/series.ts';
-import { dayOf } from '../../../src/capabilities/telemetry/engine/state.ts';
+import { MinuteCells } from '../../../src/telemetry-store/engine/minute-cells.ts';
+import { Samples } from '../../../src/telemetry-store/codec/samples.ts';
+import type { StoredValue } from '../../../src/telemetry-store/codec/series.ts';
+import { dayOf } from '../../../src/telemetry-store/engine/state.ts';
 import { temporaryFolder } from '../../support/workspace.ts';
 import {
   type ColumnWish,
@@ -16,7 +16,7 @@ import {
   type TestEngine,
   type TestSeries,
   TODAY_S,
-} from './engine-support.ts';
+} from '../../telemetry-store/engine-support.ts';
 
 const FORMS: [type: 'float' | 'integer' | 'boolean' | 'string', value: (second: number) => StoredValue][] = [
   ['float', (second) => Math.round(2_300 + 100 * Math.sin(second / 50)) / 10],

@@ -258,13 +258,13 @@ describe('the channel to a child program', () => {
 
 describe('the entry of a program', () => {
   for (const [options, path] of [
-    [[], 'src/programs/rule-sandbox/main.ts'],
-    [['--conditions=bundled'], 'dist/programs/rule-sandbox/main.js'],
+    [[], 'src/scripting/rule-sandbox/main.ts'],
+    [['--conditions=bundled'], 'dist/scripting/rule-sandbox/main.js'],
   ] as const)
     test(`is ${path} when sources run with ${JSON.stringify(options)}`, () => {
       const module = join(PROJECT_ROOT, 'src/platform/processes/index.ts');
       const script = `import { programEntry } from ${JSON.stringify(module)};
-        process.stdout.write(programEntry('programs/rule-sandbox/main'));`;
+        process.stdout.write(programEntry('scripting/rule-sandbox/main'));`;
       const { stdout } = spawnSync(process.execPath, [...options, '--input-type=module', '--eval', script], {
         encoding: 'utf8',
       });

@@ -8,12 +8,8 @@ import { RESET_CODE } from '../../../scripts/simulate/modbus-registers.ts';
 import { serveModbusSerial } from '../../../scripts/simulate/modbus-server.ts';
 import { createPlant, DEFAULT_SETTINGS, NO_ENERGY, type Plant } from '../../../scripts/simulate/plant.ts';
 import { createRandom } from '../../../scripts/support/random.ts';
-import { crc16, encodeRtuFrame } from '../../../src/programs/communication-module/field/modbus-rtu-frame.ts';
-import {
-  FieldBus,
-  scriptFaultOf,
-  type ModbusClient,
-} from '../../../src/programs/communication-module/field/index.ts';
+import { crc16, encodeRtuFrame } from '../../../src/field-module/field/modbus-rtu-frame.ts';
+import { FieldBus, scriptFaultOf, type ModbusClient } from '../../../src/field-module/field/index.ts';
 import { createSystemClock } from '../../../src/platform/clock/index.ts';
 import { settle, TestClock } from '../../support/test-clock.ts';
 

@@ -3,7 +3,7 @@
  * with a working `require`. Source: docs/interface/blueprints.md#runtime;
  * docs/interface/lua-devices.md#several-files.
  */
-import { createSyntaxChecker, luaSource, type SyntaxChecker } from '../../../lua/index.ts';
+import { createSyntaxChecker, luaSource, type SyntaxChecker } from '#scripting/lua';
 import { LIMITS } from '../../../lib/limits.ts';
 import type { ArchiveFiles } from '../source/archive.ts';
 import { findPreloads, findRequires } from '../source/lua-requires.ts';

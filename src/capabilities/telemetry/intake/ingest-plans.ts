@@ -16,7 +16,7 @@ import {
   type TelemetryType,
   type TelemetryValue,
 } from '../../../protocol/telemetry.ts';
-import type { Shape } from '../codec/batch.ts';
+import type { Shape } from '#telemetry-store';
 import type { LatestValue } from './latest-value.ts';
 import type { SeriesRegistry, SeriesState } from './series-registry.ts';
 

@@ -16,12 +16,17 @@ import {
   type TelemetryValue,
   TIMESTAMP_KEY,
 } from '../../../protocol/telemetry.ts';
-import type { BatchWriter, SeriesCoding, Shape } from '../codec/batch.ts';
+import {
+  type BatchWriter,
+  type SeriesCoding,
+  type Shape,
+  type StoredValue,
+  toStored,
+} from '#telemetry-store';
 import { type Arrival, arrivalNow, LatestValue } from './latest-value.ts';
 import { type AttributePlan, type DevicePlan, type IngestPlans, mismatchOf } from './ingest-plans.ts';
 import type { Rejections } from './rejections.ts';
 import type { SeriesRegistry, SeriesState } from './series-registry.ts';
-import { type StoredValue, toStored } from '../codec/series.ts';
 import type { ReceivedValue, TelemetryEvents } from './events.ts';
 
 /** G: shapes kept per device; further combinations of attributes are written without a shape. */

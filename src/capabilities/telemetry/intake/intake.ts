@@ -8,14 +8,18 @@ import type { Emitter } from '../../../lib/emitter.ts';
 import type { Limits } from '../../../lib/limits.ts';
 import type { DurationMs } from '../../../lib/time.ts';
 import type { Timer } from '../../../platform/clock/index.ts';
-import { Journal, type JournalFiles } from '../../../platform/journal/index.ts';
+import {
+  BatchWriter,
+  type EngineContent,
+  type EngineRoom,
+  fromStored,
+  Journal,
+  type JournalFiles,
+  type ThreadedHistory,
+  writeSeriesCopy,
+} from '#telemetry-store';
 import type { Instruments } from '../../../platform/metrics/index.ts';
 import type { Devices } from '../../devices/index.ts';
-import { BatchWriter } from '../codec/batch.ts';
-import { fromStored, writeSeriesCopy } from '../codec/series.ts';
-import type { EngineContent } from '../engine/engine.ts';
-import type { EngineRoom } from '../engine/store-room.ts';
-import type { ThreadedHistory } from '../engine/threaded-history.ts';
 import type { TelemetryEvents } from './events.ts';
 import { type IncomingMessage, Ingest } from './ingest.ts';
 import { IngestPlans } from './ingest-plans.ts';

@@ -10,7 +10,7 @@
 import type { DurationMs, EpochS, MonotonicMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { TelemetryValue } from '../../../protocol/telemetry.ts';
-import type { Latest } from '../codec/series.ts';
+import type { Latest } from '#telemetry-store';
 
 /** The time of one message, the same for all its values. */
 export interface Arrival {

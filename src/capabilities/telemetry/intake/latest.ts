@@ -7,7 +7,7 @@ import type { Device, Devices } from '../../devices/index.ts';
 import { ALERTS_KEY } from '../../../protocol/telemetry.ts';
 import type { ReportedAlerts } from './events.ts';
 import { declaredAttribute, type DevicePlan, type IngestPlans, latestOf } from './ingest-plans.ts';
-import type { Latest } from '../codec/series.ts';
+import type { Latest } from '#telemetry-store';
 
 export type LatestAnswer = Latest | { warning: string };
 

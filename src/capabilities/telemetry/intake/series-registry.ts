@@ -3,10 +3,9 @@
  * before their first sample.
  */
 import type { EpochS } from '../../../lib/time.ts';
-import { type BatchWriter, createCoding, type SeriesCoding } from '../codec/batch.ts';
+import { type BatchWriter, createCoding, kindOf, type Series, type SeriesCoding } from '#telemetry-store';
 import type { LatestValue } from './latest-value.ts';
 import type { TelemetryType } from '../../../protocol/telemetry.ts';
-import { kindOf, type Series } from '../codec/series.ts';
 
 export interface SeriesState {
   readonly series: Series;

@@ -1,0 +1,78 @@
+/** The connection configuration that provisioning returns. */
+import { isObject } from '../lib/members.ts';
+
+export interface ConnectionConfiguration {
+  mqttHost: string;
+  mqttPort: number;
+  hardwareId: string;
+  channelId: string;
+  credentials:
+    | { protocol: 'MQTT'; username: string; password: string }
+    | { protocol: 'MQTTS'; privateKey: string; certificate: string; caChain: string };
+}
+
+/**
+ * Reads the JSON text, or base64 of it; the object itself or a whole provisioning answer with `config` in it.
+ * @throws Error naming the first member that is missing or of the wrong kind
+ */
+export function parseConnectionConfiguration(text: string): ConnectionConfiguration {
+  const trimmed = text.trim();
+  const json = trimmed.startsWith('{') ? trimmed : Buffer.from(trimmed, 'base64').toString('utf8');
+  let content: unknown;
+  try {
+    content = JSON.parse(json);
+  } catch (cause) {
+    throw new Error('the connection configuration is neither JSON nor base64 of JSON', { cause });
+  }
+  const outer = objectOf(content, 'the connection configuration');
+  return connectionConfigurationOf('config' in outer ? outer.config : outer);
+}
+
+/** @throws Error as above */
+export function connectionConfigurationOf(content: unknown): ConnectionConfiguration {
+  const config = objectOf(content, 'config');
+  const credentials = objectOf(config.mqtt_credentials, 'mqtt_credentials');
+  const mqttPort = config.mqtt_port;
+  if (typeof mqttPort !== 'number') throw new Error('mqtt_port must be a number');
+  const address = {
+    mqttHost: textOf(config, 'mqtt_host'),
+    mqttPort,
+    hardwareId: textOf(config, 'hardware_id'),
+    channelId: textOf(config, 'channel_id'),
+  };
+  switch (config.mqtt_protocol) {
+    case 'MQTT':
+      return {
+        ...address,
+        credentials: {
+          protocol: 'MQTT',
+          username: textOf(credentials, 'username'),
+          password: textOf(credentials, 'password'),
+        },
+      };
+    case 'MQTTS':
+      return {
+        ...address,
+        credentials: {
+          protocol: 'MQTTS',
+          privateKey: textOf(credentials, 'private_key'),
+          certificate: textOf(credentials, 'certificate'),
+          caChain: textOf(credentials, 'ca_chain'),
+        },
+      };
+    default:
+      throw new Error('mqtt_protocol must be MQTT or MQTTS');
+  }
+}
+
+/** @throws Error naming what is no object */
+export function objectOf(value: unknown, name: string): Record<string, unknown> {
+  if (!isObject(value)) throw new Error(`${name} must be an object`);
+  return value;
+}
+
+function textOf(object: Record<string, unknown>, name: string): string {
+  const value = object[name];
+  if (typeof value !== 'string' || value === '') throw new Error(`${name} must be a text`);
+  return value;
+}

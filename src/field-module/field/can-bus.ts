@@ -1,0 +1,173 @@
+import { Buffer } from 'node:buffer';
+import { messageOf } from '../../lib/errors.ts';
+import { DoublingPause } from '../../lib/doubling-pause.ts';
+import type { Timer } from '../../platform/clock/index.ts';
+import { PortFault } from './port-fault.ts';
+import { type PortOptions, ProgramFailure, type RunningProgram } from './system-program.ts';
+
+/** Identifiers above this have the extended format of 29 bits. */
+const STANDARD_ID_MAX = 0x7ff;
+const EXTENDED_ID_MAX = 0x1fff_ffff;
+const DATA_BYTES_MAX = 8;
+const SETTLED_MS = 1_000;
+
+export interface CanFrame {
+  id: number;
+  /** At most 8 bytes. */
+  data: Buffer;
+}
+
+interface CanBusOptions extends PortOptions {
+  /** Of the system, such as `can0`. */
+  interfaceName: string;
+}
+
+interface Sending {
+  line: string;
+  isWanted: () => boolean;
+  resolve: () => void;
+  reject: (fault: PortFault) => void;
+}
+
+/**
+ * One CAN interface of the system (socketcan), shared by everyone who names it, through `candump` and `canplayer` of
+ * can-utils: the runtime has no such socket. The system sets up bit rate and state of the interface.
+ */
+export class CanBus {
+  readonly #options: CanBusOptions;
+  readonly #pause: DoublingPause;
+  readonly #listeners = new Set<(frame: CanFrame) => void>();
+  #dump: RunningProgram | undefined;
+  #again: Timer | undefined;
+  #waiting: Sending[] = [];
+  #isSending = false;
+  #isClosed = false;
+
+  constructor(options: CanBusOptions) {
+    this.#options = options;
+    const { reconnectFirstMs, reconnectMaxMs } = options.limits;
+    this.#pause = new DoublingPause({ firstMs: reconnectFirstMs, maxMs: reconnectMaxMs });
+  }
+
+  /** Calls it with each frame that others send, until the returned function is called. */
+  listen(listener: (frame: CanFrame) => void): () => void {
+    this.#listeners.add(listener);
+    this.#follow();
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size === 0) this.#rest();
+    };
+  }
+
+  /**
+   * Resolves when the interface has taken the frame; frames go out in the order of the calls. What is not wanted any more
+   * in its turn does not.
+   * @throws PortFault invalid_argument, too_many_frames, connection_failed
+   */
+  send(id: number, data: Uint8Array, isWanted: () => boolean = () => true): Promise<void> {
+    if (!Number.isInteger(id) || id < 0 || id > EXTENDED_ID_MAX)
+      return Promise.reject(new PortFault('invalid_argument', 'an identifier has 11 or 29 bits'));
+    if (data.length > DATA_BYTES_MAX)
+      return Promise.reject(new PortFault('invalid_argument', `a frame has ${DATA_BYTES_MAX} bytes at most`));
+    if (this.#waiting.length >= this.#options.limits.queuedRequests)
+      return Promise.reject(new PortFault('too_many_frames', 'too many frames are waiting'));
+    return new Promise((resolve, reject) => {
+      const line = lineOf(this.#options.interfaceName, id, data);
+      this.#waiting.push({ line, isWanted, resolve, reject });
+      if (!this.#isSending) void this.#sendAll();
+    });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#listeners.clear();
+    this.#rest();
+  }
+
+  #follow(): void {
+    if (this.#dump !== undefined || this.#again !== undefined || this.#isClosed) return;
+    const { programs, interfaceName, clock, onFailed, onWorking } = this.#options;
+    const dump = programs.start('candump', ['-L', interfaceName], (line) => {
+      const frame = frameOf(line);
+      if (frame === undefined) return;
+      this.#pause.reset();
+      onWorking();
+      for (const listener of this.#listeners) listener(frame);
+    });
+    this.#dump = dump;
+    // A bus may be silent for long, and a program that cannot listen ends at once.
+    const settled = clock.setTimer(SETTLED_MS, () => {
+      this.#pause.reset();
+      onWorking();
+    });
+    void dump.ended.then((reason) => {
+      settled.cancel();
+      if (this.#dump !== dump) return;
+      this.#dump = undefined;
+      onFailed(reason);
+      this.#again = clock.setTimer(this.#pause.next(), () => {
+        this.#again = undefined;
+        this.#follow();
+      });
+    });
+  }
+
+  #rest(): void {
+    this.#again?.cancel();
+    this.#again = undefined;
+    const dump = this.#dump;
+    this.#dump = undefined;
+    dump?.stop();
+  }
+
+  /** Whatever waits goes out together: a start of the program costs as much as many frames. */
+  async #sendAll(): Promise<void> {
+    const { programs, interfaceName, limits, onFailed, onWorking } = this.#options;
+    this.#isSending = true;
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.filter(({ isWanted }) => isWanted());
+      for (const late of this.#waiting)
+        if (!batch.includes(late)) late.reject(new PortFault('connection_failed', 'it has waited too long'));
+      this.#waiting = [];
+      if (batch.length === 0) break;
+      try {
+        // At once, and not to ourselves: a controller does not hear its own frames. Each one that is out is a line.
+        await programs.run('canplayer', ['-t', '-x', '-v', `${interfaceName}=${interfaceName}`], {
+          timeoutMs: limits.programMs,
+          input: batch.map(({ line }) => line).join(''),
+        });
+        onWorking();
+        for (const { resolve } of batch) resolve();
+      } catch (error) {
+        onFailed(messageOf(error));
+        const fault = new PortFault('connection_failed', messageOf(error), error);
+        // A buffer that is full takes the first ones; whoever is told that his was not sent sends it again.
+        const sent = error instanceof ProgramFailure ? sentOf(error.said ?? '', interfaceName) : 0;
+        for (const [index, { resolve, reject }] of batch.entries())
+          if (index < sent) resolve();
+          else reject(fault);
+      }
+    }
+    this.#isSending = false;
+  }
+}
+
+/** As can-utils write and read frames in their logs: `(1700000000.123456) can0 123#DEADBEEF`. */
+function lineOf(interfaceName: string, id: number, data: Uint8Array): string {
+  const digits = id > STANDARD_ID_MAX ? 8 : 3;
+  const address = id.toString(16).toUpperCase().padStart(digits, '0');
+  return `(0.000000) ${interfaceName} ${address}#${Buffer.from(data).toString('hex').toUpperCase()}\n`;
+}
+
+/** How many frames `canplayer -v` has sent: `can0 (can0)  123  [2] 01 02`. */
+function sentOf(said: string, interfaceName: string): number {
+  return said.split('\n').filter((line) => line.startsWith(`${interfaceName} (`)).length;
+}
+
+/** A data frame; undefined for remote requests, frames of CAN FD, and everything else. */
+function frameOf(line: string): CanFrame | undefined {
+  const [, address = '', bytes = ''] =
+    /^\(\d+\.\d+\)\s+\S+\s+([0-9A-F]{3}|[0-9A-F]{8})#((?:[0-9A-F]{2}){0,8})(?:\s|$)/.exec(line) ?? [];
+  if (address === '') return undefined;
+  return { id: Number.parseInt(address, 16), data: Buffer.from(bytes, 'hex') };
+}

@@ -1,0 +1,240 @@
+import net from 'node:net';
+import type { Duplex } from 'node:stream';
+import { isDeepStrictEqual } from 'node:util';
+import { type Limits, LIMITS } from '../../lib/limits.ts';
+import type { DurationMs } from '../../lib/time.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+import { type FieldAddress, noPort, parseConnectionUri, portNamed } from './connection-uri.ts';
+import { IoPorts, type IoPortMapping } from './io-ports.ts';
+import { failed, type ModbusAnswer, type ModbusFault } from './modbus-fault.ts';
+import type { ModbusRequest } from './modbus-pdu.ts';
+import { ModbusRtu } from './modbus-rtu.ts';
+import { type ModbusClient, ModbusTcp } from './modbus-tcp.ts';
+import { PortFault } from './port-fault.ts';
+import { systemSerialLines } from './serial-line.ts';
+import { type OpenSerialLine, SerialPort, type SerialSettings } from './serial-port.ts';
+import type { SystemPrograms } from './system-program.ts';
+
+type TcpAddress = FieldAddress & { kind: 'tcp' };
+
+/** A serial port that the operator gave a name, such as `rs485`. */
+export interface PortMapping extends SerialSettings {
+  /** Device file, such as /dev/ttyUSB0. */
+  path: string;
+}
+
+/** Access to an address or a serial line for a scan, beside the scripts that use it. */
+export interface Visit {
+  /** The same for all names of one line. */
+  readonly key: string;
+  /** A script uses it, or did within a while. */
+  readonly isUsed: boolean;
+  /** The scan wants other settings than the serial line has. */
+  readonly isSetOtherwise: boolean;
+  /** Undefined: it is open; else why it cannot be. */
+  reach(): Promise<ModbusFault | undefined>;
+  /** Reads as a client does, without the pauses that scripts keep. */
+  ask(unitId: number, request: ModbusRequest, timeoutMs: DurationMs): Promise<ModbusAnswer>;
+}
+
+interface SerialLineInUse {
+  path: string;
+  port: SerialPort;
+  modbus: ModbusRtu;
+}
+
+interface FieldBusOptions {
+  clock: Clock;
+  /** Serial ports by name. */
+  ports: Readonly<Record<string, PortMapping>>;
+  /** Every other port by name. */
+  ioPorts?: Readonly<Record<string, IoPortMapping>>;
+  limits?: Limits['field'];
+  /** A port cannot be opened, or went away. */
+  onPortFailed?: (failure: { port: string; path: string; reason: string }) => void;
+  /** Default: the network. */
+  dial?: typeof dialTcp;
+  /** Default: the system's serial ports. */
+  openSerialLine?: (path: string) => OpenSerialLine;
+  /** Default: the system's programs for CAN and GPIO. */
+  programs?: SystemPrograms;
+}
+
+/**
+ * The connections and ports of a communication module: one connection per address and one queue per serial port, shared
+ * by everyone who asks. Scripts hold facades; what is behind them comes and goes.
+ */
+export class FieldBus {
+  /** CAN, contacts and analogue channels, by name. */
+  readonly io: IoPorts;
+  readonly #clock: Clock;
+  readonly #limits: Limits['field'];
+  readonly #dial: typeof dialTcp;
+  readonly #links = new Map<string, ModbusTcp>();
+  readonly #failing = new Set<string>();
+  readonly #ports = new Map<string, SerialLineInUse>();
+  readonly #paths: Map<string, string>;
+
+  constructor(options: FieldBusOptions) {
+    this.#clock = options.clock;
+    this.#limits = options.limits ?? LIMITS.field;
+    this.#dial = options.dial ?? dialTcp;
+    const { openSerialLine = systemSerialLines(this.#clock) } = options;
+    const onFailed = (port: string, path: string, reason: string): void => {
+      this.#failing.add(port);
+      options.onPortFailed?.({ port, path, reason });
+    };
+    this.io = new IoPorts({
+      clock: this.#clock,
+      limits: this.#limits,
+      ports: options.ioPorts ?? {},
+      ...(options.programs && { programs: options.programs }),
+      onFailed,
+      onWorking: (port) => this.#failing.delete(port),
+    });
+    /** A line with several names is one port. */
+    const lines = new Map<string, SerialLineInUse>();
+    for (const [name, { path, ...settings }] of Object.entries(options.ports)) {
+      const line = lines.getOrInsertComputed(path, () => {
+        const port = new SerialPort({
+          open: openSerialLine(path),
+          settings,
+          clock: this.#clock,
+          limits: this.#limits,
+          onFailed: (reason) => onFailed(name, path, reason),
+          onOpened: () => this.#failing.delete(name),
+        });
+        return { path, port, modbus: new ModbusRtu({ port, clock: this.#clock, limits: this.#limits }) };
+      });
+      this.#ports.set(name, line);
+    }
+    this.#paths = new Map(Object.entries(options.ports).map(([name, { path }]) => [name, path]));
+  }
+
+  /** A Modbus client for a connection URI; a text is the problem. Nothing is connected yet. */
+  modbus(uri: string): ModbusClient | string {
+    const address = parseConnectionUri(uri);
+    if (typeof address === 'string') return address;
+    if (address.kind === 'tcp') return this.#tcpFacade(address);
+    const port = this.#portOf(address.name);
+    return port?.modbus ?? noPort(address.name);
+  }
+
+  /** Access for a scan to a connection URI; a text is the problem. Once aborted it waits for no further turn. */
+  visit(uri: string, wanted: Partial<SerialSettings>, signal: AbortSignal): Visit | string {
+    const address = parseConnectionUri(uri);
+    if (typeof address === 'string') return address;
+    if (address.kind === 'tcp') return this.#tcpVisit(address);
+    const line = this.#portOf(address.name);
+    return line === undefined ? noPort(address.name) : serialVisit(line, wanted, signal);
+  }
+
+  /** The serial port of that name; undefined when this module has none. */
+  serialPort(name: string): SerialPort | undefined {
+    return this.#portOf(name)?.port;
+  }
+
+  /** Ports that could not be opened when they were needed last, or went away. */
+  get portsFailed(): readonly string[] {
+    return [...this.#failing];
+  }
+
+  async close(): Promise<void> {
+    for (const link of this.#links.values()) link.close();
+    this.#links.clear();
+    for (const { port } of this.#ports.values()) port.close();
+    await this.io.close();
+  }
+
+  #portOf(wanted: string) {
+    return this.#ports.get(portNamed(this.#paths, wanted) ?? '');
+  }
+
+  #linkTo(address: TcpAddress): ModbusTcp | undefined {
+    const key = keyOf(address);
+    const known = this.#links.get(key);
+    if (known || this.#links.size >= this.#limits.addresses) return known;
+    const link = new ModbusTcp({
+      dial: (signal) => this.#dial(address, signal),
+      clock: this.#clock,
+      limits: this.#limits,
+      onIdle: () => void this.#links.delete(key),
+    });
+    this.#links.set(key, link);
+    return link;
+  }
+
+  #tcpVisit(address: TcpAddress): Visit {
+    const overloaded: ModbusFault = { kind: 'overloaded' };
+    const linkNow = (): ModbusTcp | undefined => this.#links.get(keyOf(address));
+    return {
+      key: keyOf(address),
+      get isUsed() {
+        return linkNow()?.isUsed ?? false;
+      },
+      isSetOtherwise: false,
+      reach: async () => {
+        const link = this.#linkTo(address);
+        return link ? link.reach() : overloaded;
+      },
+      ask: async (unitId, request, timeoutMs) =>
+        (await this.#linkTo(address)?.visit(unitId, request, timeoutMs)) ?? failed(overloaded),
+    };
+  }
+
+  #tcpFacade(address: TcpAddress): ModbusClient {
+    return {
+      request: async (...asked) =>
+        (await this.#linkTo(address)?.request(...asked)) ?? failed({ kind: 'overloaded' }),
+    };
+  }
+}
+
+function keyOf({ host, port }: TcpAddress): string {
+  return `${host} ${port}`;
+}
+
+function serialVisit(
+  { path, port, modbus }: SerialLineInUse,
+  wanted: Partial<SerialSettings>,
+  signal: AbortSignal,
+): Visit {
+  const settings = { ...port.settings, ...wanted };
+  return {
+    key: path,
+    get isUsed() {
+      return port.isUsed;
+    },
+    get isSetOtherwise() {
+      return !isDeepStrictEqual(port.settings, settings);
+    },
+    reach: async () => {
+      try {
+        await port.visit(modbus, settings, () => Promise.resolve());
+        return undefined;
+      } catch (error) {
+        if (!(error instanceof PortFault)) throw error;
+        return { kind: 'connection_failed', reason: error.message };
+      }
+    },
+    ask: (unitId, request, timeoutMs) => modbus.visit(unitId, request, { settings, timeoutMs, signal }),
+  };
+}
+
+/** An idle connection is probed after this time, so that the system notices a peer that is gone. */
+const KEEP_ALIVE_MS = 30_000;
+
+function dialTcp(address: { host: string; port: number }, signal: AbortSignal): Promise<Duplex> {
+  return new Promise((resolve, reject) => {
+    const socket = net.connect({ ...address, signal, noDelay: true, keepAlive: true });
+    socket.setKeepAlive(true, KEEP_ALIVE_MS);
+    const onError = (error: Error): void => reject(error);
+    socket.once('error', onError);
+    socket.once('connect', () => {
+      // Errors until somebody else listens have nobody to go to; the stream is then seen as closed.
+      socket.on('error', () => undefined);
+      socket.off('error', onError);
+      resolve(socket);
+    });
+  });
+}

@@ -1,0 +1,81 @@
+/**
+ * Everything that may go wrong with a Modbus request, as a value: a device that does not answer is ordinary.
+ * Texts are those of docs/interface/lua-devices.md#modbus, numbers those of docs/interface/lua-devices.md#older-interface.
+ */
+import { messageOf } from '../../lib/errors.ts';
+import type { ScriptFault } from './port-fault.ts';
+
+/** Why a Modbus request failed. */
+export type ModbusFault =
+  | { kind: 'timeout' }
+  | { kind: 'connection_failed'; reason: string }
+  | { kind: 'invalid_argument'; reason: string }
+  /** The answer breaks the rules of the protocol or does not fit the request. */
+  | { kind: 'invalid_response'; reason: string }
+  /** The device refused: exception code of the application protocol, section 7. */
+  | { kind: 'exception'; exceptionCode: number }
+  /** More requests wait for this address or port than the limit. */
+  | { kind: 'overloaded' };
+
+/** What became of a request; a write gives no values. */
+export type ModbusAnswer = { ok: true; values: readonly number[] } | { ok: false; fault: ModbusFault };
+
+export function failed(fault: ModbusFault): ModbusAnswer {
+  return { ok: false, fault };
+}
+
+const EXCEPTION_TEXTS: ReadonlyMap<number, string> = new Map([
+  [1, 'illegal function'],
+  [2, 'illegal data address'],
+  [3, 'illegal data value'],
+  [4, 'server device failure'],
+  [5, 'acknowledge'],
+  [6, 'server device busy'],
+  [8, 'memory parity error'],
+  [10, 'gateway path unavailable'],
+  [11, 'gateway target device failed to respond'],
+]);
+
+/** Of an exception code, in the words of the specification. */
+export function exceptionText(code: number | bigint): string {
+  return EXCEPTION_TEXTS.get(Number(code)) ?? `exception ${code}`;
+}
+
+/** As a script sees it. */
+export function scriptFaultOf(fault: ModbusFault): ScriptFault {
+  switch (fault.kind) {
+    case 'timeout':
+      return { text: 'timeout', number: 1 };
+    case 'connection_failed':
+      return { text: `connection failed: ${fault.reason}`, number: 2 };
+    case 'overloaded':
+      return { text: 'connection failed: too many requests are waiting', number: 2 };
+    case 'invalid_argument':
+      return { text: fault.reason, number: 3 };
+    case 'invalid_response':
+      return { text: 'invalid response', number: 4 };
+    case 'exception':
+      return { text: exceptionText(fault.exceptionCode), number: 100 + fault.exceptionCode };
+  }
+}
+
+const SYSTEM_REASONS: ReadonlyMap<string, string> = new Map([
+  ['ECONNREFUSED', 'connection refused'],
+  ['ECONNRESET', 'connection reset'],
+  ['EHOSTUNREACH', 'no route to host'],
+  ['ENETUNREACH', 'no route to network'],
+  ['ETIMEDOUT', 'no answer'],
+  ['ENOTFOUND', 'unknown host'],
+  ['EAI_AGAIN', 'the name cannot be resolved now'],
+  ['ENOENT', 'no such device file'],
+  ['EACCES', 'permission denied'],
+  ['ENXIO', 'the device is gone'],
+  ['EIO', 'the device is gone'],
+  ['EBUSY', 'the device is in use'],
+]);
+
+/** Why the system refused, in words for a log or a script. */
+export function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return SYSTEM_REASONS.get(code) ?? messageOf(error);
+}

@@ -1,0 +1,361 @@
+import { Buffer } from 'node:buffer';
+import { isDeepStrictEqual } from 'node:util';
+import type { Limits } from '../../lib/limits.ts';
+import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
+import type { Clock, Timer } from '../../platform/clock/index.ts';
+import { reasonOf } from './modbus-fault.ts';
+import { PortFault } from './port-fault.ts';
+import { RetryPause } from './retry-pause.ts';
+
+/** Settings of a serial line. */
+export interface SerialSettings {
+  baudRate: number;
+  dataBits: 5 | 6 | 7 | 8;
+  parity: 'N' | 'E' | 'O';
+  stopBits: 1 | 2;
+}
+
+/** Time of one character: start bit, data, parity, stop. */
+export function characterMs(settings: SerialSettings): DurationMs {
+  const bits = 1 + settings.dataBits + (settings.parity === 'N' ? 0 : 1) + settings.stopBits;
+  return (bits * 1_000) / settings.baudRate;
+}
+
+/** An open line. */
+export interface SerialLine {
+  /** Resolves when the system has taken the bytes. @throws Error when the line is gone */
+  write(bytes: Buffer): Promise<void>;
+  close(): void;
+}
+
+/** Opens the line; `onEnd` is called once, when it goes away by itself. @throws Error */
+export type OpenSerialLine = (
+  settings: SerialSettings,
+  on: { onBytes: (bytes: Buffer) => void; onEnd: (reason: string) => void },
+) => Promise<SerialLine>;
+
+/** Access to the port during one turn. */
+export interface SerialTurn {
+  /** @throws PortFault */
+  write(bytes: Buffer): Promise<void>;
+  /**
+   * Up to `countMax` bytes as soon as so many are there, or what is there after the time, or once aborted.
+   * @throws PortFault timeout when there is nothing
+   */
+  read(countMax: number, timeoutMs: DurationMs, signal?: AbortSignal): Promise<Buffer>;
+  /** Bytes that have arrived within `timeoutMs`, at least one; undefined when none did. */
+  next(timeoutMs: DurationMs, signal?: AbortSignal): Promise<Buffer | undefined>;
+  /** Takes what has arrived and nobody has read. */
+  flush(): Buffer;
+  /**
+   * Throws away what is late: the answer to the last question, where it was waited for and did not come. `isCut`: the rest
+   * of it, too, where fewer bytes came than were to be read.
+   */
+  settle(isCut: boolean): Promise<void>;
+  readonly settings: SerialSettings;
+}
+
+/** Whoever writes to a line and waits for what comes; compared by identity. */
+type SerialUser = number | object;
+
+/** What was written last. Bytes do not say what they answer: what comes is taken for its answer. */
+interface Question {
+  by: SerialUser;
+  answer: 'not waited for' | 'missing' | 'cut' | 'there';
+  /** Until then it, or the rest of it, may still come. */
+  lateUntilMs: MonotonicMs;
+}
+
+interface SerialPortOptions {
+  open: OpenSerialLine;
+  settings: SerialSettings;
+  clock: Clock;
+  limits: Limits['field'];
+  /** The port cannot be opened, or went away; called for each attempt. */
+  onFailed?: (reason: string) => void;
+  /** It has been opened. */
+  onOpened?: () => void;
+}
+
+/**
+ * One serial port, shared by everyone who names it. Users take turns and have it to themselves in their turn;
+ * it is opened when somebody needs it and opened again, with growing pauses, after it went away (a pulled
+ * USB adapter).
+ */
+export class SerialPort {
+  readonly #options: SerialPortOptions;
+  readonly #clock: Clock;
+  readonly #limits: Limits['field'];
+  readonly #pause: RetryPause;
+  readonly #inbox: Inbox;
+  #wanted: SerialSettings;
+  /** Of the line that is open, or was last. */
+  #settings: SerialSettings;
+  #line: SerialLine | undefined;
+  /** Number of calls of `close`: a line that opens after one is closed again. */
+  #closings = 0;
+  #lastFailure = '';
+  #question: Question | undefined;
+  #waiting = 0;
+  /** Users that wait or have their turn, and when the last one's ended. */
+  #users = 0;
+  #usedUntilMs: MonotonicMs = Number.NEGATIVE_INFINITY;
+  #lastTurn: Promise<unknown> = Promise.resolve();
+
+  constructor(options: SerialPortOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#limits = options.limits;
+    this.#pause = new RetryPause(this.#limits);
+    this.#inbox = new Inbox(this.#clock, this.#limits.serialBufferBytes);
+    this.#wanted = options.settings;
+    this.#settings = this.#wanted;
+  }
+
+  /**
+   * Runs `use` when it is this user's turn, with the line open. What came, or may still come, for another user's
+   * question is not there for him. @throws PortFault, timeout too when it is not wanted any more by then, or what `use`
+   * throws
+   */
+  inTurn<T>(
+    user: SerialUser,
+    use: (turn: SerialTurn) => Promise<T>,
+    isWanted: () => boolean = () => true,
+  ): Promise<T> {
+    this.#users += 1;
+    const useIfWanted = (turn: SerialTurn): Promise<T> => {
+      if (!isWanted()) throw new PortFault('timeout', 'timeout');
+      return use(turn);
+    };
+    return this.#queue(() => this.#take(user, useIfWanted, this.#wanted)).finally(() => {
+      this.#users -= 1;
+      this.#usedUntilMs = this.#clock.monotonicMs();
+    });
+  }
+
+  /**
+   * The same for a scan, which is no user of the port: with its own settings for this turn, and tried at once even
+   * after failures.
+   */
+  visit<T>(user: SerialUser, settings: SerialSettings, use: (turn: SerialTurn) => Promise<T>): Promise<T> {
+    return this.#queue(() => {
+      this.#pause.succeeded();
+      return this.#take(user, use, settings);
+    });
+  }
+
+  /** Somebody uses it, or did within a while. */
+  get isUsed(): boolean {
+    return this.#users > 0 || this.#clock.monotonicMs() - this.#usedUntilMs < this.#limits.idleMs;
+  }
+
+  /** Sets other settings from the next turn on. */
+  configure(next: SerialSettings): void {
+    this.#wanted = next;
+  }
+
+  get settings(): SerialSettings {
+    return this.#wanted;
+  }
+
+  close(): void {
+    this.#closings += 1;
+    this.#line?.close();
+    this.#line = undefined;
+    this.#inbox.end('closed');
+  }
+
+  #queue<T>(take: () => Promise<T>): Promise<T> {
+    if (this.#waiting >= this.#limits.queuedRequests)
+      return Promise.reject(new PortFault('overloaded', 'too many requests are waiting'));
+    this.#waiting += 1;
+    const turn = this.#lastTurn.then(() => {
+      this.#waiting -= 1;
+      return take();
+    });
+    // The next turn begins however this one ended.
+    this.#lastTurn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  #lose(reason: string): void {
+    this.#line = undefined;
+    this.#lastFailure = reason;
+    this.#options.onFailed?.(reason);
+    this.#pause.failed(this.#clock.monotonicMs());
+    this.#inbox.end(reason);
+  }
+
+  async #ready(settings: SerialSettings): Promise<SerialLine> {
+    if (this.#line && isDeepStrictEqual(this.#settings, settings)) return this.#line;
+    this.#line?.close();
+    this.#line = undefined;
+    if (this.#pause.isResting(this.#clock.monotonicMs()))
+      throw new PortFault('connection_failed', this.#lastFailure);
+    this.#inbox.begin();
+    this.#settings = settings;
+    const closingsBefore = this.#closings;
+    let isOver = false;
+    try {
+      const opened = await this.#options.open(this.#settings, {
+        onBytes: (bytes) => {
+          if (!isOver) this.#inbox.add(bytes);
+        },
+        onEnd: (reason) => {
+          if (isOver) return;
+          isOver = true;
+          this.#lose(reason);
+        },
+      });
+      this.#line = {
+        write: (bytes) => opened.write(bytes),
+        close: () => {
+          isOver = true;
+          opened.close();
+        },
+      };
+      if (this.#closings !== closingsBefore) {
+        this.#line.close();
+        throw new Error('closed');
+      }
+      this.#pause.succeeded();
+      this.#options.onOpened?.();
+      return this.#line;
+    } catch (error) {
+      this.#lose(reasonOf(error));
+      throw new PortFault('connection_failed', this.#lastFailure, error);
+    }
+  }
+
+  async #take<T>(
+    user: SerialUser,
+    use: (turn: SerialTurn) => Promise<T>,
+    settings: SerialSettings,
+  ): Promise<T> {
+    const opened = await this.#ready(settings);
+    if (this.#question !== undefined && this.#question.by !== user) await this.#settle();
+    return use({
+      settings: this.#settings,
+      write: async (bytes) => {
+        this.#question = { by: user, answer: 'not waited for', lateUntilMs: 0 };
+        this.#noteHeard('not waited for');
+        try {
+          await opened.write(bytes);
+        } catch (error) {
+          throw new PortFault('connection_failed', reasonOf(error), error);
+        }
+      },
+      read: async (countMax, timeoutMs, signal) => {
+        const bytes = await this.#inbox.read(countMax, timeoutMs, signal);
+        if (bytes.length >= countMax) this.#noteHeard('there', 0);
+        else this.#noteHeard(bytes.length === 0 ? 'missing' : 'cut');
+        if (bytes.length === 0) throw new PortFault('timeout', 'timeout');
+        return bytes;
+      },
+      next: async (timeoutMs, signal) => {
+        const bytes = await this.#inbox.next(timeoutMs, signal);
+        this.#noteHeard(bytes === undefined ? 'missing' : 'there');
+        return bytes;
+      },
+      flush: () => this.#inbox.flush(),
+      settle: async (isCut) => {
+        const answer = this.#question?.answer;
+        if (answer === 'missing' || (isCut && answer === 'cut')) await this.#settle();
+      },
+    });
+  }
+
+  /** Throws away what is, or may still come as, the answer to the last question. */
+  async #settle(): Promise<void> {
+    const lateMs = (this.#question?.lateUntilMs ?? 0) - this.#clock.monotonicMs();
+    if (lateMs > 0) await this.#clock.sleep(lateMs);
+    this.#inbox.flush();
+    this.#question = undefined;
+  }
+
+  /** `lateMs`: more of it may come so much later. */
+  #noteHeard(answer: Question['answer'], lateMs = this.#limits.lateAnswerMs): void {
+    const question = this.#question;
+    // Silence behind an answer.
+    if (question === undefined || (answer === 'missing' && question.answer === 'there')) return;
+    question.answer = answer;
+    question.lateUntilMs = this.#clock.monotonicMs() + lateMs;
+  }
+}
+
+/** Received bytes that nobody has read, bounded: the oldest are dropped. */
+class Inbox {
+  readonly #clock: Clock;
+  readonly #bytesMax: number;
+  #held: Buffer = Buffer.alloc(0);
+  #ended: string | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(clock: Clock, bytesMax: number) {
+    this.#clock = clock;
+    this.#bytesMax = bytesMax;
+  }
+
+  begin(): void {
+    this.#held = Buffer.alloc(0);
+    this.#ended = undefined;
+  }
+
+  add(bytes: Buffer): void {
+    const all = this.#held.length === 0 ? Buffer.from(bytes) : Buffer.concat([this.#held, bytes]);
+    this.#held = all.length > this.#bytesMax ? Buffer.from(all.subarray(all.length - this.#bytesMax)) : all;
+    this.#wake?.();
+  }
+
+  end(reason: string): void {
+    this.#ended = reason;
+    this.#wake?.();
+  }
+
+  async read(countMax: number, timeoutMs: DurationMs, signal?: AbortSignal): Promise<Buffer> {
+    await this.#waitFor(Math.min(countMax, this.#bytesMax), timeoutMs, signal);
+    return this.#take(countMax);
+  }
+
+  async next(timeoutMs: DurationMs, signal?: AbortSignal): Promise<Buffer | undefined> {
+    await this.#waitFor(1, timeoutMs, signal);
+    return this.#held.length === 0 ? undefined : this.#take(this.#held.length);
+  }
+
+  flush(): Buffer {
+    return this.#take(this.#held.length);
+  }
+
+  /** Resolves when the next bytes are there, the line is gone, or the time is over. */
+  #change(withinMs: DurationMs): Promise<void> {
+    return new Promise((resolve) => {
+      const timer: Timer = this.#clock.setTimer(withinMs, () => resolve());
+      this.#wake = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+  }
+
+  #take(countMax: number): Buffer {
+    const taken = this.#held.subarray(0, countMax);
+    this.#held = this.#held.subarray(countMax);
+    return taken;
+  }
+
+  async #waitFor(count: number, timeoutMs: DurationMs, signal?: AbortSignal): Promise<void> {
+    const endMs = this.#clock.monotonicMs() + timeoutMs;
+    const wake = (): void => this.#wake?.();
+    signal?.addEventListener('abort', wake);
+    try {
+      while (this.#held.length < count) {
+        if (this.#ended !== undefined) throw new PortFault('connection_failed', this.#ended);
+        const remainingMs = endMs - this.#clock.monotonicMs();
+        if (remainingMs <= 0 || signal?.aborted === true) return;
+        await this.#change(remainingMs);
+      }
+    } finally {
+      signal?.removeEventListener('abort', wake);
+    }
+  }
+}

@@ -1,0 +1,301 @@
+/** One script of a device: its libraries, its entry, its commands one after another, its callbacks. */
+import type { Limits } from '../../lib/limits.ts';
+import { cutToBytes } from '../../lib/text.ts';
+import type { DurationMs } from '../../lib/time.ts';
+import { TokenBucket } from '../../lib/token-bucket.ts';
+import {
+  type HostFunction,
+  type HostResult,
+  type Library,
+  type LuaFailure,
+  LuaJson,
+  type Script,
+  type Scripts,
+  textOf,
+} from '#scripting/lua';
+import type { Clock } from '../../platform/clock/index.ts';
+import { exactJson, parseExactJson } from '../../protocol/telemetry.ts';
+import type {
+  CallResult,
+  ConfigurationGroups,
+  FailureReason,
+  Question,
+  ScriptEvent,
+  ScriptOrder,
+  ScriptStart,
+  Surroundings,
+  ThreadCall,
+} from '../thread-messages.ts';
+import { canonicalValues, noAnswer } from '../configuration-values.ts';
+import { ABSENT_LIBRARIES } from './absent-libraries.ts';
+import { canFunctions, canLibrary } from './can-library.ts';
+import { type CommandQueue, createCommandQueue, withoutPosition } from './command-queue.ts';
+import { CONFIGURATION_LIBRARY, configurationFunctions } from './configuration-library.ts';
+import { createDeviceLog, type DeviceLog } from './device-log.ts';
+import { enapterFunctions, enapterLibrary } from './enapter-library.ts';
+import { HTTP_LIBRARY, httpFunctions } from '#scripting/http';
+import { ioFunctions, ioLibrary } from './io-library.ts';
+import { modbusFunctions, modbusLibrary } from './modbus-library.ts';
+import { PEER_LIBRARY, peerFunctions } from './peer-library.ts';
+import type { ScriptHost } from './script-host.ts';
+import { serialFunctions, serialLibrary } from './serial-library.ts';
+import { storageFunctions, storageLibrary } from './storage-library.ts';
+import { UCM_MODULES } from './ucm-modules.ts';
+
+interface DeviceScriptOptions {
+  start: ScriptStart;
+  scripts: Pick<Scripts, 'create'>;
+  clock: Clock;
+  limits: Limits;
+  surroundings: () => Surroundings;
+  post: (event: ScriptEvent) => void;
+  /** Carried out on the main thread. */
+  call: (request: ThreadCall) => Promise<CallResult>;
+}
+
+/** Name of the compiled script in messages. */
+const FILE = 'main.lua';
+/** C docs/interface/lua-devices.md#life: the older generation waits longer for web services. */
+const OLD_CALL_MS = 30_000;
+
+export class DeviceScript {
+  readonly #options: DeviceScriptOptions;
+  /** Of the older generation. */
+  readonly #isOld: boolean;
+  readonly #callMs: DurationMs;
+  #groups: ConfigurationGroups;
+  #isOver = false;
+  #isRunning = false;
+  /** Values of groups that the script accepted, until they are written. */
+  readonly #agreed = new Map<string, string>();
+  readonly #log: DeviceLog;
+  readonly #commands: CommandQueue;
+  readonly #script: Script;
+
+  constructor(options: DeviceScriptOptions) {
+    const { start, clock, limits, surroundings, post } = options;
+    this.#options = options;
+    this.#isOld = start.facts.api === 'v1';
+    this.#callMs = this.#isOld ? OLD_CALL_MS : limits.lua.callMs;
+    this.#groups = start.groups;
+    this.#log = createDeviceLog({
+      clock,
+      limits: limits.module,
+      messageBytes: limits.deviceLogs.messageBytes,
+      post: (entry) => post({ kind: 'log', ...entry }),
+    });
+    this.#commands = createCommandQueue({
+      call: (...values) => this.#script.machine.call(...values),
+      clock,
+      callMs: this.#callMs,
+      waitingMax: limits.module.commandsWaiting,
+      waitMs: () => waitMsOf(surroundings().commandMs, this.#callMs),
+      messageBytes: limits.module.messageBytes,
+      post: (response) => post({ kind: 'response', ...response }),
+      onFailure: (failure) => this.#failed(failure),
+    });
+    this.#script = this.#createScript();
+    this.#begin().then(
+      () => this.#enterRunning(),
+      (failure: LuaFailure) => this.#end(failure),
+    );
+  }
+
+  close(): void {
+    this.#isOver = true;
+    this.#script.close();
+    this.#commands.close();
+  }
+
+  take(order: ScriptOrder): void {
+    if (order.kind === 'command') return this.#commands.add(order);
+    if (order.kind === 'configuration') return this.#configure(order.groups, order.changed);
+    const { question } = order;
+    if (question.type === 'configuration_check') this.#check(question);
+    else this.#read(question);
+  }
+
+  connectionChanged(isConnected: boolean): void {
+    this.#call('connection', [isConnected]);
+  }
+
+  #call(entry: string, values: HostResult): void {
+    this.#script.machine.call(entry, values, this.#callMs).catch((failure) => this.#failed(failure));
+  }
+
+  #configure(next: ConfigurationGroups, changed: readonly string[]): void {
+    this.#groups = next;
+    // The older generation has no such callbacks.
+    if (this.#isOld) return;
+    for (const name of changed) {
+      const values = new LuaJson(exactJson(next[name] ?? {}));
+      const isStored = this.#agreed.get(name) === canonicalValues(next[name]);
+      this.#agreed.delete(name);
+      this.#call('configuration_changed', [name, values, isStored]);
+    }
+  }
+
+  #check(question: Question & { type: 'configuration_check' }): void {
+    const { group, values } = question;
+    const { verdictMs } = this.#options.limits.module;
+    if (this.#isOld) return this.#answer(question);
+    const table = new LuaJson(exactJson(values));
+    this.#script.machine.call('configuration_check', [group, table], verdictMs).then(
+      ([refusal]) => {
+        const text = textOf(refusal);
+        if (text !== undefined) return this.#refuse(question, text);
+        this.#agreed.set(group, canonicalValues(values));
+        this.#answer(question);
+      },
+      (failure: LuaFailure) => {
+        this.#failed(failure);
+        this.#refuse(question, withoutPosition(failure.message));
+      },
+    );
+  }
+
+  #read(question: Question): void {
+    const { verdictMs } = this.#options.limits.module;
+    this.#script.machine.call('configuration_read', [question.group], verdictMs).then(
+      ([values]) => this.#answer(question, values instanceof LuaJson ? tableOf(values) : {}),
+      (failure: LuaFailure) => {
+        this.#failed(failure);
+        this.#answer(question);
+      },
+    );
+  }
+
+  /** With as much of the text as the gateway takes. */
+  #refuse(question: Question, text: string): void {
+    this.#answer(question, { refusal: cutToBytes(text, this.#options.limits.module.reasonBytes) });
+  }
+
+  #answer(question: Question, members: { refusal?: string; values?: Record<string, unknown> } = {}): void {
+    this.#options.post({ kind: 'answer', answer: { ...noAnswer(question), ...members } });
+  }
+
+  /** A call failed: the script goes on, unless its machine is gone. */
+  #failed(failure: LuaFailure): void {
+    if (this.#isOver || failure.reason === 'stopped') return;
+    if (failure.reason === 'memory' || this.#script.machine.failure) return this.#end(failure);
+    this.#log.error(failure.text);
+  }
+
+  #end(failure: LuaFailure): void {
+    if (this.#isOver) return;
+    this.close();
+    const reason: FailureReason = failure.reason === 'stopped' ? 'error' : failure.reason;
+    this.#options.post({ kind: 'failed', reason, message: failure.text });
+  }
+
+  /** The entry may wait as long as it likes; after the time limit of a call the script counts as running. */
+  async #begin(): Promise<void> {
+    const timer = this.#options.clock.setTimer(this.#callMs, () => this.#enterRunning());
+    try {
+      await this.#script.run(this.#options.start.script, FILE);
+      await this.#script.machine.call('main');
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  #enterRunning(): void {
+    if (this.#isOver || this.#isRunning) return;
+    this.#isRunning = true;
+    this.#options.post({ kind: 'running' });
+    this.#commands.open();
+  }
+
+  /** The script with everything it may call. */
+  #createScript(): Script {
+    const { start, scripts, clock, limits, surroundings } = this.#options;
+    const log = this.#log;
+    return scripts.create({
+      kind: start.facts.api,
+      memoryBytes: limits.module.scriptBytes,
+      libraries: librariesOf(this.#isOld),
+      functions: {
+        ...functionsOf(this.#createHost(), limits.field),
+        ...httpFunctions({ clock, limits: limits.lua }),
+      },
+      modules: (name) => {
+        const source = UCM_MODULES.get(name);
+        return source === undefined ? undefined : { source: Buffer.from(source), file: `${name}.lua` };
+      },
+      print: (message) => log.write({ message, severity: 'debug', persist: false }),
+      overlaps: !this.#isOld,
+      callMs: this.#callMs,
+      timeZone: () => surroundings().timeZone,
+      onJobFailure: (failure) => this.#failed(failure),
+      onSettled: () => undefined,
+      onPaused: () => log.error('the script takes too much of the processor and pauses again and again'),
+      onFault: (name, error) => log.error(`internal fault of ${name}: ${String(error)}`),
+    });
+  }
+
+  #createHost(): ScriptHost {
+    const { start, clock, limits, surroundings, post, call } = this.#options;
+    const { messagesPerSecond, messageBurst, messageBytes } = limits.module;
+    const messages = new TokenBucket(messagesPerSecond, messageBurst, clock.monotonicMs());
+    return {
+      channelId: start.channelId,
+      facts: start.facts,
+      groups: () => this.#groups,
+      surroundings,
+      ports: new Map(Object.entries(start.ports)),
+      ioPorts: new Map(Object.entries(start.ioPorts)),
+      messageBytes,
+      epochS: () => Math.floor(clock.wallMs() / 1_000),
+      call: (request, deadlineMs) =>
+        call(
+          deadlineMs === undefined ? request : { ...request, remainingMs: deadlineMs - clock.monotonicMs() },
+        ),
+      publish: (subject, text) => {
+        if (!messages.take(clock.monotonicMs())) return false;
+        post({ kind: 'publish', subject, text });
+        return true;
+      },
+      log: this.#log.write,
+      reads: (groups) => post({ kind: 'reads', groups }),
+      respond: (...response) => this.#commands.respond(...response),
+    };
+  }
+}
+
+/** A command that begins by then ends in time; where no call can, half of the time is allowed. */
+function waitMsOf(commandMs: DurationMs, callMs: DurationMs): number {
+  return Math.max(commandMs - callMs, commandMs / 2);
+}
+
+function functionsOf(host: ScriptHost, limits: Limits['field']): Record<string, HostFunction> {
+  return {
+    ...enapterFunctions(host),
+    ...configurationFunctions(host),
+    ...storageFunctions(host),
+    ...modbusFunctions(host),
+    ...serialFunctions(host),
+    ...canFunctions(host, limits),
+    ...ioFunctions(host),
+    ...peerFunctions(host),
+  };
+}
+
+function librariesOf(isOld: boolean): Library[] {
+  return [
+    enapterLibrary(isOld),
+    ...(isOld ? [] : [CONFIGURATION_LIBRARY]),
+    storageLibrary(isOld),
+    modbusLibrary(isOld),
+    serialLibrary(isOld),
+    canLibrary(isOld),
+    ioLibrary(isOld),
+    ...(isOld ? [] : [ABSENT_LIBRARIES]),
+    PEER_LIBRARY,
+    HTTP_LIBRARY,
+  ];
+}
+
+/** A list is no table of parameters, unless it is empty. */
+function tableOf({ text }: LuaJson): { values?: Record<string, unknown> } {
+  return text.startsWith('{') ? { values: parseExactJson(text) as Record<string, unknown> } : {};
+}

@@ -1,0 +1,149 @@
+/** Messages between the module's main thread, which owns all connections and ports, and the threads that run scripts. */
+import type { DurationMs } from '../lib/time.ts';
+import type { LogSeverity } from '../protocol/device-log.ts';
+import type { BlueprintFacts, FromModule, ToModule } from '../protocol/module.ts';
+import type { Answer, ChannelRequest } from './control-channel.ts';
+import type { IoKind, ModbusRequest, Quantity, ScriptFault, SerialSettings } from './field/index.ts';
+
+/** All groups of a device, as the gateway gives them. */
+export type ConfigurationGroups = Record<string, Record<string, unknown>>;
+
+export interface ScriptStart {
+  channelId: string;
+  script: Uint8Array;
+  facts: BlueprintFacts;
+  groups: ConfigurationGroups;
+  /** Device file of each serial port by its name. */
+  ports: Readonly<Record<string, string>>;
+  /** Kind of every other port by its name. */
+  ioPorts: Readonly<Record<string, IoKind>>;
+}
+
+export interface DeviceTypes {
+  script: ScriptStart;
+  order: ScriptOrder;
+  shared: Surroundings;
+  event: ScriptEvent;
+  request: ThreadCall;
+  answer: CallResult;
+}
+
+export interface GivenCommand {
+  id: string;
+  name: string;
+  argumentsText: string;
+  /** How long it has waited already; the longest possible wait where that is not known. */
+  waitedMs: DurationMs;
+}
+
+/** What the gateway asks a script about its configuration, and what it is answered. */
+export type Question = ToModule & { type: 'configuration_check' | 'configuration_read' };
+export type QuestionAnswer = FromModule & { type: 'configuration_verdict' | 'configuration_values' };
+
+export type ScriptOrder =
+  | ({ kind: 'command' } & GivenCommand)
+  /** `changed`: groups whose callbacks run. */
+  | { kind: 'configuration'; groups: ConfigurationGroups; changed: readonly string[] }
+  | { kind: 'question'; question: Question };
+
+/** State that is the same for every script. */
+export interface Surroundings {
+  /** Whether the broker is connected, as scripts see it. */
+  isConnected: boolean;
+  /** Whether the link keeps up; otherwise nothing can be sent. */
+  hasRoom: boolean;
+  /** If false, values carry no time, and the time of their receipt counts. */
+  isClockBelieved: boolean;
+  timeZone: string;
+  /** Time without a response after which the gateway ends an execution. */
+  commandMs: DurationMs;
+}
+
+export type FailureReason = 'error' | 'syntax' | 'time' | 'memory';
+
+export interface DeviceLogEntry {
+  message: string;
+  severity: LogSeverity;
+  persist: boolean;
+}
+
+/** A response of a script to a command, as the gateway gets it. */
+export interface CommandResponse {
+  id: string;
+  /** It is the last response to the command. */
+  isLast: boolean;
+  text: string;
+}
+
+export type ScriptEvent =
+  /** The entry of the script has ended well; its jobs and handlers go on. */
+  | { kind: 'running' }
+  /** The script is over. */
+  | { kind: 'failed'; reason: FailureReason; message: string }
+  | { kind: 'publish'; subject: 'telemetry' | 'properties'; text: string }
+  | ({ kind: 'log' } & DeviceLogEntry)
+  | ({ kind: 'response' } & CommandResponse)
+  | { kind: 'answer'; answer: QuestionAnswer }
+  /** Groups whose values the script reads from the device. */
+  | { kind: 'reads'; groups: readonly string[] };
+
+/** A call that only the main thread can carry out. */
+export type ThreadCall = AskedOfMain & {
+  /** How long the caller waits from now on; absent: until it is done or the script is over. */
+  remainingMs?: DurationMs;
+};
+
+type AskedOfMain =
+  | { kind: 'modbus'; uri: string; unitId: number; request: ModbusRequest; timeoutMs: DurationMs | undefined }
+  /** `task`: the call of the script that asks, which may have the port to itself. */
+  | { kind: 'serial'; port: string; operation: SerialOperation; task?: number }
+  | { kind: 'can'; port: string; operation: CanOperation }
+  | { kind: 'io'; port: string; operation: IoOperation }
+  | { kind: 'request'; request: ChannelRequest; timeoutMs: DurationMs | undefined };
+
+export type SerialOperation =
+  | { do: 'read'; countMax: number; timeoutMs: DurationMs }
+  /** Reads the bytes that arrive next, up to a pause. */
+  | { do: 'receive'; timeoutMs: DurationMs }
+  | { do: 'write'; bytes: Uint8Array }
+  | { do: 'flush' }
+  | { do: 'configure'; settings: SerialSettings }
+  /** Has the port to itself until it releases it or ends. */
+  | { do: 'acquire' }
+  | { do: 'release' };
+
+export type CanOperation =
+  | { do: 'send'; id: number; data: Uint8Array }
+  /** Keeps received frames in the mailbox of this number. `ids` undefined: all frames, in one row. */
+  | {
+      do: 'keep';
+      mailbox: number;
+      ids: readonly number[] | undefined;
+      sizeMax: number;
+      drops: 'oldest' | 'newest';
+    }
+  /** Takes the frames of each identifier, oldest first; without identifiers the row of all frames. */
+  | { do: 'take'; mailbox: number; ids: readonly number[] | undefined }
+  /** How many frames were dropped since the last question. */
+  | { do: 'drops'; mailbox: number; id: number };
+
+export type IoOperation =
+  | { do: 'is_closed' }
+  | { do: 'read_counter' }
+  | { do: 'set_counter'; count: number }
+  | { do: 'is_on' }
+  | { do: 'set'; isOn: boolean }
+  | { do: 'impulse'; durationMs: DurationMs }
+  | { do: 'measure'; quantity: Quantity };
+
+/** A frame in a table for a script: identifier, and bytes as hexadecimal text. */
+export type WireFrame = [id: number, hex: string];
+
+export type CallResult =
+  | { kind: 'values'; values: readonly number[] }
+  | { kind: 'bytes'; bytes: Uint8Array }
+  | { kind: 'done' }
+  /** One or several results, each a number, a boolean or a table. */
+  | { kind: 'results'; results: readonly (number | boolean | object)[] }
+  | { kind: 'answer'; answer: Answer }
+  | { kind: 'fault'; fault: ScriptFault };

@@ -1,0 +1,213 @@
+import type { Limits } from '../../lib/limits.ts';
+import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
+import { JSON_FUNCTIONS, JSON_LIBRARY } from './libraries/json.ts';
+import { Jobs, SCHEDULER_LIBRARY } from './libraries/scheduler.ts';
+import { TIME_LIBRARY, timeFunctions } from './libraries/time.ts';
+import type { Library } from './library.ts';
+import { LuaMachine, type ScriptClock } from './machine.ts';
+import type { Scheduler, ScheduledTask, Runnable } from './scheduler.ts';
+import { compileLibraries, type Prelude } from './prelude.ts';
+import { PeriodicTimers } from './periodic-timers.ts';
+import { type Image, LuaState } from './state.ts';
+import { type HostFunction, LuaFailure } from './task.ts';
+import { luaSource } from './syntax.ts';
+import { textOf } from './values.ts';
+
+/** A module that came along with the script: what `require` finds. */
+export interface ScriptModule {
+  source: Uint8Array;
+  /** For messages: the file's path in the bundle. */
+  file: string;
+}
+
+interface ScriptOptions {
+  /** Scripts of one kind have the same libraries and functions, and begin with a copy of the first one's memory. */
+  kind: string;
+  memoryBytes: number;
+  libraries: readonly Library[];
+  functions: Readonly<Record<string, HostFunction>>;
+  modules: (name: string) => ScriptModule | undefined;
+  /** Takes the output of `print`. */
+  print: (text: string) => void;
+  /** While one call waits, others may run. */
+  overlaps: boolean;
+  /** Time limit of one run of a scheduled function, waits included; default: that of the limits. */
+  callMs?: DurationMs;
+  /** Called at every use. */
+  timeZone: () => string;
+  /** A call of a scheduled function failed. */
+  onJobFailure: (failure: LuaFailure) => void;
+  /** A job, or a run of one, ended. */
+  onSettled: () => void;
+  /** The script takes more than its share of the processor and pauses. */
+  onPaused: (durationMs: DurationMs) => void;
+  /** A host function failed by a fault of this program. */
+  onFault: (name: string, error: unknown) => void;
+}
+
+interface ScriptsOptions {
+  /** The script's time; may be simulated. */
+  clock: ScriptClock;
+  /** Real time, for slices. */
+  monotonicMs: () => MonotonicMs;
+  /** Processor time that this thread has taken, for turns. */
+  processorMs: () => DurationMs;
+  scheduler: Scheduler;
+  limits: Limits['lua'];
+  /** Two numbers that seed `math.random`. */
+  seed: () => [bigint, bigint];
+}
+
+/** Creates the scripts of one thread. */
+export class Scripts {
+  /** Timers of functions that run again and again. */
+  readonly timers: PeriodicTimers;
+  readonly #options: ScriptsOptions;
+  readonly #kinds = new Map<string, { prelude: Prelude; image?: Image }>();
+
+  constructor(options: ScriptsOptions) {
+    this.#options = options;
+    this.timers = new PeriodicTimers(options.clock, options.limits.timerSlackPermille);
+  }
+
+  create(options: ScriptOptions): Script {
+    const { clock, limits, monotonicMs, processorMs } = this.#options;
+    const jobs = new Jobs({
+      clock,
+      timers: this.timers,
+      limits: { ...limits, callMs: options.callMs ?? limits.callMs },
+      machine: () => script.machine,
+      onFailure: options.onJobFailure,
+      onSettled: options.onSettled,
+    });
+    const time = timeFunctions({ clock, timeZone: options.timeZone, delayMs: limits.delayMs });
+    const kind = this.#kindOf(options);
+    const state = new LuaState({
+      memoryBytes: options.memoryBytes,
+      prelude: kind.prelude,
+      functions: {
+        ...time.functions,
+        ...JSON_FUNCTIONS,
+        ...jobs.functions,
+        ...bundleFunctions(options),
+        ...options.functions,
+      },
+      monotonicMs,
+      processorMs,
+      limits,
+      onFault: options.onFault,
+      image: kind.image,
+    });
+    const script = new Script({
+      ...this.#options,
+      overlaps: options.overlaps,
+      onPaused: options.onPaused,
+      state,
+      image: (kind.image ??= state.image()),
+      jobs,
+      stopWaits: time.stop,
+    });
+    return script;
+  }
+
+  #kindOf({ kind, libraries, memoryBytes }: ScriptOptions): { prelude: Prelude; image?: Image } {
+    return this.#kinds.getOrInsertComputed(kind, () => {
+      const all = [TIME_LIBRARY, JSON_LIBRARY, SCHEDULER_LIBRARY, ...libraries];
+      return { prelude: compileLibraries(all, memoryBytes) };
+    });
+  }
+}
+
+function bundleFunctions(options: ScriptOptions): Record<string, HostFunction> {
+  return {
+    print: ([text]) => {
+      options.print(textOf(text) ?? '');
+    },
+    module: ([name]) => {
+      const found = options.modules(textOf(name) ?? '');
+      return found ? [luaSource(found.source), `@${found.file}`] : [];
+    },
+  };
+}
+
+type ScriptParts = Pick<ScriptsOptions, 'clock' | 'scheduler' | 'limits' | 'seed'> &
+  Pick<ScriptOptions, 'overlaps' | 'onPaused'> & {
+    state: LuaState;
+    image: Image;
+    jobs: Jobs;
+    stopWaits: () => void;
+  };
+
+/** A script with the libraries that all runtimes share, ready to take those of its runtime. */
+export class Script implements Runnable {
+  readonly jobs: Jobs;
+  readonly #parts: ScriptParts;
+  readonly #task: ScheduledTask;
+  #machine: LuaMachine;
+
+  constructor(parts: ScriptParts) {
+    this.#parts = parts;
+    this.jobs = parts.jobs;
+    this.#task = parts.scheduler.add(this, parts.onPaused);
+    this.#machine = this.#createMachine();
+  }
+
+  get machine(): LuaMachine {
+    return this.#machine;
+  }
+
+  get isReady(): boolean {
+    return this.#machine.isReady;
+  }
+
+  slice(): void {
+    this.#machine.slice();
+  }
+
+  /**
+   * Restores its state from before the first run, which is cheaper than a new script. False: it has grown too large
+   * for that, or is broken, and a new one must be created.
+   */
+  reset(): boolean {
+    const { state, image, limits } = this.#parts;
+    const isBroken = this.#machine.failure !== undefined;
+    this.#endAll();
+    if (isBroken || state.sizeBytes > limits.resetBytes) return false;
+    state.restore(image);
+    this.#machine = this.#createMachine();
+    return true;
+  }
+
+  /** Runs the main chunk. With `timeoutMs` it is given up after so much time. @throws LuaFailure */
+  async run(source: Uint8Array, file: string, timeoutMs?: DurationMs): Promise<void> {
+    await this.machine.call('begin', this.#parts.seed());
+    const [fault] = await this.machine.call('chunk', [luaSource(source), `@${file}`], timeoutMs);
+    if (fault !== undefined) throw new LuaFailure('syntax', textOf(fault) ?? 'syntax error');
+  }
+
+  get sizeBytes(): number {
+    return this.#parts.state.sizeBytes;
+  }
+
+  /** Processor time so far. */
+  get processorMs(): DurationMs {
+    return this.#task.processorMs;
+  }
+
+  /** Ends everything at once. Its memory is free as soon as nobody holds this object. */
+  close(): void {
+    this.#endAll();
+    this.#task.leave();
+  }
+
+  #endAll(): void {
+    this.jobs.clear();
+    this.#parts.stopWaits();
+    this.#machine.close();
+  }
+
+  #createMachine(): LuaMachine {
+    const { state, clock, overlaps } = this.#parts;
+    return new LuaMachine({ state, clock, overlaps, onReady: () => this.#task.wake() });
+  }
+}

@@ -1,0 +1,155 @@
+/** Host functions of the rule library. */
+import { Buffer } from 'node:buffer';
+import { parseDurationMs } from '../../../lib/duration.ts';
+import type { Limits } from '../../../lib/limits.ts';
+import type { DurationMs, MonotonicMs } from '../../../lib/time.ts';
+import {
+  bytesArgument,
+  type HostFunction,
+  type HostResult,
+  type Jobs,
+  LuaData,
+  LuaError,
+  LuaJson,
+  type LuaTurn,
+  type LuaValue,
+  numberOf,
+  offsetS,
+  type ScriptClock,
+  textOf,
+  waiting,
+} from '#scripting/lua';
+import type {
+  ReadRequest,
+  RuleAnswer,
+  RuleMethod,
+  RuleRequest,
+  SandboxSite,
+} from '../../../protocol/rule-sandbox.ts';
+import { storageKeyOf } from '../../../protocol/storage-key.ts';
+import { type JsonValue, parseExactJson } from '../../../protocol/telemetry.ts';
+import type { GatewayRequests } from '../requests.ts';
+import { ReadAhead } from '../read-ahead.ts';
+import type { RuleLog } from '../rule-log.ts';
+
+interface RuleFunctionsOptions {
+  clock: ScriptClock;
+  site: () => SandboxSite;
+  limits: Limits['rules'];
+  log: RuleLog;
+  requests: GatewayRequests;
+  jobs: () => Jobs;
+}
+
+export function createRuleFunctions(options: RuleFunctionsOptions): Record<string, HostFunction> {
+  const { clock, site, limits, log, requests, jobs } = options;
+  const ahead = new ReadAhead({ clock, limits, ask: requests.sendAlong });
+
+  /** A question that changes nothing, its parameters in order. */
+  function read(
+    [name, subject, detail, relevance]: LuaValue[],
+    deadlineMs?: MonotonicMs,
+    turn?: LuaTurn,
+  ): Promise<HostResult> | HostResult {
+    const method = textOf(name) as ReadRequest['method'];
+    const first = textOf(subject) ?? '';
+    const second = textOf(detail) ?? '';
+    const relevanceMs = numberOf(relevance) ?? limits.relevanceMs;
+    const request = (): ReadRequest => readRequest(method, first, second, relevanceMs);
+    const result = method === 'latest' ? valueOf : resultOf;
+    if (!turn) return requests.send(request(), deadlineMs).then(result);
+    const key = `${method} ${relevanceMs} ${first.length} ${first} ${second}`;
+    const answer = ahead.read({ key, request }, turn, deadlineMs);
+    return answer instanceof Promise ? answer.then(result) : result(answer);
+  }
+
+  async function ask([name, parameters]: LuaValue[], deadlineMs?: MonotonicMs): Promise<HostResult> {
+    const text = parameters instanceof LuaJson ? parameters.text : '{}';
+    const request = completed(textOf(name) as RuleMethod, parseExactJson(text) as Parameters, limits);
+    return resultOf(await requests.send(request, deadlineMs));
+  }
+
+  async function watch([deviceId, kind, name]: LuaValue[]): Promise<HostResult> {
+    let isWatched = false;
+    const id = jobs().open(() => {
+      if (isWatched) void requests.send({ method: 'unwatch', parameters: { watchId } });
+    });
+    const watchId = Number(id);
+    const place = { deviceId: textOf(deviceId) ?? '', watchId };
+    const parameters =
+      textOf(kind) === 'connectivity'
+        ? ({ ...place, kind: 'connectivity' } as const)
+        : ({ ...place, kind: 'telemetry', name: textOf(name) ?? '' } as const);
+    const answer = await requests.send({ method: 'watch', parameters });
+    isWatched = answer.ok;
+    if (answer.ok) return [id];
+    jobs().remove(id);
+    return [undefined, answer.error];
+  }
+
+  return {
+    ask: waiting(ask),
+    read: waiting(read),
+    watch: waiting(watch),
+    log: ([text, severity]) => {
+      log.write(textOf(severity) ?? 'info', textOf(text) ?? '');
+    },
+    duration: ([value]) => [durationMsOf(value)],
+    zone_offset: () => [BigInt(Math.round(offsetS(clock.wallMs(), site().timeZone)))],
+    storage_key: ([key]) => [storageKeyOf(bytesArgument(key, 1, 'storage'))],
+    storage_fault: ([key, text]) => [storageFault(key, text, limits)],
+  };
+}
+
+function resultOf(answer: RuleAnswer): HostResult {
+  return answer.ok ? [new LuaData(answer.result)] : [undefined, answer.error];
+}
+
+/** The script gets the value alone. */
+function valueOf(answer: RuleAnswer): HostResult {
+  return answer.ok ? [new LuaData((answer.result as { value: JsonValue }).value)] : [undefined, answer.error];
+}
+
+function readRequest(
+  method: ReadRequest['method'],
+  first: string,
+  second: string,
+  relevanceMs: DurationMs,
+): ReadRequest {
+  switch (method) {
+    case 'find_device':
+      return { method, parameters: { idOrSlug: first } };
+    case 'device_online':
+    case 'device_profiles':
+      return { method, parameters: { deviceId: first } };
+    case 'property':
+      return { method, parameters: { deviceId: first, name: second } };
+    case 'latest':
+      return { method, parameters: { deviceId: first, name: second, relevanceMs } };
+  }
+}
+
+type Parameters = Record<string, unknown>;
+
+/** A duration text or a number of milliseconds, as far as numbers cross exactly; undefined for anything else. */
+function durationMsOf(value: LuaValue): number | undefined {
+  const durationMs = numberOf(value) ?? parseDurationMs(textOf(value) ?? '');
+  if (durationMs === undefined || !(durationMs >= 0) || !Number.isFinite(durationMs)) return undefined;
+  return Math.min(durationMs, Number.MAX_SAFE_INTEGER);
+}
+
+function storageFault(key: LuaValue, text: LuaValue, limits: Limits['rules']): string | undefined {
+  if (!Buffer.isBuffer(key) || !Buffer.isBuffer(text)) throw new LuaError('a text was expected');
+  if (key.length > limits.storageKeyBytes) return `the key is longer than ${limits.storageKeyBytes} bytes`;
+  return text.length > limits.storageValueBytes
+    ? `the value is larger than ${limits.storageValueBytes} bytes`
+    : undefined;
+}
+
+/** Fills in defaults and applies bounds. */
+function completed(method: RuleMethod, parameters: Parameters, limits: Limits['rules']): RuleRequest {
+  const request: Parameters = { ...parameters };
+  if (method === 'aggregate') request.windowMs = Math.min(Number(request.windowMs), limits.averageMaxMs);
+  if (method === 'execute') request.timeoutMs ??= limits.commandTimeoutMs;
+  return { method, parameters: request } as RuleRequest;
+}
