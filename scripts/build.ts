@@ -1,10 +1,12 @@
 /**
  * `npm run build`: bundles each program into a file below `dist/`, at the same path as its source, and the console with
- * the manual.
+ * the manual and the API reference.
  */
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
+import { packageVersion } from '../src/platform/files/index.ts';
+import { buildReference } from './reference/page.ts';
 import { parseWords, runScript } from './support/arguments.ts';
 import { bundleConsole } from './support/console-bundle.ts';
 import { buildManual } from './support/manual.ts';
@@ -53,7 +55,7 @@ const HTTP_WITHOUT_FETCH: Plugin = {
 const HELP = `Usage: npm run build [-- --out <folder>]
 
 Bundles the programs (${PROGRAMS.join(', ')}) with their packages, and
-the web console with the manual (dist/console). Start the result with
+the web console with the manual and the API reference (dist/console). Start the result with
 scripts/gwnode dist/main.js from the installed package: migrations, built-in
 blueprints and native packages are read from beside it.
 
@@ -127,6 +129,7 @@ export async function bundle(folder: string): Promise<{ path: string; sizeBytes:
   ]);
   const consoleFiles = await bundleConsole(join(fresh, 'console'));
   buildManual(join(fresh, 'console', 'docs', 'manual'));
+  await buildReference(join(fresh, 'console', 'docs'), packageVersion());
   rmSync(folder, { recursive: true, force: true });
   renameSync(fresh, folder);
   const programs = results.flatMap((sizes) => [...sizes].map(([path, sizeBytes]) => ({ path, sizeBytes })));

@@ -151,7 +151,7 @@ describe('the check of imports', () => {
       'refuses a package at a place that is not its own',
       'src/capabilities/devices/routes.ts',
       "import { Hono } from 'hono/tiny';",
-      'src/capabilities/devices/routes.ts:1 imports hono/tiny: package hono belongs to platform/http, platform/http-description',
+      'src/capabilities/devices/routes.ts:1 imports hono/tiny: package hono belongs to platform/http',
     ],
     [
       'refuses a package without a row',

@@ -92,7 +92,7 @@ async function sourcesOf(
   deafId: string,
   random: Random,
 ): Promise<Source[]> {
-  const document = (await client.json({ path: '/openapi.json' })) as Schema;
+  const document = (await client.json({ path: '/openapi.json?aliases=true' })) as Schema;
   const { rule } = await client.json({
     method: 'POST',
     path: '/site/rule_engine/rules',

@@ -50,7 +50,7 @@ async function run(check: RequestCheck, agent: Agent): Promise<RequestCheckRepor
   const token = tokenOf(check, 'READONLY');
   const document = await send(check.origin, agent, {
     method: 'GET',
-    path: '/v3/openapi.json',
+    path: '/v3/openapi.json?aliases=true',
     headers: token,
     body: undefined,
     delivery: 'whole',

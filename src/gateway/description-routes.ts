@@ -1,15 +1,14 @@
 /** The description of the interface that the gateway serves about itself. Source: OpenAPI 3.1. */
+import * as v from 'valibot';
 import { LIMITS } from '../lib/limits.ts';
 import {
-  type ApiDescriptionOptions,
   createDocument,
   describeApi,
+  type JsonSchema,
   type PathParameter,
-  REFERENCE_PAGE_HEADERS,
-  renderReferencePage,
 } from '../platform/http-description/index.ts';
-import { route, type Route, type RouteGroup, shape } from '../platform/http/index.ts';
-import { describeDeviceInterface } from './device-interface.ts';
+import { query, route, type Route, type RouteGroup, shape } from '../platform/http/index.ts';
+import { describeMessages } from './message-interface.ts';
 
 const UUID = { type: 'string', format: 'uuid' } as const;
 const slugOrId = (example: string) => ({ type: 'string', minLength: 1, maxLength: 64, examples: [example] });
@@ -52,50 +51,61 @@ const OLDER = [
 const ABOUT = `The interface of one gateway. Every path below /v3 answers under /api/v3 too, and with one
 trailing slash. Bodies are JSON whatever the content type says; members and query parameters that are not
 listed are ignored; an empty query parameter is the same as none. Success is always 200. GET operations answer
-HEAD. WebSocket streams stand under x-streams; the side of the devices, MQTT, at /v3/asyncapi.json.`;
+HEAD. Each operation stands here once; with ?aliases=true on every path, with those of the cloud that are refused.
+WebSocket streams stand under x-streams and, with the side of the devices (MQTT), at /v3/asyncapi.json.`;
 
-/** @param groups all groups, this one included; called when the description is first read */
-export function descriptionRoutes(groups: () => readonly RouteGroup[], version: string): Route[] {
-  const options = (): ApiDescriptionOptions => ({
+/** @param withAliases also further paths of an operation, and operations of the cloud, which are refused */
+export function apiDescription(
+  groups: readonly RouteGroup[],
+  version: string,
+  withAliases: boolean,
+): JsonSchema {
+  return describeApi({
     title: 'Energy gateway',
     version,
     about: ABOUT.replaceAll('\n', ' '),
-    groups: groups(),
+    groups,
     pathParameters: PATH_PARAMETERS,
     isOlder: (path) => OLDER.some((pattern) => pattern.test(path)),
+    withAliases,
   });
+}
+
+/** @param groups all groups, this one included; called when the description is first read */
+export function descriptionRoutes(groups: () => readonly RouteGroup[], version: string): Route[] {
   const anyone = {
     role: null,
     anonymousPerMinute: LIMITS.http.anonymousDescriptionPerMinute,
   } as const;
+  const openApi = (withAliases: boolean) =>
+    createDocument('application/json', () => JSON.stringify(apiDescription(groups(), version, withAliases)));
+  const once = openApi(false);
+  const whole = openApi(true);
   return [
     route({
       ...anyone,
       operation: 'get_openapi',
       about: 'This description, OpenAPI 3.1.',
       GET: ['/v3/openapi.json'],
+      query: v.object({
+        aliases: query.flag(
+          false,
+          'With every path of each operation, and with the operations that are always refused.',
+        ),
+      }),
       answer: shape.WHOLE_DOCUMENT,
-      handle: createDocument('application/json', () => JSON.stringify(describeApi(options()))),
-    }),
-    route({
-      ...anyone,
-      operation: 'get_reference_page',
-      about: 'This description as a web page.',
-      GET: ['/docs'],
-      answer: { mediaType: 'text/html', about: 'The page; it loads nothing from elsewhere.' },
-      handle: createDocument(
-        'text/html; charset=utf-8',
-        () => renderReferencePage(describeApi(options())),
-        REFERENCE_PAGE_HEADERS,
-      ),
+      handle: (call) => (call.query.aliases ? whole(call) : once(call)),
     }),
     route({
       ...anyone,
       operation: 'get_asyncapi',
-      about: 'Interface of devices over MQTT, AsyncAPI 3.',
+      about: 'Interface of devices over MQTT, and the WebSocket streams, AsyncAPI 3.',
       GET: ['/v3/asyncapi.json'],
       answer: shape.WHOLE_DOCUMENT,
-      handle: createDocument('application/json', () => JSON.stringify(describeDeviceInterface(version))),
+      handle: createDocument('application/json', () => {
+        const streams = groups().flatMap((group) => group.streams ?? []);
+        return JSON.stringify(describeMessages(version, streams, PATH_PARAMETERS));
+      }),
     }),
   ];
 }

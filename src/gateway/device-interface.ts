@@ -1,4 +1,4 @@
-/** The MQTT interface of devices as AsyncAPI 3, from the topics and payloads that the gateway uses. */
+/** The MQTT interface of devices in the terms of AsyncAPI 3, from the topics and payloads that the gateway uses. */
 import { LIMITS } from '../lib/limits.ts';
 import { mapped } from '../lib/members.ts';
 import { createJsonSchemas, type JsonSchema } from '../platform/http-description/index.ts';
@@ -36,32 +36,26 @@ interface Conversation {
 }
 
 /** @throws Error when a payload cannot be described */
-export function describeDeviceInterface(version: string): JsonSchema {
+export function describeDevices() {
   const { conversations, payloads } = interfaceParts();
   const schemas = createJsonSchemas([], (name) => `#/components/schemas/${name}`);
   return {
-    asyncapi: '3.0.0',
-    info: { title: 'Energy gateway: devices', version, description: DEVICE_INTERFACE.replaceAll('\n', ' ') },
-    defaultContentType: 'application/json',
+    about: DEVICE_INTERFACE.replaceAll('\n', ' '),
     servers: {
       plain: serverOf('mqtt', '1883', 'password', 'For devices with a configuration of protocol MQTT.'),
       encrypted: serverOf('mqtts', '8883', 'certificate', 'For those of protocol MQTTS, where it is on.'),
     },
-    channels: Object.fromEntries(
-      conversations.map(({ name, address, message }) => [
-        name,
-        {
-          address,
-          messages: { [message]: { $ref: `#/components/messages/${message}` } },
-          parameters: Object.fromEntries(
-            [...address.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => [
-              parameter,
-              { $ref: `#/components/parameters/${parameter}` },
-            ]),
-          ),
-        },
-      ]),
-    ),
+    channels: byName(conversations, ({ address, message }) => ({
+      address,
+      servers: [{ $ref: '#/servers/plain' }, { $ref: '#/servers/encrypted' }],
+      messages: { [message]: { $ref: `#/components/messages/${message}` } },
+      parameters: Object.fromEntries(
+        [...address.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => [
+          parameter,
+          { $ref: `#/components/parameters/${parameter}` },
+        ]),
+      ),
+    })),
     operations: Object.fromEntries(
       conversations.map(({ name, action, message }) => [
         `${action}_${name}`,
@@ -74,27 +68,29 @@ export function describeDeviceInterface(version: string): JsonSchema {
         },
       ]),
     ),
-    components: {
-      messages: mapped(payloads, ({ about, schema, examples }) => ({
-        summary: about,
-        contentType: 'application/json',
-        payload: schemas.of(schema),
-        ...(examples.length > 0 && { examples: examples.map((payload) => ({ payload })) }),
-        'x-limit-bytes': LIMITS.mqtt.payloadBytes,
-      })),
-      parameters: PARAMETERS,
-      securitySchemes: {
-        password: {
-          type: 'userPassword',
-          description: 'The hardware id and the password of the connection configuration.',
-        },
-        certificate: {
-          type: 'X509',
-          description: 'The client certificate and key of the connection configuration.',
-        },
+    messages: mapped(payloads, ({ about, schema, examples }) => ({
+      summary: about,
+      contentType: 'application/json',
+      payload: schemas.of(schema),
+      ...(examples.length > 0 && { examples: examples.map((payload) => ({ payload })) }),
+      'x-limit-bytes': LIMITS.mqtt.payloadBytes,
+    })),
+    parameters: PARAMETERS,
+    securitySchemes: {
+      password: {
+        type: 'userPassword',
+        description: 'The hardware id and the password of the connection configuration.',
+      },
+      certificate: {
+        type: 'X509',
+        description: 'The client certificate and key of the connection configuration.',
       },
     },
   };
+}
+
+function byName(conversations: readonly Conversation[], describe: (each: Conversation) => JsonSchema) {
+  return Object.fromEntries(conversations.map((each) => [each.name, describe(each)]));
 }
 
 function interfaceParts(): { conversations: Conversation[]; payloads: Record<string, DevicePayload> } {

@@ -29,9 +29,10 @@ import { authorityRoutes } from './authority-routes.ts';
 import { descriptionRoutes } from './description-routes.ts';
 import type { GatewayOptions } from './infrastructure.ts';
 
+/** The parts are used by handlers only, so that routes can be described without them. */
 export function routeGroups(
   parts: Capabilities,
-  { clock, version }: GatewayOptions,
+  { clock, version }: Pick<GatewayOptions, 'clock' | 'version'>,
   metrics: Metrics,
   tls: Tls | undefined,
 ): RouteGroup[] {

@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { complaintsOf, enterBrowser, findBrowser, leaveBrowser, NO_BROWSER } from './browser.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
+import { referenceFolder } from '../support/reference.ts';
 import { until } from '../support/until.ts';
 
 const executable = findBrowser();
@@ -16,7 +17,8 @@ describe('the reference page in a browser', { skip: executable === undefined && 
   let complaints: string[];
 
   before(async () => {
-    gateway = await startTestGateway({ after: (end) => void ends.push(end as () => unknown) });
+    const test = { after: (end: () => unknown) => void ends.push(end) };
+    gateway = await startTestGateway(test, { consoleDir: await referenceFolder(test) });
     browser = await enterBrowser();
     page = await browser.newPage({
       viewport: { width: 1_280, height: 800 },

@@ -1,6 +1,5 @@
 /** The description of the interface and the running gateway say the same, both ways. */
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -40,7 +39,7 @@ describe('the description of the interface', () => {
   });
   before(async () => {
     served = await startTestGateway({ after: (end) => void ends.push(end as () => unknown) });
-    document = await served.ok('READONLY', 'GET', '/v3/openapi.json');
+    document = await served.ok('READONLY', 'GET', '/v3/openapi.json?aliases=true');
     description = readDescription(document);
   });
 
@@ -53,6 +52,75 @@ describe('the description of the interface', () => {
       ({ operation, method, path }) => `${method} ${path} ${operation}`,
     );
     assert.deepEqual(described.toSorted(), expected.toSorted());
+  });
+
+  test('has each operation that can succeed once, under its name, unless aliases are asked for', async () => {
+    const { routes } = served.gateway.operations();
+    const { paths } = await served.ok('READONLY', 'GET', '/v3/openapi.json');
+    const described = Object.entries(membersOf(paths)).flatMap(([path, item]) =>
+      Object.entries(membersOf(item)).map(
+        ([method, operation]) =>
+          `${method.toUpperCase()} ${path} ${String(membersOf(operation)['operationId'])}`,
+      ),
+    );
+    const expected = routes
+      .filter(({ answer }) => answer !== null)
+      .map(({ method, paths: [path], operation }) => `${method} ${path} ${operation}`);
+    assert.deepEqual(described.toSorted(), expected.toSorted());
+  });
+
+  test('gives every path of an operation an id of its own that does not depend on their order', () => {
+    const ids = Object.values(membersOf(document['paths'])).flatMap((item) =>
+      Object.values(membersOf(item)).map((operation) => String(membersOf(operation)['operationId'])),
+    );
+    assert.equal(new Set(ids).size, ids.length);
+    assert.ok(ids.includes('get_site') && ids.includes('get_site_at_site'), ids.join(' '));
+    assert.deepEqual(
+      ids.filter((id) => /_\d+$/.test(id)),
+      [],
+    );
+  });
+
+  test('has a schema for every body and answer, binary ones of files and text of texts', () => {
+    const contents: [string, string, Record<string, unknown>][] = [];
+    const components = membersOf(document['components']);
+    for (const kind of ['requestBodies', 'responses'])
+      for (const [name, described] of Object.entries(membersOf(components[kind])))
+        for (const [mediaType, media] of Object.entries(membersOf(membersOf(described)['content'])))
+          contents.push([name, mediaType, membersOf(membersOf(media)['schema'])]);
+    for (const [name, mediaType, schema] of contents) {
+      if (/zip$|octet-stream$|ca-cert$/.test(mediaType))
+        assert.deepEqual(schema, { type: 'string', format: 'binary' }, name);
+      else if (/^text|ndjson$|pem-file$/.test(mediaType)) assert.deepEqual(schema, { type: 'string' }, name);
+      else assert.ok(Object.keys(schema).length > 0, `${name} ${mediaType}`);
+    }
+    const upload = membersOf(
+      membersOf(membersOf(components['requestBodies'])['upload_blueprint'])['content'],
+    );
+    assert.deepEqual(Object.entries(upload)[0], [
+      'multipart/form-data',
+      {
+        schema: {
+          type: 'object',
+          properties: { data: { type: 'string', format: 'binary' } },
+          required: ['data'],
+        },
+      },
+    ]);
+  });
+
+  test('has nothing that client generators have no type for', () => {
+    const found: string[] = [];
+    const visit = (value: unknown, place: string): void => {
+      const { const: only, default: usual, anyOf } = membersOf(value);
+      if (typeof only === 'boolean') found.push(`${place} is always ${only}`);
+      if (anyOf !== undefined && typeof usual === 'object' && usual !== null)
+        found.push(`${place} has a default`);
+      for (const [name, member] of Object.entries(membersOf(value)))
+        if (!/^examples?$/.test(name)) visit(member, `${place}/${name}`);
+    };
+    visit(document, '');
+    assert.deepEqual(found, []);
   });
 
   test('says of every operation what it does and what it answers', () => {
@@ -190,33 +258,42 @@ describe('the description of the interface', () => {
   });
 });
 
-describe('the reference page', () => {
-  test('shows every operation, runs its own script only, and may load and send nothing', async (t) => {
+describe('the description of messages', () => {
+  test('has every stream with the shape of its messages', async (t) => {
     const served = await startTestGateway(t);
-    const page = await served.call('READONLY', 'GET', '/docs');
-    const text = String(page.body);
-    for (const { operation } of served.gateway.operations().routes)
-      assert.ok(text.includes(`id="${operation}"`), operation);
-    assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8');
-    const policy = page.headers.get('content-security-policy') ?? '';
-    for (const element of ['style', 'script']) {
-      const [[, content = ''] = [], ...others] = text.matchAll(
-        new RegExp(`<${element}>([^]*?)</${element}>`, 'g'),
-      );
-      assert.deepEqual(others, []);
-      const hash = createHash('sha256').update(content).digest('base64');
-      assert.ok(policy.includes(`${element}-src 'sha256-${hash}'`), policy);
+    const document = await served.ok('READONLY', 'GET', '/v3/asyncapi.json');
+    const channels = membersOf(document['channels']);
+    const messages = membersOf(membersOf(document['components'])['messages']);
+    const { streams } = served.gateway.operations();
+    assert.ok(streams.length > 4);
+    for (const { operation, paths, query } of streams) {
+      const channel = membersOf(channels[operation]);
+      assert.equal(channel['address'], paths[0], operation);
+      assert.equal(channel['bindings'] !== undefined, query !== undefined, operation);
+      assert.ok(membersOf(messages[operation])['payload'], operation);
+      assert.deepEqual(channel['servers'], [{ $ref: '#/servers/web' }, { $ref: '#/servers/encrypted_web' }]);
     }
-    assert.ok(policy.includes("default-src 'none'"), policy);
-    // An address in an example is only text.
-    assert.doesNotMatch(
-      text,
-      /<script [^>]|<link|<img|https?:\/\/(?!metrics\.example)|\sstyle=|<[^>]*\son\w+=/,
-    );
   });
-});
 
-describe('the description of the side of the devices', () => {
+  test('leads to nothing that is not there', async (t) => {
+    const served = await startTestGateway(t);
+    for (const path of ['/v3/asyncapi.json', '/v3/openapi.json', '/v3/openapi.json?aliases=true']) {
+      const document = await served.ok('READONLY', 'GET', path);
+      const visit = (value: unknown): void => {
+        const { $ref: reference } = membersOf(value);
+        if (typeof reference === 'string') {
+          const target = reference
+            .slice(2)
+            .split('/')
+            .reduce<unknown>((found, name) => membersOf(found)[name], document);
+          assert.ok(target !== undefined, `${path}: ${reference}`);
+        }
+        for (const member of Object.values(membersOf(value))) visit(member);
+      };
+      visit(document);
+    }
+  });
+
   test('has every topic that devices speak on, and their payloads are taken', async (t) => {
     const served = await startTestGateway(t);
     const document = await served.ok('READONLY', 'GET', '/v3/asyncapi.json');

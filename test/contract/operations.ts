@@ -155,7 +155,7 @@ export const OPERATIONS: readonly OperationRow[] = [
  */
 const EXTENSIONS: Readonly<Record<'none' | 'READONLY' | 'USER' | 'OWNER' | 'INSTALLER', string>> = {
   none: `
-    get_health get_readiness get_claim claim login logout get_openapi get_asyncapi get_reference_page
+    get_health get_readiness get_claim claim login logout get_openapi get_asyncapi
     get_authority_pem get_authority_crt`,
   READONLY: `
     get_metrics get_energy get_energy_now get_energy_sources list_alerts stream_alerts get_me

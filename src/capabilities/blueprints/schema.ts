@@ -102,7 +102,8 @@ export const blueprintShapes = {
   profilesZip: zip('All device profiles, each at the path that its name is.'),
 };
 
-export const UPLOAD_MEDIA = [ZIP, 'application/octet-stream', 'multipart/form-data'] as const;
+/** Client generators take the first. */
+export const UPLOAD_MEDIA = ['multipart/form-data', ZIP, 'application/octet-stream'] as const;
 
 export function toWire(blueprint: Blueprint) {
   return { id: blueprint.id, created_at: formatTimestamp(blueprint.createdAtMs) };

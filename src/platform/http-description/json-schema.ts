@@ -13,7 +13,8 @@ export type JsonSchemas = ReturnType<typeof createJsonSchemas>;
 const UNTOLD_ACTIONS = ['check', 'raw_check', 'trim', 'to_lower_case', 'to_upper_case'];
 
 /**
- * A converter for all schemas of one document. Those with a title become shared definitions.
+ * A converter for all schemas of one document. Those with a title become shared definitions, if they are among the given
+ * schemas or inside of them.
  * @param reference path of a definition in the document, by its name
  */
 export function createJsonSchemas(schemas: readonly GenericSchema[], reference: (name: string) => string) {
@@ -29,7 +30,8 @@ export function createJsonSchemas(schemas: readonly GenericSchema[], reference: 
   function convert(schema: GenericSchema, ownName?: string): JsonSchema {
     const definitions: Record<string, GenericSchema> = {};
     collectNamed(schema, definitions);
-    if (ownName !== undefined) delete definitions[ownName];
+    for (const name of Object.keys(definitions))
+      if (name === ownName || !(name in named)) delete definitions[name];
     const converted: JsonSchema = {
       ...toJsonSchema(schema, {
         target: 'draft-2020-12',
@@ -41,6 +43,8 @@ export function createJsonSchemas(schemas: readonly GenericSchema[], reference: 
         overrideSchema: ({ valibotSchema: { type }, jsonSchema }) => {
           // A custom check is told by the `wire` that follows it.
           if (type === 'custom') return {};
+          // Client generators have no type for `const: true`.
+          if (type === 'literal' && typeof jsonSchema.const === 'boolean') return { type: 'boolean' };
           return type === 'loose_object' ? { ...jsonSchema, additionalProperties: true } : undefined;
         },
         overrideAction: ({ valibotAction }) => {
@@ -100,11 +104,21 @@ function collectNamed(node: unknown, found: Record<string, GenericSchema>): void
   for (const part of inside) if (part !== node) collectNamed(part, found);
 }
 
-/** Without empty lists of required members, which say nothing. */
+/**
+ * Without empty lists of required members, which say nothing, and without `{}` or `[]` as the default of what may be null:
+ * client generators cannot write these.
+ */
 function clean(schema: JsonSchema): JsonSchema {
   return JSON.parse(
-    JSON.stringify(schema, (key, value: unknown) =>
-      key === 'required' && Array.isArray(value) && value.length === 0 ? undefined : value,
-    ),
+    JSON.stringify(schema, function (this: JsonSchema, key, value: unknown) {
+      const isEmpty = Array.isArray(value) ? value.length === 0 : isEmptyObject(value);
+      if (!isEmpty) return value;
+      if (key === 'required' && Array.isArray(value)) return undefined;
+      return key === 'default' && 'anyOf' in this ? undefined : value;
+    }),
   ) as JsonSchema;
+}
+
+function isEmptyObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }

@@ -7,7 +7,6 @@ import { mapped } from '../../lib/members.ts';
 import { exampleOf } from './example.ts';
 import { createJsonSchemas, type JsonSchema, type JsonSchemas } from './json-schema.ts';
 import { createRefusals, type Refusals } from './openapi-refusals.ts';
-import { DONE } from './schema-words.ts';
 import {
   type MediaAnswer,
   type Route,
@@ -34,6 +33,8 @@ export interface ApiDescriptionOptions {
   pathParameters: Readonly<Record<string, PathParameter>>;
   /** Whether a path is kept for older clients only. */
   isOlder: (path: string) => boolean;
+  /** Also further paths of an operation, and operations that always refuse. Absent: each operation once. */
+  withAliases?: boolean;
 }
 
 interface Parts {
@@ -67,14 +68,17 @@ const SECURITY_SCHEMES = {
   },
 } as const;
 
+/** Description of a good answer without one of its own. */
+export const DONE = 'Done.';
+
 const TOKEN_NEEDED = Object.keys(SECURITY_SCHEMES).map((name) => ({ [name]: [] }));
 const OCTETS = 'application/octet-stream';
 const FORM = 'multipart/form-data';
-const FORM_SCHEMA = {
-  type: 'object',
-  properties: { data: { type: 'string', contentMediaType: OCTETS } },
-  required: ['data'],
-} as const;
+/** Client generators know a file by this format; OpenAPI 3.1 itself has no word for it in a form. */
+const FILE = { type: 'string', format: 'binary' } as const;
+const FORM_SCHEMA = { type: 'object', properties: { data: FILE }, required: ['data'] } as const;
+/** Media types whose content is text. */
+const TEXT = /^text\/|ndjson$|pem-file$/;
 
 /** @throws Error when a route says something that cannot be described */
 export function describeApi(options: ApiDescriptionOptions): JsonSchema {
@@ -82,7 +86,7 @@ export function describeApi(options: ApiDescriptionOptions): JsonSchema {
   const streams = options.groups.flatMap((group) => group.streams ?? []);
   const parts: Parts = {
     options,
-    schemas: createJsonSchemas(schemasOf(routes, streams), (name) => `#/components/schemas/${name}`),
+    schemas: createJsonSchemas(schemasOf(routes), (name) => `#/components/schemas/${name}`),
     refusals: createRefusals((name) => options.pathParameters[name]?.unknown),
     parameters: {},
     requestBodies: {},
@@ -111,15 +115,13 @@ export function describeApi(options: ApiDescriptionOptions): JsonSchema {
   };
 }
 
-function schemasOf(routes: readonly Route[], streams: readonly Stream[]): GenericSchema[] {
-  const found: (GenericSchema | undefined)[] = [
-    ...routes.flatMap(({ query, body, answer }) => [
-      query,
-      body === 'stream' ? undefined : body,
-      isMedia(answer) ? undefined : (answer ?? undefined),
-    ]),
-    ...streams.flatMap(({ query, message }) => [query, message]),
-  ];
+/** What only streams use stands with them: client generators trip over models that no operation has. */
+function schemasOf(routes: readonly Route[]): GenericSchema[] {
+  const found: (GenericSchema | undefined)[] = routes.flatMap(({ query, body, answer }) => [
+    query,
+    body === 'stream' ? undefined : body,
+    isMedia(answer) ? undefined : (answer ?? undefined),
+  ]);
   return found.filter((schema) => schema !== undefined);
 }
 
@@ -134,13 +136,16 @@ function describePaths(parts: Parts): Record<string, JsonSchema> {
     for (const route of routes) {
       if (seen.has(route.operation)) throw new Error(`two operations are called ${route.operation}`);
       seen.add(route.operation);
+      const { withAliases = false } = parts.options;
+      if (route.answer === null && !withAliases) continue;
       const common = describeRoute(parts, route, tag);
       for (const [index, path] of route.paths.entries()) {
+        if (index > 0 && !withAliases) break;
         const item = (paths[path] ??= {});
         const method = route.method.toLowerCase();
         if (method in item) throw new Error(`${route.method} ${path} is served twice`);
         item[method] = {
-          operationId: index === 0 ? route.operation : `${route.operation}_${index + 1}`,
+          operationId: index === 0 ? route.operation : aliasIdOf(route.operation, path),
           ...common,
           ...(index > 0 && { 'x-alias-of': route.operation }),
           ...(parts.options.isOlder(path) && { deprecated: true }),
@@ -150,6 +155,12 @@ function describePaths(parts: Parts): Record<string, JsonSchema> {
       }
     }
   return paths;
+}
+
+/** From the path, so that it stays the same whatever other paths the operation gets. */
+function aliasIdOf(operation: string, path: string): string {
+  const words = path.replace(/^\/v3\//, '').match(/\w+/g) ?? [];
+  return `${operation}_at_${words.join('_')}`;
 }
 
 /** What all paths of an operation share. */
@@ -218,7 +229,10 @@ function requestBodyOf(
         : 'The file itself.',
       required: true,
       content: Object.fromEntries(
-        bodyMedia.map((mediaType) => [mediaType, mediaType === FORM ? { schema: FORM_SCHEMA } : {}]),
+        bodyMedia.map((mediaType) => [
+          mediaType,
+          { schema: mediaType === FORM ? FORM_SCHEMA : fileOf(mediaType) },
+        ]),
       ),
     };
   const schema = parts.schemas.of(body);
@@ -247,8 +261,14 @@ function answerOf(parts: Parts, answer: GenericSchema | MediaAnswer | undefined)
   return {
     description: about,
     headers: mapped(headers, (description) => ({ description, schema: { type: 'string' } })),
-    content: { [mediaType]: { ...(example !== undefined && { example }) } },
+    content: { [mediaType]: { schema: fileOf(mediaType), ...(example !== undefined && { example }) } },
   };
+}
+
+function fileOf(mediaType: string): JsonSchema {
+  if (mediaType.endsWith('json'))
+    return mediaType.endsWith('/json') ? { type: 'object' } : { type: 'string' };
+  return TEXT.test(mediaType) ? { type: 'string' } : FILE;
 }
 
 function responsesOf(parts: Parts, path: string, route: Route): Record<string, JsonSchema> {

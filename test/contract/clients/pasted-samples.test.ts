@@ -10,6 +10,7 @@ import { WebSocket } from 'ws';
 import { membersOf } from '../../../scripts/request-check/description.ts';
 import { writeArchive } from '../../../src/capabilities/blueprints/source/archive.ts';
 import { sampleBlueprint } from '../../support/samples.ts';
+import { referenceFolder } from '../../support/reference.ts';
 import { startTestGateway, type TestGateway } from '../../support/test-gateway.ts';
 
 const run = promisify(execFile);
@@ -69,12 +70,10 @@ describe('a sample of the reference page works when it is pasted', () => {
   before(async () => {
     // The authority's certificate is there only with TLS.
     const environment = { GATEWAY_RULE_SANDBOX: 'true', GATEWAY_HTTPS: 'true' };
-    served = await startTestGateway(
-      { after: (end) => void ends.push(end as () => unknown) },
-      { environment },
-    );
+    const test = { after: (end: () => unknown) => void ends.push(end) };
+    served = await startTestGateway(test, { environment, consoleDir: await referenceFolder(test) });
     samples = samplesOf(String((await served.call('READONLY', 'GET', '/docs')).body));
-    const document = await served.ok('READONLY', 'GET', '/v3/openapi.json');
+    const document = await served.ok('READONLY', 'GET', '/v3/openapi.json?aliases=true');
     refusing = new Set(
       Object.values(membersOf(document['paths'])).flatMap((item) =>
         Object.values(membersOf(item))

@@ -34,6 +34,7 @@ function describeRoutes(routes: Route[], changes: Partial<ApiDescriptionOptions>
     groups: [{ name: 'Things', about: 'What there is.', routes }],
     pathParameters: { box_id: { about: 'A box.', schema: { type: 'string' }, unknown: 'box_not_found' } },
     isOlder: (path) => path.includes('boxes'),
+    withAliases: true,
     ...changes,
   }) as {
     paths: Record<string, Record<string, Record<string, unknown>>>;
@@ -75,6 +76,7 @@ describe('the API description', () => {
     assert.equal(main['x-required-role'], 'OWNER');
     assert.deepEqual([main['deprecated'], alias['deprecated']], [undefined, true]);
     assert.equal(alias['x-alias-of'], 'list_things');
+    assert.equal(alias['operationId'], 'list_things_at_boxes_box_id_things');
     assert.deepEqual(alias['parameters'], [
       { $ref: '#/components/parameters/box_id' },
       { $ref: '#/components/parameters/list_things.limit' },

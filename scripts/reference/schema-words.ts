@@ -1,5 +1,5 @@
 /** A JSON Schema in words for a person: which members there are, and of what type. */
-import type { JsonSchema } from './json-schema.ts';
+import type { JsonSchema } from '../../src/platform/http-description/index.ts';
 
 interface Field {
   /** With the names of the members around it: `site.location.name`; `[]` for items of a list. */
@@ -8,9 +8,6 @@ interface Field {
   isRequired: boolean;
   about: string;
 }
-
-/** Description of a good answer without one of its own. */
-export const DONE = 'Done.';
 
 const DEPTH_MAX = 4;
 const DEFINITION = /^#\/components\/schemas\//;

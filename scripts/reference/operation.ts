@@ -1,8 +1,8 @@
 /** One operation, stream or shape of the API description as a section of the reference page. */
 import { html } from 'hono/html';
-import type { JsonSchema } from './json-schema.ts';
-import { curlOf, websocatOf } from './reference-sample.ts';
-import { DONE, fieldsOf, membersOf, typeOf } from './schema-words.ts';
+import { DONE, type JsonSchema } from '../../src/platform/http-description/index.ts';
+import { curlOf, websocatOf } from './sample.ts';
+import { fieldsOf, membersOf, typeOf } from './schema-words.ts';
 
 /** An operation with its canonical path. */
 export interface Shown {

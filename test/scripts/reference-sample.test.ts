@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { curlOf, websocatOf } from '../../../src/platform/http-description/reference-sample.ts';
+import { curlOf, websocatOf } from '../../scripts/reference/sample.ts';
 
 const TOKEN = '-H "X-Service-Auth-Token: $TOKEN"';
 const thing = { name: 'thing_id', in: 'path', schema: { type: 'string', examples: ['slug'] } };

@@ -2,8 +2,7 @@
  * A request of an operation as a line for a terminal: `$GATEWAY` and `$TOKEN` as the walk-through sets them. Ids
  * differ between gateways, so they are variables, too: `$BLUEPRINT_ID`.
  */
-import { exampleOf } from './example.ts';
-import type { JsonSchema } from './json-schema.ts';
+import { exampleOf, type JsonSchema } from '../../src/platform/http-description/index.ts';
 import { membersOf } from './schema-words.ts';
 
 const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';

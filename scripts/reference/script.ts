@@ -1,6 +1,6 @@
 /**
- * What the reference page does beyond showing: filter, copy, and marking where the reader is. Its hash stands
- * in the page's security policy; the page is complete without it. No timers, so that nothing runs unasked.
+ * What the reference page does beyond showing: filter, copy, and marking where the reader is. The page is complete without
+ * it. No timers, so that nothing runs unasked.
  */
 export const REFERENCE_SCRIPT = `
 const search = document.getElementById('search');

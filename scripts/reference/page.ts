@@ -2,43 +2,22 @@
  * The API description as one page for people: nothing from elsewhere, so that it works on a laptop beside the
  * box without any other network. Every operation stands once, with its other paths.
  */
-import { createHash } from 'node:crypto';
-import { html, raw } from 'hono/html';
-import type { JsonSchema } from './json-schema.ts';
-import { ROLES } from '../../lib/role.ts';
-import {
-  contentOf,
-  operationOf,
-  prose,
-  shapeOf,
-  shapesOf,
-  type Shown,
-  streamOf,
-  text,
-} from './reference-operation.ts';
-import { REFERENCE_SCRIPT } from './reference-script.ts';
-import { REFERENCE_STYLE } from './reference-style.ts';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { html } from 'hono/html';
+import { apiDescription } from '../../src/gateway/description-routes.ts';
+import { routeGroups } from '../../src/gateway/route-groups.ts';
+import { ROLES } from '../../src/lib/role.ts';
+import type { JsonSchema } from '../../src/platform/http-description/index.ts';
+import { contentOf, operationOf, prose, shapeOf, shapesOf, type Shown, streamOf, text } from './operation.ts';
+import { REFERENCE_SCRIPT } from './script.ts';
+import { REFERENCE_STYLE } from './style.ts';
 import { membersOf } from './schema-words.ts';
 
-const hashOf = (content: string): string =>
-  `'sha256-${createHash('sha256').update(content).digest('base64')}'`;
-
-/** The page has this one style and this one script, and may load and send nothing. */
-export const REFERENCE_PAGE_HEADERS = {
-  'Content-Security-Policy': [
-    "default-src 'none'",
-    `style-src ${hashOf(REFERENCE_STYLE)}`,
-    `script-src ${hashOf(REFERENCE_SCRIPT)}`,
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'self'",
-  ].join('; '),
-  'Referrer-Policy': 'no-referrer',
-} as const;
-
-/** Not in a template: their hashes stand for every blank. */
-const STYLE = raw(`<style>${REFERENCE_STYLE}</style>`);
-const SCRIPT = raw(`<script>${REFERENCE_SCRIPT}</script>`);
+/** Beside the page, whose security policy takes its own origin only. */
+const STYLE = 'reference.css';
+const SCRIPT = 'reference.js';
 
 const ERROR_EXAMPLE = {
   errors: [
@@ -57,6 +36,32 @@ interface Group {
   shown: Shown[];
 }
 
+/**
+ * Writes the page of all operations and what it loads into the folder, each file with its compressed form; returns the
+ * description that it shows.
+ */
+export async function buildReference(folder: string, version: string): Promise<JsonSchema> {
+  const groups = routeGroups(NO_PARTS, { clock: NO_PARTS, version }, NO_PARTS, undefined);
+  const document = apiDescription(groups, version, true);
+  mkdirSync(folder, { recursive: true });
+  const files = {
+    'index.html': await renderReferencePage(document),
+    [STYLE]: REFERENCE_STYLE,
+    [SCRIPT]: REFERENCE_SCRIPT,
+  };
+  for (const [name, content] of Object.entries(files)) {
+    writeFileSync(join(folder, name), content);
+    writeFileSync(join(folder, `${name}.gz`), gzipSync(content, { level: 9 }));
+  }
+  return document;
+}
+
+/** Routes are data: what their handlers need is not there while they are described. */
+const NO_PARTS = new Proxy(
+  {},
+  { get: (_, name): unknown => (typeof name === 'symbol' ? undefined : NO_PARTS) },
+) as never;
+
 /** @param document an OpenAPI description as `describeApi` makes it */
 export async function renderReferencePage(document: JsonSchema): Promise<string> {
   const info = membersOf(document['info']);
@@ -68,7 +73,7 @@ export async function renderReferencePage(document: JsonSchema): Promise<string>
       <meta charset="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <title>${title} API ${text(info['version'])}</title>
-      ${STYLE}
+      <link rel="stylesheet" href="/docs/${STYLE}" />
     </head>
     <body>
       ${barOf(title, text(info['version']))}
@@ -87,7 +92,7 @@ export async function renderReferencePage(document: JsonSchema): Promise<string>
           ${streamsOf(document, streams)} ${shapeListOf(document)}
         </main>
       </div>
-      ${SCRIPT}
+      <script src="/docs/${SCRIPT}"></script>
     </body>
   </html>`;
   return `<!doctype html>${await page}`;

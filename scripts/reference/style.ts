@@ -1,4 +1,4 @@
-/** The look of the reference page, in the colours of the console. Its hash stands in the page's security policy. */
+/** The look of the reference page, in the colours of the console. */
 export const REFERENCE_STYLE = `
 :root {
   color-scheme: light dark;
