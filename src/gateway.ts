@@ -6,7 +6,6 @@ import type { Appliance } from './capabilities/appliance/index.ts';
 import { announce, type AnnouncedPorts, createAnnouncement } from './gateway/announcement.ts';
 import { buildCapabilities, type Listening } from './gateway/capabilities.ts';
 import { openCertificates } from './gateway/certificates.ts';
-import { watchDataFolder } from './gateway/data-folder-watch.ts';
 import { provisionAtFirstStart } from './gateway/first-provisioning.ts';
 import {
   type GatewayOptions,
@@ -58,7 +57,7 @@ export class Gateway {
       waitMs: LIMITS.start.lockWaitMs,
     });
     try {
-      const result = await this.#startOrStop(this.#lock);
+      const result = await this.#startOrStop();
       this.#lock.tell(`HTTP on port ${result.httpPort}`);
       return result;
     } catch (error) {
@@ -96,7 +95,7 @@ export class Gateway {
     return result;
   }
 
-  async #startAll(lock: FolderLock): Promise<Started> {
+  async #startAll(): Promise<Started> {
     const options = this.#options;
     const storeThread = startStoreThread(this.#started);
     const data = await this.#timed('databases', () => openInfrastructure(options, this.#started));
@@ -153,7 +152,6 @@ export class Gateway {
     await this.#timed('programs', () => startPrograms(infrastructure, parts, listening, this.#started));
     await provisionAtFirstStart(options, { ...parts, fetch: (request) => http.fetch(request) });
     if (options.tendsState !== false) data.stateUpkeep.start();
-    watchDataFolder(options, data, lock, this.#started);
     parts.appliance.start();
     this.#started('appliance', () => parts.appliance.stop());
     const code = parts.auth.claim.code();
@@ -176,9 +174,9 @@ export class Gateway {
     }
   }
 
-  async #startOrStop(lock: FolderLock): Promise<Started> {
+  async #startOrStop(): Promise<Started> {
     try {
-      return await this.#startAll(lock);
+      return await this.#startAll();
     } catch (error) {
       await this.#stopAll();
       throw error;

@@ -16,7 +16,6 @@ import type { Log } from '../platform/log/index.ts';
 import type { Mdns } from '../platform/mdns/index.ts';
 import { createMetrics, type Metrics } from '../platform/metrics/index.ts';
 import {
-  closeState,
   createGroupCommit,
   type Database,
   DegradableDatabase,
@@ -27,7 +26,6 @@ import {
   StateUpkeep,
   takeStartReserve,
   type SyncFile,
-  createUpkeepWorker,
 } from '../platform/sqlite/index.ts';
 import type { SpareThread } from '../platform/threads/index.ts';
 import { HistoryRoom } from './history-room.ts';
@@ -146,22 +144,16 @@ function createHistory(
   journalFolder: string,
   started: StartedHook,
 ): DegradableDatabase {
-  const entry = programEntry('platform/sqlite/upkeep-thread');
-  const worker = createUpkeepWorker({ entry, waiting: 1, clock, log, limits: LIMITS.state });
   const history = new DegradableDatabase({
     path: join(config.dataDir, 'history.db'),
     migrationsDir: packagePath('migrations', 'history'),
     salvageLater: ['device_log', 'rule_log', 'telemetry_block'],
     computed: ['device_log_size', 'rule_log_size'],
     companions: [journalFolder],
-    proveDamage: async (path) => (await worker.run({ kind: 'prove', path })).damage,
     clock,
     log,
   });
-  started('history database', async () => {
-    history.close();
-    await worker.stop();
-  });
+  started('history database', () => history.close());
   return history;
 }
 
@@ -196,7 +188,7 @@ function openStateDatabase(
     log,
   });
   started('state database', () => {
-    closeState(state, log);
+    state.close();
     if (startedLow || space.isLow) takeStartReserve(dataDir, LIMITS.state.startReserveBytes, log);
   });
   quarantineRows({ database: state, rules: STATE_ROWS, clock, log, limits: LIMITS.state.quarantine });

@@ -168,8 +168,6 @@ export const STORAGE_LIMITS = {
     upkeepIntervalMs: 5_000,
     /** G: after a failed read the whole file is read no more often than this. */
     judgeIntervalMs: 60_000,
-    /** G: for how long acknowledged data may go into files without a name; each check is a few system calls. */
-    placeCheckIntervalMs: 5_000,
     /** G: local copies, each of the size of what is stored: half a day by the hour, a week by the day. */
     copyIntervalMs: 3_600_000,
     /** G: what they may write to the card; larger copies are made less often, but once a day. */

@@ -1,6 +1,5 @@
 export { DatedPieces } from './dated-pieces.ts';
 export { packagePath, packageVersion, readTree } from './files.ts';
-export { HeldFile } from './held-file.ts';
 export { FolderFailure, folderPathProblem, inFolder, isOnOtherDisk } from './mounted-folder.ts';
 export { isLasting } from './lasting.ts';
 export {

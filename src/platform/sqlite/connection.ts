@@ -1,6 +1,5 @@
 import type BetterSqlite3 from 'better-sqlite3';
 import { requireNoObstacle } from '../files/index.ts';
-import { requireRoomForIndex } from './index-room.ts';
 import { openFile } from './native.ts';
 
 /** Works with a database, which may be in use, over a connection of its own. */
@@ -9,7 +8,6 @@ export function withConnection<Result>(
   work: (handle: BetterSqlite3.Database) => Result,
 ): Result {
   requireNoObstacle(path);
-  requireRoomForIndex(path);
   const handle = openFile(path, { fileMustExist: true });
   try {
     return work(handle);

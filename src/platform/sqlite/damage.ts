@@ -3,7 +3,6 @@ import BetterSqlite3 from 'better-sqlite3';
 import { hasCode } from '../../lib/system-fault.ts';
 import { withConnection } from './connection.ts';
 import { readMigrations } from './migrations.ts';
-import { openFile } from './native.ts';
 
 /** Extended codes such as SQLITE_CORRUPT_INDEX included. */
 const DAMAGE_CODE = /^SQLITE_(NOTADB|CORRUPT)/;
@@ -41,19 +40,9 @@ export function damageOf(path: string): string | undefined {
  * As `damageOf`, also of indexes, for a database that met damage: SQLite calls a read that failed the same, and damage of
  * another file, into which it copies. Reads all of it several times.
  */
-export function provenDamageOf(
-  path: string,
-  close = (handle: BetterSqlite3.Database): void => void handle.close(),
-): string | undefined {
+export function provenDamageOf(path: string): string | undefined {
   return unlessDamaged(
-    () => {
-      const handle = openFile(path, { fileMustExist: true });
-      try {
-        return damageOfOpen(handle, 'integrity_check');
-      } finally {
-        close(handle);
-      }
-    },
+    () => withConnection(path, (handle) => damageOfOpen(handle, 'integrity_check')),
     ({ message }) => message,
   );
 }

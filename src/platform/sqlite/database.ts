@@ -3,12 +3,9 @@ import { dirname } from 'node:path';
 import type BetterSqlite3 from 'better-sqlite3';
 import { openFile } from './native.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { HeldFile, makePrivateFolder, requireUsableFile } from '../files/index.ts';
+import { makePrivateFolder, requireUsableFile } from '../files/index.ts';
 import { asSystemFault } from '../../lib/system-fault.ts';
-import { closeUnopened } from './close-unopened.ts';
-import { ForeignChanges } from './foreign-changes.ts';
 import { requireSound } from './damage.ts';
-import { requireRoomForIndex } from './index-room.ts';
 import { migrate, type MigrationOptions } from './migrations.ts';
 import { lastingStatement } from './lasting-statement.ts';
 import { createOrm, type Orm } from './orm.ts';
@@ -32,7 +29,6 @@ export interface OpenOptions extends MigrationOptions {
 export function openDatabase(options: OpenOptions): Database {
   makePrivateFolder(dirname(options.path));
   for (const suffix of ['', '-wal', '-shm']) requireUsableFile(options.path + suffix);
-  requireRoomForIndex(options.path, options.isFirst);
   const handle = openFile(options.path);
   try {
     applyPragmas(handle);
@@ -41,7 +37,7 @@ export function openDatabase(options: OpenOptions): Database {
     if (options.sync) shareSyncs(handle);
     return new Database(handle, options);
   } catch (error) {
-    closeUnopened(handle, options.path);
+    handle.close();
     throw error;
   }
 }
@@ -84,8 +80,7 @@ export class Database {
   readonly #runOutermost: BetterSqlite3.Transaction<(fn: () => unknown) => unknown>;
   readonly #trust: LogTrust;
   readonly #log: WriteAheadLog | undefined;
-  readonly #foreignChanges: ForeignChanges;
-  readonly #file: HeldFile;
+  readonly #dataVersion: BetterSqlite3.Statement<[], number>;
   #pending: (() => void)[] = [];
   #onCommitted: (() => void) | undefined;
 
@@ -101,8 +96,7 @@ export class Database {
     this.orm = createOrm(handle);
     this.#runOutermost = handle.transaction((fn: () => unknown) => fn());
     this.#log = sync && new WriteAheadLog(handle, { path, sync, trust: this.#trust });
-    this.#foreignChanges = new ForeignChanges(handle, path);
-    this.#file = new HeldFile(path);
+    this.#dataVersion = handle.prepare<[], number>('PRAGMA data_version').pluck();
   }
 
   /** A statement of plain SQL, where `orm` cannot say it; prepare it at construction of a store. */
@@ -157,16 +151,6 @@ export class Database {
     return this.#trust.takeSuspicion();
   }
 
-  /** False: its file was removed or replaced, and new data goes into a file without a name. */
-  get isInPlace(): boolean {
-    return this.#file.isInPlace;
-  }
-
-  /** The same of its write-ahead log. Closing still moves its content into the file; after a kill it is lost. */
-  get isLogInPlace(): boolean {
-    return this.#log?.isInPlace ?? true;
-  }
-
   /** The result of `read`, or `unknown` while the disk fails, which `failure` shows. */
   readOr<Result>(unknown: Result, read: () => Result): Result {
     try {
@@ -197,7 +181,7 @@ export class Database {
 
   /** Changes whenever another connection, of any process, has changed the database; cheap enough for every request. */
   foreignVersion(): number {
-    return this.#foreignChanges.version();
+    return this.#dataVersion.get() ?? 0;
   }
 
   /** Called after every outermost transaction, with nothing open. */
@@ -219,11 +203,6 @@ export class Database {
     await this.#handle.backup(path, { progress: () => COPIED_PAGES_PER_TURN });
   }
 
-  /** Copies synchronously, without free pages. */
-  copyAtOnce(path: string): void {
-    this.#handle.prepare('VACUUM INTO ?').run(path);
-  }
-
   /** Bytes of the file and its write-ahead log. */
   sizeBytes(): number {
     return fileBytes(this.path) + fileBytes(`${this.path}-wal`);
@@ -234,7 +213,6 @@ export class Database {
     if (!this.#handle.open) return;
     this.#handle.close();
     this.#log?.close();
-    this.#foreignChanges.close();
   }
 
   #savepoint<Result>(fn: () => Result): Result {

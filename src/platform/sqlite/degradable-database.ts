@@ -5,7 +5,6 @@ import { unavailable } from '../../lib/errors.ts';
 import { type Clock, nextTurn, type Timer } from '../clock/index.ts';
 import { isThere, makePrivateFolder, readPrivateFile, removeFile, writePrivateFile } from '../files/index.ts';
 import { isDamage } from './damage.ts';
-import { DamageProof } from './damage-proof.ts';
 import { type Database, openDatabase, type OpenOptions } from './database.ts';
 import { diskFails } from '../../lib/system-fault.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
@@ -48,8 +47,6 @@ interface DegradableOptions extends OpenOptions {
   companions: readonly string[];
   /** Whether the disk below cannot be read now. Default: looks. */
   failsToRead?: (path: string) => boolean;
-  /** As `DamageProof` has it. */
-  proveDamage?: (path: string) => Promise<string | undefined>;
 }
 
 /** G: soon enough after a person made room or repaired permissions. */
@@ -77,7 +74,6 @@ export class DegradableDatabase implements SqlDatabase {
   #failure: Error | undefined;
   #retry: Timer | undefined;
   readonly #work = new SerialQueue();
-  readonly #proof: DamageProof;
   #isReplacing = false;
   #isClosed = false;
 
@@ -87,7 +83,6 @@ export class DegradableDatabase implements SqlDatabase {
     this.orm = createOrm(this as never);
     this.#options = options;
     this.#clock = options.clock;
-    this.#proof = new DamageProof(options);
   }
 
   /** Opens it, or keeps trying. A file of another owner or a newer version is set aside, and comes back with these. */
@@ -125,23 +120,12 @@ export class DegradableDatabase implements SqlDatabase {
     return { damaged: namesOf('damaged'), foreign: namesOf('foreign') };
   }
 
-  /** Reports an error; damage is looked for and repaired from the next turn on. */
+  /** Reports an error; a damaged file is set aside from the next turn on. */
   report(fault: unknown): void {
     if (!isDamage(fault) || this.#isReplacing || this.#isClosed) return;
     this.#isReplacing = true;
     this.#failure = fault as Error;
-    this.#work
-      .run(async () =>
-        (await this.#proof.isRefuted(fault, this.isOpen)) ? this.#goOn() : this.#replace(fault),
-      )
-      .catch((error: unknown) => this.#failed(error));
-  }
-
-  #goOn(): void {
-    this.#isReplacing = false;
-    if (!this.#database) return this.#tryToOpen();
-    this.#failure = undefined;
-    for (const user of this.#users) user.opened();
+    this.#work.run(() => this.#replace(fault)).catch((error: unknown) => this.#failed(error));
   }
 
   prepare<Parameters extends unknown[] | object = unknown[], Row = unknown>(

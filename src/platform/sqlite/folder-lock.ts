@@ -13,7 +13,6 @@ import type { DurationMs } from '../../lib/time.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import type { Clock } from '../clock/index.ts';
 import {
-  HeldFile,
   isLasting,
   makePrivateFolder,
   readPlainFile,
@@ -31,8 +30,6 @@ const RETRY_MS = 100;
 
 /** The lock of a data folder. */
 export interface FolderLock {
-  /** False: the lock file was removed or replaced, so the lock has no effect any more. */
-  readonly isInPlace: boolean;
   /** Adds a detail for a person who meets the lock, such as `HTTP on port 8080`. */
   tell(detail: string): void;
   release(): void;
@@ -96,11 +93,7 @@ export function tryLockFolder({
     }
   };
   tell(sentence);
-  const file = new HeldFile(path);
   return {
-    get isInPlace() {
-      return file.isInPlace;
-    },
     tell: (detail) => tell(`${sentence}, ${detail}`),
     release: () => {
       if (!handle.open) return;

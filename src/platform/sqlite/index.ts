@@ -5,7 +5,6 @@ export { lockFolder, tryLockFolder, type FolderLock } from './folder-lock.ts';
 export { copyCompact, type LocalCopy, localCopies } from './local-copies.ts';
 export { rowStampsOf } from './row-stamps.ts';
 export { lastRecovery, openState } from './open-state.ts';
-export { closeState } from './close-state.ts';
 export { releaseStartReserve, StateUpkeep, takeStartReserve } from './state-upkeep.ts';
 export { createGroupCommit, type GroupCommit } from './group-commit.ts';
 export {

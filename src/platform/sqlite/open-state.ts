@@ -18,7 +18,6 @@ import {
   writePrivateFile,
 } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
-import { closeUnopened } from './close-unopened.ts';
 import { isDamage, judgeCopy, provenDamageOf } from './damage.ts';
 import { Database, openDatabase, type OpenOptions } from './database.ts';
 import { diskFails } from '../../lib/system-fault.ts';
@@ -85,7 +84,7 @@ function openOrDamage(options: StateOptions): Database | Error {
       if (options.failsToRead(options.path)) throw diskFails(damage);
     }
   // It may be of the copy that is made before a migration, which costs ours nothing.
-  const proven = provenDamageOf(options.path, (handle) => closeUnopened(handle, options.path));
+  const proven = provenDamageOf(options.path);
   if (proven === undefined) throw diskFails(damage);
   return damage as Error;
 }

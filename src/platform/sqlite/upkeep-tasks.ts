@@ -2,7 +2,7 @@
 import type BetterSqlite3 from 'better-sqlite3';
 import './native.ts';
 import { withConnection } from './connection.ts';
-import { damageOf, isDamage, provenDamageOf } from './damage.ts';
+import { damageOf, isDamage } from './damage.ts';
 import type { Database } from './database.ts';
 import { type CopyTask, makeCopy } from './local-copies.ts';
 import { failsToRead } from './read-fault.ts';
@@ -11,8 +11,6 @@ import { failsToRead } from './read-fault.ts';
 export type UpkeepTask =
   /** Is the file damaged? Reads all of it. */
   | { kind: 'judge'; path: string }
-  /** The same, thoroughly, of one that met damage, or a read that failed. */
-  | { kind: 'prove'; path: string }
   | { kind: 'checkpoint'; path: string }
   | ({ kind: 'room'; path: string } & Room)
   | ({ kind: 'copy' } & CopyTask);
@@ -33,7 +31,6 @@ export interface UpkeepResult {
 export function runUpkeep(task: UpkeepTask): UpkeepResult {
   try {
     if (task.kind === 'judge') return { damage: failsToRead(task.path) ? undefined : damageOf(task.path) };
-    if (task.kind === 'prove') return { damage: provenDamageOf(task.path) };
     if (task.kind === 'copy') makeCopy(task);
     else
       withConnection(task.path, (handle) => {

@@ -6,7 +6,6 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import type BetterSqlite3 from 'better-sqlite3';
 import { asSystemFault } from '../../lib/system-fault.ts';
-import { HeldFile } from '../files/index.ts';
 import type { LogTrust } from './log-trust.ts';
 
 /** Syncs the file behind the descriptor, beside the event loop. */
@@ -26,7 +25,6 @@ export class WriteAheadLog {
   readonly #changes: BetterSqlite3.Statement<[], number>;
   readonly #pageBytes: number;
   #descriptor: number | undefined;
-  #file: HeldFile | undefined;
   #syncedChanges = 0;
   #running: Promise<void> | undefined;
 
@@ -62,11 +60,6 @@ export class WriteAheadLog {
     return current.equals(there);
   }
 
-  /** False: its file was removed or replaced, and other programs would not find its content. */
-  get isInPlace(): boolean {
-    return this.#file?.isInPlace ?? true;
-  }
-
   close(): void {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     this.#descriptor = undefined;
@@ -87,10 +80,7 @@ export class WriteAheadLog {
   }
 
   #open(): number {
-    if (this.#descriptor === undefined) {
-      this.#descriptor = openSync(this.#path, 'r');
-      this.#file = new HeldFile(this.#path);
-    }
+    this.#descriptor ??= openSync(this.#path, 'r');
     return this.#descriptor;
   }
 }
