@@ -7,12 +7,7 @@ import { announce, type AnnouncedPorts, createAnnouncement } from './gateway/ann
 import { buildCapabilities, type Listening } from './gateway/capabilities.ts';
 import { openCertificates } from './gateway/certificates.ts';
 import { provisionAtFirstStart } from './gateway/first-provisioning.ts';
-import {
-  type GatewayOptions,
-  openInfrastructure,
-  type StartedHook,
-  startStoreThread,
-} from './gateway/infrastructure.ts';
+import { type GatewayOptions, openInfrastructure, type StartedHook } from './gateway/infrastructure.ts';
 import { listenOn } from './gateway/listen-fault.ts';
 import { startPrograms } from './gateway/programs.ts';
 import { buildServers, type Servers } from './gateway/servers.ts';
@@ -97,11 +92,10 @@ export class Gateway {
 
   async #startAll(): Promise<Started> {
     const options = this.#options;
-    const storeThread = startStoreThread(this.#started);
     const data = await this.#timed('databases', () => openInfrastructure(options, this.#started));
     const mdns = createAnnouncement(options);
     const tls = await this.#timed('certificates', () => openCertificates(options, mdns, this.#started));
-    const infrastructure = { ...data, mdns, tls, storeThread };
+    const infrastructure = { ...data, mdns, tls };
     const listening: Listening = {
       httpPort: options.config.httpPort,
       httpsPort: undefined,

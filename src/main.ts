@@ -1,11 +1,9 @@
 /** The gateway as a process: configuration, start, signals, exit code. */
 import { resolve } from 'node:path';
-import { setFlagsFromString } from 'node:v8';
 import { Gateway, type Started } from './gateway.ts';
 import { hostInUrl, isAnyAddress } from './lib/address.ts';
 import { messageOf, UnrecoverableError } from './lib/errors.ts';
 import { LIMITS } from './lib/limits.ts';
-import { expectMovingMemory } from './lib/moving-memory.ts';
 import { inWordsAndDetail } from './lib/system-fault.ts';
 import { createSystemClock } from './platform/clock/index.ts';
 import {
@@ -16,7 +14,6 @@ import {
   readServiceManager,
 } from './platform/config/index.ts';
 import { packageVersion } from './platform/files/index.ts';
-import { returnSpareMemory } from './platform/host/index.ts';
 import { createStreamLog, type Log, type LogFormat, RecentLines } from './platform/log/index.ts';
 import { createServiceNotices } from './platform/systemd/index.ts';
 
@@ -35,9 +32,6 @@ GATEWAY_CONFIG_FILE names; the environment wins.
 
 ${optionHelp()}
 `;
-
-/** G: how much the heap grows before it is collected again; the runtime would let it double. */
-const HEAP_GROWTH_PERCENT = 20;
 
 /** The gateway relies on language and library features that no earlier version has. */
 const NODE_MAJOR_MIN = 26;
@@ -105,7 +99,6 @@ function welcome(started: Started, config: Config): string {
 
 async function run(): Promise<void> {
   requireRuntime();
-  expectMovingMemory();
   const doubts: string[] = [];
   const config = readConfiguration((doubt) => doubts.push(doubt));
   const clock = createSystemClock();
@@ -162,9 +155,6 @@ async function run(): Promise<void> {
     mqtts_port: started.mqttsPort,
     data_dir: config.dataDir,
   });
-  // A start has better use for its time than to keep the heap small.
-  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
-  returnSpareMemory(log, clock);
   if (format === 'text') process.stdout.write(welcome(started, config));
   await notices.ready(`API on port ${started.httpPort}, MQTT on port ${started.mqttPort}`);
 }

@@ -12,7 +12,7 @@ import {
   type GatewayHome,
   type GatewayProcess,
   processorMs,
-  residentBytes,
+  anonymousBytes,
   withGateway,
 } from '../support/gateway-process.ts';
 import { createLatencies } from '../support/latencies.ts';
@@ -160,7 +160,7 @@ async function measure(scene: Scene, server: Server): Promise<void> {
   tell(scene, 'with the target, all sent', after);
   report('latency p99, catching up to all sent', during.p99Ms / after.p99Ms, 'times');
   report('latency p99, catching up to without', during.p99Ms / before.p99Ms, 'times');
-  report('memory, catching up more than without', (during.residentMax - before.residentMax) / MEGABYTE, 'MB');
+  report('memory, catching up more than without', (during.memoryMax - before.memoryMax) / MEGABYTE, 'MB');
 }
 
 function loadOf({ home, logins, parameters, clock }: Scene) {
@@ -172,7 +172,7 @@ function loadOf({ home, logins, parameters, clock }: Scene) {
 interface Phase {
   p50Ms: number;
   p99Ms: number;
-  residentMax: number;
+  memoryMax: number;
   tookMs: number;
   /** Of the gateway's processes' main one, all threads. */
   usedMs: number;
@@ -183,10 +183,10 @@ async function live(scene: Scene, work: () => Promise<unknown>): Promise<Phase> 
   const { clock, gateway, parameters } = scene;
   const startS = Math.floor(clock.wallMs() / 1_000);
   const stop = new AbortController();
-  let residentMax = 0;
+  let memoryMax = 0;
   const watch = clock.setRepeating(
     SAMPLE_MS,
-    () => (residentMax = Math.max(residentMax, residentBytes(gateway.pid))),
+    () => (memoryMax = Math.max(memoryMax, anonymousBytes(gateway.pid))),
   );
   const load = {
     ...loadOf(scene),
@@ -207,7 +207,7 @@ async function live(scene: Scene, work: () => Promise<unknown>): Promise<Phase> 
   return {
     p50Ms: latencies.quantileMs(0.5) ?? 0,
     p99Ms: latencies.quantileMs(0.99) ?? 0,
-    residentMax: Math.max(residentMax, residentBytes(gateway.pid)),
+    memoryMax: Math.max(memoryMax, anonymousBytes(gateway.pid)),
     tookMs,
     usedMs,
   };
@@ -228,10 +228,10 @@ async function statusOf(client: GatewayClient): Promise<TargetStatus> {
   return target.status;
 }
 
-function tell({ report }: Scene, title: string, { p50Ms, p99Ms, residentMax, tookMs, usedMs }: Phase): void {
+function tell({ report }: Scene, title: string, { p50Ms, p99Ms, memoryMax, tookMs, usedMs }: Phase): void {
   report(`${title}: took`, tookMs / 1_000, 's');
   report(`${title}: live message acknowledged, p50`, p50Ms, 'ms');
   report(`${title}: live message acknowledged, p99`, p99Ms, 'ms');
-  report(`${title}: resident at most`, residentMax / MEGABYTE, 'MB');
+  report(`${title}: anonymous memory at most`, memoryMax / MEGABYTE, 'MB');
   report(`${title}: share of one core`, (usedMs / tookMs) * 100, '%');
 }

@@ -17,7 +17,7 @@ import type { Insider } from '../hostile/mqtt-garbage.ts';
 import { keepPinging } from '../support/ping.ts';
 import type { Benchmark, Report } from '../support/benchmark.ts';
 import { assignBlueprint, batteryInverterBlueprint, provisionDevice } from '../support/gateway-client.ts';
-import { type GatewayHome, residentBytes, withGateway } from '../support/gateway-process.ts';
+import { type GatewayHome, anonymousBytes, withGateway } from '../support/gateway-process.ts';
 import { createRandom } from '../support/random.ts';
 
 const SEED = 1;
@@ -100,7 +100,7 @@ async function measure(
     const asked = keepAsking(look, { clock, pauseMs: ASK_PAUSE_MS, latencies: answers, signal });
     let largestBytes = 0;
     const watching = clock.setRepeating(MEMORY_CHECK_MS, () => {
-      largestBytes = Math.max(largestBytes, residentBytes(pid));
+      largestBytes = Math.max(largestBytes, anonymousBytes(pid));
     });
     await clock.sleep(seconds * 1_000);
     stopping.abort();

@@ -21,7 +21,7 @@ import {
   untrueValues,
 } from '../support/field-stored.ts';
 import type { GatewayClient } from '../support/gateway-client.ts';
-import { createGatewayHome, hasBundle, processorMs, residentBytes } from '../support/gateway-process.ts';
+import { createGatewayHome, hasBundle, processorMs, anonymousBytes } from '../support/gateway-process.ts';
 
 interface Parameters {
   /** With a TCP connection each: half of them live, a quarter mute, a quarter deaf. */
@@ -190,7 +190,7 @@ async function measure(site: Site): Promise<void> {
   reportTruth(seen, alarmed);
   report('module, share of one core before', ((usedInHoleMs - usedMs) / (holeMs - beginMs)) * 100, '%');
   report('module, share of one core during', ((usedAfterMs - usedInHoleMs) / (backMs - holeMs)) * 100, '%');
-  report('module, resident', residentBytes(modulePid) / 1_048_576, 'MiB');
+  report('module, anonymous memory', anonymousBytes(modulePid) / 1_048_576, 'MiB');
 }
 
 function reportIntervals(seen: Seen, devices: ReadonlySet<number>, title: string): void {

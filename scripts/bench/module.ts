@@ -3,7 +3,7 @@ import { type Clock, createSystemClock } from '../../src/platform/clock/index.ts
 import type { Benchmark, Report } from '../support/benchmark.ts';
 import { type FieldSite, startFieldDevices, startFieldSite } from '../support/field-site.ts';
 import { storedValues, untrueValues } from '../support/field-stored.ts';
-import { createGatewayHome, hasBundle, processorMs, residentBytes } from '../support/gateway-process.ts';
+import { createGatewayHome, hasBundle, processorMs, anonymousBytes } from '../support/gateway-process.ts';
 import { quantile } from '../support/http-load.ts';
 
 interface Parameters {
@@ -40,12 +40,12 @@ export const benchmark: Benchmark<Parameters> = {
       try {
         report('program', hasBundle() ? 'bundle' : 'sources');
         await clock.sleep(warmUpS * 1_000);
-        const residents: number[] = [];
+        const samples: number[] = [];
         const beginMs = clock.wallMs();
         const usedMs = processorMs(site.modulePid);
         const watch = clock.setRepeating(
           SAMPLE_MS,
-          () => void residents.push(residentBytes(site.modulePid) / MIB),
+          () => void samples.push(anonymousBytes(site.modulePid) / MIB),
         );
         await clock.sleep(seconds * 1_000);
         watch.cancel();
@@ -55,8 +55,8 @@ export const benchmark: Benchmark<Parameters> = {
           ({ atS }) => atS * 1_000 >= beginMs && atS * 1_000 < endMs - 2_000,
         );
         report('module, share of one core', share * 100, '%');
-        report('module, resident, largest', Math.max(...residents), 'MiB');
-        report('module, resident, at the end', residents.at(-1) ?? 0, 'MiB');
+        report('module, anonymous memory, largest', Math.max(...samples), 'MiB');
+        report('module, anonymous memory, at the end', samples.at(-1) ?? 0, 'MiB');
         report(
           'values stored per device and second, of two attributes',
           stored.length / 2 / devices / (seconds - 2),

@@ -13,7 +13,7 @@ import {
   type GatewayHome,
   type GatewayProcess,
   hasBundle,
-  residentBytes,
+  anonymousBytes,
   startGateway,
 } from '../support/gateway-process.ts';
 import { type CrowdMember, crowdOf, type CrowdSession, join } from '../support/mqtt-crowd.ts';
@@ -81,15 +81,15 @@ async function measure(
     const sessions = await comeBack(run, crowd);
     await clock.sleep(parameters.calmMs);
     const reconnectedBytes = memory.largest();
-    const steadyBytes = residentBytes(gateway.pid);
+    const steadyBytes = anonymousBytes(gateway.pid);
     await storm(run, crowd);
     const lost = sessions.filter(({ isOpen }) => !isOpen).length;
     memory.stop();
     for (const session of sessions) session.leave();
     report(`${protocol}: sessions that were lost in the storm`, lost);
-    report(`${protocol}: resident, steady`, steadyBytes / MEBIBYTE, 'MiB');
-    report(`${protocol}: resident, largest while they reconnect`, reconnectedBytes / MEBIBYTE, 'MiB');
-    report(`${protocol}: resident, largest`, memory.largest() / MEBIBYTE, 'MiB');
+    report(`${protocol}: anonymous memory, steady`, steadyBytes / MEBIBYTE, 'MiB');
+    report(`${protocol}: anonymous memory, largest while they reconnect`, reconnectedBytes / MEBIBYTE, 'MiB');
+    report(`${protocol}: anonymous memory, largest`, memory.largest() / MEBIBYTE, 'MiB');
     report(`${protocol}: largest to steady`, memory.largest() / steadyBytes, 'times');
   } finally {
     await gateway.end('SIGTERM');
@@ -180,7 +180,7 @@ async function storm({ protocol, parameters, clock, report }: Run, crowd: readon
 function watchMemory(gateway: GatewayProcess, clock: Clock) {
   let largest = 0;
   const timer = clock.setRepeating(MEMORY_INTERVAL_MS, () => {
-    largest = Math.max(largest, residentBytes(gateway.pid));
+    largest = Math.max(largest, anonymousBytes(gateway.pid));
   });
   return { largest: () => largest, stop: () => timer.cancel() };
 }

@@ -21,7 +21,7 @@ import {
   hasBundle,
   processorMs,
   programOf,
-  residentBytes,
+  anonymousBytes,
   startGateway,
 } from '../support/gateway-process.ts';
 import { quantile } from '../support/http-load.ts';
@@ -295,9 +295,9 @@ async function measureMemory(
   const bytes: number[] = [];
   for (let second = 0; second < settleS; second++) {
     await clock.sleep(1_000);
-    bytes.push(residentBytes(pid));
+    bytes.push(anonymousBytes(pid));
   }
   const share = (processorMs(pid) - processorStartMs) / (clock.monotonicMs() - startedMs);
-  report(`sandbox with ${rules} rules, most that was resident`, Math.max(...bytes) / MEGABYTE, 'MB');
+  report(`sandbox with ${rules} rules, largest anonymous memory`, Math.max(...bytes) / MEGABYTE, 'MB');
   report(`sandbox with ${rules} rules, each once a second, of one processor`, share * 100, '%');
 }

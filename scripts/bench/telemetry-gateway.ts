@@ -11,7 +11,7 @@ import {
   createTokens,
   type GatewayHome,
   type GatewayProcess,
-  residentBytes,
+  anonymousBytes,
   withGateway,
 } from '../support/gateway-process.ts';
 import { publish } from '../support/telemetry-end-to-end.ts';
@@ -66,9 +66,9 @@ export const benchmark: Benchmark<Parameters> = {
       report('program', relative('.', home.entries.main));
       const watchFile = figuresOf(home);
       const load = await prepare(home, clock, parameters);
-      report('resident when the devices are made', residentBytes(gateway.pid) / MEGABYTE, 'MB');
+      report('anonymous memory when the devices are made', anonymousBytes(gateway.pid) / MEGABYTE, 'MB');
       await clock.sleep(parameters.restSeconds * 1_000);
-      report('resident before the load', residentBytes(gateway.pid) / MEGABYTE, 'MB');
+      report('anonymous memory before the load', anonymousBytes(gateway.pid) / MEGABYTE, 'MB');
       const { devices, pacedSeconds, paceMs, seconds } = parameters;
       const paced = { title: `one second every ${paceMs} ms`, seconds: pacedSeconds, paceMs, lateS: 0 };
       const fast = { title: 'as fast as possible', seconds, paceMs: 0, lateS: 86_400 };
@@ -116,12 +116,12 @@ interface Phase extends Load {
 
 async function measure(phase: Phase, report: Report): Promise<void> {
   const { title, pid, watchFile, devices, numbers, logins, port, window, seconds, paceMs, clock } = phase;
-  const resident: number[] = [];
+  const memory: number[] = [];
   const before = { cpuMs: 0, writtenBytes: 0 };
   const startS = Math.floor(clock.wallMs() / 1_000) - phase.lateS;
   const load = { port, logins, seed: SEED, numbers, devices, startS, seconds, window, paceMs };
   await watchedFigures(pid, watchFile, clock);
-  const watch = clock.setRepeating(SAMPLE_MS, () => void resident.push(residentBytes(pid)));
+  const watch = clock.setRepeating(SAMPLE_MS, () => void memory.push(anonymousBytes(pid)));
   const warm = { atMs: 0, writtenBytes: 0 };
   let warmUp: { cancel: () => void } | undefined;
   const { values, elapsedMs } = await publish(load, () => {
@@ -136,7 +136,7 @@ async function measure(phase: Phase, report: Report): Promise<void> {
   warmUp?.cancel();
   watch.cancel();
   const figures = await watchedFigures(pid, watchFile, clock);
-  resident.push(residentBytes(pid));
+  memory.push(anonymousBytes(pid));
   const usedMs = cpuMs(pid) - before.cpuMs;
   report(`${title}: acknowledged`, (values / elapsedMs) * 1_000, 'values/s');
   report(`${title}: processor time of all threads`, (usedMs * 1e3) / values, 'µs/value');
@@ -148,8 +148,8 @@ async function measure(phase: Phase, report: Report): Promise<void> {
       (writtenBytes(pid) - warm.writtenBytes) / (values * (1 - warm.atMs / elapsedMs)),
       'bytes/value',
     );
-  report(`${title}: resident, largest`, Math.max(...resident) / MEGABYTE, 'MB');
-  report(`${title}: resident, at the end`, (resident.at(-1) ?? 0) / MEGABYTE, 'MB');
+  report(`${title}: anonymous memory, largest`, Math.max(...memory) / MEGABYTE, 'MB');
+  report(`${title}: anonymous memory, at the end`, (memory.at(-1) ?? 0) / MEGABYTE, 'MB');
   report(`${title}: JavaScript heap in use, main thread`, figures.heapUsedBytes / MEGABYTE, 'MB');
   report(`${title}: event-loop delay, median`, figures.delayP50Ms, 'ms');
   report(`${title}: event-loop delay, 99 %`, figures.delayP99Ms, 'ms');

@@ -10,7 +10,7 @@ import {
   createTokens,
   hasBundle,
   programOf,
-  residentBytes,
+  anonymousBytes,
   startGateway,
 } from '../support/gateway-process.ts';
 import { quantile } from '../support/http-load.ts';
@@ -59,7 +59,7 @@ async function runZoo({ first, every, watchMs, quietMs }: ZooParameters, report:
   const made = await createGatewayHome(hasBundle() ? 'bundle' : 'source');
   const home = { ...made, environment: { ...made.environment, GATEWAY_BUILT_IN_MODULE: 'false' } };
   const gateway = startGateway(home, clock);
-  const sandboxMb = (): number => residentBytes(programOf(gateway.pid, 'rule-sandbox')) / MEGABYTE;
+  const sandboxMb = (): number => anonymousBytes(programOf(gateway.pid, 'rule-sandbox')) / MEGABYTE;
   try {
     await gateway.healthy();
     const tokens = await createTokens(home, 'OWNER', TOKENS);
@@ -77,8 +77,8 @@ async function runZoo({ first, every, watchMs, quietMs }: ZooParameters, report:
       }
       reportAll(seen, report);
       await clock.sleep(RELEASE_MS);
-      report('sandbox before the first, resident', beforeMb, 'MB');
-      report('sandbox after the last, resident', sandboxMb(), 'MB');
+      report('sandbox before the first, anonymous memory', beforeMb, 'MB');
+      report('sandbox after the last, anonymous memory', sandboxMb(), 'MB');
     } finally {
       await calls.stop();
     }

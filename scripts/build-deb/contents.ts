@@ -145,7 +145,6 @@ export function stageGateway(staging: Staging): void {
   tree.program('scripts/energy-gateway', `${release}/scripts/energy-gateway`);
   tree.copy('systemd/energy-gateway.env', `${release}/systemd/energy-gateway.env`);
   // For `guard`: this version needs no child to tell that it is ready.
-  tree.write(`${release}/systemd/sends-notices`, '');
   tree.write(`${release}/update-keys.pem`, staging.updateKeys ?? '');
   const digest = digestOf(join(staging.root, release)).slice(0, 12);
   tree.write(`${release}/release`, `${staging.version}-${digest}\n`);

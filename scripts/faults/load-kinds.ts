@@ -5,7 +5,7 @@ import type { Problem } from '../clients/journal.ts';
 import type { Attack } from '../hostile/attack-parameters.ts';
 import type { Insider } from '../hostile/mqtt-garbage.ts';
 import { provisionDevice, type ProvisionedDevice } from '../support/gateway-client.ts';
-import { createTokens, residentBytes } from '../support/gateway-process.ts';
+import { createTokens, anonymousBytes } from '../support/gateway-process.ts';
 import { type Box, MESSAGE_BURST, MESSAGES_PER_SECOND } from './box.ts';
 import { broken, controlWorks, type FaultKind } from './kind.ts';
 
@@ -73,7 +73,7 @@ async function attack(box: Box): Promise<Problem[]> {
   const worker = new Worker(new URL('../hostile/attack.ts', import.meta.url), { workerData });
   let largestBytes = 0;
   const watch = box.clock.setRepeating(100, () => {
-    if (!box.gateway.hasExited) largestBytes = Math.max(largestBytes, residentBytes(box.gateway.pid));
+    if (!box.gateway.hasExited) largestBytes = Math.max(largestBytes, anonymousBytes(box.gateway.pid));
   });
   await new Promise((resolve, reject) => {
     worker.once('message', resolve);

@@ -9,7 +9,7 @@ import {
   type GatewayHome,
   type GatewayProcess,
   type Program,
-  residentBytes,
+  anonymousBytes,
   startGateway,
 } from '../support/gateway-process.ts';
 import { provisionWorkload } from '../support/workload-blueprints.ts';
@@ -91,8 +91,8 @@ export class FleetBox {
     return this.#client;
   }
 
-  get residentBytes(): number {
-    return residentBytes(this.#gateway.pid);
+  get anonymousBytes(): number {
+    return anonymousBytes(this.#gateway.pid);
   }
 
   get areDevicesConnected(): boolean {

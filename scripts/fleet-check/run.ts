@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../src/platform/clock/index.ts';
 import { inParallel } from '../support/gateway-client.ts';
-import { freePorts, type Program, processorMs, residentBytes } from '../support/gateway-process.ts';
+import { freePorts, type Program, processorMs, anonymousBytes } from '../support/gateway-process.ts';
 import { Server, SERVER_PROGRAMS } from '../target-check/programs.ts';
 import { FleetBox } from './box.ts';
 import { answersOf, ATTRIBUTES, type OwnSamples, type ShippedQuery, shippedQueries } from './queries.ts';
@@ -92,8 +92,8 @@ async function judge(options: FleetCheckOptions, fleet: Fleet): Promise<FleetRep
   const samples = (await sentBy(boxes)) - before.samples;
   const processorUs = ((processorMs(pid) - before.usedMs) * 1_000) / samples;
   const samplesPerS = (samples / (clock.monotonicMs() - before.atMs)) * 1_000;
-  const engineBytes = residentBytes(pid);
-  const boxBytes = boxes.reduce((sum, box) => sum + box.residentBytes, 0) / boxes.length;
+  const engineBytes = anonymousBytes(pid);
+  const boxBytes = boxes.reduce((sum, box) => sum + box.anonymousBytes, 0) / boxes.length;
   const atS = Math.floor(clock.wallMs() / 1_000);
   await until(clock, 'the boxes have measured again', async () => {
     const later = await inParallel(boxes, OPENED_AT_ONCE, (box) => box.hasMeasuredSince(atS));

@@ -181,10 +181,10 @@ export async function createTokens(home: GatewayHome, role: string, count: numbe
   return output.trim().split('\n');
 }
 
-/** Resident memory now, as the kernel counts it. */
-export function residentBytes(pid: number): number {
-  const line = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  if (!line) throw new Error(`no VmRSS for process ${pid}`);
+/** Memory that no file backs and that the board must hold (Pss_Anon of proc_pid_smaps_rollup(5)). */
+export function anonymousBytes(pid: number): number {
+  const line = /^Pss_Anon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'));
+  if (!line) throw new Error(`no Pss_Anon for process ${pid}`);
   return Number(line[1]) * 1_024;
 }
 

@@ -9,7 +9,6 @@ import { messageOf } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { createSystemClock } from '../platform/clock/index.ts';
 import { packageVersion } from '../platform/files/index.ts';
-import { returnSpareMemory } from '../platform/host/index.ts';
 import { createStreamLog, type LogLevel } from '../platform/log/index.ts';
 import { connectToParent } from '../platform/processes/index.ts';
 import { MODULE_PROTOCOL } from '../protocol/module.ts';
@@ -119,8 +118,6 @@ async function run(): Promise<void> {
     clock,
     stream: process.stdout,
   }).child({ program: 'communication-module' });
-  // It starts because there is a script to run: most of what it takes is needed once.
-  returnSpareMemory(log, clock).soon();
   const module = new CommunicationModule({
     configuration: given.configuration,
     clock,

@@ -35,7 +35,8 @@ import { UpdateFolder, updateKeyFiles } from '../platform/packages/index.ts';
 import { restoreFaultSince } from '../platform/backup/index.ts';
 import { lastRecovery, quarantinedSince } from '../platform/sqlite/index.ts';
 import { commandRecorder } from './audit-trail.ts';
-import { type Infrastructure, type StartedHook, storeThreadEntry } from './infrastructure.ts';
+import { programEntry } from '../platform/processes/index.ts';
+import type { Infrastructure, StartedHook } from './infrastructure.ts';
 import { folderStatus, knownCopies } from './folder-status.ts';
 import { noteMissingHistory } from './missing-history.ts';
 import { ShortenedHistory } from './shortened-history.ts';
@@ -286,8 +287,7 @@ function buildFlows(
       clock,
       log,
       metrics,
-      entry: storeThreadEntry(),
-      spare: infrastructure.storeThread,
+      entry: programEntry('telemetry-store/engine/thread'),
       file: history,
       databasePath: history.path,
       migrationsDir: packagePath('migrations', 'history'),

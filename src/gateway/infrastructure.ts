@@ -2,7 +2,6 @@
 import { existsSync, fdatasync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { loadStoreThread } from '../capabilities/telemetry/index.ts';
 import { applyRestore, removeLeftovers } from '../platform/backup/index.ts';
 import { type Clock, keepProvenTime } from '../platform/clock/index.ts';
 import type { Config } from '../platform/config/index.ts';
@@ -27,7 +26,6 @@ import {
   takeStartReserve,
   type SyncFile,
 } from '../platform/sqlite/index.ts';
-import type { SpareThread } from '../platform/threads/index.ts';
 import { HistoryRoom } from './history-room.ts';
 import type { Tls } from '../platform/tls/index.ts';
 import { STATE_ROWS } from './state-rows.ts';
@@ -56,24 +54,11 @@ export interface GatewayOptions {
 export type StartedHook = (name: string, stop: () => Promise<void> | void) => void;
 
 export type Infrastructure = ReturnType<typeof openInfrastructure> & {
-  /** The thread of telemetry, which began to load at the start. */
-  storeThread: SpareThread;
   /** Undefined when nothing listens over TLS. */
   tls: Tls | undefined;
   /** Undefined: the gateway does not announce itself. */
   mdns: Mdns | undefined;
 };
-
-export function storeThreadEntry(): string {
-  return programEntry('telemetry-store/engine/thread');
-}
-
-/** Begins to load the thread that will open history.db, in parallel with the steps before. */
-export function startStoreThread(started: StartedHook): SpareThread {
-  const thread = loadStoreThread(storeThreadEntry(), LIMITS.telemetry);
-  started('store thread', () => thread.end());
-  return thread;
-}
 
 export function openInfrastructure(options: GatewayOptions, started: StartedHook) {
   const { config, clock, log } = options;

@@ -19,7 +19,7 @@ export type { Changes, ChangesPlan } from './engine/changes.ts';
 export type { EngineContent, EngineStatus } from './engine/engine.ts';
 export { type RetentionPolicy, retentionPolicy } from './engine/retention.ts';
 export type { EngineRoom } from './engine/store-room.ts';
-export { ThreadedHistory, loadStoreThread } from './engine/threaded-history.ts';
+export { ThreadedHistory } from './engine/threaded-history.ts';
 export { Journal, type JournalFiles } from './journal/index.ts';
 export { type AmountMinutes, CELL } from './query/amounts.ts';
 export { csvField } from './query/csv-rows.ts';

@@ -88,14 +88,11 @@ export class Box {
     return copy;
   }
 
-  version(name: string, historySchema = 1, { sendsNotices = true } = {}): void {
+  version(name: string, historySchema = 1): void {
     const folder = join(this.#folder, 'library/versions', name, 'migrations/history');
     mkdirSync(folder, { recursive: true });
     for (let number = 1; number <= historySchema; number += 1)
       writeFileSync(join(folder, `000${number}_schema.sql`), '');
-    if (!sendsNotices) return;
-    mkdirSync(join(folder, '../../systemd'), { recursive: true });
-    writeFileSync(join(folder, '../../systemd/sends-notices'), '');
   }
 
   /** Runs the script; killed before its `cutAt`-th change. Resolves with the changes that were begun. */
@@ -127,16 +124,6 @@ export class Box {
     const file = join(this.#folder, 'data', path);
     mkdirSync(join(file, '..'), { recursive: true });
     writeFileSync(file, text);
-  }
-
-  /** Whose notices the service manager hears, as its newest settings say. */
-  get heard(): string {
-    const log = this.#environment['SYSTEMCTL_LOG'] ?? '';
-    const isRead = existsSync(log) && readFileSync(log, 'utf8').endsWith('daemon-reload\n');
-    const file = join(this.#folder, 'units/energy-gateway.service.d/notices.conf');
-    if (!existsSync(file)) return 'main process';
-    assert.equal(readFileSync(file, 'utf8'), '[Service]\nNotifyAccess=all\n');
-    return isRead ? 'children' : 'children, after the next reload';
   }
 
   /** What lies in memory is gone. */
@@ -215,7 +202,7 @@ export class Box {
   }
 
   blockNotes(): void {
-    for (const name of ['trial', 'outcome', 'failure', 'previous', 'ended', 'unheard'])
+    for (const name of ['trial', 'outcome', 'failure', 'previous', 'ended'])
       mkdirSync(join(this.#folder, 'state', `${name}.new`));
   }
 
@@ -301,10 +288,10 @@ export class Box {
   }
 }
 
-/** Version A, whose notices come from a child, runs and has stored; B is installed and announced. */
+/** Version A runs and has stored; B is installed and announced. */
 export function announced(t: TestContext, historySchemaOfB = 1): Box {
   const box = new Box(t);
-  box.version('A', 1, { sendsNotices: false });
+  box.version('A', 1);
   assert.equal(box.guard(['begin', 'A']).status, 0);
   box.store('A');
   box.version('B', historySchemaOfB);

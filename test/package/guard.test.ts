@@ -23,7 +23,7 @@ function failed(t: TestContext, historySchemaOfB = 1): Box {
 }
 
 function assertIsBack(box: Box): void {
-  assert.deepEqual([box.runs, box.heard], ['A', 'children']);
+  assert.equal(box.runs, 'A');
   assert.equal(box.trial, undefined);
   assert.deepEqual(
     [box.read('state.db'), box.read('state.db-wal'), box.read('tls/authority.pem')],
@@ -248,54 +248,6 @@ describe('a version that failed', () => {
       assert.deepEqual([box.runs, box.trial], ['B', `trying B A ${start}`]);
     }
     box.guard(['start']);
-    assert.equal(box.runs, 'A');
-  });
-});
-
-describe('the notices of a version', () => {
-  test('are heard from its children while it does not send them itself, after a boot too', (t) => {
-    const box = new Box(t);
-    box.version('A', 1, { sendsNotices: false });
-    box.guard(['begin', 'A']);
-    box.store('A');
-    for (const _ of ['first', 'second']) {
-      assert.equal(box.guard(['start']).status, 0);
-      assert.deepEqual([box.runs, box.heard], ['A', 'children']);
-      box.boot();
-    }
-  });
-
-  test('are heard from the main process alone as soon as one runs that sends them itself', (t) => {
-    const box = failed(t);
-    assert.deepEqual([box.runs, box.heard], ['B', 'main process']);
-    box.guard(['start']);
-    assert.deepEqual([box.runs, box.heard], ['A', 'children']);
-    box.guard(['begin', 'B']);
-    box.guard(['start']);
-    assert.deepEqual([box.runs, box.heard], ['B', 'main process']);
-  });
-
-  test('are heard from its children once they did not arrive in time', (t) => {
-    const box = announced(t);
-    box.guard(['start']);
-    box.ended('exit-code', '1');
-    box.guard(['start']);
-    assert.equal(box.heard, 'main process');
-    box.ended('timeout', 'TERM');
-    box.guard(['start']);
-    assert.deepEqual([box.runs, box.heard], ['B', 'children']);
-    box.version('C');
-    box.guard(['begin', 'C']);
-    box.guard(['start']);
-    assert.deepEqual([box.runs, box.heard], ['C', 'main process']);
-  });
-
-  test('do not hold up a start where the service manager takes no settings', (t) => {
-    const box = failed(t);
-    box.blockUnits();
-    const { status, output } = box.guard(['start']);
-    assert.equal(status, 0);
-    assert.match(output, /Notices of children are not heard/);
     assert.equal(box.runs, 'A');
   });
 });

@@ -74,12 +74,11 @@ describe('the package of the gateway', { skip: noDpkg }, () => {
     assert.ok(statSync(file).size < 60e6, `${statSync(file).size} bytes, packed with the least effort`);
   });
 
-  test('unpacks the script that decides before the unit that counts on it, and says who sends the notices', () => {
+  test('the package unpacks the script that decides before the unit that counts on it', () => {
     const paths = list.map(({ path }) => path);
     const script = paths.indexOf('/usr/lib/energy-gateway/guard');
     assert.ok(script >= 0);
     assert.ok(script < paths.indexOf('/usr/lib/systemd/system/energy-gateway.service'));
-    assert.ok(paths.includes(`${RELEASE}/systemd/sends-notices`));
   });
 
   test('names what it needs, and its options as a file of the owner', (t) => {

@@ -113,7 +113,10 @@ export class Appliance {
     this.#options = options;
     const { clock, log, metrics } = options;
     this.#log = log.child({ component: 'appliance' });
-    this.#memory = metrics.gauge('process_memory_bytes', 'Resident memory of the process.');
+    this.#memory = metrics.gauge(
+      'process_memory_bytes',
+      'Anonymous memory of the process, which the board must hold.',
+    );
     this.#delay = metrics.gauge(
       'event_loop_delay_seconds',
       'Event-loop delay, 99th percentile of the last 10 s.',

@@ -4,7 +4,6 @@ import type { Device } from './model.ts';
 import { devicePaths } from './paths.ts';
 import * as wire from './schema.ts';
 import type { DeviceService } from './service.ts';
-import { DeviceTexts } from './texts.ts';
 
 interface RouteOptions {
   devices: DeviceService;
@@ -38,7 +37,6 @@ function answer(
 
 function readingRoutes(options: RouteOptions): Route[] {
   const { devices } = options;
-  const texts = new DeviceTexts(options);
   return [
     route({
       operation: 'list_devices',
@@ -50,7 +48,11 @@ function readingRoutes(options: RouteOptions): Route[] {
       handle: (call) => {
         const { limit, offset, expand } = call.query;
         const found = devices.list(wire.filterOf(call.query));
-        return texts.list(found.slice(offset, offset + limit), found.length, call.principal.role, expand);
+        const page = found.slice(offset, offset + limit);
+        return {
+          devices: page.map((device) => answer(options, call, device, expand)),
+          total_count: found.length,
+        };
       },
     }),
     route({

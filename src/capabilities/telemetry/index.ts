@@ -7,7 +7,6 @@ export {
   csvField,
   historyOwner,
   type Latest,
-  loadStoreThread,
   neededAfter,
   retentionPolicy,
   type RetentionPolicy,

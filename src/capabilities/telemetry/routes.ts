@@ -11,7 +11,6 @@ import {
   StreamedAnswer,
   stream,
   type StreamSocket,
-  WrittenJson,
 } from '../../platform/http/index.ts';
 import { writableJson } from '../../protocol/telemetry.ts';
 import type { CompiledManifest } from '../blueprints/index.ts';
@@ -41,7 +40,7 @@ export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[]
       query: wire.LatestQuery,
       handle: ({ query, principal }) => {
         const answers = telemetry.latestOfDevices(query.devices, query.relevance_interval, principal.role);
-        return new WrittenJson(`{"telemetry":${wire.latestTextOfDevices(answers)}}`);
+        return { telemetry: wire.latestOfDevices(answers) };
       },
     }),
     route({
@@ -55,7 +54,7 @@ export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[]
         const device = devices.require(call.param('device_id'));
         const { 'attribute.in': names, relevance_interval: relevanceMs } = call.query;
         const answer = telemetry.latestOfDevice(device, names, relevanceMs, call.principal.role);
-        return new WrittenJson(`{"telemetry":${wire.latestText(answer)}}`);
+        return { telemetry: wire.latestOnWire(answer) };
       },
     }),
     route({

@@ -8,7 +8,7 @@ import { LIMITS } from '../../lib/limits.ts';
 import type { EpochS } from '../../lib/time.ts';
 import { parseTimestampMs } from '../../lib/timestamp.ts';
 import { type MediaAnswer, query, shape } from '../../platform/http/index.ts';
-import { type TelemetryValue, writableJson } from '../../protocol/telemetry.ts';
+import { writableJson } from '../../protocol/telemetry.ts';
 import type { LatestAnswer } from './intake/latest.ts';
 import { AGGREGATIONS, GAP_METHODS, TEXT_FORMATS, ZONES } from '#telemetry-store';
 
@@ -101,49 +101,21 @@ export const StreamQuery = v.object({
   ),
 });
 
-/** `{attribute: {value, timestamp} | {warning}}` as JSON text; to make objects first costs more than the rest of an answer. */
-export function latestText(answer: ReadonlyMap<string, LatestAnswer>): string {
-  let text = '{';
-  for (const [attribute, latest] of answer) {
-    if (text !== '{') text += ',';
-    text += quoted(attribute);
-    if ('warning' in latest) text += `:{"warning":${quoted(latest.warning)}}`;
-    else text += `:{"value":${valueText(latest.value)},"timestamp":${latest.timestampS}}`;
-  }
-  return `${text}}`;
+/** `{attribute: {value, timestamp} | {warning}}`. */
+export function latestOnWire(answer: ReadonlyMap<string, LatestAnswer>) {
+  return Object.fromEntries(
+    [...answer].map(([attribute, latest]) => [
+      attribute,
+      'warning' in latest
+        ? { warning: latest.warning }
+        : { value: writableJson(latest.value), timestamp: latest.timestampS },
+    ]),
+  );
 }
 
 /** The same of several devices, by their names in the request. */
-export function latestTextOfDevices(answers: ReadonlyMap<string, ReadonlyMap<string, LatestAnswer>>): string {
-  let text = '{';
-  for (const [device, answer] of answers) {
-    if (text !== '{') text += ',';
-    text += `${quoted(device)}:${latestText(answer)}`;
-  }
-  return `${text}}`;
-}
-
-/** G: names that are cached, and their greatest length. */
-const NAMES_KEPT = 1_000;
-const NAME_LENGTH_KEPT = 64;
-const quotedNames = new Map<string, string>();
-
-/** A name as JSON text, cached because the same names occur again and again. */
-function quoted(name: string): string {
-  const known = quotedNames.get(name);
-  if (known !== undefined) return known;
-  const text = JSON.stringify(name);
-  if (name.length > NAME_LENGTH_KEPT) return text;
-  if (quotedNames.size >= NAMES_KEPT) quotedNames.clear();
-  quotedNames.set(name, text);
-  return text;
-}
-
-/** Most values are finite numbers, whose text is their JSON. */
-function valueText(value: TelemetryValue): string {
-  return typeof value === 'number' && Number.isFinite(value)
-    ? String(value)
-    : JSON.stringify(writableJson(value));
+export function latestOfDevices(answers: ReadonlyMap<string, ReadonlyMap<string, LatestAnswer>>) {
+  return Object.fromEntries([...answers].map(([device, answer]) => [device, latestOnWire(answer)]));
 }
 
 const latestValueShape = shape.named(

@@ -117,18 +117,9 @@ export function nextTurn(): Promise<void> {
   });
 }
 
-/**
- * Calls after so much time of the system, whatever the clock of the program says: for threads, which keep no other.
- * It does not keep the process alive.
- */
-export function setRealTimer(durationMs: DurationMs, fn: () => void): Timer {
-  const handle = setTimeout(fn, durationMs).unref();
-  return { cancel: () => clearTimeout(handle) };
-}
-
-/** Resolves when `setRealTimer` would call. */
+/** Resolves after so much time of the system, whatever the program's clock says; does not keep the process alive. */
 export function realPause(durationMs: DurationMs): Promise<void> {
-  return new Promise((resolve) => setRealTimer(durationMs, resolve));
+  return new Promise((resolve) => setTimeout(resolve, durationMs).unref());
 }
 
 /** What the promise gives, or undefined after `durationMs`: the caller goes on, whatever the promise waits for does too. */

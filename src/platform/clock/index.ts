@@ -4,7 +4,6 @@ export {
   realPause,
   repeatOn,
   setDeadline,
-  setRealTimer,
   sleepOn,
   within,
   type Clock,

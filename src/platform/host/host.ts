@@ -42,9 +42,9 @@ export function createHost(folder: string) {
         cpuLoadPercent: totalMs > 0 ? (busyMs / totalMs) * 100 : 0,
         memoryUsedBytes: totalmem() - (availableBytes() ?? freemem()),
         memoryTotalBytes: totalmem(),
-        /** Undefined while the system does not tell, as for want of open files. */
+        /** Anonymous memory; undefined while the system does not tell, as for want of open files. */
         processMemoryBytes: unlessRefused(
-          () => process.memoryUsage.rss(),
+          () => anonymousBytes() ?? process.memoryUsage.rss(),
           () => undefined,
         ),
         /** 99th percentile since the reading before. */
@@ -81,6 +81,12 @@ function processorTimes(): { totalMs: DurationMs; idleMs: DurationMs } {
 /** What programs could still get; `free` alone counts caches as used (proc_meminfo(5)). */
 function availableBytes(): number | undefined {
   const match = /^MemAvailable:\s+(\d+) kB$/m.exec(textOf('/proc/meminfo') ?? '');
+  return match ? Number(match[1]) * 1_024 : undefined;
+}
+
+/** What the board must hold; pages of files are left out, which the system drops and rereads (proc_pid_status(5)). */
+function anonymousBytes(): number | undefined {
+  const match = /^RssAnon:\s+(\d+) kB$/m.exec(textOf('/proc/self/status') ?? '');
   return match ? Number(match[1]) * 1_024 : undefined;
 }
 

@@ -4,7 +4,8 @@
  */
 import { STATUS_CODES } from 'node:http';
 import { Readable } from 'node:stream';
-import { WrittenJson } from './written-json.ts';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import { type ErrorKind, GatewayError, gatewayError, type Problem } from '../../lib/errors.ts';
 import { asSystemFault } from '../../lib/system-fault.ts';
 import type { EpochMs } from '../../lib/time.ts';
@@ -68,13 +69,17 @@ export function statusOf(kind: ErrorKind): number {
   return STATUS[kind];
 }
 
+/** Texts of this many characters or more are compressed for callers that offer it. */
+const COMPRESSED_FROM = 1_400;
+const compress = promisify(gzip);
+
 /** A successful answer; compressed when the caller offers gzip and it pays. */
 export function jsonAnswer(body: unknown, acceptEncoding: string | undefined): Answer | Promise<Answer> {
-  const written = body instanceof WrittenJson ? body : new WrittenJson(JSON.stringify(body ?? {}));
-  const compressed = acceptsGzip(acceptEncoding) ? written.compressed() : undefined;
-  if (!compressed) return { status: 200, headers: { ...JSON_HEADERS }, body: written.body };
+  const text = JSON.stringify(body ?? {});
+  if (text.length < COMPRESSED_FROM || !acceptsGzip(acceptEncoding))
+    return { status: 200, headers: { ...JSON_HEADERS }, body: text };
   const headers = { ...JSON_HEADERS, 'content-encoding': 'gzip', vary: 'Accept-Encoding' };
-  return compressed.then((bytes) => ({ status: 200, headers, body: bytes }));
+  return compress(text).then((bytes) => ({ status: 200, headers, body: bytes }));
 }
 
 const GZIP = /(?:^|,)\s*gzip\s*(?:;\s*q=([\d.]+)\s*)?(?:,|$)/i;

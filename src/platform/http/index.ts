@@ -9,7 +9,6 @@ export type { Principal } from './principal.ts';
 export { route, stream, type MediaAnswer, type Method, type Route, type Stream } from './route.ts';
 export type { StreamSocket } from './stream-socket.ts';
 export { StreamedAnswer } from './streamed-answer.ts';
-export { WrittenJson } from './written-json.ts';
 export {
   endedSessionCookies,
   refuseForeignForm,

@@ -9,9 +9,9 @@ import type { Limits } from '../../lib/limits.ts';
 import { Call } from './call.ts';
 import { hostOf, isEncrypted, partsOf, remoteAddressOf, type RequestContext } from './exchange.ts';
 import { isLocalHost } from './host-names.ts';
-import { ReadQueries } from './read-queries.ts';
 import { type Principal } from './principal.ts';
 import { type Role, roleIncludes } from '../../lib/role.ts';
+import { parseQuery } from './parse.ts';
 import { createRateLimits, type RateLimits } from './rate-limits.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Route } from './route.ts';
@@ -50,7 +50,6 @@ export class Pipeline {
   readonly #limits: Limits['http'];
   readonly #stopping: AbortSignal;
   readonly #rates: RateLimits;
-  readonly #queries = new ReadQueries();
 
   constructor(options: PipelineOptions, limits: Limits['http'], stopping: AbortSignal) {
     this.#options = options;
@@ -79,7 +78,7 @@ export class Pipeline {
     this.#admit(context, principal, target);
     requireRole(principal, target.role);
     env.params = resolveParams(context, target, this.#options.resolvers);
-    const query: unknown = target.query ? this.#queries.read(target.query, search) : {};
+    const query: unknown = target.query ? parseQuery(target.query, search) : {};
     return new Call(context, query, this.#stopping);
   }
 

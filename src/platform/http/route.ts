@@ -8,7 +8,6 @@ import type { Call } from './call.ts';
 import type { Role } from '../../lib/role.ts';
 import type { RunStream, Wire } from './stream-socket.ts';
 import type { StreamedAnswer } from './streamed-answer.ts';
-import type { WrittenJson } from './written-json.ts';
 
 const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
 /** Methods that operations have. */
@@ -39,7 +38,7 @@ type AnswerShape = GenericSchema | MediaAnswer | null | undefined;
 type Handled<Answer extends AnswerShape> = Answer extends GenericSchema
   ? keyof InferOutput<Answer> extends never
     ? void | Record<string, never> | Response
-    : Wire<InferOutput<Answer>> | WrittenJson | Response
+    : Wire<InferOutput<Answer>> | Response
   : Answer extends MediaAnswer
     ? Response | StreamedAnswer
     : Answer extends null

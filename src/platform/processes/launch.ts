@@ -75,9 +75,6 @@ export function killGroup(processId: number): boolean {
   }
 }
 
-/** Its own memory, of which unused parts are given back. */
-const MAPPINGS = '/proc/self/smaps';
-
 /** Of the package that it belongs to: its code, and never the data folder, which may lie beside it. */
 const CODE = ['package.json', 'dist', 'src', 'node_modules'];
 
@@ -87,9 +84,6 @@ function permissionOptions({ entry, rights }: LaunchOptions): string[] {
     '--permission',
     // A thread could start another one with every right: threads give this one up first (platform/threads).
     '--allow-worker',
-    // To give memory back (platform/host); the main thread gives this one up too, before any script is there.
-    '--allow-ffi',
-    `--allow-fs-read=${MAPPINGS}`,
     '--disable-warning=PERM0003',
     '--disable-warning=PERM0006',
     '--disable-warning=ExperimentalWarning',

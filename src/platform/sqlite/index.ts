@@ -14,7 +14,6 @@ export {
   readMigrations,
 } from './migrations.ts';
 export type { SyncFile } from './write-ahead-log.ts';
-export { createUpkeepWorker } from './upkeep-worker.ts';
 export {
   absent,
   correctedStamp,

@@ -9,8 +9,8 @@ import type { DiskSpace } from '../host/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Instruments } from '../metrics/index.ts';
 import type { Database } from './database.ts';
-import { storeAndDelete, type UpkeepTask } from './upkeep-tasks.ts';
-import { createUpkeepWorker } from './upkeep-worker.ts';
+import { TaskWorker } from '../workers/index.ts';
+import { storeAndDelete, type UpkeepResult, type UpkeepTask } from './upkeep-tasks.ts';
 import { removeFile } from '../files/index.ts';
 
 interface StateUpkeepOptions extends Instruments {
@@ -35,7 +35,7 @@ const RESERVE_BYTES_MIN = 262_144;
  */
 export class StateUpkeep {
   readonly #options: StateUpkeepOptions;
-  readonly #worker: ReturnType<typeof createUpkeepWorker>;
+  readonly #worker: TaskWorker<UpkeepTask, UpkeepResult>;
   readonly #freeBytes: () => number;
   /** Without free pages: the size of a copy. */
   readonly #storedBytes: () => number;
@@ -54,7 +54,15 @@ export class StateUpkeep {
   constructor(options: StateUpkeepOptions) {
     const { database, clock, log, metrics, limits, entry } = options;
     this.#options = options;
-    this.#worker = createUpkeepWorker({ entry, waiting: 2, clock, log, limits });
+    this.#worker = new TaskWorker({
+      entry,
+      waiting: 2,
+      timeoutMs: limits.upkeepTimeoutMs,
+      heapBytes: limits.upkeepHeapBytes,
+      idleMs: limits.upkeepIdleMs,
+      clock,
+      log,
+    });
     const numberOf = (expression: string): (() => number) => {
       const tables = 'pragma_page_count, pragma_freelist_count, pragma_page_size';
       const statement = database.prepare<[], number>(`SELECT ${expression} FROM ${tables}`).pluck();

@@ -1,13 +1,11 @@
 /**
- * Notices to the service manager: ready, watchdog, stopping (sd_notify(3)). Where the C library cannot be called they go
- * through the command `systemd-notify`, a child, which the manager hears with `NotifyAccess=all` only: the package's
- * `guard` gives that to a version that was not heard otherwise.
+ * Notices to the service manager: ready, watchdog, stopping (sd_notify(3)). The command `systemd-notify` sends them; it is a
+ * child, so the unit has `NotifyAccess=all`. Child programs of the gateway do not get the address.
  */
 import { execFile } from 'node:child_process';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
-import { LocalReceiver } from './datagram.ts';
 
 /** Options of `createServiceNotices`. */
 export interface ServiceNoticeOptions {
@@ -22,7 +20,7 @@ export interface ServiceNoticeOptions {
   isHealthy: () => boolean | Promise<boolean>;
   clock: Clock;
   log: Log;
-  /** Program that sends the notices when this one cannot. */
+  /** Program that sends the notices. Default: `systemd-notify`. */
   command?: string;
 }
 
@@ -30,18 +28,11 @@ export interface ServiceNoticeOptions {
 export function createServiceNotices(options: ServiceNoticeOptions) {
   const { notifySocket, watchdogMs, clock, log } = options;
   const command = options.command ?? 'systemd-notify';
-  const manager = notifySocket === undefined ? undefined : new LocalReceiver(notifySocket, clock);
   let watchdog: Timer | undefined;
   let underWay = false;
 
   async function notify(...assignments: string[]): Promise<void> {
-    if (!manager || notifySocket === undefined) return;
-    try {
-      await manager.send(assignments.join('\n'));
-      return;
-    } catch (error) {
-      log.debug('a notice is sent by another program', { error });
-    }
+    if (notifySocket === undefined) return;
     try {
       await run(command, assignments, notifySocket);
     } catch (error) {

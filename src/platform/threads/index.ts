@@ -1,3 +1,2 @@
-export { SpareThread } from './spare-thread.ts';
 export { startThread, type Thread } from './thread.ts';
 export { connectThread, processorMs, type ThreadPort } from './inside.ts';

@@ -1,6 +1,5 @@
 /** The inside of a worker thread that `startThread` started. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { expectMovingMemory } from '../../lib/moving-memory.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import { END, LOADED } from './signals.ts';
 
@@ -15,7 +14,7 @@ export interface ThreadPort<Data, ToThread, FromThread> {
 }
 
 /** What no thread needs; with the first one it could start another thread with every right. */
-const MAIN_THREAD_ONLY = ['worker', 'child', 'fs.write', 'ffi'];
+const MAIN_THREAD_ONLY = ['worker', 'child', 'fs.write'];
 
 /** Processor time that this thread has taken. */
 export function processorMs(): DurationMs {
@@ -30,7 +29,6 @@ export function connectThread<Data, ToThread, FromThread>(): ThreadPort<Data, To
   // Only a program that was started with the permission model has rights to give up.
   const { permission } = process as { permission?: { drop(right: string): void } };
   for (const right of MAIN_THREAD_ONLY) permission?.drop(right);
-  expectMovingMemory();
   const early: ToThread[] = [];
   let handler = (message: ToThread): void => void early.push(message);
   port.on('message', (message: ToThread | typeof END) => {

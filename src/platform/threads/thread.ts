@@ -23,7 +23,7 @@ export interface Thread {
   terminate(): Promise<void>;
 }
 
-export interface ThreadOptions {
+interface ThreadOptions {
   /** Absolute path of the module. */
   entry: string;
   /** Handed to the thread at its start. */

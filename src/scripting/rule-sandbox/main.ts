@@ -5,7 +5,6 @@
  */
 import { LIMITS } from '../../lib/limits.ts';
 import { createSystemClock } from '../../platform/clock/index.ts';
-import { returnSpareMemory } from '../../platform/host/index.ts';
 import { createStreamLog } from '../../platform/log/index.ts';
 import { connectToParent, type Payload } from '../../platform/processes/index.ts';
 import { RULE_SANDBOX_PROGRAM, type SandboxSettings } from '../../protocol/rule-sandbox.ts';
@@ -26,15 +25,7 @@ const log = createStreamLog({ ...settings.log, clock, stream: process.stdout }).
   component: 'rule-sandbox',
 });
 
-const spareMemory = returnSpareMemory(log, clock);
-const sandbox = createSandbox({
-  link,
-  settings,
-  clock,
-  log,
-  limits: LIMITS,
-  onStart: () => spareMemory.soon(),
-});
+const sandbox = createSandbox({ link, settings, clock, log, limits: LIMITS });
 for (const payload of early) sandbox.receive(payload);
 receive = sandbox.receive;
 await link.stopRequested;

@@ -19,8 +19,6 @@ export function createSandbox(options: {
   clock: Clock;
   log: Log;
   limits: Pick<Limits, 'lua' | 'rules'>;
-  /** A rule starts, which needs more memory for a moment. */
-  onStart: () => void;
 }) {
   const { link } = options;
   const supervisor = new Supervisor({
@@ -44,7 +42,6 @@ export function createSandbox(options: {
     if ('dryRun' in message) dryRuns.receive(message);
     else {
       if (message.type === 'site') site = message.site;
-      else if (message.type === 'start') options.onStart();
       supervisor.receive(message);
     }
   }

@@ -1,7 +1,6 @@
 /** What day blocks and roll-ups have in common: version and kind, texts, checksum. Layout in ../FORMAT.md. */
 import type { Buffer } from 'node:buffer';
 import { crc32 } from 'node:zlib';
-import { keepShape } from '../../lib/kept-shapes.ts';
 import { ByteReader, ByteWriter } from './byte-writer.ts';
 import { readBytes, writeBytes, writeNumbers } from './number-column.ts';
 import { KINDS, type SeriesKind } from './series.ts';
@@ -44,7 +43,7 @@ export function decodeSealed<Result>(
   if (bytes.readUInt32LE(length) !== crc32(bytes.subarray(0, length), seriesId))
     throw new DamagedBlockError('its checksum does not match');
   try {
-    const reader = keepShape(new ByteReader(bytes, 0, length));
+    const reader = new ByteReader(bytes, 0, length);
     if (reader.byte() !== version) throw new RangeError('unknown version');
     const form = reader.byte();
     return read(reader, KINDS[form & 3], (form & EXACT) !== 0);

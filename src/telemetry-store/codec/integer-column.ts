@@ -6,7 +6,6 @@
  * a state by its last value; the encoder takes the predictor with the least error for each page.
  */
 
-import { keepShape } from '../../lib/kept-shapes.ts';
 import type { ByteReader, ByteWriter } from './byte-writer.ts';
 
 const PAGE = 1_024;
@@ -31,7 +30,7 @@ export function fitsIntegerColumn(minimum: number, maximum: number): boolean {
 
 /** Writes `values[0..count)`, all whole and relative to a base, so that they fit 32 bits. */
 export function writeIntegerColumn(out: ByteWriter, values: Int32Array, count: number): void {
-  const bits = keepShape(new BitWriter(out));
+  const bits = new BitWriter(out);
   for (let start = 0; start < count; start += PAGE) {
     const end = Math.min(count, start + PAGE);
     const predictor = choosePredictor(values, start, end);
@@ -179,7 +178,7 @@ class BitWriter {
  * @throws RangeError, when the bits end too early
  */
 export function readIntegerColumn(reader: ByteReader, values: Int32Array, count: number): void {
-  const bits = keepShape(new BitReader(reader));
+  const bits = new BitReader(reader);
   for (let start = 0; start < count; start += PAGE) {
     const end = Math.min(count, start + PAGE);
     const predictor = bits.window() >>> 29;

@@ -24,7 +24,6 @@ import { LostRecords } from './lost-records.ts';
 import { DueTimes, MaintenanceLog } from './maintenance.ts';
 import { MinuteCells } from './minute-cells.ts';
 import { NO_SINK } from './recent-records.ts';
-import { Rehearsal } from './rehearsal.ts';
 import { expire, makeRoom, removeDropped, type RetentionPolicy, shrink } from './retention.ts';
 import { sealSamples } from './sealing.ts';
 import { createEngineState, dayOf, type EngineState, reportDamage, type Sealing } from './state.ts';
@@ -90,7 +89,6 @@ export class Engine {
   readonly source: BlockSource;
   /** For targets that copy telemetry elsewhere. */
   readonly changes: ChangeLog;
-  readonly rehearsal: Rehearsal;
   readonly #options: EngineOptions;
   readonly #store: BlockStore;
   readonly #state: EngineState;
@@ -132,7 +130,6 @@ export class Engine {
     this.#due = new DueTimes(clock, limits);
     this.#room = new StoreRoom(store, options.room ?? wholeRoom(policy));
     this.#lost = new LostRecords(this.#state);
-    this.rehearsal = new Rehearsal(this.#state, this.source, clock);
   }
 
   /** Reads what the disk holds. */

@@ -73,7 +73,6 @@ function maintain(): void {
     await engine.maintain().catch(endWith);
     acknowledge();
     postStatusChange();
-    await engine.rehearsal.run().catch(noteFailure);
   });
 }
 

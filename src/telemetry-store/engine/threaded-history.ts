@@ -6,7 +6,7 @@ import type { Timer } from '../../platform/clock/index.ts';
 import { Refusal } from '../journal/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
 import type { DegradableDatabase } from '../../platform/sqlite/index.ts';
-import { SpareThread, startThread, type Thread } from '../../platform/threads/index.ts';
+import { startThread, type Thread } from '../../platform/threads/index.ts';
 import type { PieceOf, StorePlan } from '../query/answer.ts';
 import type { Changes, ChangesPlan } from './changes.ts';
 import type { EngineContent, EngineStatus } from './engine.ts';
@@ -21,8 +21,6 @@ interface ThreadedHistoryOptions extends EngineThreadData, Instruments {
   /** Absolute path of the thread's module: `programEntry('telemetry-store/engine/thread')`. */
   entry: string;
   limits: Limits['telemetry'];
-  /** A thread that is loading already; later ones are started when needed. */
-  spare?: SpareThread | undefined;
   /** Says when the file can be opened, and gets reports of damage; absent: it can always be opened. */
   file?: Pick<DegradableDatabase, 'join' | 'report' | 'failure'>;
 }
@@ -32,16 +30,6 @@ interface HistoryEvents {
   onSealed: (fromSequence: number, nextSeriesId: number) => void;
   /** The store was opened after the start, or again. */
   onReady: (content: EngineContent) => void;
-}
-
-function threadOptions(entry: string, limits: Limits['telemetry']) {
-  const { storeHeapMib: heapMaxMib, storeYoungHeapMib: youngHeapMaxMib } = limits;
-  return { entry, data: undefined, heapMaxMib, youngHeapMaxMib };
-}
-
-/** A thread for the store that loads while the gateway starts. It opens nothing before the store takes it. */
-export function loadStoreThread(entry: string, limits: Limits['telemetry']): SpareThread {
-  return new SpareThread(threadOptions(entry, limits));
 }
 
 /** The gateway's side of the store in its thread: restarts it when it fails, slows the intake when it lags. */
@@ -71,8 +59,8 @@ export class ThreadedHistory {
   #stopped: PromiseWithResolvers<void> | undefined;
 
   constructor(options: ThreadedHistoryOptions) {
-    const { entry, clock, log, metrics, limits, file, spare, ...data } = options;
-    this.#options = { entry, clock, log, metrics, limits, spare, ...(file && { file }) };
+    const { entry, clock, log, metrics, limits, file, ...data } = options;
+    this.#options = { entry, clock, log, metrics, limits, ...(file && { file }) };
     this.#data = data;
     this.#room = data.room ?? wholeRoom(data.policy);
     this.#restarts = metrics.counter(
@@ -183,13 +171,16 @@ export class ThreadedHistory {
   }
 
   #launch(): void {
-    const { entry, limits, spare } = this.#options;
+    const { entry, limits } = this.#options;
     this.#isReady = false;
-    const handlers = {
-      onMessage: (message: unknown) => this.#receive(message as FromEngine),
-      onExit: (error: Error | undefined) => this.#exited(error),
-    };
-    this.#thread = spare?.take(handlers) ?? startThread({ ...threadOptions(entry, limits), ...handlers });
+    this.#thread = startThread({
+      entry,
+      data: undefined,
+      heapMaxMib: limits.storeHeapMib,
+      youngHeapMaxMib: limits.storeYoungHeapMib,
+      onMessage: (message) => this.#receive(message as FromEngine),
+      onExit: (error) => this.#exited(error),
+    });
     const acceptsRefused = this.journalRefusal.isOver;
     this.#post({ kind: 'open', data: { ...this.#data, room: this.#room, acceptsRefused } });
   }

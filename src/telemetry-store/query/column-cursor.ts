@@ -1,5 +1,4 @@
 /** One column of a query: its buckets in order of time, with gaps filled as the query says. */
-import { keepShape } from '../../lib/kept-shapes.ts';
 import { DAY_S, type DurationS, type EpochS } from '../../lib/time.ts';
 import { Aggregator, Points } from './aggregate.ts';
 import { ALL_IN_ONE, type PlannedColumn, type QueryPlan } from './query-plan.ts';
@@ -182,7 +181,7 @@ function evenReader(
   const ahead = Math.max(BUCKETS_AHEAD_LEAST, Math.floor(BUCKETS_AHEAD / plan.columns.length));
   const sliceS = Math.max(granularityS, Math.min(DAY_S, ahead * granularityS));
   const points = new Points(Math.ceil(Math.max(1, Math.min(sliceS, toS - plan.fromS)) / granularityS) + 1);
-  const aggregator = keepShape(new Aggregator(granularityS, column.aggregation, points));
+  const aggregator = new Aggregator(granularityS, column.aggregation, points);
   let readToS = plan.fromS;
   const read = (): boolean => {
     // Data mostly goes on where it was; only after an empty piece is a search worth its cost.

@@ -1,6 +1,5 @@
 /** Rows of a query as CSV text (docs/interface/http.md#csv). */
 import { quotedField } from '../../lib/csv.ts';
-import { keepShape } from '../../lib/kept-shapes.ts';
 import type { EpochS } from '../../lib/time.ts';
 import { ByteWriter } from '../codec/byte-writer.ts';
 import { type ColumnCursor, createColumnCursor, type LiveSource } from './column-cursor.ts';
@@ -33,7 +32,7 @@ function* rowsOfOne(
   { isReady, advance, next }: ColumnCursor,
   drain: NonNullable<ColumnCursor['drain']>,
 ): Generator<Uint8Array | undefined> {
-  const rows = keepShape(new RowWriter(columns));
+  const rows = new RowWriter(columns);
   const add = (points: Points, from: number): number => rows.addPoints(points, from);
   for (;;) {
     while (!isReady()) {
@@ -51,7 +50,7 @@ function* rowsOfOne(
 function* rowsOfMany(plan: QueryPlan, cursors: readonly ColumnCursor[]): Generator<Uint8Array | undefined> {
   const { granularityS } = plan;
   const isFilled = plan.columns.some((column) => column.gapMethod !== 'none');
-  const rows = keepShape(new RowWriter(plan.columns));
+  const rows = new RowWriter(plan.columns);
   let cells = 0;
   const edges = plan.bucketEdgesS;
   let bucket = 0;

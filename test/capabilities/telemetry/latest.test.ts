@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { safeParse } from 'valibot';
 import { telemetryRoutes, telemetryStreams } from '../../../src/capabilities/telemetry/index.ts';
-import { DeviceLatestQuery, LatestQuery, latestText } from '../../../src/capabilities/telemetry/schema.ts';
+import { DeviceLatestQuery, LatestQuery, latestOnWire } from '../../../src/capabilities/telemetry/schema.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { type Call, StreamedAnswer, type StreamSocket } from '../../../src/platform/http/index.ts';
 import type { Role } from '../../../src/lib/role.ts';
@@ -20,7 +20,7 @@ async function started(t: TestContext) {
   const telemetry = await startTelemetry(t);
   const device = telemetry.devices.add('meter', MANIFEST);
   const ofDevice = (attributes?: string[], relevanceMs = 30_000, role: Role = 'READONLY'): string =>
-    latestText(telemetry.telemetry.latestOfDevice(device, attributes, relevanceMs, role));
+    JSON.stringify(latestOnWire(telemetry.telemetry.latestOfDevice(device, attributes, relevanceMs, role)));
   return { ...telemetry, device, ofDevice };
 }
 
@@ -122,7 +122,7 @@ describe('the latest values', () => {
     ]);
     const answers = telemetry.latestOfDevices(wanted, 30_000, 'READONLY');
     assert.deepEqual(
-      [...answers].map(([name, answer]) => [name, latestText(answer)]),
+      [...answers].map(([name, answer]) => [name, JSON.stringify(latestOnWire(answer))]),
       [
         ['nobody', '{"a":{"warning":"Device is not found."},"b":{"warning":"Device is not found."}}'],
         ['meter', '{}'],

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { SpareThread, startThread, type Thread } from '../../../src/platform/threads/index.ts';
+import { startThread, type Thread } from '../../../src/platform/threads/index.ts';
 import { until } from '../../support/until.ts';
 
 const CHILDREN = join(import.meta.dirname, '../../support/children');
@@ -60,37 +60,4 @@ test('what a thread is told before it listens is heard when it does', async () =
   thread.post('early');
   await until(() => thread.heard.includes('heard early'));
   await thread.end();
-});
-
-describe('a spare thread', () => {
-  const spare = (): SpareThread =>
-    new SpareThread({
-      entry: join(CHILDREN, 'busy-thread.ts'),
-      data: 'speaks later',
-      heapMaxMib: 16,
-      youngHeapMaxMib: 4,
-    });
-
-  test('is that of whoever takes it, once', async () => {
-    const thread = spare();
-    const heard: unknown[] = [];
-    const ended = Promise.withResolvers<Error | undefined>();
-    const taken = thread.take({ onMessage: (message) => heard.push(message), onExit: ended.resolve });
-    assert.ok(taken);
-    assert.equal(thread.take({ onMessage: () => undefined, onExit: () => undefined }), undefined);
-    taken.post('order');
-    await until(() => heard.includes('heard order'));
-    // Whoever has it ends it.
-    await thread.end();
-    taken.post('another');
-    await until(() => heard.includes('heard another'));
-    await taken.end();
-    assert.equal(await ended.promise, undefined);
-  });
-
-  test('ends with the program that needs none, however little of it has loaded', async () => {
-    const thread = spare();
-    await thread.end();
-    assert.equal(thread.take({ onMessage: () => undefined, onExit: () => undefined }), undefined);
-  });
 });

@@ -4,9 +4,6 @@ import { dlopen } from 'node:ffi';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { createSystemClock } from '../../../src/platform/clock/index.ts';
-import { returnSpareMemory } from '../../../src/platform/host/index.ts';
-import { createLog } from '../../../src/platform/log/index.ts';
 import { startThread } from '../../../src/platform/threads/index.ts';
 import { connectToParent, type Payload } from '../../../src/platform/processes/index.ts';
 
@@ -74,9 +71,5 @@ const parent = await connectToParent({
     commands[name]?.(rest.join(' '));
   },
 });
-// As programs that run scripts do before the first one.
-const clock = createSystemClock();
-returnSpareMemory(createLog({ level: 'error', format: 'json', clock, write: () => undefined }), clock);
 await parent.stopRequested;
-clock.close();
 if (!ignoresStop) parent.close();
