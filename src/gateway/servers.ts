@@ -67,6 +67,8 @@ export async function buildServers(infrastructure: Infrastructure, parts: Capabi
     onAnswered: (answered) => parts.audit.record({ ...answered, params: named(answered.params) }),
     routes,
     streams,
+    trustedProxies: config.trustedProxies?.split(',').map((network) => network.trim()),
+    publicHost: config.publicHost,
     corsOrigins: config.corsOrigins?.split(',').map((origin) => origin.trim()),
     files: {
       dir: options.consoleDir ?? packagePath('dist', 'console'),

@@ -158,7 +158,7 @@ const EXTENSIONS: Readonly<Record<'none' | 'READONLY' | 'USER' | 'OWNER' | 'INST
     get_health get_readiness get_claim claim login logout get_openapi get_asyncapi
     get_authority_pem get_authority_crt`,
   READONLY: `
-    get_metrics get_energy get_energy_now get_energy_sources list_alerts stream_alerts get_me
+    get_connection get_metrics get_energy get_energy_now get_energy_sources list_alerts stream_alerts get_me
     change_own_password list_tokens create_token revoke_token list_blueprints list_serial_ports
     list_io_ports list_device_profiles get_cloud_resource post_cloud_resource patch_cloud_resource
     delete_cloud_resource`,

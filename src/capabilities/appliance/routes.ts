@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { errorOfProblems, unavailable } from '../../lib/errors.ts';
-import { attachment, type MediaAnswer, route, type Route } from '../../platform/http/index.ts';
+import { attachment, type MediaAnswer, query, route, type Route } from '../../platform/http/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { Appliance } from './service.ts';
 
@@ -21,6 +21,23 @@ const readyShape = v.pipe(
   v.object({ status: v.literal('ready'), version: v.string() }),
   v.examples([{ status: 'ready', version: '0.1.0' }]),
 );
+
+const connectionShape = v.object({
+  connection: v.pipe(
+    v.object({
+      remote_address: v.pipe(v.string(), v.description('Address that limits and the audit trail count.')),
+      host: v.pipe(v.string(), v.description('Host that was asked for, without port.')),
+      is_encrypted: v.pipe(v.boolean(), v.description('Over TLS, to the gateway or to a trusted proxy.')),
+      is_forwarded: v.pipe(v.boolean(), v.description('Through a proxy of trusted_proxies.')),
+      is_known_origin: v.optional(
+        v.pipe(v.boolean(), v.description('Whether a page of `origin` may open streams with its login.')),
+      ),
+    }),
+    v.examples([
+      { remote_address: '192.168.1.20', host: 'gateway.example', is_encrypted: true, is_forwarded: true },
+    ]),
+  ),
+});
 
 const REPORT: MediaAnswer = {
   mediaType: 'application/json',
@@ -78,6 +95,7 @@ export function applianceRoutes(options: {
         return { status: 'ready' as const, version: options.version };
       },
     }),
+    connectionRoute(),
     route({
       operation: 'get_metrics',
       about: 'Counters and gauges of the gateway.',
@@ -98,4 +116,30 @@ export function applianceRoutes(options: {
       handle: async () => attachment(await options.report(), REPORT.mediaType, 'problem-report.json'),
     }),
   ];
+}
+
+/** For whoever sets up a reverse proxy, and for the console to say why it has no stream. */
+function connectionRoute(): Route {
+  return route({
+    operation: 'get_connection',
+    about: 'How the gateway sees the caller: shows whether a reverse proxy is set up well (docs/proxy.md).',
+    answer: connectionShape,
+    GET: ['/v3/connection'],
+    role: 'READONLY',
+    query: v.object({
+      origin: v.optional(query.text('Origin of a page, as its browser names it: protocol, host and port.')),
+    }),
+    handle: (call) => {
+      const { origin } = call.query;
+      return {
+        connection: {
+          remote_address: call.remoteAddress,
+          host: call.host,
+          is_encrypted: call.isEncrypted,
+          is_forwarded: call.isForwarded,
+          ...(origin !== undefined && { is_known_origin: call.isOwnOrigin(origin) }),
+        },
+      };
+    },
+  });
 }

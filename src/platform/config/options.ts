@@ -69,6 +69,21 @@ function originsFault(value: string): string | undefined {
   return 'must be * or a list such as https://app.example,http://10.0.0.7:3000, in lower case and without a path';
 }
 
+function networksFault(value: string): string | undefined {
+  const wrong = value.split(',').find((network) => {
+    const [address = '', prefix, ...more] = network.trim().split('/');
+    const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+    return (
+      bits < 0 ||
+      more.length > 0 ||
+      (prefix !== undefined && !(/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits))
+    );
+  });
+  return wrong === undefined
+    ? undefined
+    : 'must be a list of addresses and networks such as 127.0.0.1,10.0.0.0/8';
+}
+
 const SAMPLE_DAYS = /^[^,=]+=\d{1,5}(,[^,=]+=\d{1,5})*$/;
 const SAMPLE_DAYS_ALLOWED = `must be a list such as noise_level=30,wind_direction=60, of 1 to ${SAMPLE_DAYS_MAX} days each`;
 
@@ -172,7 +187,14 @@ export const OPTIONS = [
     default: null,
     doubt: hostFault,
     purpose:
-      'Name or address of the gateway in connection configurations; otherwise the host of the request.',
+      'Name or address of the gateway from outside, in connection configurations and for pages behind a proxy; otherwise the host of the request.',
+  },
+  {
+    name: 'trusted_proxies',
+    default: null,
+    doubt: networksFault,
+    purpose:
+      'Addresses and networks of reverse proxies whose word about the caller counts (docs/proxy.md), such as 127.0.0.1,10.0.0.0/8.',
   },
   { name: 'mdns', default: true, purpose: 'Announces the gateway on the local network as mdns_name.local.' },
   {

@@ -1,4 +1,5 @@
 /** The routes and streams as Hono applications, and what every answer of theirs has in common. */
+import type { Socket } from 'node:net';
 import { Hono } from 'hono';
 import { cors } from 'hono/cors';
 import { after } from '../../lib/after.ts';
@@ -11,15 +12,17 @@ import {
   type Exchange,
   HANDED_OVER,
   handOver,
-  isEncrypted,
   partsOf,
+  remoteAddressOf,
   type RequestContext,
   requireHost,
 } from './exchange.ts';
 import { addFiles, type FilesOptions } from './files.ts';
+import type { Admitted } from './web-socket.ts';
 import { Operation, operationDurations, type OperationOptions } from './operation.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Route, Stream } from './route.ts';
+import type { Callers } from './callers.ts';
 
 const REQUEST_ID = /^[\x21-\x7e]+$/;
 /** What a page of another origin may read besides the few headers that every page may. */
@@ -37,6 +40,9 @@ const CORS_MAX_AGE_S = 600;
 export interface AppOptions extends OperationOptions {
   metrics: Metrics;
   newId: () => string;
+  callers: Callers;
+  /** Counts a request that a trusted proxy passed on against its caller. @throws GatewayError too_many_requests (429) */
+  onForwarded?: (socket: Socket, address: string) => void;
   routes: readonly Route[];
   streams: readonly Stream[];
   /** Allowed origins of browsers, `*` for any; absent: no CORS. */
@@ -72,22 +78,23 @@ export class Answering {
   }
 
   /** The verdict on a request for an upgrade, or the answer that refuses it. Never rejects. */
-  async judge(
-    request: Request,
-    connection: Partial<Exchange>,
-  ): Promise<(NonNullable<Exchange['verdict']> & Pick<Exchange, 'requestId'>) | Answer> {
+  async judge(request: Request, connection: Partial<Exchange>): Promise<Admitted | Answer> {
     const exchange: Exchange = { ...connection, requestId: '' };
     const refusal = await this.#answer(this.#streams, request, exchange);
-    return exchange.verdict ? { ...exchange.verdict, requestId: exchange.requestId } : refusal;
+    if (!exchange.verdict) return refusal;
+    return { ...exchange.verdict, requestId: exchange.requestId, address: remoteAddressOf(exchange) };
   }
 
   #answer(app: App, request: Request, exchange: Exchange): Answer | Promise<Answer> {
     exchange.requestId = this.#requestIdOf(request.headers.get('x-request-id'));
+    exchange.caller = this.#options.callers.of(exchange.incoming, request.headers);
     const refuse = (error: unknown): Answer =>
       this.#complete(this.#refuse(error, partsOf(request.url).path, exchange), exchange);
     try {
       requireHost(exchange.incoming);
       if (this.#stopping.aborted) throw this.#stopping.reason;
+      const { caller, incoming } = exchange;
+      if (caller?.isForwarded && incoming) this.#options.onForwarded?.(incoming.socket, caller.address);
       const answer = after(app.fetch(request, exchange), (response) => this.#given(response, exchange));
       return answer instanceof Promise ? answer.catch(refuse) : answer;
     } catch (error) {
@@ -111,7 +118,8 @@ export class Answering {
   #complete(answer: Answer, exchange: Exchange): Answer {
     const { headers } = answer;
     addCommonHeaders(headers, exchange.requestId);
-    if (this.#options.strictTransport && isEncrypted(exchange)) Object.assign(headers, STRICT_TRANSPORT);
+    const isOverTls = exchange.incoming !== undefined && 'encrypted' in exchange.incoming.socket;
+    if (this.#options.strictTransport && isOverTls) Object.assign(headers, STRICT_TRANSPORT);
     if (this.#stopping.aborted) headers['connection'] = 'close';
     return answer;
   }

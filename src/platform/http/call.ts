@@ -35,9 +35,19 @@ export class Call<Query = unknown, Body = unknown> {
     return this.#context.env;
   }
 
-  /** Host of the request without port, for addresses that go back to the caller. */
+  /** Host that the caller asked for, without port, for addresses that go back to it. */
   get host(): string {
-    return hostOf(this.header('host'));
+    return hostOf(this.#exchange.caller?.host ?? this.header('host'));
+  }
+
+  /** Whether pages of this origin are the gateway's own (docs/proxy.md). */
+  isOwnOrigin(origin: string): boolean {
+    return this.#exchange.caller?.isOwnOrigin(origin) === true;
+  }
+
+  /** The request came through a trusted proxy. */
+  get isForwarded(): boolean {
+    return this.#exchange.caller?.isForwarded === true;
   }
 
   /** Path parameter, canonical: resolvers have turned slugs into ids. Empty when the path has none of this name. */
@@ -77,7 +87,7 @@ export class Call<Query = unknown, Body = unknown> {
     return remoteAddressOf(this.#exchange);
   }
 
-  /** The request came over TLS. */
+  /** The caller came over TLS, to the gateway or to a trusted proxy. */
   get isEncrypted(): boolean {
     return isEncrypted(this.#exchange);
   }

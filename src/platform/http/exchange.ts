@@ -1,11 +1,11 @@
 /** One request with its connection, as the parts between the socket and a handler hand it on. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from 'hono';
-import { plainAddress } from '../../lib/address.ts';
 import { gatewayError } from '../../lib/errors.ts';
 import type { Answer } from './answer.ts';
 import type { Principal } from './principal.ts';
 import type { RunStream } from './stream-socket.ts';
+import type { Caller } from './callers.ts';
 
 export interface Exchange {
   requestId: string;
@@ -13,6 +13,8 @@ export interface Exchange {
   incoming?: IncomingMessage;
   /** Absent without a socket, and for an upgrade. */
   outgoing?: ServerResponse;
+  /** Where the request comes from; set before anything else looks at it. */
+  caller?: Caller;
   /** Who calls; undefined without a token. */
   principal?: Principal | undefined;
   /** Of the path, once they were resolved, and what the handler noted. */
@@ -34,12 +36,14 @@ export function handOver({ env }: RequestContext, answer: Answer): Response {
   return HANDED_OVER;
 }
 
-export function remoteAddressOf({ incoming }: Exchange): string {
-  return plainAddress(incoming?.socket.remoteAddress ?? 'unknown');
+/** Address of the caller, behind trusted callers_ too. */
+export function remoteAddressOf({ caller }: Exchange): string {
+  return caller?.address ?? 'unknown';
 }
 
-export function isEncrypted({ incoming }: Exchange): boolean {
-  return incoming !== undefined && 'encrypted' in incoming.socket;
+/** The caller came over TLS, to the gateway or to a trusted proxy. */
+export function isEncrypted({ caller }: Exchange): boolean {
+  return caller?.isEncrypted === true;
 }
 
 /** Host header without its port; an IPv6 literal keeps no brackets. */

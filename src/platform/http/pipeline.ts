@@ -15,7 +15,7 @@ import { parseQuery } from './parse.ts';
 import { createRateLimits, type RateLimits } from './rate-limits.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Route } from './route.ts';
-import { sessionTokensOf } from './session-cookie.ts';
+import { sessionTokensOf, unknownOriginOf } from './session-cookie.ts';
 
 const TOKEN_HEADER = 'X-Service-Auth-Token';
 const TOKEN_HEADERS = ['x-service-auth-token', 'x-enapter-auth-token'] as const;
@@ -76,6 +76,8 @@ export class Pipeline {
     env.principal = principal;
     this.#requireClaim(principal, target);
     this.#admit(context, principal, target);
+    const unknownOrigin = isUpgrade && !principal ? unknownOriginOf(placed(context)) : undefined;
+    if (unknownOrigin) throw unknownOrigin;
     requireRole(principal, target.role);
     env.params = resolveParams(context, target, this.#options.resolvers);
     const query: unknown = target.query ? parseQuery(target.query, search) : {};
@@ -113,8 +115,8 @@ export class Pipeline {
   }
 
   /** An ended session is like none, so that a browser which still sends its cookie can log in again. */
-  #ofSession({ req }: RequestContext, isUpgrade: boolean): Principal | undefined {
-    for (const token of sessionTokensOf(req.method, isUpgrade, req)) {
+  #ofSession(context: RequestContext, isUpgrade: boolean): Principal | undefined {
+    for (const token of sessionTokensOf(context.req.method, isUpgrade, placed(context))) {
       const principal = this.#principalOf(token);
       if (principal) return principal;
     }
@@ -125,7 +127,9 @@ export class Pipeline {
   #anonymousOf({ env, req }: RequestContext): Principal | undefined {
     const { anonymous, ownNames } = this.#options;
     if (!anonymous || isEncrypted(env)) return anonymous;
-    return isLocalHost(hostOf(req.header('host')), ownNames?.() ?? []) ? anonymous : undefined;
+    // A rebound page can make up the header of a proxy, but not its own host.
+    const hosts = [req.header('host'), env.caller?.host].map(hostOf);
+    return hosts.every((host) => isLocalHost(host, ownNames?.() ?? [])) ? anonymous : undefined;
   }
 
   /** @throws GatewayError invalid_header (401) while the box belongs to nobody */
@@ -146,6 +150,11 @@ export function rateKeyOf(principal: Principal, remoteAddress: string): string {
   if (principal.origin.kind !== 'anonymous') return principal.rateKey;
   return `${principal.rateKey} ${addressKey(remoteAddress)}`;
 }
+
+const placed = ({ env, req }: RequestContext) => ({
+  header: (name: string) => req.header(name),
+  isOwnOrigin: (origin: string) => env.caller?.isOwnOrigin(origin) === true,
+});
 
 function tokenOf({ req }: RequestContext, search: string, isUpgrade: boolean): string | undefined {
   for (const name of TOKEN_HEADERS) {

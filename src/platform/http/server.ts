@@ -10,10 +10,16 @@ import { requestOfUpgrade } from './exchange.ts';
 import { NodeServer, type NodeServerOptions } from './node-server.ts';
 import { Pipeline, type PipelineOptions } from './pipeline.ts';
 import type { Principal } from './principal.ts';
+import { Callers } from './callers.ts';
 import { WebSockets } from './web-socket.ts';
 
 /** What the HTTP server needs from the rest of the gateway. */
-export interface HttpOptions extends Omit<AppOptions, 'newId'>, Omit<PipelineOptions, 'onAuthenticated'> {
+export interface HttpOptions
+  extends Omit<AppOptions, 'newId' | 'callers' | 'onForwarded'>, Omit<PipelineOptions, 'onAuthenticated'> {
+  /** Addresses and networks of reverse proxies whose word about their callers counts. */
+  trustedProxies?: readonly string[] | undefined;
+  /** Name or address of the gateway from outside: pages there are its own. */
+  publicHost?: string | undefined;
   /** Makes request ids. */
   newId?: () => string;
   host: string;
@@ -47,13 +53,19 @@ export class Http {
     const limits = (this.#limits = options.limits ?? LIMITS);
     const newId = (this.#newId = options.newId ?? randomUUID);
     const stopping = this.#stopping.signal;
-    const connections = (this.#connections = createConnections(limits.http, metrics, clock));
+    const callers = new Callers(options.trustedProxies, options.publicHost);
+    const connections = (this.#connections = createConnections(limits.http, metrics, clock, callers));
     const pipeline = new Pipeline(
       { ...options, onAuthenticated: (socket, identity) => connections.authenticate(socket, identity) },
       limits.http,
       stopping,
     );
-    this.#answering = new Answering({ ...options, newId }, limits.http, pipeline, stopping);
+    this.#answering = new Answering(
+      { ...options, newId, callers, onForwarded: connections.attribute },
+      limits.http,
+      pipeline,
+      stopping,
+    );
     this.#webSockets = new WebSockets({
       clock,
       log,

@@ -3,7 +3,7 @@
  * counts only for requests that the gateway's own pages made: `SameSite=Strict` keeps it from other sites,
  * and changes need a sign that no other site can send (OWASP, Cross-Site Request Forgery Prevention).
  */
-import { gatewayError } from '../../lib/errors.ts';
+import { type GatewayError, gatewayError } from '../../lib/errors.ts';
 import type { DurationMs, DurationS } from '../../lib/time.ts';
 
 /**
@@ -22,6 +22,12 @@ const TOKENS_MAX = 4;
 /** A request, as far as its cookies and its origin go. */
 interface Headed {
   header(name: string): string | undefined;
+}
+
+/** A request whose origin may have to be judged. */
+interface Placed extends Headed {
+  /** Whether pages of this origin are the gateway's own. */
+  isOwnOrigin(origin: string): boolean;
 }
 
 /** Values of `Set-Cookie` that a login answers with: its own first. */
@@ -51,7 +57,7 @@ function cookie(name: string, value: string, lifetimeS: DurationS, isSecure: boo
 }
 
 /** The tokens in the cookies of the request, if it may use them; the first that is valid counts. */
-export function sessionTokensOf(method: string, isUpgrade: boolean, request: Headed): string[] {
+export function sessionTokensOf(method: string, isUpgrade: boolean, request: Placed): string[] {
   const cookies = cookiesOf(request);
   if (cookies.length === 0) return [];
   const isReading = !isUpgrade && (method === 'GET' || method === 'HEAD');
@@ -74,12 +80,29 @@ function cookiesOf(request: Headed): [name: string, token: string][] {
  * Another site's script cannot set `X-Requested-With` without our leave (CORS) nor `Sec-Fetch-Site` and
  * `Origin` at all. Only the last two come with an upgrade.
  */
-function isFromOwnPage(isUpgrade: boolean, request: Headed): boolean {
+function isFromOwnPage(isUpgrade: boolean, request: Placed): boolean {
   const site = request.header('sec-fetch-site');
   if (site !== undefined) return site === 'same-origin';
   if (!isUpgrade) return request.header('x-requested-with') !== undefined;
   const origin = request.header('origin');
-  return origin !== undefined && hostOf(origin) === request.header('host')?.toLowerCase();
+  return origin !== undefined && request.isOwnOrigin(origin);
+}
+
+/**
+ * Why the cookies of an upgrade do not count, where that is not plain: a proxy has led a page of an address that the gateway
+ * does not know. Undefined without cookies, and when the browser itself calls the page another site's.
+ */
+export function unknownOriginOf(request: Placed): GatewayError | undefined {
+  const origin = request.header('origin');
+  if (origin === undefined || cookiesOf(request).length === 0 || request.isOwnOrigin(origin))
+    return undefined;
+  const hint = 'set public_host to its name, or trusted_proxies to the address of the proxy';
+  return gatewayError(
+    'unauthenticated',
+    'unknown_origin',
+    `The address ${origin} is not known to the gateway; ${hint}.`,
+    { origin },
+  );
 }
 
 /**
@@ -87,13 +110,13 @@ function isFromOwnPage(isUpgrade: boolean, request: Headed): boolean {
  * the browser in as somebody else, or out. A program says nothing about where it comes from, and a script of another
  * site sends JSON or a header of its own only with our leave (CORS). @throws GatewayError access_denied (403)
  */
-export function refuseForeignForm(request: Headed): void {
+export function refuseForeignForm(request: Placed): void {
   const site = request.header('sec-fetch-site');
   const origin = request.header('origin');
   const isForeign =
     site !== undefined
       ? site !== 'same-origin' && site !== 'none'
-      : origin !== undefined && hostOf(origin) !== request.header('host')?.toLowerCase();
+      : origin !== undefined && !request.isOwnOrigin(origin);
   const isJson = /^application\/json *(;|$)/i.test(request.header('content-type') ?? '');
   if (!isForeign || isJson || request.header('x-requested-with') !== undefined) return;
   throw gatewayError(
@@ -101,8 +124,4 @@ export function refuseForeignForm(request: Headed): void {
     'access_denied',
     "This came from a page of another site; use the gateway's own page, or send the body as application/json.",
   );
-}
-
-function hostOf(origin: string): string | undefined {
-  return URL.canParse(origin) ? new URL(origin).host : undefined;
 }

@@ -15,10 +15,12 @@ import type { Principal } from './principal.ts';
 import type { RunStream, StreamSocket } from './stream-socket.ts';
 
 /** What to run on the open socket, and for whom. */
-interface Admitted {
+export interface Admitted {
   open: RunStream;
   principal: Principal;
   requestId: string;
+  /** Of the caller. */
+  address: string;
 }
 
 interface Caller {
@@ -114,7 +116,7 @@ export class WebSockets {
     const verdict = await judge(request).catch((error: unknown) => this.#refusalOf(error));
     if (socket.destroyed) return;
     if ('status' in verdict) return this.#refuse(socket, verdict);
-    const address = addressKey(request.socket.remoteAddress);
+    const address = addressKey(verdict.address);
     const caller = { principal: verdict.principal, identity: rateKeyOf(verdict.principal, address), address };
     const tooMany = this.#fullFor(caller);
     if (tooMany !== undefined) {

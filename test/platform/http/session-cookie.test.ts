@@ -8,6 +8,7 @@ import {
   route,
   sessionCookies,
 } from '../../../src/platform/http/index.ts';
+import { isOwnOrigin } from '../../../src/platform/http/host-names.ts';
 import { raw, serve } from './support.ts';
 
 const COOKIE = 'gateway_session_http=owner';
@@ -186,7 +187,11 @@ describe('the cookie of a session', () => {
   ];
   for (const [title, values, isRefused] of forms)
     test(`is ${isRefused ? 'not ' : ''}set or taken away for ${title}`, () => {
-      const refuse = (): void => refuseForeignForm(headers(values));
+      const request = {
+        ...headers(values),
+        isOwnOrigin: (origin: string) => isOwnOrigin(origin, [values['host']], undefined),
+      };
+      const refuse = (): void => refuseForeignForm(request);
       if (!isRefused) assert.doesNotThrow(refuse);
       else assert.throws(refuse, (error) => error instanceof GatewayError && error.code === 'access_denied');
     });

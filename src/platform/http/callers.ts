@@ -1,0 +1,160 @@
+/**
+ * Who calls, behind reverse proxies: what `X-Forwarded-…` or `Forwarded` (RFC 7239) says counts as far as trusted
+ * proxies have written it. Anybody can send such a header, so that those of all others are ignored.
+ */
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP } from 'node:net';
+import { plainAddress } from '../../lib/address.ts';
+import { isOwnOrigin } from './host-names.ts';
+
+/** The caller as its own end of the way sees itself. */
+export interface Caller {
+  address: string;
+  /** It came over TLS, to the gateway or to a trusted proxy. */
+  isEncrypted: boolean;
+  /** The host that it asked for, with the port where that is not the usual one; undefined when it named none. */
+  host: string | undefined;
+  /** A trusted proxy stands between. */
+  isForwarded: boolean;
+  /** Whether pages of this origin are the gateway's own. */
+  isOwnOrigin: (origin: string) => boolean;
+}
+
+/** What the proxies say, the one nearest to the gateway last. */
+interface Said {
+  addresses: readonly (string | undefined)[];
+  protocols: readonly string[];
+  hosts: readonly string[];
+}
+
+export class Callers {
+  readonly #networks = new BlockList();
+  readonly #isAny: boolean;
+
+  readonly #publicHost: string | undefined;
+
+  /**
+   * @param networks addresses and networks of trusted proxies, such as 10.0.0.0/8; what is neither counts for nothing
+   * @param publicHost name or address of the gateway from outside
+   */
+  constructor(networks: readonly string[] = [], publicHost?: string) {
+    this.#publicHost = publicHost;
+    for (const network of networks) {
+      const [address = '', prefix] = network.split('/');
+      const family = isIP(address);
+      const most = family === 4 ? 32 : 128;
+      const bits = prefix === undefined ? most : Number(prefix);
+      if (family === 0 || !(bits >= 0 && bits <= most)) continue;
+      this.#networks.addSubnet(address, bits, family === 4 ? 'ipv4' : 'ipv6');
+    }
+    this.#isAny = this.#networks.rules.length > 0;
+  }
+
+  /** Whether the peer of a connection is one of them. */
+  isTrusted(address: string | undefined): boolean {
+    if (!this.#isAny || address === undefined) return false;
+    const plain = plainAddress(address).replace(/%.*$/, '');
+    const family = isIP(plain);
+    return family !== 0 && this.#networks.check(plain, family === 4 ? 'ipv4' : 'ipv6');
+  }
+
+  /** Who sent a request; without a socket nobody knows. */
+  of(incoming: IncomingMessage | undefined, headers: Headers): Caller {
+    const found = this.#find(incoming, headers);
+    const hosts = [headers.get('host') ?? undefined, found.host];
+    return { ...found, isOwnOrigin: (origin) => isOwnOrigin(origin, hosts, this.#publicHost) };
+  }
+
+  #find(incoming: IncomingMessage | undefined, headers: Headers): Omit<Caller, 'isOwnOrigin'> {
+    const peer = {
+      address: plainAddress(incoming?.socket.remoteAddress ?? 'unknown'),
+      isEncrypted: incoming !== undefined && 'encrypted' in incoming.socket,
+      host: headers.get('host') ?? undefined,
+      isForwarded: false,
+    };
+    if (!this.isTrusted(peer.address)) return peer;
+    const usual = saidByUsualHeaders(headers);
+    const standard = saidByStandardHeader(headers.get('forwarded'));
+    const [hop, other] = [this.#walk(peer.address, usual), this.#walk(peer.address, standard)];
+    const isBoth = usual.addresses.length > 0 && standard.addresses.length > 0;
+    // A proxy writes one of the two headers and passes on the other as the caller wrote it.
+    if (isBoth && hop.address !== other.address) return { ...peer, isForwarded: true };
+    const isUsual = usual.addresses.length > 0 || standard.addresses.length === 0;
+    const { address, depth } = isUsual ? hop : other;
+    const protocol =
+      atDepth(usual.protocols, depth) ??
+      atDepth(standard.protocols, depth) ??
+      (peer.isEncrypted ? 'https' : '');
+    return {
+      address,
+      // Traefik names that of a WebSocket.
+      isEncrypted: /^(https|wss)$/i.test(protocol),
+      host: atDepth(usual.hosts, depth) ?? atDepth(standard.hosts, depth) ?? peer.host,
+      isForwarded: true,
+    };
+  }
+
+  /** From the connection outwards, as long as a trusted proxy says who its own caller is. */
+  #walk(peer: string, { addresses }: Said): { address: string; depth: number } {
+    let address = peer;
+    let depth = 0;
+    for (const next of addresses.toReversed()) {
+      if (next === undefined || !this.isTrusted(address)) break;
+      address = next;
+      depth++;
+    }
+    return { address, depth };
+  }
+}
+
+/** What the outermost trusted proxy said; one that replaces the header leaves a single value. */
+function atDepth(values: readonly string[], depth: number): string | undefined {
+  const value = values.at(-Math.max(1, depth)) ?? values[0];
+  return value === '' ? undefined : value;
+}
+
+function saidByUsualHeaders(headers: Headers): Said {
+  const valuesOf = (name: string): string[] =>
+    headers
+      .get(name)
+      ?.split(',')
+      .map((value) => value.trim()) ?? [];
+  const port = valuesOf('x-forwarded-port').at(-1) ?? '';
+  const withPort = (host: string): string =>
+    host === '' || /:\d+$/.test(host) || !/^\d{1,5}$/.test(port) ? host : `${host}:${port}`;
+  return {
+    addresses: valuesOf('x-forwarded-for').map(nodeAddress),
+    protocols: valuesOf('x-forwarded-proto'),
+    hosts: valuesOf('x-forwarded-host').map(withPort),
+  };
+}
+
+/**
+ * RFC 7239 section 4. No value of the three has a comma or a semicolon, so that a quoted string of a caller which is
+ * never closed cannot swallow what the proxies have written behind it.
+ */
+function saidByStandardHeader(header: string | null): Said {
+  const elements = (header?.split(',') ?? []).map(
+    (element) =>
+      new Map(
+        element.split(';').map((member) => {
+          const [name = '', value = ''] = member.split('=');
+          return [name.trim().toLowerCase(), value.trim().replaceAll('"', '')];
+        }),
+      ),
+  );
+  const valuesOf = (name: string): string[] => elements.map((element) => element.get(name) ?? '');
+  return {
+    addresses: valuesOf('for').map(nodeAddress),
+    protocols: valuesOf('proto'),
+    hosts: valuesOf('host'),
+  };
+}
+
+/** An address, perhaps with a port; undefined for `unknown` and for names made up to hide one. */
+function nodeAddress(text: string): string | undefined {
+  const bare =
+    /^\[([^\]]+)\](?::\d+)?$/.exec(text)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+)(?::\d+)?$/.exec(text)?.[1] ?? text;
+  const address = plainAddress(bare);
+  return isIP(address) === 0 ? undefined : address;
+}
