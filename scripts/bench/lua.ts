@@ -67,6 +67,7 @@ function createScripts(clock: BenchClock): { create: (seen?: (text: string) => v
         libraries: [ECHO],
         functions,
         modules: () => undefined,
+        warn: () => undefined,
         print: seen,
         overlaps: true,
         timeZone: () => 'UTC',

@@ -1,10 +1,11 @@
 /** The servers for people and programs (HTTP) and for devices (MQTT). */
 import type { Auth } from '../capabilities/auth/index.ts';
 import { resolveSiteId } from '../capabilities/site/index.ts';
+import type { Clock } from '../platform/clock/index.ts';
 import { packagePath } from '../platform/files/index.ts';
 import { networkNames } from '../platform/host/index.ts';
 import { Http, type Principal } from '../platform/http/index.ts';
-import { MqttBroker } from '../platform/mqtt/index.ts';
+import { MqttBroker, type MqttHooks } from '../platform/mqtt/index.ts';
 import { namedTargets, refusalRecorder } from './audit-trail.ts';
 import type { Capabilities } from './capabilities.ts';
 import type { Infrastructure } from './infrastructure.ts';
@@ -30,7 +31,7 @@ export async function buildServers(infrastructure: Infrastructure, parts: Capabi
         for (const commits of [infrastructure.stateCommits, infrastructure.historyCommits, parts.telemetry])
           commits.expedite();
       },
-      onRefused: refusalRecorder(parts.audit, parts.devices, clock),
+      onRefused: refusals(parts, clock),
     },
     tls:
       tls && config.mqtts
@@ -84,6 +85,15 @@ export async function buildServers(infrastructure: Infrastructure, parts: Capabi
     broker.setSecureContext(tls.deviceContext());
   });
   return { http, broker, /** What `http` serves. */ routes, streams };
+}
+
+/** A refusal is in the audit trail and in the log of the device. */
+function refusals({ audit, devices, connectivity }: Capabilities, clock: Clock): MqttHooks['onRefused'] {
+  const record = refusalRecorder(audit, devices, clock);
+  return (refusal) => {
+    record(refusal);
+    connectivity.hooks.onRefused?.(refusal);
+  };
 }
 
 function anonymousPrincipal(role: 'READONLY'): Principal {

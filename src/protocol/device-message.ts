@@ -1,31 +1,37 @@
 /** The JSON object that every message of a device is (docs/interface/mqtt-devices.md#messages). Pure. */
-import { isUtf8 } from 'node:buffer';
-import { JsonExcess, type JsonLimits, readJson } from '../lib/json-reader.ts';
+import { JsonExcess, JsonFault, type JsonLimits, readJson } from '../lib/json-reader.ts';
+import { repairedJson } from '../lib/repaired-json.ts';
 
 type DecodedMessage =
-  | { body: Record<string, unknown>; problem?: undefined }
-  | { body?: undefined; problem: string };
+  | { body: Record<string, unknown>; leftOut: readonly string[]; problem?: undefined }
+  | { body?: undefined; leftOut?: undefined; problem: string };
+
+const NOTHING: readonly string[] = [];
+/** Some clients end even an empty text with NUL or a new line. */
+const BLANK = /^[\0\s]*$/;
 
 /**
  * Decodes a payload. The object has no prototype, so that `constructor` is a name like any other. Integers
- * beyond 2^53 come as `bigint` when `exact`, else rounded. NaN and Infinity, which Python's encoder writes, come as
- * the numbers they mean, so that whoever takes the value refuses it and not the message. Every text is
- * well-formed, so that what is shown is what is stored. An empty payload is `{}` when `mayBeEmpty`.
+ * beyond 2^53 come as `bigint` when `exact`, else rounded. What small encoders get wrong is repaired; `leftOut` names the
+ * values that have no meaning, such as `nan`. Every text is well-formed, so that what is shown is what is stored. An empty
+ * payload is `{}` when `mayBeEmpty`.
  */
 export function decodeMessage(
   payload: Buffer,
   limits: JsonLimits,
   options: { exact: boolean; mayBeEmpty: boolean },
 ): DecodedMessage {
-  if (payload.length === 0)
+  // Bytes that are no UTF-8 become U+FFFD: they cost the text they are in.
+  const text = payload.toString('utf8');
+  if (BLANK.test(text))
     return options.mayBeEmpty
-      ? { body: Object.create(null) as Record<string, unknown> }
+      ? { body: Object.create(null) as Record<string, unknown>, leftOut: NOTHING }
       : problem('is empty');
-  if (!isUtf8(payload)) return problem('is not UTF-8');
+  const reading = { limits, exact: options.exact, nonFinite: false, wellFormed: true };
   let value: unknown;
+  let leftOut = NOTHING;
   try {
-    const reading = { limits, exact: options.exact, nonFinite: true, wellFormed: true };
-    value = readJson(payload.toString('utf8'), reading);
+    ({ value, leftOut } = readRepaired(text, reading));
   } catch (error) {
     if (error instanceof JsonExcess) return problem(error.message);
     if (error instanceof SyntaxError) return problem(`is not JSON: ${error.message}`);
@@ -33,7 +39,21 @@ export function decodeMessage(
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return problem('is not a JSON object');
-  return { body: Object.setPrototypeOf(value, null) as Record<string, unknown> };
+  return { body: Object.setPrototypeOf(value, null) as Record<string, unknown>, leftOut };
+}
+
+/** @throws JsonFault that of the text as it was sent; JsonExcess */
+function readRepaired(
+  text: string,
+  reading: Parameters<typeof readJson>[1],
+): { value: unknown; leftOut: readonly string[] } {
+  try {
+    return { value: readJson(text, reading), leftOut: NOTHING };
+  } catch (error) {
+    const repaired = error instanceof JsonFault ? repairedJson(text) : undefined;
+    if (!repaired) throw error;
+    return { value: readJson(repaired.text, reading), leftOut: repaired.leftOut };
+  }
 }
 
 function problem(text: string): DecodedMessage {

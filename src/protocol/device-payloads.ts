@@ -8,7 +8,7 @@ import { LOG_SEVERITIES } from './device-log.ts';
 /** What holds for all messages. */
 export const DEVICE_INTERFACE = `Devices and communication modules as MQTT clients of the gateway, version 3.1.1. A client
 publishes below v1/from/{hardware_id}/ and subscribes below v1/to/{hardware_id}/ with its own hardware id only;
-anything else ends the connection. Nothing is retained. Several sessions with the same credentials may be open
+anything else is dropped. Nothing is retained. Several sessions with the same credentials may be open
 at once. A message is a JSON object in UTF-8; keys that are not described are passed over. Operations are told
 from the side of the gateway: it receives what devices send.`;
 

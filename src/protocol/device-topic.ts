@@ -58,6 +58,11 @@ export function isOwnFilter(hardwareId: string, topicFilter: string): boolean {
   return topicFilter.startsWith(`${TO}${hardwareId}/`);
 }
 
+/** Where a client of this hardware may publish and subscribe, for people. */
+export function ownTrees(hardwareId: string): { publish: string; subscribe: string } {
+  return { publish: `${FROM}${hardwareId}/`, subscribe: `${TO}${hardwareId}/` };
+}
+
 /** Topic on which a device publishes this subject. */
 export function deviceSource({ hardwareId, channelId }: DeviceAddress, subject: string): string {
   return `${FROM}${hardwareId}/${channelId}/${subject}`;

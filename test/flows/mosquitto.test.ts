@@ -164,7 +164,7 @@ describe('a client with a certificate over TLS is refused', () => {
       await assertRefused(t, { gateway, device }, REVOKED);
     });
 
-  test('the topics of another device: the subscription, and the connection for a publication', async (t) => {
+  test('the topics of another device: the subscription is refused, a publication dropped', async (t) => {
     const gateway = await start(t);
     const [device, other] = [
       await provisionDialler(gateway, 'MQTTS'),
@@ -172,9 +172,7 @@ describe('a client with a certificate over TLS is refused', () => {
     ];
     const client = await device.dial();
     await assert.rejects(client.subscribeAsync(`v1/to/${other.hardwareId}/#`, { qos: 1 }));
-    const ended = new Promise<void>((resolve) => client.once('close', () => resolve()));
-    client.publish(`v1/from/${other.hardwareId}/ucm/v1/telemetry`, '{}', { qos: 1 });
-    await ended;
+    await client.publishAsync(`v1/from/${other.hardwareId}/ucm/v1/telemetry`, '{}', { qos: 1 });
     const at = { gateway, device };
     const topic = `v1/to/${other.hardwareId}/#`;
     const heard = await run(t, 'mosquitto_sub', at, ['-t', topic, '-W', '5']);
@@ -185,7 +183,7 @@ describe('a client with a certificate over TLS is refused', () => {
       '-m',
       '{}',
     ]);
-    if (said) assert.notEqual(said.code, 0, said.output);
+    if (said) assert.equal(said.code, 0, said.output);
     const { device: seen } = await gateway.ok(
       'READONLY',
       'GET',

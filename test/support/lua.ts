@@ -21,6 +21,8 @@ const MIB = 1_048_576;
 export interface TestScript {
   script: Script;
   printed: string[];
+  /** Warnings for the log of the script. */
+  warned: string[];
   failures: LuaFailure[];
   paused: number[];
   /** Runs a chunk; its failure or undefined. */
@@ -69,6 +71,7 @@ export function testScript(options: TestScriptOptions = {}): TestScript {
     seed: () => [1n, 2n],
   });
   const printed: string[] = [];
+  const warned: string[] = [];
   const failures: LuaFailure[] = [];
   const paused: number[] = [];
   const script = scripts.create({
@@ -78,6 +81,7 @@ export function testScript(options: TestScriptOptions = {}): TestScript {
     functions: options.functions ?? {},
     modules: (name) => options.modules?.[name],
     print: (text) => printed.push(text),
+    warn: (text) => warned.push(text),
     overlaps: options.overlaps ?? true,
     timeZone: () => options.timeZone ?? 'UTC',
     onJobFailure: (failure) => failures.push(failure),
@@ -90,6 +94,7 @@ export function testScript(options: TestScriptOptions = {}): TestScript {
   return {
     script,
     printed,
+    warned,
     failures,
     paused,
     run: async (source, file = 'main.lua') => {

@@ -28,11 +28,12 @@ import type {
   LocalSession,
 } from './model.ts';
 import { DeferredNotices } from './deferred-notices.ts';
+import { type DeviceNotice, DeviceNotices, MINUTE_MS } from './device-notices.ts';
 import { Presence, isCarried } from './presence.ts';
 
 interface ConnectivityEvents {
-  /** A message of the device was unusable; at most once a minute and device, for an unknown channel once an hour. */
-  message_rejected: { device: Device; message: string; severity: 'warning' | 'error' };
+  /** Something that the device sent was not taken, or its session was closed for it; see `DeviceNotices` for how often. */
+  message_rejected: { device: Device } & DeviceNotice;
   /** Messages sent to it on that session are not sent again. */
   module_session_closed: { module: Device };
 }
@@ -71,9 +72,6 @@ const READINGS: Readonly<Record<DeviceMessageKind, Reading>> = {
   module: { exact: true, mayBeEmpty: false, isSignOfLife: false },
 };
 
-const REJECTION_INTERVAL_MS = 60_000;
-const UNKNOWN_CHANNEL_INTERVAL_MS = 3_600_000;
-
 /**
  * Connects MQTT with devices: who may connect and publish what, which device a message is from, which
  * capability handles it, and who is ONLINE. Source: docs/interface/mqtt-devices.md.
@@ -90,8 +88,7 @@ export class Connectivity {
   readonly #presence: Presence;
   readonly #handlers = new Map<DeviceMessageKind, DeviceMessageHandler>();
   readonly #observers = new Map<DeviceMessageKind, ((device: Device) => void)[]>();
-  /** Device → kind of report → when it was reported last. */
-  readonly #reportedAtMs = new Map<string, Map<string, number>>();
+  readonly #notices: DeviceNotices;
   /** Carried device → whether its script runs, as its module reported. */
   readonly #scripts = new Map<string, boolean>();
   /** Devices with a local session. */
@@ -118,16 +115,17 @@ export class Connectivity {
     nameOf: (hardwareId) => this.#devices.atHardware(hardwareId)[0]?.slug,
     maySubscribe: (identity, topicFilter) => isOwnFilter(identity.key, topicFilter),
     onMessage: (message) => this.#dispatch(message),
-    onTooFast: ({ key }) => {
-      const device = this.#ownerOf(key);
-      const message = 'Messages come too fast: some at QoS 0 are dropped.';
-      if (device) this.#report(device, 'rate', REJECTION_INTERVAL_MS, { message, severity: 'warning' });
+    onTooFast: ({ key }, effect) => this.#notices.tooFast(this.#ownerOf(key), effect),
+    onRefused: ({ what, claimed, topic }) => {
+      if (what !== 'login' && claimed !== undefined && topic !== undefined)
+        this.#notices.foreignTopic(this.#ownerOf(claimed), what, topic);
     },
     onSessionOpened: ({ identity }) => this.#presence.sessionOpened(identity.key),
-    onSessionClosed: ({ identity }) => {
+    onSessionClosed: ({ identity }, reason, problem) => {
       this.#presence.sessionClosed(identity.key);
-      const module = this.#ownerOf(identity.key);
-      if (module && isModule(module)) this.events.emit('module_session_closed', { module });
+      const owner = this.#ownerOf(identity.key);
+      this.#notices.sessionClosed(owner, reason, problem);
+      if (owner && isModule(owner)) this.events.emit('module_session_closed', { module: owner });
     },
   };
 
@@ -137,6 +135,9 @@ export class Connectivity {
     this.#clock = options.clock;
     this.#log = options.log.child({ component: 'connectivity' });
     this.events = new Emitter<ConnectivityEvents>(this.#log);
+    this.#notices = new DeviceNotices(this.#clock, (device, notice) =>
+      this.events.emit('message_rejected', { device, ...notice }),
+    );
     this.#deferred = new DeferredNotices({
       clock: this.#clock,
       log: this.#log,
@@ -163,7 +164,7 @@ export class Connectivity {
       this.#devices.events.on('device_deleted', 'connectivity', ({ device }) => {
         this.#presence.forget(device);
         this.#scripts.delete(device.id);
-        this.#reportedAtMs.delete(device.id);
+        this.#notices.forget(device);
       }),
     ];
   }
@@ -187,7 +188,7 @@ export class Connectivity {
         });
         const lost = 'what the gateway said for a device was lost';
         dispatched?.catch((error: unknown) =>
-          this.#log.warnLimited('local session', REJECTION_INTERVAL_MS, lost, { error }),
+          this.#log.warnLimited('local session', MINUTE_MS, lost, { error }),
         );
       },
       close: () => {
@@ -294,7 +295,7 @@ export class Connectivity {
 
   /** Ends one session of a device; the reason goes to the device's log, at most once a minute. */
   turnAway(device: Device, session: MqttSession, message: string): void {
-    this.#report(device, 'turned away', REJECTION_INTERVAL_MS, { message, severity: 'error' });
+    this.#notices.report(device, 'turned away', MINUTE_MS, { message, severity: 'error' });
     this.broker?.closeSession(session);
   }
 
@@ -306,21 +307,7 @@ export class Connectivity {
 
   #reject(device: Device, message: string): void {
     this.#dropped.inc({ reason: 'malformed' });
-    this.#report(device, 'malformed', REJECTION_INTERVAL_MS, { message, severity: 'error' });
-  }
-
-  /** At most once in the interval for each device and kind. */
-  #report(
-    device: Device,
-    kind: string,
-    intervalMs: DurationMs,
-    what: Omit<ConnectivityEvents['message_rejected'], 'device'>,
-  ): void {
-    const nowMs = this.#clock.monotonicMs();
-    const byKind = this.#reportedAtMs.getOrInsertComputed(device.id, () => new Map());
-    if (nowMs - (byKind.get(kind) ?? Number.NEGATIVE_INFINITY) < intervalMs) return;
-    byKind.set(kind, nowMs);
-    this.events.emit('message_rejected', { device, ...what });
+    this.#notices.report(device, 'malformed', MINUTE_MS, { message, severity: 'error' });
   }
 
   /** The device that owns the credentials; not one that it carries. */
@@ -333,22 +320,21 @@ export class Connectivity {
     const kind = topic && KIND_OF_SUBJECT.get(topic.subject);
     if (!topic || !kind || (kind === 'module' && topic.channelId !== MODULE_CHANNEL)) {
       this.#dropped.inc({ reason: 'unknown topic' });
+      this.#notices.unknownTopic(topic && this.#ownerOf(topic.hardwareId), message.topic);
       return undefined;
     }
     const device = this.#devices.atAddress(topic.hardwareId, topic.channelId);
     if (!device) {
       this.#dropped.inc({ reason: 'unknown channel' });
-      const owner = this.#ownerOf(topic.hardwareId);
-      const message = `Messages on channel "${topic.channelId}" are dropped: no device has it.`;
-      if (owner)
-        this.#report(owner, 'channel', UNKNOWN_CHANNEL_INTERVAL_MS, { message, severity: 'warning' });
+      this.#notices.unknownChannel(this.#ownerOf(topic.hardwareId), topic.channelId);
       return undefined;
     }
     if (kind === 'module' && !isModule(device))
       return this.#reject(device, 'A message for modules came from a device that is none and was dropped.');
     const reading = READINGS[kind];
-    const { body, problem } = decodeMessage(message.payload, this.#messageLimits, reading);
+    const { body, leftOut, problem } = decodeMessage(message.payload, this.#messageLimits, reading);
     if (problem !== undefined) return this.#reject(device, problem);
+    for (const name of leftOut) this.#notices.leftOut(device, name);
     this.#counters.get(kind)?.inc();
     if (reading.isSignOfLife) this.#presence.noteMessage(device);
     for (const listener of this.#observers.get(kind) ?? []) listener(device);

@@ -223,6 +223,7 @@ export class DeviceScript {
         return source === undefined ? undefined : { source: Buffer.from(source), file: `${name}.lua` };
       },
       print: (message) => log.write({ message, severity: 'debug', persist: false }),
+      warn: (message) => log.write({ message, severity: 'warning', persist: false }),
       overlaps: !this.#isOld,
       callMs: this.#callMs,
       timeZone: () => surroundings().timeZone,

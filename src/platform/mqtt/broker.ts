@@ -231,11 +231,11 @@ function shielded(hooks: MqttHooks, log: Log): MqttHooks {
       guard('maySubscribe', () => hooks.maySubscribe(identity, filter), false),
     onMessage: (message) => hooks.onMessage(message),
     onAwaited: () => guard('onAwaited', () => hooks.onAwaited?.(), undefined),
-    onTooFast: (identity) => guard('onTooFast', () => hooks.onTooFast?.(identity), undefined),
+    onTooFast: (identity, effect) => guard('onTooFast', () => hooks.onTooFast?.(identity, effect), undefined),
     onRefused: (refusal) => guard('onRefused', () => hooks.onRefused?.(refusal), undefined),
     nameOf: (claimed) => guard('nameOf', () => hooks.nameOf?.(claimed), undefined),
     onSessionOpened: (session) => guard('onSessionOpened', () => hooks.onSessionOpened(session), undefined),
-    onSessionClosed: (session, reason) =>
-      guard('onSessionClosed', () => hooks.onSessionClosed(session, reason), undefined),
+    onSessionClosed: (session, reason, problem) =>
+      guard('onSessionClosed', () => hooks.onSessionClosed(session, reason, problem), undefined),
   };
 }

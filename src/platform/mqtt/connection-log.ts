@@ -37,8 +37,6 @@ export function createConnectionLog(log: Log, remoteAddress: string) {
     },
     full: (limit: string, { key }: MqttIdentity) =>
       warn(`${limit}:${key}`, 'client turned away: too many sessions', { limit, identity: key }),
-    foreignWill: (topic: string, { key }: MqttIdentity) =>
-      warn(`will:${key}`, 'will outside its permission is ignored', { identity: key, topic }),
     slow: (queuedBytes: number) => {
       const sentence = 'connection closed: the client does not read what it asked for';
       warn(`slow:${remoteAddress}`, sentence, { queued_bytes: queuedBytes });

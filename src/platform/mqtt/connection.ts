@@ -168,7 +168,8 @@ export class Connection implements SessionOwner, FrameSink {
 
   refuse(problem: Violation): void {
     this.#log.violation(problem);
-    this.close(problem === PACKET_TOO_LARGE ? 'packet_too_large' : 'violation');
+    if (problem === PACKET_TOO_LARGE) this.close('packet_too_large');
+    else this.close('violation', problem.problem);
   }
 
   // Login
@@ -223,13 +224,12 @@ export class Connection implements SessionOwner, FrameSink {
     this.#attach(this.#open, admitted.isPresent);
   }
 
-  /** A will for a topic that its client may not publish to is ignored, but not unseen. */
+  /** A will for a topic that its client may not publish to is dropped; whoever sets the client up learns of it. */
   #judgeWill(identity: MqttIdentity, { will }: Connect): void {
     const { hooks } = this.#context;
     if (!will || hooks.mayPublish(identity, will.topic)) return;
     const remoteAddress = this.#remoteAddress;
     const { topic } = will;
-    this.#log.foreignWill(topic, identity);
     hooks.onRefused?.({ what: 'will', claimed: identity.key, topic, remoteAddress });
   }
 
@@ -325,7 +325,7 @@ export class Connection implements SessionOwner, FrameSink {
   }
 
   /** Ends the session at once and the stream after its pending writes. Later calls do nothing. */
-  close(reason: string): void {
+  close(reason: string, problem?: string): void {
     if (this.#stage === 'ended') return;
     const wasOpen = this.#stage === 'open';
     this.#stage = 'ended';
@@ -333,18 +333,23 @@ export class Connection implements SessionOwner, FrameSink {
     this.#silence?.cancel();
     this.#context.metrics.closes.inc({ reason });
     this.#log.ended(reason);
-    if (this.#open) this.#endSession(this.#open, wasOpen, reason);
+    if (this.#open) this.#endSession(this.#open, wasOpen, reason, problem);
     this.#subscriptions?.client.detach();
     this.#onIdle?.();
     this.#channel.end();
   }
 
-  #endSession({ session, connect }: OpenSession, wasOpen: boolean, reason: string): void {
+  #endSession(
+    { session, connect }: OpenSession,
+    wasOpen: boolean,
+    reason: string,
+    problem: string | undefined,
+  ): void {
     const { registry, hooks } = this.#context;
     if (wasOpen && connect.will && !this.#isDisconnected && reason !== 'stopped')
       deliverWill(this.#context, session, registry.of(session.identity), connect.will);
     registry.leave(session.identity, session.clientId, this);
-    if (this.#isAnnounced) hooks.onSessionClosed(session, reason);
+    if (this.#isAnnounced) hooks.onSessionClosed(session, reason, problem);
   }
 
   #isEnded(): boolean {

@@ -27,6 +27,10 @@ const NO_PACKET_ID = violation('MQTT-2.3.1-1', 'packet identifier is 0');
 const EARLY_RELEASE = violation('MQTT-4.3.3-1', 'PUBREL before PUBREC');
 
 const WARNING_INTERVAL_MS = 60_000;
+const TOO_FAST = {
+  dropped: 'messages come too fast, QoS 0 messages are dropped',
+  slowed_down: 'messages come too fast, the connection is slowed down',
+};
 
 /** What the messages of one connection need from it. */
 export interface PublicationsPort {
@@ -122,7 +126,7 @@ export class Publications {
     nowMs: MonotonicMs,
     wallMs: EpochMs,
   ): void {
-    const { limits, hooks } = this.#context;
+    const { limits } = this.#context;
     const qos = ((firstByte >> 1) & 3) as 0 | 1 | 2;
     if (end - start < 2) return this.#port.violate(TRUNCATED);
     const topicEnd = start + 2 + buffer.readUInt16BE(start);
@@ -133,7 +137,6 @@ export class Publications {
     const packetId = qos > 0 ? buffer.readUInt16BE(topicEnd) : 0;
     if (qos > 0 && packetId === 0) return this.#port.violate(NO_PACKET_ID);
     if (end - payloadStart > limits.payloadBytes) return this.#port.close('payload_too_large');
-    if (!hooks.mayPublish(this.#session.identity, topic)) return this.#deny(topic);
     const payload = buffer.subarray(payloadStart, end);
     const duplicate = (firstByte & 0x08) !== 0;
     const digest = qos === 2 ? digestOf(buffer.subarray(start, topicEnd), payload) : '';
@@ -192,16 +195,12 @@ export class Publications {
     return end - start > topicBytes || levels > topicLevels ? 'topic_too_long' : undefined;
   }
 
+  /** Acknowledged and dropped: a client that says what nobody asked for loses nothing else. */
   #deny(topic: string): void {
+    const { hooks, metrics } = this.#context;
     const { identity, remoteAddress } = this.#session;
-    this.#context.log.warnLimited(
-      `mqtt_publish_denied:${identity.key}`,
-      WARNING_INTERVAL_MS,
-      'connection closed: client published outside its permission',
-      { identity: identity.key, topic, remote_address: remoteAddress },
-    );
-    this.#context.hooks.onRefused?.({ what: 'publish', claimed: identity.key, topic, remoteAddress });
-    this.#port.close('publish_denied');
+    metrics.dropped.inc({ reason: 'not_permitted' });
+    hooks.onRefused?.({ what: 'publish', claimed: identity.key, topic, remoteAddress });
   }
 
   /**
@@ -223,8 +222,7 @@ export class Publications {
     if (qos === 0) {
       if (this.#identity.bucket.take(nowMs, tokens)) return true;
       this.#context.metrics.dropped.inc({ reason: 'rate' });
-      this.#warnOfRate('messages come too fast, QoS 0 messages are dropped');
-      this.#context.hooks.onTooFast?.(this.#session.identity);
+      this.#warnOfRate('dropped');
       return false;
     }
     this.#slowDown(this.#identity.bucket.borrow(nowMs, tokens));
@@ -246,16 +244,18 @@ export class Publications {
   #slowDown(waitMs: DurationMs): void {
     if (waitMs <= 0) return;
     this.#context.metrics.throttled.inc();
-    this.#warnOfRate('messages come too fast, the connection is slowed down');
+    this.#warnOfRate('slowed_down');
     this.#port.inbound.holdRate(waitMs);
   }
 
-  #warnOfRate(sentence: string): void {
+  #warnOfRate(effect: 'dropped' | 'slowed_down'): void {
     const { identity, remoteAddress } = this.#session;
-    this.#context.log.warnLimited(`mqtt_rate:${identity.key}`, WARNING_INTERVAL_MS, sentence, {
+    const { log, hooks } = this.#context;
+    log.warnLimited(`mqtt_rate:${identity.key}`, WARNING_INTERVAL_MS, TOO_FAST[effect], {
       identity: identity.key,
       remote_address: remoteAddress,
     });
+    hooks.onTooFast?.(identity, effect);
   }
 
   #handOver(message: MqttMessage, packetId: number, digest: string): void {
@@ -268,6 +268,10 @@ export class Publications {
       received.set(packetId, entry);
     }
     const waiting: Waiting = { message, packetId, entry, awaited: undefined };
+    if (!this.#context.hooks.mayPublish(this.#session.identity, message.topic)) {
+      this.#deny(message.topic);
+      return this.#stored(waiting);
+    }
     let taken: Promise<void> | void;
     try {
       taken = this.#context.hooks.onMessage(message);

@@ -81,7 +81,7 @@ export interface MqttHooks {
   authenticateCertificate?(
     login: MqttCertificate & { clientId: string; remoteAddress: string },
   ): Promise<MqttIdentity | 'not_authorized'>;
-  /** False closes the connection; of a will: ignores the will. Asked for every message. */
+  /** False: the message, or the will, is acknowledged and dropped. Asked for every message. */
   mayPublish(identity: MqttIdentity, topic: string): boolean;
   /** False is SUBACK 0x80. Asked again when a kept session returns. */
   maySubscribe(identity: MqttIdentity, topicFilter: string): boolean;
@@ -97,14 +97,17 @@ export interface MqttHooks {
    * before, or it is one of few that send seldom, however much others send.
    */
   onAwaited?(): void;
-  /** A QoS 0 message was dropped because the identity sends too fast. */
-  onTooFast?(identity: MqttIdentity): void;
-  /** After each refusal; once for all filters of one packet. */
+  /** The identity sends too fast: a QoS 0 message was dropped, or the connection is read more slowly. */
+  onTooFast?(identity: MqttIdentity, effect: 'dropped' | 'slowed_down'): void;
+  /** After each refusal, dropped messages included; once for all filters of one packet. */
   onRefused?(refusal: MqttRefusal): void;
   /** Name in the log of a client that claims to be this; undefined when there is no such client. Absent: there is none. */
   nameOf?(claimed: string): string | undefined;
   /** Once per session, before the client learns that it is connected. */
   onSessionOpened(session: MqttSession): void;
-  /** Once per opened session, whatever ended it; after its will. `reason` as in the metric of closes. */
-  onSessionClosed(session: MqttSession, reason: string): void;
+  /**
+   * Once per opened session, whatever ended it; after its will. `reason` as in the metric of closes, `problem` what
+   * the client did that the protocol forbids.
+   */
+  onSessionClosed(session: MqttSession, reason: string, problem?: string): void;
 }

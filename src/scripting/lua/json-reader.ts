@@ -3,15 +3,36 @@
  * of its host. Integers within 64 bits stay integers, all other numbers are floats; null is nil.
  */
 import { LIMITS } from '../../lib/limits.ts';
+import { repairedJson } from '../../lib/repaired-json.ts';
 import type { LuaStack } from './stack.ts';
 import { LuaError } from './values.ts';
 import type { Pointer } from './wasm.ts';
 
-/** Pushes one value. `text` holds a byte per character. @throws LuaError for anything that is no JSON */
-export function readJson(stack: LuaStack, state: Pointer, text: string): void {
+/**
+ * Pushes one value. `text` holds a byte per character. With `onLeftOut` text that is no JSON is repaired first, and the
+ * names of values without a meaning are handed over. @throws LuaError for anything else that is no JSON
+ */
+export function readJson(
+  stack: LuaStack,
+  state: Pointer,
+  text: string,
+  onLeftOut?: (names: readonly string[]) => void,
+): void {
   if (text.length > LIMITS.lua.jsonBytes) throw new LuaError('the JSON text is too large');
-  new Reader(stack, state, text).document();
+  const { exports } = stack;
+  const top = exports.lua_gettop(state);
+  try {
+    new Reader(stack, state, text).document();
+  } catch (error) {
+    const repaired = onLeftOut && error instanceof InvalidJson ? repairedJson(text) : undefined;
+    if (!repaired) throw error;
+    exports.lua_settop(state, top);
+    new Reader(stack, state, repaired.text).document();
+    if (repaired.leftOut.length > 0) onLeftOut?.(repaired.leftOut);
+  }
 }
+
+class InvalidJson extends LuaError {}
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const NOT_INTEGER = /[.eE]/;
@@ -193,7 +214,7 @@ class Reader {
 
   #fail(back = 0): never {
     const at = Math.min(this.#at - back, this.#text.length);
-    throw new LuaError(
+    throw new InvalidJson(
       at >= this.#text.length ? 'invalid JSON: the text ends too early' : `invalid JSON at byte ${at + 1}`,
     );
   }

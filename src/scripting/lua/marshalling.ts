@@ -50,7 +50,7 @@ export function pushValue(stack: LuaStack, state: Pointer, value: LuaResult): vo
   else if (typeof value === 'number') exports.lua_pushnumber(state, value);
   else if (typeof value === 'string') stack.pushText(state, value);
   else if (value instanceof LuaData) pushData(stack, state, value.value, 0);
-  else if (value instanceof LuaJson) readJson(stack, state, value.byteText);
+  else if (value instanceof LuaJson) readJson(stack, state, value.byteText, value.onLeftOut);
   else stack.pushBytes(state, value);
 }
 

@@ -1,6 +1,6 @@
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
-import { JSON_FUNCTIONS, JSON_LIBRARY } from './libraries/json.ts';
+import { JSON_LIBRARY, jsonFunctions } from './libraries/json.ts';
 import { Jobs, SCHEDULER_LIBRARY } from './libraries/scheduler.ts';
 import { TIME_LIBRARY, timeFunctions } from './libraries/time.ts';
 import type { Library } from './library.ts';
@@ -29,6 +29,8 @@ interface ScriptOptions {
   modules: (name: string) => ScriptModule | undefined;
   /** Takes the output of `print`. */
   print: (text: string) => void;
+  /** Takes a warning about what the script does, for its log. */
+  warn: (message: string) => void;
   /** While one call waits, others may run. */
   overlaps: boolean;
   /** Time limit of one run of a scheduled function, waits included; default: that of the limits. */
@@ -87,7 +89,7 @@ export class Scripts {
       prelude: kind.prelude,
       functions: {
         ...time.functions,
-        ...JSON_FUNCTIONS,
+        ...jsonFunctions({ monotonicMs, warn: options.warn }),
         ...jobs.functions,
         ...bundleFunctions(options),
         ...options.functions,

@@ -16,6 +16,8 @@
 /** A table, or any value, as JSON text by the rules of docs/interface/lua-devices.md#values. */
 export class LuaJson {
   readonly text: string;
+  /** Absent: it must be JSON; otherwise it is repaired, and takes the names of values that were left out. */
+  readonly onLeftOut: ((names: readonly string[]) => void) | undefined = undefined;
 
   constructor(text: string) {
     this.text = text;
@@ -27,17 +29,19 @@ export class LuaJson {
   }
 
   /** Of bytes that a script brought; what is wrong with them shows when they are pushed. */
-  static ofBytes(bytes: Buffer): LuaJson {
-    return new LuaJsonBytes(bytes);
+  static ofBytes(bytes: Buffer, onLeftOut: (names: readonly string[]) => void): LuaJson {
+    return new LuaJsonBytes(bytes, onLeftOut);
   }
 }
 
 class LuaJsonBytes extends LuaJson {
   readonly #bytes: Buffer;
+  override readonly onLeftOut: (names: readonly string[]) => void;
 
-  constructor(bytes: Buffer) {
+  constructor(bytes: Buffer, onLeftOut: (names: readonly string[]) => void) {
     super('');
     this.#bytes = bytes;
+    this.onLeftOut = onLeftOut;
   }
 
   override get byteText(): string {

@@ -67,6 +67,7 @@ function createLife(
     },
     modules: () => undefined,
     print: (text) => log.write('debug', text),
+    warn: (text) => log.write('warning', text),
     overlaps: true,
     timeZone: () => site().timeZone,
     ...told,

@@ -45,10 +45,10 @@ describe('a message is not handed on', () => {
     const setup = startConnectivity(t);
     const { identity } = setup.openSession(await setup.addStandalone());
     const told = 'battery: Messages come too fast: some at QoS 0 are dropped.';
-    for (let times = 0; times < 3; times++) setup.connectivity.hooks.onTooFast?.(identity);
+    for (let times = 0; times < 3; times++) setup.connectivity.hooks.onTooFast?.(identity, 'dropped');
     assert.deepEqual(setup.complaints, [told]);
     await setup.clock.advance(60_000);
-    setup.connectivity.hooks.onTooFast?.(identity);
+    setup.connectivity.hooks.onTooFast?.(identity, 'dropped');
     assert.deepEqual(setup.complaints, [told, told]);
   });
 
@@ -71,8 +71,7 @@ describe('a message is not handed on', () => {
     ['5', /is not a JSON object/],
     ['null', /is not a JSON object/],
     ['"text"', /is not a JSON object/],
-    [Buffer.from([0x7b, 0xff, 0x7d]), /is not UTF-8/],
-    [Buffer.from('\ufeff{}'), /is not JSON/],
+    [Buffer.from([0x7b, 0xff, 0x7d]), /is not JSON/],
     [deep, /has more than 16 levels/],
     ['['.repeat(100_000), /has more than 16 levels/],
     [`{"${'k'.repeat(129)}":1}`, /has a key of more than 128 characters/],

@@ -239,17 +239,26 @@ describe('the guard, of packets that are refused but not forbidden', () => {
       assert.equal(broker.subscribers('to/a/x') + broker.subscribers('to/a/y'), 2);
     });
 
-  test('closes the connection and names the client when it publishes outside its permission', async (t) => {
-    const { raw, messages, lines } = await startTestBroker(t);
-    const client = raw('10.0.0.9');
-    client.send(connectBytes(), publishBytes('from/b/x', 'y', { qos: 1 }));
-    assert.equal(await react(client), CONNACK_ACCEPTED);
-    assert.deepEqual(messages, []);
-    const line = lines.find(({ message }) => message.includes('outside its permission'));
-    assert.equal(line?.identity, 'a');
-    assert.equal(line?.topic, 'from/b/x');
-    assert.equal(line?.remote_address, '10.0.0.9');
-  });
+  for (const topic of ['from/b/x', 'to/a/x', '$SYS/broker/connection/house/state', 'tele/plug/LWT'])
+    test(`acknowledges and drops a message on ${topic}, and takes the next one`, async (t) => {
+      const refusals: unknown[] = [];
+      const b = await startTestBroker(t, { hook: { onRefused: (refusal) => void refusals.push(refusal) } });
+      const client = b.raw('10.0.0.9');
+      const [once, twice] = [
+        publishBytes(topic, 'y', { qos: 1 }),
+        publishBytes(topic, 'y', { qos: 2, packetId: 2 }),
+      ];
+      client.send(connectBytes(), publishBytes(topic, 'y'), once, twice);
+      client.send(Buffer.from([0x62, 2, 0, 2]), publishBytes('from/a/x', 'own', { qos: 1, packetId: 3 }));
+      assert.equal(await client.takeHex(20), `${CONNACK_ACCEPTED}40020001500200027002000240020003`);
+      assert.deepEqual(
+        b.messages.map((message) => message.topic),
+        ['from/a/x'],
+      );
+      const refusal = { what: 'publish', claimed: 'a', topic, remoteAddress: '10.0.0.9' };
+      assert.deepEqual(refusals, [refusal, refusal, refusal]);
+      assert.match(await b.metrics.text(), /mqtt_messages_dropped_total\{reason="not_permitted"\} 3/);
+    });
 
   for (const [title, topic] of [
     ['of 257 bytes', `from/a/${'x'.repeat(250)}`],

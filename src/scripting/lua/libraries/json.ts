@@ -1,4 +1,6 @@
 /** `json` and `inspect`. */
+import { ReportThrottle } from '../../../lib/report-throttle.ts';
+import type { MonotonicMs } from '../../../lib/time.ts';
 import type { Library } from '../library.ts';
 import type { HostFunction } from '../task.ts';
 import { jsonOf, LuaError, LuaJson } from '../values.ts';
@@ -107,10 +109,27 @@ kit.library('inspect', setmetatable(inspect, { __call = function(_, ...) return 
 `,
 };
 
-export const JSON_FUNCTIONS: Readonly<Record<string, HostFunction>> = {
-  json_decode: ([text]) => {
-    if (!Buffer.isBuffer(text)) throw new LuaError("bad argument #1 to 'decode' (string expected)");
-    return [LuaJson.ofBytes(text)];
-  },
-  json_encode: ([value]) => [jsonOf(value)],
-};
+/** Values of one script that are reported as left out, each once an hour. */
+const REPORTED = { intervalMs: 3_600_000, perOwner: 100, owners: 1 };
+
+/** @param options.warn takes a sentence about a value that was left out */
+export function jsonFunctions(options: {
+  monotonicMs: () => MonotonicMs;
+  warn: (sentence: string) => void;
+}): Readonly<Record<string, HostFunction>> {
+  const throttle = new ReportThrottle(REPORTED);
+  const leftOut = (names: readonly string[]): void => {
+    for (const name of names) {
+      const sentence = `json.decode left out the value of "${name}", which is no JSON.`;
+      const report = throttle.report('script', name, sentence, options.monotonicMs());
+      if (report !== undefined) options.warn(report);
+    }
+  };
+  return {
+    json_decode: ([text]) => {
+      if (!Buffer.isBuffer(text)) throw new LuaError("bad argument #1 to 'decode' (string expected)");
+      return [LuaJson.ofBytes(text, leftOut)];
+    },
+    json_encode: ([value]) => [jsonOf(value)],
+  };
+}
