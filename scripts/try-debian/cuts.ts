@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Random } from '../support/random.ts';
 import type { Board } from './board.ts';
-import { installByScript } from './by-script.ts';
 import { BROKEN, FIRST, NEXT, packageOf } from './versions.ts';
 
 const COPIES = '/var/lib/energy-gateway/backups';
@@ -29,7 +28,6 @@ const CHANGES: readonly Change[] = [
     line: `energy-gateway restore ${COPY} && systemctl restart energy-gateway`,
     before: copyOfNow,
   },
-  { name: 'take over', line: `dpkg -i ${packageOf(NEXT)} </dev/null`, before: beginByScript },
 ];
 /** So long a change takes here at most; a cut after its end is one of a running box. */
 const LATEST_MS = 15_000;
@@ -57,29 +55,16 @@ export async function cutOnce(board: Board, random: Random): Promise<string> {
   return `${name} after ${afterMs} ms: ${booted} at the boot, then ${version}`;
 }
 
-/** A copy that knows who claimed the gateway: every start makes one. */
+/** A copy that knows who claimed the gateway: a start without copies makes one. */
 async function copyOfNow(board: Board): Promise<void> {
   const { debian } = board;
-  debian.must('touch /tmp/before-the-start && systemctl restart energy-gateway');
+  debian.must(
+    `systemctl stop energy-gateway && rm -f ${COPIES}/state-*.db && touch /tmp/before-the-start && systemctl start energy-gateway`,
+  );
   await board.servingVersion();
   for (let round = 0; round < COPY_ROUNDS; round += 1) {
     if (debian.must(`find ${COPIES} -name 'state-*.db' -newer /tmp/before-the-start`) !== '') return;
     await pause(ROUND_MS);
   }
   throw new Error('a start makes no copy of state.db');
-}
-
-/** Nothing of the package is there, but what scripts/install once set up. */
-async function beginByScript(board: Board): Promise<void> {
-  const { debian } = board;
-  debian.run(
-    'systemctl disable --now energy-gateway; ENERGY_GATEWAY_PURGE_DATA=yes dpkg -P energy-gateway </dev/null',
-  );
-  debian.must(`
-    cd /
-    rm -rf opt/energy-gateway* usr/local/bin/energy-gateway etc/systemd/system/energy-gateway.service
-    rm -rf var/lib/energy-gateway tmp/unpacked`);
-  installByScript(debian);
-  await board.servingVersion();
-  board.claim();
 }

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Board } from './board.ts';
-import { installByScript } from './by-script.ts';
 import { BROKEN, FIRST, NEXT } from './versions.ts';
 
 export interface Step {
@@ -10,27 +9,12 @@ export interface Step {
   run: (board: Board) => void | Promise<void>;
 }
 
-const TEST_GONE = 'test ! -e /opt/energy-gateway && test ! -e /usr/local/bin/energy-gateway';
 const PURGE_ALL = 'ENERGY_GATEWAY_PURGE_DATA=yes dpkg -P energy-gateway </dev/null';
 const DATA = '/var/lib/energy-gateway';
 const ROUND_MS = 200;
 const ROUNDS = 300;
 
 export const LIFE: readonly Step[] = [
-  {
-    name: 'what scripts/install once set up becomes the package’s, and comes back when that fails',
-    run: async (board) => {
-      installByScript(board.debian);
-      assert.equal(await board.servingVersion(), FIRST);
-      board.claim();
-      assert.match(board.install(BROKEN), /Version 0\.2\.0-changed failed; installed-by-script runs again/);
-      assert.equal(await board.servingVersion(), FIRST);
-      assert.match(board.install(NEXT), /Version 0\.3\.0-changed runs/);
-      assert.equal(await board.servingVersion(), NEXT);
-      board.get('/v3/site');
-      board.debian.must(`${TEST_GONE} && ${PURGE_ALL}`);
-    },
-  },
   {
     name: 'install, without a network',
     run: async (board) => {

@@ -3,14 +3,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EpochMs } from '../lib/time.ts';
 import { formatTimestamp } from '../lib/timestamp.ts';
-import {
-  type Database,
-  isSalvaging,
-  quarantinedRows,
-  removeQuarantined,
-  removeSetAside,
-  setAsideOf,
-} from '../platform/sqlite/index.ts';
+import { isSalvaging, removeSetAside, setAsideOf } from '../platform/sqlite/index.ts';
 import { type Command, table, UsageError } from './command.ts';
 import { removeTree } from '../platform/files/index.ts';
 
@@ -23,7 +16,6 @@ interface Found {
   remove: () => void;
 }
 
-const ROWS = 'rows';
 const ALL = 'all';
 const DATABASES = ['state.db', 'history.db', 'telemetry-journal'];
 const JOURNAL = 'telemetry-journal';
@@ -42,27 +34,22 @@ export const SET_ASIDE_COMMANDS: Record<string, Command> = {
     prepare:
       () =>
       ({ config, withState }) =>
-        withState(({ database }) => [...filesTable(config.dataDir), ...rowsTable(database)]),
+        withState(() => filesTable(config.dataDir)),
   },
   'remove-set-aside': {
     takes: ['what'],
     prepare:
       (_values, [what = '']) =>
       ({ config: { dataDir }, withState }) =>
-        withState(({ database, record }) => {
+        withState(({ record }) => {
           const chosen = found(dataDir).filter(({ name }) => what === ALL || name === what);
           if (isSalvaging(join(dataDir, 'history.db')) && chosen.some(({ name }) => isDamagedHistory(name)))
             throw new UsageError('the gateway still reads what it can of it; try again later');
-          const isOfRows = what === ROWS || what === ALL;
-          if (!isOfRows && chosen.length === 0)
+          if (what !== ALL && chosen.length === 0)
             throw new UsageError(`there is no "${what}"; list-set-aside has the names`);
           for (const { remove } of chosen) remove();
-          const rows = isOfRows ? removeQuarantined(database) : 0;
           record('admin_remove_set_aside', { what });
-          return [
-            ...chosen.map(({ name }) => `removed ${name}`),
-            ...(rows > 0 ? [`removed ${rows} rows`] : []),
-          ];
+          return chosen.map(({ name }) => `removed ${name}`);
         }),
   },
 };
@@ -113,19 +100,4 @@ function filesTable(dataDir: string): string[] {
     formatTimestamp(Math.round(writtenAtMs)),
   ]);
   return rows.length === 0 ? ['No file was set aside.'] : table(['NAME', 'WHAT', 'BYTES', 'WRITTEN'], rows);
-}
-
-function rowsTable(database: Database): string[] {
-  const rows = quarantinedRows(database).map(
-    ({ number, foundAtMs, table: name, isRepaired, reason, row }) => [
-      String(number),
-      name,
-      isRepaired ? 'repaired' : 'moved away',
-      formatTimestamp(foundAtMs),
-      reason,
-      row,
-    ],
-  );
-  if (rows.length === 0) return ['No row of state.db is in quarantine.'];
-  return ['', ...table(['ROW', 'TABLE', 'STATE', 'FOUND', 'REASON', 'AS IT WAS'], rows)];
 }

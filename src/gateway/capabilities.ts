@@ -33,7 +33,7 @@ import { packagePath } from '../platform/files/index.ts';
 import type { MqttBroker } from '../platform/mqtt/index.ts';
 import { UpdateFolder, updateKeyFiles } from '../platform/packages/index.ts';
 import { restoreFaultSince } from '../platform/backup/index.ts';
-import { lastRecovery, quarantinedSince } from '../platform/sqlite/index.ts';
+import { lastRecovery } from '../platform/sqlite/index.ts';
 import { commandRecorder } from './audit-trail.ts';
 import { programEntry } from '../platform/processes/index.ts';
 import type { Infrastructure, StartedHook } from './infrastructure.ts';
@@ -339,7 +339,6 @@ function buildAppliance(
       isDiskFull: space.isFull,
       restoreFault: restoreFaultSince(shownFromMs, { dataDir: config.dataDir, log }),
       isStateRecovered: (lastRecovery(config.dataDir, log)?.recoveredAtMs ?? -Infinity) > shownFromMs,
-      stateRowsQuarantined: state.readOr([], () => quarantinedSince(state, shownFromMs)),
       stateDegraded: state.failure?.message,
       stateCopyFault: infrastructure.stateUpkeep.copyFault,
       isTlsOff: (config.https || config.mqtts) && infrastructure.tls === undefined,

@@ -20,7 +20,6 @@ import {
   DegradableDatabase,
   type GroupCommit,
   openState,
-  quarantineRows,
   releaseStartReserve,
   StateUpkeep,
   takeStartReserve,
@@ -28,7 +27,6 @@ import {
 } from '../platform/sqlite/index.ts';
 import { HistoryRoom } from './history-room.ts';
 import type { Tls } from '../platform/tls/index.ts';
-import { STATE_ROWS } from './state-rows.ts';
 
 export interface GatewayOptions {
   config: Config;
@@ -176,7 +174,6 @@ function openStateDatabase(
     state.close();
     if (startedLow || space.isLow) takeStartReserve(dataDir, LIMITS.state.startReserveBytes, log);
   });
-  quarantineRows({ database: state, rules: STATE_ROWS, clock, log, limits: LIMITS.state.quarantine });
   const stateUpkeep = new StateUpkeep({
     database: state,
     dataDir,

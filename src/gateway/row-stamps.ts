@@ -2,7 +2,6 @@
 import { createStampCorrector, type StampCorrection } from '../platform/clock/index.ts';
 import { rowStampsOf } from '../platform/sqlite/index.ts';
 import type { Infrastructure, StartedHook } from './infrastructure.ts';
-import { STATE_ROWS } from './state-rows.ts';
 
 /** Their capabilities correct more than a moment: ends of tokens, and the order of commands and their responses. */
 const CORRECTED_ELSEWHERE = ['access_token', 'execution'];
@@ -15,8 +14,7 @@ interface Holder {
 /** To be called before rows are read; those who keep them in memory join the returned list. */
 export function keepRowStamps({ options, state }: Infrastructure, started: StartedHook): Holder[] {
   const { clock, log } = options;
-  const tables = STATE_ROWS.map(({ table }) => table);
-  const restampRows = rowStampsOf(state, tables, CORRECTED_ELSEWHERE);
+  const restampRows = rowStampsOf(state, CORRECTED_ELSEWHERE);
   const holders: Holder[] = [];
   const restamp = (): void => {
     const correction = stamps.correction();

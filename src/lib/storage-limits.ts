@@ -154,15 +154,6 @@ export const STORAGE_LIMITS = {
     startReserveBytes: 8 * 1_048_576,
     /** G: long enough for the next visit of somebody who looks once a week. */
     recoveryShownMs: 7 * 86_400_000,
-    quarantine: {
-      /** G: so that the service log stays readable; further rows are in the table. */
-      rowsLogged: 100,
-      /** A row leaves at most one row that refers to nothing per generation; there are four. */
-      rounds: 12,
-      /** G: more than a person reads; a damaged disk must not fill state.db with what it spoils. */
-      rowsKept: 10_000,
-      bytesKept: 16 * 1_048_576,
-    },
     /** G: damaged copies of state.db that are kept, as large as it is each. */
     damagedKept: 3,
     upkeepIntervalMs: 5_000,

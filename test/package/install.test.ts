@@ -10,7 +10,6 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { until } from '../support/until.ts';
 import { DebianRoot, whyNoDebianRoot } from '../../scripts/support/debian-root.ts';
-import { installByScript } from '../../scripts/try-debian/by-script.ts';
 import { buildVersions, packageOf } from '../../scripts/try-debian/versions.ts';
 import { signPackage } from '../../src/platform/packages/index.ts';
 import { key } from '../platform/packages/support.ts';
@@ -204,34 +203,6 @@ describe('the package on a board', { skip: missing, timeout: HANGS_MS }, () => {
     );
     assert.equal(board.run('test -s /var/lib/energy-gateway/state.db').status, 0);
     board.must('rm -r /var/lib/energy-gateway');
-  });
-
-  test('takes over what scripts/install once set up: the same data, and its programs as the version before', () => {
-    installByScript(board);
-    assert.match(
-      board.must('/usr/local/bin/energy-gateway create-token --role OWNER --name by-script'),
-      /\S{20}/,
-    );
-    assert.match(install('0.2.0'), /What scripts\/install once set up is now this package/);
-    assert.match(board.must('energy-gateway-versions status'), /runs: +installed-by-script/);
-    assert.equal(version(), '0.1.0');
-    install('0.3.0');
-    assert.equal(version(), '0.3.0');
-    assert.match(board.must('energy-gateway list-tokens'), /by-script/);
-    assert.match(board.must('systemctl show energy-gateway -p FragmentPath'), /=\/(?:usr\/)?lib\/systemd/);
-    assert.equal(
-      board.run('ls -d /opt/energy-gateway* /usr/local/bin/energy-gateway').output.match(/No such/g)?.length,
-      2,
-    );
-  });
-
-  test('leaves what scripts/install once set up disabled, when it was', () => {
-    board.must('ENERGY_GATEWAY_PURGE_DATA=yes dpkg -P energy-gateway </dev/null');
-    installByScript(board);
-    board.must('systemctl disable --quiet --now energy-gateway');
-    assert.match(install('0.1.0'), /the service is disabled/);
-    assert.match(board.run('systemctl is-enabled energy-gateway').output, /^disabled/);
-    assert.match(board.run('systemctl is-active energy-gateway').output, /^inactive/);
   });
 });
 

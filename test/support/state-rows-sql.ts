@@ -1,4 +1,4 @@
-/** Rows of state.db for the tables that a fresh gateway with one device, `battery`, leaves empty; but for the quarantine. */
+/** Rows of state.db for the tables that a fresh gateway with one device, `battery`, leaves empty. */
 export const STATE_ROWS_SQL = `
   INSERT INTO user_account VALUES ('user', 'Ida', 'OWNER', 'hash', 1);
   INSERT INTO access_token VALUES ('parent', 'TOKEN', 'p', 'OWNER', zeroblob(32), 'user', NULL, 1, NULL, NULL, 0);

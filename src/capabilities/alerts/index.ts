@@ -3,5 +3,5 @@ export { isNewsFor, maySee } from './model.ts';
 export { alertRoutes, alertStreams } from './routes.ts';
 export { alertToWire } from './schema.ts';
 export { Alerts } from './service.ts';
-export { alert, ALERT_SEVERITIES, alertRows } from './tables.ts';
+export { alert, ALERT_SEVERITIES } from './tables.ts';
 export { keyOfAlert } from './unstored.ts';

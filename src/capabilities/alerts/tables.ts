@@ -1,9 +1,7 @@
 /** Tables of state.db with the alerts of devices and their rhythms. */
-import { sql } from 'drizzle-orm';
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { ROLES } from '../../lib/role.ts';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
-import { rowRules } from '../../platform/sqlite/index.ts';
 
 /** Lowest first, as manifests name them (docs/interface/blueprints.md#alerts). */
 export const ALERT_SEVERITIES = ['info', 'warning', 'error'] as const;
@@ -42,25 +40,3 @@ export const deviceRhythm = sqliteTable('device_rhythm', {
   deviceId: text('device_id').primaryKey(),
   longestPausesMs: text('longest_pauses_ms', { mode: 'json' }).$type<readonly DurationMs[]>().notNull(),
 });
-
-/** Checks of these tables' rows; the start repairs damaged rows or moves them away. */
-export const alertRows = [
-  rowRules({
-    table: alert,
-    // An alert that is reported twice is better than one that is lost.
-    repairs: {
-      severity: { severity: sql`'error'` },
-      isLasting: { isLasting: sql`0` },
-      readRole: { readRole: sql`NULL` },
-    },
-  }),
-  rowRules({
-    table: deviceRhythm,
-    json: { longestPausesMs: 'array' },
-    checks: {
-      longestPausesMs: sql`NOT EXISTS (SELECT 1 FROM json_each(${deviceRhythm.longestPausesMs}) WHERE type != 'integer')`,
-    },
-    // It is learned again.
-    repairs: { longestPausesMs: { longestPausesMs: sql`'[]'` } },
-  }),
-];

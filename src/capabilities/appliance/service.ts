@@ -35,8 +35,6 @@ export interface PartsStatus {
   isStateRecovered: boolean;
   /** Why a backup could not recently be put back at a start. */
   restoreFault: string | undefined;
-  /** Rows of state.db that a recent start could not read, by table. */
-  stateRowsQuarantined: readonly { table: string; count: number }[];
   /** TLS is off because its keys cannot be used. */
   isTlsOff: boolean;
   /** Why state cannot be changed, so that commands are refused; undefined: it can. */
@@ -241,7 +239,6 @@ export class Appliance {
       ...status.historySetAside.damaged,
       ...journalSetAside.map((name) => `telemetry-journal/${name}`),
     ];
-    const quarantined = status.stateRowsQuarantined.map(({ table, count }) => `${table} ${count}`);
     const all: [name: string, isRaised: boolean, detail?: string][] = [
       ['disk_almost_full', diskFreeShare < DISK_ALMOST_FULL_SHARE],
       ['disk_full', status.isDiskFull],
@@ -250,7 +247,6 @@ export class Appliance {
       ['restore_not_done', status.restoreFault !== undefined, status.restoreFault],
       ['state_degraded', status.stateDegraded !== undefined, status.stateDegraded],
       ['state_copies_failing', status.stateCopyFault !== undefined, status.stateCopyFault],
-      ['state_rows_quarantined', quarantined.length > 0, listed('Rows by table: ', quarantined)],
       ['history_degraded', status.historyDegraded !== undefined, status.historyDegraded],
       ['history_damaged', isHistoryDamaged || damaged.length > 0, listed('Set aside: ', damaged)],
       ['history_missing', historyMissing.length > 0, listed('Begun anew: ', historyMissing)],

@@ -1,7 +1,6 @@
 /** Table of state.db with the audit trail. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { EpochMs } from '../../lib/time.ts';
-import { rowRules } from '../../platform/sqlite/index.ts';
 import { type AuditEntry, ORIGIN_KINDS } from './model.ts';
 
 export const audit = sqliteTable('audit', {
@@ -17,6 +16,3 @@ export const audit = sqliteTable('audit', {
   status: integer('status').notNull(),
   remoteAddress: text('remote_address'),
 });
-
-/** Checks of these tables' rows; the start repairs damaged rows or moves them away. */
-export const auditRows = [rowRules({ table: audit })];

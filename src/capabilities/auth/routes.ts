@@ -10,7 +10,7 @@ import {
   refuseForeignForm,
   route,
   type Route,
-  sessionCookies,
+  sessionCookie,
   sessionTokensOf,
   shape,
 } from '../../platform/http/index.ts';
@@ -103,7 +103,7 @@ function sessionAnswer(
 ): Response {
   call.identify(auth.tokens.principalOf(session.record));
   const { sessionLifetimeMs } = LIMITS.auth;
-  const cookies = sessionCookies(session.text, sessionLifetimeMs, call.isEncrypted, call);
+  const cookies = [sessionCookie(session.text, sessionLifetimeMs, call.isEncrypted)];
   return withCookies(wire.sessionToWire(session), cookies);
 }
 

@@ -81,10 +81,9 @@ export class SignIn {
     return { ...tokens.createSession(users.require(user.id)), user };
   }
 
-  /** Finds the name as typed or as normalized, because earlier versions stored names as typed. */
   #userOf(name: string): User | undefined {
     const { users } = this.#options.store;
-    return users.byName(name) ?? users.byName(normalizedName(name));
+    return users.byName(normalizedName(name));
   }
 
   /** Judged in turn with other attempts of the address and at the account. */

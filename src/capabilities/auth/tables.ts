@@ -1,8 +1,6 @@
 /** Tables of state.db that say who may do what. Secrets are hashes only. */
-import { sql } from 'drizzle-orm';
 import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
-import { rowRules } from '../../platform/sqlite/index.ts';
 import { ISSUABLE_ROLES, TOKEN_KINDS } from './model.ts';
 
 export const userAccount = sqliteTable('user_account', {
@@ -46,11 +44,3 @@ export const clockBehind = sqliteTable('clock_behind', {
   /** What the clock showed when this was last known. */
   knownAtMs: integer('known_at_ms').$type<EpochMs>().notNull(),
 });
-
-/** Rows that cannot be read give no access; they are not repaired. */
-export const authRows = [
-  rowRules({ table: userAccount }),
-  rowRules({ table: accessToken, checks: { secretSha256: sql`length(${accessToken.secretSha256}) = 32` } }),
-  rowRules({ table: clockBehind }),
-  rowRules({ table: claim, checks: { codeSha256: sql`length(${claim.codeSha256}) = 32` } }),
-];

@@ -99,9 +99,8 @@ export function partsOf(names: readonly string[], owner: BackupOwner): string[] 
   return ownOf(names, owner, '\\.part');
 }
 
-/** Names of earlier versions had no part of the id. */
-function ownOf(names: readonly string[], { id, slug }: BackupOwner, ending: string): string[] {
-  const own = new RegExp(`^(?:${slug}|[a-z0-9-]+-${keyOf(id)})-${STAMP}${ending}$`);
+function ownOf(names: readonly string[], { id }: BackupOwner, ending: string): string[] {
+  const own = new RegExp(`^[a-z0-9-]+-${keyOf(id)}-${STAMP}${ending}$`);
   return names.filter((name) => own.test(name));
 }
 

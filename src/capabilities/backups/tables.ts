@@ -1,7 +1,6 @@
 /** Tables of state.db with the backup plan and its outcome. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { EpochMs } from '../../lib/time.ts';
-import { rowRules } from '../../platform/sqlite/index.ts';
 
 export const SCHEDULES = ['OFF', 'DAILY', 'WEEKLY'] as const;
 
@@ -37,6 +36,3 @@ export const backupOutcome = sqliteTable('backup_outcome', {
   /** Why the last try failed; NULL: it succeeded. */
   fault: text('fault'),
 });
-
-/** Checks of these tables' rows; the start repairs damaged rows or moves them away. */
-export const backupRows = [rowRules({ table: backupPlan }), rowRules({ table: backupOutcome })];

@@ -12,4 +12,3 @@ export { missingRequirements, offersOfModule, remedyFor } from './requirements.t
 export { blueprintRoutes } from './routes.ts';
 export { Blueprints } from './service.ts';
 export { checkDeviceValue, checkWritableValue, type ValueDeclaration } from './values.ts';
-export { blueprintRows } from './tables.ts';

@@ -2,4 +2,3 @@ export type { Execution } from './model.ts';
 export { commandRoutes } from './routes.ts';
 export { toWire as executionToWire } from './schema.ts';
 export { type CommandListener, Commands, type Running } from './service.ts';
-export { commandRows } from './tables.ts';

@@ -214,7 +214,6 @@ export class Commands {
 
   /** Ends executions that an earlier run left unfinished, and starts retention. */
   async start(): Promise<void> {
-    this.#judgeEarlier();
     for (const execution of this.#store.unfinishedIds().flatMap((id) => this.find(id) ?? []))
       this.#inFlight.watch(execution);
     this.#inFlight.endAll();
@@ -318,22 +317,6 @@ export class Commands {
     const input = sessions === undefined ? 'send_failed' : sessions > 0 ? 'published' : 'unreached';
     this.#inFlight.apply(live, input);
     this.#buffer.storeSoon();
-  }
-
-  /** Sets the role that may see executions of earlier versions, and of damaged rows; INSTALLER when it cannot be found. */
-  #judgeEarlier(): void {
-    const { database, devices, log } = this.#options;
-    try {
-      database.transaction(() =>
-        this.#store.judge(({ deviceId, manifestName }) => {
-          const device = devices.get(deviceId);
-          const found = device && findCommand(devices.manifest(device), manifestName);
-          return found ? roleNeededFor(readAccessLevel(found.command)) : 'INSTALLER';
-        }),
-      );
-    } catch (error) {
-      log.warn('who may see executions of an earlier version is found out with the next start', { error });
-    }
   }
 
   /** Never rejects. */

@@ -1,7 +1,6 @@
 /** Rows of executions and of their responses. */
 import { and, asc, count, desc, eq, gte, lt, not, or, type SQL, sql } from 'drizzle-orm';
 import { unionAll } from 'drizzle-orm/sqlite-core';
-import type { Role } from '../../lib/role.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
 import {
@@ -90,14 +89,6 @@ function createWriter(orm: Orm) {
     .where(isIt)
     .prepare();
   const remove = orm.delete(execution).where(isIt).prepare();
-  const isUnjudged = sql`${isGuarded} AND ${execution.readRole} IS NULL`;
-  const { manifestName } = execution;
-  const unjudged = orm.selectDistinct({ deviceId, manifestName }).from(execution).where(isUnjudged).prepare();
-  const judge = orm
-    .update(execution)
-    .set({ readRole: sql`${sql.placeholder('readRole')}` })
-    .where(and(isUnjudged, given(deviceId), given(manifestName)))
-    .prepare();
 
   return {
     /** The response of a new execution is not written: it has none. */
@@ -110,10 +101,6 @@ function createWriter(orm: Orm) {
       if (executionState !== undefined) follow.run({ id: executionId, state: executionState });
     },
     remove: (wanted: string): void => void remove.run({ id: wanted }),
-    /** Sets the role that may see executions of which it is not known. */
-    judge(roleOf: (command: { deviceId: string; manifestName: string }) => Role): void {
-      for (const command of unjudged.all()) judge.run({ ...command, readRole: roleOf(command) });
-    },
   };
 }
 

@@ -1,9 +1,7 @@
 /** Tables of state.db with command executions and the responses of devices. */
-import { sql } from 'drizzle-orm';
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { ROLES } from '../../lib/role.ts';
 import type { EpochMs } from '../../lib/time.ts';
-import { rowRules } from '../../platform/sqlite/index.ts';
 import { RESPONSE_STATES } from '../../protocol/command.ts';
 import { type Execution, OWN_STATES } from './model.ts';
 
@@ -40,17 +38,3 @@ export const executionResponse = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.executionNumber, table.sequence] })],
 );
-
-const originKind = sql`json_type(${execution.origin}, '$.kind') = 'text'`;
-
-/** Checks of these tables' rows; the start repairs damaged rows or moves them away. */
-export const commandRows = [
-  rowRules({
-    table: execution,
-    checks: {
-      origin: sql`${originKind} AND json_type(${execution.origin}, '$.id') = 'text' AND json_type(${execution.origin}, '$.name') = 'text'`,
-    },
-    repairs: { responseSequence: { responseSequence: sql`NULL` }, readRole: { readRole: sql`NULL` } },
-  }),
-  rowRules({ table: executionResponse }),
-];

@@ -1,4 +1,3 @@
 export { connectConfiguration } from './mqtt.ts';
 export { deviceConfigurationRoutes } from './routes.ts';
 export { DeviceConfiguration, type ConfigurationChange } from './service.ts';
-export { configurationRows } from './tables.ts';

@@ -10,4 +10,3 @@ export { devicePaths } from './paths.ts';
 export { DEVICE_COLLECTION_PATHS, deviceRoutes } from './routes.ts';
 export { deviceName } from './schema.ts';
 export { type Devices, DeviceService, type NewDevice } from './service.ts';
-export { deviceRows } from './tables.ts';

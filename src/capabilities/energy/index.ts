@@ -1,3 +1,2 @@
 export { energyRoutes } from './routes.ts';
 export { Energy } from './service.ts';
-export { energyRows } from './tables.ts';

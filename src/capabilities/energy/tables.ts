@@ -1,7 +1,6 @@
 /** Tables of state.db with the choices of people for the energy of the site. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { DurationS } from '../../lib/time.ts';
-import { rowRules } from '../../platform/sqlite/index.ts';
 
 /**
  * Roles of devices in the site. The power of `pv` and `generator` is positive when they deliver, of `battery` when
@@ -28,6 +27,3 @@ export const energySetting = sqliteTable('energy_setting', {
   id: integer('id').primaryKey(),
   gapAfterS: integer('gap_after_s').$type<DurationS>().notNull(),
 });
-
-/** Checks of these tables' rows; the start repairs damaged rows or moves them away. */
-export const energyRows = [rowRules({ table: energySource }), rowRules({ table: energySetting })];

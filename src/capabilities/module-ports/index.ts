@@ -1,3 +1,2 @@
 export { modulePortRoutes } from './routes.ts';
 export { ModulePorts, type IoPortRecord, type SerialPortRecord } from './service.ts';
-export { modulePortRows } from './tables.ts';

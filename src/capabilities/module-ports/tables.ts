@@ -1,8 +1,6 @@
 /** Tables of state.db with the ports that people added to the built-in module. */
-import { sql } from 'drizzle-orm';
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { DurationMs } from '../../lib/time.ts';
-import { rowRules } from '../../platform/sqlite/index.ts';
 
 export const serialPort = sqliteTable('serial_port', {
   name: text('name').primaryKey(),
@@ -29,16 +27,3 @@ export const ioPort = sqliteTable('io_port', {
   bias: text('bias', { enum: BIASES }),
   debounceMs: integer('debounce_ms').$type<DurationMs>(),
 });
-
-/** Checks of these tables' rows; the start repairs damaged rows or moves them away. */
-export const modulePortRows = [
-  rowRules({
-    table: serialPort,
-    json: { aliases: 'array' },
-    checks: {
-      aliases: sql`NOT EXISTS (SELECT 1 FROM json_each(${serialPort.aliases}) WHERE type != 'text')`,
-    },
-    repairs: { aliases: { aliases: sql`'[]'` } },
-  }),
-  rowRules({ table: ioPort }),
-];

@@ -1,4 +1,3 @@
 export { BuiltInModule } from './built-in-module.ts';
 export { scanRoutes } from './routes.ts';
 export { Modules } from './service.ts';
-export { moduleRows } from './tables.ts';

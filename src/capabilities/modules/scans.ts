@@ -183,7 +183,7 @@ export class Scan {
 
   #expect(): void {
     const { clock, silenceMs } = this.#options;
-    const reason = 'it does not answer; one of an older version knows no scans';
+    const reason = 'it does not answer';
     this.#silence = clock.setTimer(silenceMs, () =>
       this.add({ type: 'scan_end', outcome: 'module_lost', reason }),
     );

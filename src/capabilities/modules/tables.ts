@@ -1,6 +1,5 @@
 /** Table of state.db with the storage of device scripts. */
 import { blob, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { rowRules } from '../../platform/sqlite/index.ts';
 
 export const deviceStorage = sqliteTable(
   'device_storage',
@@ -12,6 +11,3 @@ export const deviceStorage = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.scope, table.key] })],
 );
-
-/** Checks of these tables' rows; the start repairs damaged rows or moves them away. */
-export const moduleRows = [rowRules({ table: deviceStorage })];

@@ -1,4 +1,3 @@
 export { newChannelBody } from './schema.ts';
 export { notificationRoutes } from './routes.ts';
 export { Notifications } from './service.ts';
-export { notificationRows } from './tables.ts';

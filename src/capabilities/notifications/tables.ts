@@ -1,8 +1,7 @@
 /** Tables of state.db with notification channels, their pending changes and their deliveries. */
-import { sql } from 'drizzle-orm';
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { EpochMs } from '../../lib/time.ts';
-import { type Present, rowRules } from '../../platform/sqlite/index.ts';
+import { type Present } from '../../platform/sqlite/index.ts';
 import { ALERT_SEVERITIES } from '../alerts/index.ts';
 import { CHANNEL_TYPES, type Secrets, type Settings } from './model.ts';
 
@@ -56,34 +55,3 @@ export const notificationPending = sqliteTable('notification_pending', {
 });
 
 export type Pending = Readonly<Present<typeof notificationPending.$inferSelect>>;
-
-const { deviceIds, settings, type } = notificationChannel;
-
-/** Whether the settings have the members that the code reads, by type. */
-const areUsable = sql`CASE ${type}
-  WHEN 'EMAIL' THEN json_type(${settings}, '$.host') = 'text' AND json_type(${settings}, '$.port') = 'integer'
-    AND json_type(${settings}, '$.from') = 'text' AND json_type(${settings}, '$.to') = 'array'
-  WHEN 'WEBHOOK' THEN json_type(${settings}, '$.origin') = 'text'
-  ELSE json_type(${settings}, '$.server') = 'text' AND json_type(${settings}, '$.topic') = 'text' END`;
-
-/** Checks of these tables' rows; the start repairs damaged rows or moves them away. */
-export const notificationRows = [
-  rowRules({
-    table: notificationChannel,
-    json: { deviceIds: 'array' },
-    checks: {
-      deviceIds: sql`NOT EXISTS (SELECT 1 FROM json_each(${deviceIds}) WHERE type != 'text')`,
-      settings: areUsable,
-    },
-    // Too many notifications are better than none.
-    repairs: {
-      deviceIds: { deviceIds: sql`'[]'` },
-      minimumSeverity: { minimumSeverity: sql`'info'` },
-      notifiesCleared: { notifiesCleared: sql`1` },
-      omittedCount: { omittedCount: sql`0` },
-      secrets: { secrets: sql`'{}'` },
-    },
-  }),
-  rowRules({ table: notificationDelivery }),
-  rowRules({ table: notificationPending }),
-];

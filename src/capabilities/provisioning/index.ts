@@ -2,4 +2,3 @@ export { type CertificateIssuer, type ConnectionConfiguration } from './model.ts
 export { configurationToWire } from './schema.ts';
 export { provisioningRoutes } from './routes.ts';
 export { Provisioning } from './service.ts';
-export { provisioningRows } from './tables.ts';

@@ -1,8 +1,6 @@
 /** Tables of state.db with credentials of devices: hashes and fingerprints, never secrets. */
-import { sql } from 'drizzle-orm';
 import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { EpochMs } from '../../lib/time.ts';
-import { rowRules } from '../../platform/sqlite/index.ts';
 
 export const deviceCredential = sqliteTable('device_credential', {
   hardwareId: text('hardware_id').primaryKey(),
@@ -21,9 +19,3 @@ export const deviceCertificate = sqliteTable('device_certificate', {
   deviceId: text('device_id').notNull(),
   createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
 });
-
-/** Damaged credentials admit nobody: the device needs new ones. */
-export const provisioningRows = [
-  rowRules({ table: deviceCredential, checks: { sha256: sql`length(${deviceCredential.sha256}) = 32` } }),
-  rowRules({ table: deviceCertificate }),
-];

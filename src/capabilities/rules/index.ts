@@ -5,4 +5,3 @@ export { Rules, type NewRule } from './service.ts';
 export { createRuleMethods, type CallMethod } from './methods.ts';
 export { createRecordedMethods, type CallRecordedMethod } from './recorded-methods.ts';
 export { RuleSandbox, type RuleSandboxOptions } from './sandbox.ts';
-export { ruleRows } from './tables.ts';

@@ -1,8 +1,6 @@
 /** Tables of the rule engine: in state.db the engine, its rules and their storage, in history.db their logs. */
-import { sql } from 'drizzle-orm';
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
-import { rowRules } from '../../platform/sqlite/index.ts';
 import { severityColumn } from '../device-logs/index.ts';
 import { RUNTIME_VERSIONS } from './model.ts';
 
@@ -50,21 +48,3 @@ export const ruleLogSize = sqliteTable('rule_log_size', {
   ruleId: text('rule_id').primaryKey(),
   sizeBytes: integer('size_bytes').notNull(),
 });
-
-/** A damaged rule is disabled and kept, so that a person can look at it. */
-export const ruleRows = [
-  rowRules({ table: ruleEngine, repairs: { isSuspended: { isSuspended: sql`1` } } }),
-  rowRules({
-    table: rule,
-    repairs: {
-      slug: { slug: sql`'rule-' || ${rule.number}` },
-      disabled: { disabled: sql`1` },
-      runtimeVersion: { runtimeVersion: sql`'V3'`, disabled: sql`1` },
-      execIntervalMs: { execIntervalMs: sql`NULL`, disabled: sql`1` },
-      createdAtMs: { createdAtMs: sql`0` },
-      updatedAtMs: { updatedAtMs: sql`0` },
-      code: { code: sql`''`, disabled: sql`1` },
-    },
-  }),
-  rowRules({ table: ruleStorage, json: { value: 'any' } }),
-];

@@ -2,4 +2,3 @@ export { sitePaths } from './paths.ts';
 export { siteRoutes } from './routes.ts';
 export { newSiteBody, siteShapes, siteToWire } from './schema.ts';
 export { createSite, resolveSiteId, type Site } from './service.ts';
-export { siteRows } from './tables.ts';

@@ -30,7 +30,6 @@ export function createSite(options: SiteOptions) {
   const loaded = loadedSite();
   let site = loaded ?? makeSite();
 
-  /** Earlier versions stored the zone as it was sent. */
   function loadedSite(): SiteRecord | undefined {
     const stored = store.get();
     const timezone = stored && canonicalTimeZone(stored.timezone);

@@ -1,8 +1,6 @@
 /** Tables of state.db with the targets and their progress. */
-import { sql } from 'drizzle-orm';
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { EpochMs } from '../../lib/time.ts';
-import { rowRules } from '../../platform/sqlite/index.ts';
 import {
   type RecordCursor,
   type RequestOutcome,
@@ -65,25 +63,3 @@ export const targetRequest = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.targetId, table.requestId] })],
 );
-
-/** Checks of these tables' rows; the start repairs damaged rows or moves them away. */
-export const targetRows = [
-  rowRules({
-    table: target,
-    checks: {
-      settings: sql`'text' IN (json_type(${target.settings}, '$.url'), json_type(${target.settings}, '$.path'))`,
-    },
-  }),
-  // A lost content is entered again at the next start.
-  rowRules({ table: carriedContent }),
-  rowRules({ table: carriedChange }),
-  rowRules({
-    table: targetRequest,
-    // A known id is not executed again, whatever its outcome was.
-    repairs: { outcome: { outcome: sql`'{}'` }, isTold: { isTold: sql`0` } },
-  }),
-  rowRules({
-    table: targetCursor,
-    checks: { position: sql`json_type(${targetCursor.position}, '$.sequence') = 'integer'` },
-  }),
-];

@@ -9,7 +9,6 @@ import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Limits } from '../../lib/limits.ts';
-import { FORMER_MAGIC, unsealFormer } from './former-container.ts';
 import { BackupError, NO_BACKUP } from './layout.ts';
 
 const FIRST_LINE = 'age-encryption.org/v1\n';
@@ -20,8 +19,8 @@ const HEADER_MAX_BYTES = 1_024;
 const WORK_FACTOR = /\n-> scrypt \S+ (\d{1,3})\n/;
 
 /**
- * Writes the content of a backup, or of one of an earlier version, to `target`, for its owner alone. What stands there
- * is to be trusted only once this has resolved. @throws BackupError
+ * Writes the content of a backup to `target`, for its owner alone. It is to be trusted only once this has resolved.
+ * @throws BackupError
  */
 export async function unseal(
   source: FileHandle,
@@ -32,8 +31,6 @@ export async function unseal(
   const head = Buffer.alloc(HEADER_MAX_BYTES);
   const { bytesRead } = await source.read(head, 0, HEADER_MAX_BYTES, 0);
   const text = head.toString('latin1', 0, bytesRead);
-  if (head.subarray(0, FORMER_MAGIC.length).equals(FORMER_MAGIC))
-    return unsealFormer(source, target, password);
   if (!text.startsWith(FIRST_LINE)) throw new BackupError(NO_BACKUP);
   requireWork(text, limits.workFactorMax);
   const bytes = source.createReadStream({ start: 0, autoClose: false });

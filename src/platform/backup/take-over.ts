@@ -143,8 +143,7 @@ function planOf({ dataDir, clock }: Options, note: string, rename: Rename): Plan
   const asideName = isNoted ? noted : unusedName(dataDir, ASIDE, clock.wallMs());
   const aside = join(dataDir, asideName);
   const isPresent = (name: string): boolean => [stage, aside].some((folder) => isThere(join(folder, name)));
-  // Those of an earlier version do not name them.
-  const names = isNoted && notedNames.length > 0 ? notedNames : CONTENT.filter(isPresent);
+  const names = isNoted ? notedNames : CONTENT.filter(isPresent);
   return { dataDir, stage, asideName, aside, names, isNoted, rename };
 }
 

@@ -13,7 +13,7 @@ export {
   endedSessionCookies,
   refuseForeignForm,
   SESSION_COOKIES,
-  sessionCookies,
+  sessionCookie,
   sessionTokensOf,
 } from './session-cookie.ts';
 export { Http, type HttpOptions } from './server.ts';

@@ -8,14 +8,12 @@ import type { DurationMs, DurationS } from '../../lib/time.ts';
 
 /**
  * A browser refuses to set over plain HTTP what it holds as `Secure` under the same name, so that each has a name of
- * its own; the prefix keeps other origins from setting the first one (RFC 6265bis, "Cookie Name Prefixes"). The last
- * one was used for both by earlier versions.
+ * its own; the prefix keeps other origins from setting the first one (RFC 6265bis, "Cookie Name Prefixes").
  */
 const ENCRYPTED = '__Host-gateway_session';
 const PLAIN = 'gateway_session_http';
-const FORMER = 'gateway_session';
 /** The first ones count first. */
-export const SESSION_COOKIES = [ENCRYPTED, PLAIN, FORMER] as const;
+export const SESSION_COOKIES = [ENCRYPTED, PLAIN] as const;
 /** Of the tokens in one request, those that are looked at. */
 const TOKENS_MAX = 4;
 
@@ -30,17 +28,10 @@ interface Placed extends Headed {
   isOwnOrigin(origin: string): boolean;
 }
 
-/** Values of `Set-Cookie` that a login answers with: its own first. */
-export function sessionCookies(
-  token: string,
-  lifetimeMs: DurationMs,
-  isEncrypted: boolean,
-  request: Headed,
-): string[] {
+/** Value of `Set-Cookie` that a login answers with. */
+export function sessionCookie(token: string, lifetimeMs: DurationMs, isEncrypted: boolean): string {
   const own = isEncrypted ? ENCRYPTED : PLAIN;
-  const made = cookie(own, token, Math.floor(lifetimeMs / 1_000), isEncrypted);
-  const hasFormer = cookiesOf(request).some(([name]) => name === FORMER);
-  return hasFormer ? [made, cookie(FORMER, '', 0, isEncrypted)] : [made];
+  return cookie(own, token, Math.floor(lifetimeMs / 1_000), isEncrypted);
 }
 
 /** Values of `Set-Cookie` that take away what the browser sent, and its own in any case. */

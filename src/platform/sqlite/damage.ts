@@ -23,13 +23,8 @@ function unlessDamaged<Result>(read: () => Result, onDamage: (error: Error) => R
   }
 }
 
-/** Faults of single rows, which violate a rule of their table; the file itself is sound. */
-const ROW_FAULT =
-  /^(CHECK constraint failed in|NULL value in|non-\w+ value in|NUMERIC value in|TEXT value in) /;
-const FAULTS_READ = 100;
-
 /**
- * The first damage in a database, undefined when there is none. Reads the whole file, which may take minutes: only for a
+ * The first damage in a database, rows that violate the CHECKs of their table included; undefined when there is none. Reads the whole file, which may take minutes: only for a
  * small database, or one that failed already.
  */
 export function damageOf(path: string): string | undefined {
@@ -63,8 +58,8 @@ export function requireSound(handle: BetterSqlite3.Database): void {
 type Check = 'quick_check' | 'integrity_check';
 
 function damageIn(handle: BetterSqlite3.Database, check: Check = 'quick_check'): string | undefined {
-  const faults = handle.prepare<[], string>(`PRAGMA ${check}(${FAULTS_READ})`).pluck().all();
-  return faults.find((fault) => fault !== 'ok' && !ROW_FAULT.test(fault));
+  const fault = handle.prepare<[], string>(`PRAGMA ${check}(1)`).pluck().get();
+  return fault === 'ok' ? undefined : fault;
 }
 
 /** Why a closed copy cannot replace our database: damage, or a newer schema. Undefined when it can. Reads the whole file. */

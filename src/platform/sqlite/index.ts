@@ -37,5 +37,3 @@ export {
   SALVAGE_MARK,
   type SqlDatabase,
 } from './degradable-database.ts';
-export { quarantinedRows, quarantinedSince, quarantineRows, removeQuarantined } from './quarantine.ts';
-export { rowRules, type RowRules } from './row-rules.ts';

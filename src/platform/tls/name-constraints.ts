@@ -73,7 +73,7 @@ export function encodeNameConstraints({ domains, networks }: PermittedNames): Bu
   return element(0x30, element(0xa0, Buffer.concat(subtrees)));
 }
 
-/** Those of an authority; undefined: it may speak for everything, as authorities of earlier versions. */
+/** Those of an authority; undefined: it may speak for everything. */
 export function constraintsOf({ raw }: X509Certificate): PermittedNames | undefined {
   const at = raw.indexOf(OID_BYTES);
   if (at < 0) return undefined;

@@ -29,8 +29,6 @@ class SealedParts {
   /** Without those that were removed. */
   count: number;
   readonly seriesIds: Uint32Array;
-  /** Ids less the first one, where the order is another one. */
-  offsets: Uint32Array | undefined;
   readonly firstsS: Uint32Array;
   readonly lastsS: Uint32Array;
 
@@ -56,7 +54,7 @@ class SealedParts {
   }
 
   idAt(at: number): number {
-    return this.firstId + (this.offsets?.[at] ?? at);
+    return this.firstId + at;
   }
 
   refAt(at: number): PartRef {
@@ -191,23 +189,5 @@ function decodeDirectory(bytes: Buffer): SealedParts {
     parts.lastS = Math.max(parts.lastS, lastsS[index] as number);
     previous = firstS;
   }
-  return inOrder(parts);
-}
-
-/** An older version of the gateway wrote parts in the order in which their series had arrived. */
-function inOrder(parts: SealedParts): SealedParts {
-  const { firstId, count, seriesIds, firstsS, lastsS } = parts;
-  if (seriesIds.every((id, index) => index === 0 || id >= (seriesIds[index - 1] as number))) return parts;
-  const sorted = new SealedParts(firstId, count);
-  sorted.firstS = parts.firstS;
-  sorted.lastS = parts.lastS;
-  // Series and place in one exact number each: sorting them is stable and native.
-  const keys = Float64Array.from(seriesIds, (id, index) => id * count + index).sort();
-  sorted.offsets = Uint32Array.from(keys, (key) => key % count);
-  for (const [at, from] of sorted.offsets.entries()) {
-    sorted.seriesIds[at] = seriesIds[from] as number;
-    sorted.firstsS[at] = firstsS[from] as number;
-    sorted.lastsS[at] = lastsS[from] as number;
-  }
-  return sorted;
+  return parts;
 }

@@ -34,7 +34,6 @@ const STATUS: PartsStatus = {
   isDiskFull: false,
   isStateRecovered: false,
   restoreFault: undefined,
-  stateRowsQuarantined: [],
   isTlsOff: false,
   stateDegraded: undefined,
   stateCopyFault: undefined,

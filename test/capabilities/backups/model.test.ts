@@ -112,8 +112,12 @@ describe('of the backups at a target', () => {
     assert.deepEqual(namesToRemove(there, DEPOT, 3, name('12')), []);
   });
 
-  test('those from before the site had another name go in their turn, and those that earlier versions named', () => {
-    const there = [name('12'), 'depot-20260311T021500Z.backup', name('10', { ...DEPOT, slug: 'yard-2' })];
+  test('backups made under an earlier name of the site are removed in their turn', () => {
+    const there = [
+      name('12'),
+      name('11', { ...DEPOT, slug: 'yard' }),
+      name('10', { ...DEPOT, slug: 'yard-2' }),
+    ];
     const sorted = there.toReversed();
     assert.deepEqual(namesToRemove(there, DEPOT, 2, name('12')), sorted.slice(0, 1));
     assert.deepEqual(namesToRemove(there, DEPOT, 1, name('12')), sorted.slice(0, 2));

@@ -106,7 +106,7 @@ test('an upload that nobody takes over is forgotten after a day', async (t) => {
 
 test('what a cut of power left half written at the target goes although the next try fails', async (t) => {
   const { backups, folder, database, saying } = planned(t);
-  writeFileSync(join(folder, 'depot-20260228T000000Z.backup.part'), 'half');
+  writeFileSync(join(folder, 'depot-x-20260228T000000Z.backup.part'), 'half');
   // Nobody can restore it, so it is not stored.
   database.prepare('PRAGMA user_version = 9999').run();
   backups.run();

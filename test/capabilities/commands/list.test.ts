@@ -92,19 +92,6 @@ describe('what a role must not see', () => {
     assert.throws(() => bench.commands.get(second, made.other, 'USER'));
   });
 
-  test('is found out at the start for executions of a version that did not keep it', async (t) => {
-    const { bench, first, second, made } = await filled(t);
-    bench.state.prepare('UPDATE execution SET read_role = NULL').run();
-    // Nobody knows any more what it was, so it is not for everybody.
-    bench.assignManifest(first, { ...bench.devices.manifest(first), commands: {} });
-    assert.equal(bench.commands.list(DEFAULTS, 'INSTALLER').totalCount, 0);
-    const commands = await bench.restart();
-    assert.deepEqual(commands.list(DEFAULTS, 'READONLY').ids, [made.other]);
-    assert.equal(commands.list(DEFAULTS, 'OWNER').totalCount, 1);
-    assert.equal(commands.list(DEFAULTS, 'INSTALLER').totalCount, 4);
-    assert.equal(commands.get(second, made.audit, 'INSTALLER').readRole, 'INSTALLER');
-  });
-
   test('includes executions of another device and ids that never were', async (t) => {
     const { bench, second, made } = await filled(t);
     for (const id of [made.alias, 'nothing', '']) {

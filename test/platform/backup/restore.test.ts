@@ -26,7 +26,6 @@ import { makeHome, openState, PASSWORD, rename, sealed, sealedWith, siteName } f
 const bytesOf = (text: string): Buffer => Buffer.from(text);
 
 /** Made by the last version before backups had the format of age. */
-const FORMER = join(import.meta.dirname, 'files', 'of-an-earlier-version.backup');
 
 async function sealedForKey(): Promise<Buffer> {
   const encrypter = new Encrypter();
@@ -196,18 +195,6 @@ describe('a file is refused as a backup, and nothing has changed, when', () => {
       await assert.rejects(home.restore(bytes), new RegExp(`work factor ${factor} of scrypt, at most 18`));
     }
   });
-
-  test('it was made by an earlier version, and its password is wrong, a bit is another one or its end is missing', async (t) => {
-    const home = makeHome(t, 'Old');
-    const bytes = readFileSync(FORMER);
-    await assert.rejects(home.restore(bytes, 'not the password'), BackupError);
-    await assert.rejects(home.restore(bytes.subarray(0, -1)), BackupError);
-    const wrong = Buffer.from(bytes);
-    wrong[100] = (wrong[100] ?? 0) ^ 1;
-    await assert.rejects(home.restore(wrong), BackupError);
-    bytes[8] = 2;
-    await assert.rejects(home.restore(bytes), /made by a newer version of the gateway/);
-  });
 });
 
 describe('a backup', () => {
@@ -221,16 +208,6 @@ describe('a backup', () => {
       version: '9.9.9',
       made_at: '2026-03-01T08:00:00.000Z',
     });
-  });
-
-  test('of an earlier version is still taken', async (t) => {
-    const home = makeHome(t, 'Old');
-    await home.restore(readFileSync(FORMER));
-    home.database.close();
-    applyRestore(home);
-    const restored = openState(home.dataDir, home.clock, home.log);
-    assert.equal(siteName(restored), 'Depot of an earlier version');
-    restored.close();
   });
 
   test('holds the state of its moment and the keys, and shows nothing of them', async (t) => {

@@ -2,12 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { GatewayError } from '../../../src/lib/errors.ts';
-import {
-  endedSessionCookies,
-  refuseForeignForm,
-  route,
-  sessionCookies,
-} from '../../../src/platform/http/index.ts';
+import { endedSessionCookies, refuseForeignForm, sessionCookie } from '../../../src/platform/http/index.ts';
 import { isOwnOrigin } from '../../../src/platform/http/host-names.ts';
 import { raw, serve } from './support.ts';
 
@@ -79,7 +74,6 @@ describe('the cookie of a session', () => {
       [`a=b; ${COOKIE}; c="d"`, 200],
       [`a=b;${COOKIE}`, 200],
       ['__Host-gateway_session=owner', 200],
-      ['gateway_session=owner', 200],
       [`not_${COOKIE}`, 401],
       ['gateway_session_http=', 401],
       ['gateway_session_http=unknown', 401],
@@ -106,12 +100,11 @@ describe('the cookie of a session', () => {
     assert.equal((await ask('GET', '/v3/things/slug', { token: 'wrong' })).status, 403);
   });
 
-  test('of HTTPS counts before one of plain HTTP, and one that has ended before neither', async (t) => {
+  test('a session cookie of HTTPS counts before one of plain HTTP, and one that has ended before neither', async (t) => {
     const { ask, calls } = await serve(t);
     for (const [cookie, role] of [
-      ['gateway_session=readonly; gateway_session_http=user; __Host-gateway_session=owner', 'OWNER'],
-      ['gateway_session=readonly; gateway_session_http=user; __Host-gateway_session=ended', 'USER'],
-      ['gateway_session_http=ended; gateway_session=readonly', 'READONLY'],
+      ['gateway_session_http=user; __Host-gateway_session=owner', 'OWNER'],
+      ['gateway_session_http=user; __Host-gateway_session=ended', 'USER'],
     ] as const) {
       await ask('GET', '/v3/things/slug', { token: null, headers: { Cookie: cookie } });
       assert.equal(calls.at(-1)?.principal.role, role);
@@ -121,43 +114,22 @@ describe('the cookie of a session', () => {
   const headers = (values: Record<string, string>) => ({ header: (name: string) => values[name] });
 
   test('has a name of its own over TLS, for TLS alone and this host alone', () => {
-    assert.deepEqual(sessionCookies('abc', 60_000, true, headers({})), [
+    assert.equal(
+      sessionCookie('abc', 60_000, true),
       '__Host-gateway_session=abc; Path=/; HttpOnly; SameSite=Strict; Max-Age=60; Secure',
-    ]);
-    assert.deepEqual(sessionCookies('abc', 60_000, false, headers({ cookie: '__Host-gateway_session=x' })), [
+    );
+    assert.equal(
+      sessionCookie('abc', 60_000, false),
       'gateway_session_http=abc; Path=/; HttpOnly; SameSite=Strict; Max-Age=60',
-    ]);
+    );
   });
 
-  test('reaches the browser beside others that are taken away', async (t) => {
-    const sent = { header: () => 'gateway_session=a' };
-    const { ask } = await serve(t, {
-      routes: [
-        route({
-          operation: 'log_in',
-          POST: ['/v3/login'],
-          role: null,
-          handle: () => {
-            const headers = new Headers();
-            for (const cookie of sessionCookies('abc', 60_000, false, sent))
-              headers.append('Set-Cookie', cookie);
-            return new Response('{}', { headers });
-          },
-        }),
-      ],
-    });
-    const { headers } = await ask('POST', '/v3/login', { token: null });
-    assert.deepEqual(headers.getSetCookie(), sessionCookies('abc', 60_000, false, sent));
-  });
-
-  test('of an earlier version is taken away by a login, and every one that was sent by a logout', () => {
-    const sent = headers({ cookie: 'gateway_session=a; __Host-gateway_session=b; other=c' });
+  test('a logout takes away every session cookie that was sent', () => {
+    const sent = headers({ cookie: '__Host-gateway_session=b; other=c' });
     const ended = 'Path=/; HttpOnly; SameSite=Strict; Max-Age=0';
-    assert.deepEqual(sessionCookies('abc', 60_000, false, sent).slice(1), [`gateway_session=; ${ended}`]);
     assert.deepEqual(endedSessionCookies(false, sent), [
       `gateway_session_http=; ${ended}`,
       `__Host-gateway_session=; ${ended}; Secure`,
-      `gateway_session=; ${ended}`,
     ]);
   });
 

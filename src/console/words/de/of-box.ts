@@ -99,16 +99,6 @@ export const ofBox: typeof en.ofBox = {
         1: 'Den Datenträger ersetzen, wenn er es wieder ablehnt.',
       },
     },
-    state_rows_quarantined: {
-      display_name: 'Unlesbare Einträge beiseitegelegt',
-      description:
-        'Einige Einträge der Datenbank der Geräte, Regeln und Nutzer waren bei einem Start nicht lesbar. Sie wurden beiseitegelegt oder repariert; alles andere arbeitet.',
-      troubleshooting: {
-        0: 'Das Protokoll des Dienstes von diesem Start lesen: Es nennt Tabelle, Schlüssel und Grund jedes Eintrags.',
-        1: 'Neu eingeben, was fehlt. „energy-gateway list-set-aside“ auf der Box zeigt die Einträge, wie sie waren; „energy-gateway remove-set-aside rows“ beendet diese Meldung.',
-        2: 'Den Datenträger ersetzen, wenn es wieder vorkommt.',
-      },
-    },
     state_degraded: {
       display_name: 'Zustand wird nicht gespeichert',
       description:

@@ -278,8 +278,7 @@ export const sentences: Readonly<Record<string, string>> = {
   'The module was lost: <1>.': 'Das Modul ist nicht mehr da: <1>.',
   'it went offline': 'es ging offline',
   'it started again': 'es startete neu',
-  'it does not answer; one of an older version knows no scans':
-    'es antwortet nicht; ältere Versionen kennen keine Suche',
+  'it does not answer': 'es antwortet nicht',
 
   // Ports.
   'is no CAN interface': 'Das ist keine CAN-Schnittstelle.',
