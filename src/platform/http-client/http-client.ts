@@ -14,7 +14,7 @@ export interface HttpClientOptions {
   answerMaxBytes: number;
   /** Authorities that are trusted instead of those of the system, as PEM. */
   caPem?: string | undefined;
-  /** A server that starts again has not forgotten what it answered longer ago than this; absent: it may forget all. */
+  /** A server that restarts keeps what it answered longer ago than this; absent: it may lose anything. */
   forgetsMs?: DurationMs;
 }
 
@@ -38,9 +38,9 @@ export class HttpFailure extends Error {
   override name = 'HttpFailure';
 }
 
-/** G: a server that says more than it was asked does so within that time. */
-const WATCHED_MS: DurationMs = 1_000;
-/** More in a row are the way of this server, and no starts of it. */
+/** G: 1xx answers before the real one; more are no server of HTTP (RFC 9110, 15.2). */
+const INTERIM_ANSWERS_MAX = 16;
+/** After more in a row, the server closes each connection by habit and has not restarted. */
 const ENDED_AFTER_ONE_MAX = 3;
 
 interface Connection {
@@ -96,8 +96,7 @@ export class HttpClient {
       if (error instanceof HttpFailure) throw error;
       const sentence = isLate
         ? `${call.url.host} did not answer within ${timeoutMs / 1_000} s.`
-        : (connectionFailure(error, call.url, ': give its certificate') ??
-          `${call.url.host} ended the connection before it had answered.`);
+        : sentenceOf(error, call.url);
       throw new HttpFailure(sentence, { cause: error });
     } finally {
       timer.cancel();
@@ -115,7 +114,6 @@ export class HttpClient {
     const isEncrypted = url.protocol === 'https:';
     const client = isEncrypted ? https : http;
     const agent = isEncrypted ? this.#agents.https : this.#agents.http;
-    this.#leaveUnwatched();
     return new Promise((resolve, reject) => {
       const request = client.request(url, {
         method,
@@ -123,38 +121,32 @@ export class HttpClient {
         signal,
         headers: { ...headers, ...(body && { 'content-length': String(body.length) }) },
       });
+      let isAnswered = false;
+      let interimAnswers = 0;
       request.on('error', reject);
+      // After 101 the runtime closes the connection without an error and without an answer.
+      request.on('close', () => {
+        if (!isAnswered) reject(new HttpFailure(noAnswerFrom(url)));
+      });
+      request.on('information', () => {
+        if (++interimAnswers > INTERIM_ANSWERS_MAX) request.destroy();
+      });
       request.on('socket', (socket) => this.#noteSocket(socket));
       request.on('response', (response) => {
+        isAnswered = true;
         const connection = this.#connection;
-        const note = (): void => {
-          if (connection) connection.answeredMs = this.#options.clock.monotonicMs();
-        };
-        if (connection) connection.answers++;
-        note();
+        if (connection) {
+          connection.answers++;
+          connection.answeredMs = this.#options.clock.monotonicMs();
+        }
         if (!request.shouldKeepAlive) this.#connection = undefined;
-        this.#answerOf(response)
-          .finally(note)
-          .then(resolve, (error: Error) => {
-            request.destroy();
-            reject(error);
-          });
+        this.#answerOf(response).then(resolve, (error: Error) => {
+          request.destroy();
+          reject(error);
+        });
       });
       request.end(body);
     });
-  }
-
-  /**
-   * Answers over one connection have no numbers (RFC 9112, 9.3): what a server says behind its answer would be the answer to
-   * the next request. The runtime ends a connection over which it comes between two requests. So another one is used until
-   * this one has been silent for a while.
-   */
-  #leaveUnwatched(): void {
-    const last = this.#connection;
-    if (!last || last.answers === 0 || last.endedMs !== undefined) return;
-    if (this.#options.clock.monotonicMs() - last.answeredMs >= WATCHED_MS) return;
-    last.socket.destroy();
-    this.#connection = undefined;
   }
 
   #noteSocket(socket: Socket): void {
@@ -197,4 +189,12 @@ export class HttpClient {
       text: Buffer.concat(pieces).toString(),
     };
   }
+}
+
+const noAnswerFrom = ({ host }: URL): string => `${host} ended the connection before it had answered.`;
+
+function sentenceOf(error: unknown, url: URL): string {
+  const isOfParser = error instanceof Error && 'code' in error && String(error.code).startsWith('HPE_');
+  if (isOfParser) return `${url.host} does not answer in HTTP: is the address right?`;
+  return connectionFailure(error, url, ': give its certificate') ?? noAnswerFrom(url);
 }

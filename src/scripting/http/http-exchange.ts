@@ -119,26 +119,22 @@ function sendOnce(
 ): Promise<Received | 'stale connection'> {
   const url = new URL(request.url);
   const chosen = request.headers.some(([name]) => name.toLowerCase() === 'accept-encoding');
-  const connection = connectionFor(request.method, url, request.insecureTls, clock);
+  const connection = connectionFor(request.method, url.protocol, request.insecureTls);
   return new Promise((resolve, reject) => {
     let received: IncomingMessage | undefined;
     // Devices end lines with a line feed alone, say lengths twice, put spaces before colons: what they mean is clear.
     const { agent } = connection;
     const options = { method: request.method, signal, agent, insecureHTTPParser: true };
     const sending = connection.request(url, options);
-    sending.on('socket', (socket) => {
-      if (!sending.reusedSocket) connection.opened(socket);
-    });
     sending.on('error', (error) => {
-      // What follows an answer that is whole belongs to nobody.
-      if (received?.complete) return connection.saidMore();
+      // Bytes behind a whole answer belong to no request.
+      if (received?.complete) return;
       const isStale = received === undefined && sending.reusedSocket && isHangUp(error);
       if (isStale && !signal.aborted) resolve('stale connection');
       else reject(error);
     });
     // One that switches to another protocol has neither an error nor an answer.
     sending.on('close', () => {
-      connection.isOver(received?.complete === true);
       if (received === undefined) reject(new Failure('the connection was closed without an answer'));
     });
     for (const [name, value] of headerLines(request, url, clock, chosen)) sending.setHeader(name, value);

@@ -1,4 +1,4 @@
-/** Servers that answer slowly, half, wrongly or not at all: each is a sentence. */
+/** Requests to servers that answer slowly, half, wrongly or not at all. */
 import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
@@ -6,11 +6,9 @@ import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { createServer as createNetServer, type Socket } from 'node:net';
 import { describe, test, type TestContext } from 'node:test';
-import * as fc from 'fast-check';
 import { createSystemClock, nextTurn } from '../../../src/platform/clock/index.ts';
 import { HttpClient, HttpFailure, type HttpClientOptions } from '../../../src/platform/http-client/index.ts';
 import { makeAuthority, makeCertificate } from '../../../src/platform/tls/certificates.ts';
-import { runs } from '../../support/runs.ts';
 import { freePort } from '../../support/line-engines.ts';
 
 const NEVER = new AbortController().signal;
@@ -54,7 +52,7 @@ async function ending(t: TestContext) {
   return { url, end };
 }
 
-test('another connection counts where the one before ended soon after it was used', async (t) => {
+test('a connection counts as a reconnect when the one before ended soon after it was used', async (t) => {
   const { url, end } = await ending(t);
   let nowMs = 0;
   const system = createSystemClock();
@@ -79,65 +77,117 @@ test('another connection counts where the one before ended soon after it was use
   assert.equal(client.reconnects, 1, 'one that was in use');
 });
 
-/** Refuses some requests, and says some of its answers again, so many turns of the event loop later. */
-async function saysAgain(t: TestContext, plan: readonly { isRefused: boolean; againAfter: number }[]) {
-  const stored = new Set<string>();
-  const said: Promise<unknown>[] = [];
-  let asked = 0;
-  const server = createNetServer((socket) => {
-    socket.on('error', () => socket.destroy());
-    socket.on('data', (bytes) => {
-      const name = /\r\n\r\n(.+)$/.exec(String(bytes))?.[1];
-      if (name === undefined) return;
-      const { isRefused, againAfter } = plan[asked++ % plan.length] ?? assert.fail();
-      if (!isRefused) stored.add(name);
-      const answer = `HTTP/1.1 ${isRefused ? 400 : 200} x\r\nContent-Length: 0\r\n\r\n`;
-      socket.write(answer);
-      if (againAfter === 0) return;
-      const closed = new Promise((resolve) => socket.once('close', resolve));
-      said.push(turns(againAfter).then(() => socket.write(answer) && closed));
-    });
-  });
+/** Answers each request over a kept connection; `used` counts the connections, of TLS when there is a certificate. */
+async function counting(t: TestContext, keys?: { cert: string; key: string }) {
+  const answer: RequestListener = (request, response) =>
+    void request.resume().on('end', () => response.end());
+  const server = keys ? createTlsServer(keys, answer) : createServer(answer);
+  const counted = { connections: 0 };
+  server.on(keys ? 'secureConnection' : 'connection', () => counted.connections++);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.closeAllConnections());
   t.after(() => server.close());
-  const url = new URL(`http://127.0.0.1:${(server.address() as { port: number }).port}/write`);
-  return { url, stored, allIsSaid: () => Promise.all(said) };
+  const { port } = server.address() as { port: number };
+  return { url: new URL(`${keys ? 'https' : 'http'}://localhost:${port}/write`), counted };
 }
 
-async function turns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn += 1) await nextTurn();
-}
+test('fifty requests in a row use one connection', async (t) => {
+  const { url, counted } = await counting(t);
+  const client = clientOf(t);
+  for (let count = 0; count < 50; count++)
+    await client.send({ method: 'POST', url, headers: {}, body: Buffer.from(`sample ${count}`) }, NEVER);
+  assert.deepEqual([counted.connections, client.reconnects], [1, 0]);
+});
 
-test('a server that says its answers again never makes a request that it refused look taken', async (t) => {
-  const step = fc.record({
-    isRefused: fc.boolean(),
-    againAfter: fc.nat(8),
-    turnsLater: fc.nat(8),
-    isMuchLater: fc.boolean(),
+test('catching up over TLS pays one handshake', async (t) => {
+  const dates = { validFromMs: Date.now() - DAY_MS, validToMs: Date.now() + DAY_MS };
+  const authority = await makeAuthority({ commonName: 'Test', serial: '01', ...dates });
+  const { certificatePem: cert, privateKeyPem: key } = await makeCertificate(authority, {
+    commonName: 'localhost',
+    names: { dns: ['localhost'], ips: [] },
+    serial: '02',
+    ...dates,
+    purpose: 'server',
   });
-  const system = createSystemClock();
-  t.after(() => system.close());
-  let [wrong, all] = [0, 0];
-  const property = fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 12 }), async (plan) => {
-    const { url, stored, allIsSaid } = await saysAgain(t, plan);
-    let nowMs = 0;
-    const client = clientOf(t, {
-      clock: { setTimer: system.setTimer.bind(system), monotonicMs: () => nowMs },
-    });
-    for (const [index, { turnsLater, isMuchLater }] of plan.entries()) {
-      const call = { method: 'POST', url, headers: {}, body: Buffer.from(`sample ${index}`) } as const;
-      const { status } = await client.send(call, NEVER).catch(() => ({ status: 0 }));
-      all++;
-      if ((status === 200) !== stored.has(`sample ${index}`)) wrong++;
-      await turns(turnsLater);
-      if (!isMuchLater) continue;
-      await allIsSaid();
-      nowMs += 1_000;
+  const { url, counted } = await counting(t, { cert, key });
+  const client = clientOf(t, { caPem: authority.certificatePem });
+  for (let count = 0; count < 50; count++)
+    await client.send({ method: 'POST', url, headers: {}, body: Buffer.alloc(1_000) }, NEVER);
+  assert.equal(counted.connections, 1);
+});
+
+/** Writes the pieces, one every turn, until the connection ends. */
+async function hostile(t: TestContext, pieces: () => string | undefined): Promise<URL> {
+  const sockets = new Set<Socket>();
+  const server = createNetServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.resume();
+    socket.once('data', () => void talk(socket));
+  });
+  const talk = async (socket: Socket): Promise<void> => {
+    while (!socket.destroyed) {
+      const piece = pieces();
+      if (piece === undefined) return void socket.end();
+      socket.write(piece);
+      await nextTurn();
     }
-    client.close();
+  };
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
   });
-  await fc.assert(property, { numRuns: runs(100) });
-  assert.deepEqual([wrong, all > 0], [0, true]);
+  return new URL(`http://127.0.0.1:${(server.address() as { port: number }).port}/write`);
+}
+
+const SWITCHING = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n';
+const EARLY_HINTS = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n';
+
+describe('a request ends with a sentence', () => {
+  const once = (text: string) => {
+    let left: string | undefined = text;
+    return () => {
+      const piece = left;
+      left = undefined;
+      return piece;
+    };
+  };
+  const begun = (begin: string, then: string) => {
+    let next = begin;
+    return () => {
+      const piece = next;
+      next = then;
+      return piece;
+    };
+  };
+  const cases: [name: string, pieces: () => string | undefined, sentence: RegExp][] = [
+    ['switches to another protocol', begun(SWITCHING, 'x'), /^HOST ended the connection before/],
+    ['sends 103 for ever', () => EARLY_HINTS, /^HOST ended the connection before/],
+    ['sends headers for ever', begun('HTTP/1.1 200 OK\r\n', 'A: b\r\n'), /^HOST does not answer in HTTP/],
+    [
+      'sends one header for ever',
+      begun('HTTP/1.1 200 OK\r\nA: ', 'a'),
+      /^HOST (does not|did not answer within)/,
+    ],
+    [
+      'sends a byte of the body at a time',
+      begun('HTTP/1.1 200 OK\r\n\r\n', ''),
+      /^HOST did not answer within/,
+    ],
+    [
+      'sends chunk extensions for ever',
+      begun('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;', 'a'.repeat(99)),
+      /^HOST does not answer in HTTP/,
+    ],
+    ['speaks another protocol', once('SSH-2.0-OpenSSH_9.2\r\n'), /^HOST does not answer in HTTP/],
+    ['closes before it has answered', once(''), /^HOST ended the connection before/],
+  ];
+  for (const [name, pieces, sentence] of cases)
+    test(`when the server ${name}`, async (t) => {
+      const url = await hostile(t, pieces);
+      assert.match(await failureOf(clientOf(t, { timeoutMs: 300 }), url), sentence);
+    });
 });
 
 async function failureOf(client: HttpClient, url: URL): Promise<string> {
