@@ -99,6 +99,15 @@ export const NETWORK_LIMITS = {
     /** G: how often it is logged that a network cannot be joined. */
     sameWarningMs: 3_600_000,
   },
+  /** Of connections to brokers of others. */
+  mqttClient: {
+    /** G: largest packet that a broker may send; a request of a target has at most a quarter. */
+    packetMaxBytes: 262_144,
+    /** G: packets of one connection that answer nothing; a broker in order sends none. */
+    unaskedMax: 16,
+    /** G: messages that are handled before everything else gets its turn. */
+    messagesAtOnce: 32,
+  },
   mqtt: {
     /** C docs/interface/mqtt-devices.md#limits. */
     payloadBytes: 262_144,

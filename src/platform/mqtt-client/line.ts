@@ -14,13 +14,22 @@ export interface LineOptions extends IClientOptions {
   checkServerIdentity?: () => undefined;
 }
 
-/** @throws Error for certificates that cannot be read */
-export function openLine(options: LineOptions): MqttClient {
+/**
+ * @param watch gets each piece that arrives, before the library does
+ * @throws Error for certificates that cannot be read
+ */
+export function openLine(
+  options: LineOptions,
+  watch?: (bytes: Uint8Array, client: MqttClient) => void,
+): MqttClient {
   const { protocol, host, port } = options;
   const open = (self: MqttClient): Socket => {
     const line = protocol === 'mqtts' ? overTls(options, self) : connectTcp({ host, port });
     // Otherwise what follows an acknowledgement, such as the answer to a command, would wait 40 ms for TCP to acknowledge that.
-    return line.setNoDelay();
+    line.setNoDelay();
+    // Before the library, which gathers a packet until it is whole.
+    if (watch) line.on('data', (bytes: Buffer) => watch(bytes, self));
+    return line;
   };
   // Otherwise the library makes a buffer for each number of two bytes with the first packet: 65 536 of them, 8 MB.
   const client = new mqtt.MqttClient(open, { ...options, writeCache: false });

@@ -3,7 +3,9 @@ import { connectionFailure } from '../../lib/connection-failure.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { defined } from '../../lib/members.ts';
 import type { DurationMs } from '../../lib/time.ts';
-import type { Clock, Timer } from '../clock/index.ts';
+import { type Clock, nextTurn, type Timer } from '../clock/index.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { InboundGuard, type InboundLimits } from './inbound-guard.ts';
 import type { LineOptions, openLine } from './line.ts';
 
 interface MqttClientOptions {
@@ -26,6 +28,8 @@ interface MqttClientOptions {
   isSessionKept?: boolean;
   /** To connect, and for each acknowledgement. */
   timeoutMs: DurationMs;
+  /** Default: as in `LIMITS`. */
+  limits?: InboundLimits & { messagesAtOnce: number };
 }
 
 /** A message to be published. */
@@ -124,6 +128,8 @@ export class MqttClient {
   #packetMaxBytes = Infinity;
   /** Messages that wait for their turn. */
   readonly #waiting: (() => void)[] = [];
+  /** Why the last connection was ended from here. */
+  #fault: MqttFailure | undefined;
 
   constructor(options: MqttClientOptions) {
     this.#options = options;
@@ -132,6 +138,10 @@ export class MqttClient {
   /** How often another connection was opened after the first. */
   get reconnects(): number {
     return Math.max(0, this.#connections - 1);
+  }
+
+  get #limits(): InboundLimits & { messagesAtOnce: number } {
+    return this.#options.limits ?? LIMITS.mqttClient;
   }
 
   /** Resolves once there is a connection; true when it is a new one. @throws MqttFailure */
@@ -204,10 +214,11 @@ export class MqttClient {
     ) => unknown,
   ): Promise<void> {
     const library = this.#library;
-    if (!library?.connected) throw new MqttFailure(`${this.#options.url.host} ended the connection.`);
+    if (!library?.connected)
+      throw this.#fault ?? new MqttFailure(`${this.#options.url.host} ended the connection.`);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const fail = (): void =>
-      reject(new MqttFailure(`${this.#options.url.host} did not acknowledge a message.`));
+      reject(this.#fault ?? new MqttFailure(`${this.#options.url.host} did not acknowledge a message.`));
     const timer = this.#options.clock.setTimer(this.#options.timeoutMs, () => {
       fail();
       this.close();
@@ -234,7 +245,10 @@ export class MqttClient {
     this.#closings++;
     const library = this.#library;
     this.#library = undefined;
-    await library?.endAsync();
+    if (!library) return;
+    // A broker that keeps its side open must not keep ours.
+    const timer = this.#options.clock.setTimer(this.#options.timeoutMs, () => library.stream.destroy());
+    await library.endAsync().finally(() => timer.cancel());
   }
 
   async #open(): Promise<Library> {
@@ -255,7 +269,12 @@ export class MqttClient {
   async #openAs(version: Version, open: typeof openLine): Promise<Library> {
     this.#library?.end(true);
     const { url, timeoutMs, clock } = this.#options;
-    const library = connecting(this.#options, version, open);
+    const guard = new InboundGuard(this.#limits);
+    this.#fault = undefined;
+    const library = connecting(clientOptions(this.#options, version, this.#limits), url, (options) =>
+      open(options, (bytes, self) => this.#judge(guard.take(bytes), self)),
+    );
+    library.on('packetsend', (packet) => guard.sent(packet));
     // `close` ends an attempt, too.
     this.#library = library;
     // Brokers may acknowledge many messages at once.
@@ -283,9 +302,18 @@ export class MqttClient {
     return library;
   }
 
+  /** @param fault of what the broker sent; undefined: none */
+  #judge(fault: string | undefined, library: Library): void {
+    if (fault === undefined) return;
+    this.#fault = new MqttFailure(`${this.#options.url.host} ${fault}.`);
+    library.emit('error', this.#fault);
+    library.stream.destroy();
+    if (library === this.#library) this.close();
+  }
+
   /** A broker whose MQTT 5 cannot be read is spoken to in 3.1.1; errors of the line have a code. */
   #noteError(library: Library, error: Error): void {
-    if ('code' in error || library !== this.#library) return;
+    if ('code' in error || error instanceof MqttFailure || library !== this.#library) return;
     this.#version = MQTT_3;
     this.close();
   }
@@ -293,7 +321,10 @@ export class MqttClient {
   #listen(library: Library): void {
     const { onMessage } = this.#options;
     if (!onMessage) return;
+    let handed = 0;
     const hand = async (message: MqttArrival, done: () => void): Promise<void> => {
+      // The library goes on without a pause as long as it has packets.
+      if (++handed % this.#limits.messagesAtOnce === 0) await nextTurn();
       try {
         await onMessage(message);
       } catch {
@@ -320,15 +351,16 @@ function packetBytes({ topic, payload, qos = 1 }: MqttMessage): number {
 }
 
 /** @throws MqttFailure for certificates that cannot be read */
-function connecting(options: MqttClientOptions, version: Version, open: typeof openLine): Library {
+function connecting(options: LineOptions, url: URL, open: (options: LineOptions) => Library): Library {
   try {
-    return open(clientOptions(options, version));
+    return open(options);
   } catch (error) {
-    throw new MqttFailure(sentenceOf(error, options.url), { cause: error });
+    throw new MqttFailure(sentenceOf(error, url), { cause: error });
   }
 }
 
 function failureOf(error: unknown, url: URL): MqttFailure {
+  if (error instanceof MqttFailure) return error;
   const sentence = sentenceOf(error, url);
   const { code } = error as { code?: unknown };
   return VERSION_REFUSED.includes(code)
@@ -355,7 +387,11 @@ function sentenceOf(error: unknown, url: URL): string {
   return sentence ?? `${url.host} cannot be reached: ${messageOf(error)}.`;
 }
 
-function clientOptions(options: MqttClientOptions, version: Version): LineOptions {
+function clientOptions(
+  options: MqttClientOptions,
+  version: Version,
+  { packetMaxBytes }: InboundLimits,
+): LineOptions {
   const { url, clientId, username, password, caPem, certificatePem, privateKeyPem, will, timeoutMs } =
     options;
   const { isSessionKept = false } = options;
@@ -369,7 +405,12 @@ function clientOptions(options: MqttClientOptions, version: Version): LineOption
     clean: !isSessionKept,
     keepalive: KEEP_ALIVE_S,
     protocolVersion: version,
-    ...(isSessionKept && version === MQTT_5 && { properties: { sessionExpiryInterval: FOR_EVER_S } }),
+    ...(version === MQTT_5 && {
+      properties: {
+        maximumPacketSize: packetMaxBytes,
+        ...(isSessionKept && { sessionExpiryInterval: FOR_EVER_S }),
+      },
+    }),
     // Who sends tries again, with pauses that grow.
     reconnectPeriod: 0,
     connectTimeout: timeoutMs,

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { generate, type Packet, parser, writeToStream } from 'mqtt-packet';
+import { LIMITS } from '../../../src/lib/limits.ts';
 import { createSystemClock, nextTurn } from '../../../src/platform/clock/index.ts';
 import { MqttClient, MqttFailure, MqttRefusal } from '../../../src/platform/mqtt-client/index.ts';
 
@@ -17,7 +18,11 @@ interface Line {
 }
 
 /** Of a broker that answers each packet by `answer`. */
-async function clientOf(t: TestContext, answer: (packet: Packet, line: Line) => void): Promise<MqttClient> {
+async function clientOf(
+  t: TestContext,
+  answer: (packet: Packet, line: Line) => void,
+  onMessage?: () => Promise<void>,
+): Promise<MqttClient> {
   const server = createServer((socket) => {
     const packets = parser();
     let version = 4;
@@ -37,7 +42,7 @@ async function clientOf(t: TestContext, answer: (packet: Packet, line: Line) => 
   const { port } = server.address() as { port: number };
   const clock = createSystemClock();
   const url = new URL(`mqtt://127.0.0.1:${port}`);
-  const client = new MqttClient({ clock, url, clientId: 'box', timeoutMs: 60_000 });
+  const client = new MqttClient({ clock, url, clientId: 'box', timeoutMs: 60_000, onMessage });
   t.after(() => {
     client.close();
     clock.close();
@@ -197,4 +202,114 @@ test('an attempt that is given up while it is prepared opens no connection', asy
   assert.equal(opened, 0);
   await client.connect();
   assert.equal(opened, 1);
+});
+
+const { packetMaxBytes, unaskedMax, messagesAtOnce } = LIMITS.mqttClient;
+
+/** PUBLISH at QoS 0 on topic `a`, with a body of so many bytes beside it. */
+function message(bodyBytes: number): Buffer {
+  const remaining = 4 + bodyBytes;
+  const length: number[] = [];
+  for (let left = remaining; length.length === 0 || left > 0; left >>>= 7)
+    length.push((left & 127) | (left > 127 ? 128 : 0));
+  return Buffer.concat([Buffer.from([0x30, ...length, 0, 1, 97, 0]), Buffer.alloc(bodyBytes)]);
+}
+
+test('a connection tells the broker the largest packet that it takes', async (t) => {
+  let told: number | undefined;
+  const client = await clientOf(t, (packet, { send }) => {
+    if (packet.cmd !== 'connect') return;
+    told = packet.properties?.maximumPacketSize;
+    send(accepted());
+  });
+  await client.connect();
+  assert.equal(told, packetMaxBytes);
+});
+
+test('a packet that begins too large ends the connection before it is gathered', async (t) => {
+  const client = await clientOf(t, (packet, { send, sendBytes }) => {
+    if (packet.cmd === 'connect') send(accepted());
+    // A length of 250 MB, of which a byte comes.
+    if (packet.cmd === 'publish') sendBytes(Buffer.from([0x30, 0x80, 0xe5, 0x9a, 0x77, 0]));
+  });
+  await client.connect();
+  await assert.rejects(publish(client, '1'), /sent a packet of more than 262144 bytes/);
+  await assert.rejects(publish(client, '2'), /sent a packet of more than 262144 bytes/);
+});
+
+test('a packet of the largest size is taken after a subscription', async (t) => {
+  const { promise: arrived, resolve } = Promise.withResolvers<void>();
+  const client = await clientOf(
+    t,
+    (packet, { send, sendBytes }) => {
+      if (packet.cmd === 'connect') send(accepted());
+      if (packet.cmd !== 'subscribe') return;
+      send({ cmd: 'suback', messageId: packet.messageId ?? 0, granted: [1] });
+      // Its type, three bytes of length, and four of topic and properties come on top.
+      sendBytes(message(packetMaxBytes - 8));
+    },
+    async () => resolve(),
+  );
+  await client.connect();
+  await client.subscribe('a');
+  await arrived;
+});
+
+const unasked: [name: string, bytes: Buffer][] = [
+  ['messages of topics without a subscription', message(1)],
+  ['answers to a ping', Buffer.from([0xd0, 0])],
+  ['acknowledgements', Buffer.from([0x40, 2, 0x7f, 0x7f])],
+];
+for (const [name, bytes] of unasked)
+  test(`a connection ends after too many ${name} that nobody asked for`, async (t) => {
+    const client = await clientOf(t, (packet, { send, sendBytes }) => {
+      if (packet.cmd === 'connect') send(accepted());
+      if (packet.cmd === 'publish') sendBytes(Buffer.concat(Array(10_000).fill(bytes)));
+    });
+    await client.connect();
+    await assert.rejects(
+      publish(client, '1'),
+      new RegExp(`sent ${unaskedMax + 1} packets that were not asked for`),
+    );
+  });
+
+test('a flood of messages leaves turns to everything else', async (t) => {
+  const flood = 10_000;
+  let [handled, turns] = [0, 0];
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const client = await clientOf(
+    t,
+    (packet, { send, sendBytes }) => {
+      if (packet.cmd === 'connect') send(accepted());
+      if (packet.cmd !== 'subscribe') return;
+      send({ cmd: 'suback', messageId: packet.messageId ?? 0, granted: [0] });
+      sendBytes(Buffer.concat(Array(flood).fill(message(0))));
+    },
+    async () => {
+      if (++handled === flood) resolve();
+    },
+  );
+  await client.connect();
+  await client.subscribe('a');
+  let isOver = false;
+  void promise.then(() => (isOver = true));
+  for (; !isOver; turns++) await nextTurn();
+  assert.ok(turns >= flood / messagesAtOnce, `${turns} turns`);
+});
+
+test('leaving ends although the broker keeps its side open', async (t) => {
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    socket.once('data', () => socket.write(generate(accepted(), { protocolVersion: 5 })));
+    socket.on('error', () => undefined);
+    t.after(() => socket.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const clock = createSystemClock();
+  t.after(() => clock.close());
+  const { port } = server.address() as { port: number };
+  const url = new URL(`mqtt://127.0.0.1:${port}`);
+  const client = new MqttClient({ clock, url, clientId: 'box', timeoutMs: 100 });
+  await client.connect();
+  await client.leave();
 });
