@@ -77,6 +77,8 @@ export const STORAGE_LIMITS = {
     patternsMax: 200,
     /** G: how often a target that has everything looks for more. */
     intervalMs: 1_000,
+    /** G: how often what waits is counted while a delivery is under way or fails. */
+    lagIntervalMs: 2_000,
     /** M: samples read and sent together; writing them as lines takes some 5 ms on x64. */
     samplesAtOnce: 8_192,
     /** G: records of all contents that are read and sent together. */

@@ -34,7 +34,7 @@ export async function channelSteps(
   const steps: Step[] = [];
   for (const [index, channel] of notifications.entries()) {
     const where = `notifications[${index}]`;
-    const ids = await deviceIds(channel, api);
+    const ids = await deviceIds((channel['device_ids'] ?? []) as string[], api);
     for (const [name, id] of ids)
       if (id === undefined && !slugs.has(name))
         faults.push(`${where}.device_ids: there is no device "${name}"`);
@@ -50,9 +50,12 @@ export async function channelSteps(
 }
 
 /** Names of devices → their ids; undefined for a device that does not exist yet. */
-async function deviceIds(channel: WantedChannel, api: Api): Promise<Map<string, string | undefined>> {
+export async function deviceIds(
+  names: readonly string[],
+  api: Api,
+): Promise<Map<string, string | undefined>> {
   const ids = new Map<string, string | undefined>();
-  for (const name of (channel['device_ids'] ?? []) as string[]) {
+  for (const name of names) {
     const found = await api.find<{ device: { id: string } }>(`/v3/devices/${encodeURIComponent(name)}`);
     ids.set(name, found?.device.id);
   }

@@ -1,6 +1,7 @@
 /** Makes the targets of a site file, or changes the members that the file names. */
 import type { Api } from './api.ts';
-import type { WantedTarget } from './read.ts';
+import { deviceIds } from './plan-channels.ts';
+import type { SiteFile, WantedTarget } from './read.ts';
 import {
   changed,
   changedWithSecrets,
@@ -17,11 +18,16 @@ type PresentTarget = { id: string; name: string; kind: string } & Members;
 const SECRETS = { secret: 'has_secret', private_key_pem: 'has_private_key' } as const;
 
 export async function targetSteps(
-  wanted: readonly WantedTarget[],
+  { targets: wanted, devices }: Pick<SiteFile, 'targets' | 'devices'>,
   api: Api,
   faults: string[],
 ): Promise<Step[]> {
   if (wanted.length === 0) return [];
+  for (const [index, target] of wanted.entries())
+    for (const [member, names] of Object.entries(devicesOf(target)))
+      for (const [name, id] of await deviceIds(names, api))
+        if (id === undefined && !devices.some(({ slug }) => slug === name))
+          faults.push(`targets[${index}].${member}: there is no device "${name}"`);
   const { targets } = await api.get<{ targets: PresentTarget[] }>('/v3/targets');
   return wanted.flatMap((target, index): Step[] => {
     const { name, kind } = target;
@@ -33,6 +39,15 @@ export async function targetSteps(
     }
     return changesOf(target, present, api);
   });
+}
+
+/** Devices that the target names, by member. */
+function devicesOf({ selection, mqtt }: WantedTarget): Record<string, string[]> {
+  const { commands } = membersOf(mqtt);
+  return {
+    'selection.devices': (membersOf(selection)['devices'] ?? []) as string[],
+    'mqtt.commands.devices': (membersOf(commands)['devices'] ?? []) as string[],
+  };
 }
 
 /** Commands can be replaced only as a whole, so members that the file does not name are filled in. */

@@ -51,9 +51,9 @@ async function planOf(file: SiteFile, api: Api): Promise<Step[]> {
     ...(file.site ? await siteSteps(file.site, api) : []),
     ...(await userSteps(file.users, api)),
     ...blueprints.steps(),
-    ...(await targetSteps(file.targets, api, faults)),
     ...(await deviceSteps(file.devices, terms)),
     ...(await configurationSteps(file, terms)),
+    ...(await targetSteps(file, api, faults)),
     ...(await ruleSteps(file.rules, api)),
     ...(await channelSteps(file, api, faults)),
   ];

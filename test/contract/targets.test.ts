@@ -253,7 +253,9 @@ test('a broker that gets another form has the topic of that form', async () => {
 test('a target keeps a device that was named by its slug when it gets another one', async () => {
   const { ok, provision } = gateway();
   const { id: deviceId } = await provision('Battery');
-  const slugIs = (slug: string) => ok('OWNER', 'PATCH', `/v3/devices/${deviceId}`, { slug });
+  const { id: otherId } = await provision('Other battery');
+  const slugIs = (slug: string, id = deviceId) => ok('OWNER', 'PATCH', `/v3/devices/${id}`, { slug });
+  await slugIs('other', otherId);
   await slugIs('before');
   const { id } = await created({
     name: 'renamed',
@@ -270,4 +272,19 @@ test('a target keeps a device that was named by its slug when it gets another on
   });
   await gateway().restart();
   assert.deepEqual((await ok('OWNER', 'GET', `${TARGETS}/${id}`))['target'], target);
+});
+
+test('a target of a device that does not exist is refused when it is made and when it is changed', async () => {
+  const { call } = gateway();
+  const commanding = { url: 'mqtt://b:1', commands: { devices: ['nobody'] } };
+  const made = [
+    { ...BODY, name: 'lonely', selection: { devices: ['nobody'] } },
+    { name: 'lonely', kind: 'MQTT', mqtt: commanding },
+  ];
+  for (const body of made)
+    assert.equal(refusal(await call('OWNER', 'POST', TARGETS, body)), '404 device_not_found');
+  const { id } = await created({ ...BODY, name: 'lonely', enabled: false });
+  const change = { selection: { devices: ['nobody'] } };
+  const changed = await call('OWNER', 'PATCH', `${TARGETS}/${id}`, change);
+  assert.equal(refusal(changed), '404 device_not_found');
 });

@@ -49,7 +49,6 @@ const CHANGES = [
   'user "anna": new, OWNER',
   'blueprint "meter": new',
   'blueprint "script": new',
-  'target "fleet": new, INFLUXDB',
   'device "meter-1": new, STANDALONE',
   'device "meter-1": blueprint "meter"',
   'device "inverter": new, LUA on "gateway" with the blueprint "script"',
@@ -57,6 +56,7 @@ const CHANGES = [
   'device "battery": blueprint "enapter/battery-inverter/latest"',
   'device "battery": configuration limits.minimum_soc_percent, limits.max_charge_power_w',
   'device "battery": configuration connection.password',
+  'target "fleet": new, INFLUXDB',
   'rule "surplus": new, V3',
   'rule "older": new, V1, disabled',
   'notification channel "Phones": new, NTFY',
@@ -168,11 +168,11 @@ describe('a site file', () => {
       await run(changed),
       made([
         'user "anna": role USER instead of OWNER',
-        'target "fleet": influxdb.url changes, influxdb.secret, selection.interval_s 10 instead of 60',
         'device "meter-1": name "Grid meter" instead of "Meter"',
         'device "meter-1": blueprint "meter"',
         'device "battery": configuration limits.max_charge_power_w 4000 instead of 5000',
         'device "battery": configuration connection.address "http://127.0.0.1:9" instead of none, connection.password',
+        'target "fleet": influxdb.url changes, influxdb.secret, selection.interval_s 10 instead of 60',
         'rule "surplus": disabled',
         'rule "surplus": script changes',
         'rule "older": exec_interval "30s" instead of "5s"',
@@ -190,6 +190,7 @@ describe('a site file', () => {
 
   test('names of the commands of a broker what it wants, and leaves the rest', async (t) => {
     const { gateway, run } = await start(t);
+    await run('devices:\n  - {slug: battery, name: Battery, type: STANDALONE}\n');
     const broker = (commands: string): string =>
       `targets:\n  - {name: above, kind: MQTT, enabled: false, mqtt: {url: "mqtt://127.0.0.1:9", commands: ${commands}}}\n`;
     await run(broker('{devices: [battery], topic: plant/commands}'));
@@ -210,7 +211,7 @@ describe('a site file', () => {
     await assert.rejects(
       run(`
 site: {name: Plant 17, timezone: UTC}
-targets: [{name: stick, kind: MQTT, mqtt: {url: "mqtt://127.0.0.1:9"}}]
+targets: [{name: stick, kind: MQTT, mqtt: {url: "mqtt://127.0.0.1:9"}, selection: {devices: [other, nobody]}}]
 devices:
   - {slug: meter-1, name: Meter, type: LUA, blueprint: script, runtime: nobody}
   - {slug: other, name: Other, type: STANDALONE, blueprint: a/b/c}
@@ -220,11 +221,12 @@ notifications:
       {
         message: [
           'the site file is not usable:',
-          '  - targets[0].kind: "stick" is INFLUXDB here; delete it first',
           '  - devices[0].blueprint: there is no "script", neither in this file nor on the gateway',
           '  - devices[0].runtime: there is no device "nobody"',
           '  - devices[0].type: "meter-1" is STANDALONE here; delete it first',
           '  - devices[1].blueprint: there is no "a/b/c", neither in this file nor on the gateway',
+          '  - targets[0].selection.devices: there is no device "nobody"',
+          '  - targets[0].kind: "stick" is INFLUXDB here; delete it first',
           '  - notifications[0].device_ids: there is no device "nobody"',
           '  - notifications[0].type: "Desk" is NTFY here; delete it first',
         ].join('\n'),

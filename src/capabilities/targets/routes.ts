@@ -28,7 +28,13 @@ function listRoutes(targets: Targets): Route[] {
       POST: [TARGETS],
       role: 'OWNER',
       body: newTargetBody,
-      errors: ['400 invalid_body', '409 already_exists', '422 target_limit_reached', '503 unavailable'],
+      errors: [
+        '400 invalid_body',
+        '404 device_not_found',
+        '409 already_exists',
+        '422 target_limit_reached',
+        '503 unavailable',
+      ],
       handle: async (call) => {
         const created = await targets.create(call.body);
         call.note({ target_id: created.record.id, target_name: created.record.name });
@@ -57,7 +63,7 @@ function oneTargetRoutes(targets: Targets): Route[] {
       PATCH: [TARGET],
       role: 'OWNER',
       body: updateBody,
-      errors: ['400 invalid_body', '404 target_not_found', '409 already_exists'],
+      errors: ['400 invalid_body', '404 target_not_found', '404 device_not_found', '409 already_exists'],
       handle: async (call) => ({
         target: targetToWire(await targets.update(call.param('target_id'), call.body)),
       }),

@@ -11,6 +11,9 @@ interface Last {
 /** G: series remembered; beyond that the oldest ones are forgotten, and their next sample is sent. */
 const SERIES_KEPT = 20_000;
 
+/** An empty list restricts nothing, as in channels. */
+const isAll = (list: readonly string[] | null): list is null => !list || list.length === 0;
+
 export class SampleFilter {
   readonly #selection: Selection;
   readonly #last = new Map<string, Last>();
@@ -23,12 +26,12 @@ export class SampleFilter {
   includes(device: { id: string; slug: string }, attribute: string): boolean {
     const { attributes } = this.#selection;
     if (!this.includesDevice(device)) return false;
-    return !attributes || attributes.some((pattern) => matches(pattern, attribute));
+    return isAll(attributes) || attributes.some((pattern) => matches(pattern, attribute));
   }
 
   includesDevice(device: { id: string; slug: string }): boolean {
     const { devices } = this.#selection;
-    return !devices || devices.includes(device.id) || devices.includes(device.slug);
+    return isAll(devices) || devices.includes(device.id) || devices.includes(device.slug);
   }
 
   /** The samples to send; the same object when these are all. */

@@ -8,7 +8,7 @@ import { DoublingPause } from '../../lib/doubling-pause.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { EpochMs, EpochS } from '../../lib/time.ts';
 import { TokenBucket } from '../../lib/token-bucket.ts';
-import type { Clock } from '../../platform/clock/index.ts';
+import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import { processorMs } from '../../platform/threads/index.ts';
 import type { Changes, Telemetry } from '../telemetry/index.ts';
@@ -61,6 +61,9 @@ const NO_CHANGES: Omit<Changes, 'position'> = {
   hasSkipped: false,
 };
 
+/** Samples measured before are not sent. */
+const fromS = ({ selection }: TargetRecord): EpochS => Math.floor(selection.fromMs / 1_000);
+
 export class Sender {
   readonly #options: SenderOptions;
   #filter: SampleFilter;
@@ -84,6 +87,7 @@ export class Sender {
   #lastRefusal: TargetStatus['lastRefusal'];
   #lastSentAtMs: EpochMs | undefined;
   #ended: Promise<void> = Promise.resolve();
+  #measuring: Timer | undefined;
   readonly #recentPositions: RecentPositions;
   /** Reconnects of the sink when they were last read. */
   #reconnects = 0;
@@ -116,12 +120,15 @@ export class Sender {
 
   start(): void {
     this.#ended = this.#run();
+    const { clock, limits } = this.#options;
+    this.#measuring = clock.setRepeating(limits.lagIntervalMs, () => void this.#measureLag());
   }
 
   /** Resolves once no delivery is under way. */
   async stop(): Promise<void> {
     const { clock, limits, sink } = this.#options;
     this.#stop.abort();
+    this.#measuring?.cancel();
     const timer = clock.setTimer(limits.stopMs, () => sink.close());
     await this.#ended;
     timer.cancel();
@@ -201,7 +208,7 @@ export class Sender {
     const changes = carriesTelemetry(record)
       ? await telemetry.changes({
           after: position,
-          sinceS: Math.floor(record.selection.fromMs / 1_000),
+          sinceS: fromS(record),
           samplesMax: limits.samplesAtOnce,
           isNewestFirst: backlogOrderOf(record) === 'NEWEST_FIRST',
         })
@@ -210,7 +217,7 @@ export class Sender {
     if (changes.hasSkipped) this.#filter = new SampleFilter(record.selection);
     const read = this.#options.records.read(cursor, limits.recordsAtOnce);
     const readSamples = changes.series.reduce((sum, { times }) => sum + times.length, 0);
-    const nowS = Math.floor(this.#options.clock.wallMs() / 1_000);
+    const nowS = this.#nowS();
     const sinceS = readSamples > 0 ? Math.min(nowS, changes.pendingSinceS ?? nowS) : changes.pendingSinceS;
     // What was read counts as waiting until it is acknowledged.
     this.#lag = {
@@ -219,6 +226,29 @@ export class Sender {
       sinceS: sinceS ?? oldestS(read),
     };
     return { changes, samples: this.#chosen(changes), read, records: this.#labelled(read) };
+  }
+
+  /** The lag goes on while a delivery waits for its target or fails, when nothing is read. */
+  async #measureLag(): Promise<void> {
+    const { telemetry, record, log } = this.#options;
+    const [prepared, { position, records }] = [this.#prepared, this.#cursor];
+    if (!prepared) return;
+    try {
+      const { pendingSamples, pendingSinceS } = carriesTelemetry(record)
+        ? await telemetry.changes({ after: position, sinceS: fromS(record), samplesMax: 0 })
+        : NO_CHANGES;
+      const { pending } = this.#options.records.read(records, 0);
+      // Otherwise it was acknowledged or read again meanwhile.
+      if (this.#prepared !== prepared) return;
+      const sinceS = this.#lag.sinceS ?? pendingSinceS ?? (pending > 0 ? this.#nowS() : undefined);
+      this.#lag = { samples: pendingSamples, records: pending, sinceS };
+    } catch (error) {
+      log.warnLimited(`target-lag:${record.id}`, 60_000, 'lag of a target cannot be measured', { error });
+    }
+  }
+
+  #nowS(): EpochS {
+    return Math.floor(this.#options.clock.wallMs() / 1_000);
   }
 
   #labelled({ records }: ReadRecords): LabelledRecord[] {

@@ -119,13 +119,17 @@ export class Targets {
     return this.#listed(this.#require(id));
   }
 
-  /** @throws GatewayError invalid_body (400), already_exists (409), target_limit_reached (422), unavailable (503) */
+  /**
+   * @throws GatewayError invalid_body (400), device_not_found (404), already_exists (409), target_limit_reached (422),
+   * unavailable (503)
+   */
   create(given: NewTarget): Promise<ListedTarget> {
     return this.#queue.run(async () => {
       const { clock, database, dataDir, newId = randomUUID } = this.#options;
       const { targetsMax: limit } = this.#options.limits;
       requireUnderLimit('target_limit_reached', `There are ${limit} targets.`, this.#records.size, limit);
       this.#requireFree(given.name);
+      this.#requireDevices(given);
       const nowMs = clock.wallMs();
       const record: TargetRecord = {
         id: newId(),
@@ -153,11 +157,12 @@ export class Targets {
     });
   }
 
-  /** @throws GatewayError target_not_found (404), already_exists (409) */
+  /** @throws GatewayError target_not_found or device_not_found (404), already_exists (409) */
   update(id: string, change: TargetChange): Promise<ListedTarget> {
     return this.#queue.run(async () => {
       const before = this.#require(id);
       if (change.name !== undefined && change.name !== before.name) this.#requireFree(change.name);
+      this.#requireDevices(change);
       const record: TargetRecord = {
         ...before,
         name: change.name ?? before.name,
@@ -240,6 +245,13 @@ export class Targets {
     this.#options.database.transaction(() => {
       for (const record of renamed) this.#store.update(record);
     });
+  }
+
+  /** A target of devices that are not there would send nothing and look current. */
+  #requireDevices({ selection, settings }: TargetChange): void {
+    const commanded = settings?.kind === 'MQTT' ? settings.commands?.devices : undefined;
+    for (const name of [...(selection?.devices ?? []), ...(commanded ?? [])])
+      this.#options.devices.require(name);
   }
 
   #requireFree(name: string): void {

@@ -85,8 +85,8 @@ function placeOf({ influxdb, mqtt, folder, selection }: Target): string {
   const { devices, attributes } = selection;
   const parts = [
     `${what}${url}`,
-    devices === null ? say.targets.allDevices : namesOf(devices),
-    ...(attributes === null ? [] : [attributes.join(', ')]),
+    devices?.length ? namesOf(devices) : say.targets.allDevices,
+    ...(attributes?.length ? [attributes.join(', ')] : []),
   ];
   return parts.join(' · ');
 }

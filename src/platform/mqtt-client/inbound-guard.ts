@@ -1,4 +1,4 @@
-import type { Packet } from 'mqtt-packet';
+import type { Packet } from 'mqtt';
 
 /** What one connection accepts from a broker. */
 export interface InboundLimits {

@@ -20,6 +20,7 @@ export interface ChangesPlan {
   after: ChangePosition | undefined;
   /** When the whole store must be read: samples from this second on. */
   sinceS: EpochS;
+  /** 0: nothing is read, and the position stays; the answer says what waits behind it. */
   samplesMax: number;
   /** A backlog is read later; absent: oldest first. */
   isNewestFirst?: boolean;
@@ -129,6 +130,10 @@ export class ChangeLog {
   }
 
   read({ after, sinceS, samplesMax, isNewestFirst = false }: ChangesPlan): Changes {
+    if (after && samplesMax === 0) {
+      const nothing = { series: [], position: after, lostSamples: 0, hasSkipped: false };
+      return { ...this.#pending(this.#known(after, sinceS)), ...nothing };
+    }
     const answer: ReadChanges = {
       series: [],
       memory: new ColumnMemory(),

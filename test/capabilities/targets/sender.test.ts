@@ -33,7 +33,7 @@ class FakeEngine {
   /** Decides on the lines of one request; undefined: the connection is cut. */
   judge: (
     lines: string[],
-  ) => { status: number; text?: string; headers?: Record<string, string> } | undefined = () => ({
+  ) => { status: number; text?: string; headers?: Record<string, string> } | 'never' | undefined = () => ({
     status: 204,
   });
 
@@ -61,18 +61,25 @@ class FakeEngine {
     this.authorization = request.headers.authorization;
     const lines = gunzipSync(Buffer.concat(pieces)).toString().trimEnd().split('\n');
     const judged = this.judge(lines);
+    if (judged === 'never') return;
     if (!judged) return void response.destroy();
     if (judged.status < 300) this.lines.push(...lines.filter((line) => line.startsWith('telemetry,')));
     response.writeHead(judged.status, judged.headers).end(judged.text);
   }
 }
 
+interface ReadPlan {
+  after: ChangePosition | undefined;
+  samplesMax: number;
+}
+
 /** A store of one series: `count` samples, in steps of ten. */
-function storeOf(count: number, value: (index: number) => number = (index) => index) {
+function storeOf(all: number | { count: number }, value: (index: number) => number = (index) => index) {
   return {
-    changes: async ({ after }: { after: ChangePosition | undefined }): Promise<Changes> => {
+    changes: async ({ after, samplesMax }: ReadPlan): Promise<Changes> => {
+      const count = typeof all === 'number' ? all : all.count;
       const from = after?.sequence ?? 0;
-      const to = Math.min(count, from + 10);
+      const to = Math.min(count, from + Math.min(10, samplesMax));
       const indexes = Array.from({ length: to - from }, (_, index) => from + index);
       return {
         series:
@@ -109,7 +116,14 @@ async function started(
 ) {
   const clock = createSystemClock();
   const { log, lines } = recordingLog(clock);
-  const limits = { ...LIMITS.targets, intervalMs: 10, retryFirstMs: 10, retryMaxMs: 40, timeoutMs: 2_000 };
+  const limits = {
+    ...LIMITS.targets,
+    intervalMs: 10,
+    lagIntervalMs: 10,
+    retryFirstMs: 10,
+    retryMaxMs: 40,
+    timeoutMs: 2_000,
+  };
   const settings = {
     kind: 'INFLUXDB' as const,
     url: await engine.listen(t),
@@ -226,6 +240,22 @@ describe('a target', () => {
     await until(() => Promise.resolve(sender.status().state === 'CURRENT'));
     assert.deepEqual([sender.status().lagSamples, sender.status().lagS], [0, 0]);
   });
+
+  const failing: [name: string, answer: FakeEngine['judge']][] = [
+    ['refuses everything', () => ({ status: 401 })],
+    ['never answers', () => 'never'],
+  ];
+  for (const [name, answer] of failing)
+    test(`that ${name} is behind by the samples that arrive meanwhile, too`, async (t) => {
+      const engine = new FakeEngine();
+      engine.judge = answer;
+      const stored = { count: 7 };
+      const { sender } = await started(t, engine, { store: storeOf(stored) });
+      await until(() => sender.status().lagSamples === 7);
+      stored.count = 30_921;
+      await until(() => sender.status().lagSamples === 30_921);
+      assert.ok(sender.status().lagS >= 0);
+    });
 
   test('loses only the lines that it refuses while it takes others, and they are counted', async (t) => {
     const engine = new FakeEngine();
@@ -352,6 +382,12 @@ describe('a target', () => {
     await started(t, engine, { selection: { intervalS: 10 } });
     await until(() => engine.lines.length === 3);
     assert.deepEqual(arrived(engine), ['power=0 1000', 'power=10 1010', 'power=20 1020']);
+  });
+
+  test('gets everything when the lists of devices and attributes are empty', async (t) => {
+    const engine = new FakeEngine();
+    await started(t, engine, { selection: { devices: [], attributes: [] } });
+    await until(() => engine.lines.length === 25);
   });
 
   test('gets nothing of attributes and devices that were not chosen', async (t) => {

@@ -164,12 +164,12 @@ describe('a request ends with a sentence', () => {
   const cases: [name: string, pieces: () => string | undefined, sentence: RegExp][] = [
     ['switches to another protocol', begun(SWITCHING, 'x'), /^HOST ended the connection before/],
     ['sends 103 for ever', () => EARLY_HINTS, /^HOST ended the connection before/],
-    ['sends headers for ever', begun('HTTP/1.1 200 OK\r\n', 'A: b\r\n'), /^HOST does not answer in HTTP/],
     [
-      'sends one header for ever',
-      begun('HTTP/1.1 200 OK\r\nA: ', 'a'),
-      /^HOST (does not|did not answer within)/,
+      'sends headers for ever',
+      begun('HTTP/1.1 200 OK\r\n', 'A: b\r\n'.repeat(1_000)),
+      /^HOST does not answer in HTTP/,
     ],
+    ['sends one header for ever', begun('HTTP/1.1 200 OK\r\nA: ', 'a'), /^HOST did not answer within/],
     [
       'sends a byte of the body at a time',
       begun('HTTP/1.1 200 OK\r\n\r\n', ''),
@@ -177,7 +177,7 @@ describe('a request ends with a sentence', () => {
     ],
     [
       'sends chunk extensions for ever',
-      begun('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;', 'a'.repeat(99)),
+      begun('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;', 'a'.repeat(9_999)),
       /^HOST does not answer in HTTP/,
     ],
     ['speaks another protocol', once('SSH-2.0-OpenSSH_9.2\r\n'), /^HOST does not answer in HTTP/],
@@ -186,7 +186,8 @@ describe('a request ends with a sentence', () => {
   for (const [name, pieces, sentence] of cases)
     test(`when the server ${name}`, async (t) => {
       const url = await hostile(t, pieces);
-      assert.match(await failureOf(clientOf(t, { timeoutMs: 300 }), url), sentence);
+      const timeoutMs = String(sentence).includes('within') ? 200 : 60_000;
+      assert.match(await failureOf(clientOf(t, { timeoutMs }), url), sentence);
     });
 });
 
