@@ -31,6 +31,8 @@ const PATH_PARAMETERS: Record<string, PathParameter> = {
   tag: { about: 'Version of a named blueprint.', schema: word('latest') },
   alert_id: { about: 'The id of an alert.', schema: UUID },
   notification_channel_id: { about: 'The id of a notification channel.', schema: UUID },
+  delivery_id: { about: 'The id of a delivery.', schema: UUID },
+  entry_number: { about: 'The number of an entry.', schema: { type: 'integer', minimum: 1 } },
   execution_id: { about: 'The id of an execution.', schema: UUID },
   group_name: { about: 'Name of a configuration group in the manifest.', schema: word('limits') },
   user_id: { about: 'The id of a user.', schema: UUID },

@@ -16,6 +16,7 @@ export type ErrorKind =
   | 'not_acceptable'
   | 'conflict'
   | 'too_large'
+  | 'unsupported_media_type'
   | 'unprocessable'
   | 'rate_limited'
   | 'internal'

@@ -13,6 +13,14 @@ export function formatTimestamp(epochMs: EpochMs): string {
   return new Date(epochMs).toISOString();
 }
 
+const UNIX_SECONDS = /^\d{1,12}(?:\.\d{0,9})?$/;
+
+/** What requests may say of a moment: RFC 3339, or Unix seconds as a number or text. `undefined`: neither. */
+export function parseInstantMs(given: string | number): EpochMs | undefined {
+  if (typeof given === 'number') return Number.isFinite(given) ? given * 1_000 : undefined;
+  return UNIX_SECONDS.test(given) ? Number(given) * 1_000 : parseTimestampMs(given);
+}
+
 /** Milliseconds since 1970 (fraction kept); `undefined` when the text is no instant. */
 export function parseTimestampMs(text: string): EpochMs | undefined {
   const match = RFC3339.exec(text);

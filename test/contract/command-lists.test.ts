@@ -92,7 +92,6 @@ describe('lists', () => {
     ['retention=ALL&order=CREATED_AT_DESC&limit=2', 'ed of 5'],
     ['retention=ALL&device_id.in=pump', 'de of 2'],
     ['retention=ALL&device_id.in=pump,battery', 'abcde of 5'],
-    ['retention=ALL&device_id.in=nobody', ' of 0'],
     ['retention=ALL&device.profiles.has_all=energy.battery', 'abcde of 5'],
     ['retention=ALL&device.profiles.has_all=energy.battery,lib.pump', 'de of 2'],
     ['retention=ALL&device.child_type.in=LUA,NATIVE', 'de of 2'],

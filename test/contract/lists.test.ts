@@ -37,7 +37,23 @@ const gateway = useTestGateway({}, async (started) => {
       role: 'USER',
       password: 'correct horse',
     });
+    await ok('OWNER', 'POST', '/v3/targets', {
+      name: `target-${index}`,
+      kind: 'INFLUXDB',
+      enabled: false,
+      influxdb: { url: 'http://127.0.0.1:9/write' },
+    });
+    const { notification_channel: channel } = await ok('OWNER', 'POST', '/v3/notification_channels', {
+      name: `channel-${index}`,
+      type: 'NTFY',
+      ntfy: { server: 'http://127.0.0.1:9', topic: 'nobody' },
+    });
+    await ok('OWNER', 'POST', `/v3/notification_channels/${(channel as { id: string }).id}/test`);
+    await ok('INSTALLER', 'POST', '/v3/serial_ports', { name: `port-${index}`, path: `/dev/ttyS9${index}` });
+    await ok('INSTALLER', 'POST', '/v3/io_ports', { name: `can-${index}`, kind: 'CAN', path: `can${index}` });
   }
+  await device.telemetry({ alerts: ['battery_low', 'grid_lost'] });
+  await until(async () => Number((await ok('USER', 'GET', '/v3/alerts'))['total_count']) >= 2);
   for (const path of ['/v3/devices/battery/logs', '/v3/site/rule_engine/rules/rule-0/logs'])
     await until(async () => Number((await ok('USER', 'GET', path))['total_count']) >= 4);
 });
@@ -53,6 +69,14 @@ const LISTS: readonly List[] = [
   { path: '/v3/site/commands/executions', key: 'executions' },
   { path: '/v3/devices/battery/logs', key: 'logs', strictLimit: 50, fromEnd: true },
   { path: '/v3/site/rule_engine/rules/rule-0/logs', key: 'logs', strictLimit: 50, fromEnd: true },
+  { path: '/v3/blueprints/device_profiles', key: 'profiles' },
+  { path: '/v3/targets', key: 'targets' },
+  { path: '/v3/notification_channels', key: 'notification_channels' },
+  { path: '/v3/notification_deliveries', key: 'deliveries' },
+  { path: '/v3/serial_ports', key: 'serial_ports' },
+  { path: '/v3/io_ports', key: 'io_ports' },
+  { path: '/v3/alerts', key: 'alerts' },
+  { path: '/v3/audit', key: 'entries' },
   { path: '/v3/auth/users', key: 'users' },
   { path: '/v3/auth/tokens', key: 'access_tokens' },
 ];
@@ -63,6 +87,35 @@ async function read({ path, key }: List, query = ''): Promise<{ items: unknown[]
   assert.ok(Number.isInteger(answer['total_count']));
   return { items: answer[key] as unknown[], total: answer['total_count'] as number };
 }
+
+test('every list of the interface is among those that are tried', async () => {
+  const { paths } = (await gateway().ok('READONLY', 'GET', '/v3/openapi.json')) as {
+    paths: Record<string, { get?: { responses: Record<string, { $ref?: string }> } }>;
+  };
+  const { routes } = gateway().gateway.operations();
+  const lists = routes.filter(
+    ({ method, answer }) =>
+      method === 'GET' &&
+      answer !== null &&
+      answer !== undefined &&
+      'entries' in answer &&
+      'total_count' in (answer.entries as object),
+  );
+  assert.ok(lists.every(({ paths: [path] }) => path in paths));
+  const tried = new Set(
+    LISTS.map(({ path }) => path.replace(/battery|rule-0/, '{}').replace('/v3/sites', '/v3/site')),
+  );
+  const canonical = (path: string): string =>
+    path
+      .replace('/v3/sites/{site_id}', '/v3/site')
+      .replace(/\{\w+\}/g, '{}')
+      .replace('/v3/sites', '/v3/site');
+  assert.deepEqual(
+    lists.map(({ paths: [path] }) => canonical(path)).filter((path) => !tried.has(path)),
+    [],
+  );
+  assert.ok(lists.length >= 18, String(lists.length));
+});
 
 for (const list of LISTS)
   describe(`the list ${list.path}`, () => {

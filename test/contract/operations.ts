@@ -158,7 +158,8 @@ const EXTENSIONS: Readonly<Record<'none' | 'READONLY' | 'USER' | 'OWNER' | 'INST
     get_health get_readiness get_claim claim login logout get_openapi get_asyncapi
     get_authority_pem get_authority_crt`,
   READONLY: `
-    get_connection get_metrics get_energy get_energy_now get_energy_sources list_alerts stream_alerts get_me
+    get_connection get_metrics get_energy get_energy_now get_energy_sources list_alerts get_alert get_token
+    get_serial_port get_io_port get_device_profile stream_alerts get_me
     change_own_password list_tokens create_token revoke_token list_blueprints list_serial_ports
     list_io_ports list_device_profiles get_cloud_resource post_cloud_resource patch_cloud_resource
     delete_cloud_resource`,
@@ -166,13 +167,14 @@ const EXTENSIONS: Readonly<Record<'none' | 'READONLY' | 'USER' | 'OWNER' | 'INST
     acknowledge_alert acknowledge_alerts`,
   OWNER: `
     get_problem_report get_backup_plan get_update import_telemetry update_energy_sources
+    get_notification_channel get_notification_delivery get_audit_entry
     list_notification_channels create_notification_channel update_notification_channel
     delete_notification_channel test_notification_channel list_notification_deliveries list_audit
     list_targets create_target get_target update_target test_target delete_target remove_device_profile
     export_audit`,
   INSTALLER: `
     create_backup update_backup_plan run_backup_plan upload_backup restore_backup upload_update
-    install_update discard_update list_users create_user update_user delete_user add_serial_port
+    install_update discard_update list_users get_user create_user update_user delete_user add_serial_port
     test_serial_port remove_serial_port test_modbus_connection scan_modbus add_io_port test_io_port
     remove_io_port`,
 };

@@ -14,7 +14,7 @@ interface Report {
   end: string;
   limit?: string;
   ended_at: string;
-  entries: ({ timestamp: string; kind: string } & Record<string, unknown>)[];
+  entries: ({ at: string; kind: string } & Record<string, unknown>)[];
   truncated: boolean;
   counts: Record<string, number>;
   read: { device_id: string; attribute: string }[];
@@ -140,23 +140,23 @@ describe('a dry run on recorded telemetry', () => {
 
   test('says what a rule would have done, and does none of it', async () => {
     const report = await dryRun(gateway(), { ...period, script: scriptOf(SWITCHING) });
-    const timestamp = iso(period.from + 30 * 60);
+    const at = iso(period.from + 30 * 60);
     assert.deepEqual(report, {
       from: iso(period.from),
       to: iso(period.to),
       end: 'period_ended',
       ended_at: iso(period.to),
       entries: [
-        { timestamp, kind: 'log', severity: 'info', message: 'half past' },
-        { timestamp, kind: 'storage', store: 'rule', key: 'switched', value: 'true' },
+        { at, kind: 'log', severity: 'info', message: 'half past' },
+        { at, kind: 'storage', store: 'rule', key: 'switched', value: 'true' },
         {
-          timestamp,
+          at,
           kind: 'command',
           device_id: relay.id,
           name: 'set_charge_limit',
           arguments: { limit_w: 100 },
         },
-        { timestamp, kind: 'log', severity: 'info', message: 'nil nil' },
+        { at, kind: 'log', severity: 'info', message: 'nil nil' },
       ],
       truncated: false,
       counts: { log: 2, storage: 1, command: 1 },
@@ -233,7 +233,7 @@ describe('a dry run on recorded telemetry', () => {
       script: scriptOf(code, 'V1', '1m'),
     });
     assert.deepEqual(
-      report.entries.map(({ timestamp, severity, message }) => [timestamp, severity, message]),
+      report.entries.map(({ at, severity, message }) => [at, severity, message]),
       [0, 25, 50].map((minute) => [iso(period.from + minute * 60), 'warning', String(minute)]),
     );
   });

@@ -1,6 +1,6 @@
 /** Alerts of the site: an extension of the interface. */
 import { roleIncludes } from '../../lib/role.ts';
-import { type Call, listed, route, type Route, stream, type Stream } from '../../platform/http/index.ts';
+import { type Call, route, type Route, stream, type Stream } from '../../platform/http/index.ts';
 import type { Devices } from '../devices/index.ts';
 import { type Alert, isNewsFor } from './model.ts';
 import { alertShapes, alertToWire, filterOf, listQuery } from './schema.ts';
@@ -34,6 +34,18 @@ export function alertRoutes({ alerts, devices }: RouteOptions): Route[] {
       },
     }),
     route({
+      operation: 'get_alert',
+      about: 'One alert that the caller may see.',
+      answer: alertShapes.one,
+      GET: [`${ALERTS}/{alert_id}`],
+      idsOnly: true,
+      role: 'READONLY',
+      errors: ['404 alert_not_found'],
+      handle: (call) => ({
+        alert: toWire(alerts.requireFor(call.principal, call.param('alert_id')), call),
+      }),
+    }),
+    route({
       operation: 'acknowledge_alerts',
       about:
         'Acknowledges all raised alerts that the caller may see; answers those that nobody had acknowledged.',
@@ -43,7 +55,7 @@ export function alertRoutes({ alerts, devices }: RouteOptions): Route[] {
       handle: (call) => {
         const seen = alerts.acknowledgeRaised(call.principal);
         call.note({ count: String(seen.length) });
-        return listed('alerts', seen, (alert) => toWire(alert, call));
+        return { alerts: seen.map((alert) => toWire(alert, call)), total_count: seen.length };
       },
     }),
     route({

@@ -13,8 +13,8 @@ export const listQuery = v.object({
   }),
   'device_id.in': query.optionalList('Of these devices, by id or slug.'),
   severity: query.optionalChoices(ALERT_SEVERITIES, 'Only alerts of exactly these severities. Absent: all.'),
-  from: query.instant('Alerts that were still raised at this moment.'),
-  to: query.instant('Alerts that were raised before this moment.'),
+  from: query.bound('Alerts that were still raised at this moment.'),
+  to: query.bound('Alerts that were raised before this moment.'),
   ...query.page(LIMITS.alerts.listItems),
 });
 

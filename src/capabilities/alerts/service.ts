@@ -158,11 +158,16 @@ export class Alerts {
     return this.#store.ofNumber(number);
   }
 
+  /** @throws GatewayError alert_not_found (404), also for one that the caller may not see */
+  requireFor(caller: Principal, id: string): Alert {
+    const known = this.#store.byId(id);
+    if (known && maySee(known, caller.role)) return known;
+    throw notFound('alert_not_found', `There is no alert "${id.slice(0, 64)}".`);
+  }
+
   /** Notes who has seen the alert; the first acknowledgement counts. @throws GatewayError alert_not_found (404) */
   acknowledge(id: string, caller: Principal): Alert {
-    const known = this.#store.byId(id);
-    if (!known || !maySee(known, caller.role))
-      throw notFound('alert_not_found', `There is no alert "${id.slice(0, 64)}".`);
+    const known = this.requireFor(caller, id);
     return this.#acknowledge([known], caller)[0] ?? known;
   }
 

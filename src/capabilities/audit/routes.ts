@@ -20,6 +20,15 @@ export function auditRoutes(audit: Audit): Route[] {
       },
     }),
     route({
+      operation: 'get_audit_entry',
+      about: 'One entry, by its number.',
+      answer: auditShapes.one,
+      GET: ['/v3/audit/{entry_number}'],
+      role: 'OWNER',
+      errors: ['404 audit_entry_not_found'],
+      handle: (call) => ({ entry: toWire(audit.require(call.param('entry_number'))) }),
+    }),
+    route({
       operation: 'export_audit',
       about: 'The same as CSV, all entries that match.',
       answer: { mediaType: 'text/csv', about: 'One line for each entry.', example: CSV_HEAD },

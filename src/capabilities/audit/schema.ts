@@ -7,8 +7,8 @@ import { query, shape } from '../../platform/http/index.ts';
 import { type AuditFilter, ORIGIN_KINDS, type StoredEntry } from './model.ts';
 
 const filters = {
-  from: query.instant('First moment of the entries.'),
-  to: query.instant('Entries before this moment.'),
+  from: query.bound('First moment of the entries.'),
+  to: query.bound('Entries before this moment.'),
   origin: query.text('Id or name of who did it.'),
   operation: query.text('Name of the operation, such as `update_device`.'),
 };
@@ -52,7 +52,10 @@ export type AuditEntryOnWire = v.InferOutput<typeof entryShape>;
 /** An entry of the audit trail as it stands on the wire. */
 export const toWire = (entry: StoredEntry) => shape.filled(entryShape, entry);
 
-export const auditShapes = { list: shape.listOf('entries', entryShape) };
+export const auditShapes = {
+  one: v.object({ entry: entryShape }),
+  list: shape.listOf('entries', entryShape),
+};
 
 /** What each column of the CSV form has. */
 const COLUMNS: Record<string, (entry: StoredEntry) => string> = {

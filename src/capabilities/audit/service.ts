@@ -1,4 +1,5 @@
 import { Emitter } from '../../lib/emitter.ts';
+import { requireFound } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { mapped } from '../../lib/members.ts';
 import { cutToBytes } from '../../lib/text.ts';
@@ -136,6 +137,12 @@ export class Audit {
   /** A page, newest first, and the number of all matches. */
   list(filter: AuditFilter, limit: number, offset: number): { entries: StoredEntry[]; totalCount: number } {
     return { entries: this.#store.page(filter, limit, offset), totalCount: this.#store.count(filter) };
+  }
+
+  /** @throws GatewayError audit_entry_not_found (404) */
+  require(number: string): StoredEntry {
+    const entry = /^\d{1,15}$/.test(number) ? this.ofNumber(Number(number)) : undefined;
+    return requireFound('audit_entry_not_found', 'There is no such entry of the audit trail.', entry);
   }
 
   ofNumber(number: number): StoredEntry | undefined {

@@ -7,6 +7,7 @@ import {
   JSON_HEADERS,
   listed,
   type Principal,
+  query,
   refuseForeignForm,
   route,
   type Route,
@@ -21,7 +22,13 @@ import type { Caller, Session } from './sign-in.ts';
 
 /** Operations on access: an extension of the interface under `/v3/auth`. */
 export function authRoutes(auth: Auth): Route[] {
-  return [...signInRoutes(auth), ...ownRoutes(auth), ...userRoutes(auth), ...tokenRoutes(auth)];
+  return [
+    ...signInRoutes(auth),
+    ...ownRoutes(auth),
+    ...userRoutes(auth),
+    ...changingUserRoutes(auth),
+    ...tokenRoutes(auth),
+  ];
 }
 
 const WRONG = '403 access_denied';
@@ -170,8 +177,8 @@ function userRoutes(auth: Auth): Route[] {
       answer: wire.accessShapes.users,
       GET: ['/v3/auth/users'],
       role: 'INSTALLER',
-      query: wire.listUsersQuery,
-      handle: ({ query }) => listed('users', users.all(), wire.userToWire, query),
+      query: query.pageQuery,
+      handle: ({ query: page }) => listed('users', users.all(), wire.userToWire, page),
     }),
     route({
       operation: 'create_user',
@@ -188,6 +195,20 @@ function userRoutes(auth: Auth): Route[] {
         return { user: wire.userToWire(user) };
       },
     }),
+    route({
+      operation: 'get_user',
+      about: 'One user.',
+      answer: wire.accessShapes.user,
+      GET: ['/v3/auth/users/{user_id}'],
+      role: 'INSTALLER',
+      errors: ['404 user_not_found'],
+      handle: (call) => ({ user: wire.userToWire(users.require(call.param('user_id'))) }),
+    }),
+  ];
+}
+
+function changingUserRoutes({ users }: Auth): Route[] {
+  return [
     route({
       operation: 'update_user',
       about:
@@ -236,11 +257,9 @@ function tokenRoutes(auth: Auth): Route[] {
       GET: ['/v3/auth/tokens'],
       role: 'READONLY',
       query: wire.listTokensQuery,
-      handle: ({ principal, query }) => {
-        const found = tokens
-          .visibleTo(principal)
-          .filter(({ kind }) => query.kind === 'ALL' || kind === query.kind);
-        return listed('access_tokens', found, toWire, query);
+      handle: ({ principal, query: { kind: wanted, ...page } }) => {
+        const found = tokens.visibleTo(principal).filter(({ kind }) => wanted === 'ALL' || kind === wanted);
+        return listed('access_tokens', found, toWire, page);
       },
     }),
     route({
@@ -258,6 +277,17 @@ function tokenRoutes(auth: Auth): Route[] {
         call.note({ token_id: made.record.id, role });
         return { token: made.text, access_token: toWire(made.record) };
       },
+    }),
+    route({
+      operation: 'get_token',
+      about: 'One token or session that the caller may see; never its text.',
+      answer: wire.accessShapes.accessToken,
+      GET: ['/v3/auth/tokens/{token_id}'],
+      role: 'READONLY',
+      errors: ['404 token_not_found'],
+      handle: (call) => ({
+        access_token: toWire(tokens.requireFor(call.principal, call.param('token_id'))),
+      }),
     }),
     route({
       operation: 'revoke_token',

@@ -98,6 +98,7 @@ export const accessShapes = {
     token: shape.about(v.string(), 'The text of the token; shown once.'),
     access_token: tokenShape,
   }),
+  accessToken: v.object({ access_token: tokenShape }),
   tokens: shape.listOf('access_tokens', tokenShape),
 };
 
@@ -140,8 +141,6 @@ export const createTokenBody = v.pipe(
   v.object({ name, role, expires_in: shape.unlessNull(lifetimeMs) }),
   shape.example({ name: 'dashboard', role: 'READONLY', expires_in: '30d' }),
 );
-
-export const listUsersQuery = v.object(query.page());
 
 export const listTokensQuery = v.object({
   ...query.page(),

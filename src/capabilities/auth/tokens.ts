@@ -184,9 +184,14 @@ export class Tokens {
     return this.all().filter(isOwn);
   }
 
+  /** @throws GatewayError token_not_found (404), also for one that the caller may not see */
+  requireFor(principal: Principal, id: string): TokenRecord {
+    return required(this.visibleTo(principal).find((visible) => visible.id === id));
+  }
+
   /** Returns the token that has ended. @throws GatewayError token_not_found (404), also for one that the caller may not see */
   revokeFor(principal: Principal, id: string): TokenRecord {
-    const token = required(this.visibleTo(principal).find((visible) => visible.id === id));
+    const token = this.requireFor(principal, id);
     this.revoke(id);
     return token;
   }

@@ -25,7 +25,7 @@ function readRoutes(service: Blueprints): Route[] {
       answer: wire.blueprintShapes.list,
       GET: ['/v3/blueprints'],
       role: 'READONLY',
-      query: v.object(query.page()),
+      query: query.pageQuery,
       handle: (call) => {
         const { blueprints, totalCount } = service.list(call.query.limit, call.query.offset);
         return { blueprints: blueprints.map(wire.listedToWire), total_count: totalCount };
@@ -124,8 +124,18 @@ function profileRoutes(service: Blueprints): Route[] {
       answer: wire.blueprintShapes.profiles,
       GET: ['/v3/blueprints/device_profiles'],
       role: 'READONLY',
-      query: v.object(query.page()),
+      query: query.pageQuery,
       handle: ({ query: page }) => listed('profiles', service.profiles.list(), wire.profileToWire, page),
+    }),
+    route({
+      operation: 'get_device_profile',
+      about: 'One device profile: an extension of the interface.',
+      answer: wire.blueprintShapes.profile,
+      GET: ['/v3/blueprints/device_profiles/{profile_id}'],
+      idsOnly: true,
+      role: 'READONLY',
+      errors: ['404 profile_not_found'],
+      handle: (call) => ({ profile: wire.profileToWire(service.profiles.require(call.param('profile_id'))) }),
     }),
     route({
       operation: 'download_device_profiles',

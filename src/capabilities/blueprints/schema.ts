@@ -82,6 +82,7 @@ export const blueprintShapes = {
     validation_errors: v.optional(shape.about(v.array(v.string()), 'Absent when the blueprint is good.')),
   }),
   blueprintZip: zip('The archive of the blueprint.'),
+  profile: v.object({ profile: profileShape }),
   profiles: shape.listOf('profiles', profileShape),
   profilesUploaded: v.pipe(
     v.object({

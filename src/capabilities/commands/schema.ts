@@ -92,8 +92,7 @@ export function deviceIdsOf(
   input: v.InferOutput<typeof siteListQuery>,
   devices: Devices,
 ): readonly string[] | undefined {
-  const idsOf = (names: string[]): Set<string> =>
-    new Set(names.flatMap((name) => devices.find(name)?.id ?? []));
+  const idsOf = (names: string[]): Set<string> => new Set(names.map((name) => devices.require(name).id));
   const conditions: ((device: Device) => boolean)[] = [];
   const named = input['device_id.in'];
   if (named) {

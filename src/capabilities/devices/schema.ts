@@ -28,16 +28,20 @@ export const listQuery = v.object({
   expand: query.choices(EXPANSIONS, EXPAND_ABOUT),
   ...query.page(),
   'profiles.has': query.optionalList('Devices that implement all of these profiles.'),
-  'id.in': query.optionalList('Devices with one of these ids.'),
-  'slug.in': query.optionalList('Devices with one of these slugs.'),
+  'id.in': query.optionalList('These devices, by id or slug.'),
+  'slug.in': query.optionalList('The same; a device must be in both where both are given.'),
   'type.in': query.optionalChoices(DEVICE_TYPES, 'Devices of one of these types.'),
   'name.contains': query.text('Part of the name, in any case.'),
 });
 
-export function filterOf(input: v.InferOutput<typeof listQuery>): DeviceFilter {
+/** `idOf`: the id of a device by id or slug. */
+export function filterOf(
+  input: v.InferOutput<typeof listQuery>,
+  idOf: (idOrSlug: string) => string,
+): DeviceFilter {
   return {
-    ids: input['id.in'],
-    slugs: input['slug.in'],
+    ids: input['id.in']?.map(idOf),
+    alsoIds: input['slug.in']?.map(idOf),
     types: input['type.in'],
     profiles: input['profiles.has'],
     nameContains: input['name.contains'],

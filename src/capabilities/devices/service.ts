@@ -46,7 +46,8 @@ export interface NewDevice {
 
 export interface DeviceFilter {
   ids?: readonly string[] | undefined;
-  slugs?: readonly string[] | undefined;
+  /** A second choice that a device must also be in. */
+  alsoIds?: readonly string[] | undefined;
   types?: readonly DeviceType[] | undefined;
   /** The device implements all of these. */
   profiles?: readonly string[] | undefined;
@@ -364,9 +365,9 @@ function registerMetrics(
 }
 
 function passes(device: Device, filter: DeviceFilter, manifest: Devices['manifest']): boolean {
-  const { ids, slugs, types, profiles, nameContains: namePart } = filter;
+  const { ids, alsoIds, types, profiles, nameContains: namePart } = filter;
   if (ids && !ids.includes(device.id)) return false;
-  if (slugs && !slugs.includes(device.slug)) return false;
+  if (alsoIds && !alsoIds.includes(device.id)) return false;
   if (types && !types.includes(device.type)) return false;
   if (namePart !== undefined && !nameContains(device.name, namePart)) return false;
   if (!profiles) return true;

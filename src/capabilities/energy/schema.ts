@@ -87,8 +87,8 @@ export const updateSourcesBody = v.pipe(
 );
 
 export const energyQuery = v.object({
-  from: query.instant(),
-  to: query.instant(),
+  from: query.bound(),
+  to: query.bound(),
   granularity: query.choice(GRANULARITIES, 'day', 'Length of a bucket, in the time zone of the site.'),
 });
 

@@ -1,4 +1,4 @@
-import { listed, route, type Route, shape } from '../../platform/http/index.ts';
+import { listed, query, route, type Route, shape } from '../../platform/http/index.ts';
 import {
   addIoBody,
   addSerialBody,
@@ -33,7 +33,17 @@ function serialPortRoutes(ports: ModulePorts): Route[] {
       answer: serialPortShapes.list,
       GET: [SERIAL_PORTS],
       role: 'READONLY',
-      handle: () => listed('serial_ports', ports.serial(), serialPortToWire),
+      query: query.pageQuery,
+      handle: ({ query: page }) => listed('serial_ports', ports.serial(), serialPortToWire, page),
+    }),
+    route({
+      operation: 'get_serial_port',
+      about: 'One serial port, by its name.',
+      answer: serialPortShapes.one,
+      GET: [SERIAL_PORT],
+      role: 'READONLY',
+      errors: ['404 serial_port_not_found'],
+      handle: (call) => ({ serial_port: serialPortToWire(ports.requireSerial(call.param('port_name'))) }),
     }),
     route({
       operation: 'add_serial_port',
@@ -76,7 +86,17 @@ function ioPortRoutes(ports: ModulePorts): Route[] {
       answer: ioPortShapes.list,
       GET: [IO_PORTS],
       role: 'READONLY',
-      handle: () => listed('io_ports', ports.io(), ioPortToWire),
+      query: query.pageQuery,
+      handle: ({ query: page }) => listed('io_ports', ports.io(), ioPortToWire, page),
+    }),
+    route({
+      operation: 'get_io_port',
+      about: 'One port, by its name.',
+      answer: ioPortShapes.one,
+      GET: [IO_PORT],
+      role: 'READONLY',
+      errors: ['404 io_port_not_found'],
+      handle: (call) => ({ io_port: ioPortToWire(ports.requireIo(call.param('port_name'))) }),
     }),
     route({
       operation: 'add_io_port',

@@ -76,7 +76,7 @@ export class ModulePorts {
 
   /** @throws GatewayError serial_port_not_found (404), serial_port_of_option (422) */
   removeSerial(name: string): void {
-    if (this.#requireSerial(name).source === 'OPTION')
+    if (this.requireSerial(name).source === 'OPTION')
       throw unprocessable(
         'serial_port_of_option',
         `The serial port "${name}" comes from the option serial_ports: take it out there.`,
@@ -87,19 +87,19 @@ export class ModulePorts {
 
   /** @throws GatewayError io_port_not_found (404) */
   removeIo(name: string): void {
-    this.#requireIo(name);
+    this.requireIo(name);
     this.#options.database.orm.delete(ioPort).where(eq(ioPort.name, name)).run();
     this.#changed('port removed', name);
   }
 
   /** Why the port cannot be used; undefined: it can. @throws GatewayError serial_port_not_found (404) */
   async testSerial(name: string): Promise<string | undefined> {
-    return this.#options.probeSerial(this.#requireSerial(name).path);
+    return this.#options.probeSerial(this.requireSerial(name).path);
   }
 
   /** As above. @throws GatewayError io_port_not_found (404) */
   async testIo(name: string): Promise<string | undefined> {
-    return this.#options.probeIo(this.#requireIo(name));
+    return this.#options.probeIo(this.requireIo(name));
   }
 
   /** A name is one port, whatever its kind. */
@@ -121,12 +121,12 @@ export class ModulePorts {
     throw alreadyExists(message, 'path', path);
   }
 
-  #requireSerial(name: string): ListedSerialPort {
+  requireSerial(name: string): ListedSerialPort {
     const port = this.serial().find((known) => known.name === name);
     return requireFound('serial_port_not_found', `There is no serial port "${name}".`, port);
   }
 
-  #requireIo(name: string): IoPortRecord {
+  requireIo(name: string): IoPortRecord {
     const port = this.io().find((known) => known.name === name);
     return requireFound('io_port_not_found', `There is no port "${name}" of this kind.`, port);
   }

@@ -44,7 +44,7 @@ export function monitorStreams(options: MonitorOptions): Stream[] {
       query: monitorQuery,
       open: (call) => {
         const wanted = wantedDevices(options.devices, call.query['id.in']);
-        const attended = call.query['telemetry.of'];
+        const attended = wantedDevices(options.devices, call.query['telemetry.of']);
         return (socket) => {
           const choose = telemetryChoice(options.devices, attended, call.principal.role);
           const ends = watch(options, call.principal.role, { wanted, choose }, socket);
@@ -71,15 +71,14 @@ type TelemetryChoice = (device: Device, values: Values) => Entries;
 
 function telemetryChoice(
   devices: Devices,
-  attended: readonly string[] | undefined,
+  attended: ReadonlySet<string> | undefined,
   role: Role,
 ): TelemetryChoice {
   if (!attended) return (_device, values) => [...values];
-  const ids = new Set(attended.flatMap((name) => devices.find(name)?.id ?? []));
   const raisedOf = (device: Device): string => devices.raisedAlertNames(device, role).join();
   const raised = new Map(devices.all().map((device) => [device.id, raisedOf(device)]));
   return (device, values) => {
-    if (ids.has(device.id)) return [...values];
+    if (attended.has(device.id)) return [...values];
     const now = raisedOf(device);
     if (raised.get(device.id) === now) return [];
     const declared = devices.manifest(device).telemetry;

@@ -1,4 +1,4 @@
-import { type Call, listed, route, type Route, shape } from '../../platform/http/index.ts';
+import { type Call, listed, query, route, type Route, shape } from '../../platform/http/index.ts';
 import { CHANNEL_ROLE } from './model.ts';
 import * as wire from './schema.ts';
 import type { Notifications } from './service.ts';
@@ -22,7 +22,18 @@ function readingRoutes(notifications: Notifications): Route[] {
       answer: wire.notificationShapes.list,
       GET: [CHANNELS],
       role: CHANNEL_ROLE,
-      handle: () => listed('notification_channels', notifications.list(), wire.channelToWire),
+      query: query.pageQuery,
+      handle: ({ query: page }) =>
+        listed('notification_channels', notifications.list(), wire.channelToWire, page),
+    }),
+    route({
+      operation: 'get_notification_channel',
+      about: 'One channel.',
+      answer: wire.notificationShapes.one,
+      GET: [CHANNEL],
+      role: CHANNEL_ROLE,
+      errors: [NOT_FOUND],
+      handle: (call) => ({ notification_channel: wire.channelToWire(notifications.require(idOf(call))) }),
     }),
     route({
       operation: 'list_notification_deliveries',
@@ -32,10 +43,21 @@ function readingRoutes(notifications: Notifications): Route[] {
       role: CHANNEL_ROLE,
       query: wire.deliveryQuery,
       errors: [NOT_FOUND],
-      handle: ({ query }) => {
-        const found = notifications.deliveries(query.channel_id, query.limit, query.offset);
+      handle: ({ query: { channel_id: channelId, limit, offset } }) => {
+        const found = notifications.deliveries(channelId, limit, offset);
         return { deliveries: found.deliveries.map(wire.deliveryToWire), total_count: found.totalCount };
       },
+    }),
+    route({
+      operation: 'get_notification_delivery',
+      about: 'One delivery.',
+      answer: wire.notificationShapes.delivery,
+      GET: ['/v3/notification_deliveries/{delivery_id}'],
+      role: CHANNEL_ROLE,
+      errors: ['404 notification_delivery_not_found'],
+      handle: (call) => ({
+        delivery: wire.deliveryToWire(notifications.requireDelivery(call.param('delivery_id'))),
+      }),
     }),
   ];
 }

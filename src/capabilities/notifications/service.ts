@@ -182,6 +182,12 @@ export class Notifications {
     return { ...delivery, number };
   }
 
+  /** @throws GatewayError notification_delivery_not_found (404) */
+  requireDelivery(id: string): Delivery {
+    const message = 'There is no such delivery; only the newest of each channel are kept.';
+    return requireFound('notification_delivery_not_found', message, this.#store.delivery(id));
+  }
+
   /** Newest first. @throws GatewayError notification_channel_not_found (404) */
   deliveries(
     channelId: string | undefined,

@@ -165,7 +165,7 @@ function deliveryStatements(orm: Orm) {
 }
 
 function logStatements(orm: Orm) {
-  const { number, channelId, status } = notificationDelivery;
+  const { id, number, channelId, status } = notificationDelivery;
   const wanted = unlessNull('channelId', given(channelId));
   const page = orm
     .select()
@@ -176,6 +176,7 @@ function logStatements(orm: Orm) {
     .offset(sql.placeholder('offset'))
     .prepare();
   const counted = countOf(orm, notificationDelivery, wanted);
+  const byId = orm.select().from(notificationDelivery).where(given(id)).prepare();
   const oldestKept = sql`(SELECT kept.number FROM notification_delivery AS kept
     WHERE kept.channel_id = ${sql.placeholder('channelId')} ORDER BY kept.number DESC LIMIT 1 OFFSET ${sql.placeholder('keep')})`;
   const removeExcess = orm
@@ -186,6 +187,7 @@ function logStatements(orm: Orm) {
     /** Newest first; null: of all channels. */
     deliveries: (of: string | null, limit: number, offset: number): Delivery[] =>
       page.all({ channelId: of, limit, offset }).map(present),
+    delivery: (of: string): Delivery | undefined => presentRow(byId.get({ id: of })),
     countDeliveries: (of: string | null): number => counted({ channelId: of }),
     /** All but the newest `keep` of a channel, unless they are under way. */
     removeDeliveries: (of: string, keep: number): void => void removeExcess.run({ channelId: of, keep }),

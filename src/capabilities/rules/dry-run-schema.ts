@@ -55,26 +55,26 @@ export function dryRunToWire({ period, ...run }: DryRunResult & { period: DryRun
 }
 
 function entryToWire({ atMs, ...entry }: DryRunEntry) {
-  const timestamp = formatTimestamp(atMs);
+  const at = formatTimestamp(atMs);
   switch (entry.kind) {
     case 'command': {
       const { deviceId, arguments: given, ...rest } = entry;
       return {
-        timestamp,
+        at,
         ...rest,
         device_id: deviceId,
         arguments: writableJson(given) as Record<string, unknown>,
       };
     }
     case 'restart':
-      return { timestamp, kind: entry.kind, after: formatDurationMs(entry.afterMs) };
+      return { at, kind: entry.kind, after: formatDurationMs(entry.afterMs) };
     default:
-      return { timestamp, ...entry };
+      return { at, ...entry };
   }
 }
 
 const EXAMPLE_ENTRY = {
-  timestamp: '2026-03-01T12:04:00.000Z',
+  at: '2026-03-01T12:04:00.000Z',
   kind: 'command' as const,
   device_id: 'c1a5b8b2-0f0e-4a36-8a55-5b1f3b8a9d01',
   name: 'close',
@@ -84,7 +84,7 @@ const EXAMPLE_ENTRY = {
 const entryShape = shape.named(
   'DryRunEntry',
   v.object({
-    timestamp: shape.instant(),
+    at: shape.instant(),
     kind: v.picklist(DRY_RUN_KINDS),
     severity: v.optional(shape.about(v.picklist(LOG_SEVERITIES), 'Of a log entry.')),
     message: v.optional(shape.about(v.string(), 'Of a log entry or an error.')),

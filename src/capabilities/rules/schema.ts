@@ -107,7 +107,7 @@ export const ruleIdsBody = v.pipe(
   shape.example({ rule_ids: ['surplus-to-load'] }),
 );
 
-export const listQuery = v.object(query.page());
+export const listQuery = query.pageQuery;
 
 const SEVERITY_ABOUT = 'Only entries of exactly these severities. Absent: all.';
 

@@ -141,9 +141,8 @@ export const newTargetBody = v.pipe(
     ),
   }),
   shape.example(EXAMPLE_BODY),
-  v.check(
-    (body) => Boolean(body[MEMBERS[body.kind]]),
-    ({ input }) => `must have ${MEMBERS[input.kind]}`,
+  shape.requireMember(({ kind, ...body }) =>
+    body[MEMBERS[kind]] ? undefined : { name: MEMBERS[kind], why: `is required for the kind ${kind}` },
   ),
   v.transform((body): NewTarget => {
     // A member of another kind counts for nothing.

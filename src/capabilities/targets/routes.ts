@@ -1,4 +1,4 @@
-import { listed, route, type Route, shape } from '../../platform/http/index.ts';
+import { listed, query, route, type Route, shape } from '../../platform/http/index.ts';
 import { newTargetBody, updateBody } from './request-schema.ts';
 import { targetShapes, targetToWire } from './schema.ts';
 import type { Targets } from './service.ts';
@@ -19,7 +19,8 @@ function listRoutes(targets: Targets): Route[] {
       answer: targetShapes.list,
       GET: [TARGETS],
       role: 'OWNER',
-      handle: () => listed('targets', targets.list(), targetToWire),
+      query: query.pageQuery,
+      handle: ({ query: page }) => listed('targets', targets.list(), targetToWire, page),
     }),
     route({
       operation: 'create_target',

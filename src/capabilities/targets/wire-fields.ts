@@ -1,7 +1,7 @@
 /** Fields that several request bodies share. */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
-import { parseTimestampMs } from '../../lib/timestamp.ts';
+import { parseInstantMs } from '../../lib/timestamp.ts';
 import { shape } from '../../platform/http/index.ts';
 
 const { targets: limits } = LIMITS;
@@ -14,10 +14,10 @@ export const pem = v.pipe(
 );
 
 export const timestampMs = v.pipe(
-  v.string(),
-  shape.wire(shape.WIRE.timestamp),
-  shape.parsed((text: string) => {
-    const atMs = parseTimestampMs(text) ?? -1;
+  v.union([v.number(), v.string()], 'must be Unix seconds or an RFC 3339 timestamp'),
+  shape.wire({ anyOf: [{ type: 'number', minimum: 0 }, shape.WIRE.timestamp] }),
+  shape.parsed((given: string | number) => {
+    const atMs = parseInstantMs(given) ?? -1;
     return atMs >= 0 ? atMs : undefined;
-  }, 'an RFC 3339 timestamp such as 2026-03-01T08:00:00Z'),
+  }, 'Unix seconds or an RFC 3339 timestamp such as 2026-03-01T08:00:00Z'),
 );

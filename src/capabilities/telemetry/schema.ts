@@ -5,8 +5,7 @@
 import * as v from 'valibot';
 import { parseDurationMs } from '../../lib/duration.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import type { EpochS } from '../../lib/time.ts';
-import { parseTimestampMs } from '../../lib/timestamp.ts';
+import { parseInstantMs } from '../../lib/timestamp.ts';
 import { type MediaAnswer, query, shape } from '../../platform/http/index.ts';
 import { writableJson } from '../../protocol/telemetry.ts';
 import type { LatestAnswer } from './intake/latest.ts';
@@ -202,17 +201,10 @@ export const instantS = v.pipe(
     examples: ['2026-03-01T08:00:00Z'],
   }),
   shape.parsed((given: string | number) => {
-    const seconds = parseInstantS(given) ?? -1;
+    const seconds = (parseInstantMs(given) ?? -1) / 1_000;
     return seconds >= 0 && seconds <= telemetry.timeEndS ? seconds : undefined;
   }, 'Unix seconds or an RFC 3339 timestamp, from 1970 to 2100'),
 );
-
-function parseInstantS(value: string | number): EpochS | undefined {
-  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
-  if (/^\d+(\.\d*)?$/.test(value)) return Number(value);
-  const atMs = parseTimestampMs(value);
-  return atMs === undefined ? undefined : atMs / 1_000;
-}
 
 const durationMs = v.pipe(
   v.string(),

@@ -32,7 +32,7 @@ interface Stretch {
   toS: EpochS;
 }
 
-const secondsOf = (timestamp: string): number => Date.parse(timestamp) / MS;
+const secondsOf = (instant: string): number => Date.parse(instant) / MS;
 
 function drawnOf({ read }: DryRunReport): Chosen[] {
   return read.flatMap(({ device_id: id, attribute }): Chosen[] => {
@@ -55,7 +55,7 @@ export function DryRunPicture({ report }: { report: DryRunReport }) {
   );
   const mark = (index: number | undefined): void => {
     setMarked(index);
-    const atS = index === undefined ? undefined : secondsOf(entries[index]?.timestamp ?? report.from);
+    const atS = index === undefined ? undefined : secondsOf(entries[index]?.at ?? report.from);
     if (atS !== undefined && (atS < stretch.fromS || atS > stretch.toS)) setStretch(period);
   };
   return (
@@ -135,7 +135,7 @@ function Chart({
     <Canvas
       {...chart}
       labels={chosen.map((one, index) => ({ ...labelOf(one, chosen), colorIndex: index }))}
-      marks={entries.map(({ timestamp, kind }) => ({ atS: secondsOf(timestamp), ...SIGNS[kind] }))}
+      marks={entries.map(({ at, kind }) => ({ atS: secondsOf(at), ...SIGNS[kind] }))}
     />
   );
 }
@@ -183,7 +183,7 @@ function EntryList({
             aria-selected={marked === index}
             onClick={() => onMark(index)}
           >
-            <time>{momentText(entry.timestamp)}</time>
+            <time>{momentText(entry.at)}</time>
             <span class={`severity ${severityOf(entry)}`}>
               <Sign kind={entry.kind} /> {say.dryRun.kind[entry.kind]}
             </span>
@@ -226,12 +226,10 @@ function Table({
         ]}
         rows={entries.map((entry, index) => ({
           key: index,
-          title: momentText(entry.timestamp),
+          title: momentText(entry.at),
           cells: [
             `${say.dryRun.kind[entry.kind]}: ${textOf(entry)}`,
-            ...labels.map(({ isSwitch }, series) =>
-              valueAt(lines, series, secondsOf(entry.timestamp), isSwitch),
-            ),
+            ...labels.map(({ isSwitch }, series) => valueAt(lines, series, secondsOf(entry.at), isSwitch)),
           ],
         }))}
       />

@@ -18,6 +18,7 @@ const MEANING: Record<string, string> = {
   406: 'The header Accept does not admit the only form of the answer.',
   409: 'It exists already.',
   413: 'The body is too large.',
+  415: 'The body is compressed, or not in UTF-8.',
   422: 'Well-formed, but not possible here.',
   429: 'Too many requests; the header Retry-After says how many seconds to wait.',
   500: 'The gateway failed.',
@@ -102,7 +103,7 @@ function* generalRefusals(
     const code = unresolved.includes(name) ? undefined : unknownCode(name);
     if (code !== undefined) yield `404 ${code}`;
   }
-  if (body) yield '413 payload_too_large';
+  if (body) yield* ['413 payload_too_large', '415 unsupported_media_type'];
   yield '429 too_many_requests';
   yield '500 internal_error';
   yield '503 unavailable';

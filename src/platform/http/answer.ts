@@ -17,6 +17,7 @@ const STATUS: Record<ErrorKind, number> = {
   not_found: 404,
   method_not_allowed: 405,
   not_acceptable: 406,
+  unsupported_media_type: 415,
   conflict: 409,
   too_large: 413,
   unprocessable: 422,
@@ -182,7 +183,7 @@ export function listed<const Name extends string, Item, OnWire>(
   name: Name,
   all: readonly Item[],
   toWire: (item: Item) => OnWire,
-  { limit, offset }: { limit: number; offset: number } = { limit: Infinity, offset: 0 },
+  { limit, offset }: { limit: number; offset: number },
 ) {
   const items = all.slice(offset, offset + limit).map((item) => toWire(item));
   return { [name]: items, total_count: all.length } as Record<Name, OnWire[]> & { total_count: number };

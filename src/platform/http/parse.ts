@@ -2,7 +2,7 @@
  * From raw query and body to checked values. Every fault is listed, one problem per fault, so that a person
  * corrects a request in one go. Bodies are JSON whatever `Content-Type` says (docs/interface/http.md#requests).
  */
-import { type BaseIssue, type GenericSchema, getDotPath, type InferOutput, safeParse } from 'valibot';
+import { type GenericSchema, getDotPath, type InferOutput, safeParse } from 'valibot';
 import {
   errorOfProblems,
   type GatewayError,
@@ -12,6 +12,8 @@ import {
 } from '../../lib/errors.ts';
 import { JsonExcess, JsonFault, PLAIN_JSON, readJson } from '../../lib/json-reader.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import { refuseForeignEncoding } from './body-encoding.ts';
+import { issueText } from './issue-text.ts';
 
 export function parseQuery<Schema extends GenericSchema>(
   schema: Schema,
@@ -72,21 +74,16 @@ function judge<Schema extends GenericSchema>(
     const text = issueText(issue);
     return where === 'query'
       ? { code: 'invalid_query', message: `Query parameter "${name}" ${text}.`, details: { parameter: name } }
-      : { code: 'invalid_body', message: `Field "${name}" ${text}.`, details: { field: name } };
+      : { code: 'invalid_body', message: `${subjectOf(name)} ${text}.`, details: { field: name } };
   });
   throw errorOfProblems('invalid_argument', problems) ?? new Error('a failed check lists its problems');
 }
 
-/** Goes on behind the name of a member; in place of valibot's own "Invalid type: Expected string but received 5". */
-export function issueText({ input, received, message }: BaseIssue<unknown>): string {
-  if (input === undefined && received === 'undefined') return 'is required';
-  const match = /^Invalid (?:\w+): Expected (.+) but received (.+)$/.exec(message);
-  if (!match) return message;
-  const allowed = match[1]?.replace(/^<=/, 'at most ').replace(/^>=/, 'at least ');
-  return `must be ${allowed}, got ${match[2]}`;
+function subjectOf(field: string): string {
+  return field === '' ? 'The body' : `Field "${field}"`;
 }
 
-/** Reads a body up to `maximumBytes`. @throws GatewayError payload_too_large (413), invalid_body (400) */
+/** Reads a body up to `maximumBytes`. @throws GatewayError payload_too_large (413), unsupported_media_type (415), invalid_body (400) */
 export async function readText(request: Request, maximumBytes: number): Promise<string> {
   const bytes = await readBytes(request, maximumBytes);
   try {
@@ -97,6 +94,7 @@ export async function readText(request: Request, maximumBytes: number): Promise<
 }
 
 async function readBytes(request: Request, maximumBytes: number): Promise<ArrayBuffer | Uint8Array> {
+  refuseForeignEncoding(request.headers);
   // Of a length that is known nothing needs to be counted, and it comes without a stream.
   if (Number(request.headers.get('content-length') ?? Number.NaN) <= maximumBytes)
     return await request.arrayBuffer().catch(refuseBrokenBody);
@@ -110,6 +108,7 @@ async function readBytes(request: Request, maximumBytes: number): Promise<ArrayB
  * @throws GatewayError payload_too_large (413), at once when the declared length is too large
  */
 export function boundedBody(request: Request, maximumBytes: number): ReadableStream<Uint8Array> {
+  refuseForeignEncoding(request.headers);
   const declared = Number(request.headers.get('content-length') ?? 0);
   if (declared > maximumBytes) throw tooLarge(maximumBytes);
   const reader = (request.body as ReadableStream<Uint8Array> | null)?.getReader();

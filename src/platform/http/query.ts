@@ -8,7 +8,7 @@ import * as v from 'valibot';
 import { formatDurationMs, parseDurationMs } from '../../lib/duration.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { DurationMs } from '../../lib/time.ts';
-import { parseTimestampMs } from '../../lib/timestamp.ts';
+import { parseInstantMs, parseTimestampMs } from '../../lib/timestamp.ts';
 import { parsed as parsedText, wire, WIRE, type WireSchema } from './wire-schema.ts';
 
 const rawList = v.optional(v.array(v.string()), []);
@@ -101,6 +101,9 @@ export const page = (fallback: number = LIMITS.http.pageItems) => ({
   offset: offset(),
 });
 
+/** The query of a list without filters. */
+export const pageQuery = v.object(page());
+
 /** One of the names in any case; returns the name as listed. */
 export const choice = <const Name extends string>(names: readonly Name[], fallback: Name, about = '') =>
   withDefault(optionalChoice(names, described(about, { default: fallback })), fallback);
@@ -155,11 +158,21 @@ export const optionalFlag = (more: WireSchema = {}) =>
 /** RFC 3339 → milliseconds since 1970. */
 export const instant = (about = '') =>
   parsed(
-    // A plus that was not encoded arrives as a blank.
-    (value) => parseTimestampMs(value.replace(/ (?=\d\d:\d\d$)/, '+')),
+    (value) => parseTimestampMs(withPlus(value)),
     'an RFC 3339 timestamp such as 2026-03-01T08:00:00Z',
     described(about, WIRE.timestamp),
   );
+
+/** `from` and `to`: RFC 3339 or Unix seconds → milliseconds since 1970. */
+export const bound = (about = '') =>
+  parsed(
+    (value) => parseInstantMs(withPlus(value)),
+    'Unix seconds or an RFC 3339 timestamp such as 2026-03-01T08:00:00Z',
+    described(about, WIRE.instant),
+  );
+
+/** A plus that was not encoded arrives as a blank. */
+const withPlus = (text: string): string => text.replace(/ (?=\d\d:\d\d$)/, '+');
 
 export const durationMs = (fallbackMs: DurationMs, maximumMs: DurationMs, about = '') =>
   withDefault(

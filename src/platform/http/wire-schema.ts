@@ -40,6 +40,12 @@ export const WIRE = {
     description: 'RFC 3339 with any offset; without an offset it is UTC.',
     examples: ['2026-03-01T08:00:00Z'],
   },
+  /** `from` and `to` in a query, where numbers are texts. */
+  instant: {
+    type: 'string',
+    description: 'RFC 3339 with any offset, without one UTC; or Unix seconds.',
+    examples: ['2026-03-01T08:00:00Z'],
+  },
   /** Of devices and rules. */
   slug: {
     type: 'string',
@@ -88,6 +94,19 @@ export function parsed<Input, Output>(parse: (value: Input) => Output | undefine
     if (value !== undefined) return value;
     addIssue({ message: `must be ${expectation}` });
     return NEVER;
+  });
+}
+
+/** A check of a whole object whose fault is that of one member. */
+export function requireMember<Value extends object>(
+  lacking: (value: Value) => { name: string; why: string } | undefined,
+) {
+  return v.rawCheck<Value>(({ dataset, addIssue }) => {
+    const fault = dataset.typed ? lacking(dataset.value) : undefined;
+    if (!dataset.typed || !fault) return;
+    const { value: input } = dataset;
+    const path = { type: 'object', origin: 'value', input, key: fault.name, value: undefined } as const;
+    addIssue({ message: fault.why, path: [path as unknown as v.IssuePathItem] });
   });
 }
 

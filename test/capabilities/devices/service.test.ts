@@ -221,7 +221,7 @@ describe('the list of devices', () => {
     assert.deepEqual(ids({ nameContains: 'bATT' }), ['battery']);
     assert.deepEqual(ids({ types: ['VIRTUAL_UCM'] }), ['module']);
     assert.deepEqual(ids({ ids: [inverter.id, UNKNOWN_ID] }), ['inverter']);
-    assert.deepEqual(ids({ slugs: ['battery'], types: ['VIRTUAL_UCM'] }), []);
+    assert.deepEqual(ids({ alsoIds: [battery.id], types: ['VIRTUAL_UCM'] }), []);
     assert.deepEqual(ids({ profiles: ['lib.sensor.temperature.ambient'] }), ['battery']);
     assert.deepEqual(ids({ profiles: ['lib.sensor.temperature.ambient', 'energy.battery'] }), []);
   });

@@ -205,7 +205,7 @@ describe('bodies of JSON operations', () => {
     });
     assert.deepEqual(await faults('{"size":"x"}'), [
       error('name', 'Field "name" is required.'),
-      error('size', 'Field "size" must be number, got "x".'),
+      error('size', 'Field "size" must be a number, got "x".'),
     ]);
     assert.deepEqual(await faults(''), [error('name', 'Field "name" is required.')]);
     for (const body of ['[]', 'null', '5', '"text"'])

@@ -1,5 +1,5 @@
 /** The device profiles of this gateway: built-in and uploaded ones. */
-import { conflict, errorOfProblems, invalidBody, notFound, unprocessable } from '../../../lib/errors.ts';
+import { conflict, errorOfProblems, invalidBody, requireFound, unprocessable } from '../../../lib/errors.ts';
 import type { EpochMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { Log } from '../../../platform/log/index.ts';
@@ -116,15 +116,19 @@ export class ProfileLibrary {
     ];
   }
 
+  /** @throws GatewayError profile_not_found (404) */
+  require(id: string): ListedProfile {
+    const found = this.list().find((profile) => profile.id === id);
+    return requireFound('profile_not_found', `There is no device profile "${id.slice(0, 64)}".`, found);
+  }
+
   /**
    * Removes an uploaded profile; a changed one becomes the built-in one again. Accepted blueprints stay
    * as they are. @throws profile_not_found (404), profile_built_in (422), profile_in_use (409)
    */
   remove(id: string): void {
     const { database, store, log } = this.#options;
-    const source = this.#sourceOf(id);
-    if (!this.#uploaded.has(id) && !loadBuiltInProfiles().profiles.has(id))
-      throw notFound('profile_not_found', `There is no device profile "${id}".`);
+    const { source } = this.require(id);
     if (source === 'BUILT_IN')
       throw unprocessable(
         'profile_built_in',
