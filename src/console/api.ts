@@ -229,20 +229,36 @@ async function send(
   } catch (error) {
     throw new NoAnswer(error, effect);
   }
-  noteGatewayTime(response.headers.get('date'), askedAtMs);
-  if (response.ok) {
+  const isOfGateway = response.headers.has(OUR_HEADER);
+  if (isOfGateway) noteGatewayTime(response.headers.get('date'), askedAtMs);
+  // A page to log in at a proxy, for example, is no answer to what was asked.
+  const isPage = response.headers.get('content-type')?.startsWith('text/html') === true;
+  if (response.ok && (isOfGateway || !isPage)) {
     if (effect === 'changes') changeCount.value += 1;
     return response;
   }
   // A body that is cut off says nothing: the status counts.
-  const refusal = refusalOf(response.status, await response.text().catch(String));
-  if (response.status === 401 || response.status === 403) onRefused(response.status);
+  const refusal = refusalOf(response.status, await response.text().catch(String), isOfGateway);
+  if (!isOfProxy(refusal) && (response.status === 401 || response.status === 403)) onRefused(response.status);
   throw refusal;
 }
 
-/** The error that an answer without success tells; its status alone where the body tells none. */
-export function refusalOf(status: number, text: string): ApiError {
-  const fallback = { code: `status_${status}`, message: say.frame.answeredWith(status) };
+/** Every answer of the gateway has it. */
+export const OUR_HEADER = 'x-request-id';
+const PROXY_ANSWERED = 'proxy_answered';
+
+/** Whether a proxy answered in place of the gateway. */
+export const isOfProxy = (error: unknown): error is ApiError =>
+  error instanceof ApiError && error.problems.some(({ code }) => code === PROXY_ANSWERED);
+
+/**
+ * The error that an answer without success tells; its status alone where the body tells none: of a page that a proxy made
+ * the text is nothing for a reader.
+ */
+export function refusalOf(status: number, text: string, isOfGateway: boolean): ApiError {
+  const fallback = isOfGateway
+    ? { code: `status_${status}`, message: say.frame.answeredWith(status) }
+    : { code: PROXY_ANSWERED, message: say.frame.proxyAnswered(status) };
   try {
     const { errors = [] } = JSON.parse(text) as { errors?: Problem[] };
     return new ApiError(status, errors.length > 0 ? errors.map(inWordsOfReader) : [fallback]);

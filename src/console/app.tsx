@@ -1,7 +1,7 @@
 /** The console: a client of the HTTP API like any other, in a browser. */
-import { type RefObject, render } from 'preact';
+import { type ComponentChildren, type RefObject, render } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { isConnected } from './connection.ts';
+import { isConnected, obstacle } from './connection.ts';
 import { changesElsewhere } from './elsewhere.ts';
 import { OverviewPage } from './devices/overview.tsx';
 import { loadError, reconnect, startLive } from './live.ts';
@@ -178,7 +178,10 @@ function Console() {
       </a>
       <Navigation />
       <main id="content" tabIndex={-1}>
-        {!isConnected.value && <ConnectionLost />}
+        {!isConnected.value && <Banner>{say.frame.connectionLost}</Banner>}
+        {isConnected.value && obstacle.value && (
+          <Banner>{say.frame.obstacles[obstacle.value](location.origin, location.hostname)}</Banner>
+        )}
         {isConnected.value && <ErrorNotice error={loadError.value} />}
         {!may('READONLY') ? <Loading /> : <Page />}
         {isOtherZone() && <p class="hint other-zone">{say.frame.timesOf(zone.value ?? '')}</p>}
@@ -194,10 +197,10 @@ function skipToContent(event: Event): void {
   document.getElementById('content')?.focus();
 }
 
-function ConnectionLost() {
+function Banner({ children }: { children: ComponentChildren }) {
   return (
     <p class="connection-lost" role="status">
-      {say.frame.connectionLost}
+      {children}
     </p>
   );
 }

@@ -14,6 +14,7 @@ import { askManifests, forgetManifests, manifestOf } from './manifests.ts';
 import { asSaid } from './own-manifest.ts';
 import { noteConnection, readDevice, readList } from './read-devices.ts';
 import { confirm } from './session.ts';
+import { Polling } from './polling.ts';
 import { ChangingStream } from './stream.ts';
 import type { Device, LatestValue, LogEntry, Manifest, MonitorMessage } from './shapes.ts';
 
@@ -81,8 +82,13 @@ export function liveDevices(): LiveDevice[] {
 
 /** Connects and keeps connected until the end is called. */
 export function startLive(): () => void {
+  // A stream that was open once is let through; without one later the gateway is away.
+  let mayBeStopped = true;
+  const polling = new Polling(readAnew);
   const opened = new ChangingStream<MonitorMessage>(EVERYTHING, {
     onOpen: () => {
+      mayBeStopped = false;
+      polling.end();
       noteLineBack();
       // It was sent on the connection that was lost.
       loading = undefined;
@@ -100,11 +106,13 @@ export function startLive(): () => void {
       void reload();
     },
     onClose: () => {
+      if (polling.isRunning) return;
       noteLineLost();
       isConnected.value = false;
       isAway.value = true;
       // The gateway closes the stream when the login ends, and nothing else would tell.
       void confirm();
+      if (mayBeStopped) void polling.start();
     },
     onMessage: take,
     silenceMaxMs: SILENCE_MAX_MS,
@@ -114,6 +122,7 @@ export function startLive(): () => void {
   // Something on the way may block streams; pages show what can be read.
   const unopened = setTimeout(() => void reload(), UNOPENED_MS);
   return () => {
+    polling.end();
     opened.end();
     stream = undefined;
     inSight = undefined;
@@ -359,7 +368,12 @@ async function reloadSome(ids: readonly string[]): Promise<void> {
 }
 
 /** A failure is shown above every page. */
-async function reload(): Promise<void> {
+function reload(): Promise<void> {
+  return readAnew().catch(() => undefined);
+}
+
+/** Rejects like any call, after the failure is shown. */
+async function readAnew(): Promise<void> {
   try {
     await loadDevices();
     await watchValues(new Map([...watched].map(([id, names]) => [id, [...names]])));
@@ -368,6 +382,7 @@ async function reload(): Promise<void> {
     loadError.value = undefined;
   } catch (error) {
     loadError.value = error;
+    throw error;
   }
 }
 

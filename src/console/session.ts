@@ -1,6 +1,6 @@
 /** Who uses the console: claimed or not, logged in or not, with which role. */
 import { computed, signal } from '@preact/signals';
-import { ApiError, call, callFor, NoAnswer, whenRefused } from './api.ts';
+import { ApiError, call, callFor, isOfProxy, NoAnswer, whenRefused } from './api.ts';
 import type { Me } from './shapes.ts';
 import { reaches } from '../lib/role.ts';
 import type { say } from './words/index.ts';
@@ -17,6 +17,9 @@ const role = computed(() => me.value?.role);
 export function may(needed: string | undefined): boolean {
   return reaches(role.value, needed);
 }
+
+/** What a proxy answered in place of the gateway while that is unreachable. */
+export const answeredByProxy = signal<string | undefined>(undefined);
 
 /** Why somebody who did not log out is asked for a login. */
 export const loginReason = signal<keyof typeof say.frame.loginReasons | undefined>(undefined);
@@ -72,7 +75,8 @@ export async function look(): Promise<void> {
     loginReason.value = undefined;
     localStorage.setItem(LOGGED_IN, 'yes');
   } catch (error) {
-    if (!(error instanceof ApiError && error.status === 401)) {
+    answeredByProxy.value = isOfProxy(error) ? error.message : undefined;
+    if (answeredByProxy.value !== undefined || !(error instanceof ApiError && error.status === 401)) {
       state.value = 'unreachable';
       return;
     }

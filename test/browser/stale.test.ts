@@ -383,6 +383,7 @@ describe('what is old', { skip: findBrowser() === undefined && NO_BROWSER }, () 
     await notice.getByText(/^The last value was received \d+ s ago\. Check its power/).waitFor();
     // What the gateway has not said itself is not told.
     await page.routeWebSocket(/\/v3\/devices(\?|$)/, (socket) => void socket.close());
+    await page.route('**/v3/connection*', (route) => route.abort());
     await page.reload();
     await page.getByText('No live connection to the gateway.').waitFor();
     assert.equal(await notice.count(), 0);

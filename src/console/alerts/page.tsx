@@ -4,6 +4,7 @@ import type { EpochMs } from '../../lib/time.ts';
 import { titleOf } from '../alert-title.ts';
 import { call, callForList, path } from '../api.ts';
 import { isAway } from '../connection.ts';
+import { polls } from '../polling.ts';
 import { slowNowS } from '../gateway-time.ts';
 import { liveDevice, liveDevices, statusVersion } from '../live.ts';
 import { drawable, mainValues } from '../main-values.ts';
@@ -84,6 +85,9 @@ function useAlertChanges(listener: () => void): void {
       clearTimeout(timer);
     };
   }, [isAway.value]);
+  useEffect(() => {
+    if (polls.value > 0) listener();
+  }, [polls.value]);
 }
 
 /** Empty: all. */

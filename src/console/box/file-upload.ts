@@ -1,5 +1,5 @@
 /** Sends a large file and tells how much has gone; `fetch` does not tell. */
-import { changeCount, NoAnswer, refusalOf } from '../api.ts';
+import { changeCount, NoAnswer, OUR_HEADER, refusalOf } from '../api.ts';
 import { confirm } from '../session.ts';
 
 const HTTP_OK = 200;
@@ -32,7 +32,8 @@ export function sendFile(
         return;
       }
       if (request.status === NOT_LOGGED_IN) void confirm();
-      reject(refusalOf(request.status, request.responseText));
+      const isOfGateway = request.getResponseHeader(OUR_HEADER) !== null;
+      reject(refusalOf(request.status, request.responseText, isOfGateway));
     });
     end?.addEventListener('abort', () => request.abort());
     request.send(file);

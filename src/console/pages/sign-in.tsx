@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import type { Health } from '../shapes.ts';
 import { isOpenToListeners } from '../open-to-listeners.ts';
-import { lastName, logIn, loginReason, look } from '../session.ts';
+import { answeredByProxy, lastName, logIn, loginReason, look } from '../session.ts';
 import { LanguageChoice } from '../parts/language-choice.tsx';
 import { Button, Form, InputField, Notice, useAction, useAnswer, useRefresh } from '../ui.tsx';
 import { say } from '../words/index.ts';
@@ -106,7 +106,7 @@ export function UnreachablePage() {
   useRefresh(() => void look(), RETRY_MS);
   return (
     <Gate title={say.frame.unreachable}>
-      <p>{say.frame.unreachableHint}</p>
+      <p>{answeredByProxy.value ?? say.frame.unreachableHint}</p>
       <Button kind="primary" onClick={() => void look()}>
         {say.frame.tryAgain}
       </Button>

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { momentText } from '../format.ts';
 import { isFound } from '../found.ts';
 import { isAway, isConnected } from '../connection.ts';
+import { polls } from '../polling.ts';
 import { Button, Card, Empty, ErrorNotice, Loading, Select, useAction, useAnswer } from '../ui.tsx';
 import { download } from '../ui/page-pieces.tsx';
 import { Search } from '../ui/search.tsx';
@@ -83,7 +84,10 @@ function useLog(source: LogSource, least: string) {
     [source.id, isAway.value],
   );
   // Also after a lost connection and once the stream is open, to read what came meanwhile.
-  const newest = useAnswer(() => source.load(wanted, 0), [source.id, least, isConnected.value, openings]);
+  const newest = useAnswer(
+    () => source.load(wanted, 0),
+    [source.id, least, isConnected.value, openings, polls.value],
+  );
   useEffect(() => {
     if (!newest.answer) return;
     const found = newest.answer;

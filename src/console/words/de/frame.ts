@@ -9,6 +9,12 @@ export const frame: typeof en.frame = {
   noAnswerToChange:
     'Das Gateway hat nicht geantwortet. Es ist nicht bekannt, ob dies ausgeführt wurde: Prüfen Sie es, bevor Sie es noch einmal versuchen.',
   answeredWith: (status) => `Das Gateway hat mit Status ${status} geantwortet.`,
+  proxyAnswered: (status) =>
+    status === 413
+      ? 'Der Proxy hat die Datei als zu groß abgelehnt (413). Die Grenze ist eine Einstellung des Proxys, nicht des Gateways.'
+      : status === 502 || status === 503 || status === 504
+        ? `Der Proxy hat mit Status ${status} geantwortet: Er erreicht das Gateway nicht.`
+        : `Der Proxy hat mit Status ${status} geantwortet, nicht das Gateway.`,
   refused: (problem) => refusals.get(problem.code)?.(problem),
   said: inGerman,
   logged: logInGerman,
@@ -28,6 +34,11 @@ export const frame: typeof en.frame = {
   toTheContent: 'Zum Inhalt',
   connectionLost:
     'Keine Live-Verbindung zum Gateway. Die Werte können veraltet sein. Die Verbindung wird wiederhergestellt …',
+  obstacles: {
+    origin: (origin, name) =>
+      `Das Gateway kennt die Adresse ${origin} nicht; setzen Sie public_host auf ${name}. Die Werte kommen alle 10 s.`,
+    stream: () => 'Der Proxy lässt keine WebSockets durch; die Werte kommen alle 10 s.',
+  },
   claimTitle: 'Übernehmen Sie dieses Gateway',
   claimSubmit: 'Gateway übernehmen',
   claimCode: 'Übernahmecode',

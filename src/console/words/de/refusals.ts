@@ -117,6 +117,11 @@ export const refusals: ReadonlyMap<string, Sentence> = new Map([
   ['token_not_found', text('Dieses Zugriffstoken gibt es nicht mehr.')],
   ['too_many_requests', text('Das waren zu viele Anfragen. Versuchen Sie es etwas später noch einmal.')],
   ['unavailable', orElse('Das Gateway kann dies gerade nicht ausführen.')],
+  [
+    'unknown_origin',
+    ({ details }) =>
+      `Das Gateway kennt die Adresse ${String(details?.['origin'])} nicht; setzen Sie public_host auf ihren Namen, oder trusted_proxies auf die Adresse des Proxys.`,
+  ],
   ['update_in_progress', text('Es wird gerade eine Version hochgeladen oder installiert.')],
   ['update_refused', because('Das Update wurde abgelehnt.')],
   ['user_limit_reached', most('Benutzer')],

@@ -7,6 +7,13 @@ export const frame = {
   noAnswerToChange:
     'The gateway did not answer, so it is not known whether this was done. Check before you try again.',
   answeredWith: (status: number) => `The gateway answered with status ${status}.`,
+  /** A page that a reverse proxy made itself. */
+  proxyAnswered: (status: number) =>
+    status === 413
+      ? 'The proxy refused the upload as too large (413). The limit is a setting of the proxy, not of the gateway.'
+      : status === 502 || status === 503 || status === 504
+        ? `The proxy answered with status ${status}: it does not reach the gateway.`
+        : `The proxy answered with status ${status}, not the gateway.`,
   /** In the language of the reader, where that is not the gateway's. */
   refused: (_problem: Problem): string | undefined => undefined,
   /** A sentence of the gateway about anything else, the same way. */
@@ -27,6 +34,11 @@ export const frame = {
   logOut: 'Log out',
   toTheContent: 'Skip to content',
   connectionLost: 'No live connection to the gateway. Values may be out of date. Reconnecting…',
+  obstacles: {
+    origin: (origin: string, name: string) =>
+      `The address ${origin} is not known to the gateway; set public_host to ${name}. Values come every 10 s.`,
+    stream: (_origin: string, _name: string) => 'The proxy does not pass WebSockets; values come every 10 s.',
+  },
   claimTitle: 'Claim this gateway',
   claimSubmit: 'Claim gateway',
   claimCode: 'Claim code',
