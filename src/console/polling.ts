@@ -29,13 +29,11 @@ export class Polling {
   /** Starts as soon as the gateway answers, which is what tells an obstacle from a lost connection. */
   async start(): Promise<void> {
     if (this.isRunning) return;
-    try {
-      obstacle.value = await findObstacle();
-    } catch (error) {
-      if (!(error instanceof NoAnswer)) console.warn(error);
-      return;
-    }
+    // Without an answer the connection is lost, and the stream says so.
+    const found = await findObstacle().catch(() => undefined);
+    if (found === undefined) return;
     if (this.#isEnded || this.isRunning) return;
+    obstacle.value = found;
     this.#timer = setInterval(() => void this.#poll(), POLL_INTERVAL_MS);
     await this.#poll();
   }
