@@ -342,6 +342,7 @@ function buildAppliance(
       stateDegraded: state.failure?.message,
       stateCopyFault: infrastructure.stateUpkeep.copyFault,
       isTlsOff: (config.https || config.mqtts) && infrastructure.tls === undefined,
+      certificateProblem: infrastructure.tls?.operatorProblem(),
       brokerSessions: listening.broker?.sessionCount() ?? 0,
       devicesOnline: devices.all().filter(({ id }) => devices.connectivity(id) === 'ONLINE').length,
       telemetryValues: telemetry.status()?.valueCount ?? 0,

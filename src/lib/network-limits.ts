@@ -82,6 +82,8 @@ export const NETWORK_LIMITS = {
     webRenewalMs: 200 * 86_400_000,
     /** G: for clocks of other machines that are a little late. */
     webBackdatingMs: 86_400_000,
+    /** G: an operator's certificate is warned of so long before its end; most are renewed a month before. */
+    operatorWarningMs: 14 * 86_400_000,
   },
   mdns: {
     /** RFC 6762 section 17. */

@@ -37,6 +37,8 @@ export interface PartsStatus {
   restoreFault: string | undefined;
   /** TLS is off because its keys cannot be used. */
   isTlsOff: boolean;
+  /** Why the operator's certificate for HTTPS needs somebody. */
+  certificateProblem: { kind: 'unusable' | 'expiring'; reason: string } | undefined;
   /** Why state cannot be changed, so that commands are refused; undefined: it can. */
   stateDegraded: string | undefined;
   /** Why no copy of state.db could be made; undefined: it could. */
@@ -229,7 +231,8 @@ export class Appliance {
   /** Raised alerts, with details for a person. */
   #raisedBy(status: PartsStatus, diskFreeShare: number): { name: string; detail: string | undefined }[] {
     const { clock } = this.#options;
-    const { backup, historyMissing, journalSetAside, unknownDevices } = status;
+    const { backup, certificateProblem: certificate, historyMissing } = status;
+    const { journalSetAside, unknownDevices } = status;
     const { foreign } = status.historySetAside;
     const nowMs = clock.monotonicMs();
     const wasRestarted = this.#restarts.isRecent(status.restarts, nowMs);
@@ -258,6 +261,8 @@ export class Appliance {
         listed(`${unknownDevices.length}: `, unknownDevices.slice(0, UNKNOWN_NAMED)),
       ],
       ['tls_off', status.isTlsOff],
+      ['certificate_unusable', certificate?.kind === 'unusable', certificate?.reason],
+      ['certificate_expiring', certificate?.kind === 'expiring', certificate?.reason],
       ['backup_overdue', backup.isOverdue, backup.fault ?? NO_BACKUP],
       ['target_failing', status.targetsFailing.length > 0, named(status.targetsFailing)],
       ['target_refusing', status.targetsRefusing.length > 0, named(status.targetsRefusing)],

@@ -1,4 +1,6 @@
 /** How the connection is encrypted, and what a browser must trust for it. */
+import { alertTitle } from '../alert-title.ts';
+import { liveDevices, statusVersion } from '../live.ts';
 import { isOpenToListeners } from '../open-to-listeners.ts';
 import type { Health } from '../shapes.ts';
 import { Card, Notice } from '../ui.tsx';
@@ -8,8 +10,16 @@ import { say } from '../words/index.ts';
 export function CertificatesCard({ health }: { health: Health | undefined }) {
   const port = health?.https_port;
   const address = port === undefined ? undefined : `https://${location.hostname}:${port}/`;
+  void statusVersion.value;
+  const box = liveDevices().find(({ device }) => device.type === 'GATEWAY');
+  const troubles = (box?.device.raised_alert_names ?? []).filter((name) => name.startsWith('certificate_'));
   return (
     <Card title={say.alerts.encryption} data-test="certificates">
+      {troubles.map((name) => (
+        <Notice kind="warning" key={name}>
+          {box && alertTitle(box, name)}
+        </Notice>
+      ))}
       {isOpenToListeners() && <Notice kind="warning">{say.box.notEncrypted}</Notice>}
       <dl class="facts">
         <Fact name={say.box.https}>

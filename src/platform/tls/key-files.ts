@@ -6,7 +6,8 @@ import { makePrivateFolder, readPrivateFile, writePrivateFile } from '../files/i
 import type { KeyAndCertificate } from './model.ts';
 
 const KEY = /-----BEGIN (?:EC |RSA )?PRIVATE KEY-----[^-]+-----END (?:EC |RSA )?PRIVATE KEY-----\n?/;
-const CERTIFICATES = /(?:-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\s*)+/;
+/** A chain as it stands in a file. */
+export const CERTIFICATES = /(?:-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\s*)+/;
 
 /** The folder of keys; only the user of the gateway may look into it. */
 export function openKeyFolder(folder: string): void {
@@ -25,19 +26,25 @@ export function readKeyFile(path: string): KeyAndCertificate | undefined {
 }
 
 /** @throws Error naming the file, when the texts hold no key and certificate that belong together */
-export function parseKeyFile(certificateText: string, keyText: string, path: string): KeyAndCertificate {
+export function parseKeyFile(
+  certificateText: string,
+  keyText: string,
+  path: string,
+  keyPath = path,
+): KeyAndCertificate {
   const certificatePem = CERTIFICATES.exec(certificateText)?.[0];
   const privateKeyPem = KEY.exec(keyText)?.[0];
   if (certificatePem === undefined) throw new Error(`${path} has no certificate in PEM form`);
   if (privateKeyPem === undefined)
-    throw new Error(`${path} has no private key in PEM form without a password`);
+    throw new Error(`${keyPath} has no private key in PEM form without a password`);
   try {
     if (isPair(new X509Certificate(certificatePem), createPrivateKey(privateKeyPem)))
       return { certificatePem, privateKeyPem };
   } catch (error) {
     throw new Error(`${path} cannot be read: ${messageOf(error)}`, { cause: error });
   }
-  throw new Error(`${path}: the private key does not belong to the certificate`);
+  const whose = keyPath === path ? '' : ` of ${keyPath}`;
+  throw new Error(`${path}: the private key${whose} does not belong to the certificate`);
 }
 
 /** A file of a private key holds the public one too, which may be sound where the other has a bit that turned. */

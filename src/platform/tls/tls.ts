@@ -7,19 +7,16 @@
  *
  * An operator's own certificate replaces `web.pem` only: devices trust our authority and nothing else.
  */
-import { createSecureContext, type SecureContextOptions } from 'node:tls';
-import { messageOf } from '../../lib/errors.ts';
+import type { SecureContextOptions } from 'node:tls';
 import type { Timer } from '../clock/index.ts';
-import type { Log } from '../log/index.ts';
 import { Authority, type AuthorityOptions } from './authority.ts';
-import { readPlainFile } from '../files/index.ts';
-import { parseKeyFile } from './key-files.ts';
 import type { ClientCertificate, KeyAndCertificate } from './model.ts';
+import { type CertificateProblem, OperatorCertificate, type OperatorFiles } from './operator-certificate.ts';
 
 /** Options of `Tls`. */
 export interface TlsOptions extends AuthorityOptions {
   /** Files of a certificate (with its chain) and key that the operator brings for HTTPS; read again when changed. */
-  operatorCertificate?: { certificatePath: string; privateKeyPath: string } | undefined;
+  operatorCertificate?: OperatorFiles | undefined;
 }
 
 /**
@@ -49,7 +46,7 @@ export class Tls {
   readonly #listeners = new Set<() => void>();
   #web: KeyAndCertificate;
   #devices: KeyAndCertificate;
-  #operator: KeyAndCertificate | undefined;
+  readonly #operator: OperatorCertificate | undefined;
   #timer: Timer | undefined;
   #stopListening: (() => void) | undefined;
   #checking: Promise<void> | undefined;
@@ -74,8 +71,9 @@ export class Tls {
     this.#authority = authority;
     this.#web = web;
     this.#devices = devices;
-    const { operatorCertificate, log } = options;
-    this.#operator = operatorCertificate && rereadOperator(operatorCertificate, undefined, log);
+    this.#operator =
+      options.operatorCertificate &&
+      new OperatorCertificate({ ...options, ...options.operatorCertificate, contextOf });
   }
 
   /** Certificate of our authority, PEM: the only one that devices trust. */
@@ -85,7 +83,12 @@ export class Tls {
 
   /** For HTTPS. */
   serverContext(): SecureContextOptions {
-    return contextOf(this.#operator ?? this.#web);
+    return contextOf(this.#operator?.pair ?? this.#web);
+  }
+
+  /** What is wrong with the operator's certificate; undefined without one, and when all is well. */
+  operatorProblem(): CertificateProblem | undefined {
+    return this.#operator?.problem();
   }
 
   /** For MQTT over TLS; client certificates are of our authority. */
@@ -125,47 +128,13 @@ export class Tls {
   }
 
   async #renew(): Promise<void> {
-    const { operatorCertificate, log } = this.#options;
-    const before = [this.#web, this.#devices, this.#operator].map((pair) => pair?.certificatePem);
+    const inUse = () => [this.#web, this.#devices, this.#operator?.pair].map((pair) => pair?.certificatePem);
+    const before = inUse();
     this.#web = await this.#authority.serverCertificate('web');
     this.#devices = await this.#authority.serverCertificate('devices');
-    if (operatorCertificate) this.#operator = rereadOperator(operatorCertificate, this.#operator, log);
-    const after = [this.#web, this.#devices, this.#operator].map((pair) => pair?.certificatePem);
+    this.#operator?.read();
+    const after = inUse();
     if (after.some((pem, index) => pem !== before[index])) for (const listener of this.#listeners) listener();
-  }
-}
-
-function readOperator(files: { certificatePath: string; privateKeyPath: string }): KeyAndCertificate {
-  const [certificate, key] = [files.certificatePath, files.privateKeyPath].map((path) => {
-    try {
-      return readPlainFile(path).toString('utf8');
-    } catch (error) {
-      throw new Error(`the operator's certificate cannot be read: ${messageOf(error)}`, { cause: error });
-    }
-  });
-  const pair = parseKeyFile(certificate ?? '', key ?? '', files.certificatePath);
-  // What OpenSSL does not take, such as a short key, would end the start of the server.
-  createSecureContext(contextOf(pair));
-  return pair;
-}
-
-/**
- * Files are replaced one after the other, and their owner may be another user: what cannot be used is no reason to stop
- * serving, least of all devices, which do not see it.
- */
-function rereadOperator(
-  files: { certificatePath: string; privateKeyPath: string },
-  present: KeyAndCertificate | undefined,
-  log: Log,
-): KeyAndCertificate | undefined {
-  try {
-    return readOperator(files);
-  } catch (error) {
-    if (present)
-      log.warn("the operator's certificate is not usable now, the one read before stays", { error });
-    else
-      log.error("the operator's certificate is not usable, HTTPS has one made here until it is", { error });
-    return present;
   }
 }
 

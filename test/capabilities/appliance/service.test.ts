@@ -35,6 +35,7 @@ const STATUS: PartsStatus = {
   isStateRecovered: false,
   restoreFault: undefined,
   isTlsOff: false,
+  certificateProblem: undefined,
   stateDegraded: undefined,
   stateCopyFault: undefined,
   brokerSessions: 3,
@@ -223,6 +224,11 @@ describe('the gateway as a device', () => {
     box.status = { ...STATUS, historyDamagedParts: 1 };
     assert.deepEqual(await alertsAfter(10_000), ['history_damaged']);
     assert.deepEqual(await alertsAfter(LIMITS.history.damageShownMs), []);
+    box.status = {
+      ...STATUS,
+      certificateProblem: { kind: 'expiring', reason: 'own.crt expires on 2026-03-10.' },
+    };
+    assert.deepEqual(await alertsAfter(10_000), ['certificate_expiring']);
     box.status = { ...STATUS, historyMissing: ['history.db'], isTlsOff: true, stateCopyFault: 'backups: no' };
     assert.deepEqual(await alertsAfter(10_000), ['state_copies_failing', 'history_missing', 'tls_off']);
     assert.deepEqual(told.at(-1)?.['alert_details'], {

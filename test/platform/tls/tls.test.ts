@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import assert from 'node:assert/strict';
-import { KeyObject, webcrypto, X509Certificate } from 'node:crypto';
+import { createPrivateKey, KeyObject, webcrypto, X509Certificate } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
@@ -287,9 +287,26 @@ describe("an operator's certificate", () => {
     await assertUnused(/operator's certificate cannot be read: ENOENT/);
     writeFileSync(certificatePath, one.certificatePem);
     writeFileSync(privateKeyPath, other.privateKeyPem);
-    await assertUnused(/own\.crt: the private key does not belong to the certificate/);
+    await assertUnused(/own\.crt: the private key of .*own\.key does not belong to the certificate/);
     writeFileSync(privateKeyPath, one.certificatePem);
-    await assertUnused(/own\.crt has no private key/);
+    await assertUnused(/own\.key has no private key/);
+    writeFileSync(certificatePath, one.privateKeyPem);
+    await assertUnused(/own\.crt holds the key and .*own\.key the certificate: .* are exchanged/);
+    writeFileSync(certificatePath, own.caPem + one.certificatePem);
+    writeFileSync(privateKeyPath, one.privateKeyPem);
+    const reversed = await assertUnused(/own\.crt has its certificates in the wrong order/);
+    assert.equal(reversed.operatorProblem()?.kind, 'unusable');
+    writeFileSync(
+      certificatePath,
+      '-----BEGIN CERTIFICATE REQUEST-----\nAA==\n-----END CERTIFICATE REQUEST-----\n',
+    );
+    await assertUnused(/own\.crt is a request for a certificate/);
+    const sealed = createPrivateKey(one.privateKeyPem);
+    for (const type of ['pkcs8', 'sec1'] as const) {
+      const cipher = { format: 'pem', cipher: 'aes-256-cbc', passphrase: 'secret' } as const;
+      writeFileSync(privateKeyPath, sealed.export({ type, ...cipher }));
+      await assertUnused(/own\.key is encrypted with a password; write it without one: openssl pkey/);
+    }
     const short = await shortKey();
     writeFileSync(certificatePath, short.certificatePem);
     writeFileSync(privateKeyPath, short.privateKeyPem);
@@ -298,6 +315,37 @@ describe("an operator's certificate", () => {
     writeFileSync(privateKeyPath, one.privateKeyPem);
     await tls.check();
     assert.equal(tls.serverContext().key, one.privateKeyPem);
+    assert.equal(tls.operatorProblem(), undefined);
+  });
+
+  test('is warned of from 14 days before its end on', async (t) => {
+    const { folder, open, clock } = startBench(t);
+    mkdirSync(folder);
+    const certificatePath = join(folder, 'own.crt');
+    const privateKeyPath = join(folder, 'own.key');
+    const keys = await webcrypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, [
+      'sign',
+      'verify',
+    ]);
+    const endMs = NOW_MS + 20 * DAY_MS;
+    const certificate = await X509CertificateGenerator.createSelfSigned({
+      name: 'CN=own',
+      keys,
+      notBefore: new Date(NOW_MS - DAY_MS),
+      notAfter: new Date(endMs),
+    });
+    writeFileSync(certificatePath, certificate.toString('pem'));
+    writeFileSync(privateKeyPath, KeyObject.from(keys.privateKey).export({ type: 'pkcs8', format: 'pem' }));
+    const tls = await open({ operatorCertificate: { certificatePath, privateKeyPath } });
+    const problemAfter = async (days: number) => {
+      await clock.advance(days * DAY_MS);
+      return tls.operatorProblem();
+    };
+    assert.equal(await problemAfter(5), undefined);
+    const reason = (word: string): string =>
+      `${certificatePath} ${word} on ${new Date(endMs).toISOString().slice(0, 10)}.`;
+    assert.deepEqual(await problemAfter(2), { kind: 'expiring', reason: reason('expires') });
+    assert.deepEqual(await problemAfter(14), { kind: 'expiring', reason: reason('expired') });
   });
 
   test('serves HTTPS with its whole chain, is read again when it changes, and devices do not see it', async (t) => {

@@ -127,6 +127,23 @@ export const ofBox: typeof en.ofBox = {
         2: 'Den Datenträger ersetzen, wenn es wieder vorkommt.',
       },
     },
+    certificate_unusable: {
+      display_name: 'Zertifikat ist nicht zu gebrauchen',
+      description:
+        'Die Dateien von tls_certificate und tls_private_key sind nicht zu gebrauchen; die Einzelheiten nennen den Grund. HTTPS hat das zuletzt gelesene Zertifikat oder ein hier erstelltes.',
+      troubleshooting: {
+        0: 'Die Dateien ersetzen; sie werden binnen fünf Minuten neu gelesen.',
+      },
+    },
+    certificate_expiring: {
+      display_name: 'Zertifikat läuft ab',
+      description:
+        'Das Zertifikat von tls_certificate ist abgelaufen oder läuft binnen 14 Tagen ab. Browser und Programme weisen ein abgelaufenes zurück.',
+      troubleshooting: {
+        0: 'Ein erneuertes Zertifikat mit seiner Kette an seine Stelle legen; es wird binnen fünf Minuten neu gelesen.',
+        1: 'Nachsehen, warum es nicht von selbst erneuert wurde, wenn ein Programm das tun sollte.',
+      },
+    },
     history_degraded: {
       display_name: 'Verlauf wird nicht gespeichert',
       description:

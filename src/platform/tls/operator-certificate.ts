@@ -1,0 +1,139 @@
+/**
+ * A certificate that the operator brings for HTTPS. Files are replaced one after the other, and their owner may be another
+ * user: what cannot be used is no reason to stop serving, least of all devices, which do not see it.
+ */
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { messageOf } from '../../lib/errors.ts';
+import type { Limits } from '../../lib/limits.ts';
+import type { Clock } from '../clock/index.ts';
+import type { Log } from '../log/index.ts';
+import { readPlainFile } from '../files/index.ts';
+import { CERTIFICATES, parseKeyFile } from './key-files.ts';
+import type { KeyAndCertificate } from './model.ts';
+
+export interface OperatorFiles {
+  certificatePath: string;
+  privateKeyPath: string;
+}
+
+interface OperatorOptions extends OperatorFiles {
+  clock: Pick<Clock, 'wallMs' | 'isSet'>;
+  log: Log;
+  limits: Pick<Limits['tls'], 'operatorWarningMs'>;
+  /** As it will be served. */
+  contextOf: (pair: KeyAndCertificate) => SecureContextOptions;
+}
+
+/** What a person must do something about, in a sentence. */
+export interface CertificateProblem {
+  kind: 'unusable' | 'expiring';
+  reason: string;
+}
+
+export class OperatorCertificate {
+  readonly #options: OperatorOptions;
+  #pair: KeyAndCertificate | undefined;
+  #fault: string | undefined;
+
+  constructor(options: OperatorOptions) {
+    this.#options = options;
+    this.read();
+  }
+
+  /** The last one that was usable. */
+  get pair(): KeyAndCertificate | undefined {
+    return this.#pair;
+  }
+
+  /** Reads the files again. */
+  read(): void {
+    const { log } = this.#options;
+    try {
+      this.#pair = this.#readPair();
+      this.#fault = undefined;
+    } catch (error) {
+      this.#fault = messageOf(error);
+      if (this.#pair)
+        log.warn("the operator's certificate is not usable now, the one read before stays", { error });
+      else
+        log.error("the operator's certificate is not usable, HTTPS has one made here until it is", { error });
+    }
+  }
+
+  /** Undefined when all is well. Dates count only once the clock was set. */
+  problem(): CertificateProblem | undefined {
+    const { certificatePath, clock, limits } = this.#options;
+    if (this.#fault !== undefined) return { kind: 'unusable', reason: `${this.#fault}.` };
+    if (!this.#pair || !clock.isSet()) return undefined;
+    const ends = certificatesOf(this.#pair.certificatePem).map(({ validToDate }) => validToDate.getTime());
+    const endMs = Math.min(...ends);
+    const leftMs = endMs - clock.wallMs();
+    if (leftMs > limits.operatorWarningMs) return undefined;
+    const day = new Date(endMs).toISOString().slice(0, 10);
+    return {
+      kind: 'expiring',
+      reason: `${certificatePath} ${leftMs > 0 ? 'expires' : 'expired'} on ${day}.`,
+    };
+  }
+
+  #readPair(): KeyAndCertificate {
+    const { certificatePath, privateKeyPath, contextOf } = this.#options;
+    const [certificate = '', key = ''] = [certificatePath, privateKeyPath].map((path) => {
+      try {
+        return readPlainFile(path).toString('utf8');
+      } catch (error) {
+        throw new Error(`the operator's certificate cannot be read: ${messageOf(error)}`, { cause: error });
+      }
+    });
+    const mistake = mistakeIn({ certificate, key }, this.#options);
+    if (mistake !== undefined) throw new Error(mistake);
+    const pair = parseKeyFile(certificate, key, certificatePath, privateKeyPath);
+    // What OpenSSL does not take, such as a short key, would end the start of the server.
+    createSecureContext(contextOf(pair));
+    return pair;
+  }
+}
+
+/** Mistakes that people make with such files, which OpenSSL has no plain words for. */
+function mistakeIn(
+  { certificate, key }: { certificate: string; key: string },
+  { certificatePath, privateKeyPath }: OperatorFiles,
+): string | undefined {
+  if (/-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED/m.test(key))
+    return `${privateKeyPath} is encrypted with a password; write it without one: openssl pkey -in ${privateKeyPath} -out NEW`;
+  const isCertificate = certificate.includes('-----BEGIN CERTIFICATE-----');
+  if (!isCertificate && certificate.includes('-----BEGIN CERTIFICATE REQUEST-----'))
+    return `${certificatePath} is a request for a certificate, not the certificate`;
+  if (
+    !isCertificate &&
+    certificate.includes('PRIVATE KEY-----') &&
+    key.includes('-----BEGIN CERTIFICATE-----')
+  )
+    return `${certificatePath} holds the key and ${privateKeyPath} the certificate: tls_certificate and tls_private_key are exchanged`;
+  return isReversed(certificate, key)
+    ? `${certificatePath} has its certificates in the wrong order: that of the gateway comes first, then those that signed it`
+    : undefined;
+}
+
+/** The key belongs to another certificate than the first. */
+function isReversed(certificate: string, key: string): boolean {
+  try {
+    const [first, ...others] = certificatesOf(certificate);
+    const privateKey = createPrivateKey(key);
+    return (
+      first?.checkPrivateKey(privateKey) === false &&
+      others.some((other) => other.checkPrivateKey(privateKey))
+    );
+  } catch {
+    // What cannot be read is named by whoever reads it for use.
+    return false;
+  }
+}
+
+const EACH = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/** Those of a chain, in the order of the file. */
+function certificatesOf(text: string): X509Certificate[] {
+  return (CERTIFICATES.exec(text)?.[0].match(EACH) ?? []).map((pem) => new X509Certificate(pem));
+}
