@@ -369,6 +369,7 @@ async function reloadSome(ids: readonly string[]): Promise<void> {
 
 /** A failure is shown above every page. */
 function reload(): Promise<void> {
+  // Shown by then.
   return readAnew().catch(() => undefined);
 }
 

@@ -61,6 +61,14 @@ export function storedNameProblem(name: string, lengthMax: number): string | und
   return nameProblem(name);
 }
 
+/** What ends a line somewhere, or turns the direction of the text behind it. */
+const LINE_BREAKING = /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]+/gu;
+
+/** A text that others made up, in one line: it can neither begin a line nor a header of its own. */
+export function inOneLine(text: string): string {
+  return text.replace(LINE_BREAKING, ' ').replace(/ {2,}/g, ' ').trim();
+}
+
 /** Whether a stored name contains the part, in any case and with its letters composed in any way. */
 export function nameContains(name: string, part: string): boolean {
   return withoutJoiners(name).toLowerCase().includes(withoutJoiners(part).normalize('NFC').toLowerCase());

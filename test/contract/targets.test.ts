@@ -288,3 +288,21 @@ test('a target of a device that does not exist is refused when it is made and wh
   const changed = await call('OWNER', 'PATCH', `${TARGETS}/${id}`, change);
   assert.equal(refusal(changed), '404 device_not_found');
 });
+
+test('a token in the address of a target is not shown, and stays when it is given back hidden', async () => {
+  const { call, ok } = gateway();
+  const url = 'http://127.0.0.1:9/write?db=site&token=open-sesame-4711';
+  const { id } = await created({ ...BODY, name: 'tokens', enabled: false, influxdb: { url } });
+  const shown = 'http://127.0.0.1:9/write?db=site&token=***';
+  for (const path of [TARGETS, `${TARGETS}/${id}`])
+    assert.doesNotMatch(JSON.stringify(await ok('OWNER', 'GET', path)), /open-sesame/);
+  const { target } = await ok('OWNER', 'PATCH', `${TARGETS}/${id}`, { influxdb: { url: shown } });
+  assert.partialDeepStrictEqual(target, { influxdb: { url: shown } });
+  const state = new BetterSqlite3(join(gateway().dataDir, 'state.db'), { readonly: true });
+  const kept = JSON.stringify(state.prepare('SELECT settings FROM target').all());
+  state.close();
+  assert.match(kept, /open-sesame-4711/);
+  const elsewhere = { influxdb: { url: 'http://evil.example/write?db=site&token=***' } };
+  assert.equal(refusal(await call('OWNER', 'PATCH', `${TARGETS}/${id}`, elsewhere)), '400 invalid_body');
+  await ok('OWNER', 'DELETE', `${TARGETS}/${id}`);
+});

@@ -1,6 +1,7 @@
 /** Changes of a channel that a person makes, and the channel that results. Pure. */
 import { invalidBody } from '../../lib/errors.ts';
 import { defined } from '../../lib/members.ts';
+import { changedUrl } from '../../lib/shown-url.ts';
 import type { AlertSeverity } from '../alerts/index.ts';
 import type { Channel, ChannelType, EmailSettings, NtfySettings, Secrets } from './model.ts';
 
@@ -98,7 +99,8 @@ function webhook(change: ChannelChange['webhook'], before: Kept<{ origin: string
 
 function ntfy(change: ChannelChange['ntfy'], before: Kept<NtfySettings>) {
   const { token, ...given } = change ?? {};
-  const { server, topic } = { server: 'https://ntfy.sh', ...before?.settings, ...defined(given) };
+  const { server: named, topic } = { server: 'https://ntfy.sh', ...before?.settings, ...defined(given) };
+  const server = changedUrl(before?.settings.server, named, 'ntfy.server');
   if (topic === undefined) throw invalidBody('ntfy', 'A channel of type NTFY needs "ntfy" with "topic".');
   const isOther = before && before.settings.server !== server;
   const secret = keptSecret('ntfy.token', token, before?.secrets.token, isOther);

@@ -1,5 +1,6 @@
 /** Content of notification messages. */
 import type { EpochMs } from '../../lib/time.ts';
+import { inOneLine } from '../../lib/text.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import { type Alert, ALERT_SEVERITIES, type AlertSeverity, alertToWire } from '../alerts/index.ts';
 import type { Device } from '../devices/index.ts';
@@ -69,7 +70,7 @@ export function composeTest(
   around: Pick<Surroundings, 'site' | 'nowMs'>,
 ): Message {
   const title = 'Test of a notification channel';
-  const text = `This is a test of the channel "${channelName}". Alerts of ${around.site.name} will come like this.\n`;
+  const text = `This is a test of the channel "${inOneLine(channelName)}". Alerts of ${inOneLine(around.site.name)} will come like this.\n`;
   const counts = { raisedCount: 0, clearedCount: 0, omittedCount: 0 };
   const said = { title, text, severity: 'info', isOver: false } as const;
   return messageOf({ ...delivery, ...counts, kind: 'TEST' }, around, said, []);
@@ -82,7 +83,7 @@ function messageOf(
   alerts: readonly object[],
 ): Message {
   const { id, kind, raisedCount, clearedCount, omittedCount } = delivery;
-  const site = { id: siteId, name };
+  const site = { id: siteId, name: inOneLine(name) };
   const json = {
     id,
     type: kind.toLowerCase(),
@@ -110,7 +111,7 @@ function titleOf(
   const [only] = notified;
   if (only && notified.length === 1 && omittedCount === 0) {
     const isOver = only.kinds.has('CLEARED');
-    const what = `${nameOf(only)}: ${only.alert.displayName}`;
+    const what = `${nameOf(only)}: ${inOneLine(only.alert.displayName)}`;
     return isOver ? `${what} is over` : what;
   }
   const parts = [
@@ -126,12 +127,12 @@ function lineOf(notified: NotifiedAlert, timezone: string): string {
   const { clearedAtMs, details, displayName, raisedAtMs, severity } = alert;
   const over =
     kinds.has('CLEARED') && clearedAtMs !== undefined ? `, over ${moment(clearedAtMs, timezone)}` : '';
-  const head = `${severity.toUpperCase()}  ${nameOf(notified)}: ${displayName}`;
+  const head = `${severity.toUpperCase()}  ${nameOf(notified)}: ${inOneLine(displayName)}`;
   const since = `raised ${moment(raisedAtMs, timezone)}${over}`;
-  return `${head}, ${since}${details === undefined ? '' : `\n    ${details.replaceAll(/\s+/g, ' ')}`}`;
+  return `${head}, ${since}${details === undefined ? '' : `\n    ${inOneLine(details)}`}`;
 }
 
-const nameOf = ({ alert, device }: NotifiedAlert): string => device?.name ?? alert.deviceId;
+const nameOf = ({ alert, device }: NotifiedAlert): string => inOneLine(device?.name ?? alert.deviceId);
 
 /** A moment in the time zone of the site, which is named. */
 function moment(atMs: EpochMs, timezone: string): string {

@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import { plainUrl } from '../../lib/address.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { withoutNull } from '../../lib/members.ts';
+import { shownUrl } from '../../lib/shown-url.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import { ALERT_SEVERITIES } from '../alerts/index.ts';
 import type { ChannelChange } from './changes.ts';
@@ -268,7 +269,11 @@ export function channelToWire(channel: Channel): NotificationChannelOnWire {
       webhook: { origin: channel.settings.origin, has_signing_secret: signingSecret !== undefined },
     }),
     ...(channel.type === 'NTFY' && {
-      ntfy: shape.filled(ntfyShape, { ...channel.settings, hasToken: token !== undefined }),
+      ntfy: shape.filled(ntfyShape, {
+        ...channel.settings,
+        server: shownUrl(channel.settings.server),
+        hasToken: token !== undefined,
+      }),
     }),
   };
 }

@@ -1,6 +1,7 @@
 /** Changes of a target that a person makes, and the record that results. */
 import { invalidBody } from '../../lib/errors.ts';
 import { defined, withoutNull } from '../../lib/members.ts';
+import { changedUrl, hiddenParts } from '../../lib/shown-url.ts';
 import { isOnOtherDisk } from '../../platform/files/index.ts';
 import {
   backlogOrderOf,
@@ -42,6 +43,7 @@ export type NewTarget = TargetChange & {
 
 /** @throws GatewayError invalid_body (400) for a folder that does not exist or cannot be read */
 export function placed(settings: TargetSettings, dataDir: string): TargetSettings {
+  if ('url' in settings) changedUrl(undefined, settings.url, `${settings.kind.toLowerCase()}.url`);
   if (settings.kind !== 'FOLDER') return settings;
   const isMount = isOnOtherDisk(settings.path, dataDir);
   if (typeof isMount === 'string') throw invalidBody('folder.path', isMount);
@@ -58,6 +60,8 @@ export function changedSettings(
   if (change.kind !== before.kind)
     throw invalidBody(change.kind.toLowerCase(), `The target is of the kind ${before.kind}.`);
   const changed = { ...before, ...defined(change) } as TargetSettings;
+  if ('url' in changed && 'url' in before)
+    changed.url = changedUrl(before.url, changed.url, `${change.kind.toLowerCase()}.url`);
   if ('path' in change && change.path !== undefined) return placed(changed, dataDir);
   if (changed.kind !== 'MQTT' || before.kind !== 'MQTT' || changed.form === before.form) return changed;
   // The topic of one form means something else in another.
@@ -94,6 +98,12 @@ function serverOf(settings: TargetSettings): string {
   if (settings.kind === 'FOLDER') return settings.path;
   const { protocol, host } = new URL(settings.url);
   return `${protocol}//${host}`;
+}
+
+/** Every secret of a target, those in its address too. */
+export function secretsIn({ secrets, settings }: TargetRecord): string[] {
+  const inAddress = 'url' in settings ? hiddenParts(settings.url) : [];
+  return [...(Object.values(secrets) as string[]), ...inAddress];
 }
 
 /** Absent secrets stay, null removes them. */

@@ -1,6 +1,7 @@
 /** Targets on the wire, as they are answered. */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
+import { shownUrl } from '../../lib/shown-url.ts';
 import { shape } from '../../platform/http/index.ts';
 import {
   BACKLOG_ORDERS,
@@ -77,7 +78,7 @@ const EXAMPLE_STATUS = {
 const nullableNames = () => v.nullable(v.array(v.string()));
 
 const influxdbShape = v.object({
-  url: v.string(),
+  url: shape.about(v.string(), 'With *** for what may be a secret; given back so, it stays as it is.'),
   measurement: v.string(),
   username: v.nullable(v.string()),
   has_secret: v.boolean(),
@@ -190,13 +191,21 @@ export const targetShapes = {
 function settingsToWire(settings: TargetSettings, secrets: TargetSecrets) {
   const hasSecret = secrets.secret !== undefined;
   if (settings.kind === 'INFLUXDB')
-    return { influxdb: shape.filled(influxdbShape, { ...settings, hasSecret }) };
+    return {
+      influxdb: shape.filled(influxdbShape, { ...settings, url: shownUrl(settings.url), hasSecret }),
+    };
   if (settings.kind === 'FOLDER') return { folder: shape.filled(folderShape, settings) };
   const { commands, isRetained, recordsTopic = RECORDS_TOPIC } = settings;
   const hasPrivateKey = secrets.privateKeyPem !== undefined;
   return {
     mqtt: {
-      ...shape.filled(mqttShape, { ...settings, recordsTopic, hasSecret, hasPrivateKey }),
+      ...shape.filled(mqttShape, {
+        ...settings,
+        url: shownUrl(settings.url),
+        recordsTopic,
+        hasSecret,
+        hasPrivateKey,
+      }),
       retain: isRetained,
       commands: commands ? shape.filled(commandsShape, commands) : null,
     },

@@ -29,6 +29,7 @@ import {
   placed,
   requireSameServer,
   type TargetChange,
+  secretsIn,
 } from './changes.ts';
 import { Records, type RecordSources } from './records/records.ts';
 import type { RetainedTopics } from './mqtt/mqtt-sink.ts';
@@ -206,7 +207,7 @@ export class Targets {
 
   /** Every secret, for redaction of texts. */
   secrets(): string[] {
-    return [...this.#records.values()].flatMap(({ secrets }) => Object.values(secrets) as string[]);
+    return [...this.#records.values()].flatMap(secretsIn);
   }
 
   /** Sends a test sample. The reason of a failure in a sentence; undefined: it was accepted. @throws target_not_found (404) */

@@ -12,6 +12,8 @@ export const ofRequests: Readonly<Record<string, string>> = {
   'Configuration group "{1}" has no parameter "{2}".': 'Die Gruppe „{1}“ hat keinen Parameter „{2}“.',
   'Parameter "{1}" cannot be set and reset in one request.':
     'Parameter „{1}“ kann nicht zugleich gesetzt und zurückgesetzt werden.',
+  'The address has {1} in place of a secret: enter it whole.':
+    'Die Adresse hat {1} an der Stelle eines Geheimnisses: Geben Sie sie ganz ein.',
   'is required': 'fehlt',
   'is required and cannot be null': 'darf nicht fehlen',
   'is larger than {1} bytes': 'ist größer als {1} Bytes',
