@@ -3,8 +3,6 @@ export const NETWORK_LIMITS = {
   http: {
     /** C docs/interface/http.md#requests: JSON body. */
     jsonBodyBytes: 1_048_576,
-    /** G: of a body that nobody reads: any JSON body fits, and a caller does not send much more in vain. */
-    unreadBodyBytes: 1_048_576,
     /** C docs/interface/http.md#blueprints-and-profiles: compressed archive. */
     zipBodyBytes: 20 * 1_048_576,
     /**

@@ -1,5 +1,5 @@
 import { nextTurn } from '../../platform/clock/index.ts';
-import { attachment, route, type Route } from '../../platform/http/index.ts';
+import { attachmentHeaders, route, type Route } from '../../platform/http/index.ts';
 import type { AuditFilter } from './model.ts';
 import { auditShapes, CSV_HEAD, exportQuery, filterOf, listQuery, toCsv, toWire } from './schema.ts';
 import type { Audit } from './service.ts';
@@ -35,8 +35,8 @@ export function auditRoutes(audit: Audit): Route[] {
       GET: ['/v3/audit/export'],
       role: 'OWNER',
       query: exportQuery,
-      handle: ({ query }) =>
-        attachment(ReadableStream.from(csvOf(audit, filterOf(query))), 'text/csv', 'audit.csv'),
+      handle: (call) =>
+        call.streamed(csvOf(audit, filterOf(call.query)), attachmentHeaders('text/csv', 'audit.csv')),
     }),
   ];
 }

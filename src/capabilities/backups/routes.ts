@@ -1,5 +1,5 @@
 import { LIMITS } from '../../lib/limits.ts';
-import { attachment, type MediaAnswer, route, type Route } from '../../platform/http/index.ts';
+import { attachmentHeaders, type MediaAnswer, route, type Route } from '../../platform/http/index.ts';
 import { backupBody, backupShapes, planBody, planFromWire, planToWire, restoreBody } from './schema.ts';
 import type { Backups } from './service.ts';
 
@@ -68,12 +68,13 @@ function fileRoutes(backups: Backups): Route[] {
       POST: ['/v3/backup'],
       role: 'INSTALLER',
       body: backupBody,
-      handle: async ({ body, signal }) => {
+      handle: async (call) => {
+        const { body, signal } = call;
         const { fileName, stream } = await backups.open(body.password, {
           includeHistory: body.include_history ?? false,
           signal,
         });
-        return attachment(stream, BACKUP.mediaType, fileName);
+        return call.streamed(stream, attachmentHeaders(BACKUP.mediaType, fileName));
       },
     }),
     route({

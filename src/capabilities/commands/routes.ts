@@ -53,7 +53,7 @@ function sendingRoutes(options: RouteOptions): Route[] {
         call.note({ command: call.body.name });
         const running = await commands.execute(deviceOf(devices, call), call.body, call.principal);
         call.note({ execution_id: running.id });
-        return answerWhenEnded(options, running, call.signal, (execution) => ({
+        return answerWhenEnded(options, running, call, (execution) => ({
           execution: expanded(commands, execution, call.query.expand),
         }));
       },
@@ -132,9 +132,10 @@ const BLANK = ' ';
 async function answerWhenEnded(
   { clock, limits }: RouteOptions,
   running: Running,
-  signal: AbortSignal,
+  call: Pick<Call, 'signal' | 'streamed'>,
   toBody: (execution: Execution) => unknown,
 ): Promise<Response> {
+  const { signal } = call;
   const left = new Promise<Execution>((resolve) => {
     const leave = (): void => resolve(running.current());
     if (signal.aborted) leave();
@@ -153,7 +154,7 @@ async function answerWhenEnded(
     } while (!execution);
     yield JSON.stringify(toBody(execution));
   }
-  return new Response(encoded(blanksThenJson()), { headers: JSON_HEADERS });
+  return call.streamed(blanksThenJson(), JSON_HEADERS);
 }
 
 /**
@@ -162,9 +163,10 @@ async function answerWhenEnded(
  */
 function answerList(
   commands: Commands,
-  { query, principal }: Pick<Call, 'principal'> & { query: wire.ListInput },
+  call: Pick<Call, 'principal' | 'streamed'> & { query: wire.ListInput },
   deviceIds: readonly string[] | undefined,
 ): Response {
+  const { query, principal } = call;
   const { ids, totalCount } = commands.list(wire.listQueryOf(query, deviceIds), principal.role);
   function* page(): Generator<string> {
     let text = '{"executions":[';
@@ -180,11 +182,7 @@ function answerList(
     }
     yield `${text}],"total_count":${totalCount}}`;
   }
-  return new Response(encoded(page()), { headers: JSON_HEADERS });
+  return call.streamed(page(), JSON_HEADERS);
 }
 
 const CHUNK_LENGTH = 16_384;
-
-function encoded(texts: Iterable<string> | AsyncIterable<string>): ReadableStream<Uint8Array> {
-  return ReadableStream.from<string>(texts).pipeThrough(new TextEncoderStream());
-}

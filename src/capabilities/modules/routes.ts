@@ -41,10 +41,12 @@ export function scanRoutes(modules: Pick<Modules, 'scan'>): Route[] {
       role: 'INSTALLER',
       body: scanBody,
       errors: ERRORS,
-      handle: async ({ body: { runtime, order }, signal }) =>
-        new Response(bodyOf(await modules.scan(runtime, order, signal), order), {
-          headers: { 'content-type': SCAN_ANSWER.mediaType, 'cache-control': 'no-store' },
-        }),
+      handle: async (call) => {
+        const { runtime, order } = call.body;
+        const scan = await modules.scan(runtime, order, call.signal);
+        const headers = { 'content-type': SCAN_ANSWER.mediaType, 'cache-control': 'no-store' };
+        return call.streamed(linesOf(scan, order), headers);
+      },
     }),
   ];
 }
@@ -56,14 +58,7 @@ async function firstLine(scan: Scan, order: ScanOrder, signal: AbortSignal): Pro
   return lineOf(event, order);
 }
 
-function bodyOf(scan: Scan, order: ScanOrder): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
-  return new ReadableStream({
-    pull: async (controller) => {
-      const event = await scan.next();
-      if (event === undefined) return controller.close();
-      controller.enqueue(encoder.encode(`${JSON.stringify(lineOf(event, order))}\n`));
-    },
-    cancel: () => scan.close(),
-  });
+async function* linesOf(scan: Scan, order: ScanOrder): AsyncGenerator<string> {
+  for (let event = await scan.next(); event !== undefined; event = await scan.next())
+    yield `${JSON.stringify(lineOf(event, order))}\n`;
 }

@@ -8,7 +8,6 @@ import {
   type Route,
   route,
   type Stream,
-  StreamedAnswer,
   stream,
   type StreamSocket,
 } from '../../platform/http/index.ts';
@@ -104,7 +103,7 @@ function requireCsv(accept: string | undefined): void {
 
 const TYPES_BY_LINE = 'X-Enapter-Timeseries-Data-Types';
 
-function csvAnswer(call: Call, { types, csv }: TimeSeriesAnswer): StreamedAnswer {
+function csvAnswer(call: Call, { types, csv }: TimeSeriesAnswer): Response {
   // One client of the interface reads one line per column, another one the lines joined by commas.
   call.repeatHeader(TYPES_BY_LINE, types);
   const headers = {
@@ -112,7 +111,7 @@ function csvAnswer(call: Call, { types, csv }: TimeSeriesAnswer): StreamedAnswer
     'cache-control': 'no-store',
     'x-service-timeseries-data-types': types.join(','),
   };
-  return new StreamedAnswer(headers, csv);
+  return call.streamed(csv, headers);
 }
 
 /** The WebSocket stream of latest values. */

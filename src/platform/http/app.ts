@@ -1,17 +1,13 @@
 /** The routes and streams as Hono applications, and what every answer of theirs has in common. */
 import type { Socket } from 'node:net';
-import { Hono } from 'hono';
+import { Hono, type Next } from 'hono';
 import { cors } from 'hono/cors';
-import { after } from '../../lib/after.ts';
 import { gatewayError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Metrics } from '../metrics/index.ts';
-import { addCommonHeaders, type Answer, answerOf, errorAnswer, STRICT_TRANSPORT } from './answer.ts';
 import {
   type Environment,
   type Exchange,
-  HANDED_OVER,
-  handOver,
   partsOf,
   remoteAddressOf,
   type RequestContext,
@@ -21,6 +17,7 @@ import { addFiles, type FilesOptions } from './files.ts';
 import type { Admitted } from './web-socket.ts';
 import { Operation, operationDurations, type OperationOptions } from './operation.ts';
 import type { Pipeline } from './pipeline.ts';
+import { commonHeaders, errorResponse, STRICT_TRANSPORT } from './responses.ts';
 import type { Route, Stream } from './route.ts';
 import type { Callers } from './callers.ts';
 
@@ -55,7 +52,8 @@ export interface AppOptions extends OperationOptions {
 
 type App = Hono<Environment>;
 
-export class Answering {
+/** Answers requests and judges upgrades. */
+export class Application {
   readonly #options: AppOptions;
   readonly #limits: Limits['http'];
   readonly #pipeline: Pipeline;
@@ -72,84 +70,74 @@ export class Answering {
     this.#streams = this.#newStreams();
   }
 
-  /** The whole answer to a request, at once where nothing has to be waited for; its body may still have to come. Never rejects. */
-  answer(request: Request, connection: Partial<Exchange> = {}): Answer | Promise<Answer> {
-    return this.#answer(this.#operations, request, { ...connection, requestId: '' });
+  /** The response to a request; its body may still have to come. */
+  fetch(request: Request, connection: Partial<Exchange> = {}): Response | Promise<Response> {
+    return this.#operations.fetch(request, { ...connection, requestId: '' });
   }
 
-  /** The verdict on a request for an upgrade, or the answer that refuses it. Never rejects. */
-  async judge(request: Request, connection: Partial<Exchange>): Promise<Admitted | Answer> {
+  /** The verdict on a request for an upgrade, or the response that refuses it. */
+  async judge(request: Request, connection: Partial<Exchange>): Promise<Admitted | Response> {
     const exchange: Exchange = { ...connection, requestId: '' };
-    const refusal = await this.#answer(this.#streams, request, exchange);
+    const refusal = await this.#streams.fetch(request, exchange);
     if (!exchange.verdict) return refusal;
     return { ...exchange.verdict, requestId: exchange.requestId, address: remoteAddressOf(exchange) };
   }
 
-  #answer(app: App, request: Request, exchange: Exchange): Answer | Promise<Answer> {
-    exchange.requestId = this.#requestIdOf(request.headers.get('x-request-id'));
-    exchange.caller = this.#options.callers.of(exchange.incoming, request.headers);
-    const refuse = (error: unknown): Answer =>
-      this.#complete(this.#refuse(error, partsOf(request.url).path, exchange), exchange);
-    try {
-      requireHost(exchange.incoming);
-      if (this.#stopping.aborted) throw this.#stopping.reason;
-      const { caller, incoming } = exchange;
-      if (caller?.isForwarded && incoming) this.#options.onForwarded?.(incoming.socket, caller.address);
-      const answer = after(app.fetch(request, exchange), (response) => this.#given(response, exchange));
-      return answer instanceof Promise ? answer.catch(refuse) : answer;
-    } catch (error) {
-      return refuse(error);
-    }
-  }
-
-  #given(response: Response, exchange: Exchange): Answer {
-    const answer = exchange.answer ?? answerOf(response);
-    // What middleware has added.
-    if (exchange.answer && response !== HANDED_OVER)
-      for (const [name, value] of response.headers) answer.headers[name] = value;
-    return this.#complete(answer, exchange);
-  }
-
-  #requestIdOf(given: string | null): string {
-    const isUsable = given !== null && given.length <= this.#limits.requestIdLength && REQUEST_ID.test(given);
-    return isUsable ? given : this.#options.newId();
-  }
-
-  #complete(answer: Answer, exchange: Exchange): Answer {
-    const { headers } = answer;
-    addCommonHeaders(headers, exchange.requestId);
-    const isOverTls = exchange.incoming !== undefined && 'encrypted' in exchange.incoming.socket;
-    if (this.#options.strictTransport && isOverTls) Object.assign(headers, STRICT_TRANSPORT);
-    if (this.#stopping.aborted) headers['connection'] = 'close';
-    return answer;
-  }
-
-  #refuse(error: unknown, path: string, { requestId }: Exchange): Answer {
-    const answer = errorAnswer(error);
-    if (answer.status === 500)
-      this.#options.log.error('request failed', { error, path, request_id: requestId });
-    return answer;
-  }
-
+  /** What all requests have in common. */
   #newApp(): App {
     const app = new Hono<Environment>({ getPath: canonicalPath });
-    app.onError((error, context) => handOver(context, this.#refuse(error, context.req.path, context.env)));
-    app.notFound((context) =>
-      handOver(
-        context,
-        errorAnswer(gatewayError('not_found', 'route_not_found', `There is no ${context.req.path}.`)),
-      ),
-    );
+    app.onError((error, context) => this.#refuse(error, context));
+    app.use((context, next) => this.#complete(context, next));
+    app.use(({ env: { caller, incoming } }, next) => {
+      requireHost(incoming);
+      if (this.#stopping.aborted) throw this.#stopping.reason;
+      if (caller?.isForwarded && incoming) this.#options.onForwarded?.(incoming.socket, caller.address);
+      return next();
+    });
     return app;
   }
 
-  /** Operations by path and method. Everything else stands apart, so that only one handler fits a request. */
+  /**
+   * The id of the request and the headers of every response. Node merges them with those of the response: one `Headers`
+   * for each response would cost more than the rest of a small answer.
+   */
+  async #complete(context: RequestContext, next: Next): Promise<void> {
+    const { env, req } = context;
+    env.requestId = this.#requestIdOf(req.header('x-request-id'));
+    env.caller = this.#options.callers.of(env.incoming, req.raw.headers);
+    const isOverTls = env.incoming !== undefined && 'encrypted' in env.incoming.socket;
+    const headers = Object.entries({
+      ...commonHeaders(env.requestId),
+      ...(this.#options.strictTransport && isOverTls && STRICT_TRANSPORT),
+      ...(this.#stopping.aborted && { connection: 'close' }),
+    });
+    for (const [name, value] of headers) env.outgoing?.setHeader(name, value);
+    await next();
+    // Hono leaves the body of a response to HEAD out, and its source open.
+    if (req.raw.method === 'HEAD') await context.res.body?.cancel();
+    if (!env.outgoing)
+      for (const [name, value] of headers)
+        if (!context.res.headers.has(name)) context.res.headers.set(name, value);
+  }
+
+  #requestIdOf(given: string | undefined): string {
+    const isUsable =
+      given !== undefined && given.length <= this.#limits.requestIdLength && REQUEST_ID.test(given);
+    return isUsable ? given : this.#options.newId();
+  }
+
+  #refuse(error: unknown, { env, req }: RequestContext): Response {
+    const response = errorResponse(error);
+    if (response.status === 500)
+      this.#options.log.error('request failed', { error, path: req.path, request_id: env.requestId });
+    return response;
+  }
+
   #newOperations(): App {
     const app = this.#newApp();
-    const { corsOrigins, routes, metrics } = this.#options;
+    const { corsOrigins, routes, metrics, files } = this.#options;
     if (corsOrigins)
       app.use(
-        '*',
         cors({
           origin: corsOrigins.includes('*') ? '*' : [...corsOrigins],
           allowMethods: CORS_METHODS,
@@ -163,41 +151,34 @@ export class Answering {
       pipeline: this.#pipeline,
       durations: operationDurations(metrics),
     };
-    const others = this.#newOthers();
-    const answerOther = (context: RequestContext) => others.fetch(context.req.raw, context.env);
     for (const [path, route] of byPath(routes)) {
       const operation = new Operation(route, parts);
-      if (route.idsOnly)
-        for (const spelled of fixedPathsWithoutMethod(path, route.method, routes))
-          app.on(route.method, spelled, answerOther);
-      app.on(route.method, honoPath(path), (context) => operation.answer(context));
+      const others = new Set(route.idsOnly ? fixedPathsWithoutMethod(path, route.method, routes) : []);
+      app.on(route.method, honoPath(path), (context, next) =>
+        others.has(context.req.path) ? next() : operation.answer(context),
+      );
     }
-    app.notFound(answerOther);
-    return app;
-  }
-
-  /** Known paths with a method they do not have, streams asked for without an upgrade, files. */
-  #newOthers(): App {
-    const app = this.#newApp();
-    const { files, log } = this.#options;
-    app.use('*', (context, next) => {
+    // Known paths with a method they do not have, streams without an upgrade, files.
+    app.use((context, next) => {
       this.#pipeline.admitUnauthenticated(context);
       return next();
     });
     addRefusals(app, this.#options);
-    if (files) addFiles(app, files, (error) => log.error('file could not be sent', { error }));
+    if (files) addFiles(app, files);
+    app.all('*', refuseUnknown);
     return app;
   }
 
-  /** Streams by path; the answer matters only as a refusal, else the upgrade goes on with the verdict. */
+  /** Streams by path; the response matters only as a refusal, else the upgrade goes on with the verdict. */
   #newStreams(): App {
     const app = this.#newApp();
     for (const [path, stream] of byPath(this.#options.streams))
       app.get(honoPath(path), (context: RequestContext) => {
         const call = this.#pipeline.prepare(context, stream, true);
         context.env.verdict = { open: stream.open(call), principal: call.principal };
-        return HANDED_OVER;
+        return context.body(null);
       });
+    app.all('*', refuseUnknown);
     return app;
   }
 }
@@ -218,6 +199,10 @@ function withoutNeedlessCodes(path: string): string {
     const character = String.fromCharCode(Number.parseInt(digits, 16));
     return /[A-Za-z0-9_~-]/.test(character) ? character : code;
   });
+}
+
+function refuseUnknown({ req }: RequestContext): never {
+  throw gatewayError('not_found', 'route_not_found', `There is no ${req.path}.`);
 }
 
 function honoPath(path: string): string {
@@ -265,13 +250,7 @@ function addRefusals(app: App, options: Pick<AppOptions, 'routes' | 'streams'>):
   }
   for (const [path, methods] of [...methodsOf].toSorted(bySpecificity)) {
     const allow = [...methods, ...(methods.has('GET') ? ['HEAD'] : [])].join(', ');
-    app.all(honoPath(path), (context) =>
-      handOver(
-        context,
-        errorAnswer(gatewayError('method_not_allowed', 'method_not_allowed', `Allowed here: ${allow}.`), {
-          allow,
-        }),
-      ),
-    );
+    const refusal = gatewayError('method_not_allowed', 'method_not_allowed', `Allowed here: ${allow}.`);
+    app.all(honoPath(path), () => errorResponse(refusal, { allow }));
   }
 }

@@ -1,8 +1,10 @@
 /** What a handler gets of one request; values that few operations need are made on demand. */
-import { departureOf } from './departure.ts';
+import type { ServerResponse } from 'node:http';
+import { unavailable } from '../../lib/errors.ts';
 import { type Exchange, hostOf, isEncrypted, remoteAddressOf, type RequestContext } from './exchange.ts';
 import { boundedBody } from './parse.ts';
 import type { Principal } from './principal.ts';
+import { type Pieces, streamOf } from './responses.ts';
 
 /** Stands for "no token" in operations that need none. */
 const NOBODY: Principal = {
@@ -18,6 +20,8 @@ export class Call<Query = unknown, Body = unknown> {
   body = {} as Body;
   /** Set for routes with `body: 'stream'`. */
   streamBytesMax: number | undefined;
+  /** Called when a body that comes piece by piece fails. */
+  onBodyFailed: (error: unknown) => void = () => undefined;
   readonly #context: RequestContext;
   readonly #params: Readonly<Record<string, string>>;
   readonly #stopping: AbortSignal;
@@ -71,6 +75,21 @@ export class Call<Query = unknown, Body = unknown> {
     return boundedBody(this.#context.req.raw, this.streamBytesMax);
   }
 
+  /**
+   * A good response whose body comes piece by piece. The source ends early when the caller goes away; when it fails, the
+   * connection ends in the middle, so that the caller notices.
+   */
+  streamed(pieces: Pieces, headers: Record<string, string>): Response {
+    const { outgoing } = this.#exchange;
+    const body = streamOf(pieces, (error) => {
+      if (!outgoing) throw error;
+      if (outgoing.destroyed) return;
+      this.onBodyFailed(error);
+      outgoing.destroy();
+    });
+    return this.#context.body(body, 200, headers);
+  }
+
   /** Aborted when the caller goes away or the gateway stops. It costs as much as a small answer. */
   get signal(): AbortSignal {
     if (this.#signal) return this.#signal;
@@ -101,4 +120,16 @@ export class Call<Query = unknown, Body = unknown> {
   note(target: Record<string, string>): void {
     this.#exchange.params = { ...this.#exchange.params, ...target };
   }
+}
+
+/** Aborted when the connection ends before the whole response was handed to it. */
+function departureOf(outgoing: ServerResponse): AbortSignal {
+  const departure = new AbortController();
+  const leave = (): void => {
+    if (!outgoing.writableFinished)
+      departure.abort(unavailable('The caller went away before the answer was complete.'));
+  };
+  if (outgoing.destroyed) leave();
+  else outgoing.once('close', leave);
+  return departure.signal;
 }

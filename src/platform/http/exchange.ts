@@ -2,7 +2,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from 'hono';
 import { gatewayError } from '../../lib/errors.ts';
-import type { Answer } from './answer.ts';
 import type { Principal } from './principal.ts';
 import type { RunStream } from './stream-socket.ts';
 import type { Caller } from './callers.ts';
@@ -19,24 +18,13 @@ export interface Exchange {
   principal?: Principal | undefined;
   /** Of the path, once they were resolved, and what the handler noted. */
   params?: Record<string, string>;
-  /** Goes out instead of the `Response` that the routing returns. */
-  answer?: Answer;
   /** Set by a stream's route when the upgrade may go on. */
   verdict?: { open: RunStream; principal: Principal };
 }
 export type Environment = { Bindings: Exchange };
 export type RequestContext = Context<Environment>;
 
-/** Stands for an answer in `Exchange.answer`; shared, so that nobody may change it. */
-export const HANDED_OVER: Response = new Response(null);
-
-/** The answer goes out as it is, past the `Response` that a routing library would copy, check and sort. */
-export function handOver({ env }: RequestContext, answer: Answer): Response {
-  env.answer = answer;
-  return HANDED_OVER;
-}
-
-/** Address of the caller, behind trusted callers_ too. */
+/** Address of the caller, behind trusted proxies too. */
 export function remoteAddressOf({ caller }: Exchange): string {
   return caller?.address ?? 'unknown';
 }

@@ -1,16 +1,16 @@
 /**
- * Files for browsers, such as the console: only those that were there at the start, streamed from disk, with
- * headers that let a page use nothing but its own origin (W3C Content Security Policy Level 3).
+ * Files for browsers, such as the console: only those that were there at the start, with headers that let a page use
+ * nothing but its own origin (W3C Content Security Policy Level 3). The bytes are shared by all callers, so that slow
+ * readers of the same file need no memory each.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
-import { open, readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import type { Readable } from 'node:stream';
 import type { Hono } from 'hono';
 import { notFound } from '../../lib/errors.ts';
-import { acceptsGzip } from './answer.ts';
-import { type Environment, handOver, type RequestContext } from './exchange.ts';
+import type { Environment, RequestContext } from './exchange.ts';
+import { acceptsGzip } from './responses.ts';
 
 export interface FilesOptions {
   /** Folder of the files; `index.html` answers at its folder, `name.gz` beside a file is its compressed form. */
@@ -24,15 +24,13 @@ interface StaticFile {
   mediaType: string;
   isImmutable: boolean;
   hasGzip: boolean;
-  /** Known once it was asked for: at a start nobody waits for the reading of all. */
-  content?: Promise<FileContent>;
+  /** Read at the first request for it, so that the start does not wait for all of them. */
+  contents: { plain?: Promise<Content>; gzip?: Promise<Content> };
 }
 
-interface FileContent {
+interface Content {
+  bytes: Uint8Array<ArrayBuffer>;
   etag: string;
-  sizeBytes: number;
-  /** Size of the compressed form, if there is one. */
-  gzipBytes: number | undefined;
 }
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
@@ -57,11 +55,7 @@ const PAGE_HEADERS = {
 } as const;
 
 /** Adds the files to the routes; without the folder the start page says what is missing. */
-export function addFiles(
-  app: Hono<Environment>,
-  { dir, links = {} }: FilesOptions,
-  onFailed: (error: unknown) => void,
-): void {
+export function addFiles(app: Hono<Environment>, { dir, links = {} }: FilesOptions): void {
   if (!existsSync(join(dir, 'index.html'))) {
     app.get('/', () => {
       throw notFound('route_not_found', 'The console has not been built; run: npm run build');
@@ -69,7 +63,7 @@ export function addFiles(
     return;
   }
   for (const [name, file] of listFiles(dir))
-    app.get(`/${name}`.replace(/\/index\.html$/, '') || '/', (context) => answer(context, file, onFailed));
+    app.get(`/${name}`.replace(/\/index\.html$/, '') || '/', (context) => respond(context, file));
   for (const [path, target] of Object.entries(links))
     app.get(path.replace(/\{(\w+)\}/g, ':$1'), (context) =>
       context.redirect(
@@ -93,39 +87,34 @@ function listFiles(dir: string): Map<string, StaticFile> {
       mediaType,
       isImmutable: HASHED.test(name),
       hasGzip: names.has(`${name}.gz`),
+      contents: {},
     });
   }
   return files;
 }
 
 /** @throws GatewayError route_not_found (404) when the file was taken away since the start */
-async function contentOf(file: StaticFile): Promise<FileContent> {
-  file.content ??= readContent(file);
+async function contentOf(file: StaticFile, isCompressed: boolean): Promise<Content> {
+  const contents = file.contents;
+  const name = isCompressed ? 'gzip' : 'plain';
+  const reading = (contents[name] ??= read(isCompressed ? `${file.path}.gz` : file.path));
   try {
-    return await file.content;
+    return await reading;
   } catch (error) {
-    delete file.content;
-    throw refusalOf(error);
+    delete contents[name];
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    throw notFound('route_not_found', 'The file was replaced; load the page again.');
   }
 }
 
-async function readContent({ path, hasGzip }: StaticFile): Promise<FileContent> {
-  const content = await readFile(path);
-  return {
-    etag: createHash('sha256').update(content).digest('base64url').slice(0, 22),
-    sizeBytes: content.length,
-    gzipBytes: hasGzip ? (await stat(`${path}.gz`)).size : undefined,
-  };
+async function read(path: string): Promise<Content> {
+  const bytes = new Uint8Array(await readFile(path));
+  return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"` };
 }
 
-async function answer(
-  context: RequestContext,
-  file: StaticFile,
-  onFailed: (error: unknown) => void,
-): Promise<Response> {
-  const content = await contentOf(file);
+async function respond(context: RequestContext, file: StaticFile): Promise<Response> {
   const isCompressed = file.hasGzip && acceptsGzip(context.req.header('accept-encoding'));
-  const etag = `"${content.etag}${isCompressed ? '-gz' : ''}"`;
+  const { bytes, etag } = await contentOf(file, isCompressed);
   const headers: Record<string, string> = {
     ...PAGE_HEADERS,
     'cache-control': file.isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
@@ -133,30 +122,9 @@ async function answer(
     vary: 'Accept-Encoding',
   };
   const known = context.req.header('if-none-match')?.split(',') ?? [];
-  if (known.some((tag) => tag.trim().replace(/^W\//, '') === etag))
-    return handOver(context, { status: 304, headers, body: null });
+  if (known.some((tag) => tag.trim().replace(/^W\//, '') === etag)) return context.body(null, 304, headers);
   headers['content-type'] = file.mediaType;
-  const sizeBytes = (isCompressed ? content.gzipBytes : undefined) ?? content.sizeBytes;
-  headers['content-length'] = String(sizeBytes);
+  headers['content-length'] = String(bytes.length);
   if (isCompressed) headers['content-encoding'] = 'gzip';
-  const isHeadOnly = context.req.method === 'HEAD';
-  const body = isHeadOnly ? null : await bodyOf(isCompressed ? `${file.path}.gz` : file.path, sizeBytes);
-  return handOver(context, { status: 200, headers, body, onFailed });
-}
-
-/** @throws GatewayError route_not_found (404) when the file was taken away since the start */
-async function bodyOf(path: string, sizeBytes: number): Promise<Readable> {
-  try {
-    const file = await open(path);
-    // A stream that knows its end reads into memory of that size, instead of 64 KiB, and does not look for more.
-    return file.createReadStream({ end: Math.max(0, sizeBytes - 1) });
-  } catch (error) {
-    throw refusalOf(error);
-  }
-}
-
-function refusalOf(error: unknown): unknown {
-  return (error as NodeJS.ErrnoException).code === 'ENOENT'
-    ? notFound('route_not_found', 'The file was replaced; load the page again.')
-    : error;
+  return context.body(bytes, 200, headers);
 }

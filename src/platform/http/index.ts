@@ -1,5 +1,5 @@
 export type { Answered } from './operation.ts';
-export { acceptsGzip, attachment, JSON_HEADERS, listed, statusOf } from './answer.ts';
+export { acceptsGzip, attachment, attachmentHeaders, JSON_HEADERS, listed, statusOf } from './responses.ts';
 export type { Call } from './call.ts';
 export type { RouteGroup } from './route.ts';
 export { issueText } from './issue-text.ts';
@@ -9,7 +9,6 @@ export * as shape from './wire-schema.ts';
 export type { Principal } from './principal.ts';
 export { route, stream, type MediaAnswer, type Method, type Route, type Stream } from './route.ts';
 export type { StreamSocket } from './stream-socket.ts';
-export { StreamedAnswer } from './streamed-answer.ts';
 export {
   endedSessionCookies,
   refuseForeignForm,

@@ -10,27 +10,15 @@ import { createServer as createSecureServer, type Server as SecureServer } from 
 import type { Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { gatewayError, type Problem } from '../../lib/errors.ts';
-import { after } from '../../lib/after.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { type Clock, setDeadline, type Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import { closeServer, listen, SocketsByEnds } from '../sockets/index.ts';
-import {
-  type Answer,
-  commonHeaders,
-  envelope,
-  errorAnswer,
-  httpText,
-  JSON_HEADERS,
-  responseOf,
-} from './answer.ts';
-import { unreadBodyBytes, continueWhenRead, isAheadOfRequest, send } from './departure.ts';
+import { commonHeaders, errorResponse, httpText, problemResponse } from './responses.ts';
 
 export interface NodeServerOptions {
-  /** At once where nothing has to be waited for. */
-  answer: (request: Request, connection: HttpBindings) => Answer | Promise<Answer>;
+  fetch: (request: Request, connection: HttpBindings) => Response | Promise<Response>;
   /** Told of every request whose caller went away before the whole answer. */
   onDeparted: () => void;
   /** Told of every connection that was closed because too many requests were sent ahead on it. */
@@ -98,19 +86,12 @@ export class NodeServer {
       (this.server as SecureServer).setSecureContext({ ...context, minVersion: 'TLSv1.2' });
   }
 
-  /** The answer is written here: the library would take it apart, and write to the console when a stream fails. */
   #newListener(): ReturnType<typeof getRequestListener> {
-    const { answer, limits, log, newId } = this.#options;
-    const fetch = (request: Request, env: unknown) => {
-      const connection = env as HttpBindings;
-      const sent = after(answer(request, connection), (given) =>
-        send(given, connection.outgoing, limits.unreadBodyBytes),
-      );
-      return after(sent, () => RESPONSE_ALREADY_SENT);
-    };
-    return getRequestListener(fetch, {
+    const { fetch, log, newId } = this.#options;
+    return getRequestListener((request, env) => fetch(request, env as HttpBindings), {
       hostname: 'localhost',
-      overrideGlobalObjects: false,
+      // It would close the connection of a caller that is still sending 500 ms after the response.
+      autoCleanupIncoming: false,
       errorHandler: (error) => {
         log.debug('request is not usable', { error });
         const refusal = gatewayError(
@@ -118,7 +99,7 @@ export class NodeServer {
           'invalid_path',
           'The request line or the host is not usable.',
         );
-        return responseOf(errorAnswer(refusal, { ...commonHeaders(newId()), connection: 'close' }));
+        return errorResponse(refusal, { ...commonHeaders(newId()), connection: 'close' });
       },
     });
   }
@@ -143,18 +124,30 @@ export class NodeServer {
 
   #start(turn: Turn, incoming: IncomingMessage, outgoing: ServerResponse): void {
     turn.answering = outgoing;
-    const stopWatching = unreadBodyBytes(incoming) > 0 ? this.#limitArrival(incoming) : undefined;
+    if (hasBody(incoming)) this.#watchBody(incoming, outgoing);
     outgoing.on('close', () => {
-      stopWatching?.();
       // A connection kept alive is idle now; nobody else would close it.
       if (this.#isStopping) this.server.closeIdleConnections();
-      if (!outgoing.writableFinished && !isAheadOfRequest(outgoing)) this.#options.onDeparted();
+      if (!outgoing.writableFinished) this.#options.onDeparted();
       turn.answering = undefined;
       const next = incoming.socket.writable ? turn.behind.shift() : undefined;
       if (next) this.#start(turn, ...next);
       else turn.behind.length = 0;
     });
     void this.#listener(incoming, outgoing);
+  }
+
+  /**
+   * A response may go out before the whole request is there. The rest of it is read and dropped: closed in the middle of
+   * what a caller sends, a connection is reset, and the response may be lost with it (RFC 9112 section 9.6).
+   */
+  #watchBody(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    const stopWatching = this.#limitArrival(incoming);
+    incoming.once('close', stopWatching);
+    outgoing.once('finish', () => {
+      // A reader that has begun would hold back what it does not take.
+      if (!incoming.complete) incoming.removeAllListeners('data').resume();
+    });
   }
 
   /** A caller that sends too slowly is refused; bytes that wait here to be read are not its fault. */
@@ -189,8 +182,28 @@ export class NodeServer {
     const isInAnswer = this.#turns.get(socket)?.answering?.headersSent === true;
     if (!isAnswerable(code) || !socket.writable || isInAnswer) socket.destroy();
     else
-      socket.end(httpText(clientErrorAnswer(code, limits, newId()), clock.wallMs()), () => socket.destroy());
+      void httpText(clientErrorResponse(code, limits, newId()), clock.wallMs()).then((text) =>
+        socket.end(text, () => socket.destroy()),
+      );
   }
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+/**
+ * Sends 100 (Continue) once the body is read. A caller that is refused before need not send it, so that nobody knows
+ * what follows on the connection.
+ */
+function continueWhenRead(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  const { shouldKeepAlive } = outgoing;
+  outgoing.shouldKeepAlive = false;
+  incoming.once('resume', () => {
+    if (outgoing.headersSent) return;
+    outgoing.shouldKeepAlive = shouldKeepAlive;
+    outgoing.writeContinue();
+  });
 }
 
 /** Node's word for a request that took too long. */
@@ -235,7 +248,7 @@ function isAnswerable(code: string | undefined): boolean {
 }
 
 /** Node refuses such a request before any handler; the answer is our envelope all the same. */
-function clientErrorAnswer(code: string | undefined, limits: Limits['http'], requestId: string): Answer {
+function clientErrorResponse(code: string | undefined, limits: Limits['http'], requestId: string): Response {
   const limit = limits.headerBytes;
   const problems: Record<string, [status: number, Problem]> = {
     HPE_HEADER_OVERFLOW: [
@@ -252,5 +265,5 @@ function clientErrorAnswer(code: string | undefined, limits: Limits['http'], req
     400,
     { code: 'invalid_path', message: 'The request is not HTTP/1.1.' },
   ];
-  return { status, headers: { ...JSON_HEADERS, ...commonHeaders(requestId) }, body: envelope([problem]) };
+  return problemResponse(status, [problem], commonHeaders(requestId));
 }

@@ -1,18 +1,16 @@
 /** Answers the requests of one route: checks, body, handler, then record, log and metrics. */
-import { after } from '../../lib/after.ts';
 import { GatewayError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Metrics } from '../metrics/index.ts';
-import { type Answer, answerOf, errorAnswer, jsonAnswer } from './answer.ts';
-import { handOver, remoteAddressOf, type RequestContext } from './exchange.ts';
+import { remoteAddressOf, type RequestContext } from './exchange.ts';
 import { parseBody, readText } from './parse.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Principal } from './principal.ts';
+import { errorResponse, jsonResponse } from './responses.ts';
 import type { Route } from './route.ts';
-import { StreamedAnswer } from './streamed-answer.ts';
 
 /** A change that was answered, for the record. */
 export interface Answered {
@@ -68,16 +66,13 @@ export class Operation {
     this.#isChange = route.method !== 'GET' && route.isReading !== true;
   }
 
-  /** At once where the handler has nothing to wait for, and changes nothing. */
-  answer(context: RequestContext): Response | Promise<Response> {
+  async answer(context: RequestContext): Promise<Response> {
     const { clock } = this.#parts.options;
     const startedMs = clock.monotonicMs();
-    return after(this.#answer(context), (answer) =>
-      after(this.#isChange ? this.#record(context, answer.status) : undefined, () => {
-        this.#tell(context, answer.status, clock.monotonicMs() - startedMs);
-        return handOver(context, answer);
-      }),
-    );
+    const response = await this.#respond(context);
+    if (this.#isChange) await this.#record(context, response.status);
+    this.#tell(context, response.status, clock.monotonicMs() - startedMs);
+    return response;
   }
 
   #record(context: RequestContext, status: number): Promise<void> | undefined {
@@ -91,42 +86,29 @@ export class Operation {
     });
   }
 
-  #answer(context: RequestContext): Answer | Promise<Answer> {
-    const refuse = (error: unknown): Answer => {
-      const refusal = errorAnswer(error);
+  async #respond(context: RequestContext): Promise<Response> {
+    try {
+      const result = await this.#handle(context);
+      if (this.#isChange) await this.#parts.options.durable?.();
+      if (result instanceof Response) return result;
+      return await jsonResponse(result ?? {}, context.req.header('accept-encoding'));
+    } catch (error) {
+      const refusal = errorResponse(error);
       if (!(error instanceof GatewayError))
         this.#logFailure(error, context, refusal.status === 500 ? 'error' : 'warn');
       return refusal;
-    };
-    try {
-      const answer = after(this.#handle(context), (result) =>
-        after(this.#isChange ? this.#parts.options.durable?.() : undefined, () =>
-          this.#answerOf(result, context),
-        ),
-      );
-      return answer instanceof Promise ? answer.catch(refuse) : answer;
-    } catch (error) {
-      return refuse(error);
     }
   }
 
-  #answerOf(result: unknown, context: RequestContext): Answer | Promise<Answer> {
-    const onFailed = (error: unknown): void => this.#logFailure(error, context);
-    if (result instanceof StreamedAnswer)
-      return { status: 200, headers: { ...result.headers }, body: result.pieces, onFailed };
-    if (result instanceof Response) return { ...answerOf(result), onFailed };
-    return jsonAnswer(result === undefined ? {} : result, context.req.header('accept-encoding'));
-  }
-
-  #handle(context: RequestContext): unknown {
+  async #handle(context: RequestContext): Promise<unknown> {
     const { bodyBytes = this.#parts.limits.jsonBodyBytes, body, readJson } = this.#route;
     const call = this.#parts.pipeline.prepare(context, this.#route, false);
+    call.onBodyFailed = (error) => this.#logFailure(error, context);
     if (body === 'stream') call.streamBytesMax = bodyBytes;
-    else if (body)
-      return readText(context.req.raw, bodyBytes).then((text) => {
-        call.body = parseBody(body, text, this.#parts.limits.jsonDepth, readJson);
-        return this.#route.handle(call);
-      });
+    else if (body) {
+      const text = await readText(context.req.raw, bodyBytes);
+      call.body = parseBody(body, text, this.#parts.limits.jsonDepth, readJson);
+    }
     return this.#route.handle(call);
   }
 

@@ -105,6 +105,7 @@ async function readBytes(request: Request, maximumBytes: number): Promise<ArrayB
 
 /**
  * The body as a stream that fails once it grows over `maximumBytes`, or ends before its end.
+ * Cancelling it leaves the rest to the server: cancelling the body itself would end the connection.
  * @throws GatewayError payload_too_large (413), at once when the declared length is too large
  */
 export function boundedBody(request: Request, maximumBytes: number): ReadableStream<Uint8Array> {
@@ -124,7 +125,6 @@ export function boundedBody(request: Request, maximumBytes: number): ReadableStr
       if (total > maximumBytes) throw tooLarge(maximumBytes);
       controller.enqueue(value);
     },
-    cancel: (reason) => reader?.cancel(reason),
   });
 }
 

@@ -7,7 +7,6 @@ import type { GenericSchema, InferOutput } from 'valibot';
 import type { Call } from './call.ts';
 import type { Role } from '../../lib/role.ts';
 import type { RunStream, Wire } from './stream-socket.ts';
-import type { StreamedAnswer } from './streamed-answer.ts';
 
 const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
 /** Methods that operations have. */
@@ -40,7 +39,7 @@ type Handled<Answer extends AnswerShape> = Answer extends GenericSchema
     ? void | Record<string, never> | Response
     : Wire<InferOutput<Answer>> | Response
   : Answer extends MediaAnswer
-    ? Response | StreamedAnswer
+    ? Response
     : Answer extends null
       ? never
       : unknown;

@@ -3,8 +3,7 @@ import type { SecureContextOptions } from 'node:tls';
 import { unavailable } from '../../lib/errors.ts';
 import { type Limits, LIMITS } from '../../lib/limits.ts';
 import type { DurationMs } from '../../lib/time.ts';
-import { responseOf } from './answer.ts';
-import { Answering, type AppOptions } from './app.ts';
+import { Application, type AppOptions } from './app.ts';
 import { type Connections, createConnections } from './connections.ts';
 import { requestOfUpgrade } from './exchange.ts';
 import { NodeServer, type NodeServerOptions } from './node-server.ts';
@@ -42,7 +41,7 @@ export class Http {
   readonly #newId: () => string;
   readonly #stopping = new AbortController();
   readonly #connections: Connections;
-  readonly #answering: Answering;
+  readonly #application: Application;
   readonly #webSockets: WebSockets;
   readonly #plain: NodeServer;
   readonly #secure: NodeServer | undefined;
@@ -60,7 +59,7 @@ export class Http {
       limits.http,
       stopping,
     );
-    this.#answering = new Answering(
+    this.#application = new Application(
       { ...options, newId, callers, onForwarded: connections.attribute },
       limits.http,
       pipeline,
@@ -72,7 +71,7 @@ export class Http {
       metrics,
       limits: limits.webSocket,
       newId,
-      judge: async (incoming) => this.#answering.judge(requestOfUpgrade(incoming), { incoming }),
+      judge: async (incoming) => this.#application.judge(requestOfUpgrade(incoming), { incoming }),
     });
     const departed = metrics.counter(
       'http_callers_gone_total',
@@ -89,7 +88,7 @@ export class Http {
 
   /** Answers one request without a socket, for tests. */
   async fetch(request: Request): Promise<Response> {
-    return responseOf(await this.#answering.answer(request), request.method === 'HEAD');
+    return this.#application.fetch(request);
   }
 
   /** Listens; rejects, with nothing left open, when an address is taken. */
@@ -133,7 +132,7 @@ export class Http {
     secureContext?: SecureContextOptions,
   ): NodeServer {
     const server = new NodeServer({
-      answer: (request, connection) => this.#answering.answer(request, connection),
+      fetch: (request, connection) => this.#application.fetch(request, connection),
       ...counters,
       limits: this.#limits.http,
       clock: this.#options.clock,

@@ -9,9 +9,9 @@ import { addressKey } from '../../lib/address.ts';
 import { gatewayError, tooManyRequests } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Instruments } from '../metrics/index.ts';
-import { type Answer, commonHeaders, errorAnswer, httpDate, httpText } from './answer.ts';
 import { rateKeyOf } from './pipeline.ts';
 import type { Principal } from './principal.ts';
+import { commonHeaders, errorResponse, httpDate, httpText } from './responses.ts';
 import type { RunStream, StreamSocket } from './stream-socket.ts';
 
 /** What to run on the open socket, and for whom. */
@@ -37,8 +37,8 @@ const VERSION = { 'sec-websocket-version': '13' };
 interface WebSocketsOptions extends Instruments {
   limits: Limits['webSocket'];
   newId: () => string;
-  /** What an upgrade leads to, or the answer that refuses it. */
-  judge: (request: IncomingMessage) => Promise<Admitted | Answer>;
+  /** What an upgrade leads to, or the response that refuses it. */
+  judge: (request: IncomingMessage) => Promise<Admitted | Response>;
 }
 
 export class WebSockets {
@@ -83,10 +83,11 @@ export class WebSockets {
       const isKey = KEY.test(headers['sec-websocket-key'] ?? '');
       const header = isKey ? 'Sec-WebSocket-Version' : 'Sec-WebSocket-Key';
       const fault = gatewayError('invalid_argument', 'invalid_header', `${error.message}.`, { header });
-      this.#refuse(
-        socket,
-        errorAnswer(fault, { ...commonHeaders(String(headers['x-request-id'])), ...VERSION }),
-      );
+      const response = errorResponse(fault, {
+        ...commonHeaders(String(headers['x-request-id'])),
+        ...VERSION,
+      });
+      void this.#refuse(socket, response);
     });
   }
 
@@ -115,14 +116,14 @@ export class WebSockets {
     socket.on('error', (error) => log.debug('socket failed during upgrade', { error }));
     const verdict = await judge(request).catch((error: unknown) => this.#refusalOf(error));
     if (socket.destroyed) return;
-    if ('status' in verdict) return this.#refuse(socket, verdict);
+    if (!('open' in verdict)) return this.#refuse(socket, verdict);
     const address = addressKey(verdict.address);
     const caller = { principal: verdict.principal, identity: rateKeyOf(verdict.principal, address), address };
     const tooMany = this.#fullFor(caller);
     if (tooMany !== undefined) {
       const full = tooManyRequests(tooMany);
       const headers = { ...commonHeaders(verdict.requestId), 'retry-after': String(RETRY_AFTER_FULL_S) };
-      return this.#refuse(socket, errorAnswer(full, headers));
+      return this.#refuse(socket, errorResponse(full, headers));
     }
     // The one that the answer carries.
     request.headers['x-request-id'] = verdict.requestId;
@@ -146,13 +147,14 @@ export class WebSockets {
     return undefined;
   }
 
-  #refuse(socket: Duplex, answer: Answer): void {
+  async #refuse(socket: Duplex, response: Response): Promise<void> {
+    const text = await httpText(response, this.#options.clock.wallMs());
     // The peer may keep its side open for ever.
-    socket.end(httpText(answer, this.#options.clock.wallMs()), () => socket.destroy());
+    socket.end(text, () => socket.destroy());
   }
 
-  #refusalOf(error: unknown): Answer {
-    const refusal = errorAnswer(error, commonHeaders(this.#options.newId()));
+  #refusalOf(error: unknown): Response {
+    const refusal = errorResponse(error, commonHeaders(this.#options.newId()));
     if (refusal.status === 500) this.#options.log.error('upgrade failed', { error });
     return refusal;
   }

@@ -4,7 +4,7 @@ import { safeParse } from 'valibot';
 import { telemetryRoutes, telemetryStreams } from '../../../src/capabilities/telemetry/index.ts';
 import { DeviceLatestQuery, LatestQuery, latestOnWire } from '../../../src/capabilities/telemetry/schema.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
-import { type Call, StreamedAnswer, type StreamSocket } from '../../../src/platform/http/index.ts';
+import type { Call, StreamSocket } from '../../../src/platform/http/index.ts';
 import type { Role } from '../../../src/lib/role.ts';
 import { attribute, manifestOf, startTelemetry } from './support.ts';
 
@@ -175,14 +175,15 @@ describe('the operations', () => {
       };
       const lines: [string, readonly string[]][] = [];
       const repeatHeader = (name: string, values: readonly string[]): void => void lines.push([name, values]);
-      const answer = query?.handle(call({ body, header: () => accept, repeatHeader }));
-      assert.ok(answer instanceof StreamedAnswer);
-      assert.equal(answer.headers['content-type'], 'text/csv');
-      assert.equal(answer.headers['x-service-timeseries-data-types'], 'integer,string_array');
-      const text = await new Response(ReadableStream.from(answer.pieces)).text();
+      const streamed: Call['streamed'] = (pieces, headers) =>
+        new Response(ReadableStream.from(pieces as AsyncIterable<Uint8Array>), { headers });
+      const answer = query?.handle(call({ body, header: () => accept, repeatHeader, streamed })) as Response;
+      assert.equal(answer.headers.get('content-type'), 'text/csv');
+      assert.equal(answer.headers.get('x-service-timeseries-data-types'), 'integer,string_array');
+      const text = await answer.text();
       assert.equal(text.split('\n')[1], `${NOW_S},5,"[]"`);
       assert.deepEqual(lines, [['X-Enapter-Timeseries-Data-Types', ['integer', 'string_array']]]);
-      assert.equal(answer.headers['x-enapter-timeseries-data-types'], undefined);
+      assert.equal(answer.headers.get('x-enapter-timeseries-data-types'), null);
     }
   });
 

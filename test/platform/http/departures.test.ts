@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as v from 'valibot';
-import { JSON_HEADERS, type Route, route, StreamedAnswer } from '../../../src/platform/http/index.ts';
+import { JSON_HEADERS, type Route, route } from '../../../src/platform/http/index.ts';
 import { until } from '../../support/until.ts';
 import { raw, serve } from './support.ts';
 
@@ -15,14 +15,6 @@ interface Watched {
 /** One answer that never ends, one that is waited for and one that fails because the caller left. */
 function watched(): Watched {
   const seen: string[] = [];
-  const endless = (): ReadableStream<Uint8Array> =>
-    new ReadableStream({
-      pull: async (controller) => {
-        await new Promise((resolve) => setImmediate(resolve));
-        controller.enqueue(new Uint8Array(1_000));
-      },
-      cancel: () => void seen.push('cancelled'),
-    });
   return {
     seen,
     routes: [
@@ -30,38 +22,22 @@ function watched(): Watched {
         operation: 'endless',
         GET: ['/v3/endless'],
         role: 'READONLY',
-        handle: () => new Response(endless(), { headers: JSON_HEADERS }),
+        handle: (call) => call.streamed(endlessPieces(seen), JSON_HEADERS),
       }),
       route({
-        operation: 'endless_pieces',
-        GET: ['/v3/endless_pieces'],
+        operation: 'late',
+        GET: ['/v3/late'],
         role: 'READONLY',
-        handle: () => new StreamedAnswer(JSON_HEADERS, endlessPieces(seen)),
-      }),
-      route({
-        operation: 'late_pieces',
-        GET: ['/v3/late_pieces'],
-        role: 'READONLY',
-        handle: async ({ signal }) => {
+        handle: async (call) => {
           seen.push('waiting');
-          await new Promise((resolve) => signal.addEventListener('abort', resolve));
+          await new Promise((resolve) => call.signal.addEventListener('abort', resolve));
           const pieces = endlessPieces(seen);
           const end = pieces.return.bind(pieces);
           pieces.return = (value) => {
             seen.push('cancelled');
             return end(value);
           };
-          return new StreamedAnswer(JSON_HEADERS, pieces);
-        },
-      }),
-      route({
-        operation: 'late',
-        GET: ['/v3/late'],
-        role: 'READONLY',
-        handle: async ({ signal }) => {
-          seen.push('waiting');
-          await new Promise((resolve) => signal.addEventListener('abort', resolve));
-          return new Response(endless(), { headers: JSON_HEADERS });
+          return call.streamed(pieces, JSON_HEADERS);
         },
       }),
       route({
@@ -96,8 +72,6 @@ const head = (method: string, path: string): string =>
 
 for (const [title, method, path, sign, end] of [
   ['in the middle of an answer end its source', 'GET', '/v3/endless', '', 'cancelled'],
-  ['in the middle of pieces end their source', 'GET', '/v3/endless_pieces', '', 'cancelled'],
-  ['before pieces start end their source', 'GET', '/v3/late_pieces', 'waiting', 'cancelled'],
   ['before an answer starts end its source', 'GET', '/v3/late', 'waiting', 'cancelled'],
   ['while they wait abort the signal of the handler', 'POST', '/v3/give_up', 'waiting', 'given up'],
 ] as const)

@@ -13,7 +13,6 @@ import {
   type Route,
   route,
   type Stream,
-  StreamedAnswer,
   stream,
   type StreamSocket,
 } from '../../../src/platform/http/index.ts';
@@ -206,12 +205,8 @@ function readingRoutes(noted: <Result>(result: (call: Call) => Result) => (call:
       role: 'READONLY',
       handle: noted((call) => {
         call.repeatHeader('X-Types', ['integer', 'float']);
-        return new Response(
-          ReadableStream.from([Buffer.from('ts,a\n'), Buffer.from('1,2\n'.repeat(1_000))]),
-          {
-            headers: { 'Content-Type': 'text/csv', 'Cache-Control': 'no-store' },
-          },
-        );
+        const headers = { 'content-type': 'text/csv', 'cache-control': 'no-store' };
+        return call.streamed(['ts,a\n', '1,2\n'.repeat(1_000)], headers);
       }),
     }),
     route({
@@ -220,8 +215,7 @@ function readingRoutes(noted: <Result>(result: (call: Call) => Result) => (call:
       role: 'READONLY',
       handle: noted((call) => {
         if (call.param('how') === 'now') throw new TypeError('the secret is 4711');
-        if (call.param('how') === 'in_pieces') return new StreamedAnswer(JSON_HEADERS, failing());
-        return new Response(ReadableStream.from(failing()), { headers: JSON_HEADERS });
+        return call.streamed(failing(), JSON_HEADERS);
       }),
     }),
   ];
