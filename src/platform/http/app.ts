@@ -109,10 +109,10 @@ export class Application {
     const headers = Object.entries({
       ...commonHeaders(env.requestId),
       ...(this.#options.strictTransport && isOverTls && STRICT_TRANSPORT),
-      ...(this.#stopping.aborted && { connection: 'close' }),
     });
     for (const [name, value] of headers) env.outgoing?.setHeader(name, value);
     await next();
+    if (this.#stopping.aborted) env.outgoing?.setHeader('connection', 'close');
     // Hono leaves the body of a response to HEAD out, and its source open.
     if (req.raw.method === 'HEAD') await context.res.body?.cancel();
     if (!env.outgoing)
