@@ -311,6 +311,7 @@ export class Backups {
       username: plan.targetUsername ?? undefined,
       password: plan.targetPassword ?? undefined,
       isMountExpected: plan.isMount,
+      clock: this.#options.clock,
       signal: this.#stopping.signal,
     });
   }

@@ -4,11 +4,10 @@
  * us: `age -d site.backup > site.zip`. It is sealed in a thread of its own (seal-thread.ts) and opened by the local
  * command. The password counts as Unicode NFC.
  */
-import { createWriteStream } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import type { Limits } from '../../lib/limits.ts';
+import { keepStream } from '../files/index.ts';
 import { BackupError, NO_BACKUP } from './layout.ts';
 
 const FIRST_LINE = 'age-encryption.org/v1\n';
@@ -36,7 +35,7 @@ export async function unseal(
   const bytes = source.createReadStream({ start: 0, autoClose: false });
   try {
     const content = await decrypted(bytes, password);
-    await pipeline(checked(content), createWriteStream(target, { mode: 0o600, flush: true }));
+    await keepStream(target, checked(content));
   } finally {
     bytes.destroy();
   }

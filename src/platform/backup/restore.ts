@@ -2,16 +2,16 @@
  * Puts a backup back. It is opened and judged while the gateway may run; the next start takes it over before
  * anything is opened. Both survive a cut of power at any moment: either the old state is there, or the new one.
  */
-import { createWriteStream, mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
+import { join } from 'node:path';
 import { type Entry, openPromise, type ZipFile } from 'yauzl';
 import { messageOf } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { Clock } from '../clock/index.ts';
 import {
   isThere,
+  keepStream,
   makePrivateFolder,
   packagePath,
   removeFile,
@@ -19,7 +19,7 @@ import {
   syncFolder,
   writePrivateFile,
 } from '../files/index.ts';
-import { isStateOfGateway, judgeCopy, judgeSchema } from '../sqlite/index.ts';
+import { foreignSchemaIn, isStateOfGateway, judgeCopy, judgeSchema } from '../sqlite/index.ts';
 import { unseal } from './container.ts';
 import {
   BackupError,
@@ -99,8 +99,7 @@ async function open(
 export function prepareCopyRestore(options: Omit<RestoreOptions, 'password' | 'limits'>): Promise<void> {
   return stage(options, async (draft) => {
     const state = join(draft, STATE_FILE);
-    const content = options.file.createReadStream({ start: 0, autoClose: false });
-    await pipeline(content, createWriteStream(state, { mode: 0o600, flags: 'wx', flush: true }));
+    await keepStream(state, options.file.createReadStream({ start: 0, autoClose: false }));
     if (!isStateOfGateway(state))
       throw new BackupError('The file is a database, but not a sound state.db of a gateway.');
     syncFolder(draft);
@@ -112,6 +111,9 @@ export async function isPlainCopy(file: FileHandle): Promise<boolean> {
   const { buffer } = await file.read(Buffer.alloc(SQLITE_HEADER.length), 0, SQLITE_HEADER.length, 0);
   return buffer.equals(SQLITE_HEADER);
 }
+
+/** G: one line of JSON. */
+const INFO_BYTES_MAX = 65_536;
 
 const SQLITE_HEADER = Buffer.from('SQLite format 3\0', 'latin1');
 
@@ -146,10 +148,13 @@ async function stage<Result>(
 }
 
 function requireUsable(folder: string): void {
-  const fault = judgeCopy(join(folder, STATE_FILE), packagePath('migrations', 'state'));
+  const state = join(folder, STATE_FILE);
+  const migrations = packagePath('migrations', 'state');
+  const fault = judgeCopy(state, migrations) ?? foreignSchemaIn(state, migrations);
   if (fault !== undefined) throw new BackupError(`The backup cannot be used here: ${fault}.`);
   const history = join(folder, HISTORY_FILE);
-  const newer = isThere(history) && judgeSchema(history, packagePath('migrations', 'history'));
+  const ofHistory = packagePath('migrations', 'history');
+  const newer = isThere(history) && (judgeSchema(history, ofHistory) ?? foreignSchemaIn(history, ofHistory));
   if (newer) throw new BackupError(`The history in the backup cannot be used here: ${newer}.`);
 }
 
@@ -162,20 +167,22 @@ async function unpack(
   try {
     zip = await openPromise(path, { validateEntrySizes: true });
   } catch (cause) {
-    throw new BackupError(`The backup cannot be read: ${messageOf(cause)}.`, { cause });
+    throw unreadable(cause);
   }
   mkdirSync(join(stage, TLS_FOLDER), { mode: 0o700 });
   let unpackedBytes = 0;
+  const seen = new Set<string>();
   try {
     for await (const entry of zip.eachEntry()) {
-      if (!isExpected(entry.fileName))
-        throw new BackupError(`The backup holds a strange file, ${entry.fileName}.`);
+      requireOrdinary(entry, seen);
       const isHistory = isOfHistory(entry.fileName);
       // The size of history is bounded by the disk alone; it is told apart by its name.
       if (!isHistory) unpackedBytes += entry.uncompressedSize;
       if (unpackedBytes > mostBytes) throw new BackupError(`The backup is larger than ${mostBytes} bytes.`);
       await write(zip, entry, isHistory && !withHistory ? undefined : join(stage, entry.fileName));
     }
+  } catch (error) {
+    throw unreadable(error);
   } finally {
     zip.close();
   }
@@ -184,6 +191,33 @@ async function unpack(
   for (const folder of [TLS_FOLDER, JOURNAL_FOLDER])
     if (isThere(join(stage, folder))) syncFolder(join(stage, folder));
   syncFolder(stage);
+}
+
+/** What the library says of a zip that it cannot read; errors of the disk have a system call, and stay. */
+function unreadable(error: unknown): unknown {
+  const isOfDisk = error instanceof Error && 'syscall' in error;
+  if (error instanceof BackupError || isOfDisk) return error;
+  return new BackupError(`The backup cannot be read: ${messageOf(error)}.`, { cause: error });
+}
+
+/** Of a mode as Unix has it, in the upper half of the attributes of an entry. */
+const MODE_SHIFT = 16;
+const FILE_KIND = 0o170_000;
+const PLAIN_FILE = 0o100_000;
+
+/** @throws BackupError for names that no backup has, names that come twice, links, and notes too long for memory */
+function requireOrdinary(
+  { fileName, externalFileAttributes, uncompressedSize }: Entry,
+  seen: Set<string>,
+): void {
+  if (!isExpected(fileName)) throw new BackupError(`The backup holds a strange file, ${fileName}.`);
+  if (seen.has(fileName)) throw new BackupError(`The backup holds ${fileName} twice.`);
+  seen.add(fileName);
+  const kind = (externalFileAttributes >>> MODE_SHIFT) & FILE_KIND;
+  if (kind !== 0 && kind !== PLAIN_FILE)
+    throw new BackupError(`${fileName} in the backup is not a plain file.`);
+  if (fileName === INFO_FILE && uncompressedSize > INFO_BYTES_MAX)
+    throw new BackupError(`${INFO_FILE} in the backup is longer than ${INFO_BYTES_MAX} bytes.`);
 }
 
 function isExpected(name: string): boolean {
@@ -205,13 +239,17 @@ async function write(zip: ZipFile, entry: Entry, target: string | undefined): Pr
     for await (const _ of content);
     return;
   }
-  makePrivateFolder(dirname(target));
-  // Neither of two entries with one name is to be believed.
-  await pipeline(content, createWriteStream(target, { mode: 0o600, flags: 'wx', flush: true }));
+  await keepStream(target, content);
 }
 
 function infoOf(stage: string): BackupInfo {
   for (const name of [INFO_FILE, STATE_FILE])
     if (!isThere(join(stage, name))) throw new BackupError(`The backup is incomplete: it has no ${name}.`);
-  return JSON.parse(readFileSync(join(stage, INFO_FILE), 'utf8')) as BackupInfo;
+  try {
+    const info = JSON.parse(readFileSync(join(stage, INFO_FILE), 'utf8')) as Partial<BackupInfo> | null;
+    if (typeof info?.version === 'string' && typeof info.made_at === 'string') return info as BackupInfo;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new BackupError(`${INFO_FILE} in the backup is not readable.`);
 }

@@ -2,7 +2,7 @@
  * Another machine over SFTP, by the program `sftp` of OpenSSH. The gateway has a key of its own (`sftpKey`); the key of
  * the other machine is kept when it is met first, and another one is refused from then on.
  */
-import { chmodSync, renameSync } from 'node:fs';
+import { chmodSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   makePrivateFolder,
@@ -14,7 +14,8 @@ import {
   writePrivateFile,
 } from '../files/index.ts';
 import { BACKUPS_FOLDER, READ_BACK } from './layout.ts';
-import { type BackupTarget, PART, requireSame, runClient } from './target.ts';
+import { type BackupTarget, PART, ReadBack, runClient, timeoutOf } from './target.ts';
+import type { Clock } from '../clock/index.ts';
 
 const SFTP = { name: 'sftp', debianPackage: 'openssh-client' };
 const KEYGEN = { name: 'ssh-keygen', debianPackage: 'openssh-client' };
@@ -55,11 +56,17 @@ const textOf = (path: string): string => readPrivateFile(path)?.trim() ?? '';
 
 const keyFile = (folder: string): string => join(folder, 'sftp-key');
 
-export function sftpTarget(location: string, dataDir: string, signal?: AbortSignal): BackupTarget {
+export function sftpTarget(
+  location: string,
+  dataDir: string,
+  { clock, signal }: { clock: Pick<Clock, 'setRepeating'>; signal?: AbortSignal },
+): BackupTarget {
   const { username, hostname, port, pathname } = new URL(location);
   const folder = join(dataDir, BACKUPS_FOLDER);
   const remote = pathname.replace(/\/$/, '');
-  const run = async (...batch: string[]): Promise<string> => {
+  const readBack = join(folder, READ_BACK);
+  /** @param movedBytes of the file that goes or comes; what comes is no longer */
+  const run = async (batch: readonly string[], movedBytes = 0): Promise<string> => {
     await sftpKey(dataDir);
     const settings = {
       BatchMode: 'yes',
@@ -76,31 +83,34 @@ export function sftpTarget(location: string, dataDir: string, signal?: AbortSign
       '-P',
       port || '22',
       ...Object.entries(settings).flatMap(([name, value]) => ['-o', `${name}=${value}`]),
+      '--',
       `${username}@${hostname}`,
     ];
-    return runClient(SFTP, words, { input: `${batch.join('\n')}\n`, home: folder, signal });
+    const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    const watch = { clock, isTooMuch: () => movedBytes > 0 && sizeOf(readBack) > movedBytes };
+    const timeoutMs = timeoutOf(movedBytes);
+    const input = `${batch.join('\n')}\n`;
+    return runClient(SFTP, words, { input, home: folder, signal, timeoutMs, watch });
   };
   return {
     store: async (path, name) => {
       const target = `${remote}/${name}`;
-      const readBack = join(folder, READ_BACK);
+      const sent = new ReadBack(path);
       try {
-        await run(
-          `-mkdir "${remote}"`,
-          `put "${path}" "${target}${PART}"`,
-          `get "${target}${PART}" "${readBack}"`,
-        );
-        await requireSame(path, readBack);
-        await run(`rename "${target}${PART}" "${target}"`);
+        removeFile(readBack);
+        await run([`-mkdir "${remote}"`, `put "${path}" "${target}${PART}"`], sent.sizeBytes);
+        await run([`get "${target}${PART}" "${readBack}"`], sent.sizeBytes);
+        await sent.takeFile(readBack);
+        await run([`rename "${target}${PART}" "${target}"`]);
       } finally {
         removeFile(readBack);
       }
     },
     names: async () =>
-      (await run(`ls -1 "${remote}"`))
+      (await run([`ls -1 "${remote}"`]))
         .split('\n')
         .filter((line) => !line.startsWith('sftp>'))
         .map((line) => line.trim().split('/').at(-1) ?? ''),
-    remove: async (name) => void (await run(`rm "${remote}/${name}"`)),
+    remove: async (name) => void (await run([`rm "${remote}/${name}"`])),
   };
 }

@@ -2,6 +2,7 @@
  * Where backups go: a folder (of a disk, a stick, a network drive that the system mounted), or another machine over
  * SFTP or WebDAV. The two protocols are spoken by `sftp` and `curl` of the system, which many people look after.
  */
+import type { Clock } from '../clock/index.ts';
 import type { BackupTarget } from './target.ts';
 import { folderTarget } from './folder-target.ts';
 import { sftpTarget } from './sftp-target.ts';
@@ -15,7 +16,7 @@ const HOST = '(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252})|\\[[0-9A-Fa-f:]+\\])(?::\\d
 
 /** What may be written as a target: nothing that a shell, `sftp` or `curl` reads as more than a name. */
 const TARGET_PATTERN = new RegExp(
-  `^(?:${PATH}|sftp://[A-Za-z0-9._-]{1,64}@${HOST}${PATH}|https?://${HOST}(?:${PATH}|/))$`,
+  `^(?:${PATH}|sftp://[A-Za-z0-9._][A-Za-z0-9._-]{0,63}@${HOST}${PATH}|https?://${HOST}(?:${PATH}|/))$`,
 );
 
 /** What is wrong with a target as text; undefined: nothing. */
@@ -39,11 +40,12 @@ export function createTarget(options: {
   password: string | undefined;
   /** Of a folder: refuses it while nothing is mounted there. */
   isMountExpected: boolean;
+  clock: Pick<Clock, 'setRepeating'>;
   /** Ends what is under way with another machine. */
   signal?: AbortSignal;
 }): BackupTarget {
   const { location, dataDir } = options;
-  if (location.startsWith('sftp://')) return sftpTarget(location, dataDir, options.signal);
+  if (location.startsWith('sftp://')) return sftpTarget(location, dataDir, options);
   if (location.startsWith('/')) return folderTarget(location, dataDir, options.isMountExpected);
   return webDavTarget(location, dataDir, options);
 }

@@ -1,12 +1,14 @@
 import { constants } from 'node:fs';
-import { appendFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { lstat, open, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inFolder, type MountedFolder } from './mounted-folder.ts';
 import { makePrivateFolder, syncBeside } from './private-files.ts';
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const PART = '.part';
-const APPEND_TO_EXISTING = constants.O_WRONLY | constants.O_APPEND;
+/** Of a file that is there; a link is not followed, and a pipe is not waited for. */
+const APPEND_TO_EXISTING =
+  constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 interface DatedPiecesOptions extends MountedFolder {
   /** Whose files these are: letters, digits and `-`. */
@@ -47,8 +49,9 @@ export class DatedPieces {
     if (this.#isSwept && this.#open.size === 0) return;
     const { folder, label } = this.#options;
     await inFolder(this.#options, async () => {
-      for (const day of await readdir(folder)) {
-        if (!DAY.test(day)) continue;
+      for (const entry of await readdir(folder, { withFileTypes: true })) {
+        const day = entry.name;
+        if (!DAY.test(day) || !entry.isDirectory()) continue;
         for (const name of await readdir(join(folder, day)))
           if (name.endsWith(`-${label}${PART}`) || name.includes(`-${place}-${label}.`))
             await rm(join(folder, day, name));
@@ -69,10 +72,10 @@ export class DatedPieces {
     await inFolder(this.#options, async () => {
       const path = this.#pathOf(day, subject);
       // One that vanished with its stick must not begin anew in the middle.
-      if (this.#open.has(path)) return appendFile(path, content, { flag: APPEND_TO_EXISTING });
-      makePrivateFolder(join(this.#options.folder, day));
+      if (this.#open.has(path)) return appendTo(path, content);
+      await makeDay(join(this.#options.folder, day));
       this.#open.set(path, { day, subject });
-      await writeFile(path, Buffer.concat([head, content]));
+      await writeAnew(path, Buffer.concat([head, content]));
     });
   }
 
@@ -94,7 +97,7 @@ export class DatedPieces {
   async probe(): Promise<void> {
     const path = join(this.#options.folder, `test-${this.#options.label}${PART}`);
     await inFolder(this.#options, async () => {
-      await writeFile(path, 'test');
+      await writeAnew(path, 'test');
       await syncBeside(path);
       await rm(path);
     });
@@ -103,4 +106,25 @@ export class DatedPieces {
   #pathOf(day: string, subject: string): string {
     return join(this.#options.folder, day, `${subject}-${this.#options.label}${PART}`);
   }
+}
+
+/** Others may write in the folder: what stands at the name is removed, and a link that comes in between is not followed. */
+async function writeAnew(path: string, content: string | Uint8Array): Promise<void> {
+  await rm(path, { force: true });
+  await writeFile(path, content, { flag: 'wx' });
+}
+
+async function appendTo(path: string, content: Uint8Array): Promise<void> {
+  const file = await open(path, APPEND_TO_EXISTING);
+  try {
+    if (!(await file.stat()).isFile()) throw new Error(`${path} is not a file`);
+    await file.writeFile(content);
+  } finally {
+    await file.close();
+  }
+}
+
+async function makeDay(path: string): Promise<void> {
+  makePrivateFolder(path);
+  if (!(await lstat(path)).isDirectory()) throw new Error(`${path} is a link, which is not followed`);
 }

@@ -1,5 +1,6 @@
 /** A folder that the system has and a person named: another disk, a stick, a network drive. */
-import { statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
+import { sep } from 'node:path';
 import { messageOf } from '../../lib/errors.ts';
 import { isFull } from '../../lib/system-fault.ts';
 
@@ -20,11 +21,16 @@ export class FolderFailure extends Error {
 export function isOnOtherDisk(folder: string, dataDir: string): boolean | string {
   try {
     const found = statSync(folder, { throwIfNoEntry: false });
-    return found?.isDirectory() ? found.dev !== statSync(dataDir).dev : `There is no folder ${folder}.`;
+    if (!found?.isDirectory()) return `There is no folder ${folder}.`;
+    if (isInside(realpathSync(folder), realpathSync(dataDir)))
+      return `${folder} is in the data folder of the gateway. Choose a folder outside.`;
+    return found.dev !== statSync(dataDir).dev;
   } catch (error) {
     return unusable(folder, error);
   }
 }
+
+const isInside = (path: string, folder: string): boolean => `${path}${sep}`.startsWith(`${folder}${sep}`);
 
 const unusable = (folder: string, error: unknown): string =>
   isFull(error)

@@ -142,7 +142,8 @@ export function syncFile(path: string): void {
 
 /** The same of a file or folder beside the event loop: a stick may take minutes for what was copied onto it. */
 export async function syncBeside(path: string): Promise<void> {
-  const file = await open(path);
+  // A pipe that somebody put there would be waited for.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     await file.sync();
   } finally {
@@ -200,8 +201,14 @@ export function unlessAbsent<Result>(work: () => Result): Result | undefined {
   }
 }
 
-/** Writes what comes over the network; resolves with its bytes. Nothing is left of it when it fails. */
-export async function keepStream(path: string, stream: ReadableStream<Uint8Array>): Promise<number> {
+/**
+ * Writes what comes, and syncs it; resolves with its bytes. Nothing is left of it when it fails, and nothing is being written
+ * any more, so that its folder can be removed.
+ */
+export async function keepStream(
+  path: string,
+  stream: ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>,
+): Promise<number> {
   makePrivateFolder(dirname(path));
   removeFile(path);
   const file = await open(path, 'wx', 0o600);

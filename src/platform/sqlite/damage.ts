@@ -82,6 +82,57 @@ export function judgeSchema(path: string, migrationsDir: string): string | undef
   );
 }
 
+interface SchemaPart {
+  type: string;
+  name: string;
+  sql: string | null;
+}
+
+/** Tables that SQLite itself makes, without a statement of ours. */
+const OF_SQLITE = ['sqlite_sequence', 'sqlite_stat1', 'sqlite_stat4'];
+
+/**
+ * A part of the schema that the migrations do not make, make in another form, or that is missing: a foreign trigger would run
+ * with the first change. Undefined: none, or the database is too damaged to tell.
+ */
+export function foreignSchemaIn(path: string, migrationsDir: string): string | undefined {
+  return withConnection(path, (handle) =>
+    unlessDamaged(
+      () => foreignPart(handle, migrationsDir),
+      () => undefined,
+    ),
+  );
+}
+
+function foreignPart(handle: BetterSqlite3.Database, migrationsDir: string): string | undefined {
+  const version = handle.pragma('user_version', { simple: true }) as number;
+  const own = new Map(ownSchema(migrationsDir, version).map((part) => [nameOf(part), part.sql]));
+  const parts = partsOf(handle);
+  const foreign = parts.find((part) => own.get(nameOf(part)) !== part.sql);
+  if (foreign) return `it has a ${nameOf(foreign)} that this gateway does not make`;
+  const names = new Set(parts.map(nameOf));
+  const missing = [...own.keys()].find((name) => !names.has(name));
+  return missing === undefined ? undefined : `it has no ${missing}`;
+}
+
+const nameOf = ({ type, name }: SchemaPart): string => `${type} "${name}"`;
+
+function partsOf(handle: BetterSqlite3.Database): SchemaPart[] {
+  const all = handle.prepare<[], SchemaPart>('SELECT type, name, sql FROM sqlite_schema').all();
+  return all.filter(({ type, name, sql }) => sql !== null && !(type === 'table' && OF_SQLITE.includes(name)));
+}
+
+/** As the migrations up to a version make it. */
+function ownSchema(migrationsDir: string, version: number): SchemaPart[] {
+  const memory = new BetterSqlite3(':memory:');
+  try {
+    for (const { sql } of readMigrations(migrationsDir).slice(0, version)) memory.exec(sql);
+    return partsOf(memory);
+  } finally {
+    memory.close();
+  }
+}
+
 function faultIn(handle: BetterSqlite3.Database, migrationsDir: string): string | undefined {
   const damage = damageOfOpen(handle);
   return damage === undefined ? newerIn(handle, migrationsDir) : `its database is damaged (${damage})`;

@@ -1,5 +1,5 @@
 export { Database, openDatabase } from './database.ts';
-export { isDamage, isStateOfGateway, judgeCopy, judgeSchema } from './damage.ts';
+export { foreignSchemaIn, isDamage, isStateOfGateway, judgeCopy, judgeSchema } from './damage.ts';
 export { foreignPath, removeSetAside, setAside, setAsideOf, type SetAside } from './set-aside.ts';
 export { lockFolder, tryLockFolder, type FolderLock } from './folder-lock.ts';
 export { copyCompact, type LocalCopy, localCopies } from './local-copies.ts';

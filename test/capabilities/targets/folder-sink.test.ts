@@ -80,6 +80,48 @@ function folderOf(t: TestContext) {
 type Sending = [sink: FolderSink, times: number[]];
 const send = ([sink, times]: Sending) => sink.send([samplesOf(times)], noPace);
 
+describe('a folder that others can write', () => {
+  const place = { position: { sequence: 1 }, records: {} };
+
+  test('gets a file in place of a link, and the file behind the link stays', async (t) => {
+    const { folder, sink, rows } = folderOf(t);
+    const precious = join(temporaryFolder(t), 'precious');
+    writeFileSync(precious, 'keep me');
+    mkdirSync(join(folder, '1970-01-01'));
+    const pieces = sink();
+    await pieces.begin(place);
+    symlinkSync(precious, join(folder, '1970-01-01', 'telemetry-box.part'));
+    await send([pieces, [1]]);
+    await pieces.keep(true);
+    assert.deepEqual(rows(), [row(1)]);
+    assert.equal(readFileSync(precious, 'utf8'), 'keep me');
+  });
+
+  test('takes nothing more into a file that became a link', async (t) => {
+    const { folder, sink } = folderOf(t);
+    const precious = join(temporaryFolder(t), 'precious');
+    writeFileSync(precious, 'keep me');
+    const pieces = sink();
+    await pieces.begin(place);
+    await send([pieces, [1]]);
+    const part = join(folder, '1970-01-01', 'telemetry-box.part');
+    rmSync(part);
+    symlinkSync(precious, part);
+    await assert.rejects(send([pieces, [2]]), TargetFailure);
+    assert.equal(readFileSync(precious, 'utf8'), 'keep me');
+  });
+
+  test('takes nothing into a day that is a link to another folder', async (t) => {
+    const { folder, sink } = folderOf(t);
+    const elsewhere = temporaryFolder(t);
+    symlinkSync(elsewhere, join(folder, '1970-01-01'));
+    const pieces = sink();
+    await pieces.begin(place);
+    await assert.rejects(send([pieces, [1]]), /is a link, which is not followed/);
+    assert.deepEqual(readdirSync(elsewhere), []);
+  });
+});
+
 describe('a folder of CSV files', () => {
   test('that is missing, or without the stick that was there, takes nothing and says so', async (t) => {
     const { folder, sink } = folderOf(t);

@@ -15,6 +15,7 @@ import { buffer } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { Decrypter, Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { assert as check, asyncProperty, boolean, nat } from 'fast-check';
+import { ZipFile } from 'yazl';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { applyRestore, BackupError, removeLeftovers } from '../../../src/platform/backup/index.ts';
 import { openDatabase, readMigrations } from '../../../src/platform/sqlite/index.ts';
@@ -24,8 +25,6 @@ import { runs } from '../../support/runs.ts';
 import { makeHome, openState, PASSWORD, rename, sealed, sealedWith, siteName } from './support.ts';
 
 const bytesOf = (text: string): Buffer => Buffer.from(text);
-
-/** Made by the last version before backups had the format of age. */
 
 async function sealedForKey(): Promise<Buffer> {
   const encrypter = new Encrypter();
@@ -109,7 +108,7 @@ describe('a file is refused as a backup, and nothing has changed, when', () => {
   });
 
   const state = bytesOf('no database');
-  const info = bytesOf('{}');
+  const info = bytesOf('{"version":"1.0.0","made_at":"2026-03-01T08:00:00Z"}');
   const rows: [title: string, entries: [string, Buffer][], message: RegExp][] = [
     ['it is no zip inside', [], /incomplete/],
     ['its state is missing', [['backup.json', info]], /incomplete: it has no state\.db/],
@@ -136,7 +135,28 @@ describe('a file is refused as a backup, and nothing has changed, when', () => {
         ['state.db', state],
         ['state.db', state],
       ],
-      /EEXIST/,
+      /holds state\.db twice/,
+    ],
+    [
+      'its note is no JSON',
+      [
+        ['backup.json', bytesOf('{"version":')],
+        ['state.db', state],
+      ],
+      /backup\.json in the backup is not readable/,
+    ],
+    [
+      'its note has nothing of what it should say',
+      [
+        ['backup.json', bytesOf('null')],
+        ['state.db', state],
+      ],
+      /backup\.json in the backup is not readable/,
+    ],
+    [
+      'its note would fill the memory',
+      [['backup.json', Buffer.alloc(65_537)]],
+      /backup\.json in the backup is longer than 65536 bytes/,
     ],
   ];
   for (const [title, entries, message] of rows)
@@ -148,6 +168,43 @@ describe('a file is refused as a backup, and nothing has changed, when', () => {
         [],
       );
     });
+
+  test('an entry of it is a link', async (t) => {
+    const home = makeHome(t, 'Old');
+    const zip = new ZipFile();
+    zip.addBuffer(Buffer.from('/etc/passwd'), 'tls/authority.pem', {
+      mtime: new Date(0),
+      mode: 0o120_777,
+      compress: false,
+    });
+    zip.end();
+    const bytes = await sealedWith(PASSWORD, await buffer(zip.outputStream));
+    await assert.rejects(home.restore(bytes), { name: 'BackupError', message: /is not a plain file/ });
+  });
+
+  const foreign: [kind: string, statement: string][] = [
+    ['trigger', 'CREATE TRIGGER x AFTER INSERT ON site BEGIN DELETE FROM device; END'],
+    ['view', 'CREATE VIEW x AS SELECT * FROM site'],
+    ['table', 'CREATE TABLE x (a INTEGER) STRICT'],
+    ['index', 'CREATE INDEX x ON site (name)'],
+  ];
+  for (const [kind, statement] of foreign)
+    test(`its state has a ${kind} that no migration makes`, async (t) => {
+      const home = makeHome(t, 'Old');
+      home.database.prepare(statement).run();
+      const bytes = await home.backup();
+      await assert.rejects(home.restore(bytes), {
+        name: 'BackupError',
+        message: `The backup cannot be used here: it has a ${kind} "x" that this gateway does not make.`,
+      });
+    });
+
+  test('its state lacks a table', async (t) => {
+    const home = makeHome(t, 'Old');
+    home.database.prepare('DROP TABLE audit').run();
+    const bytes = await home.backup();
+    await assert.rejects(home.restore(bytes), /it has no table "audit"/);
+  });
 
   test('it would unpack to more than the limit', async (t) => {
     const home = makeHome(t, 'Old');
@@ -236,7 +293,7 @@ describe('a backup', () => {
   test('with a history that has no journal does not go on with what is here', async (t) => {
     const home = makeHome(t, 'Depot');
     const entries: [string, Buffer][] = [
-      ['backup.json', bytesOf('{}')],
+      ['backup.json', bytesOf('{"version":"1.0.0","made_at":"2026-03-01T08:00:00Z"}')],
       ['state.db', home.stateBytes()],
       // What is damaged of a history is mended where it is opened.
       ['history.db', bytesOf('no database')],

@@ -4,10 +4,12 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:http';
@@ -18,8 +20,10 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { createSystemClock } from '../../../src/platform/clock/index.ts';
 import { createTarget, sftpKey, TargetError, targetProblem } from '../../../src/platform/backup/index.ts';
 import { runClient } from '../../../src/platform/backup/target.ts';
+import { namesIn } from '../../../src/platform/backup/web-dav-target.ts';
 import { temporaryFolder } from '../../support/workspace.ts';
 
 const NAME = 'depot-20260310T021500Z.backup';
@@ -28,6 +32,8 @@ const KEYGEN = '/usr/bin/ssh-keygen';
 
 function place(t: TestContext) {
   const folder = temporaryFolder(t);
+  const clock = createSystemClock();
+  t.after(() => clock.close());
   const dataDir = join(folder, 'data');
   mkdirSync(join(dataDir, 'backups'), { recursive: true });
   const file = join(folder, 'made.backup');
@@ -39,6 +45,7 @@ function place(t: TestContext) {
       username: more.password === undefined ? undefined : 'site "one"',
       password: more.password,
       isMountExpected: more.isMountExpected ?? false,
+      clock,
     });
   return { folder, dataDir, file, target };
 }
@@ -53,6 +60,9 @@ test('a target is refused that a shell, sftp or curl could read as more than a n
     '/media/./x',
     'sftp://nas/backups',
     'sftp://-oProxyCommand=x@nas/backups',
+    'sftp://-x@nas/backups',
+    'https://nas/dav/[1-9]',
+    'https://nas/{a,b}',
     'sftp://user@-nas/backups',
     'sftp://user@nas/backups\nrm x',
     'https://user:secret@nas/dav',
@@ -89,6 +99,49 @@ describe('a folder', () => {
     assert.deepEqual(await target(to).names(), [NAME]);
     await target(to).remove(NAME);
     assert.deepEqual(readdirSync(to), []);
+  });
+});
+
+describe('a folder that others can write', () => {
+  test('gets the backup in place of a link, and the file behind the link stays', async (t) => {
+    const { folder, file, target } = place(t);
+    const to = join(folder, 'stick');
+    mkdirSync(to);
+    const precious = join(folder, 'precious');
+    writeFileSync(precious, 'keep me');
+    for (const name of [NAME, `${NAME}.part`]) symlinkSync(precious, join(to, name));
+    await target(to).store(file, NAME);
+    assert.equal(readFileSync(precious, 'utf8'), 'keep me');
+    assert.equal(lstatSync(join(to, NAME)).isFile(), true);
+    assert.deepEqual(readdirSync(to), [NAME]);
+  });
+
+  test('is refused when it is the data folder, is in it, or is a link into it', async (t) => {
+    const { folder, dataDir, file, target } = place(t);
+    const link = join(folder, 'link');
+    symlinkSync(join(dataDir, 'backups'), link);
+    for (const to of [dataDir, join(dataDir, 'backups'), link])
+      await assert.rejects(target(to).store(file, NAME), /is in the data folder of the gateway/);
+  });
+});
+
+describe('the names in an answer to PROPFIND', () => {
+  test('are found whatever the prefix, the attributes and the white space are', () => {
+    const xml = `<?xml version="1.0"?><D:multistatus xmlns:D="DAV:"><D:href> /dav/a.backup </D:href>
+      <href xml:lang="en">https://nas/dav/b.backup</href><x:HREF>/dav/folder/</x:HREF><hrefs>/no</hrefs></D:multistatus>`;
+    assert.deepEqual(namesIn(xml), ['a.backup', 'b.backup', 'folder']);
+  });
+
+  test('are read in one pass whatever a server answers', () => {
+    const blanks = ' '.repeat(4_000_000);
+    for (const xml of [
+      `<href>${blanks}<x`,
+      `<href${blanks}`,
+      '<href>'.repeat(600_000),
+      '<'.repeat(4_000_000),
+      `<href>${'/'.repeat(4_000_000)}`,
+    ])
+      assert.ok(namesIn(xml).length <= 600_000);
   });
 });
 
@@ -132,6 +185,28 @@ async function davServer(t: TestContext, password: string, spoils = false) {
 
 describe('a WebDAV server', () => {
   const password = 'with \\ and "';
+
+  for (const method of ['GET', 'PROPFIND'])
+    test(`that answers ${method} without an end is given up after little more than was asked for`, async (t) => {
+      const { dataDir, file, target } = place(t);
+      const server = createServer((request, response) => {
+        request.resume();
+        if (request.method !== method) return void response.writeHead(201).end();
+        response.writeHead(200);
+        const write = (): void => {
+          while (!response.destroyed && response.write(Buffer.alloc(65_536)));
+        };
+        response.on('drain', write);
+        write();
+      });
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      t.after(() => server.closeAllConnections());
+      t.after(() => server.close());
+      const dav = target(`http://127.0.0.1:${(server.address() as AddressInfo).port}/dav`, { password });
+      const asked = method === 'GET' ? dav.store(file, NAME) : dav.names();
+      await assert.rejects(asked, /sends more than was asked for/);
+      assert.deepEqual(readdirSync(join(dataDir, 'backups')), []);
+    });
 
   test('that refuses the password is named with its status', async (t) => {
     const { file, target } = place(t);

@@ -169,7 +169,11 @@ describe('a request ends with a sentence', () => {
       begun('HTTP/1.1 200 OK\r\n', 'A: b\r\n'.repeat(1_000)),
       /^HOST does not answer in HTTP/,
     ],
-    ['sends one header for ever', begun('HTTP/1.1 200 OK\r\nA: ', 'a'), /^HOST did not answer within/],
+    [
+      'sends one header for ever',
+      begun('HTTP/1.1 200 OK\r\nA: ', 'a'),
+      /^HOST (does not answer in HTTP|did not answer within)/,
+    ],
     [
       'sends a byte of the body at a time',
       begun('HTTP/1.1 200 OK\r\n\r\n', ''),
