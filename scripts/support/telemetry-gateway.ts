@@ -17,7 +17,7 @@ import { createMetrics } from '../../src/platform/metrics/index.ts';
 import { MqttBroker } from '../../src/platform/mqtt/index.ts';
 import { programEntry } from '../../src/platform/processes/index.ts';
 import { openDatabase } from '../../src/platform/sqlite/index.ts';
-import { parseExactJson } from '../../src/protocol/telemetry.ts';
+import { parseExactJson } from '../../src/lib/json.ts';
 import { attributeTypeOf, createWorkload } from './workload.ts';
 
 function tell(message: Record<string, number>): void {

@@ -2,7 +2,7 @@
 import { MODULE_CHANNEL, moduleAnswer } from '../protocol/module.ts';
 import { isObject } from '../lib/members.ts';
 import type { DurationMs } from '../lib/time.ts';
-import { exactJson, parseExactJson } from '../protocol/telemetry.ts';
+import { exactJson, parseExactJson } from '../lib/json.ts';
 import type { DeviceRegistry } from './device-registry.ts';
 
 interface CommandOptions {

@@ -1,5 +1,5 @@
 /** Configuration values as JSON has them, and the answer to a question about them. Pure. */
-import { exactJson } from '../protocol/telemetry.ts';
+import { exactJson } from '../lib/json.ts';
 import type { Question, QuestionAnswer } from './thread-messages.ts';
 
 /** The same text for the same values; the order of parameters means nothing. */

@@ -3,7 +3,7 @@
  * Pure: nothing here knows an execution.
  */
 import { cutToBytes } from '../lib/text.ts';
-import { exactJson, writableJson } from './telemetry.ts';
+import { exactJson, unstorableNumber, writableJson } from '../lib/json.ts';
 
 export const RESPONSE_STATES = ['STARTED', 'IN_PROGRESS', 'SUCCEEDED', 'ERROR'] as const;
 export type ResponseState = (typeof RESPONSE_STATES)[number];
@@ -60,8 +60,17 @@ export function decodeCommandResponse(
 function objectOf(payload: unknown): Record<string, unknown> {
   if (payload === undefined || payload === null) return {};
   if (typeof payload === 'object' && !Array.isArray(payload))
-    return writableJson(payload) as Record<string, unknown>;
+    return writableJson(unstorableNumber(payload) ? withTexts(payload) : payload) as Record<string, unknown>;
   return { message: textOf(payload) };
+}
+
+/** Numbers that JSON would change silently, such as 1e400, stand as texts: the answer of a device is shown, not dropped. */
+function withTexts(value: unknown): unknown {
+  if (typeof value === 'number' || typeof value === 'bigint')
+    return unstorableNumber(value) ? String(value) : value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(withTexts);
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withTexts(item)]));
 }
 
 function textOf(value: unknown): string {

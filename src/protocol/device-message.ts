@@ -1,5 +1,12 @@
 /** The JSON object that every message of a device is (docs/interface/mqtt-devices.md#messages). Pure. */
-import { JsonExcess, JsonFault, type JsonLimits, readJson } from '../lib/json-reader.ts';
+import {
+  JsonExcess,
+  JsonFault,
+  type JsonLimits,
+  parseExactJson,
+  parseJson,
+  wellFormedJson,
+} from '../lib/json.ts';
 import { repairedJson } from '../lib/repaired-json.ts';
 
 type DecodedMessage =
@@ -27,11 +34,11 @@ export function decodeMessage(
     return options.mayBeEmpty
       ? { body: Object.create(null) as Record<string, unknown>, leftOut: NOTHING }
       : problem('is empty');
-  const reading = { limits, exact: options.exact, nonFinite: false, wellFormed: true };
+  const parse = options.exact ? parseExactJson : parseJson;
   let value: unknown;
   let leftOut = NOTHING;
   try {
-    ({ value, leftOut } = readRepaired(text, reading));
+    ({ value, leftOut } = readRepaired(text, (json) => parse(wellFormedJson(json), limits)));
   } catch (error) {
     if (error instanceof JsonExcess) return problem(error.message);
     if (error instanceof SyntaxError) return problem(`is not JSON: ${error.message}`);
@@ -45,14 +52,14 @@ export function decodeMessage(
 /** @throws JsonFault that of the text as it was sent; JsonExcess */
 function readRepaired(
   text: string,
-  reading: Parameters<typeof readJson>[1],
+  parse: (json: string) => unknown,
 ): { value: unknown; leftOut: readonly string[] } {
   try {
-    return { value: readJson(text, reading), leftOut: NOTHING };
+    return { value: parse(text), leftOut: NOTHING };
   } catch (error) {
     const repaired = error instanceof JsonFault ? repairedJson(text) : undefined;
     if (!repaired) throw error;
-    return { value: readJson(repaired.text, reading), leftOut: repaired.leftOut };
+    return { value: parse(repaired.text), leftOut: repaired.leftOut };
   }
 }
 

@@ -9,7 +9,7 @@ import { LIMITS } from '../lib/limits.ts';
 import { isObject } from '../lib/members.ts';
 import type { EpochS } from '../lib/time.ts';
 import { deviceTopic } from './device-topic.ts';
-import { exactJson, parseExactJson } from './telemetry.ts';
+import { exactJson, parseExactJson } from '../lib/json.ts';
 import { isStorageKey } from './storage-key.ts';
 
 /** Sent in `hello`; a gateway of another version does not answer and writes a log entry. */

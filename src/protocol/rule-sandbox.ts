@@ -24,7 +24,8 @@
 import type { DurationMs, EpochMs } from '../lib/time.ts';
 import type { LogSeverity } from './device-log.ts';
 import type { DryRunPeriod, DryRunReport, RecordedMethods } from './dry-run.ts';
-import { exactJson, type JsonValue, parseExactJson } from './telemetry.ts';
+import { exactJson, parseExactJson } from '../lib/json.ts';
+import type { JsonValue } from './telemetry.ts';
 
 /** How the gateway starts the sandbox: fields of `ProgramOptions`. */
 export const RULE_SANDBOX_PROGRAM = {

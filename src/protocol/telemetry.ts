@@ -3,8 +3,8 @@
  * Pure; docs/interface/mqtt-devices.md#telemetry.
  */
 import { Buffer } from 'node:buffer';
+import { exactJson, isInt64, unstorableNumber } from '../lib/json.ts';
 import { LIMITS, type Limits } from '../lib/limits.ts';
-import { PLAIN_JSON, readJson } from '../lib/json-reader.ts';
 import type { EpochMs, EpochS } from '../lib/time.ts';
 
 export const TIMESTAMP_KEY = 'timestamp';
@@ -79,9 +79,6 @@ function reject(reason: Rejection['reason'], message: string): Rejection {
   return { reason, message, [REJECTION]: true } as Rejection;
 }
 
-const INT64_MIN = -(2n ** 63n);
-const INT64_MAX = 2n ** 63n - 1n;
-
 /**
  * The value as it is stored, or why it is not. `null` is no value and must be handled before. One string is one alert, an
  * empty one none: published scripts leave out the list.
@@ -108,6 +105,7 @@ export function checkValue(type: TelemetryType, raw: unknown): TelemetryValue | 
 }
 
 const NOT_FINITE = reject('wrong_type', 'The number is not finite.');
+const TOO_LARGE_INTEGER = reject('too_large', 'The integer does not fit into 64 bits.');
 
 function checkFloat(raw: unknown): number | Rejection {
   const value = typeof raw === 'bigint' ? Number(raw) : raw;
@@ -127,8 +125,7 @@ function checkInteger(raw: unknown): number | bigint | Rejection {
     if (!Number.isInteger(raw)) return wrongType('integer', raw);
   } else if (typeof raw !== 'bigint') return wrongType('integer', raw);
   const exact = BigInt(raw);
-  if (exact < INT64_MIN || exact > INT64_MAX)
-    return reject('too_large', 'The integer does not fit into 64 bits.');
+  if (!isInt64(exact)) return TOO_LARGE_INTEGER;
   const small = Number(exact);
   return Number.isSafeInteger(small) ? small : exact;
 }
@@ -148,17 +145,11 @@ function checkStrings(type: 'array_of_strings' | 'alerts', raw: unknown): readon
 
 function checkJson(raw: unknown): JsonValue | Rejection {
   if (raw === undefined) return wrongType('json', raw);
-  if (!hasFiniteNumbers(raw)) return NOT_FINITE;
+  const unstorable = unstorableNumber(raw);
+  if (unstorable) return unstorable.isInteger ? TOO_LARGE_INTEGER : NOT_FINITE;
   return fits(exactJson(raw), LIMITS.telemetry.jsonBytes)
     ? (raw as JsonValue)
     : tooLarge(LIMITS.telemetry.jsonBytes);
-}
-
-/** JSON has no word for NaN and the infinities, also within it; they would be stored as null. */
-export function hasFiniteNumbers(value: unknown): boolean {
-  if (typeof value === 'number') return Number.isFinite(value);
-  if (typeof value !== 'object' || value === null) return true;
-  return (Array.isArray(value) ? value : Object.values(value)).every(hasFiniteNumbers);
 }
 
 function wrongType(type: TelemetryType, raw: unknown): Rejection {
@@ -186,74 +177,4 @@ function nameOf(raw: unknown): string {
 function fits(text: string, limitBytes: number): boolean {
   if (text.length * 3 <= limitBytes) return true;
   return text.length <= limitBytes && Buffer.byteLength(text) <= limitBytes;
-}
-
-interface RawJson {
-  rawJSON(text: string): unknown;
-}
-
-/** JSON text with whole numbers beyond 2^53 written exactly, as far as JavaScript writes them without an exponent. */
-export function exactJson(value: unknown): string {
-  // Without a function for each member it is several times as fast, and there is hardly ever so large a number.
-  const text = quickJson(value);
-  if (text !== undefined && !LONG_INTEGER.test(text)) return text;
-  return (
-    JSON.stringify(value, (_key, item: unknown) => (isLarge(item) ? exactNumber(BigInt(item)) : item)) ??
-    'null'
-  );
-}
-
-/** Undefined: there is a bigint in it. */
-function quickJson(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value) ?? 'null';
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    return undefined;
-  }
-}
-
-/** From here on JavaScript writes numbers with an exponent. */
-const EXPONENT_FROM = 1e21;
-
-/** Of a float so large JavaScript writes the fewest digits that tell it apart, and fills up with zeros. */
-function isLarge(item: unknown): item is bigint | number {
-  if (typeof item === 'bigint') return true;
-  return Number.isInteger(item) && !Number.isSafeInteger(item) && Math.abs(item as number) < EXPONENT_FROM;
-}
-
-/** A number that JSON.stringify writes exactly, for values that may be `bigint`. */
-function exactNumber(value: bigint): unknown {
-  return (JSON as unknown as RawJson).rawJSON(value.toString());
-}
-
-/** A copy that JSON.stringify writes exactly: in place of a `bigint` stands what writes its digits. */
-export function writableJson(value: unknown): unknown {
-  if (typeof value === 'bigint') return exactNumber(value);
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(writableJson);
-  // A member may be called `__proto__`.
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, writableJson(item)]));
-}
-
-/**
- * JSON.parse for what is only handed on: written again, integers beyond 2^53 have all their digits, and half a surrogate
- * pair, at which strict readers give the whole message up, is U+FFFD. @throws SyntaxError
- */
-export function parseWritableJson(text: string): unknown {
-  if (!LONG_INTEGER.test(text) && !SURROGATE.test(text)) return JSON.parse(text);
-  return writableJson(readJson(text, { ...PLAIN_JSON, exact: true, wellFormed: true }));
-}
-
-const SURROGATE = /\\u[dD][89a-fA-F]/;
-const LONG_INTEGER = /\d{16}/;
-
-/**
- * JSON.parse, except that integer literals beyond 2^53 come as `bigint` instead of rounded. Texts without a
- * run of 16 digits, nearly all, cost one scan more.
- * @throws SyntaxError
- */
-export function parseExactJson(text: string): unknown {
-  if (!LONG_INTEGER.test(text)) return JSON.parse(text);
-  return readJson(text, { ...PLAIN_JSON, exact: true });
 }

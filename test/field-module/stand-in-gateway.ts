@@ -17,7 +17,7 @@ import {
   moduleTopic,
   type ToModule,
 } from '../../src/protocol/module.ts';
-import { exactJson } from '../../src/protocol/telemetry.ts';
+import { exactJson } from '../../src/lib/json.ts';
 import type { ConnectionConfiguration } from '../../src/field-module/connection-configuration.ts';
 import { until } from '../support/until.ts';
 import { recordingLog } from '../support/workspace.ts';

@@ -64,6 +64,12 @@ describe('decodeCommandResponse (docs/interface/mqtt-devices.md#commands)', () =
       assert.equal(decode({ id: 'a', state: 'error', payload: given })?.payload.message, String(large));
   });
 
+  test('shows numbers that JSON would change silently as texts', () => {
+    const payload = { a: Infinity, list: [2n ** 63n, 1], b: 2.5 };
+    const response = decode({ id: 'a', state: 'completed', payload });
+    assert.equal(response?.payloadText, '{"a":"Infinity","list":["9223372036854775808",1],"b":2.5}');
+  });
+
   const errors: [given: unknown, message: string][] = [
     [{ message: 'broken' }, 'broken'],
     [{ message: 7 }, '7'],

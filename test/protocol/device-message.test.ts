@@ -10,7 +10,7 @@ import {
   tuple,
   uint8Array,
 } from 'fast-check';
-import { PLAIN_JSON, readJson } from '../../src/lib/json-reader.ts';
+import { parseJson } from '../../src/lib/json.ts';
 import { decodeMessage } from '../../src/protocol/device-message.ts';
 import { runs } from '../support/runs.ts';
 
@@ -116,10 +116,10 @@ describe('decodeMessage (docs/interface/mqtt-devices.md#messages)', () => {
         try {
           expected = JSON.parse(given);
         } catch {
-          assert.throws(() => readJson(given, PLAIN_JSON), SyntaxError);
+          assert.throws(() => parseJson(given), SyntaxError);
           return;
         }
-        assert.deepEqual(readJson(given, PLAIN_JSON), expected);
+        assert.deepEqual(parseJson(given), expected);
       }),
       { numRuns: runs(2_000) },
     );

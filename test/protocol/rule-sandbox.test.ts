@@ -7,7 +7,8 @@ import {
   decodeToSandbox,
   encodeSandboxMessage,
 } from '../../src/protocol/rule-sandbox.ts';
-import { exactJson, type JsonValue, parseExactJson } from '../../src/protocol/telemetry.ts';
+import { exactJson, parseExactJson } from '../../src/lib/json.ts';
+import type { JsonValue } from '../../src/protocol/telemetry.ts';
 
 test('an answer comes as it was given, its content as one text in between', () => {
   holds(

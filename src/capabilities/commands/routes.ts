@@ -1,7 +1,7 @@
 import type { Limits } from '../../lib/limits.ts';
 import { type Clock, within } from '../../platform/clock/index.ts';
 import { type Call, JSON_HEADERS, route, type Route } from '../../platform/http/index.ts';
-import { parseWritableJson } from '../../protocol/telemetry.ts';
+import { parseWritableJson } from '../../lib/json.ts';
 import { type Device, devicePaths, type Devices } from '../devices/index.ts';
 import { sitePaths } from '../site/index.ts';
 import type { Execution } from './model.ts';

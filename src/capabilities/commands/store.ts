@@ -15,7 +15,7 @@ import {
   removalOf,
 } from '../../platform/sqlite/index.ts';
 import type { ResponseState } from '../../protocol/command.ts';
-import { parseWritableJson } from '../../protocol/telemetry.ts';
+import { parseWritableJson } from '../../lib/json.ts';
 import type { CommandResponse, Execution, ExecutionFilter, OwnState } from './model.ts';
 import { execution, executionResponse } from './tables.ts';
 

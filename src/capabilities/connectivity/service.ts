@@ -6,7 +6,7 @@ import type { Log } from '../../platform/log/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
 import type { MqttBroker, MqttHooks, MqttIdentity, MqttSession } from '../../platform/mqtt/index.ts';
 import { decodeMessage } from '../../protocol/device-message.ts';
-import type { JsonLimits } from '../../lib/json-reader.ts';
+import type { JsonLimits } from '../../lib/json.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import {
   DEVICE_SUBJECTS,

@@ -1,5 +1,5 @@
 import { route, type Call, type Route } from '../../platform/http/index.ts';
-import { parseWritableJson } from '../../protocol/telemetry.ts';
+import { parseWritableJson } from '../../lib/json.ts';
 import { devicePaths, type Devices } from '../devices/index.ts';
 import { configurationShape, getQuery, updateBody } from './schema.ts';
 import { createDeviceSideConfiguration } from './device-side.ts';

@@ -2,7 +2,7 @@
 import { and, sql } from 'drizzle-orm';
 import type { EpochMs } from '../../lib/time.ts';
 import { type Database, given, upsert } from '../../platform/sqlite/index.ts';
-import { parseWritableJson } from '../../protocol/telemetry.ts';
+import { parseWritableJson } from '../../lib/json.ts';
 import type { StoredValue } from './model.ts';
 import { deviceConfiguration } from './tables.ts';
 

@@ -11,7 +11,7 @@ import type { Metrics } from '../../platform/metrics/index.ts';
 import { type Role, roleIncludes, roleNeededFor } from '../../lib/role.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import type { GroupCommit } from '../../platform/sqlite/index.ts';
-import { hasFiniteNumbers, writableJson } from '../../protocol/telemetry.ts';
+import { unstorableNumber, writableJson } from '../../lib/json.ts';
 import { checkWritableValue, type CompiledManifest } from '../blueprints/index.ts';
 import type { Device } from './model.ts';
 import type { DeviceStore } from './store.ts';
@@ -157,12 +157,11 @@ export class Properties {
     if (sent === null) return null;
     if (name.length > propertyNameLength)
       return this.#reject(device, name.slice(0, propertyNameLength), 'The name of a property is too long.');
-    if (!hasFiniteNumbers(sent))
-      return this.#reject(
-        device,
-        name,
-        `Property "${name}" has a number that is not finite; it was dropped.`,
-      );
+    const unstorable = unstorableNumber(sent);
+    if (unstorable) {
+      const what = unstorable.isInteger ? 'an integer of more than 64 bits' : 'a number that is not finite';
+      return this.#reject(device, name, `Property "${name}" has ${what}; it was dropped.`);
+    }
     const value = writableJson(sent);
     const { properties } = this.#options.manifest(device);
     // A device may name a property `constructor`, which every object inherits.

@@ -9,7 +9,7 @@ import {
   present,
   upsert,
 } from '../../platform/sqlite/index.ts';
-import { parseWritableJson } from '../../protocol/telemetry.ts';
+import { parseWritableJson } from '../../lib/json.ts';
 import type { Device } from './model.ts';
 import { device, deviceProperty } from './tables.ts';
 

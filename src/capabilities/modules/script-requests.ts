@@ -4,7 +4,7 @@ import type { Limits } from '../../lib/limits.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { KeyValueStore } from '../../platform/sqlite/index.ts';
 import type { FromModule, ToModule } from '../../protocol/module.ts';
-import { writableJson } from '../../protocol/telemetry.ts';
+import { writableJson } from '../../lib/json.ts';
 import type { Commands } from '../commands/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 

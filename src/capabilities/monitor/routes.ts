@@ -3,7 +3,7 @@ import { formatTimestamp } from '../../lib/timestamp.ts';
 import { query, stream, type Stream, type StreamSocket } from '../../platform/http/index.ts';
 import { type Role, roleIncludes, roleNeededFor } from '../../lib/role.ts';
 import type { EpochMs, EpochS } from '../../lib/time.ts';
-import { writableJson } from '../../protocol/telemetry.ts';
+import { writableJson } from '../../lib/json.ts';
 import type { Audit } from '../audit/index.ts';
 import { DEVICE_COLLECTION_PATHS, type Device, type Devices } from '../devices/index.ts';
 import type { DeviceLogs } from '../device-logs/index.ts';

@@ -11,7 +11,7 @@ import {
   type DryRunPeriod,
 } from '../../protocol/dry-run.ts';
 import { LOG_SEVERITIES } from '../../protocol/device-log.ts';
-import { writableJson } from '../../protocol/telemetry.ts';
+import { writableJson } from '../../lib/json.ts';
 import { instantS } from '../telemetry/index.ts';
 import type { DryRunResult } from './model.ts';
 import { script } from './schema.ts';

@@ -12,7 +12,8 @@ import type {
 import { roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import { storageKeyLength } from '../../protocol/storage-key.ts';
-import { ALERTS_KEY, exactJson, type JsonValue, parseWritableJson } from '../../protocol/telemetry.ts';
+import { exactJson, parseWritableJson } from '../../lib/json.ts';
+import { ALERTS_KEY, type JsonValue } from '../../protocol/telemetry.ts';
 import type { Commands } from '../commands/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import type { Telemetry } from '../telemetry/index.ts';

@@ -1,5 +1,5 @@
 /** Values of samples as texts of targets. */
-import { exactJson } from '../../protocol/telemetry.ts';
+import { exactJson } from '../../lib/json.ts';
 import type { LabelledSamples } from './model.ts';
 
 /** The value at an index; numbers and booleans as JSON, texts as the target writes them. */

@@ -8,7 +8,8 @@ import { LIMITS } from '../../lib/limits.ts';
 import type { EpochS } from '../../lib/time.ts';
 import { nextTurn } from '../../platform/clock/index.ts';
 import type { Journal } from '#telemetry-store';
-import { parseExactJson, type TelemetryType } from '../../protocol/telemetry.ts';
+import { JsonExcess, parseExactJson } from '../../lib/json.ts';
+import type { TelemetryType } from '../../protocol/telemetry.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import type { Ingest } from './intake/ingest.ts';
 import type { AttributePlan, IngestPlans } from './intake/ingest-plans.ts';
@@ -168,7 +169,8 @@ function parsedJson(cell: string, what: string, line: number): unknown {
   try {
     return parseExactJson(cell);
   } catch (error) {
-    if (error instanceof SyntaxError) throw wrongLine(line, `has "${cell.slice(0, 100)}" for ${what}`);
+    if (error instanceof SyntaxError || error instanceof JsonExcess)
+      throw wrongLine(line, `has "${cell.slice(0, 100)}" for ${what}`);
     throw error;
   }
 }

@@ -11,7 +11,7 @@ import {
   stream,
   type StreamSocket,
 } from '../../platform/http/index.ts';
-import { writableJson } from '../../protocol/telemetry.ts';
+import { writableJson } from '../../lib/json.ts';
 import type { CompiledManifest } from '../blueprints/index.ts';
 import { devicePaths, type Devices } from '../devices/index.ts';
 import { mayRead } from './intake/latest.ts';

@@ -7,7 +7,7 @@ import { parseDurationMs } from '../../lib/duration.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { parseInstantMs } from '../../lib/timestamp.ts';
 import { type MediaAnswer, query, shape } from '../../platform/http/index.ts';
-import { writableJson } from '../../protocol/telemetry.ts';
+import { writableJson } from '../../lib/json.ts';
 import type { LatestAnswer } from './intake/latest.ts';
 import { AGGREGATIONS, GAP_METHODS, TEXT_FORMATS, ZONES } from '#telemetry-store';
 

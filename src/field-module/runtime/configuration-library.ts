@@ -1,6 +1,6 @@
 /** `configuration` of the newer generation (docs/interface/lua-devices.md#configuration). */
 import { type HostFunction, type Library, LuaJson, textArgument } from '#scripting/lua';
-import { exactJson } from '../../protocol/telemetry.ts';
+import { exactJson } from '../../lib/json.ts';
 import { type ScriptHost } from './script-host.ts';
 
 export const CONFIGURATION_LIBRARY: Library = {

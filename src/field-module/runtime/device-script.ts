@@ -14,7 +14,7 @@ import {
   textOf,
 } from '#scripting/lua';
 import type { Clock } from '../../platform/clock/index.ts';
-import { exactJson, parseExactJson } from '../../protocol/telemetry.ts';
+import { exactJson, parseExactJson } from '../../lib/json.ts';
 import type {
   CallResult,
   ConfigurationGroups,

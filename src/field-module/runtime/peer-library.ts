@@ -9,7 +9,7 @@ import {
   textArgument,
   waiting,
 } from '#scripting/lua';
-import { exactJson, parseExactJson } from '../../protocol/telemetry.ts';
+import { exactJson, parseExactJson } from '../../lib/json.ts';
 import { failedResult, type ScriptHost } from './script-host.ts';
 
 export const PEER_LIBRARY: Library = {

@@ -10,7 +10,7 @@ import {
   invalidBody,
   type Problem,
 } from '../../lib/errors.ts';
-import { JsonExcess, JsonFault, PLAIN_JSON, readJson } from '../../lib/json-reader.ts';
+import { JsonExcess, JsonFault, parseJson, unstorableNumberOf } from '../../lib/json.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { refuseForeignEncoding } from './body-encoding.ts';
 import { issueText } from './issue-text.ts';
@@ -36,17 +36,29 @@ export function parseBody<Schema extends GenericSchema>(
   readAgain?: (text: string) => unknown,
 ): InferOutput<Schema> {
   const isEmpty = text.trim() === '';
-  const value = isEmpty ? {} : parseJson(text, depthMax);
+  const value = isEmpty ? {} : parseText(text, depthMax);
   if (value === null || typeof value !== 'object' || Array.isArray(value))
     throw invalidBody('', 'The body must be a JSON object.');
+  refuseUnstorableNumber(text);
   const judged = judge(schema, value, 'body');
   // Only then: what it reads a number as could pass for an object.
   return readAgain && !isEmpty ? judge(schema, readAgain(text), 'body') : judged;
 }
 
-function parseJson(text: string, depthMax: number): unknown {
+/** A number that would be changed silently, because neither a 64-bit integer nor a float holds it. */
+function refuseUnstorableNumber(text: string): void {
+  const unstorable = unstorableNumberOf(text);
+  if (!unstorable) return;
+  const { path, isInteger } = unstorable;
+  const allowed = isInteger
+    ? 'an integer from -9223372036854775808 to 9223372036854775807'
+    : 'a number from -1.7976931348623157e308 to 1.7976931348623157e308';
+  throw invalidBody(path, `Field "${path}" must be ${allowed}.`);
+}
+
+function parseText(text: string, depthMax: number): unknown {
   try {
-    return readJson(text, { ...PLAIN_JSON, limits: { ...PLAIN_JSON.limits, depth: depthMax } });
+    return parseJson(text, { keyLength: Infinity, depth: depthMax, values: Infinity });
   } catch (error) {
     if (error instanceof JsonExcess)
       throw invalidBody('', `The body nests deeper than ${depthMax} arrays and objects.`);

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { PLAIN_JSON, readJson } from '../../lib/json-reader.ts';
+import { parseExactJson } from '../../lib/json.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { MonotonicMs } from '../../lib/time.ts';
 import {
@@ -196,7 +196,7 @@ type Field = string | number | bigint | boolean | object;
 
 /** Names and values; a list has its places for names. @throws LuaError */
 function fieldsOf(form: LuaValue): [string, string][] {
-  const fields = tableArgument(form, 2, 'post_form', exactly) as Field[] | Record<string, Field>;
+  const fields = tableArgument(form, 2, 'post_form', parseExactJson) as Field[] | Record<string, Field>;
   const named = Array.isArray(fields)
     ? fields.map((value, index) => [index + 1, value] as const)
     : Object.entries(fields);
@@ -205,11 +205,6 @@ function fieldsOf(form: LuaValue): [string, string][] {
       throw new LuaError(`bad argument #2 to 'post_form' (field "${name}" is a table)`);
     return [String(name), String(value)];
   });
-}
-
-/** With all digits of whole numbers. */
-function exactly(text: string): unknown {
-  return readJson(text, { ...PLAIN_JSON, exact: true });
 }
 
 function timeoutOf(timeout: LuaValue, limits: Limits['lua']): number {

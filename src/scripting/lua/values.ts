@@ -12,6 +12,7 @@
  * Functions, coroutines and userdata do not cross. Strings are bytes on the way out, so that nothing is decoded
  * by accident: whoever wants text asks for it with `textOf`.
  */
+import { exactJson } from '../../lib/json.ts';
 
 /** A table, or any value, as JSON text by the rules of docs/interface/lua-devices.md#values. */
 export class LuaJson {
@@ -115,9 +116,7 @@ export function jsonOf(value: LuaValue): string {
   if (Buffer.isBuffer(value)) return JSON.stringify(value.toString('utf8'));
   if (typeof value !== 'number') return String(value);
   if (!Number.isFinite(value)) throw new LuaError('a number that is not finite cannot be written as JSON');
-  // JavaScript writes no more digits than tell two floats apart, and fills up with zeros.
-  const isLarge = Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) <= 2 ** 63;
-  return String(isLarge ? BigInt(value) : value);
+  return exactJson(value);
 }
 
 /** Lua's word for the type, for messages. */

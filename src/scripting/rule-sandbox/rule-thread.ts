@@ -1,6 +1,6 @@
 /** A worker thread that runs rules. */
 import { decodeAnswer, type RuleScript } from '../../protocol/rule-sandbox.ts';
-import { exactJson } from '../../protocol/telemetry.ts';
+import { exactJson } from '../../lib/json.ts';
 import { type HostedScript, hostScripts, type RunPort } from '#scripting/host';
 import { createRuleLog } from './rule-log.ts';
 import { createRun } from './rule-run.ts';

@@ -17,7 +17,7 @@ import type {
   SandboxReport,
   SandboxSite,
 } from '../../protocol/rule-sandbox.ts';
-import { exactJson } from '../../protocol/telemetry.ts';
+import { exactJson } from '../../lib/json.ts';
 import { programEntry } from '../../platform/processes/index.ts';
 import type { startThread } from '../../platform/threads/index.ts';
 import { type ScriptRun, ScriptThreads, type ThreadLoss } from '#scripting/host';

@@ -1,13 +1,8 @@
 /** Series and samples, as they are stored and as the rest of the gateway has them. */
 import { Buffer } from 'node:buffer';
 import type { EpochS } from '../../lib/time.ts';
-import {
-  exactJson,
-  type JsonValue,
-  parseExactJson,
-  type TelemetryType,
-  type TelemetryValue,
-} from '../../protocol/telemetry.ts';
+import { exactJson, parseExactJson } from '../../lib/json.ts';
+import type { JsonValue, TelemetryType, TelemetryValue } from '../../protocol/telemetry.ts';
 
 /** How a series is stored. `number`: doubles and 64-bit integers; `text`: strings, and everything else as JSON text. */
 export type SeriesKind = (typeof KINDS)[number];

@@ -38,6 +38,16 @@ const form: Example[] = [
     ['manifest.yml: line 5, column 14: unresolved alias "d"'],
   ],
   [
+    'an integer that no 64 bits hold',
+    manifestWith('.a: 9223372036854775807\n.b: 9223372036854775808\n'),
+    ['manifest.yml: line 6, column 5: the integer does not fit into 64 bits'],
+  ],
+  [
+    'a number that no float holds',
+    manifestWith('.a: [1, 1e400]\n'),
+    ['manifest.yml: line 5, column 9: the number is not finite'],
+  ],
+  [
     'a forbidden key',
     manifestWith('.cloud:\n  __proto__: 1\n'),
     ['manifest.yml: line 6, column 3: key "__proto__" is not allowed'],

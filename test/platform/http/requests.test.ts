@@ -216,6 +216,15 @@ describe('bodies of JSON operations', () => {
     assert.deepEqual(await faults('{"name": "a",\n "size": 1'), [
       error('', 'The body ends too early, at line 2, column 11.', { line: 2, column: 11 }),
     ]);
+    const integers = 'an integer from -9223372036854775808 to 9223372036854775807';
+    for (const number of ['9223372036854775808', '-9223372036854775809'])
+      assert.deepEqual(await faults(`{"name":"a","size":${number}}`), [
+        error('size', `Field "size" must be ${integers}.`),
+      ]);
+    const floats = 'a number from -1.7976931348623157e308 to 1.7976931348623157e308';
+    assert.deepEqual(await faults('{"name":"a","unknown":[{"x":1e400}]}'), [
+      error('unknown.0.x', `Field "unknown.0.x" must be ${floats}.`),
+    ]);
     assert.deepEqual(await faults(Uint8Array.of(0x7b, 0xff, 0x7d)), [error('', 'The body is not UTF-8.')]);
   });
 });

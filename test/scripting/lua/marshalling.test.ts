@@ -20,7 +20,7 @@ import {
   LuaJson,
   type LuaValue,
 } from '../../../src/scripting/lua/index.ts';
-import { exactJson } from '../../../src/protocol/telemetry.ts';
+import { exactJson } from '../../../src/lib/json.ts';
 import { testScript } from '../../support/lua.ts';
 import { runs } from '../../support/runs.ts';
 
@@ -58,20 +58,7 @@ describe('the border between Lua and its host', () => {
       const [data, text] = printed.splice(0);
       assert.equal(data, text);
     };
-    const edges = [
-      -0,
-      1e20,
-      1e21,
-      1e300,
-      2 ** 53,
-      2 ** 60,
-      -(2 ** 63),
-      2 ** 63,
-      0.1,
-      2n ** 60n + 1n,
-      2n ** 64n,
-      null,
-    ];
+    const edges = [-0, 1e20, 1e21, 1e300, 2 ** 53, 2 ** 60, -(2 ** 63), 2 ** 63, 0.1, 2n ** 60n + 1n, null];
     await check([...edges, true, '\u0000ä€\ud800', { a: undefined, b: null, 1: [] }, Number.NaN]);
     for (const edge of edges) await check(edge);
     await assertProperty(asyncProperty(jsonValue(), check), { numRuns: runs(100) });
@@ -106,6 +93,7 @@ describe('the border between Lua and its host', () => {
       ['1e18', '1000000000000000000'],
       ['2.0^60', '1152921504606846976'],
       ['-2.0^63', '-9223372036854775808'],
+      ['2.0^63', '9.223372036854776e+18'],
       ['1e300', '1e+300'],
       ['0.1', '0.1'],
     ];
@@ -170,7 +158,7 @@ describe('the border between Lua and its host', () => {
     await script.run(Buffer.from('scheduler.add(50, function() echo(give()) end)'), 'm.lua');
     await assertProperty(
       asyncProperty(jsonValue({ maxDepth: 5 }), async (value) => {
-        border.given = [new LuaJson(JSON.stringify({ value }))];
+        border.given = [new LuaJson(exactJson({ value }))];
         await script.machine.call('job', [1n]);
         const [seen] = border.seen;
         assert.ok(seen instanceof LuaJson);
@@ -185,7 +173,7 @@ describe('the border between Lua and its host', () => {
   test('reads numbers of JSON as Lua wants them, and writes integral floats without fraction', async () => {
     const { run, printed } = testScript();
     const failure = await run(
-      'local t = json.decode("[1, 1.0, 1e2, -0, 9223372036854775807, 9223372036854775808, 0.1]")\n' +
+      'local t = json.decode("[1, 1.0, 1e2, -0, 9223372036854775807, 9223372036854775808.0, 0.1]")\n' +
         'for i = 1, 7 do print(math.type(t[i]), t[i]) end\n' +
         'print(json.encode({ 1, 2.0, 2.5, 1e300, math.mininteger }), json.encode("a\\0\\255ä"), json.encode(nil))\n' +
         'print(json.encode({}), json.encode({ n = {} }), json.encode({ [1] = "a", [3] = "c" }), json.encode({ 1, x = 2 }))\n' +
@@ -225,6 +213,17 @@ describe('the border between Lua and its host', () => {
     );
     assert.deepEqual(warned, sentences);
   });
+
+  for (const [number, message] of [
+    ['9223372036854775808', 'the JSON text has an integer of more than 64 bits at byte 2'],
+    ['-9223372036854775809', 'the JSON text has an integer of more than 64 bits at byte 2'],
+    ['1e400', 'the JSON text has a number that is not finite at byte 2'],
+  ] as const)
+    test(`refuses ${number}, which no number of Lua holds`, async () => {
+      const { run, printed } = testScript();
+      await run(`print(pcall(json.decode, "[${number}]"))`);
+      assert.equal(printed[0], `false\t${message}`);
+    });
 
   test('refuses nesting without end before it fills memory', async () => {
     const { run, printed } = testScript();

@@ -1,4 +1,5 @@
 /** JSON Schemas that a manifest names: inline text, or a file of the archive (docs/interface/blueprints.md#types). */
+import { unstorableNumberOf } from '../../../lib/json.ts';
 import { LIMITS } from '../../../lib/limits.ts';
 import { isObject } from '../../../lib/members.ts';
 import type { ArchiveFiles } from './archive.ts';
@@ -22,6 +23,7 @@ export function resolveSchema(files: ArchiveFiles, reference: string): ResolvedS
   let schema: unknown;
   try {
     schema = JSON.parse(text);
+    if (unstorableNumberOf(text)) return { problem: 'invalid JSON schema: a number is too large' };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     return { problem: 'invalid JSON schema: not valid JSON' };

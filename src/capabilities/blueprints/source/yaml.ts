@@ -15,7 +15,9 @@ import {
   type Document,
   type ErrorCode,
   type Node,
+  type Scalar,
 } from 'yaml';
+import { isInt64 } from '../../../lib/json.ts';
 import { LIMITS } from '../../../lib/limits.ts';
 
 export type YamlKey = string | number | boolean | null;
@@ -71,6 +73,9 @@ function hasTooManyTokens(text: string): boolean {
   return false;
 }
 
+/** Beyond 64 bits in any spelling; shorter ones always fit. */
+const INTEGER = /^(?:[-+]?\d{19,400}|0x[\da-fA-F]{16,400}|0o[0-7]{21,400})$/;
+
 /** Not YAML 1.2, but authors use it and other readers know it. */
 const MERGE_KEY = '<<';
 
@@ -97,10 +102,20 @@ class Converter {
     let value: YamlValue;
     if (isMap(node)) value = this.#map(node.items, depth);
     else if (isSeq(node)) value = node.items.map((item) => this.convert(item as Node | null, depth + 1));
-    else value = isScalar(node) ? scalarOf(node.value) : null;
+    else value = isScalar(node) ? this.#scalar(node) : null;
     const anchor = (node as { anchor?: string }).anchor;
     if (anchor !== undefined) this.#anchors.set(anchor, { value, nodes: this.#nodes - before });
     return value;
+  }
+
+  #scalar(node: Scalar): YamlValue {
+    const { value, source = '' } = node;
+    if (typeof value === 'number') {
+      if (!Number.isFinite(value)) return this.#fail(node, 'the number is not finite');
+      if (INTEGER.test(source) && !isInt64(BigInt(source)))
+        return this.#fail(node, 'the integer does not fit into 64 bits');
+    }
+    return scalarOf(value);
   }
 
   #resolve(node: Node, name: string): YamlValue {

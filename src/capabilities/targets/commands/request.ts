@@ -4,7 +4,7 @@ import { gatewayError } from '../../../lib/errors.ts';
 import { LIMITS } from '../../../lib/limits.ts';
 import type { EpochMs } from '../../../lib/time.ts';
 import { parseBody, shape } from '../../../platform/http/index.ts';
-import { parseWritableJson } from '../../../protocol/telemetry.ts';
+import { parseWritableJson } from '../../../lib/json.ts';
 import { timestampMs } from '../wire-fields.ts';
 
 const { commands: limits } = LIMITS.targets;

@@ -4,7 +4,7 @@
  * Source: the MQTT integration of Home Assistant, "MQTT discovery".
  */
 import type { EpochS } from '../../../lib/time.ts';
-import { exactJson } from '../../../protocol/telemetry.ts';
+import { exactJson } from '../../../lib/json.ts';
 import type { MqttMessage } from '../../../platform/mqtt-client/index.ts';
 import type { CompiledAttribute, CompiledManifest } from '../../blueprints/index.ts';
 import type { Device } from '../../devices/index.ts';

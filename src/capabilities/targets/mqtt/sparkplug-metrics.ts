@@ -1,7 +1,7 @@
 /** Samples as metrics of Sparkplug B, and a record of what was published. */
 import type { EpochMs } from '../../../lib/time.ts';
 import { DATATYPES, type Datatype, type SparkplugMetric } from '../../../protocol/sparkplug.ts';
-import { exactJson } from '../../../protocol/telemetry.ts';
+import { exactJson } from '../../../lib/json.ts';
 import type { CompiledAttribute } from '../../blueprints/index.ts';
 import type { Latest } from '../../telemetry/index.ts';
 import type { LabelledSamples } from '../model.ts';

@@ -12,7 +12,8 @@ import {
   type RuleRequest,
   type RuleMethods,
 } from '../../../protocol/rule-sandbox.ts';
-import { exactJson, type JsonValue } from '../../../protocol/telemetry.ts';
+import { exactJson } from '../../../lib/json.ts';
+import type { JsonValue } from '../../../protocol/telemetry.ts';
 import type { Change } from '../thread-messages.ts';
 import type { Notes } from './notes.ts';
 import { Recording } from './recording.ts';

@@ -27,7 +27,8 @@ import type {
   SandboxSite,
 } from '../../../protocol/rule-sandbox.ts';
 import { storageKeyOf } from '../../../protocol/storage-key.ts';
-import { type JsonValue, parseExactJson } from '../../../protocol/telemetry.ts';
+import { parseExactJson } from '../../../lib/json.ts';
+import type { JsonValue } from '../../../protocol/telemetry.ts';
 import type { GatewayRequests } from '../requests.ts';
 import { ReadAhead } from '../read-ahead.ts';
 import type { RuleLog } from '../rule-log.ts';
