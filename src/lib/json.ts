@@ -129,7 +129,7 @@ export function isInt64(value: bigint): boolean {
   return value >= INT64_MIN && value <= INT64_MAX;
 }
 
-export interface UnstorableNumber {
+interface UnstorableNumber {
   /** Names and positions from the outside, joined by dots; empty for the value itself. */
   path: string;
   /** Of more than 64 bits; else a number that is not finite. */
