@@ -59,12 +59,18 @@ export class Calls {
     return { run, untilMs, over, isWaiting: () => !over.aborted && clock.monotonicMs() < untilMs };
   }
 
-  async #modbus({ untilMs, isWaiting }: Asker, call: ThreadCall & { kind: 'modbus' }): Promise<CallResult> {
+  async #modbus(
+    { run, untilMs, isWaiting }: Asker,
+    call: ThreadCall & { kind: 'modbus' },
+  ): Promise<CallResult> {
     const client = this.#bus.modbus(call.uri);
     if (typeof client === 'string') return fault(client, 3);
     const { clock, limits } = this.#options;
     const timeoutMs = Math.min(call.timeoutMs ?? limits.requestMs, untilMs - clock.monotonicMs());
-    const answer = await client.request(call.unitId, call.request, timeoutMs, isWaiting);
+    const answer = await client.request(call.unitId, call.request, timeoutMs, {
+      owner: run,
+      isWanted: isWaiting,
+    });
     if (answer.ok) return { kind: 'values', values: answer.values };
     return { kind: 'fault', fault: scriptFaultOf(answer.fault) };
   }

@@ -69,7 +69,7 @@ export class SerialCalls {
           return own.carryOut(operation, use);
         return operation.do === 'write'
           ? this.#hold(asker, port, undefined, (question) => question.carryOut(operation, use))
-          : port.inTurn(asker.run, use, asker.isWaiting);
+          : port.inTurn(asker.run, use, { isWanted: asker.isWaiting });
       }
     }
   }
@@ -117,7 +117,7 @@ export class SerialCalls {
           this.#holdings.set(port, holding);
           first(holding).then(resolve, reject);
         });
-      port.inTurn(asker.run, held, asker.isWaiting).catch(reject);
+      port.inTurn(asker.run, held, { isWanted: asker.isWaiting }).catch(reject);
     });
   }
 }

@@ -41,3 +41,16 @@ export function addressKey(address: string | undefined): string {
   const groups = [...front, ...Array.from({ length: gap }, () => '0'), ...back];
   return `${groups.slice(0, 4).join(':')}::/64`;
 }
+
+/** The host of a URL as it is written: parsers read 010 as 8. Undefined: there is none. */
+export function hostOf(url: string): string | undefined {
+  return /^\s*[a-z][a-z0-9+.-]*:[\\/]*(?:[^\\/?#@]*@)?(\[[^\]]*\]|[^\\/?#:]*)/i.exec(url)?.[1];
+}
+
+/** Why an IPv4 address with leading zeros is refused: programs disagree on whether 010 is 8 or 10. */
+export function leadingZeros(host: string): string | undefined {
+  const octets = host.split('.');
+  const isNumeric = octets.every((octet) => /^(?:\d+|0x[\da-f]*)$/i.test(octet));
+  if (!isNumeric || !octets.some((octet) => /^0[\dx]/i.test(octet))) return undefined;
+  return `the address ${host} has leading zeros: write its numbers without them`;
+}

@@ -7,35 +7,31 @@ export const FIELD_LIMITS = {
   requestMsMax: 60_000,
   /** G: requests waiting for one address or port; a batch of 100 queries fits twice. */
   queuedRequests: 256,
-  /** C Modbus on TCP 4.2.1: a device takes 1 to 16 transactions at once; of one unit G: a few. */
-  requestsAtOnce: 16,
-  requestsAtOncePerUnit: 4,
+  /** G: connections to one address that a script may ask for; Modbus on TCP 4.2.1: a device takes 1 to 16 transactions. */
+  connectionsMax: 8,
   /** G: one attempt to connect; a device on the same network answers within milliseconds. */
-  connectMs: 5_000,
+  connectMs: 3_000,
   /** G: pause after a failed attempt, doubling; the longest keeps the return of a device within 30 s. */
   reconnectFirstMs: 250,
   reconnectMaxMs: 10_000,
   /** G: addresses in use at once; a hundred scripts with a few devices each. */
   addresses: 512,
-  /** G: unanswered requests in a row, without one byte, after which a connection is taken for half-open. */
+  /** G: silences in a row after which a unit is taken for switched off. */
   silentRequests: 3,
   /** C docs/interface/lua-devices.md#modbus. */
   idleMs: 60_000,
-  /** G: a serial unit that was silent `silentRequests` times is asked this often, so that others are not held up. */
-  serialUnitRestMs: 5_000,
-  /** M: least time for an answer on a line where others answer; devices take 5 to 60 ms. */
+  /** G: the longest pause of a silent unit where others answer; it grows with each silence. */
+  unitRestMsMax: 20_000,
+  /** M: least time for an answer on a serial line where others answer; devices take 5 to 60 ms. */
   serialAnswerMinMs: 100,
-  /** G: part of the line's time for silent units; the others keep their pace. */
-  serialSilencePercent: 10,
-  /** G: silence after an unanswered request on a serial line, in which its late answer is thrown away. */
+  /** G: part of the time of a connection or line for silent units; the others keep their pace. */
+  silencePercent: 5,
+  /** G: silence on a serial line after noise, and before a unit that answers twice is asked. */
   lateAnswerMs: 100,
-  /** G: others may wait so long while it is heard whether one more late answer comes. */
+  twiceMs: 10_000,
+  /** G: so long after a timeout on a serial line the answer may still come; and others may wait for it so long. */
+  lateAnswerMsMax: 3_000,
   listenMsMax: 500,
-  /** G: a device that hung up after its first answer so often in a row gets a connection for each request, for so long. */
-  shortConnectionsInRow: 2,
-  shortConnectionsMs: 3_600_000,
-  /** G: so long after an unanswered read its answer may come for the next one, because devices are busy for seconds. */
-  doubtMs: 10_000,
   /** C Modbus over serial line 2.4.1: after a broadcast. */
   broadcastMs: 100,
   /** C docs/interface/lua-devices.md#serial: received bytes that nobody has read; the oldest are dropped. */

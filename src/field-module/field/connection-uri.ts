@@ -1,11 +1,24 @@
-/** Where a device is: `tcp://host:port` or `port://name` (docs/interface/lua-devices.md#connection-uris). Pure. */
+/** Where a device is (docs/interface/lua-devices.md#connection-uris). Pure. */
+import { hostOf, leadingZeros } from '../../lib/address.ts';
 
 export type FieldAddress =
-  | { kind: 'tcp'; host: string; port: number }
+  | {
+      kind: 'tcp';
+      host: string;
+      port: number;
+      /** Answers may have another unit id or transaction id. */
+      isLoose: boolean;
+      /** So many connections at once. */
+      connections: number;
+    }
+  /** A serial line behind a serial server. */
+  | { kind: 'socket'; host: string; port: number }
   /** A serial port of the module by its name. */
   | { kind: 'port'; name: string };
 
 const MODBUS_PORT = 502;
+/** All mean bytes of a serial line over TCP; whoever reads them says whether they are Modbus RTU. */
+const SOCKET_SCHEMES: ReadonlySet<string> = new Set(['rtu+tcp', 'tcp+serial', 'socket']);
 
 /** The name in `port://name`, which may be a device file: `port:///dev/ttyS0`. Undefined: it has none. */
 export function portOfUri(uri: string): string | undefined {
@@ -18,12 +31,17 @@ export function portNamed(ports: ReadonlyMap<string, string>, wanted: string): s
   return [...ports].find(([, path]) => path === wanted || path === `/dev/${wanted}`)?.[0];
 }
 
-/** Said of a port that the module has not. */
+/** The message for a port that the module has not. */
 export function noPort(name: string): string {
   return `hardware port "${name}" is not available on this module`;
 }
 
-/** Reads a connection URI; a text is the problem, for people. Parameters after `?` mean nothing here. */
+/** The path of a line behind a serial server, the same however its URI is spelled. */
+export function socketPath({ host, port }: { host: string; port: number }): string {
+  return `socket://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** Reads a connection URI; a text is the problem, for people. Unknown parameters after `?` mean nothing. */
 export function parseConnectionUri(text: string): FieldAddress | string {
   const uri = text.trim();
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(uri)?.[1]?.toLowerCase();
@@ -32,10 +50,24 @@ export function parseConnectionUri(text: string): FieldAddress | string {
     const name = portOfUri(uri);
     return name === undefined ? 'port:// needs the name of a port' : { kind: 'port', name };
   }
-  if (scheme !== 'tcp') return `connections by ${scheme}:// are not supported by this module`;
+  const isSocket = SOCKET_SCHEMES.has(scheme);
+  if (scheme !== 'tcp' && !isSocket) return `connections by ${scheme}:// are not supported by this module`;
   const url = URL.canParse(uri) ? new URL(uri) : undefined;
-  if (url === undefined || url.hostname === '' || url.port === '0')
-    return 'tcp:// needs a host, and a port from 1 to 65535';
+  if (url === undefined || url.hostname === '' || url.port === '0' || (isSocket && url.port === ''))
+    return `${scheme}:// needs a host, and a port from 1 to 65535`;
+  const zeros = leadingZeros(hostOf(uri) ?? '');
+  if (zeros !== undefined) return zeros;
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1').toLowerCase();
-  return { kind: 'tcp', host, port: url.port === '' ? MODBUS_PORT : Number(url.port) };
+  if (isSocket) return { kind: 'socket', host, port: Number(url.port) };
+  const connections = url.searchParams.get('connections') ?? '1';
+  const ids = url.searchParams.get('ids') ?? 'strict';
+  if (!/^[1-8]$/.test(connections)) return 'connections must be a number from 1 to 8';
+  if (ids !== 'strict' && ids !== 'loose') return 'ids must be strict or loose';
+  return {
+    kind: 'tcp',
+    host,
+    port: url.port === '' ? MODBUS_PORT : Number(url.port),
+    isLoose: ids === 'loose',
+    connections: Number(connections),
+  };
 }

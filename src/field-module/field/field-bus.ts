@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Limits, LIMITS } from '../../lib/limits.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
-import { type FieldAddress, noPort, parseConnectionUri, portNamed } from './connection-uri.ts';
+import { type FieldAddress, noPort, parseConnectionUri, portNamed, socketPath } from './connection-uri.ts';
 import { IoPorts, type IoPortMapping } from './io-ports.ts';
 import { failed, type ModbusAnswer, type ModbusFault } from './modbus-fault.ts';
 import type { ModbusRequest } from './modbus-pdu.ts';
@@ -13,13 +13,15 @@ import { type ModbusClient, ModbusTcp } from './modbus-tcp.ts';
 import { PortFault } from './port-fault.ts';
 import { systemSerialLines } from './serial-line.ts';
 import { type OpenSerialLine, SerialPort, type SerialSettings } from './serial-port.ts';
+import { socketLine } from './socket-line.ts';
 import type { SystemPrograms } from './system-program.ts';
 
 type TcpAddress = FieldAddress & { kind: 'tcp' };
+type HostAndPort = Pick<TcpAddress, 'host' | 'port'>;
 
 /** A serial port that the operator gave a name, such as `rs485`. */
 export interface PortMapping extends SerialSettings {
-  /** Device file, such as /dev/ttyUSB0. */
+  /** Device file, such as /dev/ttyUSB0, or serial server, such as socket://192.168.0.7:4001. */
   path: string;
 }
 
@@ -73,7 +75,11 @@ export class FieldBus {
   readonly #links = new Map<string, ModbusTcp>();
   readonly #failing = new Set<string>();
   readonly #ports = new Map<string, SerialLineInUse>();
+  /** A line with several names is one port; those behind serial servers are added as scripts name them. */
+  readonly #lines = new Map<string, SerialLineInUse>();
   readonly #paths: Map<string, string>;
+  readonly #openLine: (path: string) => OpenSerialLine;
+  readonly #onFailed: (port: string, path: string, reason: string) => void;
 
   constructor(options: FieldBusOptions) {
     this.#clock = options.clock;
@@ -92,20 +98,14 @@ export class FieldBus {
       onFailed,
       onWorking: (port) => this.#failing.delete(port),
     });
-    /** A line with several names is one port. */
-    const lines = new Map<string, SerialLineInUse>();
+    this.#openLine = (path) => {
+      const address = parseConnectionUri(path);
+      if (typeof address === 'string' || address.kind !== 'socket') return openSerialLine(path);
+      return socketLine((signal) => this.#dial(address, signal), this.#clock, this.#limits.connectMs);
+    };
+    this.#onFailed = onFailed;
     for (const [name, { path, ...settings }] of Object.entries(options.ports)) {
-      const line = lines.getOrInsertComputed(path, () => {
-        const port = new SerialPort({
-          open: openSerialLine(path),
-          settings,
-          clock: this.#clock,
-          limits: this.#limits,
-          onFailed: (reason) => onFailed(name, path, reason),
-          onOpened: () => this.#failing.delete(name),
-        });
-        return { path, port, modbus: new ModbusRtu({ port, clock: this.#clock, limits: this.#limits }) };
-      });
+      const line = this.#lines.getOrInsertComputed(lineKey(path), () => this.#newLine(path, settings, name));
       this.#ports.set(name, line);
     }
     this.#paths = new Map(Object.entries(options.ports).map(([name, { path }]) => [name, path]));
@@ -116,8 +116,8 @@ export class FieldBus {
     const address = parseConnectionUri(uri);
     if (typeof address === 'string') return address;
     if (address.kind === 'tcp') return this.#tcpFacade(address);
-    const port = this.#portOf(address.name);
-    return port?.modbus ?? noPort(address.name);
+    const line = this.#lineOf(address);
+    return typeof line === 'string' ? line : line.modbus;
   }
 
   /** Access for a scan to a connection URI; a text is the problem. Once aborted it waits for no further turn. */
@@ -125,13 +125,16 @@ export class FieldBus {
     const address = parseConnectionUri(uri);
     if (typeof address === 'string') return address;
     if (address.kind === 'tcp') return this.#tcpVisit(address);
-    const line = this.#portOf(address.name);
-    return line === undefined ? noPort(address.name) : serialVisit(line, wanted, signal);
+    const line = this.#lineOf(address);
+    return typeof line === 'string' ? line : serialVisit(line, wanted, signal);
   }
 
-  /** The serial port of that name; undefined when this module has none. */
+  /** The serial port of that name, or behind that serial server; undefined when this module has none. */
   serialPort(name: string): SerialPort | undefined {
-    return this.#portOf(name)?.port;
+    const address = parseConnectionUri(name);
+    const line =
+      typeof address === 'object' && address.kind === 'socket' ? this.#lineOf(address) : this.#portOf(name);
+    return typeof line === 'object' ? line.port : undefined;
   }
 
   /** Ports that could not be opened when they were needed last, or went away. */
@@ -142,12 +145,42 @@ export class FieldBus {
   async close(): Promise<void> {
     for (const link of this.#links.values()) link.close();
     this.#links.clear();
-    for (const { port } of this.#ports.values()) port.close();
+    for (const { port } of this.#lines.values()) port.close();
     await this.io.close();
   }
 
   #portOf(wanted: string) {
     return this.#ports.get(portNamed(this.#paths, wanted) ?? '');
+  }
+
+  /** A text is the problem. */
+  #lineOf(address: FieldAddress & { kind: 'port' | 'socket' }): SerialLineInUse | string {
+    if (address.kind === 'port') return this.#portOf(address.name) ?? noPort(address.name);
+    const path = socketPath(address);
+    const known = this.#lines.get(path);
+    if (known) return known;
+    if (this.#lines.size >= this.#limits.addresses) return 'too many serial servers are in use';
+    const line = this.#newLine(path, SERVER_SETTINGS);
+    this.#lines.set(path, line);
+    return line;
+  }
+
+  /** @param name of a port that the operator declared: its failures are reported */
+  #newLine(path: string, settings: SerialSettings, name?: string): SerialLineInUse {
+    const clock = this.#clock;
+    const limits = this.#limits;
+    const port = new SerialPort({
+      open: this.#openLine(path),
+      settings,
+      clock,
+      limits,
+      ...(name !== undefined && {
+        onFailed: (reason) => this.#onFailed(name, path, reason),
+        onOpened: () => this.#failing.delete(name),
+      }),
+      closesIdle: !path.startsWith('/'),
+    });
+    return { path, port, modbus: new ModbusRtu({ port, clock, limits }) };
   }
 
   #linkTo(address: TcpAddress): ModbusTcp | undefined {
@@ -178,19 +211,33 @@ export class FieldBus {
         return link ? link.reach() : overloaded;
       },
       ask: async (unitId, request, timeoutMs) =>
-        (await this.#linkTo(address)?.visit(unitId, request, timeoutMs)) ?? failed(overloaded),
+        (await this.#linkTo(address)?.visit(unitId, request, timeoutMs, address.isLoose)) ??
+        failed(overloaded),
     };
   }
 
   #tcpFacade(address: TcpAddress): ModbusClient {
+    const { isLoose, connections } = address;
     return {
-      request: async (...asked) =>
-        (await this.#linkTo(address)?.request(...asked)) ?? failed({ kind: 'overloaded' }),
+      request: async (unitId, request, timeoutMs, asking) => {
+        const allowed = { ...asking, isLoose, connections };
+        const link = this.#linkTo(address);
+        return link?.request(unitId, request, timeoutMs, allowed) ?? failed({ kind: 'overloaded' });
+      },
     };
   }
 }
 
-function keyOf({ host, port }: TcpAddress): string {
+/** Of a line behind a serial server: the server speaks to it. Pauses between frames are those of 9 600 baud. */
+const SERVER_SETTINGS: SerialSettings = { baudRate: 9_600, dataBits: 8, parity: 'N', stopBits: 1 };
+
+/** The same for all spellings of a path. */
+function lineKey(path: string): string {
+  const address = parseConnectionUri(path);
+  return typeof address === 'object' && address.kind === 'socket' ? socketPath(address) : path;
+}
+
+function keyOf({ host, port }: HostAndPort): string {
   return `${host} ${port}`;
 }
 
@@ -224,9 +271,9 @@ function serialVisit(
 /** An idle connection is probed after this time, so that the system notices a peer that is gone. */
 const KEEP_ALIVE_MS = 30_000;
 
-function dialTcp(address: { host: string; port: number }, signal: AbortSignal): Promise<Duplex> {
+function dialTcp({ host, port }: HostAndPort, signal: AbortSignal): Promise<Duplex> {
   return new Promise((resolve, reject) => {
-    const socket = net.connect({ ...address, signal, noDelay: true, keepAlive: true });
+    const socket = net.connect({ host, port, signal, noDelay: true, keepAlive: true });
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     const onError = (error: Error): void => reject(error);
     socket.once('error', onError);

@@ -11,7 +11,12 @@ export type ModbusFault =
   | { kind: 'connection_failed'; reason: string }
   | { kind: 'invalid_argument'; reason: string }
   /** The answer breaks the rules of the protocol or does not fit the request. */
-  | { kind: 'invalid_response'; reason: string }
+  | {
+      kind: 'invalid_response';
+      reason: string;
+      /** It would fit with `?ids=loose`. */
+      hasOtherIds?: true;
+    }
   /** The device refused: exception code of the application protocol, section 7. */
   | { kind: 'exception'; exceptionCode: number }
   /** More requests wait for this address or port than the limit. */
@@ -22,6 +27,14 @@ export type ModbusAnswer = { ok: true; values: readonly number[] } | { ok: false
 
 export function failed(fault: ModbusFault): ModbusAnswer {
   return { ok: false, fault };
+}
+
+/** Exceptions with which a gateway to serial lines reports a unit that it does not reach. */
+const UNREACHED_EXCEPTIONS: ReadonlySet<number> = new Set([10, 11]);
+
+/** A gateway says that the unit does not answer. */
+export function isUnreached(fault: ModbusFault): boolean {
+  return fault.kind === 'exception' && UNREACHED_EXCEPTIONS.has(fault.exceptionCode);
 }
 
 const EXCEPTION_TEXTS: ReadonlyMap<number, string> = new Map([
@@ -53,7 +66,7 @@ export function scriptFaultOf(fault: ModbusFault): ScriptFault {
     case 'invalid_argument':
       return { text: fault.reason, number: 3 };
     case 'invalid_response':
-      return { text: 'invalid response', number: 4 };
+      return { text: `invalid response: ${fault.reason}`, number: 4 };
     case 'exception':
       return { text: exceptionText(fault.exceptionCode), number: 100 + fault.exceptionCode };
   }

@@ -143,7 +143,7 @@ export function decodeAnswer(request: ModbusRequest, pdu: Buffer): ModbusAnswer 
 }
 
 /** Why it is no answer to `request`, neither values nor an exception; undefined when it is one. */
-export function answerProblem(request: ModbusRequest, pdu: Buffer): string | undefined {
+function answerProblem(request: ModbusRequest, pdu: Buffer): string | undefined {
   const functionCode = functionCodeOf(request);
   if (pdu[0] === (functionCode | EXCEPTION_FLAG))
     return pdu.length === 2 && pdu[1] !== 0 ? undefined : 'an exception without a code';

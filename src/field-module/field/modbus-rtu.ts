@@ -1,27 +1,18 @@
 /**
- * Modbus RTU on one serial port: one request at a time, in the order of the calls. Source: MODBUS over Serial
- * Line V1.02, chapter 2. Units that stay silent do not take the line's time from those that answer: see
- * `adaptive-timeout.ts`.
+ * Modbus RTU on one serial port or over TCP: one request at a time. Source: MODBUS over Serial Line V1.02, chapter 2.
+ * Units that stay silent do not take the line's time from those that answer: see `silent-units.ts`.
  */
 import { Buffer } from 'node:buffer';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
-import { AdaptiveTimeout } from './adaptive-timeout.ts';
-import { LateAnswers } from './late-answers.ts';
-import type { ModbusClient } from './modbus-tcp.ts';
-import { failed, type ModbusAnswer } from './modbus-fault.ts';
-import {
-  answerProblem,
-  decodeAnswer,
-  encodeRequest,
-  isWrite,
-  type ModbusRequest,
-  requestProblem,
-} from './modbus-pdu.ts';
+import type { Asking, ModbusClient } from './modbus-tcp.ts';
+import { failed, isUnreached, type ModbusAnswer, type ModbusFault } from './modbus-fault.ts';
+import { decodeAnswer, encodeRequest, isWrite, type ModbusRequest, requestProblem } from './modbus-pdu.ts';
 import { decodeRtuFrame, encodeRtuFrame, rtuAnswerLength } from './modbus-rtu-frame.ts';
 import { PortFault } from './port-fault.ts';
 import { characterMs, type SerialPort, type SerialSettings, type SerialTurn } from './serial-port.ts';
+import { SilentUnits } from './silent-units.ts';
 
 /** Writes to it are for every unit, and nobody answers. */
 const BROADCAST_UNIT = 0;
@@ -45,16 +36,14 @@ export class ModbusRtu implements ModbusClient {
   readonly #options: ModbusRtuOptions;
   readonly #clock: Clock;
   readonly #limits: Limits['field'];
-  readonly #timeouts: AdaptiveTimeout;
+  readonly #units: SilentUnits;
   /**
-   * An answer of a read does not say of which: one that comes late must not pass for the next one's. So before a
-   * unit is asked again the line is silent until then; after noise before anybody is.
+   * An answer does not say to which request it belongs. Hence a unit that did not answer in time is not asked again
+   * until its answer came late, or cannot come any more.
    */
-  readonly #lateUntilMs = new Map<number, number>();
-  /** A unit that was busy may answer later still: then an answer may be that to an earlier read. */
-  readonly #lateAnswers: LateAnswers;
-  /** A unit that answers twice, or for which a repeater does, is not believed at first. */
-  readonly #twiceUntilMs = new Map<number, number>();
+  readonly #lateUntilMs = new Map<number, MonotonicMs>();
+  /** Units that answer twice, or for which a repeater does: silence before each request takes the second answer away. */
+  readonly #twiceUntilMs = new Map<number, MonotonicMs>();
   #answeredUnitId: number | undefined;
   #noiseUntilMs: MonotonicMs = Number.NEGATIVE_INFINITY;
   readonly #echo: Echo = { isKnown: false };
@@ -63,31 +52,30 @@ export class ModbusRtu implements ModbusClient {
     this.#options = options;
     this.#clock = options.clock;
     this.#limits = options.limits;
-    this.#timeouts = new AdaptiveTimeout(this.#limits);
-    this.#lateAnswers = new LateAnswers(this.#limits);
+    this.#units = new SilentUnits(this.#limits);
   }
 
   async request(
     unitId: number,
     request: ModbusRequest,
-    timeoutMs = this.#limits.requestMs,
-    isWanted?: () => boolean,
+    timeoutMs: DurationMs = this.#limits.requestMs,
+    { owner, isWanted }: Asking = {},
   ): Promise<ModbusAnswer> {
     const problem = requestProblem(unitId, request);
     if (problem !== undefined) return failed({ kind: 'invalid_argument', reason: problem });
     const limitMs = Math.min(timeoutMs, this.#limits.requestMsMax);
-    return answered(
-      this.#options.port.inTurn(
-        this,
-        async (turn) => {
-          const nowMs = this.#clock.monotonicMs();
-          const waitMs = this.#timeouts.grant(unitId, !isWrite(request), limitMs, nowMs);
-          if (waitMs === undefined) return failed({ kind: 'timeout' });
-          return this.#askUntilSure(unitId, request, () => this.#ask(unitId, request, waitMs, turn));
-        },
-        isWanted,
-      ),
-    );
+    const queuedAtMs = this.#clock.monotonicMs();
+    const use = async (turn: SerialTurn): Promise<ModbusAnswer> => {
+      this.#noteStrays(turn.flush());
+      const beginMs = this.#clock.monotonicMs();
+      const refusal = this.#refusal(unitId, request, queuedAtMs);
+      if (refusal) return failed(refusal);
+      const waitMs = isWrite(request) ? limitMs : this.#units.readMs(unitId, limitMs, beginMs);
+      const { answer, sentAtMs } = await this.#exchange(unitId, request, waitMs, turn);
+      this.#note(unitId, request, answer, sentAtMs);
+      return answer;
+    };
+    return answered(this.#options.port.inTurn(this, use, { isWanted, owner: owner ?? this, unitId }));
   }
 
   /**
@@ -104,47 +92,18 @@ export class ModbusRtu implements ModbusClient {
     return answered(
       this.#options.port.visit(this, settings, async (turn) => {
         if (signal.aborted) return failed({ kind: 'timeout' });
-        return this.#askUntilSure(unitId, request, async () => {
-          const asked = await this.#exchange(unitId, request, timeoutMs, turn);
-          this.#noteLate(unitId, asked.answer);
-          return asked;
-        });
+        return (await this.#exchange(unitId, request, timeoutMs, turn)).answer;
       }),
     );
   }
 
-  /** An answer to a read may be that to an earlier one, an exception as well. */
-  async #askUntilSure(
-    unitId: number,
-    request: ModbusRequest,
-    ask: () => Promise<Exchange>,
-  ): Promise<ModbusAnswer> {
-    let { answer, isSure } = await ask();
-    let isDoubted = this.#answersTwice(unitId);
-    while (isOfUnit(answer) && !isWrite(request) && (isDoubted || !isSure)) {
-      isDoubted = false;
-      // The answers to what was asked before come in this pause, most of them.
-      this.#lateUntilMs.set(unitId, this.#clock.monotonicMs() + this.#limits.lateAnswerMs);
-      ({ answer, isSure } = await ask());
-    }
-    return answer;
-  }
-
-  async #ask(
-    unitId: number,
-    request: ModbusRequest,
-    waitMs: DurationMs,
-    turn: SerialTurn,
-  ): Promise<Exchange> {
-    const beginMs = this.#clock.monotonicMs();
-    const asked = await this.#exchange(unitId, request, waitMs, turn);
-    this.#note(unitId, request, asked.answer, beginMs);
-    return asked;
-  }
-
-  #answersTwice(unitId: number): boolean {
+  #refusal(unitId: number, request: ModbusRequest, queuedAtMs: MonotonicMs): ModbusFault | undefined {
     const nowMs = this.#clock.monotonicMs();
-    return nowMs < (this.#twiceUntilMs.get(unitId) ?? nowMs);
+    const refusal = this.#units.refusal(unitId, queuedAtMs, nowMs);
+    if (refusal) return refusal;
+    const lateMs = (this.#lateUntilMs.get(unitId) ?? nowMs) - nowMs;
+    // The line is kept free for others instead of waiting for long; the outcome of a write must be known.
+    return lateMs > this.#limits.listenMsMax && !isWrite(request) ? { kind: 'timeout' } : undefined;
   }
 
   async #exchange(
@@ -152,82 +111,75 @@ export class ModbusRtu implements ModbusClient {
     request: ModbusRequest,
     timeoutMs: DurationMs,
     turn: SerialTurn,
-  ): Promise<Exchange> {
+  ): Promise<{ answer: ModbusAnswer; sentAtMs: MonotonicMs }> {
     const { settings } = turn;
     const frame = encodeRtuFrame(unitId, encodeRequest(request));
-    const lateMs =
-      Math.max(this.#noiseUntilMs, this.#lateUntilMs.get(unitId) ?? this.#noiseUntilMs) -
-      this.#clock.monotonicMs();
-    this.#noteSurplus(await settleLine(turn, Math.max(gapMs(settings), lateMs)));
-    if (!isWrite(request)) this.#lateAnswers.sent(unitId, request, this.#clock.monotonicMs());
+    await this.#awaitLate(unitId, turn);
+    await this.#awaitSilence(unitId, turn);
+    const sentAtMs = this.#clock.monotonicMs();
     await turn.write(frame);
     const sendingMs = frame.length * characterMs(settings);
     if (isBroadcast(unitId, request)) {
       await this.#clock.sleep(sendingMs + this.#limits.broadcastMs);
-      return { answer: { ok: true, values: [] }, isSure: true };
+      return { answer: { ok: true, values: [] }, sentAtMs };
     }
-    const { answer, pdu } = await receive({
+    const answer = await receive({
       request,
       turn,
       sent: frame,
       echo: this.#echo,
       clock: this.#clock,
       withinMs: sendingMs + timeoutMs,
-      isLate: (late) =>
-        answerProblem(request, late) !== undefined &&
-        this.#lateAnswers.passed(unitId, late, this.#clock.monotonicMs()).length > 0,
+      onStray: (stray) => this.#lateUntilMs.delete(stray),
     });
-    this.#answeredUnitId = pdu && unitId;
-    const isSure =
-      pdu !== undefined && this.#lateAnswers.received(unitId, request, pdu, this.#clock.monotonicMs());
-    return { answer, isSure };
+    const nowMs = this.#clock.monotonicMs();
+    const kind = answer.ok ? undefined : answer.fault.kind;
+    this.#answeredUnitId = kind === undefined || kind === 'exception' ? unitId : undefined;
+    if (kind === 'timeout') this.#lateUntilMs.set(unitId, nowMs + this.#units.lateMs(unitId));
+    if (kind === 'invalid_response') this.#noiseUntilMs = nowMs + this.#limits.lateAnswerMs;
+    return { answer, sentAtMs };
   }
 
-  /** Judges bytes that came between an answer and the next request. */
-  #noteSurplus(surplus: Buffer): void {
+  /** Waits for the late answer of the unit, as long as it may come. */
+  async #awaitLate(unitId: number, turn: SerialTurn): Promise<void> {
+    for (;;) {
+      const lateMs = (this.#lateUntilMs.get(unitId) ?? 0) - this.#clock.monotonicMs();
+      const bytes = lateMs > 0 ? await turn.next(lateMs) : undefined;
+      if (bytes === undefined) break;
+      this.#noteStrays(bytes);
+    }
+    this.#lateUntilMs.delete(unitId);
+  }
+
+  /** Waits for the silence that begins a frame; what comes before it belongs to nobody. */
+  async #awaitSilence(unitId: number, turn: SerialTurn): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
-    for (const { unitId, pdu } of framesIn(surplus)) {
-      if (this.#lateAnswers.isExpected(unitId)) this.#lateAnswers.passed(unitId, pdu, nowMs);
-      else if (unitId === this.#answeredUnitId) this.#twiceUntilMs.set(unitId, nowMs + this.#limits.doubtMs);
+    const isTwice = nowMs < (this.#twiceUntilMs.get(unitId) ?? nowMs);
+    const quietMs = isTwice ? this.#limits.lateAnswerMs : this.#noiseUntilMs - nowMs;
+    this.#noteStrays(await settleLine(turn, Math.max(gapMs(turn.settings), quietMs)));
+  }
+
+  /** Notes whose answers came too late or twice. */
+  #noteStrays(bytes: Buffer): void {
+    const nowMs = this.#clock.monotonicMs();
+    for (const { unitId } of framesIn(bytes)) {
+      if (this.#lateUntilMs.delete(unitId) || unitId !== this.#answeredUnitId) continue;
+      this.#twiceUntilMs.set(unitId, nowMs + this.#limits.twiceMs);
     }
   }
 
-  #note(unitId: number, request: ModbusRequest, answer: ModbusAnswer, beginMs: MonotonicMs): void {
+  #note(unitId: number, request: ModbusRequest, answer: ModbusAnswer, sentAtMs: MonotonicMs): void {
     const nowMs = this.#clock.monotonicMs();
-    this.#noteLate(unitId, answer);
-    if (!answer.ok && answer.fault.kind === 'timeout')
-      return this.#timeouts.silent(unitId, nowMs - beginMs, nowMs);
-    if (!isBroadcast(unitId, request)) this.#timeouts.answered(unitId, nowMs - beginMs, nowMs);
+    if (!answer.ok && (answer.fault.kind === 'timeout' || isUnreached(answer.fault)))
+      this.#units.silent(unitId, nowMs - sentAtMs, nowMs, answer.fault);
+    else if (!isBroadcast(unitId, request)) this.#units.answered(unitId, nowMs - sentAtMs, nowMs);
   }
-
-  /** Notes until when a late answer to this request may still come. */
-  #noteLate(unitId: number, answer: ModbusAnswer): void {
-    const nowMs = this.#clock.monotonicMs();
-    const untilMs = nowMs + this.#limits.lateAnswerMs;
-    const kind = answer.ok ? undefined : answer.fault.kind;
-    const listenMs = this.#lateAnswers.listenMs(unitId, nowMs);
-    this.#lateUntilMs.delete(unitId);
-    if (kind === 'timeout') this.#lateUntilMs.set(unitId, untilMs);
-    // Others wait meanwhile: where it takes longer, the unit is asked twice instead.
-    else if (listenMs <= this.#limits.listenMsMax) this.#lateUntilMs.set(unitId, nowMs + listenMs);
-    if (kind === 'invalid_response') this.#noiseUntilMs = untilMs;
-  }
-}
-
-function isOfUnit(answer: ModbusAnswer): boolean {
-  return answer.ok || answer.fault.kind === 'exception';
 }
 
 interface Frame {
   unitId: number;
   pdu: Buffer;
   sizeBytes: number;
-}
-
-interface Exchange {
-  answer: ModbusAnswer;
-  /** It is no late answer to an earlier read. */
-  isSure: boolean;
 }
 
 /** A port that cannot be used is an ordinary answer. */
@@ -269,7 +221,7 @@ interface Echo {
   isKnown: boolean;
 }
 
-/** Collects the answer; what other units say, and what comes too late for an earlier read, is passed over. */
+/** Collects the answer; what other units say, and answers to another function, are passed over. */
 async function receive(options: {
   request: ModbusRequest;
   turn: SerialTurn;
@@ -277,10 +229,10 @@ async function receive(options: {
   echo: Echo;
   clock: Clock;
   withinMs: DurationMs;
-  /** It answers an earlier read, and not this request. */
-  isLate: (pdu: Buffer) => boolean;
-}): Promise<{ answer: ModbusAnswer; pdu?: Buffer }> {
-  const { request, turn, sent, echo, clock, isLate } = options;
+  /** A frame of that unit came, which is no answer to the request. */
+  onStray: (unitId: number) => void;
+}): Promise<ModbusAnswer> {
+  const { request, turn, sent, echo, clock, onStray } = options;
   const endMs = clock.monotonicMs() + options.withinMs;
   let receivedBytes = 0;
   let isEchoAwaited = echo.isKnown;
@@ -304,28 +256,27 @@ async function receive(options: {
     }
     // Adapters hand over several at once.
     for (let frame = completeFrame(begun); frame !== undefined; frame = completeFrame(begun)) {
-      if (frame.unitId === sent[0] && !isLate(frame.pdu))
-        return { answer: decodeAnswer(request, frame.pdu), pdu: frame.pdu };
+      if (isAnswerTo(sent, begun)) return decodeAnswer(request, frame.pdu);
+      onStray(frame.unitId);
       begun = begun.subarray(frame.sizeBytes);
     }
   }
 }
 
+/** Of the same unit and function. */
+function isAnswerTo([unitId, functionCode]: Buffer, frame: Buffer): boolean {
+  return frame[0] === unitId && ((frame[1] ?? 0) & 0x7f) === functionCode;
+}
+
 /** The line is silent, and no frame began what came: a transceiver that is switched over adds a byte, an adapter its echo. */
-function lastResort(
-  request: ModbusRequest,
-  begun: Buffer,
-  sent: Buffer,
-  echo: Echo,
-): { answer: ModbusAnswer; pdu?: Buffer } {
+function lastResort(request: ModbusRequest, begun: Buffer, sent: Buffer, echo: Echo): ModbusAnswer {
   const hasEcho = startsWith(begun, sent);
   if (hasEcho) echo.isKnown = true;
   const rest = hasEcho ? begun.subarray(sent.length) : begun;
-  if (rest.length === 0) return { answer: failed({ kind: 'timeout' }) };
-  const [unitId, functionCode = 0] = sent;
-  const frame = buriedFrame(rest, (own) => own[0] === unitId && ((own[1] ?? 0) & 0x7f) === functionCode);
-  if (frame) return { answer: decodeAnswer(request, frame.pdu), pdu: frame.pdu };
-  return { answer: failed({ kind: 'invalid_response', reason: problemOf(rest) }) };
+  if (rest.length === 0) return failed({ kind: 'timeout' });
+  const frame = buriedFrame(rest, (own) => isAnswerTo(sent, own));
+  if (frame) return decodeAnswer(request, frame.pdu);
+  return failed({ kind: 'invalid_response', reason: problemOf(rest) });
 }
 
 function startsWith(bytes: Buffer, beginning: Buffer): boolean {

@@ -1,22 +1,22 @@
 /**
- * Modbus TCP to one address. Requests are sent without waiting for earlier answers and matched by transaction
- * id, so that a silent unit behind a gateway does not hold up its neighbours. The connection is made when
- * somebody asks, made again for ever after failures, with growing pauses, and closed when nobody asks:
+ * Modbus TCP to one address: one request in flight per connection, so that an answer can only be that to the request
+ * before it. The connection is made when somebody asks, made again for ever after failures, with growing pauses, and
+ * closed when nobody asks:
  *
  *   idle ─request─▶ connecting ─open─▶ open ─60 s without requests─▶ idle
  *                       └─failed─▶ resting (requests fail at once) ─pause over, request─▶ connecting
- *   open ─closed by the device, nonsense, or silence─▶ idle
+ *   open ─closed by the device, nonsense, or a timeout─▶ idle
  */
 import type { Duplex } from 'node:stream';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
-import { AnswerCheck } from './answer-check.ts';
-import { failed, type ModbusAnswer, type ModbusFault, reasonOf } from './modbus-fault.ts';
-import { decodeAnswer, encodeRequest, isWrite, type ModbusRequest, requestProblem } from './modbus-pdu.ts';
-import { createTcpFrameReader, encodeTcpFrame, type TcpFrame } from './modbus-tcp-frame.ts';
-import { Pipeline, type Waiting } from './pipeline.ts';
+import { failed, isUnreached, type ModbusAnswer, type ModbusFault, reasonOf } from './modbus-fault.ts';
+import { isWrite, type ModbusRequest, requestProblem } from './modbus-pdu.ts';
+import { ModbusTcpConnection, type Question } from './modbus-tcp-connection.ts';
 import { RetryPause } from './retry-pause.ts';
+import { SilentUnits } from './silent-units.ts';
+import { TurnQueue } from './turn-queue.ts';
 
 /** Opens a connection; rejects when that fails or the signal is aborted. */
 type Dial = (signal: AbortSignal) => Promise<Duplex>;
@@ -29,37 +29,65 @@ export interface ModbusTcpOptions {
   onIdle?: () => void;
 }
 
-interface Request extends Waiting {
-  request: ModbusRequest;
+/** Who asks. */
+export interface Asking {
+  /** Turns go round between owners, compared by identity. */
+  owner?: unknown;
+  /** False when its turn comes: it is not sent. */
+  isWanted?: () => boolean;
+}
+
+/** Who asks, and what the address allows. */
+interface TcpAsking extends Asking {
+  isLoose?: boolean;
+  /** So many connections at once. */
+  connections?: number;
+}
+
+interface Entry extends Question {
   isVisitors: boolean;
-  /** It was the only one on its connection, and its answer bore another id all the same. */
-  wasMislabelled?: boolean;
+  isWanted: (() => boolean) | undefined;
+  queuedAtMs: MonotonicMs;
+  isSecondTry: boolean;
   finish: (answer: ModbusAnswer) => void;
 }
 
 /** One address or serial line, shared by everyone who names it. */
-export type ModbusClient = Pick<ModbusTcp, 'request'>;
+export interface ModbusClient {
+  /** Never rejects. The time limit runs from sending; before, the request waits its turn. */
+  request(
+    unitId: number,
+    request: ModbusRequest,
+    timeoutMs?: DurationMs,
+    asking?: Asking,
+  ): Promise<ModbusAnswer>;
+}
 
-export class ModbusTcp {
+const VISITOR = Symbol('visitor');
+/** A device with a constant transaction id has 0 or 1, or all bits set. */
+const ID_MIN = 256;
+const ID_MAX = 65_534;
+
+export class ModbusTcp implements ModbusClient {
   readonly #options: ModbusTcpOptions;
   readonly #clock: Clock;
   readonly #limits: Limits['field'];
-  readonly #pipeline: Pipeline<Request>;
+  readonly #queue = new TurnQueue<Entry>();
+  /** Those that come before the queue: they had their turn. */
+  #next: Entry[] = [];
+  readonly #units: SilentUnits;
   readonly #pause: RetryPause;
-  /** Until then the device is taken for one that hangs up after each answer. */
-  #shortUntilMs: MonotonicMs = Number.NEGATIVE_INFINITY;
-  /** Connections in a row that ended after one answer, with others under way. */
-  #shortInRow = 0;
-  /** The device has shown that an answer does not always bear the id of its request: it gets one at a time, for good. */
-  #mixesIds = false;
-  #connection: Connection | undefined;
-  #check: AnswerCheck<Request>;
-  #connecting: AbortController | undefined;
+  readonly #connections = new Set<ModbusTcpConnection>();
+  #connectionsMax = 1;
+  /** The device took no further connection beside those that are open. */
+  #isFull = false;
+  #dialling: AbortController | undefined;
   #lastFailure = '';
-  /** Unanswered requests since the last byte. */
-  #silentRequests = 0;
+  #lastId = ID_MIN;
+  /** The device closes the connection after each answer, as far as is known. */
+  #hangsUp = false;
   #idleTimer: Timer | undefined;
-  /** Told when there is a connection, or why there is none. */
+  /** Called when there is a connection, or with the reason why there is none. */
   #arrivals: ((fault: ModbusFault | undefined) => void)[] = [];
   #usedAtMs: MonotonicMs = Number.NEGATIVE_INFINITY;
 
@@ -67,39 +95,41 @@ export class ModbusTcp {
     this.#options = options;
     this.#clock = options.clock;
     this.#limits = options.limits;
-    this.#pipeline = new Pipeline<Request>(this.#limits);
+    this.#units = new SilentUnits(this.#limits);
     this.#pause = new RetryPause(this.#limits);
-    this.#check = new AnswerCheck(this.#limits.doubtMs);
   }
 
-  /**
-   * Sends a request; never rejects and never takes longer than its limit by much: on TCP `timeoutMs` counts
-   * from the call, on a serial line from the moment the line is free. No write is sent twice, a read only when its answer may
-   * be that of another, and nothing that is not wanted any more when its turn comes.
-   */
+  /** A write is sent once; a read twice if the device closes the connection without a byte of its answer. */
   request(
     unitId: number,
     request: ModbusRequest,
     timeoutMs: DurationMs = this.#limits.requestMs,
-    isWanted?: () => boolean,
+    asking: TcpAsking = {},
   ): Promise<ModbusAnswer> {
     this.#usedAtMs = this.#clock.monotonicMs();
-    return this.#ask({ unitId, request, timeoutMs, isVisitors: false, isWanted });
+    const { connections = 1 } = asking;
+    this.#connectionsMax = Math.max(this.#connectionsMax, Math.min(connections, this.#limits.connectionsMax));
+    return this.#ask(unitId, request, timeoutMs, asking, false);
   }
 
-  /** The same for a visitor: units that are silent for him do not make the connection suspicious. */
-  visit(unitId: number, request: ModbusRequest, timeoutMs: DurationMs): Promise<ModbusAnswer> {
-    return this.#ask({ unitId, request, timeoutMs, isVisitors: true });
+  /** The same for a scan: units that are silent for it rest no longer than before. */
+  visit(
+    unitId: number,
+    request: ModbusRequest,
+    timeoutMs: DurationMs,
+    isLoose = false,
+  ): Promise<ModbusAnswer> {
+    return this.#ask(unitId, request, timeoutMs, { owner: VISITOR, isLoose }, true);
   }
 
   /** Resolves when there is a connection, or with the reason why there is none; does not wait for a pause. */
   reach(): Promise<ModbusFault | undefined> {
-    if (this.#connection) return Promise.resolve(undefined);
+    if (this.#connections.size > 0) return Promise.resolve(undefined);
     this.#pause.succeeded();
     return new Promise((resolve) => {
       this.#arrivals.push(resolve);
       this.#restartIdleTimer();
-      this.#connect();
+      this.#dial();
     });
   }
 
@@ -108,203 +138,178 @@ export class ModbusTcp {
     return this.#clock.monotonicMs() - this.#usedAtMs < this.#limits.idleMs;
   }
 
-  #ask(asked: {
-    unitId: number;
-    request: ModbusRequest;
-    timeoutMs: DurationMs;
-    isVisitors: boolean;
-    isWanted?: (() => boolean) | undefined;
-  }): Promise<ModbusAnswer> {
-    const { unitId, request, timeoutMs, isVisitors, isWanted } = asked;
-    const problem = requestProblem(unitId, request);
-    if (problem !== undefined) return Promise.resolve(failed({ kind: 'invalid_argument', reason: problem }));
-    if (this.#connection === undefined && this.#pause.isResting(this.#clock.monotonicMs()))
-      return Promise.resolve(failed({ kind: 'connection_failed', reason: this.#lastFailure }));
-    return new Promise((resolve) => {
-      const entry: Request = {
-        unitId,
-        request,
-        isVisitors,
-        isWanted,
-        finish: (answer) => {
-          timer.cancel();
-          resolve(answer);
-        },
-      };
-      const timer = this.#clock.setTimer(Math.min(timeoutMs, this.#limits.requestMsMax), () =>
-        this.#expire(entry),
-      );
-      if (!this.#pipeline.add(entry)) return entry.finish(failed({ kind: 'overloaded' }));
-      this.#restartIdleTimer();
-      this.#connect();
-      this.#send();
-    });
-  }
-
-  /** Fails what waits, lets go of the connection. The client may be used again. */
+  /** Fails what waits, closes the connections. The client may be used again. */
   close(): void {
     this.#idleTimer?.cancel();
-    this.#connecting?.abort(new Error('closed'));
-    this.#connecting = undefined;
-    this.#letGo();
+    this.#dialling?.abort(new Error('closed'));
+    this.#dialling = undefined;
+    this.#closeConnections();
     this.#pause.succeeded();
     this.#failAll({ kind: 'connection_failed', reason: 'closed' });
   }
 
-  #connect(): void {
-    if (this.#connection !== undefined || this.#connecting !== undefined) return;
+  #ask(
+    unitId: number,
+    request: ModbusRequest,
+    timeoutMs: DurationMs,
+    { owner, isWanted, isLoose = false }: TcpAsking,
+    isVisitors: boolean,
+  ): Promise<ModbusAnswer> {
+    const problem = requestProblem(unitId, request);
+    if (problem !== undefined) return Promise.resolve(failed({ kind: 'invalid_argument', reason: problem }));
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#connections.size === 0 && this.#pause.isResting(nowMs))
+      return Promise.resolve(failed({ kind: 'connection_failed', reason: this.#lastFailure }));
+    if (this.#queue.count >= this.#limits.queuedRequests)
+      return Promise.resolve(failed({ kind: 'overloaded' }));
+    return new Promise((finish) => {
+      this.#queue.push(owner, unitId, {
+        unitId,
+        request,
+        timeoutMs: Math.min(timeoutMs, this.#limits.requestMsMax),
+        isLoose,
+        isVisitors,
+        isWanted,
+        queuedAtMs: nowMs,
+        isSecondTry: false,
+        finish,
+      });
+      this.#restartIdleTimer();
+      this.#send();
+    });
+  }
+
+  /** Sends what may be sent now. */
+  #send(): void {
+    while (this.#next.length + this.#queue.count > 0) {
+      const connection = [...this.#connections].find(({ isBusy }) => !isBusy);
+      if (connection === undefined) return this.#dial();
+      const entry = this.#next.shift() ?? this.#queue.shift();
+      if (entry === undefined) return;
+      const refusal = this.#refusal(entry);
+      if (refusal) entry.finish(failed(refusal));
+      else if (isWrite(entry.request) && this.#hangsUp && connection.answers > 0) {
+        // It would be lost with the connection.
+        this.#connections.delete(connection);
+        connection.drop('closed');
+        this.#next.unshift(entry);
+      } else void this.#exchange(connection, entry);
+    }
+  }
+
+  #refusal(entry: Entry): ModbusFault | undefined {
+    if (entry.isWanted?.() === false) return { kind: 'timeout' };
+    if (entry.isVisitors || entry.isSecondTry) return undefined;
+    return this.#units.refusal(entry.unitId, entry.queuedAtMs, this.#clock.monotonicMs());
+  }
+
+  async #exchange(connection: ModbusTcpConnection, entry: Entry): Promise<void> {
+    const beginMs = this.#clock.monotonicMs();
+    this.#lastId = this.#lastId < ID_MAX ? this.#lastId + 1 : ID_MIN;
+    const { answer, end } = await connection.ask(entry, this.#lastId);
+    // Closed from here: everything else has ended as well.
+    if (!this.#connections.has(connection)) return entry.finish(answer);
+    this.#note(entry, answer, beginMs);
+    if (end === undefined) {
+      this.#pause.succeeded();
+      if (connection.answers > 1) this.#hangsUp = false;
+      // Where ids say nothing, what follows a refusal would pass for the next answer.
+      if (entry.isLoose && !answer.ok) {
+        this.#connections.delete(connection);
+        connection.drop('closed');
+      }
+    } else {
+      this.#connections.delete(connection);
+      this.#noteEnd(connection, end !== 'timeout');
+      if (end === 'unheard' && !isWrite(entry.request) && !entry.isSecondTry) {
+        this.#next.push({ ...entry, isSecondTry: true });
+        return this.#send();
+      }
+      // A device that accepts and hangs up at once is not asked faster than one that refuses.
+      if (end !== 'timeout' && connection.answers === 0 && !answer.ok) this.#fail(answer.fault);
+    }
+    entry.finish(answer);
+    this.#send();
+  }
+
+  #note({ unitId, isVisitors }: Entry, answer: ModbusAnswer, beginMs: MonotonicMs): void {
+    if (isVisitors) return;
+    const nowMs = this.#clock.monotonicMs();
+    const fault = answer.ok ? undefined : answer.fault;
+    if (fault && (fault.kind === 'timeout' || isUnreached(fault)))
+      this.#units.silent(unitId, nowMs - beginMs, nowMs, fault);
+    else if (fault?.kind !== 'connection_failed') this.#units.answered(unitId, nowMs - beginMs, nowMs);
+  }
+
+  #noteEnd({ answers }: ModbusTcpConnection, isByDevice: boolean): void {
+    if (isByDevice && answers > 0) this.#hangsUp = answers === 1;
+    this.#isFull = false;
+  }
+
+  #dial(): void {
+    const { size } = this.#connections;
+    if (this.#dialling !== undefined || size >= this.#connectionsMax || (size > 0 && this.#isFull)) return;
     const attempt = new AbortController();
-    this.#connecting = attempt;
+    this.#dialling = attempt;
     const limit = this.#clock.setTimer(this.#limits.connectMs, () => attempt.abort(new Error('no answer')));
     void openWithin(this.#options.dial, attempt.signal).then(
       (stream) => {
         limit.cancel();
-        if (this.#connecting !== attempt) return void stream.destroy();
-        this.#connecting = undefined;
-        this.#connection = this.#attach(stream);
+        if (this.#dialling !== attempt) return void stream.destroy();
+        this.#dialling = undefined;
+        const connection = new ModbusTcpConnection(stream, this.#clock, () => {
+          this.#connections.delete(connection);
+          this.#noteEnd(connection, true);
+          this.#send();
+        });
+        this.#connections.add(connection);
         this.#arrive(undefined);
         this.#send();
       },
       (error: unknown) => {
         limit.cancel();
-        if (this.#connecting !== attempt) return;
-        this.#connecting = undefined;
-        this.#pause.failed(this.#clock.monotonicMs());
-        this.#failAll({ kind: 'connection_failed', reason: (this.#lastFailure = reasonOf(error)) });
+        if (this.#dialling !== attempt) return;
+        this.#dialling = undefined;
+        if (this.#connections.size > 0) this.#isFull = true;
+        else this.#fail({ kind: 'connection_failed', reason: reasonOf(error) });
       },
     );
   }
 
-  #attach(stream: Duplex): Connection {
-    this.#check = new AnswerCheck(this.#limits.doubtMs);
-    return new Connection(stream, {
-      onFrame: (frame) => {
-        this.#pause.succeeded();
-        this.#settle(frame);
-        if (!this.#isShort) return this.#send();
-        this.#letGo();
-        if (this.#pipeline.isWaiting) this.#connect();
-      },
-      onBytes: () => (this.#silentRequests = 0),
-      onEnd: (fault, frames) => {
-        this.#connection = undefined;
-        if (fault.kind === 'connection_failed') this.#lastFailure = fault.reason;
-        this.#noteEnd(frames === 1 && this.#pipeline.isInFlight);
-        if (frames > 0) return this.#reconnect(fault);
-        // A device that accepts and hangs up at once is not asked faster than one that refuses.
-        this.#pause.failed(this.#clock.monotonicMs());
-        this.#failAll(fault);
-      },
-    });
-  }
-
-  /** One connection may have ended so by chance, as with a device that starts again. */
-  #noteEnd(wasShort: boolean): void {
-    this.#shortInRow = wasShort ? this.#shortInRow + 1 : 0;
-    if (this.#shortInRow < this.#limits.shortConnectionsInRow) return;
-    this.#shortInRow = 0;
-    this.#shortUntilMs = this.#clock.monotonicMs() + this.#limits.shortConnectionsMs;
-  }
-
-  get #isShort(): boolean {
-    return this.#clock.monotonicMs() < this.#shortUntilMs;
-  }
-
-  #send(): void {
-    if (this.#connection === undefined || this.#check.isDoubted) return;
-    this.#pipeline.isSingle = this.#isShort || this.#mixesIds;
-    for (const entry of this.#pipeline.takeReady()) {
-      const { transactionId = 0, unitId, request } = entry;
-      this.#connection.write({ transactionId, unitId, pdu: encodeRequest(request) });
-    }
-  }
-
-  #settle(frame: TcpFrame): void {
-    const judged = this.#check.judge(frame, this.#pipeline.inFlight, this.#clock.monotonicMs());
-    if (judged.kind === 'mixed_up') {
-      if (judged.unitId === undefined) this.#mixesIds = true;
-      else this.#pipeline.sendSingly(judged.unitId);
-      return this.#startOver();
-    }
-    if (judged.kind === 'answer') {
-      const { entry } = judged;
-      this.#pipeline.answered(frame.transactionId);
-      if (frame.unitId === entry.unitId) entry.finish(decodeAnswer(entry.request, frame.pdu));
-      else entry.finish(failed({ kind: 'invalid_response', reason: `unit ${frame.unitId} answers` }));
-    }
-    this.#endDoubt();
-  }
-
-  /** Waits for the writes that are under way: they are not sent again. */
-  #endDoubt(): void {
-    const isWriting = this.#pipeline.inFlight.some(({ request }) => isWrite(request));
-    if (this.#check.isDoubted && !isWriting) this.#startOver();
-  }
-
-  /**
-   * What is under way cannot be told apart any more: it ends with its connection, and reads are asked again on the next. Not
-   * for ever: a device that cannot label the answer to a single request is asked twice for each.
-   */
-  #startOver(): void {
-    const isOnly = this.#connection?.requests === 1;
-    this.#letGo();
-    const sent = this.#pipeline.takeSent();
-    const isLost = ({ request, wasMislabelled }: Request): boolean =>
-      isWrite(request) || (isOnly && wasMislabelled === true);
-    const lost = sent.filter(isLost);
-    const again = sent.filter((entry) => !isLost(entry));
-    if (isOnly) for (const entry of again) entry.wasMislabelled = true;
-    this.#pipeline.addAgain(again);
-    for (const { finish } of lost)
-      finish(failed({ kind: 'invalid_response', reason: 'answers are mixed up' }));
-    if (this.#pipeline.isWaiting) this.#connect();
-  }
-
-  #letGo(): void {
-    this.#connection?.drop();
-    this.#connection = undefined;
-  }
-
-  /** What was sent is lost with its connection and not sent again; what still waits gets a new one. */
-  #reconnect(fault: ModbusFault): void {
-    this.#silentRequests = 0;
-    for (const entry of this.#pipeline.takeSent()) entry.finish(failed(fault));
-    if (this.#pipeline.isWaiting) this.#connect();
+  #closeConnections(): void {
+    const open = [...this.#connections];
+    this.#connections.clear();
+    for (const connection of open) connection.drop('closed');
   }
 
   #arrive(fault: ModbusFault | undefined): void {
     const arrivals = this.#arrivals;
     this.#arrivals = [];
-    for (const tell of arrivals) tell(fault);
+    for (const arrived of arrivals) arrived(fault);
+  }
+
+  /** There is no connection for a while. */
+  #fail(fault: ModbusFault): void {
+    if (this.#connections.size > 0) return;
+    this.#pause.failed(this.#clock.monotonicMs());
+    if ('reason' in fault) this.#lastFailure = fault.reason;
+    this.#failAll(fault);
   }
 
   #failAll(fault: ModbusFault): void {
-    this.#silentRequests = 0;
     this.#arrive(fault);
-    for (const entry of this.#pipeline.clear()) entry.finish(failed(fault));
-  }
-
-  #expire(entry: Request): void {
-    const { transactionId = 0 } = entry;
-    const wasSent = this.#pipeline.expired(entry);
-    entry.finish(failed({ kind: 'timeout' }));
-    if (!wasSent) return;
-    this.#check.noteExpired(transactionId, entry, this.#clock.monotonicMs());
-    if (this.#check.isDoubted) return this.#endDoubt();
-    if (!entry.isVisitors) this.#silentRequests += 1;
-    // Perhaps half-open: the other end was restarted and does not know this connection any more.
-    const isDead = this.#silentRequests >= this.#limits.silentRequests && this.#pipeline.hopesForNothing;
-    // Where ids say nothing, only the end of the connection keeps a late answer from passing for the next one's.
-    if (!isDead && !this.#mixesIds) return this.#send();
-    this.#letGo();
-    this.#reconnect({ kind: 'connection_failed', reason: 'the device does not answer' });
+    const waiting = this.#next;
+    this.#next = [];
+    for (let entry = this.#queue.shift(); entry; entry = this.#queue.shift()) waiting.push(entry);
+    for (const { finish } of waiting) finish(failed(fault));
   }
 
   #restartIdleTimer(): void {
     this.#idleTimer?.cancel();
     this.#idleTimer = this.#clock.setTimer(this.#limits.idleMs, () => {
+      if ([...this.#connections].some(({ isBusy }) => isBusy)) return this.#restartIdleTimer();
       this.#idleTimer = undefined;
-      this.#letGo();
+      this.#closeConnections();
       this.#options.onIdle?.();
     });
   }
@@ -321,64 +326,4 @@ function openWithin(dial: Dial, signal: AbortSignal): Promise<Duplex> {
       resolve(stream);
     }, reject);
   });
-}
-
-interface ConnectionEvents {
-  onFrame: (frame: TcpFrame) => void;
-  onBytes: () => void;
-  /** `frames`: how many came. */
-  onEnd: (fault: ModbusFault, frames: number) => void;
-}
-
-class Connection {
-  readonly #stream: Duplex;
-  readonly #on: ConnectionEvents;
-  readonly #reader = createTcpFrameReader();
-  #isOver = false;
-  #frames = 0;
-  #requests = 0;
-
-  constructor(stream: Duplex, on: ConnectionEvents) {
-    this.#stream = stream;
-    this.#on = on;
-    stream.on('data', (chunk: Buffer) => {
-      if (this.#isOver) return;
-      this.#on.onBytes();
-      const frames = this.#reader.read(chunk);
-      if (frames === undefined)
-        return this.#end({ kind: 'invalid_response', reason: 'what arrived is not Modbus' });
-      for (const frame of frames) {
-        this.#frames += 1;
-        if (!this.#isOver) this.#on.onFrame(frame);
-      }
-    });
-    stream.on('error', (error) => this.#end({ kind: 'connection_failed', reason: reasonOf(error) }));
-    const hungUp: ModbusFault = { kind: 'connection_failed', reason: 'closed by the device' };
-    stream.on('end', () => this.#end(hungUp));
-    stream.on('close', () => this.#end(hungUp));
-  }
-
-  /** How many were sent. */
-  get requests(): number {
-    return this.#requests;
-  }
-
-  /** The window of the pipeline bounds what a peer that does not read can make us hold. */
-  write(frame: TcpFrame): void {
-    this.#requests += 1;
-    this.#stream.write(encodeTcpFrame(frame));
-  }
-
-  /** Ends it without telling `onEnd`. */
-  drop(): void {
-    this.#isOver = true;
-    this.#stream.destroy();
-  }
-
-  #end(fault: ModbusFault): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#stream.destroy();
-    this.#on.onEnd(fault, this.#frames);
-  }
 }

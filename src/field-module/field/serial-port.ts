@@ -6,6 +6,7 @@ import type { Clock, Timer } from '../../platform/clock/index.ts';
 import { reasonOf } from './modbus-fault.ts';
 import { PortFault } from './port-fault.ts';
 import { RetryPause } from './retry-pause.ts';
+import { TurnQueue } from './turn-queue.ts';
 
 /** Settings of a serial line. */
 export interface SerialSettings {
@@ -66,6 +67,16 @@ interface Question {
   lateUntilMs: MonotonicMs;
 }
 
+/** Whose turn it is when several wait: turns go round between owners, then between units. */
+interface TurnWish {
+  /** False when its turn comes: it has none. */
+  isWanted?: (() => boolean) | undefined;
+  owner?: unknown;
+  unitId?: number;
+}
+
+const VISITOR = Symbol('visitor');
+
 interface SerialPortOptions {
   open: OpenSerialLine;
   settings: SerialSettings;
@@ -75,6 +86,8 @@ interface SerialPortOptions {
   onFailed?: (reason: string) => void;
   /** It has been opened. */
   onOpened?: () => void;
+  /** Closes the line when nobody has used it for `idleMs`. */
+  closesIdle?: boolean;
 }
 
 /**
@@ -96,11 +109,12 @@ export class SerialPort {
   #closings = 0;
   #lastFailure = '';
   #question: Question | undefined;
-  #waiting = 0;
+  readonly #queue = new TurnQueue<() => Promise<void>>();
+  #isTaken = false;
+  #idleTimer: Timer | undefined;
   /** Users that wait or have their turn, and when the last one's ended. */
   #users = 0;
   #usedUntilMs: MonotonicMs = Number.NEGATIVE_INFINITY;
-  #lastTurn: Promise<unknown> = Promise.resolve();
 
   constructor(options: SerialPortOptions) {
     this.#options = options;
@@ -120,14 +134,15 @@ export class SerialPort {
   inTurn<T>(
     user: SerialUser,
     use: (turn: SerialTurn) => Promise<T>,
-    isWanted: () => boolean = () => true,
+    { isWanted, owner = user, unitId = 0 }: TurnWish = {},
   ): Promise<T> {
     this.#users += 1;
     const useIfWanted = (turn: SerialTurn): Promise<T> => {
-      if (!isWanted()) throw new PortFault('timeout', 'timeout');
+      if (isWanted?.() === false) throw new PortFault('timeout', 'timeout');
       return use(turn);
     };
-    return this.#queue(() => this.#take(user, useIfWanted, this.#wanted)).finally(() => {
+    const take = (): Promise<T> => this.#take(user, useIfWanted, this.#wanted);
+    return this.#enqueue(owner, unitId, take).finally(() => {
       this.#users -= 1;
       this.#usedUntilMs = this.#clock.monotonicMs();
     });
@@ -138,7 +153,7 @@ export class SerialPort {
    * after failures.
    */
   visit<T>(user: SerialUser, settings: SerialSettings, use: (turn: SerialTurn) => Promise<T>): Promise<T> {
-    return this.#queue(() => {
+    return this.#enqueue(VISITOR, 0, () => {
       this.#pause.succeeded();
       return this.#take(user, use, settings);
     });
@@ -160,22 +175,28 @@ export class SerialPort {
 
   close(): void {
     this.#closings += 1;
+    this.#idleTimer?.cancel();
     this.#line?.close();
     this.#line = undefined;
     this.#inbox.end('closed');
   }
 
-  #queue<T>(take: () => Promise<T>): Promise<T> {
-    if (this.#waiting >= this.#limits.queuedRequests)
+  #enqueue<T>(owner: unknown, unitId: number, take: () => Promise<T>): Promise<T> {
+    if (this.#queue.count >= this.#limits.queuedRequests)
       return Promise.reject(new PortFault('overloaded', 'too many requests are waiting'));
-    this.#waiting += 1;
-    const turn = this.#lastTurn.then(() => {
-      this.#waiting -= 1;
-      return take();
+    return new Promise((resolve, reject) => {
+      this.#queue.push(owner, unitId, () => take().then(resolve, reject));
+      if (!this.#isTaken) void this.#serve();
     });
-    // The next turn begins however this one ended.
-    this.#lastTurn = turn.catch(() => undefined);
-    return turn;
+  }
+
+  async #serve(): Promise<void> {
+    this.#isTaken = true;
+    this.#idleTimer?.cancel();
+    for (let turn = this.#queue.shift(); turn; turn = this.#queue.shift()) await turn();
+    this.#isTaken = false;
+    const { closesIdle = false } = this.#options;
+    if (closesIdle) this.#idleTimer = this.#clock.setTimer(this.#limits.idleMs, () => this.close());
   }
 
   #lose(reason: string): void {

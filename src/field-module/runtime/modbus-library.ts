@@ -3,7 +3,7 @@
  * `modbusrtu` and the global functions of the older one. Connections and lines belong to the main thread.
  */
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
-import { noPort, parseConnectionUri, portNamed } from '../field/connection-uri.ts';
+import { noPort, parseConnectionUri, portNamed, socketPath } from '../field/connection-uri.ts';
 import type { ModbusRequest, ReadKind, SerialSettings, WriteKind } from '../field/index.ts';
 import {
   type HostFunction,
@@ -78,7 +78,7 @@ local modbus = kit.library('modbus', { err_to_str = kit.err_to_str })
 function modbustcp.new(address)
   -- As tostring(nil) it would be the name of a host.
   if type(address) ~= 'string' then return nil end
-  local uri = 'tcp://' .. address:gsub('^tcp://', '')
+  local uri = address:match('^%s*(%a[%w+.-]*://.*)$') or 'tcp://' .. address:match('^%s*(.-)%s*$')
   if host.modbus_check(uri) then return nil end
   return new_client(uri)
 end
@@ -212,7 +212,9 @@ function uriProblem(uri: string, host: ScriptHost): string | undefined {
 
 /** The port of an older script by its name or device file, with the settings that the script wants. */
 async function openPort(host: ScriptHost, port: LuaValue, options: LuaValue): Promise<HostResult> {
-  const wanted = textArgument(port, 1, 'new');
+  const wanted = textArgument(port, 1, 'new').trim();
+  const server = parseConnectionUri(wanted);
+  if (typeof server === 'object' && server.kind === 'socket') return [socketPath(server)];
   const path = host.ports.get(portNamed(host.ports, wanted) ?? '');
   const name = [...host.ports].find(([known, of]) => of === path && !known.startsWith('/'))?.[0];
   if (name === undefined) return [];

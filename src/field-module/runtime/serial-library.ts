@@ -9,12 +9,13 @@ import {
   LuaError,
   type LuaTurn,
   textOf,
+  textArgument,
   bytesArgument,
   numberArgument,
   numberArgumentOr,
   waiting,
 } from '#scripting/lua';
-import { portNamed } from '../field/connection-uri.ts';
+import { parseConnectionUri, portNamed, socketPath } from '../field/connection-uri.ts';
 import type { SerialOperation } from '../thread-messages.ts';
 import { serialSettings } from './modbus-library.ts';
 import { failedResult, portResult, resultOf, type ScriptHost } from './script-host.ts';
@@ -104,7 +105,11 @@ export function serialFunctions(host: ScriptHost): Record<string, HostFunction> 
   };
 
   return {
-    serial_port: ([uri]) => portResult(uri, 'serial ports', (name) => portNamed(host.ports, name)),
+    serial_port: ([uri]) => {
+      const server = parseConnectionUri(textArgument(uri, 1, 'new'));
+      if (typeof server === 'object' && server.kind === 'socket') return [socketPath(server)];
+      return portResult(uri, 'serial ports', (name) => portNamed(host.ports, name));
+    },
     serial_read: waiting(async ([name, count, timeout], deadlineMs, turn) => {
       const countMax = numberArgument(count, 1, 'read');
       if (!(countMax >= 1)) throw new LuaError("bad argument #1 to 'read' (count must be positive)");

@@ -30,6 +30,8 @@ function answeringStream(): Duplex {
   return client;
 }
 
+const STRICT = { isLoose: false, connections: 1 };
+
 describe('a connection URI', () => {
   for (const [text, problem] of [
     ['', /begins with/],
@@ -43,6 +45,12 @@ describe('a connection URI', () => {
     ['port://a/b', /name of a port/],
     ['gio://device/rs485', /gio:\/\/ are not supported/],
     ['udp://host', /not supported/],
+    ['tcp://192.168.001.020', /leading zeros/],
+    ['TCP://10.0.0.07:502', /leading zeros/],
+    ['rtu+tcp://010.0.0.7:4001', /leading zeros/],
+    ['rtu+tcp://10.0.0.7', /port from 1/],
+    ['tcp://a?ids=any', /strict or loose/],
+    ['tcp://a?connections=9', /from 1 to 8/],
   ] as const)
     test(`"${text}" is refused`, () => {
       const address = parseConnectionUri(text);
@@ -50,9 +58,13 @@ describe('a connection URI', () => {
     });
 
   for (const [text, address] of [
-    ['tcp://192.168.0.10', { kind: 'tcp', host: '192.168.0.10', port: 502 }],
-    [' TCP://Inverter.local:1502?x=1 ', { kind: 'tcp', host: 'inverter.local', port: 1_502 }],
-    ['tcp://[fe80::1]:502', { kind: 'tcp', host: 'fe80::1', port: 502 }],
+    ['tcp://192.168.0.10', { kind: 'tcp', host: '192.168.0.10', port: 502, ...STRICT }],
+    [' TCP://Inverter.local:1502?x=1 ', { kind: 'tcp', host: 'inverter.local', port: 1_502, ...STRICT }],
+    ['tcp://[fe80::1]:502', { kind: 'tcp', host: 'fe80::1', port: 502, ...STRICT }],
+    ['tcp://a?ids=loose&connections=4', { kind: 'tcp', host: 'a', port: 502, isLoose: true, connections: 4 }],
+    ['rtu+tcp://10.0.0.7:4001', { kind: 'socket', host: '10.0.0.7', port: 4_001 }],
+    ['TCP+Serial://Server:4001', { kind: 'socket', host: 'server', port: 4_001 }],
+    ['socket://[fe80::1]:4001', { kind: 'socket', host: 'fe80::1', port: 4_001 }],
     ['port://rs485', { kind: 'port', name: 'rs485' }],
   ] as const)
     test(`"${text}" is understood`, () => assert.deepEqual(parseConnectionUri(text), address));
@@ -127,6 +139,7 @@ describe('the wires of a module', () => {
     const bus = new FieldBus({
       clock,
       ports: {},
+      limits: { ...LIMITS.field, connectMs: 1_000 },
       dial: ({ host }) =>
         isDark && Number(host.replace('d', '')) % 2 === 1
           ? new Promise(() => undefined)

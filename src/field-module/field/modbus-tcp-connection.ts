@@ -1,0 +1,133 @@
+/** One connection of Modbus TCP with one request in flight: whatever else arrives is no answer to it. */
+import type { Duplex } from 'node:stream';
+import type { DurationMs } from '../../lib/time.ts';
+import type { Clock, Timer } from '../../platform/clock/index.ts';
+import { failed, type ModbusAnswer, type ModbusFault, reasonOf } from './modbus-fault.ts';
+import { decodeAnswer, encodeRequest, type ModbusRequest } from './modbus-pdu.ts';
+import { createTcpFrameReader, encodeTcpFrame, type TcpFrame } from './modbus-tcp-frame.ts';
+
+/** What is sent, and how its answer is recognized. */
+export interface Question {
+  unitId: number;
+  request: ModbusRequest;
+  timeoutMs: DurationMs;
+  /** The answer may have another unit id or transaction id. */
+  isLoose: boolean;
+}
+
+/** How a request ended; the connection is over unless it was answered. */
+interface Outcome {
+  answer: ModbusAnswer;
+  /** `unheard`: the device closed the connection before any byte of the answer. */
+  end?: 'timeout' | 'unheard' | 'cut';
+}
+
+interface Waiting extends Question {
+  transactionId: number;
+  timer: Timer;
+  hasBytes: boolean;
+  otherId: boolean;
+  finish: (outcome: Outcome) => void;
+}
+
+export class ModbusTcpConnection {
+  /** Answers so far. */
+  answers = 0;
+  readonly #stream: Duplex;
+  readonly #clock: Pick<Clock, 'setTimer'>;
+  readonly #onIdleEnd: () => void;
+  readonly #reader = createTcpFrameReader();
+  #waiting: Waiting | undefined;
+  #isOver = false;
+  /** An answer had the id of its request: then no other id is right, however loose the address is. */
+  #keepsIds = false;
+
+  /** @param onIdleEnd the device closed it while nothing was in flight */
+  constructor(stream: Duplex, clock: Pick<Clock, 'setTimer'>, onIdleEnd: () => void) {
+    this.#stream = stream;
+    this.#clock = clock;
+    this.#onIdleEnd = onIdleEnd;
+    stream.on('data', (chunk: Buffer) => this.#read(chunk));
+    stream.on('error', (error) => this.#end({ kind: 'connection_failed', reason: reasonOf(error) }));
+    const closed: ModbusFault = { kind: 'connection_failed', reason: 'closed by the device' };
+    stream.on('end', () => this.#end(closed));
+    stream.on('close', () => this.#end(closed));
+  }
+
+  get isBusy(): boolean {
+    return this.#waiting !== undefined;
+  }
+
+  /** Sends a request while none is in flight; never rejects. The time limit runs from now. */
+  ask(question: Question, transactionId: number): Promise<Outcome> {
+    const { unitId, request, timeoutMs } = question;
+    return new Promise((resolve) => {
+      const timer = this.#clock.setTimer(timeoutMs, () => this.#expire());
+      const finish = (outcome: Outcome): void => {
+        timer.cancel();
+        this.#waiting = undefined;
+        resolve(outcome);
+      };
+      this.#waiting = { ...question, transactionId, timer, hasBytes: false, otherId: false, finish };
+      this.#stream.write(encodeTcpFrame({ transactionId, unitId, pdu: encodeRequest(request) }));
+    });
+  }
+
+  /** Ends it; what is in flight fails with the reason. */
+  drop(reason: string): void {
+    this.#isOver = true;
+    this.#stream.destroy();
+    this.#waiting?.finish({ answer: failed({ kind: 'connection_failed', reason }), end: 'cut' });
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#isOver) return;
+    if (this.#waiting) this.#waiting.hasBytes = true;
+    const frames = this.#reader.read(chunk);
+    if (frames === undefined)
+      return this.#end({ kind: 'invalid_response', reason: 'what arrived is not Modbus' });
+    for (const frame of frames) this.#settle(frame);
+  }
+
+  #settle({ transactionId, unitId, pdu }: TcpFrame): void {
+    const waiting = this.#waiting;
+    // Nobody asked: a second answer.
+    if (waiting === undefined) return;
+    const isOwn = transactionId === waiting.transactionId;
+    this.#keepsIds ||= isOwn;
+    if (!isOwn && (this.#keepsIds || !waiting.isLoose)) {
+      waiting.otherId = true;
+      return;
+    }
+    this.answers += 1;
+    const isOther = unitId !== waiting.unitId && !waiting.isLoose;
+    waiting.finish({
+      answer: isOther
+        ? otherIds(`answers as unit ${unitId}: use unit ${unitId}, or allow other ids (?ids=loose)`)
+        : decodeAnswer(waiting.request, pdu),
+    });
+  }
+
+  #expire(): void {
+    const { otherId = false, finish } = this.#waiting ?? {};
+    this.#isOver = true;
+    this.#stream.destroy();
+    const answer = otherId
+      ? otherIds('answers with another transaction id: allow other ids (?ids=loose)')
+      : failed({ kind: 'timeout' });
+    finish?.({ answer, end: 'timeout' });
+  }
+
+  #end(fault: ModbusFault): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#stream.destroy();
+    const waiting = this.#waiting;
+    if (waiting === undefined) return this.#onIdleEnd();
+    waiting.finish({ answer: failed(fault), end: waiting.hasBytes ? 'cut' : 'unheard' });
+  }
+}
+
+function otherIds(reason: string): ModbusAnswer {
+  return failed({ kind: 'invalid_response', reason, hasOtherIds: true });
+}

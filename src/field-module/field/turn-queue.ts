@@ -1,0 +1,34 @@
+/**
+ * What waits for a connection or a line. Turns go round between owners, then between the units of each owner; what
+ * one owner wants of one unit keeps its order.
+ */
+export class TurnQueue<Item> {
+  readonly #owners = new Map<unknown, Map<number, Item[]>>();
+  #count = 0;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** @param owner compared by identity: the run of a script */
+  push(owner: unknown, unitId: number, item: Item): void {
+    const units = this.#owners.getOrInsertComputed(owner, () => new Map<number, Item[]>());
+    units.getOrInsertComputed(unitId, () => []).push(item);
+    this.#count += 1;
+  }
+
+  /** Takes the next one; its owner and its unit go to the end. */
+  shift(): Item | undefined {
+    for (const [owner, units] of this.#owners)
+      for (const [unitId, items] of units) {
+        const item = items.shift();
+        this.#count -= 1;
+        units.delete(unitId);
+        this.#owners.delete(owner);
+        if (items.length > 0) units.set(unitId, items);
+        if (units.size > 0) this.#owners.set(owner, units);
+        return item;
+      }
+    return undefined;
+  }
+}
