@@ -44,7 +44,12 @@ export function scanRoutes(modules: Pick<Modules, 'scan'>): Route[] {
       handle: async (call) => {
         const { runtime, order } = call.body;
         const scan = await modules.scan(runtime, order, call.signal);
-        const headers = { 'content-type': SCAN_ANSWER.mediaType, 'cache-control': 'no-store' };
+        const headers = {
+          'content-type': SCAN_ANSWER.mediaType,
+          'cache-control': 'no-store',
+          // nginx would pass on nothing before the end.
+          'x-accel-buffering': 'no',
+        };
         return call.streamed(linesOf(scan, order), headers);
       },
     }),
