@@ -201,8 +201,13 @@ function withoutNeedlessCodes(path: string): string {
   });
 }
 
+/** A browser that a proxy sends below a path, as `/gateway/`, shows the hint in place of the first page. */
 function refuseUnknown({ req }: RequestContext): never {
-  throw gatewayError('not_found', 'route_not_found', `There is no ${req.path}.`);
+  const isPage = req.header('accept')?.includes('text/html') === true;
+  const hint = isPage
+    ? ' A reverse proxy may lead to the gateway only at the root of a name or port of its own, not below a path.'
+    : '';
+  throw gatewayError('not_found', 'route_not_found', `There is no ${req.path}.${hint}`);
 }
 
 function honoPath(path: string): string {

@@ -250,6 +250,16 @@ describe('behind a proxy a stream', () => {
   });
 });
 
+test('a browser that a proxy sends below a path reads why that does not work', async (t) => {
+  const { ask } = await serve(t);
+  const answer = await ask('GET', '/gw/', { headers: { Accept: 'text/html,*/*;q=0.8' } });
+  assert.equal(answer.status, 404);
+  assert.match(
+    answer.text,
+    /There is no \/gw\. A reverse proxy may lead to the gateway only at the root of a name/,
+  );
+});
+
 describe('limits of an address', () => {
   test('count for each caller of a trusted proxy alone', async (t) => {
     const { ask } = await serve(t, {
