@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
 import { messageOf } from '../../lib/errors.ts';
+import { withoutSecrets } from '../../lib/redaction.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import { connectionFor } from './connections.ts';
@@ -52,7 +53,7 @@ export async function exchangeHttp(request: HttpExchange, means: Means): Promise
 
 /** Why the URL cannot be used; undefined when it can. */
 export function urlProblem(url: string): string | undefined {
-  if (!URL.canParse(url)) return `the URL ${JSON.stringify(url.slice(0, 200))} is not valid`;
+  if (!URL.canParse(url)) return `the URL ${JSON.stringify(withoutSecrets(url.slice(0, 200)))} is not valid`;
   const { protocol } = new URL(url);
   return protocol === 'http:' || protocol === 'https:'
     ? undefined

@@ -116,7 +116,10 @@ describe('http of a script fails with a text', () => {
       say(pcall(function() return http.client():do_request(request) end))
       request = http.request('GET', BASE)
       request:set_header('X', 'a\\r\\nInjected: 1')
-      say(pcall(function() return http.client():do_request(request) end))`);
+      say(pcall(function() return http.client():do_request(request) end))
+      say(http.get('http://me:sesame@host:port/?token=sesame'))`);
+    assert.match(said[8] ?? '', /the URL .* is not valid/);
+    assert.doesNotMatch(said[8] ?? '', /sesame/);
     assert.match(said[0] ?? '', /nil the URL "no url" is not valid/);
     assert.match(said[1] ?? '', /nil the scheme ftp is not supported/);
     assert.match(said[2] ?? '', /nil the method is not valid/);
