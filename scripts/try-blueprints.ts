@@ -1,7 +1,7 @@
 /** `npm run try-blueprints`: what becomes of every blueprint of a folder or repository on a gateway. */
 import { createSystemClock } from '../src/platform/clock/index.ts';
 import { parseArguments, runScript, UsageError, whole } from './support/arguments.ts';
-import { createGatewayClient, inParallel, uploadBlueprint } from './support/gateway-client.ts';
+import { createGatewayClient, inParallel, uploadWithWarnings } from './support/gateway-client.ts';
 import { createGatewayHome, createTokens, hasBundle, startGateway } from './support/gateway-process.ts';
 import { findBlueprints, type FoundBlueprint } from './try-blueprints/find.ts';
 import { type Trial, tryBlueprint } from './try-blueprints/trial.ts';
@@ -10,7 +10,9 @@ const HELP = `Usage: npm run try-blueprints -- FOLDER|ARCHIVE.zip [options]
 
 Uploads every blueprint (folder with a manifest.yml) below FOLDER, runs those that the built-in module
 supports on a device, waits for the first value, and prints a table: accepted, loaded, first value,
-first error. The devices are deleted afterwards. Without --gateway it starts a temporary gateway.
+first error; below it all problems of manifests, warnings and errors in logs, values that did not come,
+scripts that schedule nothing, and commands without a handler. The devices are deleted afterwards.
+Without --gateway it starts a temporary gateway.
 
   --gateway URL   use this gateway; needs --token
   --token TOKEN   access token of an installer or owner
@@ -19,7 +21,7 @@ first error. The devices are deleted afterwards. Without --gateway it starts a t
   --json          print the rows as JSON
   --help          this text
 
-The exit code is 1 if a blueprint was refused.
+The exit code is 1 if a blueprint was refused or its script failed, 2 for a wrong command line.
 `;
 
 interface Target {
@@ -38,8 +40,8 @@ async function tryAll({ baseUrl, token }: Target, { blueprints, watchMs, width }
   const client = createGatewayClient({ baseUrl, tokens: [token], clock });
   let lastUpload: Promise<unknown> = Promise.resolve();
   // A gateway judges few blueprints at once and turns more away.
-  const upload = (zip: Uint8Array<ArrayBuffer>): Promise<string> => {
-    const uploaded = lastUpload.then(() => uploadBlueprint(baseUrl, token, zip));
+  const upload = (zip: Uint8Array<ArrayBuffer>): ReturnType<typeof uploadWithWarnings> => {
+    const uploaded = lastUpload.then(() => uploadWithWarnings(baseUrl, token, zip));
     // The next one does not care how this one ended; its caller is told.
     lastUpload = uploaded.catch(() => undefined);
     return uploaded;
@@ -92,6 +94,17 @@ export function tableOf(trials: readonly Trial[]): string {
     .join('');
 }
 
+/** All that the table has no room for, by blueprint. */
+export function notesText(trials: readonly Trial[]): string {
+  return trials
+    .filter(({ notes }) => notes.length > 0)
+    .map(
+      ({ name, notes }) =>
+        `\n${name}\n${notes.map((note) => `  ${note.replaceAll('\n', '\n    ')}\n`).join('')}`,
+    )
+    .join('');
+}
+
 async function main(): Promise<number> {
   const text = { type: 'string' } as const;
   const { values, positionals } = parseArguments({
@@ -116,8 +129,10 @@ async function main(): Promise<number> {
   const { gateway: baseUrl, token = '' } = values;
   if (baseUrl !== undefined && token === '') throw new UsageError('--gateway needs --token');
   const trials = baseUrl === undefined ? await onOwnGateway(plan) : await tryAll({ baseUrl, token }, plan);
-  process.stdout.write(values.json ? `${JSON.stringify(trials, null, 2)}\n` : tableOf(trials));
-  return trials.every(({ isAccepted }) => isAccepted) ? 0 : 1;
+  process.stdout.write(
+    values.json ? `${JSON.stringify(trials, null, 2)}\n` : tableOf(trials) + notesText(trials),
+  );
+  return trials.every(({ isAccepted, loaded }) => isAccepted && loaded !== 'no') ? 0 : 1;
 }
 
 if (import.meta.main) await runScript(main);

@@ -7,11 +7,14 @@ import { type ConnectionConfiguration, connectionConfigurationOf } from './conne
 export class GatewayRefusal extends Error {
   readonly status: number;
   readonly code: string;
-  constructor(status: number, code: string, message: string) {
+  /** Every problem that the answer lists, in a sentence each. */
+  readonly problems: readonly string[];
+  constructor(status: number, code: string, message: string, problems: readonly string[] = [message]) {
     super(`${status} ${code}: ${message}`);
     this.name = 'GatewayRefusal';
     this.status = status;
     this.code = code;
+    this.problems = problems;
   }
 }
 
@@ -147,6 +150,15 @@ export async function uploadBlueprint(
   token: string,
   zip: Uint8Array<ArrayBuffer>,
 ): Promise<string> {
+  return (await uploadWithWarnings(baseUrl, token, zip)).id;
+}
+
+/** The same, with what the gateway says besides. @throws GatewayRefusal */
+export async function uploadWithWarnings(
+  baseUrl: string,
+  token: string,
+  zip: Uint8Array<ArrayBuffer>,
+): Promise<{ id: string; warnings?: string[] }> {
   const response = await fetch(new URL('/v3/blueprints/upload', baseUrl), {
     method: 'POST',
     headers: { 'X-Service-Auth-Token': token, 'Content-Type': 'application/zip' },
@@ -154,7 +166,7 @@ export async function uploadBlueprint(
   });
   const text = await response.text();
   if (!response.ok) throw refusalOf(response.status, text);
-  return (JSON.parse(text) as { id: string }).id;
+  return JSON.parse(text) as { id: string; warnings?: string[] };
 }
 
 /** Id of the blueprint known as `enapter/battery-inverter/latest`. @throws GatewayRefusal */
@@ -196,8 +208,10 @@ export async function inParallel<Item, Result>(
 function refusalOf(status: number, text: string): GatewayRefusal {
   try {
     const answer = JSON.parse(text) as { errors?: { code?: string; message?: string }[] };
-    const [first] = answer.errors ?? [];
-    return new GatewayRefusal(status, first?.code ?? 'unknown', first?.message ?? text);
+    const { errors = [] } = answer;
+    const [first] = errors;
+    const problems = errors.map(({ message = '' }) => message);
+    return new GatewayRefusal(status, first?.code ?? 'unknown', first?.message ?? text, problems);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     return new GatewayRefusal(status, 'unknown', text);

@@ -3,6 +3,13 @@ import { writeArchive } from '../../src/capabilities/blueprints/source/archive.t
 import type { Clock } from '../../src/platform/clock/index.ts';
 import { type GatewayClient, GatewayRefusal } from '../support/gateway-client.ts';
 import type { FoundBlueprint } from './find.ts';
+import { notesOfFiles } from './script-notes.ts';
+
+interface LogEntry {
+  severity: string;
+  message: string;
+  persist: boolean;
+}
 
 export interface Trial {
   name: string;
@@ -12,35 +19,48 @@ export interface Trial {
   /** As `attribute=value`; empty: none came. */
   firstValue: string;
   firstError: string;
+  /** Everything else: all problems of its manifest, warnings and errors, a time that ran out, what its files lack. */
+  notes: string[];
 }
 
 export interface TrialOptions {
   client: GatewayClient;
-  upload: (zip: Uint8Array<ArrayBuffer>) => Promise<string>;
+  upload: (zip: Uint8Array<ArrayBuffer>) => Promise<{ id: string; warnings?: string[] }>;
   clock: Pick<Clock, 'sleep' | 'monotonicMs'>;
   /** How long a script has for its first value. */
   watchMs: number;
 }
 
 const POLL_MS = 500;
+const AFTER_MS = 1_000;
 /** What a gateway answers to a blueprint that it does not take. */
 const OF_THE_BLUEPRINT = new Set([400, 413, 422]);
 
 export async function tryBlueprint(found: FoundBlueprint, options: TrialOptions): Promise<Trial> {
-  const trial: Trial = { name: found.name, isAccepted: false, loaded: '', firstValue: '', firstError: '' };
+  const trial: Trial = {
+    name: found.name,
+    isAccepted: false,
+    loaded: '',
+    firstValue: '',
+    firstError: '',
+    notes: notesOfFiles(found),
+  };
   let blueprintId: string;
   try {
-    blueprintId = await options.upload(Uint8Array.from(await writeArchive(found.files)));
+    const uploaded = await options.upload(Uint8Array.from(await writeArchive(found.files)));
+    blueprintId = uploaded.id;
+    trial.notes.push(...(uploaded.warnings ?? []));
   } catch (error) {
     if (!(error instanceof GatewayRefusal) || !OF_THE_BLUEPRINT.has(error.status)) throw error;
-    return { ...trial, firstError: error.message };
+    return { ...trial, firstError: error.message, notes: [...error.problems] };
   }
   trial.isAccepted = true;
   const device = await provision(found.name, blueprintId, options.client);
   if (device instanceof GatewayRefusal)
     return { ...trial, loaded: 'not carried', firstError: device.message };
   try {
-    return { ...trial, ...(await watch(device, options)) };
+    const { notes, ...watched } = await watch(device, options);
+    return { ...trial, ...watched, notes: [...trial.notes, ...notes] };
   } finally {
     await options.client.json({ method: 'DELETE', path: `/devices/${device}` });
   }
@@ -71,12 +91,17 @@ async function watch(
   for (;;) {
     const firstValue = valueOf(await client.json({ path: `/devices/${id}/telemetry?relevance_interval=1h` }));
     if (firstValue !== '' || clock.monotonicMs() >= endMs) {
+      // What it does after its first value may have warnings, too.
+      await clock.sleep(AFTER_MS);
       const { device } = await client.json({ path: `/devices/${id}?expand=connectivity` });
-      const { logs } = await client.json({ path: `/devices/${id}/logs?severity=error&limit=1` });
-      const [error] = logs as { message: string; persist: boolean }[];
+      const { logs } = await client.json({ path: `/devices/${id}/logs?severity=warning,error&limit=50` });
+      const entries = logs as LogEntry[];
+      const error = entries.findLast(({ severity }) => severity === 'error');
+      const notes = new Set(entries.map(({ severity, message }) => `${severity}: ${message.trim()}`));
+      if (firstValue === '') notes.add(`No value came within ${watchMs / 1_000} s.`);
       const { status } = (device as { connectivity: { status: string } }).connectivity;
       const loaded = status === 'ONLINE' ? 'yes' : error?.persist === true ? 'no' : 'silent';
-      return { loaded, firstValue, firstError: error?.message.split('\n', 1)[0] ?? '' };
+      return { loaded, firstValue, firstError: error?.message.split('\n', 1)[0] ?? '', notes: [...notes] };
     }
     await clock.sleep(POLL_MS);
   }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { refusal, useTestGateway } from '../support/test-gateway.ts';
+import { until } from '../support/until.ts';
 
 const gateway = useTestGateway({}, async (started) => {
   await started.provision('Battery');
@@ -129,4 +130,24 @@ test('a fault of a whole object names the member that is missing', async () => {
       details: { field: 'folder' },
     },
   ]);
+});
+
+test('a rule of V1 with functions of V3 is told so by the check and in its log', async () => {
+  const { ok } = gateway();
+  const code = Buffer.from('scheduler.add(1000, function() end)').toString('base64');
+  const script = { code, runtime_version: 'V1', exec_interval: '1m' };
+  const warning = { line: 1, message: 'scheduler.add is of runtime V3; this rule has runtime V1.' };
+  assert.deepEqual(await ok('OWNER', 'POST', '/v3/site/rule_engine/rules/check', { script }), {
+    warnings: [warning],
+  });
+  const newer = { code, runtime_version: 'V3' };
+  assert.deepEqual(await ok('OWNER', 'POST', '/v3/site/rule_engine/rules/check', { script: newer }), {});
+  await ok('OWNER', 'POST', '/v3/site/rule_engine/rules', { slug: 'older', script, disable: true });
+  const logs = async () =>
+    (await ok('USER', 'GET', '/v3/site/rule_engine/rules/older/logs')) as {
+      logs: { message: string; severity: string }[];
+    };
+  await until(async () => (await logs()).logs.length > 0);
+  const [entry] = (await logs()).logs;
+  assert.deepEqual([entry?.severity, entry?.message], ['warning', `older.lua:1: ${warning.message}`]);
 });

@@ -8,7 +8,7 @@ import { describe, test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { findBlueprints } from '../../scripts/try-blueprints/find.ts';
 import type { Trial } from '../../scripts/try-blueprints/trial.ts';
-import { tableOf } from '../../scripts/try-blueprints.ts';
+import { notesText, tableOf } from '../../scripts/try-blueprints.ts';
 import { writeArchive } from '../../src/capabilities/blueprints/source/archive.ts';
 import { startTestGateway } from '../support/test-gateway.ts';
 import { PROJECT_ROOT } from '../support/workspace.ts';
@@ -161,6 +161,21 @@ elseif problem:find('not available') then enapter.send_telemetry({ flow = 8 }) e
     main: '',
     expected: { isAccepted: false, loaded: '' },
   },
+  'newer/two_problems': {
+    manifest: newer().replace('type: string', 'type: colour').replace('type: float', 'type: sound'),
+    main: '',
+    expected: { isAccepted: false, loaded: '' },
+  },
+  'newer/undeclared_and_unhandled': {
+    manifest: newer(`command_groups: { valve: { display_name: Valve } }
+commands:
+  open: { display_name: Open, group: valve }
+  close: { display_name: Close, group: valve }
+`),
+    main: `enapter.register_command_handler('open', function() end)
+scheduler.add(200, function() enapter.send_telemetry({ flow = 1, pressure = 2 }) end)`,
+    expected: { loaded: 'yes', firstValue: 'flow=1' },
+  },
 };
 
 const ALL = Object.entries(FIXTURES).flatMap(([name, { manifest, main }]) => [
@@ -231,6 +246,21 @@ describe('trying blueprints', () => {
       ['newer/frames_and_relay', /does not provide: can, relay/],
     ] as const)
       assert.match(trialOf(trials, name).firstError, error);
+    for (const [name, notes] of [
+      ['newer/two_problems', [/colour/, /sound/]],
+      ['newer/undeclared_and_unhandled', [/does not declare telemetry "pressure"/, /"close" has no handler/]],
+      ['newer/alerts_that_end', [/schedules nothing/]],
+      ['newer/fails_at_once', [/^error: .*no such device/, /No value came within 20 s/]],
+    ] as const)
+      for (const note of notes)
+        assert.ok(
+          trialOf(trials, name).notes.some((text) => note.test(text)),
+          `${name}: ${trialOf(trials, name).notes.join(' | ')}`,
+        );
+    assert.ok(
+      !trialOf(trials, 'newer/undeclared_and_unhandled').notes.some((text) => /"open"|schedules/.test(text)),
+    );
+    assert.match(notesText(trials), /^\nnewer\/alerts_that_end\n {2}The script schedules nothing/m);
     assert.equal(status, 1, 'two were refused');
     assert.match(stderr, new RegExp(`${Object.keys(FIXTURES).length} of ${Object.keys(FIXTURES).length}: `));
     assert.match(tableOf(trials), /^blueprint +accepted +loaded +first value +first error\n/);

@@ -13,6 +13,7 @@ import { dryRunBody, dryRunShape, dryRunToWire } from './dry-run-schema.ts';
 import type { Rule } from './model.ts';
 import * as wire from './schema.ts';
 import type { Rules } from './service.ts';
+import { runtimeWarnings } from './runtime-warnings.ts';
 
 interface RouteOptions {
   rules: Rules;
@@ -273,7 +274,8 @@ function dryRunRoute({ rules }: RouteOptions): Route {
 function checkRoute({ rules }: RouteOptions): Route {
   return route({
     operation: 'check_rule',
-    about: 'Extension: checks whether a script compiles, without running or storing it.',
+    about:
+      'Extension: checks whether a script compiles and uses only what its runtime has, without running or storing it.',
     answer: wire.ruleShapes.check,
     POST: enginePaths('/rules/check'),
     role: CHANGES,
@@ -281,7 +283,11 @@ function checkRoute({ rules }: RouteOptions): Route {
     isReading: true,
     handle: ({ body }) => {
       const fault = rules.check(body.script);
-      return fault ? { fault: { message: fault.message, ...(fault.line && { line: fault.line }) } } : {};
+      const warnings = runtimeWarnings(body.script).map(({ line, message }) => ({ line, message }));
+      return {
+        ...(fault && { fault: { message: fault.message, ...(fault.line && { line: fault.line }) } }),
+        ...(warnings.length > 0 && { warnings }),
+      };
     },
   });
 }

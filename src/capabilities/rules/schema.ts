@@ -236,5 +236,11 @@ export const ruleShapes = {
         'Absent when the script compiles.',
       ),
     ),
+    warnings: v.optional(
+      shape.about(
+        v.array(v.object({ line: v.pipe(v.number(), v.integer()), message: v.string() })),
+        'Functions that the runtime of the script does not have; absent: none.',
+      ),
+    ),
   }),
 };

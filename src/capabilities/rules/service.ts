@@ -26,6 +26,7 @@ import {
   type RuleScript,
 } from './model.ts';
 import { createRuleStore, type RuleStore } from './store.ts';
+import { runtimeWarnings } from './runtime-warnings.ts';
 
 /** A rule to be added. */
 export type NewRule = Pick<Rule, 'slug' | 'script' | 'disabled'>;
@@ -299,7 +300,9 @@ export class Rules {
   }
 
   /** A script with a fault is kept, because editors save work in progress; the fault is logged. */
-  #noteSyntax({ id, slug }: Rule, fault: SyntaxFault | undefined): void {
+  #noteSyntax({ id, slug, script }: Rule, fault: SyntaxFault | undefined): void {
+    for (const { line, message } of runtimeWarnings(script))
+      this.logs.append(id, 'warning', `${slug}.lua:${line}: ${message}`);
     if (!fault) return void this.#broken.delete(id);
     this.#broken.add(id);
     const line = fault.line === undefined ? '' : `:${fault.line}`;

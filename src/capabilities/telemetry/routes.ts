@@ -73,7 +73,7 @@ export function telemetryRoutes(telemetry: Telemetry, devices: Devices): Route[]
     route({
       operation: 'import_telemetry',
       about: 'Imports exported CSV: the first column is `ts`, the others are named as in a query.',
-      bodyMedia: ['text/csv'],
+      bodyMedia: ['text/csv', 'application/octet-stream'],
       answer: wire.telemetryShapes.imported,
       POST: ['/v3/telemetry/import'],
       role: 'OWNER',
