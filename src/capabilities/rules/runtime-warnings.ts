@@ -1,7 +1,7 @@
 /** Functions that a script calls and its runtime does not have (docs/interface/lua-rules.md). */
 import type { RuleScript } from './model.ts';
 
-export interface RuntimeWarning {
+interface RuntimeWarning {
   /** The first line is 1. */
   line: number;
   /** As the script has it. */
