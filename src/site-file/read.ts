@@ -5,6 +5,7 @@ import { parse as parseYaml, YAMLParseError } from 'yaml';
 import { messageOf } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { foldedName } from '../lib/text.ts';
+import { asUtf8 } from '../lib/utf8-file.ts';
 import { yamlFault } from '../lib/yaml-fault.ts';
 import { readPlainFile } from '../platform/files/index.ts';
 import {
@@ -136,7 +137,7 @@ function ruleOf(named: NamedRule, at: string, contentOf: ContentOf, faults: stri
 function parseDocument(path: string): unknown {
   let text: string;
   try {
-    text = readBounded(path, LIMITS.siteFile.fileBytes).toString('utf8');
+    text = asUtf8(readBounded(path, LIMITS.siteFile.fileBytes)).toString('utf8');
   } catch (error) {
     throw new SiteFileError([`${path}: ${messageOf(error)}`]);
   }
@@ -246,7 +247,9 @@ class References {
 
   #fromFile(path: string, at: string): string | undefined {
     try {
-      const text = readBounded(resolve(this.#folder, path), LIMITS.siteFile.secretBytes).toString('utf8');
+      const text = asUtf8(readBounded(resolve(this.#folder, path), LIMITS.siteFile.secretBytes)).toString(
+        'utf8',
+      );
       if (text.trim() !== '') return text.replace(/\r?\n$/, '');
       this.faults.set(at, `${path} is empty`);
     } catch (error) {

@@ -93,7 +93,7 @@ function readManifest(files: ArchiveFiles): { manifest?: YamlMap; problems: stri
   if (content === null || content.length > LIMITS.blueprints.manifestBytes)
     return { problems: [`${MANIFEST}: larger than ${LIMITS.blueprints.manifestBytes / 1_048_576} MiB`] };
   const text = textOfUtf8(content);
-  if (text === undefined) return { problems: [`${MANIFEST}: not valid UTF-8`] };
+  if (text === undefined) return { problems: [`${MANIFEST}: not valid UTF-8, save the file as UTF-8`] };
   const { value, problems } = parseYaml(text, MANIFEST);
   if (problems.length > 0) return { problems };
   if (!(value instanceof Map)) return { problems: [`${MANIFEST}: must be a mapping`] };

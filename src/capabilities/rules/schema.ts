@@ -4,6 +4,7 @@ import * as v from 'valibot';
 import { formatDurationMs, parseDurationMs } from '../../lib/duration.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
+import { asUtf8 } from '../../lib/utf8-file.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import { LOG_SEVERITIES } from '../../protocol/device-log.ts';
 import {
@@ -31,7 +32,7 @@ const code = v.pipe(
     examples: ['cmV0dXJuIHRydWUK'],
   }),
   v.check((text) => BASE64.test(text) && text.replace(/=+$/, '').length % 4 !== 1, 'must be base64'),
-  v.transform((text) => Buffer.from(text, 'base64')),
+  v.transform((text) => asUtf8(Buffer.from(text, 'base64'))),
   v.check(
     (bytes) => bytes.length <= LIMITS.rules.scriptBytes,
     `must be a script of at most ${LIMITS.rules.scriptBytes} bytes`,

@@ -4,13 +4,12 @@
  * is the same.
  */
 import { invalidBody } from '../../lib/errors.ts';
-import { LIMITS } from '../../lib/limits.ts';
-import type { EpochS } from '../../lib/time.ts';
 import { nextTurn } from '../../platform/clock/index.ts';
 import type { Journal } from '#telemetry-store';
 import { JsonExcess, parseExactJson } from '../../lib/json.ts';
 import type { TelemetryType } from '../../protocol/telemetry.ts';
 import type { Device, Devices } from '../devices/index.ts';
+import { type CsvLine, csvLines, numberText, timeOf, wrongLine } from './import-lines.ts';
 import type { Ingest } from './intake/ingest.ts';
 import type { AttributePlan, IngestPlans } from './intake/ingest-plans.ts';
 
@@ -43,19 +42,20 @@ export async function importCsv(
   const report: ImportReport = { rows: 0, values: 0, rejected: 0 };
   let columns: Column[] | undefined;
   let pendingBytes = 0;
-  let line = 0;
   let stored: Promise<void> = Promise.resolve();
-  for await (const text of linesOf(chunks)) {
-    const fields = fieldsOf(text, ++line);
+  for await (const line of csvLines(chunks)) {
     if (columns === undefined) {
-      columns = columnsOf(fields, parts);
+      columns = columnsOf(withoutEmptyEnd(line.fields, 2), parts);
       continue;
     }
-    const timestampS = timeOf(fields, columns.length, line);
+    const fields = withoutEmptyEnd(line.fields, columns.length + 1);
+    if (fields.length !== columns.length + 1)
+      throw wrongLine(line.number, `has ${fields.length} fields instead of ${columns.length + 1}`);
+    const timestampS = timeOf(fields[0] ?? '', line.number);
     for (const [index, { device, plan, isExactText }] of columns.entries()) {
       const cell = fields[index + 1] ?? '';
       if (cell === '') continue;
-      const value = parseCell(isExactText ? exactText(cell, line) : cell, plan.type, line);
+      const value = parseCell(isExactText ? exactText(cell, line.number) : cell, plan.type, line);
       const sizeBytes = ingest.restore(device, plan, timestampS, value);
       if (sizeBytes === undefined) report.rejected++;
       else report.values++;
@@ -75,60 +75,6 @@ export async function importCsv(
   await stored;
   if (pendingBytes > 0) await journal.commits.requestOrFail(pendingBytes);
   return report;
-}
-
-/** @throws GatewayError invalid_body for another number of fields, or a time that is none */
-function timeOf(fields: readonly string[], columns: number, line: number): EpochS {
-  if (fields.length !== columns + 1)
-    throw wrongLine(line, `has ${fields.length} fields instead of ${columns + 1}`);
-  const [time = ''] = fields;
-  if (!/^\d{1,10}$/.test(time) || Number(time) >= LIMITS.telemetry.timeEndS)
-    throw wrongLine(line, 'does not begin with Unix seconds before 2100');
-  return Number(time);
-}
-
-/** G: a line of our own answers is shorter, also with a thousand columns of long texts. */
-const LINE_MAX = 4 * 1_048_576;
-
-async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  let rest = '';
-  for await (const chunk of chunks) {
-    rest += decoded(decoder, chunk);
-    let from = 0;
-    for (let end = rest.indexOf('\n'); end >= 0; end = rest.indexOf('\n', from)) {
-      yield rest.slice(from, end);
-      from = end + 1;
-    }
-    rest = rest.slice(from);
-    if (rest.length > LINE_MAX) throw invalidBody('', 'A line of the CSV text is too long.');
-  }
-  rest += decoded(decoder);
-  if (rest !== '') yield rest;
-}
-
-/** Without bytes: what is left at the end. @throws GatewayError invalid_body */
-function decoded(decoder: TextDecoder, chunk?: Uint8Array): string {
-  try {
-    return decoder.decode(chunk, { stream: chunk !== undefined });
-  } catch (error) {
-    throw invalidBody('', 'The CSV text is not UTF-8.', error);
-  }
-}
-
-/** Fields of one line; quoted ones have their quotes doubled inside (RFC 4180), and end where they began: on this line. */
-function fieldsOf(line: string, number: number): string[] {
-  const text = line.endsWith('\r') ? line.slice(0, -1) : line;
-  if (!text.includes('"')) return text.split(',');
-  const fields: string[] = [];
-  const field = /(?:"((?:[^"]|"")*)"|([^",][^,]*)?)(?:,|$)/y;
-  while (field.lastIndex <= text.length) {
-    const match = field.exec(text);
-    if (!match) throw wrongLine(number, 'has a field with a quotation mark that does not end the field');
-    fields.push(match[1] === undefined ? (match[2] ?? '') : match[1].replaceAll('""', '"'));
-    if (!match[0].endsWith(',')) break;
-  }
-  return fields;
 }
 
 /** @throws GatewayError invalid_body, device_not_found */
@@ -159,10 +105,20 @@ function exactText(cell: string, line: number): string {
   return text;
 }
 
-function parseCell(cell: string, type: TelemetryType, line: number): unknown {
+/** Words for true and false that spreadsheets write. */
+const FLAGS: Readonly<Record<string, boolean>> = { true: true, wahr: true, false: false, falsch: false };
+
+function parseCell(cell: string, type: TelemetryType, line: CsvLine): unknown {
   if (type === 'string') return cell;
-  if (type === 'boolean') return cell === 'true' ? true : cell === 'false' ? false : cell;
-  return parsedJson(cell, `a ${type}`, line);
+  if (type === 'boolean') return FLAGS[cell.toLowerCase()] ?? cell;
+  const isNumber = type === 'float' || type === 'integer';
+  return parsedJson(isNumber ? numberText(cell, line) : cell, `a ${type}`, line.number);
+}
+
+/** Empty fields behind the last of `least` fields are columns of nothing. */
+function withoutEmptyEnd(fields: readonly string[], least: number): readonly string[] {
+  const last = fields.findLastIndex((field) => field !== '');
+  return fields.length > least ? fields.slice(0, Math.max(last + 1, least)) : fields;
 }
 
 function parsedJson(cell: string, what: string, line: number): unknown {
@@ -173,8 +129,4 @@ function parsedJson(cell: string, what: string, line: number): unknown {
       throw wrongLine(line, `has "${cell.slice(0, 100)}" for ${what}`);
     throw error;
   }
-}
-
-function wrongLine(line: number, fault: string): Error {
-  return invalidBody(`line ${line}`, `Line ${line} ${fault}.`);
 }

@@ -32,7 +32,10 @@ describe('an archive is refused', () => {
     '/abs',
     'a/../b',
     'a//b',
-    'a\\b',
+    '..\\x',
+    'a\\..\\b',
+    '\\x',
+    'C:\\x',
     'C:x',
     './../x',
     'a\u0000b',
@@ -119,6 +122,50 @@ describe('an archive is refused', () => {
     const zip = await zipOf({ 'manifest.yml': 'a: 1\n'.repeat(50), 'main.lua': 'return 1' });
     for (let length = 0; length < zip.length; length += 7)
       assert.notEqual(await problem(zip.subarray(0, length)), undefined, `${length} bytes`);
+  });
+});
+
+describe('an archive of another system is read', () => {
+  const read = async (zip: Uint8Array) => (await readArchive(zip)).files ?? assert.fail('it is refused');
+
+  test('with its separators as folders', async () => {
+    const zip = await zipOf({ 'pump_manifest.yml': 'a: 1', 'pump_lua_main.lua': 'return' });
+    for (const [from, to] of [
+      ['pump_manifest.yml', 'pump\\manifest.yml'],
+      ['pump_lua_main.lua', 'pump\\lua\\main.lua'],
+    ] as const)
+      for (let at = zip.indexOf(from); at >= 0; at = zip.indexOf(from, at + 1)) zip.write(to, at);
+    assert.deepEqual([...(await read(zip)).keys()].toSorted(), ['lua/main.lua', 'manifest.yml']);
+  });
+
+  test('without the files that systems add, which count as no folder beside the top one', async () => {
+    const zip = await zipOf({
+      'pump/manifest.yml': 'a: 1',
+      'pump/Thumbs.db': 'x',
+      'pump/img/desktop.ini': 'x',
+      'pump/._manifest.yml': 'x',
+      'pump/.DS_Store': 'x',
+      '__MACOSX/pump/._main.lua': 'x',
+      '$RECYCLE.BIN/old.lua': 'x',
+      'System Volume Information/IndexerVolumeGuid': 'x',
+      'DESKTOP.INI': 'x',
+    });
+    assert.deepEqual([...(await read(zip)).keys()], ['manifest.yml']);
+  });
+
+  test('with texts in UTF-8 without a mark, whatever mark or UTF-16 they came with', async () => {
+    const text = 'display_name: Wärme\r\n';
+    const little = Buffer.from(`\ufeff${text}`, 'utf16le');
+    const files = {
+      'manifest.yml': Buffer.from(`\ufeff${text}`),
+      'main.lua': little,
+      'schema.json': Buffer.from(little).swap16(),
+      'picture.bin': Buffer.from(`\ufeff${text}`),
+    };
+    const found = await read(await zipOf(files));
+    for (const name of ['manifest.yml', 'main.lua', 'schema.json'])
+      assert.equal(found.get(name)?.toString('utf8'), text, name);
+    assert.deepEqual(found.get('picture.bin'), files['picture.bin']);
   });
 });
 

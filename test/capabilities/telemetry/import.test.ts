@@ -52,6 +52,22 @@ describe('an import', () => {
     ],
     ['that is not UTF-8', Buffer.from([0x74, 0x73, 0xff, 0x0a]), /not UTF-8/],
     ['that ends within a character', Buffer.from([0x74, 0x73, 0xe2, 0x82]), /not UTF-8/],
+    [
+      'with a decimal comma in a field with commas around it',
+      'ts,telemetry=voltage device=meter\n1,"48,1"\n',
+      /"48,1". Write decimals with a point/,
+    ],
+    [
+      'with marks between thousands',
+      'ts;telemetry=voltage device=meter\n1;1.234,5\n',
+      /no mark between thousands/,
+    ],
+    [
+      'with a local date',
+      'ts;telemetry=voltage device=meter\n01.03.2026 08:00;1\n',
+      /"01.03.2026 08:00", which is not .* spreadsheet/,
+    ],
+    ['with a time that lost its digits', 'ts;telemetry=voltage device=meter\n1,77E+09;1\n', /"1,77E\+09"/],
     ['with text for a number', 'ts,telemetry=voltage device=meter\n1,abc\n', /"abc" for a float/],
   ];
   for (const [title, csv, message] of refused)
@@ -91,6 +107,44 @@ describe('an import', () => {
     assert.equal(to.telemetry.latest(same, 'voltage')?.timestampS, NOW_S - 7);
     assert.equal(to.received.length, 0, 'history is no news');
   });
+
+  const HEADS = [
+    'ts',
+    'telemetry=voltage device=meter',
+    'telemetry=on device=meter',
+    'telemetry=mode device=meter',
+  ];
+  const spreadsheets: [string, string | Buffer][] = [
+    ['with semicolons and decimal commas', `${HEADS.join(';')}\r\n${NOW_S};48,5;WAHR;"a;b"\r\n`],
+    ['with a line that names the separator', `sep=;\r\n${HEADS.join(';')}\r\n${NOW_S};48,5;TRUE;"a;b"\r\n`],
+    ['with tabs', `${HEADS.join('\t')}\n${NOW_S}\t48,5\ttrue\ta;b\n`],
+    [
+      'with all fields quoted',
+      `${HEADS.map((head) => `"${head}"`).join(',')}\n"${NOW_S}","48.5","true","a;b"\n`,
+    ],
+    ['with a byte order mark', `\ufeff${HEADS.join(',')}\n${NOW_S},48.5,TRUE,a;b\n`],
+    ['in UTF-16', Buffer.from(`\ufeff${HEADS.join('\t')}\r\n${NOW_S}\t48,5\tTRUE\ta;b\r\n`, 'utf16le')],
+    [
+      'in UTF-16 of the other order',
+      Buffer.from(`\ufeff${HEADS.join(',')}\n${NOW_S},48.5,true,a;b\n`, 'utf16le').swap16(),
+    ],
+    [
+      'with empty columns and rows at the end',
+      `${HEADS.join(';')};;\n${NOW_S};48,5;true;a\\b;;\n;;;;;\n\n`.replace('a\\b', '"a;b"'),
+    ],
+    ['with times as text', `${HEADS.join(',')}\n2026-03-01 08:00:00,48.5,true,a;b\n`],
+  ];
+  for (const [title, csv] of spreadsheets)
+    test(`takes what a spreadsheet writes ${title}`, async (t) => {
+      for (const chunkBytes of [1, 7, 65_536]) {
+        const started = await startTelemetry(t);
+        const meter = started.devices.add('meter', MANIFEST);
+        assert.deepEqual(await imported(started, csv, chunkBytes), { rows: 1, values: 3, rejected: 0 });
+        const values = ['voltage', 'on', 'mode'].map((name) => started.telemetry.latest(meter, name)?.value);
+        assert.deepEqual(values, [48.5, true, 'a;b']);
+        assert.equal(started.telemetry.latest(meter, 'voltage')?.timestampS, NOW_S);
+      }
+    });
 
   test('takes samples of any age and counts those that do not fit', async (t) => {
     const started = await startTelemetry(t);

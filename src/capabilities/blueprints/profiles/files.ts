@@ -53,7 +53,7 @@ export async function readProfileArchive(zip: Uint8Array): Promise<ReadProfiles>
     }
     const text = content === null ? undefined : textOfUtf8(content);
     if (content === null) problems.push(`${path}: larger than ${LIMITS.blueprints.profileBytes / 1_024} KiB`);
-    else if (text === undefined) problems.push(`${path}: not valid UTF-8`);
+    else if (text === undefined) problems.push(`${path}: not valid UTF-8, save the file as UTF-8`);
     else files.set(path, text);
   }
   if (files.size === 0 && problems.length === 0) problems.push('archive: no profile files');

@@ -7,6 +7,7 @@ import { fromBufferPromise, getFileNameLowLevel, type Entry, type ZipFile } from
 import { ZipFile as ZipWriter } from 'yazl';
 import { messageOf } from '../../../lib/errors.ts';
 import { LIMITS } from '../../../lib/limits.ts';
+import { asUtf8 } from '../../../lib/utf8-file.ts';
 
 interface ArchiveLimits {
   unpackedBytes: number;
@@ -37,6 +38,11 @@ const UTF8_NAMES = 0x800;
 const SYMBOLIC_LINK = 0o120000;
 const NAME_BYTES_MAX = 1_024;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** What systems put beside people's files: macOS, Windows, and the bins and indexes of sticks. */
+const OF_SYSTEMS =
+  /^(?:__MACOSX|\.DS_Store|\._.*|\.Spotlight-V100|\.Trashes|\.fseventsd|Thumbs\.db|ehthumbs\.db|desktop\.ini|\$RECYCLE\.BIN|System Volume Information)$/i;
+const TEXTS = /\.(?:ya?ml|json|lua|rockspec|csv|md|txt)$/i;
 
 class ArchiveFault extends Error {}
 
@@ -84,21 +90,25 @@ function checkedPath(entry: Entry): string | undefined {
   const raw = entry.fileNameRaw;
   if (raw.length > NAME_BYTES_MAX) throw new ArchiveFault('file name too long');
   const name = decodedName(entry);
-  const segments = name.replace(/^(?:\.\/)+/, '').split('/');
+  // Packers of Windows write its own separator.
+  const segments = name
+    .replaceAll('\\', '/')
+    .replace(/^(?:\.\/)+/, '')
+    .split('/');
   const isFolder = segments.at(-1) === '';
   if (isFolder) segments.pop();
   const isBad =
     segments.length === 0 ||
     segments.some((segment) => segment === '' || segment === '.' || segment === '..') ||
     // oxlint-disable-next-line no-control-regex
-    /[\\\u0000-\u001f\u007f]|^[A-Za-z]:/.test(name);
+    /[\u0000-\u001f\u007f]|^[A-Za-z]:/.test(name);
   if (isBad) throw new ArchiveFault(`invalid file name ${quoted(name)}`);
   const path = segments.join('/').normalize('NFC');
   if (((entry.externalFileAttributes >>> 16) & FILE_TYPE_MASK) === SYMBOLIC_LINK)
     throw new ArchiveFault(`${quoted(path)} is a link`);
   if (entry.isEncrypted()) throw new ArchiveFault(`${quoted(path)} is encrypted`);
   if (!entry.canDecodeFileData()) throw new ArchiveFault(`${quoted(path)} uses an unsupported compression`);
-  if (isFolder || segments[0] === '__MACOSX' || segments.at(-1) === '.DS_Store') return undefined;
+  if (isFolder || segments.some((segment) => OF_SYSTEMS.test(segment))) return undefined;
   return path;
 }
 
@@ -136,7 +146,9 @@ async function readContent(
   }
   if (checksum >>> 0 !== entry.crc32 >>> 0)
     throw new ArchiveFault(`${quoted(path)} is damaged: wrong checksum`);
-  return isKept ? Buffer.concat(chunks) : null;
+  if (!isKept) return null;
+  const content = Buffer.concat(chunks);
+  return TEXTS.test(path) ? asUtf8(content) : content;
 }
 
 /** One common top folder around everything is taken off, unless a file stands beside it. */
@@ -152,10 +164,11 @@ function quoted(name: string): string {
   return JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}…` : name);
 }
 
-/** The text of a UTF-8 file, byte order mark taken off; undefined when it is not UTF-8. */
+/** The text of a UTF-8 file; undefined when it is not UTF-8, as UTF-16 without a byte order mark is not. */
 export function textOfUtf8(content: Uint8Array): string | undefined {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(content);
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(content);
+    return text.includes('\0') ? undefined : text;
   } catch (error) {
     if (error instanceof TypeError) return undefined;
     throw error;
