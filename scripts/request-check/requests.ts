@@ -156,7 +156,10 @@ function draftOf(operation: Operation, values: Values, pool: Pool, random: Rando
     draft.body = Buffer.from(JSON.stringify(draft.members));
     draft.mediaType = random.pick(['application/json', '', 'application/x-www-form-urlencoded']);
   } else if (operation.bodies.length > 0) {
-    draft.mediaType = operation.bodies[0]?.mediaType;
+    // The file itself, and not a form around it.
+    draft.mediaType = operation.bodies.find(
+      ({ mediaType }) => !mediaType.startsWith('multipart/'),
+    )?.mediaType;
     draft.body =
       draft.mediaType === 'text/csv'
         ? Buffer.from(

@@ -18,7 +18,7 @@ describe('a site file is refused', () => {
       `targets: [{${TARGET}, retries: 3}}]`,
       'targets[0].influxdb.retries: is unknown; known are url, measurement, username, secret, token_scheme, ca_pem, compressed',
     ],
-    ['with a list that is none', 'users: anna', 'users: must be Array, got "anna"'],
+    ['with a list that is none', 'users: anna', 'users: must be a list, got "anna"'],
     [
       'with lists where members have names',
       'site: [Depot]\nusers: [[anna, OWNER]]',
@@ -28,7 +28,7 @@ describe('a site file is refused', () => {
     [
       'with values of other types, all of them at once',
       'site: {name: 5, timezone: Nowhere/Else}\ndevices: [{slug: "a b", name: A, type: METER}]',
-      'site.name: must be string, got 5',
+      'site.name: must be a text, got 5',
       'site.timezone: must be an IANA time zone such as Europe/Berlin',
       'devices[0].slug: must be 1 to 64 letters, digits, - or _, begin with a letter or digit, and be no UUID',
       'devices[0].type: must be one of: STANDALONE, LUA',
@@ -129,4 +129,9 @@ describe('a site file is refused', () => {
 test('an empty file asks for nothing', (t) => {
   const { site, users, devices } = readSiteFile(siteFile(t, ''), {});
   assert.deepEqual([site, users, devices], [undefined, [], []]);
+});
+
+test('a file from another machine may have a byte order mark and other line ends', (t) => {
+  const { site } = readSiteFile(siteFile(t, '\ufeffsite:\r\n  name: Depot\r\n  timezone: UTC\r\n'), {});
+  assert.equal(site?.name, 'Depot');
 });
