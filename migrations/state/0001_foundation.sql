@@ -487,3 +487,34 @@ CREATE TABLE clock_behind (
   -- what the clock showed when this was last known
   known_at_ms INTEGER NOT NULL
 ) STRICT;
+
+-- Accounts of MQTT clients of other makers, which use topics of their own.
+CREATE TABLE mqtt_guest (
+  id              TEXT NOT NULL PRIMARY KEY,
+  name            TEXT NOT NULL UNIQUE,
+  username        TEXT NOT NULL UNIQUE,
+  salt            BLOB NOT NULL,
+  password_sha256 BLOB NOT NULL CHECK (octet_length(password_sha256) = 32),
+  -- JSON: topic filters that it may publish to and subscribe to
+  topics          TEXT NOT NULL CHECK (json_valid(topics)),
+  created_at_ms   INTEGER NOT NULL
+) STRICT;
+
+-- What guests announced in the format of Home Assistant, as it was sent.
+CREATE TABLE mqtt_announcement (
+  guest_id TEXT NOT NULL REFERENCES mqtt_guest (id) ON DELETE CASCADE,
+  topic    TEXT NOT NULL,
+  payload  TEXT NOT NULL,
+  PRIMARY KEY (guest_id, topic)
+) STRICT, WITHOUT ROWID;
+
+-- Which announced device became which device, or was set aside.
+CREATE TABLE mqtt_announced_device (
+  -- of the guest and of what identifies the device in its announcements
+  id        TEXT NOT NULL PRIMARY KEY,
+  guest_id  TEXT NOT NULL REFERENCES mqtt_guest (id) ON DELETE CASCADE,
+  -- null: a person does not want it
+  device_id TEXT REFERENCES device (id) ON DELETE CASCADE,
+  -- SHA-256 of the manifest that was made of its announcements last
+  manifest_sha256 TEXT
+) STRICT, WITHOUT ROWID;

@@ -1,5 +1,6 @@
 /** The capabilities, built in the order in which they stand on each other. */
 import { Alerts } from '../capabilities/alerts/index.ts';
+import { Announcements } from '../capabilities/announcements/index.ts';
 import { Appliance, problemReport, type ReportOptions } from '../capabilities/appliance/index.ts';
 import { Audit } from '../capabilities/audit/index.ts';
 import { Auth } from '../capabilities/auth/index.ts';
@@ -16,6 +17,7 @@ import { Modules } from '../capabilities/modules/index.ts';
 import { type IoPortRecord, ModulePorts } from '../capabilities/module-ports/index.ts';
 import { analogProblem, canProblem, gpioProblem, serialLineProblem } from '../platform/host/index.ts';
 import { portsOfOption } from './serial-port-option.ts';
+import { MqttGuests } from '../capabilities/mqtt-guests/index.ts';
 import { Notifications } from '../capabilities/notifications/index.ts';
 import { Provisioning } from '../capabilities/provisioning/index.ts';
 import { Rules } from '../capabilities/rules/index.ts';
@@ -77,6 +79,14 @@ export async function buildCapabilities(
   const { options, metrics, state: database, history, historyCommits } = infrastructure;
   const { clock, log, config } = options;
   const base = { clock, log, metrics, database };
+  const announcements = new Announcements({
+    clock,
+    log: log.child({ component: 'announcements' }),
+    database,
+    ...records,
+  });
+  announcements.start();
+  started('announcements', () => announcements.stop());
   const rules = new Rules({
     ...base,
     history,
@@ -114,6 +124,7 @@ export async function buildCapabilities(
   return {
     ...records,
     ...flows,
+    announcements,
     rules,
     modules,
     alerts,
@@ -227,19 +238,17 @@ function buildRecords(
   const blueprints = new Blueprints({ ...base, checks: config.blueprintChecks, version: options.version });
   blueprints.ensureBuiltIn();
   const devices = new DeviceService({ ...base, commits: stateCommits, blueprints });
-  const provisioning = new Provisioning({
-    ...base,
-    devices,
-    gatewayName: hostname,
-    addresses: {
-      publicHost: config.publicHost,
-      httpPort: () => listening.httpPort,
-      mqttPort: () => listening.mqttPort,
-      mqttsPort: () => listening.mqttsPort,
-    },
-    certificates: tls,
-  });
-  const connectivity = new Connectivity({ ...base, devices, provisioning, durable: () => state.durable() });
+  const addresses = {
+    publicHost: config.publicHost,
+    httpPort: () => listening.httpPort,
+    mqttPort: () => listening.mqttPort,
+    mqttsPort: () => listening.mqttsPort,
+  };
+  const gatewayName = hostname;
+  const provisioning = new Provisioning({ ...base, devices, gatewayName, addresses, certificates: tls });
+  const mqttGuests = new MqttGuests({ ...base, log: log.child({ component: 'mqtt-guests' }) });
+  const parts = { ...base, devices, provisioning, mqttGuests };
+  const connectivity = new Connectivity({ ...parts, durable: () => state.durable() });
   started('connectivity', () => connectivity.stop());
   connectivity.handle('properties', (message) => devices.takeProperties(message));
   const deviceConfiguration = new DeviceConfiguration({ ...base, devices });
@@ -250,7 +259,18 @@ function buildRecords(
     'device-configuration',
     connectConfiguration({ configuration: deviceConfiguration, connectivity, devices, log: base.log }),
   );
-  return { site, auth, audit, blueprints, devices, provisioning, connectivity, deviceConfiguration };
+  return {
+    site,
+    auth,
+    audit,
+    blueprints,
+    devices,
+    provisioning,
+    addresses,
+    mqttGuests,
+    connectivity,
+    deviceConfiguration,
+  };
 }
 
 type Flows = ReturnType<typeof buildFlows>;

@@ -36,6 +36,11 @@ const PATH_PARAMETERS: Record<string, PathParameter> = {
   execution_id: { about: 'The id of an execution.', schema: UUID },
   group_name: { about: 'Name of a configuration group in the manifest.', schema: word('limits') },
   user_id: { about: 'The id of a user.', schema: UUID },
+  mqtt_guest_id: { about: 'The id of an account of an MQTT device of another maker.', schema: UUID },
+  announced_device_id: {
+    about: 'The id of an announced device.',
+    schema: word('0f5b1c2d3e4f5a6b7c8d9e0f1a2b3c4d'),
+  },
   target_id: { about: 'The id of a target.', schema: UUID },
   token_id: { about: 'The id of an access token.', schema: UUID },
   cloud_id: { about: 'Anything.', schema: word('anything') },

@@ -1,5 +1,6 @@
 /** Every operation and stream, by chapter as the API description shows them. */
 import { alertRoutes, alertStreams } from '../capabilities/alerts/index.ts';
+import { announcementRoutes } from '../capabilities/announcements/index.ts';
 import { applianceRoutes } from '../capabilities/appliance/index.ts';
 import { auditRoutes } from '../capabilities/audit/index.ts';
 import { authRoutes } from '../capabilities/auth/index.ts';
@@ -11,6 +12,7 @@ import { deviceLogRoutes, deviceLogStreams } from '../capabilities/device-logs/i
 import { deviceRoutes } from '../capabilities/devices/index.ts';
 import { monitorStreams } from '../capabilities/monitor/index.ts';
 import { energyRoutes } from '../capabilities/energy/index.ts';
+import { mqttGuestRoutes } from '../capabilities/mqtt-guests/index.ts';
 import { notificationRoutes } from '../capabilities/notifications/index.ts';
 import { provisioningRoutes } from '../capabilities/provisioning/index.ts';
 import { ruleRoutes, ruleStreams } from '../capabilities/rules/index.ts';
@@ -42,6 +44,8 @@ export function routeGroups(
     group('Devices', 'Devices and what happens to them.', deviceRoutes(parts), monitorStreams(parts)),
     group('Provisioning', 'New devices, and what they need to connect.', [
       ...provisioningRoutes(parts),
+      ...mqttGuestRoutes(parts),
+      ...announcementRoutes(parts),
       ...modulePortRoutes(parts.modulePorts),
       ...scanRoutes(modules),
     ]),

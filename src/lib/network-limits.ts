@@ -1,5 +1,18 @@
 /** Bounds of everything that arrives over the network, a part of `LIMITS`; letters as there: C contract, M measured, G guess. */
 export const NETWORK_LIMITS = {
+  mqttGuests: {
+    /** G: accounts of devices of other makers; a bridge or a zigbee2mqtt stands for many devices. */
+    guests: 100,
+    topics: 50,
+    /** G: announcements of all accounts; a zigbee2mqtt with a hundred devices has some thousand. */
+    announcements: 10_000,
+    /** G: the largest announcements, of whole devices, have some ten kilobytes. */
+    announcementBytes: 65_536,
+    /** G: entities of one announced device. */
+    entities: 300,
+    /** G: announcements of one device come one by one. */
+    settleMs: 3_000,
+  },
   http: {
     /** C docs/interface/http.md#requests: JSON body. */
     jsonBodyBytes: 1_048_576,

@@ -27,9 +27,15 @@ export const DEVICE_SUBJECTS: ReadonlyMap<string, DeviceSubject> = new Map([
 /** Subject of the configuration that the gateway sends to a device. */
 export const CONFIGURATION_SUBJECT = 'v1/configuration';
 
+const ROOT = 'v1/';
 const FROM = 'v1/from/';
 const TO = 'v1/to/';
 const PART = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** Whether the topic is one of the gateway's own devices, however it goes on. */
+export function isDeviceTopic(topic: string): boolean {
+  return topic.startsWith(ROOT);
+}
 
 /** Splits `v1/from/{hardware_id}/{channel_id}/{subject}`; undefined for every other form. */
 export function parseDeviceTopic(topic: string): DeviceTopic | undefined {

@@ -9,8 +9,9 @@ export const CAPABILITY_ORDER = [
   ['site', 'auth', 'audit', 'blueprints'],
   ['devices'],
   ['provisioning'],
+  ['mqtt-guests'],
   ['connectivity'],
-  ['device-configuration', 'commands', 'telemetry', 'device-logs'],
+  ['device-configuration', 'commands', 'telemetry', 'device-logs', 'announcements'],
   ['monitor', 'modules', 'energy', 'alerts'],
   ['rules', 'notifications', 'targets'],
   ['module-ports', 'backups', 'updates'],
@@ -90,9 +91,20 @@ export const TABLE: ImportTable = {
       place: 'capabilities/provisioning',
       mayImport: ['platform', 'capabilities/site', 'capabilities/blueprints', 'capabilities/devices'],
     },
+    // Accounts of MQTT clients of other makers.
+    {
+      place: 'capabilities/mqtt-guests',
+      mayImport: ['platform', 'capabilities/devices', 'capabilities/provisioning'],
+    },
     {
       place: 'capabilities/connectivity',
-      mayImport: ['platform', 'protocol', 'capabilities/devices', 'capabilities/provisioning'],
+      mayImport: [
+        'platform',
+        'protocol',
+        'capabilities/devices',
+        'capabilities/provisioning',
+        'capabilities/mqtt-guests',
+      ],
     },
     {
       place: 'capabilities/device-configuration',
@@ -130,6 +142,18 @@ export const TABLE: ImportTable = {
     {
       place: 'capabilities/device-logs',
       mayImport: ['platform', 'protocol', 'capabilities/devices', 'capabilities/connectivity'],
+    },
+    // Devices that announce themselves in the format of Home Assistant.
+    {
+      place: 'capabilities/announcements',
+      mayImport: [
+        'platform',
+        'capabilities/blueprints',
+        'capabilities/devices',
+        'capabilities/provisioning',
+        'capabilities/mqtt-guests',
+        'capabilities/connectivity',
+      ],
     },
     // The live view of devices: state, values and logs in one WebSocket stream.
     {

@@ -190,6 +190,11 @@ export class Blueprints {
     return { ...blueprint, warnings };
   }
 
+  /** Stores a blueprint without a script. @param manifest text of `manifest.yml` @throws invalid_blueprint */
+  async uploadManifest(manifest: string): Promise<UploadedBlueprint> {
+    return this.upload(await writeArchive(new Map([[MANIFEST_FILE, Buffer.from(manifest)]])));
+  }
+
   /** COMPILED: a description of the device on its own; ORIGINAL: the uploaded bytes. @throws blueprint_not_found */
   async zip(id: string, view: BlueprintView): Promise<Uint8Array> {
     this.require(id);
@@ -259,6 +264,8 @@ export class Blueprints {
 }
 
 /** Details of problems that the lenient check would accept, so that people find the option. */
+const MANIFEST_FILE = 'manifest.yml';
+
 const LENIENT_WOULD_DO = { details: { option: 'blueprint_checks', value: 'LENIENT' } };
 
 function refusal(problems: readonly Problem[]): Error {

@@ -44,6 +44,8 @@ export interface CommandRequest {
 export interface LocalSession {
   /** Handles the message as if the device had sent it; `subject` is the end of its topic. */
   send(subject: string, body: Record<string, unknown>): void;
+  /** The same for data of somebody who waits for its acknowledgement: resolves when it is stored. */
+  store(subject: string, body: Record<string, unknown>): Promise<void> | void;
   /** Ends the session. */
   close(): void;
 }

@@ -13,12 +13,14 @@ import {
   commandRequestTopic,
   deviceSource,
   deviceTopic,
+  isDeviceTopic,
   isOwnFilter,
   isOwnTopic,
   parseDeviceTopic,
 } from '../../protocol/device-topic.ts';
 import { MODULE_CHANNEL, MODULE_SUBJECT } from '../../protocol/module.ts';
 import { type Device, type Devices, isModule } from '../devices/index.ts';
+import { guestOfKey, keyOfGuest, type MqttGuests } from '../mqtt-guests/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
 import type {
   CommandRequest,
@@ -29,6 +31,7 @@ import type {
 } from './model.ts';
 import { DeferredNotices } from './deferred-notices.ts';
 import { type DeviceNotice, DeviceNotices, MINUTE_MS } from './device-notices.ts';
+import { GuestTraffic } from './guest-traffic.ts';
 import { Presence, isCarried } from './presence.ts';
 
 interface ConnectivityEvents {
@@ -41,6 +44,7 @@ interface ConnectivityEvents {
 interface ConnectivityOptions extends Instruments {
   devices: Devices;
   provisioning: Provisioning;
+  mqttGuests: MqttGuests;
   limits?: Limits;
   /**
    * Resolves once everything stored so far is synced to the disk; nothing is sent to a device before.
@@ -98,12 +102,16 @@ export class Connectivity {
   readonly #dropped;
   readonly #messageLimits: JsonLimits;
   readonly #unsubscribe: (() => void)[];
+  readonly #guests: GuestTraffic;
   /** Answers the broker; every hook is ready before `attach`. */
   readonly hooks: MqttHooks = {
     authenticate: async ({ username, password }) => {
       if (username === undefined || password === undefined) return 'not_authorized';
-      const hardwareId = this.#options.provisioning.verifyPassword(username, password);
-      return hardwareId === undefined ? 'bad_credentials' : this.#identityOf(hardwareId);
+      const { provisioning, mqttGuests } = this.#options;
+      const hardwareId = provisioning.verifyPassword(username, password);
+      if (hardwareId !== undefined) return this.#identityOf(hardwareId);
+      const guestId = mqttGuests.verify(username, password);
+      return guestId === undefined ? 'bad_credentials' : { key: keyOfGuest(guestId) };
     },
     authenticateCertificate: async ({ commonName, fingerprint }) => {
       const hardwareId = this.#options.provisioning.verifyCertificate(fingerprint);
@@ -111,17 +119,27 @@ export class Connectivity {
         ? this.#identityOf(hardwareId)
         : 'not_authorized';
     },
-    mayPublish: (identity, topic) => isOwnTopic(identity.key, topic),
+    mayPublish: ({ key }, topic) => isOwnTopic(key, topic) || this.#guests.mayPublish(key, topic),
     nameOf: (hardwareId) => this.#devices.atHardware(hardwareId)[0]?.slug,
-    maySubscribe: (identity, topicFilter) => isOwnFilter(identity.key, topicFilter),
-    onMessage: (message) => this.#dispatch(message),
+    maySubscribe: ({ key }, filter) => isOwnFilter(key, filter) || this.#guests.maySubscribe(key, filter),
+    onMessage: (message) =>
+      isDeviceTopic(message.topic) ? this.#dispatch(message) : this.#guests.take(message),
+    onSubscribed: ({ identity }, filters) => this.#guests.subscribed(identity.key, filters),
     onTooFast: ({ key }, effect) => this.#notices.tooFast(this.#ownerOf(key), effect),
     onRefused: ({ what, claimed, topic }) => {
-      if (what !== 'login' && claimed !== undefined && topic !== undefined)
-        this.#notices.foreignTopic(this.#ownerOf(claimed), what, topic);
+      if (what === 'login' || claimed === undefined || topic === undefined) return;
+      const guestId = guestOfKey(claimed);
+      if (guestId === undefined) this.#notices.foreignTopic(this.#ownerOf(claimed), what, topic);
+      else this.#options.mqttGuests.noteRefusal(guestId, what, topic);
     },
-    onSessionOpened: ({ identity }) => this.#presence.sessionOpened(identity.key),
+    onSessionOpened: ({ identity: { key } }) => {
+      const guestId = guestOfKey(key);
+      if (guestId === undefined) this.#presence.sessionOpened(key);
+      else this.#options.mqttGuests.sessionOpened(guestId);
+    },
     onSessionClosed: ({ identity }, reason, problem) => {
+      const guestId = guestOfKey(identity.key);
+      if (guestId !== undefined) return this.#options.mqttGuests.sessionClosed(guestId);
       this.#presence.sessionClosed(identity.key);
       const owner = this.#ownerOf(identity.key);
       this.#notices.sessionClosed(owner, reason, problem);
@@ -145,6 +163,15 @@ export class Connectivity {
     });
     const { connectivity: limits, telemetry } = options.limits ?? LIMITS;
     this.#presence = new Presence({ ...options, limits });
+    this.#guests = new GuestTraffic({
+      guests: options.mqttGuests,
+      isModule: (hardwareId) => {
+        const owner = this.#ownerOf(hardwareId);
+        return owner !== undefined && isModule(owner);
+      },
+      publish: (topic, payload) => this.broker?.publish(topic, payload),
+      log: this.#log,
+    });
     const { keyLength, jsonDepth: depth, messageValues: values } = telemetry;
     this.#messageLimits = { keyLength, depth, values };
     const messages = options.metrics.counter('device_messages_total', 'Messages of devices by kind.', [
@@ -161,6 +188,9 @@ export class Connectivity {
       options.provisioning.events.on('credentials_revoked', 'connectivity', ({ hardwareId }) =>
         this.broker?.closeSessions(hardwareId),
       ),
+      options.mqttGuests.events.on('guest_revoked', 'connectivity', ({ guestId }) =>
+        this.broker?.closeSessions(keyOfGuest(guestId)),
+      ),
       this.#devices.events.on('device_deleted', 'connectivity', ({ device }) => {
         this.#presence.forget(device);
         this.#scripts.delete(device.id);
@@ -176,16 +206,16 @@ export class Connectivity {
     const { hardwareId = '', channelId = '' } = device.communication;
     this.#localSessions.set(device.id, onCommand);
     this.#presence.sessionOpened(hardwareId);
+    const messageOf = (subject: string, body: Record<string, unknown>) => ({
+      topic: deviceSource({ hardwareId, channelId }, subject),
+      payload: Buffer.from(JSON.stringify(body)),
+      duplicate: false,
+      receivedAtMs: this.#clock.wallMs(),
+    });
     return {
+      store: (subject, body) => this.#dispatch({ ...messageOf(subject, body), qos: 1 }),
       send: (subject, body) => {
-        const dispatched = this.#dispatch({
-          topic: deviceSource({ hardwareId, channelId }, subject),
-          payload: Buffer.from(JSON.stringify(body)),
-          qos: 0,
-          duplicate: false,
-          receivedAtMs: this.#clock.wallMs(),
-          isOwn: true,
-        });
+        const dispatched = this.#dispatch({ ...messageOf(subject, body), qos: 0, isOwn: true });
         const lost = 'what the gateway said for a device was lost';
         dispatched?.catch((error: unknown) =>
           this.#log.warnLimited('local session', MINUTE_MS, lost, { error }),
@@ -286,6 +316,11 @@ export class Connectivity {
     if (isRunning === undefined) this.#scripts.delete(device.id);
     else this.#scripts.set(device.id, isRunning);
     if (isRunning === false) this.#presence.silence(device);
+  }
+
+  /** Publishes to guests and modules that subscribed on topics of guests; resolves with the number of sessions reached. */
+  async publishToGuests(topic: string, payload: string): Promise<number> {
+    return (await this.broker?.publish(topic, payload)) ?? 0;
   }
 
   /** How long nothing was heard on a session; undefined: it has ended. */

@@ -315,7 +315,7 @@ export class DeviceService {
 
   #requireDeletable(device: Device): void {
     // The gateway's own device and its built-in module.
-    if (device.communication.type === 'MQTT_V1_LOCALHOST')
+    if (device.communication.type === 'MQTT_V1_LOCALHOST' && device.type !== 'STANDALONE')
       throw unprocessable(
         'device_not_deletable',
         `"${device.name}" is part of the gateway and cannot be deleted.`,

@@ -22,12 +22,19 @@ export function newPassword(
   random: RandomBytes,
 ): { password: string; stored: StoredPassword } {
   const password = random(PASSWORD_BYTES).toString('base64url');
-  const salt = random(SALT_BYTES);
-  return { password, stored: { hardwareId, salt, sha256: hashOf(salt, Buffer.from(password)) } };
+  return { password, stored: { hardwareId, ...storedPassword(password, random) } };
 }
 
+/** What is stored of a password. */
+export function storedPassword(password: string, random: RandomBytes): Hashed {
+  const salt = random(SALT_BYTES);
+  return { salt, sha256: hashOf(salt, Buffer.from(password)) };
+}
+
+type Hashed = Omit<StoredPassword, 'hardwareId'>;
+
 /** Compares in constant time; without a stored password it takes as long. */
-export function isPassword(stored: StoredPassword | undefined, given: Buffer): boolean {
+export function isPassword(stored: Hashed | undefined, given: Buffer): boolean {
   const { salt, sha256 } = stored ?? NO_PASSWORD;
   return timingSafeEqual(hashOf(salt, given), sha256) && stored !== undefined;
 }

@@ -154,6 +154,12 @@ export class Provisioning {
     return devices.create({ id, name, slug, type: 'LUA', blueprintId, communication });
   }
 
+  /** A device without credentials, for which the gateway itself speaks. @throws already_exists, device_limit_reached */
+  announced(fields: { name: string; slug?: string | undefined; blueprintId: string }): Device {
+    const communication = localAddress(newHardwareId(this.#random));
+    return this.#options.devices.create({ ...fields, type: 'STANDALONE', communication });
+  }
+
   /**
    * New credentials for a caller of this role; all that were made before are void, and sessions with them are closed.
    * @throws GatewayError config_generation_not_supported, not_available_on_gateway

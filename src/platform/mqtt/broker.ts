@@ -230,6 +230,8 @@ function shielded(hooks: MqttHooks, log: Log): MqttHooks {
     maySubscribe: (identity, filter) =>
       guard('maySubscribe', () => hooks.maySubscribe(identity, filter), false),
     onMessage: (message) => hooks.onMessage(message),
+    onSubscribed: (session, filters) =>
+      guard('onSubscribed', () => hooks.onSubscribed?.(session, filters), undefined),
     onAwaited: () => guard('onAwaited', () => hooks.onAwaited?.(), undefined),
     onTooFast: (identity, effect) => guard('onTooFast', () => hooks.onTooFast?.(identity, effect), undefined),
     onRefused: (refusal) => guard('onRefused', () => hooks.onRefused?.(refusal), undefined),

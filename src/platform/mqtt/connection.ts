@@ -287,6 +287,7 @@ export class Connection implements SessionOwner, FrameSink {
     answered
       .then((answer) => {
         if (answer) this.#channel.send([answer]);
+        this.#subscriptions?.announce();
         this.#inbound.release(HOLD.request);
       })
       .catch((error: unknown) => this.#failed(error));

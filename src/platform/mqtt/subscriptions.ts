@@ -6,7 +6,7 @@ import { levelCount } from './topic.ts';
 
 interface SubscriptionsContext {
   readonly limits: MqttLimits;
-  readonly hooks: Pick<MqttHooks, 'maySubscribe' | 'onRefused'>;
+  readonly hooks: Pick<MqttHooks, 'maySubscribe' | 'onSubscribed' | 'onRefused'>;
   readonly router: Router;
 }
 
@@ -22,6 +22,8 @@ export class Subscriptions {
   readonly #context: SubscriptionsContext;
   readonly #port: SubscriptionsPort;
   readonly client: RouterClient;
+  /** Filters that were granted and not reported. */
+  readonly #granted: string[] = [];
 
   /** Subscriptions of a kept session whose permission has ended meanwhile end too. */
   constructor(context: SubscriptionsContext, port: SubscriptionsPort) {
@@ -56,7 +58,14 @@ export class Subscriptions {
     });
     if (denied !== undefined) this.#reportDenied(denied);
     if (granted.size > 0) await this.client.subscribe(granted);
+    this.#granted.push(...granted.keys());
     return suback(packetId, codes);
+  }
+
+  /** Reports what was granted since the last time. */
+  announce(): void {
+    const granted = this.#granted.splice(0);
+    if (granted.length > 0) this.#context.hooks.onSubscribed?.(this.#port.session, granted);
   }
 
   #mayDeliver(): boolean {

@@ -85,6 +85,8 @@ export interface MqttHooks {
   mayPublish(identity: MqttIdentity, topic: string): boolean;
   /** False is SUBACK 0x80. Asked again when a kept session returns. */
   maySubscribe(identity: MqttIdentity, topicFilter: string): boolean;
+  /** Filters were granted; after the answer that says so is written. */
+  onSubscribed?(session: MqttSession, filters: readonly string[]): void;
   /**
    * Handles one message, a delivered will included. When it returns a promise, PUBACK/PUBREC wait for it; a
    * rejection closes the connection without acknowledgement (at QoS 0 the message is counted as dropped).

@@ -2,6 +2,7 @@
 import type { TestContext } from 'node:test';
 import { Connectivity, type DeviceMessage } from '../../../src/capabilities/connectivity/index.ts';
 import type { Device } from '../../../src/capabilities/devices/index.ts';
+import { MqttGuests } from '../../../src/capabilities/mqtt-guests/index.ts';
 import type { MqttSession } from '../../../src/platform/mqtt/index.ts';
 import { type LogLine, recordingLog } from '../../support/workspace.ts';
 import { type ProvisioningSetup, startProvisioning } from '../provisioning/support.ts';
@@ -28,7 +29,8 @@ export function startConnectivity(test: Pick<TestContext, 'after'>): Connectivit
   const setup = startProvisioning(test);
   const { clock, metrics, devices, provisioning } = setup;
   const { log, lines: serviceLog } = recordingLog(clock);
-  const connectivity = new Connectivity({ devices, provisioning, clock, log, metrics });
+  const mqttGuests = new MqttGuests({ database: setup.database, clock, log });
+  const connectivity = new Connectivity({ devices, provisioning, mqttGuests, clock, log, metrics });
   test.after(() => connectivity.stop());
   const messages: DeviceMessage[] = [];
   const complaints: string[] = [];

@@ -3,6 +3,7 @@
 type Texts = Readonly<Record<string, string | undefined>>;
 
 export const operations: Texts = {
+  accept_announced_device: 'Angekündigtes Gerät annehmen',
   acknowledge_alert: 'Meldung quittieren',
   acknowledge_alerts: 'Meldungen quittieren',
   add_io_port: 'Anschluss hinzufügen',
@@ -24,6 +25,7 @@ export const operations: Texts = {
   claim: 'Gateway übernehmen',
   create_backup: 'Sicherung herunterladen',
   create_command_execution: 'Befehl senden',
+  create_mqtt_guest: 'MQTT-Zugang hinzufügen',
   create_notification_channel: 'Kanal hinzufügen',
   create_rule: 'Regel anlegen',
   create_rule_engine: 'Regeln einrichten',
@@ -33,6 +35,7 @@ export const operations: Texts = {
   create_user: 'Benutzer hinzufügen',
   delete_cloud_resource: 'Funktion der Cloud aufrufen',
   delete_device: 'Gerät löschen',
+  delete_mqtt_guest: 'MQTT-Zugang löschen',
   delete_notification_channel: 'Kanal löschen',
   delete_rule: 'Regel löschen',
   delete_site: 'Anlage löschen',
@@ -44,6 +47,8 @@ export const operations: Texts = {
   enable_rule: 'Regel einschalten',
   execute_command: 'Befehl ausführen',
   generate_config: 'Verbindungskonfiguration erzeugen',
+  generate_mqtt_guest_password: 'Passwort eines MQTT-Zugangs erzeugen',
+  ignore_announced_device: 'Angekündigtes Gerät beiseitelegen',
   import_telemetry: 'Messwerte importieren',
   install_update: 'Update installieren',
   login: 'Anmelden',
@@ -81,6 +86,7 @@ export const operations: Texts = {
   update_device: 'Gerät ändern',
   update_device_configuration: 'Gerätekonfiguration ändern',
   update_energy_sources: 'Energiequellen ändern',
+  update_mqtt_guest: 'MQTT-Zugang ändern',
   update_notification_channel: 'Kanal ändern',
   update_rule: 'Regel ändern',
   update_rule_script: 'Skript einer Regel ändern',

@@ -1,0 +1,184 @@
+/** Gathers what one entity gives its device; what is not supported raises `Refusal`. */
+import { maySlug } from './names.ts';
+import type { Config, Entity } from './announcement.ts';
+import type { Argument, Attribute, Availability, AvailabilityTopic, Interpreted } from './model.ts';
+import { readTemplate, readValueTemplate } from './template.ts';
+import { TemplateFault } from './template-parser.ts';
+
+/** Why an entity is left out; goes on behind its name. */
+export class Refusal extends Error {}
+
+/** Topics that the account of the device may use. */
+export interface Scope {
+  mayRead(topic: string): boolean;
+  mayWrite(topic: string): boolean;
+}
+
+type Read = (payload: string) => string | number | boolean | undefined;
+
+const NO_VALUES: ReadonlySet<string> = new Set(['', 'None', 'none', 'null', 'unknown', 'unavailable']);
+
+export class EntityBuilder {
+  readonly base: string;
+  readonly displayName: string;
+  readonly config: Config;
+  readonly component: string;
+  readonly #scope: Scope;
+  readonly made: Interpreted = {
+    attributes: [],
+    readings: [],
+    commands: [],
+    availabilities: [],
+    leftOut: [],
+  };
+
+  constructor({ component, objectId, config }: Entity, base: string, displayName: string, scope: Scope) {
+    this.component = component;
+    this.base = base;
+    this.config = config;
+    this.displayName = displayName === '' ? objectId : displayName;
+    this.#scope = scope;
+  }
+
+  text(key: string): string | undefined {
+    const value = this.config[key];
+    if (typeof value === 'string') return value;
+    if (typeof value === 'boolean') return value ? 'True' : 'False';
+    return typeof value === 'number' ? String(value) : undefined;
+  }
+
+  number(key: string, fallback: number): number {
+    const value = Number(this.config[key] ?? fallback);
+    return Number.isFinite(value) ? value : fallback;
+  }
+
+  texts(key: string): string[] {
+    const value = this.config[key];
+    return Array.isArray(value) ? [...new Set(value.map(String))] : [];
+  }
+
+  /** @throws Refusal for a topic that is there and not the account's */
+  topic(key: string, direction: 'mayRead' | 'mayWrite'): string | undefined {
+    const topic = this.text(key);
+    if (topic === undefined || topic === '') return undefined;
+    if (/[+#]/.test(topic) || !this.#scope[direction](topic))
+      throw new Refusal(`its ${key} "${topic}" is outside the topics of its account`);
+    return topic;
+  }
+
+  requireTopic(key: string, direction: 'mayRead' | 'mayWrite'): string {
+    const topic = this.topic(key, direction);
+    if (topic === undefined) throw new Refusal(`it has no ${key}`);
+    return topic;
+  }
+
+  /** An attribute that is read from a topic; nothing when the topic is not announced. */
+  attribute(
+    suffix: string,
+    topicKey: string,
+    templateKey: string,
+    declared: Omit<Attribute, 'name' | 'displayName'>,
+    convert: (text: string) => string | number | boolean | undefined,
+  ): void {
+    const topic = this.topic(topicKey, 'mayRead');
+    if (topic === undefined) return;
+    const read = this.value(templateKey);
+    const name = maySlug(this.base, suffix);
+    const displayName =
+      suffix === '' ? this.displayName : `${this.displayName}: ${suffix.replaceAll('_', ' ')}`;
+    this.made.attributes.push({ name, displayName, ...declared });
+    this.made.readings.push({ attribute: name, topic, read: withConversion(read, convert) });
+  }
+
+  /** A command that publishes to a topic; nothing when the topic is not announced. */
+  command(
+    name: string,
+    displayName: string,
+    topicKey: string,
+    argument: Argument | undefined,
+    write: (value: unknown) => string | undefined,
+  ): void {
+    const topic = this.topic(topicKey, 'mayWrite');
+    if (topic === undefined) return;
+    this.made.commands.push({ name, displayName, topic, write, ...(argument && { argument }) });
+  }
+
+  /** What a template makes of a message; the message itself without one. @throws Refusal */
+  value(templateKey: string): (payload: string) => string | undefined {
+    const template = this.text(templateKey);
+    if (template === undefined || template === '') return (payload) => payload;
+    return this.#judged(templateKey, () => readValueTemplate(template));
+  }
+
+  /** The message for a value. @throws Refusal */
+  message(templateKey: string): (value: string | number) => string | undefined {
+    const template = this.text(templateKey);
+    if (template === undefined || template === '') return (value) => String(value);
+    const read = this.#judged(templateKey, () =>
+      readTemplate(template, ['value', 'position', 'tilt_position']),
+    );
+    return (value) => read.render({ value, position: value, tilt_position: value });
+  }
+
+  /** @throws Refusal */
+  takeAvailability(): void {
+    const { availability } = this.config;
+    const list = Array.isArray(availability) ? availability : [];
+    const topics = list.flatMap((one: unknown) =>
+      this.#availabilityOf(one as Config, 'topic', 'value_template'),
+    );
+    if (topics.length === 0)
+      topics.push(...this.#availabilityOf(this.config, 'availability_topic', 'availability_template'));
+    if (topics.length === 0) return;
+    const mode = this.text('availability_mode');
+    const known: Availability['mode'] = mode === 'all' || mode === 'any' ? mode : 'latest';
+    this.made.availabilities.push({ topics, mode: known });
+  }
+
+  #availabilityOf(config: Config, topicKey: string, templateKey: string): AvailabilityTopic[] {
+    const { [topicKey]: topic, [templateKey]: template } = config;
+    if (typeof topic !== 'string' || topic === '' || !this.#scope.mayRead(topic)) return [];
+    const wordOf = (key: string, fallback: string): string => textOfPayload(config[key]) ?? fallback;
+    const available = wordOf('payload_available', 'online');
+    const gone = wordOf('payload_not_available', 'offline');
+    const read =
+      typeof template === 'string'
+        ? this.#judged(templateKey, () => readValueTemplate(template))
+        : (payload: string) => payload;
+    return [
+      {
+        topic,
+        read: (payload) => {
+          const word = read(payload);
+          if (word === available) return true;
+          return word === gone ? false : undefined;
+        },
+      },
+    ];
+  }
+
+  #judged<Result>(key: string, read: () => Result): Result {
+    try {
+      return read();
+    } catch (error) {
+      if (error instanceof TemplateFault) throw new Refusal(`its ${key} ${error.message}`);
+      throw error;
+    }
+  }
+}
+
+/** Payloads are compared as text; `true` of JSON is what a template writes for it. */
+export function textOfPayload(value: unknown): string | undefined {
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+}
+
+function withConversion(
+  read: (payload: string) => string | undefined,
+  convert: (text: string) => string | number | boolean | undefined,
+): Read {
+  return (payload) => {
+    const text = read(payload);
+    return text === undefined || NO_VALUES.has(text) ? undefined : convert(text);
+  };
+}

@@ -1,0 +1,3 @@
+export { announcementRoutes } from './routes.ts';
+export type { AnnouncedDeviceOnWire } from './schema.ts';
+export { Announcements } from './service.ts';

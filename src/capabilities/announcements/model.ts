@@ -1,0 +1,79 @@
+/** What an announced device is made of. */
+
+export interface Attribute {
+  name: string;
+  displayName: string;
+  type: 'float' | 'boolean' | 'string';
+  /** A code of manifests, or as it was announced where there is none. */
+  unit?: string;
+  /** Has no code: its symbol is the text. */
+  isOwnUnit?: boolean;
+  enum?: readonly string[];
+  description?: string;
+  deviceClass?: string;
+  stateClass?: string;
+}
+
+export interface Argument {
+  name: string;
+  displayName: string;
+  type: 'float' | 'boolean' | 'string';
+  min?: number;
+  max?: number;
+  enum?: readonly string[];
+  unit?: string;
+  isSensitive?: boolean;
+}
+
+/** A value of an attribute from a message; undefined: none. */
+export interface Reading {
+  attribute: string;
+  topic: string;
+  read: (payload: string) => string | number | boolean | undefined;
+}
+
+export interface Command {
+  name: string;
+  displayName: string;
+  argument?: Argument;
+  topic: string;
+  /** The message; undefined when the template has no value for it. */
+  write: (value: unknown) => string | undefined;
+}
+
+/** A topic that says whether the device can be reached. */
+export interface AvailabilityTopic {
+  topic: string;
+  /** Undefined: neither of the two words. */
+  read: (payload: string) => boolean | undefined;
+}
+
+export interface Availability {
+  topics: readonly AvailabilityTopic[];
+  mode: 'all' | 'any' | 'latest';
+}
+
+/** What became of the entities of a device. */
+export interface Interpreted {
+  attributes: Attribute[];
+  readings: Reading[];
+  commands: Command[];
+  availabilities: Availability[];
+  /** Sentences about what was left out. */
+  leftOut: string[];
+}
+
+export const PROPOSAL_STATES = ['NEW', 'ACCEPTED', 'IGNORED'] as const;
+export type ProposalState = (typeof PROPOSAL_STATES)[number];
+
+/** A device that announced itself. */
+export interface Proposal extends Interpreted {
+  id: string;
+  guestId: string;
+  name: string;
+  manufacturer: string | undefined;
+  model: string | undefined;
+  softwareVersion: string | undefined;
+  state: ProposalState;
+  deviceId: string | undefined;
+}
