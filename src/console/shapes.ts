@@ -29,6 +29,8 @@ export type {
 } from '../capabilities/notifications/schema.ts';
 export type { BackupPlanOnWire as BackupPlan } from '../capabilities/backups/schema.ts';
 export type { ScanLine, TestOutcome as ConnectionTest } from '../capabilities/modules/schema.ts';
+export type { AnnouncedDeviceOnWire as AnnouncedDevice } from '../capabilities/announcements/schema.ts';
+export type { MadeGuestOnWire as MadeMqttGuest } from '../capabilities/mqtt-guests/schema.ts';
 export type { MonitorMessage } from '../capabilities/monitor/schema.ts';
 export type {
   ConnectionConfigurationOnWire as ConnectionConfiguration,

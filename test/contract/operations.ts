@@ -171,7 +171,9 @@ const EXTENSIONS: Readonly<Record<'none' | 'READONLY' | 'USER' | 'OWNER' | 'INST
     list_notification_channels create_notification_channel update_notification_channel
     delete_notification_channel test_notification_channel list_notification_deliveries list_audit
     list_targets create_target get_target update_target test_target delete_target remove_device_profile
-    export_audit`,
+    export_audit list_mqtt_guests create_mqtt_guest get_mqtt_guest update_mqtt_guest
+    generate_mqtt_guest_password delete_mqtt_guest list_announced_devices get_announced_device
+    accept_announced_device ignore_announced_device`,
   INSTALLER: `
     create_backup update_backup_plan run_backup_plan upload_backup restore_backup upload_update
     install_update discard_update list_users get_user create_user update_user delete_user add_serial_port

@@ -5,6 +5,7 @@ import { Button, Card, Empty, ErrorNotice, Notice, PageHead, useStored } from '.
 import { Connection } from '../parts/connection.tsx';
 import { listBlueprints } from '../parts/blueprint-choice.tsx';
 import type { Blueprint } from '../shapes.ts';
+import { AnnouncedDevices, MqttGuestCard } from './announced.tsx';
 import { ChooseBlueprint } from './choose-blueprint.tsx';
 import { DeviceForm, ModuleForm, type Made } from './forms.tsx';
 import { forget, type, typed } from './typed.ts';
@@ -70,6 +71,8 @@ function Describe({ onMade }: { onMade: (made: Made) => void }) {
         <Card title={say.adding.whatIsIt}>
           <ChooseBlueprint onChosen={choose} />
         </Card>
+        <AnnouncedDevices onAccepted={(slug) => (location.hash = `#/devices/${encodeURIComponent(slug)}`)} />
+        <MqttGuestCard />
         <p class="hint">
           {say.adding.secondBoxLink((text) => (
             <a href="#/add/module">{text}</a>

@@ -91,5 +91,16 @@ export const adding: typeof en.adding = {
     goOn('Ohne Blueprint fortfahren'),
     ': Das Gerät verbindet sich über MQTT, aber seine Daten werden erst aufgezeichnet, wenn es einen hat.',
   ],
+  announcedDevices: 'Über MQTT angekündigt',
+  accept: 'Annehmen',
+  setAside: 'Beiseitelegen',
+  ofAnotherMaker: 'MQTT-Gerät eines anderen Herstellers',
+  ofAnotherMakerHint:
+    'Für Tasmota, Shelly, ESPHome, zigbee2mqtt und andere. Was es für Home Assistant ankündigt, erscheint oben.',
+  makeAccount: 'Zugang anlegen',
+  userNameOfDevice: 'Benutzername des Geräts',
+  topicsOfDevice: 'Topics des Geräts',
+  topicsOfDeviceHint:
+    'Durch Kommas getrennt, zum Beispiel tele/plug, stat/plug, cmnd/plug. Alles darunter gehört dazu.',
   saysWhat: 'Beschreibt, was das Gerät misst und kann.',
 };

@@ -91,5 +91,16 @@ export const adding = {
     goOn('Continue without a blueprint'),
     ': the device connects over MQTT, but its data is not recorded until it has one.',
   ],
+  announcedDevices: 'Announced over MQTT',
+  accept: 'Accept',
+  setAside: 'Set aside',
+  ofAnotherMaker: 'MQTT device of another maker',
+  ofAnotherMakerHint:
+    'For Tasmota, Shelly, ESPHome, zigbee2mqtt and others. What it announces for Home Assistant appears above.',
+  makeAccount: 'Create account',
+  userNameOfDevice: 'User name of the device',
+  topicsOfDevice: 'Topics of the device',
+  topicsOfDeviceHint:
+    'Separated by commas, for example tele/plug, stat/plug, cmnd/plug. Everything below them counts.',
   saysWhat: 'Describes what the device measures and can do.',
 };
