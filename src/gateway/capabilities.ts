@@ -79,14 +79,7 @@ export async function buildCapabilities(
   const { options, metrics, state: database, history, historyCommits } = infrastructure;
   const { clock, log, config } = options;
   const base = { clock, log, metrics, database };
-  const announcements = new Announcements({
-    clock,
-    log: log.child({ component: 'announcements' }),
-    database,
-    ...records,
-  });
-  announcements.start();
-  started('announcements', () => announcements.stop());
+  const announcements = startAnnouncements(infrastructure, records, started);
   const rules = new Rules({
     ...base,
     history,
@@ -184,6 +177,19 @@ function buildUpdates({ options, space }: Infrastructure): Updates {
     installed: { version: options.version, keyFiles: updateKeyFiles() },
     freeBytes: () => space.room.freeBytes,
   });
+}
+
+/** Needs those that take what devices say. */
+function startAnnouncements(
+  { options: { clock, log }, state: database }: Infrastructure,
+  records: Records,
+  started: StartedHook,
+): Announcements {
+  const own = log.child({ component: 'announcements' });
+  const announcements = new Announcements({ ...records, clock, log: own, database });
+  announcements.start();
+  started('announcements', () => announcements.stop());
+  return announcements;
 }
 
 /** Targets start late, when the devices and their telemetry are known. */

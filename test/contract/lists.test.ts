@@ -71,6 +71,8 @@ const LISTS: readonly List[] = [
   { path: '/v3/site/rule_engine/rules/rule-0/logs', key: 'logs', strictLimit: 50, fromEnd: true },
   { path: '/v3/blueprints/device_profiles', key: 'profiles' },
   { path: '/v3/targets', key: 'targets' },
+  { path: '/v3/mqtt_guests', key: 'mqtt_guests' },
+  { path: '/v3/announced_devices', key: 'announced_devices' },
   { path: '/v3/notification_channels', key: 'notification_channels' },
   { path: '/v3/notification_deliveries', key: 'deliveries' },
   { path: '/v3/serial_ports', key: 'serial_ports' },

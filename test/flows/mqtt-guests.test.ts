@@ -281,7 +281,12 @@ describe('a device that announced itself', () => {
     const deviceId = String((await gateway().ok('OWNER', 'POST', accept, { name: 'Plug B' }))['device_id']);
     await publish(client, 'homeassistant/sensor/plug_4711_power/config', '');
     await publish(client, 'homeassistant/number/plug_4711_limit/config', {
-      ...{ name: 'Limit', dev: PLUG, cmd_t: 'plug-b/limit/set', stat_t: 'plug-b/limit', min: 0, max: 16 },
+      name: 'Limit',
+      dev: PLUG,
+      cmd_t: 'plug-b/limit/set',
+      stat_t: 'plug-b/limit',
+      min: 0,
+      max: 16,
       unit_of_meas: 'A',
     });
     const commandsOf = async (): Promise<unknown> => {
@@ -316,7 +321,9 @@ describe('a device that announced itself', () => {
     const guest = await newGuest(['plug-c']);
     const client = await guest.open();
     await publish(client, 'homeassistant/switch/plug_c/config', {
-      ...{ name: 'Relay', stat_t: 'plug-a/STATE', cmd_t: 'v1/to/x/ucm/v1/command/requests' },
+      name: 'Relay',
+      stat_t: 'plug-a/STATE',
+      cmd_t: 'v1/to/x/ucm/v1/command/requests',
     });
     const [proposal] = await proposalsOf(guest);
     assert.deepEqual(proposal?.left_out, [

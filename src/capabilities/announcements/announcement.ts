@@ -98,6 +98,6 @@ function based({ '~': base, ...config }: Record<string, unknown>): Config {
   );
 }
 
-export function isObject(value: unknown): value is Record<string, unknown> {
+function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

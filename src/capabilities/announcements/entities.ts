@@ -41,7 +41,7 @@ function takeEntity(entity: EntityBuilder): void {
   if (!kind) throw new Refusal(`the gateway has no use for "${entity.component}"`);
   const { encoding } = entity.config;
   if (encoding !== undefined && encoding !== 'utf-8')
-    throw new Refusal(`its encoding "${String(encoding)}" is not supported`);
+    throw new Refusal(`its encoding "${entity.text('encoding') ?? ''}" is not supported`);
   kind(entity);
   if (entity.made.attributes.length === 0 && entity.made.commands.length === 0)
     throw new Refusal('it has neither a state nor a command topic');

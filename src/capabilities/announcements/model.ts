@@ -64,7 +64,7 @@ export interface Interpreted {
 }
 
 export const PROPOSAL_STATES = ['NEW', 'ACCEPTED', 'IGNORED'] as const;
-export type ProposalState = (typeof PROPOSAL_STATES)[number];
+type ProposalState = (typeof PROPOSAL_STATES)[number];
 
 /** A device that announced itself. */
 export interface Proposal extends Interpreted {

@@ -11,7 +11,7 @@ const RESERVED: ReadonlySet<string> = new Set([
 ]);
 const LENGTH_MAX = 64;
 
-export function slugOf(text: string): string {
+function slugOf(text: string): string {
   const plain = text
     .normalize('NFKD')
     .replace(/[\u0300-\u036f]/g, '')
@@ -43,6 +43,9 @@ export function baseNames(entities: readonly Entity[]): string[] {
   });
 }
 
+const plainText = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+
 const IS_NAME = /^[a-z][a-z0-9_]*$/;
 
 function nameOf({ component, objectId, config, device, deviceKey }: Entity): string {
@@ -53,7 +56,7 @@ function nameOf({ component, objectId, config, device, deviceKey }: Entity): str
     device['model'],
     deviceKey.split(/[_-]/).at(-1),
   ];
-  const prefixes = own.map((text) => slugOf(String(text ?? ''))).filter((text) => text.length > 2);
+  const prefixes = own.map((text) => slugOf(plainText(text))).filter((text) => text.length > 2);
   let name = slugOf(objectId);
   for (const prefix of prefixes.toSorted((a, b) => b.length - a.length)) {
     if (name.startsWith(`${prefix}_`)) name = name.slice(prefix.length + 1);
@@ -62,7 +65,7 @@ function nameOf({ component, objectId, config, device, deviceKey }: Entity): str
   const isOpaque = (text: string): boolean =>
     text.length < 3 || !IS_NAME.test(text) || prefixes.includes(text) || /^(0x)?[0-9a-f_]{6,}$/.test(text);
   if (!isOpaque(name)) return name;
-  const named = slugOf(String(config['name'] ?? config['device_class'] ?? ''));
+  const named = slugOf(plainText(config['name'] ?? config['device_class']));
   if (IS_NAME.test(named)) return named;
   return IS_NAME.test(component) && name === '' ? component : `${component}_${name}`.slice(0, LENGTH_MAX);
 }

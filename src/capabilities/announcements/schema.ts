@@ -14,7 +14,7 @@ export const acceptBody = v.pipe(
 
 export const listProposalsQuery = v.object({
   ...query.page(),
-  state: query.optionalChoice(PROPOSAL_STATES),
+  state: query.optionalChoice(PROPOSAL_STATES, { description: 'Only those in this state.' }),
 });
 
 const attributeShape = v.object({
@@ -55,6 +55,7 @@ const proposalShape = shape.named(
   },
 );
 
+/** An announced device as it is answered. */
 export type AnnouncedDeviceOnWire = v.InferOutput<typeof proposalShape>;
 
 export const proposalShapes = {

@@ -166,7 +166,7 @@ export class Announcements {
     this.#stale.add(guestId);
     this.#settling?.cancel();
     this.#settling = this.#options.clock.setTimer(LIMITS.mqttGuests.settleMs, () => {
-      for (const stale of [...this.#stale]) this.#renew(stale);
+      for (const stale of this.#stale) this.#renew(stale);
     });
   }
 

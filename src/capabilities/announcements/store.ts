@@ -3,7 +3,7 @@ import { and, eq } from 'drizzle-orm';
 import { type Database, upsert } from '../../platform/sqlite/index.ts';
 import { mqttAnnouncedDevice, mqttAnnouncement } from './tables.ts';
 
-export type StoredAnnouncement = typeof mqttAnnouncement.$inferSelect;
+type StoredAnnouncement = typeof mqttAnnouncement.$inferSelect;
 export type StoredDecision = typeof mqttAnnouncedDevice.$inferSelect;
 
 export function createAnnouncementStore(database: Database) {

@@ -19,7 +19,7 @@ export type Expression =
   | { kind: 'test'; name: string; of: Expression; isNegated: boolean; given: Expression[] }
   | { kind: 'unary'; operator: string; of: Expression }
   | { kind: 'binary'; operator: string; left: Expression; right: Expression }
-  | { kind: 'choice'; condition: Expression; then: Expression; otherwise: Expression | undefined };
+  | { kind: 'choice'; condition: Expression; chosen: Expression; otherwise: Expression | undefined };
 
 export type Part =
   | { kind: 'text'; text: string }
@@ -38,18 +38,18 @@ const TOKEN =
 
 type Token = { kind: 'number' | 'name' | 'text' | 'sign'; text: string };
 
-export const FILTERS: ReadonlySet<string> = new Set(
+const FILTERS: ReadonlySet<string> = new Set(
   'float int round default d multiply add abs upper lower trim string replace length count bool is_defined from_json to_json tojson iif min max first last'.split(
     ' ',
   ),
 );
-export const TESTS: ReadonlySet<string> = new Set(
+const TESTS: ReadonlySet<string> = new Set(
   'defined undefined none number string mapping sequence iterable boolean true false odd even in eq equalto ne'.split(
     ' ',
   ),
 );
-export const FUNCTIONS: ReadonlySet<string> = new Set('float int bool iif min max round'.split(' '));
-export const METHODS: ReadonlySet<string> = new Set(
+const FUNCTIONS: ReadonlySet<string> = new Set('float int bool iif min max round'.split(' '));
+const METHODS: ReadonlySet<string> = new Set(
   'get split lower upper strip replace startswith endswith'.split(' '),
 );
 
@@ -211,7 +211,7 @@ class ExpressionParser {
     while (this.#takes('if')) {
       const condition = this.#level(0);
       const otherwise = this.#takes('else') ? this.#choice() : undefined;
-      expression = { kind: 'choice', condition, then: expression, otherwise };
+      expression = { kind: 'choice', condition, chosen: expression, otherwise };
     }
     this.#depth--;
     return expression;

@@ -77,7 +77,7 @@ function valueOf(expression: Expression, names: Names): TemplateValue {
     case 'member':
       return memberOf(of(expression.of), of(expression.key));
     case 'choice':
-      if (isTrue(of(expression.condition))) return of(expression.then);
+      if (isTrue(of(expression.condition))) return of(expression.chosen);
       return expression.otherwise && of(expression.otherwise);
     case 'unary':
       if (expression.operator === 'not') return !isTrue(of(expression.of));

@@ -12,9 +12,11 @@ export const DISCOVERY_STATUS_TOPIC = `${DISCOVERY_PREFIX}/status`;
 /** First level of the topics of the gateway's own devices. */
 const OWN_ROOT = 'v1';
 
-/** What is needed to know whose session it is; no hardware id looks so. */
+/** No hardware id looks so. */
 const KEY_PREFIX = 'guest:';
+/** The key of the identity of an account. */
 export const keyOfGuest = (id: string): string => `${KEY_PREFIX}${id}`;
+/** The account of such a key; undefined for that of a device. */
 export const guestOfKey = (key: string): string | undefined =>
   key.startsWith(KEY_PREFIX) ? key.slice(KEY_PREFIX.length) : undefined;
 

@@ -8,7 +8,7 @@ import { type MqttGuest, topicProblem } from './model.ts';
 import type { GuestRefusal } from './service.ts';
 
 const USERNAME = /^[A-Za-z0-9._@-]{1,64}$/;
-const PASSWORD = /^[\x21-\x7e]{12,128}$/;
+const PASSWORD = /^[\x20-\x7e]{12,128}$/;
 
 const EXAMPLE = {
   name: 'Plug in the hall',
@@ -22,9 +22,7 @@ const username = v.pipe(
 );
 
 const password = v.pipe(
-  v.nullish(
-    v.pipe(v.string(), v.regex(PASSWORD, 'must have 12 to 128 printable ASCII characters without blanks')),
-  ),
+  v.nullish(v.pipe(v.string(), v.regex(PASSWORD, 'must have 12 to 128 printable ASCII characters'))),
   v.description('Absent: one is made.'),
 );
 
@@ -53,7 +51,7 @@ export const updateGuestBody = v.pipe(
   shape.example({ topics: EXAMPLE.topics }),
 );
 
-export const passwordBody = v.object({ password });
+export const passwordBody = v.pipe(v.object({ password }), shape.example({ password: null }));
 
 export const listGuestsQuery = v.object(query.page());
 
@@ -86,6 +84,7 @@ const guestShape = shape.named(
   },
 );
 
+/** An account as it is answered. */
 export type MqttGuestOnWire = v.InferOutput<typeof guestShape>;
 
 const credentials = {
@@ -100,6 +99,7 @@ export const guestShapes = {
   list: shape.listOf('mqtt_guests', guestShape),
 };
 
+/** A new account with its password. */
 export type MadeGuestOnWire = v.InferOutput<typeof guestShapes.made>;
 
 export function guestToWire(

@@ -9,6 +9,7 @@ const PASSWORD_BYTES = 32;
 const SALT_BYTES = 16;
 const HARDWARE_ID_BYTES = 20;
 
+/** Makes so many random bytes. */
 export type RandomBytes = (sizeBytes: number) => Buffer;
 
 /** 40 upper-case hexadecimal digits. */

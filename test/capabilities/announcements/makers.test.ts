@@ -4,7 +4,11 @@ import type { Attribute, Command } from '../../../src/capabilities/announcements
 import { type Announced, announcedDevices } from '../../../src/capabilities/announcements/proposals.ts';
 import { catalogueOf } from '../../../src/capabilities/blueprints/built-in.ts';
 import { compileFiles } from '../../../src/capabilities/blueprints/compile-archive.ts';
-import { ANNOUNCEMENTS, type Announcement } from './makers.ts';
+import { type Announcement, MAKERS_OF_LAMPS } from './makers.ts';
+import { MAKERS_OF_HOUSES } from './makers-of-houses.ts';
+import { MAKERS_OF_METERS } from './makers-of-meters.ts';
+
+const ANNOUNCEMENTS = [...MAKERS_OF_LAMPS, ...MAKERS_OF_METERS, ...MAKERS_OF_HOUSES];
 
 const isOwn = (topic: string): boolean => !topic.startsWith('elsewhere/') && !topic.startsWith('v1/');
 const SCOPE = { mayRead: isOwn, mayWrite: isOwn };

@@ -97,6 +97,9 @@ export const ofRequests: Readonly<Record<string, string>> = {
   'must have at least one address': 'muss mindestens eine Adresse haben',
   'must have at least one item': 'muss mindestens einen Eintrag haben',
   'must have no control characters': 'darf keine Steuerzeichen haben',
+  'must have 1 to 64 letters, digits, dots, hyphens, underscores or @':
+    'muss 1 bis 64 Buchstaben, Ziffern, Punkte, Bindestriche, Unterstriche oder @ haben',
+  'must have 12 to 128 printable ASCII characters': 'muss 12 bis 128 druckbare ASCII-Zeichen haben',
   'must have 1 to 64 letters, digits, - or _': 'muss 1 bis 64 Buchstaben, Ziffern, - oder _ haben',
   'must have 1 to 64 letters, digits, hyphens and underscores':
     'muss 1 bis 64 Buchstaben, Ziffern, - oder _ haben',
