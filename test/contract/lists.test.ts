@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { until } from '../support/until.ts';
+import { connectAsync } from 'mqtt';
 import { useTestGateway } from '../support/test-gateway.ts';
 
 interface List {
@@ -49,6 +50,16 @@ const gateway = useTestGateway({}, async (started) => {
       ntfy: { server: 'http://127.0.0.1:9', topic: 'nobody' },
     });
     await ok('OWNER', 'POST', `/v3/notification_channels/${(channel as { id: string }).id}/test`);
+    const login = { username: `guest-${index}`, password: 'a long password' };
+    await ok('OWNER', 'POST', '/v3/mqtt_guests', {
+      name: login.username,
+      topics: [`plug-${index}`],
+      ...login,
+    });
+    const guest = await connectAsync(`mqtt://127.0.0.1:${gateway().ports.mqttPort}`, login);
+    const announced = JSON.stringify({ name: 'Power', state_topic: `plug-${index}/power` });
+    await guest.publishAsync(`homeassistant/sensor/plug-${index}/config`, announced, { qos: 1 });
+    await guest.endAsync();
     await ok('INSTALLER', 'POST', '/v3/serial_ports', { name: `port-${index}`, path: `/dev/ttyS9${index}` });
     await ok('INSTALLER', 'POST', '/v3/io_ports', { name: `can-${index}`, kind: 'CAN', path: `can${index}` });
   }

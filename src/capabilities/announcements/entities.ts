@@ -245,7 +245,7 @@ function jsonLight(entity: EntityBuilder): void {
   const hasBrightness = entity.config['brightness'] === true || modes.some((mode) => mode !== 'onoff');
   if (hasBrightness) {
     entity.attribute('brightness', 'state_topic', '', { type: 'float', unit: '%' }, (payload) =>
-      percentOf(scale)(String(member('brightness')(payload) ?? '')),
+      percentOf(scale)(textOfPayload(member('brightness')(payload)) ?? ''),
     );
     entity.command(
       `set_${entity.base}_brightness`,
@@ -258,7 +258,7 @@ function jsonLight(entity: EntityBuilder): void {
   if (entity.config['color_temp'] !== true && !modes.includes('color_temp')) return;
   const range = numericArgument(entity, { min: 'min_mireds', max: 'max_mireds' }, [153, 500]);
   entity.attribute('color_temp', 'state_topic', '', { type: 'float' }, (payload) =>
-    numberOf(String(member('color_temp')(payload) ?? '')),
+    numberOf(textOfPayload(member('color_temp')(payload)) ?? ''),
   );
   entity.command(
     `set_${entity.base}_color_temp`,

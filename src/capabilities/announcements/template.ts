@@ -2,10 +2,10 @@
 import { type Expression, parseTemplate, type Part } from './template-parser.ts';
 
 /** What templates work with: JSON, and undefined for what is not there. */
-export type TemplateValue = unknown;
+type TemplateValue = unknown;
 
 /** A template that was read. */
-export interface Template {
+interface Template {
   /** The text that it makes; undefined when there is no value, for instance because a message lacks it. */
   render(names: Readonly<Record<string, TemplateValue>>): string | undefined;
 }
@@ -343,7 +343,7 @@ function bounded(text: string): string {
 }
 
 /** As Python writes it. */
-export function textOf(value: TemplateValue): string {
+function textOf(value: TemplateValue): string {
   if (typeof value === 'string') return value;
   if (value === undefined) return '';
   if (value === null) return 'None';
