@@ -85,7 +85,7 @@ const guestShape = shape.named(
 );
 
 /** An account as it is answered. */
-export type MqttGuestOnWire = v.InferOutput<typeof guestShape>;
+type MqttGuestOnWire = v.InferOutput<typeof guestShape>;
 
 const credentials = {
   password: shape.about(v.string(), 'Shown only once.'),
