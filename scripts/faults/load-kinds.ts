@@ -1,4 +1,5 @@
 /** Faults that come over the network or from a slow card: hostile clients, costly messages, slow syncs. */
+import { connect } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import mqtt from 'mqtt';
 import type { Problem } from '../clients/journal.ts';
@@ -22,6 +23,12 @@ const LARGE_LOOK_MS = 20;
 const LARGE_IN_FLIGHT = 4;
 /** Bytes of one message that count as one; two, so that what is on its way at the end does not matter. */
 const COUNTED_BYTES = 2 * 10_240;
+const AHEAD_CONNECTIONS = 150;
+const AHEAD_BYTES = 65_000;
+const AHEAD_MS = 5_000;
+/** Far below the 40 s without protection; a machine with other work has time. */
+const AHEAD_WAIT_MS_MAX = 3_000;
+const AHEAD_BYTES_MAX = 50 * 1_048_576;
 const SLOW_SYNC_MS = { least: 5, most: 60 };
 
 export const LOAD_KINDS: readonly FaultKind[] = [
@@ -30,6 +37,12 @@ export const LOAD_KINDS: readonly FaultKind[] = [
     about:
       'Garbage over HTTP, WebSockets, MQTT and TLS beside honest clients: no error of its own, bounded memory.',
     run: attack,
+  },
+  {
+    name: 'pipelining',
+    about:
+      'Many connections send 64 kB of requests each at once: others are answered in time, bounded memory.',
+    run: sendAhead,
   },
   {
     name: 'large-messages',
@@ -94,6 +107,35 @@ async function attack(box: Box): Promise<Problem[]> {
 function loginOf({ config }: ProvisionedDevice): Insider {
   if (config.credentials.protocol !== 'MQTT') throw new Error('the device speaks no plain MQTT');
   return config.credentials;
+}
+
+/** A caller from another address asks all the time meanwhile. */
+async function sendAhead(box: Box): Promise<Problem[]> {
+  const { clock, gateway, home } = box;
+  const port = Number(new URL(home.baseUrl).port);
+  const request = 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n';
+  const flood = request.repeat(Math.floor(AHEAD_BYTES / request.length));
+  const beforeBytes = anonymousBytes(gateway.pid);
+  const sockets = Array.from({ length: AHEAD_CONNECTIONS }, (_, index) => {
+    const socket = connect({ host: '127.0.0.1', port, localAddress: ADDRESSES[index % ADDRESSES.length] });
+    socket.on('error', () => undefined).on('data', () => undefined);
+    return socket.on('connect', () => socket.write(flood));
+  });
+  const startedMs = clock.monotonicMs();
+  let [slowestMs, largestBytes] = [0, 0];
+  while (clock.monotonicMs() - startedMs < AHEAD_MS) {
+    const askedMs = clock.monotonicMs();
+    const answer = await fetch(`http://127.0.0.1:${port}/healthz`, { signal: AbortSignal.timeout(60_000) });
+    await answer.text();
+    slowestMs = Math.max(slowestMs, clock.monotonicMs() - askedMs);
+    largestBytes = Math.max(largestBytes, anonymousBytes(gateway.pid) - beforeBytes);
+    await clock.sleep(20);
+  }
+  for (const socket of sockets) socket.destroy();
+  return [
+    ...(slowestMs > AHEAD_WAIT_MS_MAX ? [broken(`another caller waited ${slowestMs.toFixed(0)} ms`)] : []),
+    ...(largestBytes > AHEAD_BYTES_MAX ? [broken(`held ${(largestBytes / 1e6).toFixed(0)} MB more`)] : []),
+  ];
 }
 
 /** Judged by bytes and not by waiting, so that a slow machine judges alike. */

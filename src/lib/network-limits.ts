@@ -53,6 +53,8 @@ export const NETWORK_LIMITS = {
     unauthenticatedBurst: 400,
     /** G: requests that one connection sends ahead; more than any client does, few enough to forget. */
     pipelinedRequests: 32,
+    /** G: a connection that sent more ahead counts as so many connections of its address. */
+    connectsPerPipeline: 20,
     /** C docs/interface/http.md#rates: failed authentications per minute and address. */
     failedAuthenticationsPerMinute: 20,
     /** C docs/interface/http.md#rates: anonymous Validate per minute and address. */

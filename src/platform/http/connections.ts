@@ -58,6 +58,11 @@ export function createConnections(limits: Limits['http'], metrics: Metrics, cloc
 
   return {
     attribute,
+    /** Counts a connection that sent too many requests ahead against its address, like so many connections. */
+    charge: ({ remoteAddress }: Socket): void => {
+      if (callers.isTrusted(remoteAddress)) return;
+      connectRate.spend(addressKey(remoteAddress), clock.monotonicMs(), limits.connectsPerPipeline);
+    },
     /** Takes part in every connection of a listener from now on. */
     attach: (server: Server): void => void server.on('connection', accept),
     /** The caller on this connection is authenticated. */

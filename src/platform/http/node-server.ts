@@ -15,6 +15,7 @@ import type { Limits } from '../../lib/limits.ts';
 import { type Clock, setDeadline, type Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import { closeServer, listen, SocketsByEnds } from '../sockets/index.ts';
+import { RequestFeed } from './request-feed.ts';
 import { commonHeaders, errorResponse, httpText, problemResponse } from './responses.ts';
 
 export interface NodeServerOptions {
@@ -22,7 +23,7 @@ export interface NodeServerOptions {
   /** Told of every request whose caller went away before the whole answer. */
   onDeparted: () => void;
   /** Told of every connection that was closed because too many requests were sent ahead on it. */
-  onSentAhead: () => void;
+  onSentAhead: (socket: Socket) => void;
   limits: Limits['http'];
   clock: Clock;
   log: Log;
@@ -59,6 +60,8 @@ export class NodeServer {
       handle(incoming, outgoing);
     });
     this.server.on('error', (error) => options.log.error('HTTP listener failed', { error }));
+    this.server.on(secureContext ? 'secureConnection' : 'connection', (socket: Socket) => this.#read(socket));
+    this.server.on('upgrade', (_incoming, socket) => this.#turns.get(socket as Socket)?.feed.release());
     // Node would cut the connection without a word.
     this.server.on('connect', (_incoming, socket) => this.#refuse('HPE_INVALID_METHOD', socket as Socket));
     this.server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) =>
@@ -104,26 +107,43 @@ export class NodeServer {
     });
   }
 
+  /** Parses a connection piece by piece; one object for both, so that a response can tell its connection to go on. */
+  #read(socket: Socket): void {
+    const refuse = (): void => this.#refuseSentAhead(socket);
+    const turn: Turn = {
+      answering: undefined,
+      behind: [],
+      feed: new RequestFeed(socket, {
+        isBusy: () => turn.answering?.req.complete === true,
+        requestsAhead: this.#options.limits.pipelinedRequests,
+        onSentAhead: refuse,
+      }),
+    };
+    this.#turns.set(socket, turn);
+  }
+
+  #refuseSentAhead(socket: Socket): void {
+    this.#options.onSentAhead(socket);
+    socket.destroy();
+  }
+
   /**
    * One request of a connection at a time: what was sent ahead of an answer waits for it, up to a limit, and is
    * forgotten with the connection. Node would start all of them as they arrive.
    */
   #handle(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const { socket } = incoming;
-    if (socket.destroyed) return;
-    let turn = this.#turns.get(socket);
-    if (!turn) this.#turns.set(socket, (turn = { answering: undefined, behind: [] }));
+    const turn = this.#turns.get(socket);
+    if (socket.destroyed || !turn) return;
     if (!turn.answering) this.#start(turn, incoming, outgoing);
     else if (turn.behind.length < this.#options.limits.pipelinedRequests)
       turn.behind.push([incoming, outgoing]);
-    else {
-      this.#options.onSentAhead();
-      socket.destroy();
-    }
+    else this.#refuseSentAhead(socket);
   }
 
   #start(turn: Turn, incoming: IncomingMessage, outgoing: ServerResponse): void {
     turn.answering = outgoing;
+    turn.feed.expectBody(Number(incoming.headers['content-length'] ?? 0));
     if (hasBody(incoming)) this.#watchBody(incoming, outgoing);
     outgoing.on('close', () => {
       // A connection kept alive is idle now; nobody else would close it.
@@ -132,7 +152,10 @@ export class NodeServer {
       turn.answering = undefined;
       const next = incoming.socket.writable ? turn.behind.shift() : undefined;
       if (next) this.#start(turn, ...next);
-      else turn.behind.length = 0;
+      else {
+        turn.behind.length = 0;
+        turn.feed.goOn();
+      }
     });
     void this.#listener(incoming, outgoing);
   }
@@ -179,7 +202,9 @@ export class NodeServer {
   /** Node's own refusal. Bytes in the middle of an answer would become part of it. */
   #refuse(code: string | undefined, socket: Socket): void {
     const { clock, limits, newId } = this.#options;
-    const isInAnswer = this.#turns.get(socket)?.answering?.headersSent === true;
+    const turn = this.#turns.get(socket);
+    turn?.feed.stop();
+    const isInAnswer = turn?.answering?.headersSent === true;
     if (!isAnswerable(code) || !socket.writable || isInAnswer) socket.destroy();
     else
       void httpText(clientErrorResponse(code, limits, newId()), clock.wallMs()).then((text) =>
@@ -213,6 +238,7 @@ const LATE = 'ERR_HTTP_REQUEST_TIMEOUT';
 interface Turn {
   answering: ServerResponse | undefined;
   behind: [IncomingMessage, ServerResponse][];
+  feed: RequestFeed;
 }
 
 function nodeOptions(limits: Limits['http']): ServerOptions {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import { unavailable } from '../../lib/errors.ts';
 import { type Limits, LIMITS } from '../../lib/limits.ts';
@@ -81,7 +82,13 @@ export class Http {
       'http_pipelines_refused_total',
       'Connections closed because of too many requests sent ahead.',
     );
-    const counters = { onDeparted: () => departed.inc(), onSentAhead: () => sentAhead.inc() };
+    const counters = {
+      onDeparted: () => departed.inc(),
+      onSentAhead: (socket: Socket) => {
+        sentAhead.inc();
+        connections.charge(socket);
+      },
+    };
     this.#plain = this.#newServer(counters);
     this.#secure = https && this.#newServer(counters, https.secureContext);
   }

@@ -271,10 +271,9 @@ describe('connections', () => {
 
   test('with more requests sent ahead than the limit are closed, and nothing more is done for them', async (t) => {
     const { port, metrics, calls, release, origin } = await serve(t, { http: { pipelinedRequests: 3 } });
-    const held = await raw(t, port, `${WAIT}${THING.repeat(3)}`);
-    await until(() => calls.length === 1);
-    held.socket.write(THING);
+    const held = await raw(t, port, `${WAIT}${THING.repeat(4)}`);
     assert.equal(await held.closed, '');
+    await until(() => calls.length === 1);
     release();
     assert.match(await metrics.text(), /^gateway_http_pipelines_refused_total 1$/m);
     assert.equal((await ask(origin, 'GET', '/v3/things/slug')).status, 200);
@@ -282,6 +281,29 @@ describe('connections', () => {
       calls.map((call) => call.param('thing_id')),
       ['', 'id'],
     );
+  });
+
+  test('are read on only after the answer, and are closed after the limit of requests sent ahead', async (t) => {
+    const { port, metrics, calls, release } = await serve(t, { http: { pipelinedRequests: 40 } });
+    const held = await raw(t, port, `${WAIT}${THING.repeat(900)}`);
+    await until(() => calls.length === 1);
+    assert.equal(held.socket.destroyed, false);
+    release();
+    const statuses = [...(await held.closed).matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
+    // Some tens fit into one piece each time.
+    assert.ok(statuses.length > 40 && statuses.length < 900, `${statuses.length}`);
+    assert.deepEqual(new Set(statuses), new Set(['200', '429']));
+    assert.match(await metrics.text(), /^gateway_http_pipelines_refused_total 1$/m);
+  });
+
+  test('count against their address when they sent too much ahead', async (t) => {
+    const http = { pipelinedRequests: 3, connectBurst: 22, connectsPerPipeline: 20 };
+    const { port } = await serve(t, { http });
+    assert.equal(await (await raw(t, port, THING.repeat(10))).closed.then(() => 'closed'), 'closed');
+    const next = await raw(t, port, THING.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
+    assert.match(await next.closed, /^HTTP\/1\.1 200/);
+    const refused = await raw(t, port, THING);
+    assert.equal(await refused.closed, '');
   });
 
   test('have one request in hand at a time; those sent ahead of a connection that ends are forgotten', async (t) => {
