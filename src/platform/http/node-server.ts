@@ -109,7 +109,10 @@ export class NodeServer {
 
   /** Parses a connection piece by piece; one object for both, so that a response can tell its connection to go on. */
   #read(socket: Socket): void {
-    const refuse = (): void => this.#refuseSentAhead(socket);
+    const refuse = (): void => {
+      this.#options.onSentAhead(socket);
+      socket.destroy();
+    };
     const turn: Turn = {
       answering: undefined,
       behind: [],
@@ -122,11 +125,6 @@ export class NodeServer {
     this.#turns.set(socket, turn);
   }
 
-  #refuseSentAhead(socket: Socket): void {
-    this.#options.onSentAhead(socket);
-    socket.destroy();
-  }
-
   /**
    * One request of a connection at a time: what was sent ahead of an answer waits for it, up to a limit, and is
    * forgotten with the connection. Node would start all of them as they arrive.
@@ -135,10 +133,9 @@ export class NodeServer {
     const { socket } = incoming;
     const turn = this.#turns.get(socket);
     if (socket.destroyed || !turn) return;
-    if (!turn.answering) this.#start(turn, incoming, outgoing);
-    else if (turn.behind.length < this.#options.limits.pipelinedRequests)
-      turn.behind.push([incoming, outgoing]);
-    else this.#refuseSentAhead(socket);
+    if (!turn.answering) return this.#start(turn, incoming, outgoing);
+    turn.behind.push([incoming, outgoing]);
+    turn.feed.countAhead();
   }
 
   #start(turn: Turn, incoming: IncomingMessage, outgoing: ServerResponse): void {

@@ -4,8 +4,8 @@
  */
 import type { Socket } from 'node:net';
 
-/** The shortest request has 27 bytes, so that one piece holds no more than 38. */
-const PIECE_BYTES = 1_024;
+/** The shortest request has 27 bytes, so that one piece holds no more than 10. */
+const PIECE_BYTES = 256;
 const NOTHING = Buffer.alloc(0);
 
 interface RequestFeedOptions {
@@ -54,9 +54,15 @@ export class RequestFeed {
       this.#requestsAhead = 0;
       return;
     }
+    this.countAhead();
+    setImmediate(() => this.#socket.resume());
+  }
+
+  /** One more request that was sent before the response to the last one. */
+  countAhead(): void {
+    if (this.#socket.destroyed) return;
     this.#requestsAhead += 1;
     if (this.#requestsAhead > this.#options.requestsAhead) this.#options.onSentAhead();
-    else setImmediate(() => this.#socket.resume());
   }
 
   /** Gives the connection to somebody else, with what is not parsed yet. */

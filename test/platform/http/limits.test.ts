@@ -269,30 +269,15 @@ describe('connections', () => {
     assert.equal(kept.socket.destroyed, false);
   });
 
-  test('with more requests sent ahead than the limit are closed, and nothing more is done for them', async (t) => {
-    const { port, metrics, calls, release, origin } = await serve(t, { http: { pipelinedRequests: 3 } });
-    const held = await raw(t, port, `${WAIT}${THING.repeat(4)}`);
-    assert.equal(await held.closed, '');
-    await until(() => calls.length === 1);
-    release();
-    assert.match(await metrics.text(), /^gateway_http_pipelines_refused_total 1$/m);
-    assert.equal((await ask(origin, 'GET', '/v3/things/slug')).status, 200);
-    assert.deepEqual(
-      calls.map((call) => call.param('thing_id')),
-      ['', 'id'],
-    );
-  });
-
   test('are read on only after the answer, and are closed after the limit of requests sent ahead', async (t) => {
     const { port, metrics, calls, release } = await serve(t, { http: { pipelinedRequests: 40 } });
     const held = await raw(t, port, `${WAIT}${THING.repeat(900)}`);
     await until(() => calls.length === 1);
-    assert.equal(held.socket.destroyed, false);
+    assert.equal(held.received(), '');
     release();
     const statuses = [...(await held.closed).matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
-    // Some tens fit into one piece each time.
-    assert.ok(statuses.length > 40 && statuses.length < 900, `${statuses.length}`);
-    assert.deepEqual(new Set(statuses), new Set(['200', '429']));
+    assert.ok(statuses.length > 30 && statuses.length <= 41, `${statuses.length}`);
+    assert.deepEqual(new Set(statuses), new Set(['200']));
     assert.match(await metrics.text(), /^gateway_http_pipelines_refused_total 1$/m);
   });
 
