@@ -10,6 +10,8 @@ export const AUTH_LIMITS = {
   tokens: 1_000,
   /** G: of these, those of one person, or of one program and the programs that it made tokens for. */
   tokensPerPerson: 100,
+  /** G: of these, those that its tokens made, so that a token leaves its person room. */
+  tokensByTokens: 50,
   /** G: a token that never expires has no lifetime; the interface cannot write moments beyond the year 9999. */
   tokenLifetimeMaxMs: 100 * 365 * 86_400_000,
   /** C issue: least length; the greatest bounds the work of hashing. */

@@ -75,6 +75,8 @@ export const NETWORK_LIMITS = {
     connections: 200,
     /** G: that one token keeps when all places are taken; further ones give way to others. */
     connectionsPerIdentity: 100,
+    /** G: of these, those of one token among several of a person. */
+    connectionsPerToken: 50,
     /** G: the same of one remote address. */
     connectionsPerAddress: 150,
     /** C docs/interface/http.md#streams: frame from a client. */

@@ -144,10 +144,11 @@ describe('users', () => {
 });
 
 describe('access tokens', () => {
-  test('are not made without a token, by an anonymous role neither', async (t) => {
+  test('are made neither without a token, nor by the anonymous role, nor by READONLY', async (t) => {
     const { api } = await claimed(t, { anonymous: true });
     const body = { name: 'x', role: 'READONLY' };
-    assert.equal(refusal(await api.call(null, 'POST', '/v3/auth/tokens', body)), '401 invalid_header');
+    for (const role of [null, 'READONLY'] as const)
+      assert.equal(refusal(await api.call(role, 'POST', '/v3/auth/tokens', body)), '403 insufficient_role');
     assert.deepEqual((await api.call(null, 'GET', '/v3/auth/tokens')).body, {
       access_tokens: [],
       total_count: 0,

@@ -81,7 +81,8 @@ export function principalOf(token: TokenRecord, person: string): Principal {
       kind === 'SESSION' && user
         ? { kind: 'user', id: user.id, name: user.name }
         : { kind: 'token', id, name },
-    rateKey: person,
+    // A token that floods leaves the sessions of its person alone.
+    rateKey: kind === 'SESSION' ? person : `${person} tokens`,
     tokenId: id,
   };
 }

@@ -267,7 +267,7 @@ function tokenRoutes(auth: Auth): Route[] {
       about: 'Creates a token whose role does not exceed that of the caller.',
       answer: wire.accessShapes.token,
       POST: ['/v3/auth/tokens'],
-      role: 'READONLY',
+      role: 'USER',
       body: wire.createTokenBody,
       errors: ['403 insufficient_role', '422 token_limit_reached'],
       handle: (call) => {

@@ -160,6 +160,9 @@ export class Tokens {
       requireUnderLimit('token_limit_reached', message, count, limit);
     };
     requireFewer(limits.tokensPerPerson, own.length, 'You have');
+    const byTokens = own.filter(({ parentId }) => parentId !== undefined);
+    if (record.parentId !== undefined)
+      requireFewer(limits.tokensByTokens, byTokens.length, 'Your tokens have made');
     requireFewer(limits.tokens, made.length, 'There are');
   }
 

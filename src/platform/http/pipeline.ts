@@ -93,7 +93,10 @@ export class Pipeline {
     const { env } = context;
     const isWithoutToken = principal === undefined || principal.origin.kind === 'anonymous';
     if (principal) {
-      this.#rates.request(isWithoutToken ? rateKeyOf(principal, remoteAddressOf(env)) : principal.rateKey);
+      this.#rates.request(
+        isWithoutToken ? rateKeyOf(principal, remoteAddressOf(env)) : principal.rateKey,
+        principal.origin.kind === 'token' ? principal.tokenId : undefined,
+      );
       if (env.incoming && !isWithoutToken)
         this.#options.onAuthenticated?.(env.incoming.socket, principal.rateKey);
     } else this.admitUnauthenticated(context);

@@ -11,7 +11,7 @@ export interface Principal {
     id: string;
     name: string;
   };
-  /** Key of what is limited per caller: one for a person, whatever the number of tokens. */
+  /** Key of what is limited per caller: one for the sessions of a person, one for all its tokens. */
   rateKey: string;
   /** The token or session that the call came with; absent without one. */
   tokenId?: string;

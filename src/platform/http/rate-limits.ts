@@ -8,6 +8,8 @@ import { Rates } from '../../lib/rates.ts';
 import type { Clock } from '../clock/index.ts';
 
 const MINUTE_S = 60;
+/** Rates of one token that all tokens of a person have together. */
+const TOKENS_TOGETHER = 2;
 
 export type RateLimits = ReturnType<typeof createRateLimits>;
 
@@ -21,6 +23,12 @@ export function createRateLimits(
   },
 ) {
   const ofOperations = new Map<string, Rates>();
+  const requests = new Rates(limits.requests);
+  /** No single token takes more than half of what all tokens of a person have. */
+  const together = new Rates({
+    perSecond: TOKENS_TOGETHER * limits.requests.perSecond,
+    burst: TOKENS_TOGETHER * limits.requests.burst,
+  });
   const limited =
     (rates: Rates) =>
     (key: string): void => {
@@ -32,8 +40,12 @@ export function createRateLimits(
       );
     };
   return {
-    /** One request of a caller, by the key of its rate. */
-    request: limited(new Rates(limits.requests)),
+    /** One request of a caller, by the key of its rate, and the token among several that share the key. */
+    request: (key: string, tokenId?: string): void => {
+      if (tokenId === undefined) return limited(requests)(key);
+      limited(requests)(`token ${tokenId}`);
+      limited(together)(key);
+    },
     /** One request of an address without a token. */
     unauthenticated: limited(new Rates(limits.unauthenticated)),
     /** One failed authentication of an address. */

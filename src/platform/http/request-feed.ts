@@ -3,6 +3,7 @@
  * response. Node alone would make the objects of all 1 900 requests that fit into one read of 64 KiB.
  */
 import type { Socket } from 'node:net';
+import { nextTurn } from '../clock/index.ts';
 
 /** The shortest request has 27 bytes, so that one piece holds no more than 10. */
 const PIECE_BYTES = 256;
@@ -55,7 +56,7 @@ export class RequestFeed {
       return;
     }
     this.countAhead();
-    setImmediate(() => this.#socket.resume());
+    void nextTurn().then(() => this.#socket.resume());
   }
 
   /** One more request that was sent before the response to the last one. */

@@ -137,9 +137,16 @@ export class WebSockets {
     const { limits } = this.#options;
     if (this.#open.size < limits.connections) return undefined;
     const excessOf = excesses(this.#open, limits);
-    if (excessOf(caller) >= 0)
+    const ofToken = tokenExcesses(this.#open, limits);
+    const open = [...this.#open];
+    // A token beyond its share makes room for the other tokens of its person.
+    const sibling =
+      ofToken(caller) < 0 &&
+      open.findLast((socket) => socket.caller.identity === caller.identity && ofToken(socket.caller) > 0);
+    if (!sibling && (excessOf(caller) >= 0 || ofToken(caller) >= 0))
       return 'Too many WebSockets are open, and the share of this token or address is used up.';
-    const newest = [...this.#open].findLast((socket) => excessOf(socket.caller) > 0);
+    const newest =
+      sibling || open.findLast((socket) => excessOf(socket.caller) > 0 || ofToken(socket.caller) > 0);
     if (!newest) return 'Too many WebSockets are open.';
     this.#open.delete(newest);
     this.#gaveWay.inc();
@@ -183,6 +190,20 @@ function excesses(
       (ofIdentity.get(identity)?.length ?? 0) - limits.connectionsPerIdentity,
       (ofAddress.get(address)?.length ?? 0) - limits.connectionsPerAddress,
     );
+}
+
+/** The same for the token alone; without one nobody is beyond a share. */
+function tokenExcesses(
+  open: ReadonlySet<OpenSocket>,
+  { connectionsPerToken }: Pick<Limits['webSocket'], 'connectionsPerToken'>,
+): (caller: Caller) => number {
+  const tokenOf = ({ principal }: Caller) =>
+    principal.origin.kind === 'token' ? principal.tokenId : undefined;
+  const ofToken = Map.groupBy(open, ({ caller }) => tokenOf(caller));
+  return (caller) => {
+    const token = tokenOf(caller);
+    return token === undefined ? -1 : (ofToken.get(token)?.length ?? 0) - connectionsPerToken;
+  };
 }
 
 class OpenSocket implements StreamSocket {

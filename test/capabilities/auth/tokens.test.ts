@@ -21,7 +21,7 @@ describe('an access token', () => {
     assert.deepEqual(auth.tokens.authenticate(text), {
       role: 'USER',
       origin: { kind: 'token', id: record.id, name: 'meter' },
-      rateKey: `token:${record.id}`,
+      rateKey: `token:${record.id} tokens`,
       tokenId: record.id,
     });
   });
@@ -32,8 +32,9 @@ describe('an access token', () => {
     const session = auth.tokens.createSession(anna);
     const script = auth.tokens.createFor(session.record, { name: 'script', role: 'USER' });
     const child = auth.tokens.createFor(script.record, { name: 'child', role: 'READONLY' });
-    for (const { text } of [session, script, child])
-      assert.equal(auth.tokens.authenticate(text)?.rateKey, `user:${anna.id}`);
+    assert.equal(auth.tokens.authenticate(session.text)?.rateKey, `user:${anna.id}`);
+    for (const { text } of [script, child])
+      assert.equal(auth.tokens.authenticate(text)?.rateKey, `user:${anna.id} tokens`);
     const program = auth.tokens.create({ name: 'program', role: 'USER' });
     let made = program;
     for (let depth = 0; depth < 3; depth++)
@@ -42,6 +43,19 @@ describe('an access token', () => {
       auth.tokens.authenticate(made.text)?.rateKey,
       auth.tokens.authenticate(program.text)?.rateKey,
     );
+  });
+
+  test('makes no more than a share of the tokens of its person', async (t) => {
+    const { auth } = startAuth(t, { limits: { ...CHEAP, tokensPerPerson: 4, tokensByTokens: 2 } });
+    const anna = await auth.users.create('anna', 'USER', 'correct horse');
+    const { record: session } = auth.tokens.createSession(anna);
+    const request = { name: 'x', role: 'USER' } as const;
+    const script = auth.tokens.createFor(session, request).record;
+    const child = auth.tokens.createFor(script, request).record;
+    auth.tokens.createFor(child, request);
+    for (const maker of [script, child])
+      assert.throws(() => auth.tokens.createFor(maker, request), /Your tokens have made 2 access tokens/);
+    auth.tokens.createFor(session, request);
   });
 
   test('is one of a bounded number, of a person, of a program and what it made, and in all', async (t) => {

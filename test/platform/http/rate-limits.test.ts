@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';
+import { createRateLimits } from '../../../src/platform/http/rate-limits.ts';
 import { type Answer, firstError, serve } from './support.ts';
 
 function assertTooMany(answer: Answer, withinS: number): void {
@@ -21,6 +22,25 @@ describe('requests', () => {
     assertTooMany(await ask('GET', '/v3/things/slug'), 60);
     assert.equal(calls.length, 3);
     assert.equal((await ask('GET', '/v3/things/slug', { token: 'user' })).status, 200);
+  });
+
+  test('of one token take at most half of what all tokens of its person have', () => {
+    const few = { perSecond: 0.01, burst: 3 };
+    const clock = { monotonicMs: () => 0 };
+    const limits = { requests: few, unauthenticated: few, failedAuthenticationsPerMinute: 1 };
+    const rates = createRateLimits(clock, limits);
+    const answered = (key: string, token?: string): number => {
+      for (let count = 0; ; count++)
+        try {
+          rates.request(key, token);
+        } catch {
+          return count;
+        }
+    };
+    assert.equal(answered('anna tokens', 'flood'), 3);
+    assert.equal(answered('anna tokens', 'dashboard'), 3);
+    assert.equal(answered('anna tokens', 'third'), 0);
+    assert.equal(answered('anna'), 3, 'the sessions of the person');
   });
 
   test('of the limit of the contract all pass, the next does not', async (t) => {

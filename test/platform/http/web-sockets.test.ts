@@ -295,6 +295,28 @@ describe('an open stream', () => {
     assert.match(await served.metrics.text(), /^gateway_web_sockets_gave_way_total 2$/m);
   });
 
+  test('gives way to other tokens of its person when its token is beyond its share', async (t) => {
+    const served = await serve(t, {
+      webSocket: {
+        connections: 3,
+        connectionsPerIdentity: 2,
+        connectionsPerToken: 1,
+        connectionsPerAddress: 9,
+      },
+      authenticate: (id) => ({
+        role: 'READONLY',
+        origin: { kind: 'token', id, name: id },
+        rateKey: 'anna tokens',
+        tokenId: id,
+      }),
+    });
+    const flood: Opened[] = [];
+    for (let index = 0; index < 3; index++) flood.push(await open(t, served));
+    const other = await open(t, served, FEED, { 'X-Service-Auth-Token': 'dashboard' });
+    assert.deepEqual(await flood[2]?.closed, { code: 1013, reason: 'others need the place' });
+    assert.equal(other.webSocket.readyState, WebSocket.OPEN);
+  });
+
   test('closes with 1008 when its token is revoked, and others stay', async (t) => {
     const served = await serve(t);
     const revoked = await open(t, served);
