@@ -304,7 +304,7 @@ describe('an open stream', () => {
         connectionsPerAddress: 9,
       },
       authenticate: (id) => ({
-        role: 'READONLY',
+        role: 'OWNER',
         origin: { kind: 'token', id, name: id },
         rateKey: 'anna tokens',
         tokenId: id,
