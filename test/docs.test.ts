@@ -90,3 +90,19 @@ describe('anchors of headings', () => {
     );
   });
 });
+
+test('the page of the interface lists the codes of /readyz as the route has them', () => {
+  const read = (path: string): string => readFileSync(join(PROJECT_ROOT, path), 'utf8');
+  const routes = read('src/capabilities/appliance/routes.ts');
+  const readiness = routes.slice(
+    routes.indexOf("operation: 'get_readiness'"),
+    routes.indexOf("GET: ['/readyz']"),
+  );
+  const declared = [...readiness.matchAll(/'503 (\w+)'/g)].map(([, code]) => code);
+  const line = /^\| `GET \/readyz` .*$/m.exec(read('docs/interface/http.md'))?.[0] ?? '';
+  const listed = [...(line.split('`errors` with')[1] ?? '').matchAll(/`(\w+)`/g)].map(([, code]) => code);
+  assert.ok(declared.length > 0);
+  assert.deepEqual(listed, declared);
+  const made = [...read('src/capabilities/appliance/service.ts').matchAll(/\bcode: '(\w+)'/g)];
+  assert.deepEqual(new Set(made.map(([, code]) => code)), new Set(declared), 'those that the service makes');
+});
