@@ -49,10 +49,12 @@ is stopped. A running gateway follows at once, without a restart.
     --dry-run            only show what would change
 
   list-set-aside         list what the gateway set aside: files that were damaged
-                         or of another site, and unreadable rows of state.db
+                         or of another site
   remove-set-aside <what>
-                         remove a file of that list by its name, "rows" for all
-                         rows, or "all"; this clears the alert
+                         remove a file of that list by its name, or "all"; this
+                         clears the alert
+  salvage-history <file> while the gateway is stopped: copy what can be read of
+                         a damaged history.db of that list into the new one
 
   ready                  check whether everything of the running gateway works;
                          otherwise tell what does not, with exit code 1

@@ -3,9 +3,16 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EpochMs } from '../lib/time.ts';
 import { formatTimestamp } from '../lib/timestamp.ts';
-import { isSalvaging, removeSetAside, setAsideOf } from '../platform/sqlite/index.ts';
-import { type Command, table, UsageError } from './command.ts';
-import { removeTree } from '../platform/files/index.ts';
+import {
+  HISTORY_SALVAGE,
+  openDatabase,
+  removeSetAside,
+  salvageRest,
+  setAsideOf,
+  tryLockFolder,
+} from '../platform/sqlite/index.ts';
+import { type Command, type Local, table, tried, UsageError } from './command.ts';
+import { isThere, packagePath, removeTree } from '../platform/files/index.ts';
 
 interface Found {
   /** Below the data folder. */
@@ -22,7 +29,8 @@ const JOURNAL = 'telemetry-journal';
 /** Notes that keep an alert raised, and folders that a restore left. */
 const OTHERS: readonly [pattern: RegExp, what: string][] = [
   [/^history-missing\.json$/, 'note: history was missing'],
-  [/^state-recovery\.json$/, 'note: state.db came back from a copy'],
+  [/^state-recovery\.json$/, 'note: state.db was recovered'],
+  [/^changes-lost\.json$/, 'note: changes may be missing'],
   [/^restore-not-done\.json$/, 'note: a backup was not restored'],
   [/^before-restore-\d+$/, 'state before a backup was restored'],
   [/^restore-given-up-\d+$/, 'content of a backup that was not restored'],
@@ -43,8 +51,6 @@ export const SET_ASIDE_COMMANDS: Record<string, Command> = {
       ({ config: { dataDir }, withState }) =>
         withState(({ record }) => {
           const chosen = found(dataDir).filter(({ name }) => what === ALL || name === what);
-          if (isSalvaging(join(dataDir, 'history.db')) && chosen.some(({ name }) => isDamagedHistory(name)))
-            throw new UsageError('the gateway still reads what it can of it; try again later');
           if (what !== ALL && chosen.length === 0)
             throw new UsageError(`there is no "${what}"; list-set-aside has the names`);
           for (const { remove } of chosen) remove();
@@ -52,9 +58,43 @@ export const SET_ASIDE_COMMANDS: Record<string, Command> = {
           return chosen.map(({ name }) => `removed ${name}`);
         }),
   },
+  'salvage-history': {
+    takes: ['file'],
+    prepare:
+      (_values, [file = '']) =>
+      async (local) => {
+        const rows = salvage(local, file);
+        await local.withState(({ record }) => record('admin_salvage_history', { file }));
+        return [`${rows} rows of ${file} are in history.db now; remove-set-aside ${file} removes the file`];
+      },
+  },
 };
 
-const isDamagedHistory = (name: string): boolean => name.startsWith('history.db.damaged-');
+/** Copies what can be read of a damaged history.db into the one that was begun after it. The gateway must be stopped. */
+function salvage({ config: { dataDir }, clock, log }: Local, file: string): number {
+  const lock = tryLockFolder({ dataDir, clock, log });
+  if (!lock) throw new UsageError('stop the gateway first: systemctl stop energy-gateway');
+  try {
+    const path = join(dataDir, 'history.db');
+    const damaged = setAsideOf(path).find(
+      (one) => one.kind === 'damaged' && one.path === join(dataDir, file),
+    );
+    if (!damaged) throw new UsageError(`there is no damaged history "${file}"; list-set-aside has the names`);
+    if (!isThere(path)) throw new UsageError('start the gateway once, so that there is a history.db');
+    const migrationsDir = packagePath('migrations', 'history');
+    const database = openDatabase({ path, migrationsDir, isFirst: true, clock, log });
+    try {
+      return tried(
+        () => salvageRest(damaged.path, database, HISTORY_SALVAGE),
+        (reason) => `${file} cannot be taken over: ${reason}`,
+      );
+    } finally {
+      database.close();
+    }
+  } finally {
+    lock.release();
+  }
+}
 
 function found(dataDir: string): Found[] {
   const databases = DATABASES.flatMap((name) => setAsideOf(join(dataDir, name))).map((aside): Found => ({

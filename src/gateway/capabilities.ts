@@ -35,11 +35,12 @@ import { packagePath } from '../platform/files/index.ts';
 import type { MqttBroker } from '../platform/mqtt/index.ts';
 import { UpdateFolder, updateKeyFiles } from '../platform/packages/index.ts';
 import { restoreFaultSince } from '../platform/backup/index.ts';
-import { lastRecovery } from '../platform/sqlite/index.ts';
+import { lastRecovery, textOfRecovery } from '../platform/sqlite/index.ts';
 import { commandRecorder } from './audit-trail.ts';
 import { programEntry } from '../platform/processes/index.ts';
 import type { Infrastructure, StartedHook } from './infrastructure.ts';
 import { folderStatus, knownCopies } from './folder-status.ts';
+import { recentLosses } from './lost-changes.ts';
 import { noteMissingHistory } from './missing-history.ts';
 import { ShortenedHistory } from './shortened-history.ts';
 import { provisioningFault } from './first-provisioning.ts';
@@ -346,6 +347,11 @@ function buildAppliance(
   const own = provisioning.own.gateway;
   devices.setConnectivity(own.id, 'ONLINE');
   const shownFromMs = clock.wallMs() - LIMITS.state.recoveryShownMs;
+  const losses = recentLosses(options);
+  const recoveryText = (): string | undefined => {
+    const recovery = lastRecovery(config.dataDir, log);
+    return recovery && recovery.recoveredAtMs > shownFromMs ? textOfRecovery(recovery) : undefined;
+  };
   const shortened = new ShortenedHistory({ dataDir: config.dataDir, clock, log, limits: LIMITS.history });
   return new Appliance({
     clock,
@@ -364,7 +370,8 @@ function buildAppliance(
       historyDamagedParts: telemetry.status()?.damaged ?? 0,
       isDiskFull: space.isFull,
       restoreFault: restoreFaultSince(shownFromMs, { dataDir: config.dataDir, log }),
-      isStateRecovered: (lastRecovery(config.dataDir, log)?.recoveredAtMs ?? -Infinity) > shownFromMs,
+      stateRecovery: recoveryText(),
+      changesLost: losses(),
       stateDegraded: state.failure?.message,
       stateCopyFault: infrastructure.stateUpkeep.copyFault,
       isTlsOff: (config.https || config.mqtts) && infrastructure.tls === undefined,

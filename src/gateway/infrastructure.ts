@@ -18,6 +18,7 @@ import {
   createGroupCommit,
   type Database,
   DegradableDatabase,
+  HISTORY_SALVAGE,
   type GroupCommit,
   openState,
   releaseStartReserve,
@@ -26,6 +27,7 @@ import {
   type SyncFile,
 } from '../platform/sqlite/index.ts';
 import { HistoryRoom } from './history-room.ts';
+import { lossNoter } from './lost-changes.ts';
 import type { Tls } from '../platform/tls/index.ts';
 
 export interface GatewayOptions {
@@ -89,7 +91,7 @@ export function openInfrastructure(options: GatewayOptions, started: StartedHook
     journalFolder,
     maxBytes: config.historyMaxMib * 1_048_576,
     space,
-    mayRemove: () => history.isOpen && !history.isSalvaging,
+    mayRemove: () => history.isOpen,
     clock,
     log,
     limits: LIMITS,
@@ -123,15 +125,17 @@ export function openInfrastructure(options: GatewayOptions, started: StartedHook
 
 /** Opened once its owner is known. A copy before a migration could fill the disk. */
 function createHistory(
-  { config, clock, log }: GatewayOptions,
+  options: GatewayOptions,
   journalFolder: string,
   started: StartedHook,
 ): DegradableDatabase {
+  const { config, clock, log } = options;
+  const path = join(config.dataDir, 'history.db');
   const history = new DegradableDatabase({
-    path: join(config.dataDir, 'history.db'),
+    path,
+    onLost: lossNoter(options)(path),
     migrationsDir: packagePath('migrations', 'history'),
-    salvageLater: ['device_log', 'rule_log', 'telemetry_block'],
-    computed: ['device_log_size', 'rule_log_size'],
+    salvage: HISTORY_SALVAGE,
     companions: [journalFolder],
     clock,
     log,
@@ -162,8 +166,10 @@ function openStateDatabase(
   const migrationsDir = packagePath('migrations', 'state');
   // Before the reserve was released, because on a small disk its room ends the shortage.
   const startedLow = space.isLow;
+  const path = join(dataDir, 'state.db');
   const state = openState({
-    path: join(dataDir, 'state.db'),
+    path,
+    onLost: lossNoter(options)(path),
     migrationsDir,
     backupDir: join(dataDir, 'backups'),
     sync: options.syncFile ?? syncFile,

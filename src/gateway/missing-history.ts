@@ -1,11 +1,12 @@
 /** When the history of a state is missing, a new one is begun, and an alert is raised for some days. */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Auth } from '../capabilities/auth/index.ts';
 import type { Devices } from '../capabilities/devices/index.ts';
 import type { Provisioning } from '../capabilities/provisioning/index.ts';
 import type { Site } from '../capabilities/site/index.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { unlessRefused } from '../lib/system-fault.ts';
 import type { EpochMs } from '../lib/time.ts';
 import {
   isGone,
@@ -14,7 +15,7 @@ import {
   syncFolder,
   writePrivateFile,
 } from '../platform/files/index.ts';
-import { foreignPath, SALVAGE_MARK } from '../platform/sqlite/index.ts';
+import { foreignPath } from '../platform/sqlite/index.ts';
 import type { Infrastructure } from './infrastructure.ts';
 
 /** In the data folder. Whoever removes it ends the alert. */
@@ -57,10 +58,12 @@ function tellMissing(infrastructure: Infrastructure, records: Records): void {
   const { id: siteId } = records.site.get();
   // A first start that the power cut off leaves a state, and no history yet.
   if (!hadState || !isInUse(records)) return;
-  const missing = [history.path, journalFolder].filter(isGone).map((path) => basename(path));
+  const missing = [history.path, journalFolder]
+    .filter((path) => isGone(path) || isEmptyFile(path))
+    .map((path) => basename(path));
   if (missing.length === 0) return;
-  // One that was set aside, as damaged or with another site's state, is not missing.
-  if (!isGone(history.path + SALVAGE_MARK) || !isGone(foreignPath(history.path, siteId))) return;
+  // One that was set aside with another site's state is not missing.
+  if (!isGone(foreignPath(history.path, siteId))) return;
   log.error('history is missing beside state.db, a new one is begun', { missing });
   const note: Note = { missing, foundAtMs: clock.wallMs() };
   try {
@@ -68,6 +71,14 @@ function tellMissing(infrastructure: Infrastructure, records: Records): void {
   } catch (error) {
     log.warn('the note of the missing history could not be written', { error });
   }
+}
+
+/** A power cut or a person may leave an empty file, which SQLite takes for a new database. */
+function isEmptyFile(path: string): boolean {
+  return unlessRefused(
+    () => statSync(path).isFile() && statSync(path).size === 0,
+    () => false,
+  );
 }
 
 function isInUse({ auth, devices, provisioning: { own } }: Records): boolean {

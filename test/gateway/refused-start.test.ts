@@ -7,10 +7,11 @@ import { startTestGateway } from '../support/test-gateway.ts';
 import { temporaryFolder } from '../support/workspace.ts';
 
 test('a start for which the disk does not read state.db says what to do, and names the file', async (t) => {
+  const dataDir = temporaryFolder(t);
+  await (await startTestGateway(t, { dataDir })).stop();
   t.mock.method(BetterSqlite3.prototype, 'prepare', function (this: BetterSqlite3.Database) {
     throw new BetterSqlite3.SqliteError('disk I/O error', 'SQLITE_IOERR_READ');
   });
-  const dataDir = temporaryFolder(t);
   await assert.rejects(startTestGateway(t, { dataDir }), (error) => {
     assert.equal(
       inWordsAndDetail(error),

@@ -31,8 +31,10 @@ export interface PartsStatus {
   folderFault: string | undefined;
   /** Only state can be stored, in reserved room. */
   isDiskFull: boolean;
-  /** A copy recently replaced a damaged or missing state.db. */
-  isStateRecovered: boolean;
+  /** What a recent recovery of state.db took from a copy; undefined: there was none. */
+  stateRecovery: string | undefined;
+  /** Changes that the end of a write-ahead log lost, one sentence each. */
+  changesLost: readonly string[];
   /** Why a backup could not recently be put back at a start. */
   restoreFault: string | undefined;
   /** TLS is off because its keys cannot be used. */
@@ -246,7 +248,8 @@ export class Appliance {
       ['disk_almost_full', diskFreeShare < DISK_ALMOST_FULL_SHARE],
       ['disk_full', status.isDiskFull],
       ['data_folder_unreadable', status.folderFault !== undefined, status.folderFault],
-      ['state_recovered', status.isStateRecovered],
+      ['state_recovered', status.stateRecovery !== undefined, status.stateRecovery],
+      ['changes_lost', status.changesLost.length > 0, listed('', status.changesLost)],
       ['restore_not_done', status.restoreFault !== undefined, status.restoreFault],
       ['state_degraded', status.stateDegraded !== undefined, status.stateDegraded],
       ['state_copies_failing', status.stateCopyFault !== undefined, status.stateCopyFault],

@@ -21,7 +21,6 @@ import {
   writePrivateFile,
 } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
-import { SALVAGE_MARK } from '../sqlite/index.ts';
 import { HISTORY_FILE, JOURNAL_FOLDER, STATE_FILE, TLS_FOLDER } from './layout.ts';
 
 /** In the data folder: what the next start takes over. */
@@ -148,7 +147,7 @@ function planOf({ dataDir, clock }: Options, note: string, rename: Rename): Plan
 }
 
 /** The write-ahead log first: it must never be found beside another database. */
-const partsOf = (name: string): string[] => [`${name}-shm`, `${name}-wal`, name + SALVAGE_MARK, name];
+const partsOf = (name: string): string[] => [`${name}-shm`, `${name}-wal`, name];
 
 function takeOver({ dataDir, stage, aside, names, rename }: Plan): void {
   makePrivateFolder(aside);

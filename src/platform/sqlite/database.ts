@@ -9,6 +9,7 @@ import { requireSound } from './damage.ts';
 import { migrate, type MigrationOptions } from './migrations.ts';
 import { lastingStatement } from './lasting-statement.ts';
 import { createOrm, type Orm } from './orm.ts';
+import { LogEvidence, type LostChanges } from './log-evidence.ts';
 import { LogTrust } from './log-trust.ts';
 import { type SyncFile, WriteAheadLog } from './write-ahead-log.ts';
 
@@ -23,14 +24,23 @@ export interface OpenOptions extends MigrationOptions {
   sync?: SyncFile;
   /** True: nobody else has the file open, and an earlier program may have ended without closing it. */
   isFirst?: boolean;
+  /** With `isFirst`: called when the write-ahead log has lost commits. */
+  onLost?: (lost: LostChanges) => void;
 }
 
 /** Opens, migrates and returns the database. @throws UnrecoverableError for one of a newer version */
 export function openDatabase(options: OpenOptions): Database {
   makePrivateFolder(dirname(options.path));
   for (const suffix of ['', '-wal', '-shm']) requireUsableFile(options.path + suffix);
+  const evidence = options.isFirst && options.onLost ? new LogEvidence(options.path) : undefined;
   const handle = openFile(options.path);
   try {
+    // First: another program (the admin command) may hold the lock for a moment.
+    handle.pragma('busy_timeout = 5000');
+    // The first read takes over the log of an earlier program; the settings below may already write.
+    handle.pragma('user_version');
+    const lost = evidence?.lost();
+    if (lost) options.onLost?.(lost);
     applyPragmas(handle);
     if (options.isChecked) requireSound(handle);
     migrate(handle, options);
@@ -43,8 +53,6 @@ export function openDatabase(options: OpenOptions): Database {
 }
 
 function applyPragmas(handle: BetterSqlite3.Database): void {
-  // First: another program (the admin command) may hold the lock for a moment.
-  handle.pragma('busy_timeout = 5000');
   // Before the first table: lets a file with free pages be shortened without a rewrite.
   handle.pragma('auto_vacuum = INCREMENTAL');
   // Readers do not block the writer, and one sync per commit instead of two.

@@ -1,9 +1,9 @@
 import { renameSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname } from 'node:path';
 import type BetterSqlite3 from 'better-sqlite3';
 import { unavailable } from '../../lib/errors.ts';
-import { type Clock, nextTurn, type Timer } from '../clock/index.ts';
-import { isThere, makePrivateFolder, readPrivateFile, removeFile, writePrivateFile } from '../files/index.ts';
+import type { Clock, Timer } from '../clock/index.ts';
+import { isThere, makePrivateFolder, removeFile } from '../files/index.ts';
 import { isDamage } from './damage.ts';
 import { type Database, openDatabase, type OpenOptions } from './database.ts';
 import { diskFails } from '../../lib/system-fault.ts';
@@ -12,16 +12,8 @@ import { NewerDatabaseError, readMigrations } from './migrations.ts';
 import { lastingStatement } from './lasting-statement.ts';
 import { createOrm, type Orm } from './orm.ts';
 import { failsToRead } from './read-fault.ts';
-import {
-  foreignPath,
-  freeName,
-  isNameOfDamaged,
-  nameOfNewer,
-  newestOfNewer,
-  setAside,
-  setAsideOf,
-} from './set-aside.ts';
-import { Salvage } from './salvage.ts';
+import { foreignPath, freeName, nameOfNewer, newestOfNewer, setAside, setAsideOf } from './set-aside.ts';
+import { salvageFirst, type SalvageTables } from './salvage.ts';
 
 /** A user with a connection of its own to the file, such as a thread. */
 interface DatabaseUser {
@@ -39,10 +31,8 @@ export interface Owner {
 }
 
 interface DegradableOptions extends OpenOptions {
-  /** Tables of a damaged file that are salvaged while the new one is in use. */
-  salvageLater: readonly string[];
-  /** Tables that triggers of others fill: they are not salvaged. */
-  computed?: readonly string[];
+  /** How a damaged file is taken over. */
+  salvage: SalvageTables;
   /** Files and folders that are moved with the database of another owner. */
   companions: readonly string[];
   /** Whether the disk below cannot be read now. Default: looks. */
@@ -51,16 +41,13 @@ interface DegradableOptions extends OpenOptions {
 
 /** G: soon enough after a person made room or repaired permissions. */
 const RETRY_MS = 5_000;
-/** Suffix of the note, beside the database, that a damaged file is still to be salvaged. */
-export const SALVAGE_MARK = '.salvaging';
-
 /** The part of a database that stores of plain SQL and group commits use. */
 export type SqlDatabase = Pick<Database, 'path' | 'prepare' | 'orm' | 'transaction' | 'durable'>;
 
 /**
  * A database that the gateway can do without. While it cannot be opened, every use fails with `unavailable` and opening is
- * tried again. A damaged file is renamed, a new one takes its place, and what can still be read is copied into it.
- * Statements stay valid.
+ * tried again. A damaged file is set aside and a new one begun, with the small tables, so that ids are never used twice;
+ * the local command `salvage-history` adds the rest. Statements stay valid.
  */
 export class DegradableDatabase implements SqlDatabase {
   readonly path: string;
@@ -74,6 +61,8 @@ export class DegradableDatabase implements SqlDatabase {
   #failure: Error | undefined;
   #retry: Timer | undefined;
   readonly #work = new SerialQueue();
+  /** The damaged file that was just set aside. */
+  #replaced: string | undefined;
   #isReplacing = false;
   #isClosed = false;
 
@@ -94,11 +83,6 @@ export class DegradableDatabase implements SqlDatabase {
   /** Why it cannot be used now; undefined when it can. */
   get failure(): Error | undefined {
     return this.#failure;
-  }
-
-  /** A damaged file is still being salvaged. */
-  get isSalvaging(): boolean {
-    return isSalvaging(this.path);
   }
 
   get isOpen(): boolean {
@@ -167,10 +151,8 @@ export class DegradableDatabase implements SqlDatabase {
 
   #tryToOpen(): void {
     if (this.#isClosed) return;
-    let salvagePath: string | undefined;
     try {
       this.#database = this.#openOwned();
-      salvagePath = this.#salvagePath();
     } catch (error) {
       this.#closeDatabase();
       if (isDamage(error)) this.report(error);
@@ -180,7 +162,6 @@ export class DegradableDatabase implements SqlDatabase {
     const hadFailed = this.#failure !== undefined;
     this.#failure = undefined;
     if (hadFailed) this.#options.log.info('database can be used again', { database: this.path });
-    if (salvagePath !== undefined) this.#resumeSalvage(salvagePath, this.#database);
     for (const user of this.#users) user.opened();
   }
 
@@ -204,11 +185,8 @@ export class DegradableDatabase implements SqlDatabase {
     // The file is intact: the disk fails to read it now.
     if ((this.#options.failsToRead ?? failsToRead)(this.path)) throw diskFails(error);
     if (isThere(this.path)) {
-      // The mark first: after a power cut at any point the next opening knows what to salvage.
-      const aside = setAside(this.path, this.#clock, (named) =>
-        writePrivateFile(this.path + SALVAGE_MARK, basename(named)),
-      );
-      log.error('damaged database set aside, a new one was begun', { aside, error });
+      this.#replaced = setAside(this.path, this.#clock);
+      log.error('damaged database set aside, a new one is begun', { aside: this.#replaced, error });
     }
     this.#isReplacing = false;
     this.#tryToOpen();
@@ -229,15 +207,12 @@ export class DegradableDatabase implements SqlDatabase {
     const { log, migrationsDir } = this.#options;
     const owner = this.#owner as Owner;
     const newer = newestOfNewer(this.path, readMigrations(migrationsDir).length);
-    if (newer !== undefined) {
-      // It belongs to the file that was here meanwhile.
-      removeFile(this.path + SALVAGE_MARK);
-      this.#takeBack(newer);
-    }
+    if (newer !== undefined) this.#takeBack(newer);
     const isMissing = !isThere(this.path);
     const own = foreignPath(this.path, owner.id);
     if (isMissing && isThere(own)) this.#takeBack(own);
-    else if (isMissing) this.#moveStrays();
+    // After a power cut during a move: the log that was left must not be read into a new file.
+    else if (isMissing) for (const suffix of ['-wal', '-shm']) removeFile(this.path + suffix);
     let database: Database;
     try {
       database = openDatabase({ ...this.#options, isFirst: true });
@@ -249,7 +224,7 @@ export class DegradableDatabase implements SqlDatabase {
     }
     let found: string | undefined;
     try {
-      if (isMissing) this.#salvageFirst(database);
+      if (isMissing) this.#copySmallTables(database);
       found = owner.read(database);
       if (found === undefined) owner.write(database, owner.id);
       if (found === undefined || found === owner.id) return database;
@@ -271,9 +246,7 @@ export class DegradableDatabase implements SqlDatabase {
     return [...this.#options.companions, this.path];
   }
 
-  /** A damaged file that is still to be salvaged belongs to it, too, and stays where it is. */
   #moveAway(name: string): void {
-    removeFile(this.path + SALVAGE_MARK);
     for (const path of this.#parts) move(path, freeName(foreignPath(path, name)));
   }
 
@@ -288,89 +261,17 @@ export class DegradableDatabase implements SqlDatabase {
     this.#options.log.info('history that was set aside was taken back', { from: aside });
   }
 
-  /** After a power cut during a move: the log that was left must not be read into a new file. */
-  #moveStrays(): void {
-    const aside = this.#salvagePath();
-    for (const suffix of ['-wal', '-shm'])
-      if (aside === undefined) removeFile(this.path + suffix);
-      else if (isThere(this.path + suffix)) renameSync(this.path + suffix, aside + suffix);
-  }
-
-  #salvagePath(): string | undefined {
-    const mark = this.path + SALVAGE_MARK;
-    const name = readPrivateFile(mark);
-    if (name === undefined) return undefined;
-    if (isNameOfDamaged(name, this.path)) return join(dirname(this.path), basename(name));
-    // The disk may have lost the content of the mark; it meant the newest damaged file.
-    const newest = setAsideOf(this.path).findLast(({ kind }) => kind === 'damaged');
-    if (!newest) removeFile(mark);
-    return newest?.path;
-  }
-
-  #salvageFirst(database: Database): void {
-    const path = this.#salvagePath();
-    if (path === undefined) return;
-    const salvage = this.#openSalvage(path, database);
+  #copySmallTables(database: Database): void {
+    const aside = this.#replaced;
+    this.#replaced = undefined;
+    if (aside === undefined) return;
+    const { log, salvage } = this.#options;
     try {
-      salvage?.first();
+      salvageFirst(aside, database, salvage);
     } catch (error) {
-      this.#nothingMore(path, error);
-    } finally {
-      salvage?.close();
+      log.error('nothing could be taken over from the damaged database', { aside, error });
     }
   }
-
-  #resumeSalvage(path: string, database: Database): void {
-    this.#work
-      .run(() => this.#salvageRest(path, database))
-      .catch((error: unknown) => {
-        const { log } = this.#options;
-        log.error('not all of the damaged database could be taken over', { aside: path, error });
-      });
-  }
-
-  async #salvageRest(path: string, database: Database): Promise<void> {
-    const salvage = this.#openSalvage(path, database);
-    if (salvage) {
-      try {
-        for (const _ of salvage.rest()) {
-          await nextTurn();
-          // The rest is salvaged after the next start.
-          if (this.#isClosed || this.#database !== database) return;
-        }
-        this.#options.log.warn('what can be read of the damaged database was taken over', {
-          aside: path,
-          rows: salvage.rowCount,
-          broken_stretches: salvage.brokenCount,
-        });
-      } finally {
-        salvage.close();
-      }
-    }
-    removeFile(this.path + SALVAGE_MARK);
-    for (const user of this.#users) user.opened();
-  }
-
-  /** Undefined for a file that is no database any more. */
-  #openSalvage(path: string, database: Database): Salvage | undefined {
-    try {
-      return new Salvage(path, database, this.#options.salvageLater, this.#options.computed);
-    } catch (error) {
-      this.#nothingMore(path, error);
-      return undefined;
-    }
-  }
-
-  /** @throws the error, unless it says that the file is no database any more, or is gone */
-  #nothingMore(path: string, error: unknown): void {
-    if (!isDamage(error) && isThere(path)) throw error;
-    this.#options.log.error('nothing more can be read of the damaged database', { aside: path, error });
-  }
-}
-
-/** Whether a damaged file is still to be salvaged, by the process that has the database. */
-export function isSalvaging(path: string): boolean {
-  return isThere(path + SALVAGE_MARK);
 }
 
 function move(from: string, to: string): void {

@@ -4,8 +4,9 @@ export { foreignPath, removeSetAside, setAside, setAsideOf, type SetAside } from
 export { lockFolder, tryLockFolder, type FolderLock } from './folder-lock.ts';
 export { copyCompact, type LocalCopy, localCopies } from './local-copies.ts';
 export { rowStampsOf } from './row-stamps.ts';
-export { lastRecovery, openState } from './open-state.ts';
+export { lastRecovery, openState, textOfRecovery } from './open-state.ts';
 export { releaseStartReserve, StateUpkeep, takeStartReserve } from './state-upkeep.ts';
+export type { LostChanges } from './log-evidence.ts';
 export { createGroupCommit, type GroupCommit } from './group-commit.ts';
 export {
   MigrationsPendingError,
@@ -30,10 +31,5 @@ export {
 } from './orm.ts';
 export { countOf, highestOf, isWithin, removalOf, unlessNull, updateOf } from './statements.ts';
 export { type KeyValueStore, createKeyValueStore } from './key-values.ts';
-export {
-  DegradableDatabase,
-  isSalvaging,
-  type Owner,
-  SALVAGE_MARK,
-  type SqlDatabase,
-} from './degradable-database.ts';
+export { DegradableDatabase, type Owner, type SqlDatabase } from './degradable-database.ts';
+export { HISTORY_SALVAGE, salvageRest } from './salvage.ts';

@@ -1,6 +1,7 @@
 /**
- * Opens state.db. If it is damaged or missing, the newest good local copy takes its place. If it is damaged and there is no
- * good copy, the gateway does not start, and says what a person can do.
+ * Opens state.db. A damaged one is built anew from its rows; what cannot be read of it comes from the newest good local
+ * copy, as does all of a missing one. If neither gives a good database, the gateway does not start, and says what a person
+ * can do.
  */
 import { copyFileSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -23,15 +24,18 @@ import { Database, openDatabase, type OpenOptions } from './database.ts';
 import { diskFails } from '../../lib/system-fault.ts';
 import { localCopies, type LocalCopy } from './local-copies.ts';
 import { failsToRead } from './read-fault.ts';
+import { rebuild } from './rebuild.ts';
 import { removeSetAside, setAside, setAsideOf } from './set-aside.ts';
 
 /** A recovery of state.db, which is shown to people for some days. */
 interface StateRecovery {
   reason: 'damaged' | 'missing';
-  /** The copy that took its place. */
-  copy: string;
+  /** What came from the copy: everything, or these tables; an empty list: nothing was lost. */
+  fromCopy: 'everything' | readonly string[];
+  /** The newest good copy. */
+  copy: string | undefined;
   /** By the clock of that time. */
-  copiedAtMs: EpochMs;
+  copiedAtMs: EpochMs | undefined;
   /** Path of the damaged file. */
   aside: string | undefined;
   recoveredAtMs: EpochMs;
@@ -89,6 +93,13 @@ function openOrDamage(options: StateOptions): Database | Error {
   return damage as Error;
 }
 
+/** What a person must know of it, in one sentence. */
+export function textOfRecovery({ fromCopy, copiedAtMs }: StateRecovery): string {
+  if (fromCopy !== 'everything' && fromCopy.length === 0) return 'All rows could be read; nothing is lost.';
+  const what = fromCopy === 'everything' ? 'everything' : `the tables ${fromCopy.join(', ')}`;
+  return `From the copy of ${formatTimestamp(copiedAtMs ?? 0)}: ${what}; later changes of it are lost.`;
+}
+
 /** The last recovery, as long as its note exists; an unreadable note is logged. */
 export function lastRecovery(dataDir: string, log: Log): StateRecovery | undefined {
   const path = join(dataDir, NOTE);
@@ -114,27 +125,40 @@ function clearPlace({ path, clock, log }: Pick<OpenOptions, 'path' | 'clock' | '
   return aside;
 }
 
-/** Puts the newest good copy in place; false when there is none, and nothing was changed. */
+/** Puts a good database in place; false when none can be made, and nothing was changed. */
 function recover(options: StateOptions, reason: StateRecovery['reason']): boolean {
-  const { path, clock, log, rename } = options;
+  const { path, migrationsDir, clock, log, rename } = options;
   const copy = newestGood(options);
-  if (!copy) return false;
   const draft = `${path}.new`;
-  copyFileSync(copy.path, draft);
+  const tables =
+    reason === 'damaged'
+      ? rebuild({ damaged: path, copy: copy?.path, target: draft, migrationsDir, clock, log })
+      : undefined;
+  if (!tables && !copy) return false;
+  if (!tables && copy) copyFileSync(copy.path, draft);
   syncFile(draft);
+  const fromCopy = tables ?? 'everything';
   const aside = clearPlace(options);
   // Before the rename: after a power cut in between the next start does both again.
   writeNote(
-    { reason, copy: copy.path, copiedAtMs: copy.madeAtMs, aside, recoveredAtMs: clock.wallMs() },
+    {
+      reason,
+      fromCopy,
+      copy: copy?.path,
+      copiedAtMs: copy?.madeAtMs,
+      aside,
+      recoveredAtMs: clock.wallMs(),
+    },
     options,
   );
   rename(draft, path);
   syncFolder(dirname(path));
   setAsideOf(path).slice(0, -LIMITS.state.damagedKept).forEach(removeSetAside);
-  log.error('state.db was replaced by its newest good copy; changes after it are gone', {
+  log.error('state.db was recovered; changes of what came from the copy are gone since the copy was made', {
     reason,
-    copy: copy.path,
-    copied_at: formatTimestamp(copy.madeAtMs),
+    from_copy: fromCopy,
+    copy: copy?.path,
+    copied_at: copy && formatTimestamp(copy.madeAtMs),
     aside,
   });
   return true;

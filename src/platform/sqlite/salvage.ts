@@ -30,41 +30,92 @@ interface Run {
   isBroken: boolean;
 }
 
-export class Salvage {
+/** Tables that are treated apart. */
+export interface SalvageTables {
+  /** Tables of which `salvageFirst` copies only the newest rows. */
+  later: readonly string[];
+  /** Tables that triggers fill, which are not copied. */
+  computed: readonly string[];
+  /** Tables that give numbers to names, with the columns that say what a number means. */
+  identities: Readonly<Record<string, readonly string[]>>;
+}
+
+/** How history.db is taken over. */
+export const HISTORY_SALVAGE: SalvageTables = {
+  later: ['device_log', 'rule_log', 'telemetry_block'],
+  computed: ['device_log_size', 'rule_log_size'],
+  identities: { telemetry_series: ['device_id', 'attribute', 'type'], log_device: ['device_id'] },
+};
+
+/** Copies what must be there before use; then new rows get keys above the old ones. @throws when nothing can be read */
+export function salvageFirst(path: string, into: Database, tables: SalvageTables): void {
+  const salvage = new Salvage(path, into, tables);
+  try {
+    salvage.first();
+  } finally {
+    salvage.close();
+  }
+}
+
+/**
+ * Copies the rest, which may take minutes, for a database that nobody uses meanwhile. Returns the number of rows.
+ * @throws Error when both give the same key to something else
+ */
+export function salvageRest(path: string, into: Database, tables: SalvageTables): number {
+  const salvage = new Salvage(path, into, tables);
+  try {
+    salvage.rest();
+    return salvage.rowCount;
+  } finally {
+    salvage.close();
+  }
+}
+
+class Salvage {
   readonly #from: BetterSqlite3.Database;
   readonly #into: Database;
   /** Tables that lack rows: references to these could meet new rows with the same key. */
   readonly #broken = new Set<string>();
   readonly #later: ReadonlySet<string>;
   readonly #computed: ReadonlySet<string>;
+  readonly #identities: SalvageTables['identities'];
   rowCount = 0;
-  /** Gaps between readable rows. */
-  brokenCount = 0;
 
-  /**
-   * @param later tables of which `first` copies only the newest rows
-   * @param computed tables that triggers fill, which are not copied
-   * @throws when the file is no database any more
-   */
-  constructor(path: string, into: Database, later: readonly string[], computed: readonly string[] = []) {
+  /** @throws when the file is no database any more */
+  constructor(path: string, into: Database, { later, computed, identities }: SalvageTables) {
     this.#from = openFile(path, { fileMustExist: true });
     this.#into = into;
     this.#later = new Set(later);
     this.#computed = new Set(computed);
+    this.#identities = identities;
   }
 
-  /** Copies what must be there before use; then new rows get keys above the old ones. */
   first(): void {
     for (const table of this.#tables()) {
-      if (!this.#later.has(table.name)) for (const _ of this.#copy(table));
+      if (!this.#later.has(table.name)) this.#copy(table);
       else if (!this.#isOrphaned(table)) this.#page(table, 'DESC', undefined, undefined);
     }
   }
 
-  /** Copies the rest, in batches. */
-  *rest(): Generator<void> {
-    for (const table of this.#tables())
-      if (this.#later.has(table.name) && !this.#isOrphaned(table)) yield* this.#copy(table);
+  rest(): void {
+    for (const table of this.#tables()) {
+      this.#requireSameKeys(table);
+      if (this.#later.has(table.name) && !this.#isOrphaned(table)) this.#copy(table);
+    }
+  }
+
+  /** Rows of the large tables refer to these by number: the same number must mean the same in both files. */
+  #requireSameKeys({ name, columns }: Table): void {
+    const unique = this.#identities[name];
+    if (!unique) return;
+    const [key = ''] = columns;
+    const rows = this.#from.prepare<[], Row>(`SELECT ${key}, ${unique.join()} FROM ${name}`).all();
+    const own = this.#into.prepare<unknown[], Row>(`SELECT ${unique.join()} FROM ${name} WHERE ${key} = ?`);
+    for (const row of rows) {
+      const found = own.get(row[key]);
+      if (!found || unique.some((column) => found[column] !== row[column]))
+        throw new Error(`${name} ${String(row[key])} is another one in the new database`);
+    }
   }
 
   #isOrphaned({ parents }: Table): boolean {
@@ -103,13 +154,12 @@ export class Salvage {
       });
   }
 
-  *#copy(table: Table): Generator<void> {
-    const down = yield* this.#run(table, 'DESC', undefined, undefined);
+  #copy(table: Table): void {
+    const down = this.#run(table, 'DESC', undefined, undefined);
     if (!down.isBroken) return;
     this.#broken.add(table.name);
-    const up = yield* this.#run(table, 'ASC', undefined, down.last);
+    const up = this.#run(table, 'ASC', undefined, down.last);
     if (!up.isBroken) return;
-    this.brokenCount++;
     const lowest = table.keys.map(() => -1);
     const highest = table.keys.map(() => Number.MAX_SAFE_INTEGER);
     const gaps: [Key, Key][] = [[up.last ?? lowest, down.last ?? highest]];
@@ -118,25 +168,18 @@ export class Salvage {
       const [low, high] = gap;
       for (const pivot of pivots(low, high)) {
         if (probes-- <= 0) return;
-        yield;
-        const above = yield* this.#run(table, 'ASC', pivot, high);
+        const above = this.#run(table, 'ASC', pivot, high);
         if (!above.first || !above.last) continue;
-        const below = yield* this.#run(table, 'DESC', above.first, low);
+        const below = this.#run(table, 'DESC', above.first, low);
         if (above.isBroken) gaps.push([above.last, high]);
         if (below.isBroken) gaps.push([low, below.last ?? above.first]);
-        this.brokenCount++;
         break;
       }
     }
   }
 
   /** Copies from one key towards another, both excluded, until it arrives or a page cannot be read. */
-  *#run(
-    table: Table,
-    order: 'ASC' | 'DESC',
-    from: Key | undefined,
-    to: Key | undefined,
-  ): Generator<void, Run> {
+  #run(table: Table, order: 'ASC' | 'DESC', from: Key | undefined, to: Key | undefined): Run {
     const run: Run = { first: undefined, last: from, isBroken: false };
     for (;;) {
       const page = this.#page(table, order, run.last, to);
@@ -147,7 +190,6 @@ export class Salvage {
       run.first ??= page[0];
       run.last = page.at(-1) ?? run.last;
       if (page.length === 0) return run;
-      yield;
     }
   }
 

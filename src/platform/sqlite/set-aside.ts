@@ -58,8 +58,7 @@ export function setAsideOf(path: string): SetAside[] {
     .toSorted((a, b) => a.writtenAtMs - b.writtenAtMs || a.path.localeCompare(b.path));
 }
 
-/** Whether `setAside` gives a damaged database such a name. */
-export function isNameOfDamaged(name: string, path: string): boolean {
+function isNameOfDamaged(name: string, path: string): boolean {
   return name.startsWith(basename(path) + DAMAGED);
 }
 
@@ -83,10 +82,9 @@ function measured(path: string): Pick<SetAside, 'path' | 'sizeBytes' | 'writtenA
   };
 }
 
-/** Renames a closed database with its companions; returns the new path, which `onNamed` gets before anything moves. */
-export function setAside(path: string, clock: Clock, onNamed?: (aside: string) => void): string {
+/** Renames a closed database with its companions; returns the new path. */
+export function setAside(path: string, clock: Clock): string {
   const aside = freeName(`${path}${DAMAGED}${Math.floor(clock.wallMs() / 1_000)}`);
-  onNamed?.(aside);
   for (const suffix of ['', ...COMPANIONS])
     if (isThere(path + suffix)) renameSync(path + suffix, aside + suffix);
   return aside;

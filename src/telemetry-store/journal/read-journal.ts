@@ -83,6 +83,8 @@ function addSegment(list: SegmentList, name: string, path: string, acceptsRefuse
     list.unreadable.push({ name, sizeBytes: 0, error: error as Error });
     return;
   }
+  // A segment is made with its full size.
+  if (bytes.length === 0) return void list.unreadable.push({ name, sizeBytes: 0, error: undefined });
   const firstSequence = readHeader(bytes);
   if (firstSequence !== undefined)
     return void list.segments.push({ name, path, firstSequence, bytes, hasHeader: true });
@@ -129,6 +131,24 @@ export function* readJournal(
       expected = following;
     }
   }
+  const newest = newestSegment(folder);
+  if (newest && newest.firstSequence > Math.max(afterSequence, (expected ?? 1) - 1))
+    onDamage({ segment: newest.name, sequence: newest.firstSequence, recordCount: undefined, bytes: 0 });
+}
+
+/** The segment that was begun last. Not synced: after a power cut it may be an older one, or none. */
+interface NewestSegment {
+  name: string;
+  firstSequence: number;
+}
+
+export const NEWEST = 'newest';
+
+function newestSegment(folder: string): NewestSegment | undefined {
+  const path = join(folder, NEWEST);
+  if (!isThere(path)) return undefined;
+  const [, name, sequence] = /^(\d{6}\.journal) (\d+)\n$/.exec(readPlainFile(path).toString()) ?? [];
+  return name === undefined ? undefined : { name, firstSequence: Number(sequence) };
 }
 
 const damageOf = (segment: string, from: number, before: number, bytes: number): JournalDamage => ({

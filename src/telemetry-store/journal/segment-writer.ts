@@ -6,7 +6,7 @@ import { type Limits, LIMITS } from '../../lib/limits.ts';
 import type { Log } from '../../platform/log/index.ts';
 import { type JournalFile, type JournalFiles, nodeFiles } from './files.ts';
 import { COMPANION, sealCompanion } from './companion.ts';
-import { DAMAGED_SUFFIX, endOf, listSegments } from './read-journal.ts';
+import { DAMAGED_SUFFIX, endOf, listSegments, NEWEST } from './read-journal.ts';
 import { placeFrom, SEGMENT, writeHeader, writeRecordHeader } from './segment-format.ts';
 
 interface Segment {
@@ -122,9 +122,23 @@ export class SegmentWriter {
     writeRecordHeader(bytes, start, this.#nextSequence, payload);
     await this.#file.write(bytes, place);
     await this.#file.sync();
-    if (isFirst) current.firstSequence = this.#nextSequence;
+    if (isFirst) await this.#begun(current);
     this.#offset = place + bytes.length;
     return this.#nextSequence++;
+  }
+
+  /** Notes beside the segments that this one is in use: should it be missing at the next start, its records are. */
+  async #begun(segment: Segment): Promise<void> {
+    segment.firstSequence = this.#nextSequence;
+    const path = this.#pathOf(NEWEST);
+    try {
+      const file = await this.#files.open(`${path}.new`, true);
+      await file.write(Buffer.from(`${segment.name} ${this.#nextSequence}\n`), 0);
+      await file.close();
+      await this.#files.rename(`${path}.new`, path);
+    } catch (error) {
+      this.#options.log.warn('the newest segment of the journal could not be noted', { error });
+    }
   }
 
   async #nextSegment(needed: number): Promise<void> {

@@ -300,12 +300,10 @@ describe('a backup', () => {
     ];
     mkdirSync(join(home.dataDir, 'telemetry-journal'));
     writeFileSync(join(home.dataDir, 'telemetry-journal', '000001.journal'), 'of another site');
-    writeFileSync(join(home.dataDir, 'history.db.salvaging'), 'history.db.damaged-5');
     await home.restore(await sealed(entries));
     home.database.close();
     applyRestore(home);
     assert.deepEqual(readdirSync(join(home.dataDir, 'telemetry-journal')), []);
-    assert.equal(existsSync(join(home.dataDir, 'history.db.salvaging')), false);
   });
 
   test('takes of the journal what is there: what goes meanwhile stands in history.db', async (t) => {

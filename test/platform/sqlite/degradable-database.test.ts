@@ -6,7 +6,6 @@ import {
   existsSync,
   mkdirSync,
   openSync,
-  readdirSync,
   readFileSync,
   renameSync,
   rmdirSync,
@@ -22,11 +21,13 @@ import BetterSqlite3 from 'better-sqlite3';
 import * as fc from 'fast-check';
 import { GatewayError } from '../../../src/lib/errors.ts';
 import { DegradableDatabase, type Owner } from '../../../src/platform/sqlite/index.ts';
+import { salvageRest } from '../../../src/platform/sqlite/salvage.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { until } from '../../support/until.ts';
 import { type LogLine, recordingLog, temporaryFolder } from '../../support/workspace.ts';
 import { runs } from '../../support/runs.ts';
 
+const SALVAGE = { later: ['entry', 'cell'], computed: [], identities: {} };
 const PAGE_BYTES = 4_096;
 const ROWS = 2_000;
 /** First byte of a page at the end of a tree: of a table, of an index. */
@@ -70,7 +71,7 @@ function bench(t: TestContext, folder = temporaryFolder(t), failsToRead?: (path:
     migrationsDir,
     clock,
     log,
-    salvageLater: ['entry', 'cell'],
+    salvage: SALVAGE,
     companions: [join(folder, 'journal')],
     ...(failsToRead && { failsToRead }),
   });
@@ -227,22 +228,6 @@ describe('a database that the gateway can do without', () => {
     assert.equal(existsSync(join(journal, 'of-a')), true);
   });
 
-  test('of another site brings nothing over of what is still to be taken over of that', (t) => {
-    const first = bench(t);
-    first.open('a');
-    first.add('of a');
-    first.close();
-    copyFileSync(first.path, `${first.path}.damaged-7`);
-    writeFileSync(`${first.path}.salvaging`, 'history.db.damaged-7');
-    const { database, open, texts } = bench(t, first.folder);
-    open('b');
-    assert.deepEqual([texts(), database.failure, database.isSalvaging], [[], undefined, false]);
-    assert.deepEqual(database.setAsideNames(), {
-      damaged: ['history.db.damaged-7'],
-      foreign: ['history.db.of-a'],
-    });
-  });
-
   test('on a disk that cannot be read now stays where it is, and is used again once it can be', async (t) => {
     const first = bench(t);
     first.open('a');
@@ -300,38 +285,14 @@ describe('a database that the gateway can do without', () => {
     });
     const cells = database.prepare<[], unknown>('SELECT * FROM cell');
     assert.throws(() => cells.all(), isUnavailable);
-    await until(() => told.length >= 4);
-    assert.deepEqual(told, ['opened', 'release', 'opened', 'opened']);
+    await until(() => told.length >= 3);
+    assert.deepEqual(told, ['opened', 'release', 'opened']);
     assert.deepEqual(cells.all(), []);
     assert.deepEqual(texts(), ['kept']);
     add('more');
     assert.deepEqual(texts(), ['kept', 'more']);
     assert.equal(database.setAsideNames().damaged.length, 1);
-    assert.equal(readdirSync(first.folder).includes('history.db.salvaging'), false);
   });
-
-  for (const [title, mark] of [
-    ['its log still in its old place', 'history.db.damaged-7'],
-    ['nothing left of the note about it', ''],
-  ] as const)
-    test(`that a cut of power left half set aside, with ${title}, is taken over`, async (t) => {
-      const first = bench(t);
-      first.open('a');
-      first.add('in the log alone');
-      const aside = join(first.folder, 'history.db.damaged-7');
-      // As the disk has it before the log was moved into the file, which closing would do.
-      const [file, log] = ['', '-wal'].map((suffix) => readFileSync(first.path + suffix)) as [Buffer, Buffer];
-      first.close();
-      for (const suffix of ['', '-shm']) rmSync(first.path + suffix, { force: true });
-      writeFileSync(aside, file);
-      writeFileSync(`${mark === '' ? aside : first.path}-wal`, log);
-      writeFileSync(join(first.folder, 'history.db.salvaging'), mark);
-      const { database, open, texts } = bench(t, first.folder);
-      open('a');
-      await until(() => !database.isSalvaging);
-      assert.equal(database.failure, undefined);
-      assert.deepEqual(texts(), ['in the log alone']);
-    });
 
   test('that is gone has nothing of its log read into the new one', (t) => {
     const first = bench(t);
@@ -341,13 +302,12 @@ describe('a database that the gateway can do without', () => {
     first.close();
     rmSync(first.path);
     writeFileSync(`${first.path}-wal`, log);
-    writeFileSync(join(first.folder, 'history.db.salvaging'), '');
     const { database, open, texts } = bench(t, first.folder);
     open('a');
-    assert.deepEqual([texts(), database.failure, database.isSalvaging], [[], undefined, false]);
+    assert.deepEqual([texts(), database.failure], [[], undefined]);
   });
 
-  test('gives back every row that is not on a damaged page', async (t) => {
+  test('a salvage by command gives back every row that is not on a damaged page', async (t) => {
     const whole = bench(t);
     whole.open('a');
     const cell = whole.database.prepare<[number, number, string]>('INSERT INTO cell VALUES (?, ?, ?)');
@@ -371,7 +331,7 @@ describe('a database that the gateway can do without', () => {
           const folder = temporaryFolder(t);
           writeFileSync(join(folder, 'history.db'), image);
           for (const page of hit) overwrite(join(folder, 'history.db'), page);
-          const { open, database, lines, close } = bench(t, folder);
+          const { open, database, close } = bench(t, folder);
           open('a');
           for (const table of ['entry', 'cell'])
             try {
@@ -380,8 +340,9 @@ describe('a database that the gateway can do without', () => {
               assert.ok(isUnavailable(error), String(error));
               break;
             }
-          if (database.failure)
-            await until(() => lines.some(({ message }) => message.includes('was taken over')));
+          await until(() => database.isOpen && database.failure === undefined);
+          const [aside] = database.setAsideNames().damaged;
+          if (aside !== undefined) salvageRest(join(folder, aside), database as never, SALVAGE);
           const rows = (table: string): number =>
             database.prepare<[], number>(`SELECT COUNT(*) FROM ${table}`).pluck().get() as number;
           // A page holds fewer than forty rows.

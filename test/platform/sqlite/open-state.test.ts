@@ -56,6 +56,7 @@ describe('the note of a recovery of state.db', () => {
     assert.equal(recovery(), undefined);
     const told = lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
     assert.deepEqual(told, [
+      'the rows of the damaged state.db cannot be read',
       'the note of a recovery could not be written',
       'the note of a recovery cannot be read, so nobody is told of one',
     ]);

@@ -24,7 +24,7 @@ function world(t: TestContext) {
     const database = new DegradableDatabase({
       path,
       migrationsDir: join(MIGRATIONS_DIR, 'history'),
-      salvageLater: [],
+      salvage: { later: [], computed: [], identities: {} },
       companions: [],
       clock,
       log,

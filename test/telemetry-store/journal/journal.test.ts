@@ -122,7 +122,8 @@ describe('a journal', () => {
         const file = await nodeFiles.open(path, truncate);
         const write = (bytes: Uint8Array, position: number): Promise<void> => {
           // A page at once: the zeros of a new segment.
-          if (bytes.length !== PAGE_BYTES) writes.push({ position, sizeBytes: bytes.length });
+          if (bytes.length !== PAGE_BYTES && !path.endsWith('newest.new'))
+            writes.push({ position, sizeBytes: bytes.length });
           return file.write(bytes, position);
         };
         return { ...file, write };
@@ -390,4 +391,26 @@ describe('a journal', () => {
     assert.deepEqual(read(folder).texts, ['1:one', '2:two', '3:xxxxxxxx']);
     await journal.stop();
   });
+});
+
+describe('the newest segment of a journal', () => {
+  for (const [title, lose] of [
+    ['emptied', (path: string) => writeFileSync(path, '')],
+    ['full of zeros', (path: string) => writeFileSync(path, Buffer.alloc(SEGMENT_BYTES))],
+    ['deleted', (path: string) => rmSync(path)],
+  ] as const)
+    test(`a loss is reported when it is ${title}`, async (t) => {
+      const folder = temporaryFolder(t);
+      const { journal, write } = await open(folder);
+      for (let record = 1; record <= 5; record++) await write(`${record}`.padEnd(1_500, '.'));
+      await journal.stop();
+      assert.deepEqual(read(folder, 0).damages, []);
+      const newest = readdirSync(folder)
+        .filter((name) => name.endsWith('.journal'))
+        .sort()
+        .at(-1);
+      lose(join(folder, newest ?? ''));
+      const { damages } = read(folder, 0);
+      assert.ok(damages.some(({ segment, sequence }) => segment === newest && sequence === 5));
+    });
 });

@@ -81,13 +81,22 @@ export const ofBox: typeof en.ofBox = {
       },
     },
     state_recovered: {
-      display_name: 'Zustand aus einer Kopie wiederhergestellt',
+      display_name: 'Zustand wiederhergestellt',
       description:
-        'Die Datenbank der Geräte, Regeln und Nutzer war beschädigt oder fehlte; ihre neueste gute Kopie kam an ihre Stelle.',
+        'Die Datenbank der Geräte, Regeln und Nutzer war beschädigt oder fehlte. Was lesbar war, blieb; der Rest kam aus der neuesten guten Kopie.',
       troubleshooting: {
-        0: 'state-recovery.json im Datenordner lesen: Dort steht, von wann die Kopie ist und wo die beschädigte Datei liegt.',
-        1: 'Noch einmal ändern, was nach der Kopie geändert wurde.',
+        0: 'Die Einzelheiten der Meldung oder state-recovery.json im Datenordner lesen: Dort steht, was aus welcher Kopie kam.',
+        1: 'Dort noch einmal ändern, was nach der Kopie geändert wurde, vor allem widerrufene Token und gelöschte Nutzer.',
         2: 'Den Datenträger ersetzen, wenn es wieder vorkommt.',
+      },
+    },
+    changes_lost: {
+      display_name: 'Änderungen fehlen möglicherweise',
+      description:
+        'Die letzten Änderungen vor einem Halt waren auf dem Datenträger beschädigt oder fehlten. Die Einzelheiten der Meldung nennen die Datei und den Zeitraum, aus dem Änderungen fehlen können.',
+      troubleshooting: {
+        0: 'Prüfen, was in dieser Zeit geändert wurde: bei state.db Nutzer, Token, Regeln und Konfiguration, bei history.db Protokolle und Messwerte.',
+        1: 'Den Datenträger ersetzen, wenn es wieder vorkommt.',
       },
     },
     restore_not_done: {

@@ -13,6 +13,7 @@ export const operations: Texts = {
   admin_move: 'Auf eine andere Box umziehen',
   admin_provision: 'Anlagendatei anwenden',
   admin_remove_set_aside: 'Beiseitegelegtes entfernen',
+  admin_salvage_history: 'Beschädigte Historie übernehmen',
   admin_reset_access: 'Zugang zurücksetzen',
   admin_revoke_token: 'Zugriffstoken an der Box widerrufen',
   archive_site: 'Anlage archivieren',
