@@ -146,8 +146,10 @@ export const STORAGE_LIMITS = {
     /** G: a log of this size is moved into the file beside the event loop; at the second one at once, here. */
     checkpointBytes: 1_048_576,
     checkpointAtOnceBytes: 3 * 1_048_576,
-    /** G: free pages inside state.db: some 20 000 commands with their trace on a disk that is full. */
-    freeBytes: 12 * 1_048_576,
+    /** G: free pages inside state.db: some 6 000 commands with their trace on a disk that is full. */
+    freeBytes: 4 * 1_048_576,
+    /** G: a gateway that ends sooner, again and again, shall not write the room of its log each time. */
+    logRoomAfterMs: 60_000,
     /** G: below this part of them they are made anew, as soon as the disk has room. */
     freePercentMin: 75,
     /** G: below this part of them, on a disk short of room, old executions and audit entries give way early. */

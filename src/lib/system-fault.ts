@@ -4,6 +4,8 @@ import { GatewayError, messageOf, unavailable } from './errors.ts';
 const FULL_CODE = /^SQLITE_FULL|^ENOSPC$|^EDQUOT$/;
 const FAILURE_CODE = /^SQLITE_IOERR|^EIO$/;
 
+const UNCONFIRMED =
+  'The disk did not confirm this change: it may have been stored. Look before you repeat it, and check the disk.';
 const FAILING = 'The disk fails now, so this cannot be stored or read. Check it.';
 
 const FORBIDDEN =
@@ -65,6 +67,9 @@ export function inWordsAndDetail(error: unknown): string {
 
 /** For data that was written and is perhaps not on the disk. */
 export const diskFails = (cause?: unknown): GatewayError => unavailable(FAILING, { cause });
+
+/** For a change that was made, and that the disk did not confirm. */
+export const mayBeStored = (cause?: unknown): GatewayError => unavailable(UNCONFIRMED, { cause });
 
 /** The refusal that an error, or one of its causes, stands for, as a sentence; undefined for other errors. */
 function systemFaultOf(error: unknown): string | undefined {

@@ -29,7 +29,9 @@ function installed(t: TestContext, text = UNIT): string {
 describe('the service unit', () => {
   test('is understood by systemd without a complaint', { skip: missing && 'no systemd-analyze' }, (t) => {
     const good = spawnSync('systemd-analyze', ['verify', installed(t)], { encoding: 'utf8' });
-    assert.deepEqual([good.status, good.stderr], [0, '']);
+    // Older versions than 254 pass these over.
+    const said = good.stderr.replace(/^.*Unknown key (?:name )?'Restart(?:Steps|MaxDelaySec)'.*\n/gm, '');
+    assert.deepEqual([good.status, said], [0, '']);
     const bad = UNIT.replace('WatchdogSec=60', 'WatchdogSec=often');
     const refused = spawnSync('systemd-analyze', ['verify', installed(t, bad)], { encoding: 'utf8' });
     assert.match(refused.stderr, /Failed to parse sec value/);

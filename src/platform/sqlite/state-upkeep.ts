@@ -10,6 +10,7 @@ import type { Log } from '../log/index.ts';
 import type { Instruments } from '../metrics/index.ts';
 import type { Database } from './database.ts';
 import { TaskWorker } from '../workers/index.ts';
+import { localCopies } from './local-copies.ts';
 import { storeAndDelete, type UpkeepResult, type UpkeepTask } from './upkeep-tasks.ts';
 import { removeFile } from '../files/index.ts';
 
@@ -45,6 +46,7 @@ export class StateUpkeep {
   #checkpointing: Promise<void> | undefined;
   #working: Promise<void> | undefined;
   #hasRoomInLog = false;
+  #beganMs: MonotonicMs = 0;
   #judgedAtMs: MonotonicMs = -Infinity;
   #copiedAtMonotonicMs: MonotonicMs | undefined;
   #copiedChanges = -1;
@@ -90,6 +92,7 @@ export class StateUpkeep {
 
   /** Begins maintenance. Call when the gateway is ready: before, it would slow the start of a small board. */
   start(): void {
+    this.#beganMs = this.#options.clock.monotonicMs();
     this.#work();
     this.#timer = this.#options.clock.setRepeating(this.#options.limits.upkeepIntervalMs, () => this.#work());
   }
@@ -177,9 +180,12 @@ export class StateUpkeep {
   }
 
   async #makeRoom(): Promise<void> {
-    const { database, limits, space } = this.#options;
+    const { database, clock, limits, space } = this.#options;
     const { walBytes, freeBytes } = limits;
-    if (this.#hasRoomInLog && this.#freeBytes() >= (freeBytes * limits.freePercentMin) / 100) return;
+    const isShort = this.#freeBytes() < (freeBytes * limits.freePercentMin) / 100;
+    // The log is removed by each stop: its room is made once it is clear that this run lasts.
+    if (!isShort && (this.#hasRoomInLog || clock.monotonicMs() - this.#beganMs < limits.logRoomAfterMs))
+      return;
     if (space.room.freeBytes < 2 * freeBytes + walBytes) return;
     this.#hasRoomInLog = true;
     await this.#run({ kind: 'room', path: database.path, walBytes, freeBytes });
@@ -190,6 +196,7 @@ export class StateUpkeep {
     const { database, clock, log, limits, dataDir, migrationsDir, space } = this.#options;
     const folder = join(dataDir, 'backups');
     const nowMs = clock.monotonicMs();
+    this.#copiedAtMonotonicMs ??= this.#newestCopyAtMs(folder);
     const isDue =
       this.#copiedAtMonotonicMs === undefined || nowMs - this.#copiedAtMonotonicMs >= this.#copyIntervalMs();
     if (!isDue || this.#changes() === this.#copiedChanges) return;
@@ -212,6 +219,14 @@ export class StateUpkeep {
     // Tried again even if nothing changes until then.
     if (fault !== undefined) this.#copiedChanges = -1;
     this.#copyFault = fault && `${folder}: ${fault}`;
+  }
+
+  /** A start makes no copy while one of before is young: starts one after another would wear the card out. */
+  #newestCopyAtMs(folder: string): MonotonicMs | undefined {
+    const { clock } = this.#options;
+    const [newest] = localCopies(folder);
+    // A copy of later than now was named by a wrong clock.
+    return newest && clock.monotonicMs() - Math.max(0, clock.wallMs() - newest.madeAtMs);
   }
 
   /** A large database is copied less often, to spare the flash card. */

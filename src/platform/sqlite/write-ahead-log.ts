@@ -5,7 +5,7 @@
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import type BetterSqlite3 from 'better-sqlite3';
-import { asSystemFault } from '../../lib/system-fault.ts';
+import { mayBeStored } from '../../lib/system-fault.ts';
 import type { LogTrust } from './log-trust.ts';
 
 /** Syncs the file behind the descriptor, beside the event loop. */
@@ -39,7 +39,10 @@ export class WriteAheadLog {
     this.#pageBytes = handle.pragma('page_size', { simple: true }) as number;
   }
 
-  /** As `Database.durable`. Callers that come during a sync share the next one. */
+  /**
+   * As `Database.durable`. Callers that come during a sync share the next one. What a failed sync leaves is in effect and may
+   * be on the disk or not: the error says so.
+   */
   async durable(): Promise<void> {
     const wanted = this.#changes.get() ?? 0;
     while (this.#syncedChanges < wanted) {
@@ -73,7 +76,7 @@ export class WriteAheadLog {
     } catch (error) {
       this.#trust.note(error);
       this.#trust.doubt();
-      throw asSystemFault(error);
+      throw mayBeStored(error);
     }
     this.#syncedChanges = covered;
     this.#trust.noteStored();

@@ -30,7 +30,7 @@ function tended(
   onDamage = (fault: string): void => assert.fail(fault),
 ) {
   const migrationsDir = join(folder, 'migrations');
-  mkdirSync(migrationsDir);
+  mkdirSync(migrationsDir, { recursive: true });
   writeFileSync(join(migrationsDir, '0001_first.sql'), 'CREATE TABLE entry (value BLOB NOT NULL) STRICT;');
   const clock = new TestClock();
   const { log, lines } = recordingLog(clock);
@@ -78,7 +78,7 @@ test('a disk that refuses is told of, and asked again without anybody until it t
   assert.equal(database.failure, undefined);
   fault = Object.assign(new Error('EROFS: read-only file system, fdatasync'), { code: 'EROFS' });
   await change(0);
-  await assert.rejects(database.durable(), /read-only/);
+  await assert.rejects(database.durable(), /may have been stored/);
   const told = (): string => messageOf(database.failure);
   assert.match(told(), /The disk is read-only now, so nothing can be stored/);
   assert.equal(
@@ -168,4 +168,20 @@ test('a large one is copied as often as its bytes allow, so that copies do not w
   assert.equal(copies(), 1);
   await change(HOUR_MS / 10);
   await until(() => copies() === 2);
+});
+
+test('a start copies state.db only when the newest copy on the disk is old', async (t) => {
+  const folder = temporaryFolder(t);
+  const first = tended(t, MIB, folder);
+  await until(() => first.copies() === 1);
+  await first.upkeep.stop();
+  first.database.close();
+  const second = tended(t, MIB, folder);
+  await second.wait(LIMITS.state.upkeepIntervalMs);
+  assert.equal(second.copies(), 1);
+  await second.wait(LIMITS.state.copyIntervalMs);
+  await until(async () => {
+    await second.wait(LIMITS.state.upkeepIntervalMs);
+    return second.copies() === 2;
+  });
 });

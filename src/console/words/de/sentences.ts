@@ -7,6 +7,8 @@ import { ofRequests } from './sentences-of-requests.ts';
 
 export const sentences: Readonly<Record<string, string>> = {
   // Disk and system.
+  'The disk did not confirm this change: it may have been stored. Look before you repeat it, and check the disk.':
+    'Der Datenträger hat diese Änderung nicht bestätigt; sie kann gespeichert sein. Vor dem Wiederholen nachsehen und den Datenträger prüfen.',
   'The disk fails now, so this cannot be stored or read. Check it.':
     'Der Datenträger ist gestört, deshalb kann nichts gespeichert oder gelesen werden. Prüfen Sie ihn.',
   'The disk is full, so this cannot be stored now. Make room on it.':
