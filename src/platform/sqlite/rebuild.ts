@@ -87,6 +87,7 @@ function tablesOf(database: Database): string[] {
 function isUnreadable(error: unknown): boolean {
   const cause = error instanceof Error && error.cause ? error.cause : error;
   return (
-    isDamage(error) || (cause instanceof BetterSqlite3.SqliteError && /^SQLITE_CONSTRAINT/.test(cause.code))
+    isDamage(error) ||
+    (cause instanceof BetterSqlite3.SqliteError && cause.code.startsWith('SQLITE_CONSTRAINT'))
   );
 }
