@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { amountMinutes, Amounts } from '../../src/telemetry-store/query/amounts.ts';
+import { amountMinutes, Amounts, CELL } from '../../src/telemetry-store/query/amounts.ts';
 import type { LiveSource, SampleSource } from '../../src/telemetry-store/query/column-cursor.ts';
 import { rollUp } from '../../src/telemetry-store/codec/rollup.ts';
 import { Samples } from '../../src/telemetry-store/codec/samples.ts';
@@ -53,7 +53,10 @@ function rowsOf(
   return [...amountMinutes(plan, storeOf(points))].flatMap((piece) =>
     (piece?.startsS ?? []).map(
       (startS, row): Row =>
-        [startS, ...(piece?.cells.subarray(row * 3, row * 3 + 3) ?? [])] as unknown as Row,
+        [
+          startS,
+          ...(piece?.cells.subarray(row * CELL.length, row * CELL.length + 3) ?? []),
+        ] as unknown as Row,
     ),
   );
 }
@@ -125,6 +128,38 @@ describe('of a rate', () => {
         [86_400, 300, 0, 30],
       ],
     );
+  });
+});
+
+describe('a value that nothing can have', () => {
+  const nan = 2 ** 31;
+  const cellsOf = (points: Points, rolledUp: boolean): number[] => {
+    const store = storeOf(points);
+    const samples = new Samples('number');
+    for (const [timeS, value] of points) samples.push(timeS, value);
+    const cells = rollUp(samples, 60);
+    const visit: SampleSource['visit'] = (...given) =>
+      rolledUp ? given[4].cells(cells, 0, cells.count, 60) : store.visit(...given);
+    const source = { ...store, visit, last: () => undefined, first: () => undefined };
+    const amounts = [{ seriesId: 1, kind: 'integral' as const, rateMax: 1e7 }];
+    const plan = { fromS: 0, toS: 120, gapS: 300, bridgeS: 3_600, amounts };
+    const pieces = [...amountMinutes(plan, { ...source, asOfNow: () => source })];
+    return pieces.flatMap((piece) => [...(piece?.cells ?? [])]);
+  };
+
+  test('is left out and counted; the values around it are connected', () => {
+    const points: Points = [
+      [0, 60],
+      [10, nan],
+      [59, 60],
+      [60, 60],
+    ];
+    assert.deepEqual(cellsOf(points, false), [3_600, 0, 60, 1]);
+  });
+
+  test('spoils the cell that holds it, also where the mean of the cell looks plausible', () => {
+    const points = Array.from({ length: 120 }, (_, timeS) => [timeS, timeS === 10 ? 5e7 : 60] as const);
+    assert.deepEqual(cellsOf(points, true), [0, 0, 0, 1, 3_600, 0, 60, 0]);
   });
 });
 
@@ -235,7 +270,8 @@ test('a sample that came late for a minute whose samples are gone adds nothing t
   const source: SampleSource = {
     last: () => undefined,
     first: () => undefined,
-    visit: (_id, _fromS, _toS, _granularityS, visitor) => {
+    visit: (_id, fromS, _toS, _granularityS, visitor) => {
+      if (fromS < 60) return;
       visitor.cells(cells, 0, 1, 60);
       visitor.samples(samples, 0, samples.count);
       visitor.cells(cells, 1, 2, 60);
@@ -248,12 +284,12 @@ test('a sample that came late for a minute whose samples are gone adds nothing t
     const pieces = [...amountMinutes(plan, { ...source, asOfNow: () => source })];
     return pieces.flatMap((piece) => [...(piece?.cells ?? [])]);
   };
-  assert.deepEqual(rows('integral'), [3_600, 0, 60, 3_600, 0, 60]);
-  assert.deepEqual(rows('increase'), [0, 0, 60]);
+  assert.deepEqual(rows('integral'), [3_600, 0, 60, 0, 3_600, 0, 60, 0]);
+  assert.deepEqual(rows('increase'), [0, 0, 60, 0]);
 });
 
 test('minutes outside the range are left alone', () => {
   const amounts = new Amounts(60, 120);
   amounts.addSlope(0, 1, 600, 1);
-  assert.deepEqual([...amounts.cells], [60, 0, 60]);
+  assert.deepEqual([...amounts.cells], [60, 0, 60, 0]);
 });

@@ -1,4 +1,5 @@
 /** Buckets: many samples become one value each. */
+import { meanOf } from '../../lib/mean.ts';
 import type { DurationS, EpochS } from '../../lib/time.ts';
 import { lastOf, type Rollup } from '../codec/rollup.ts';
 import type { Samples } from '../codec/samples.ts';
@@ -77,6 +78,8 @@ export class Aggregator {
   #endS: EpochS = -1;
   #count = 0;
   #sum = 0;
+  #least = 0;
+  #greatest = 0;
   #extreme: number | bigint = 0;
   #last: StoredValue = 0;
   #isAnyTrue = false;
@@ -122,7 +125,7 @@ export class Aggregator {
   }
 
   #value(): StoredValue {
-    if (this.#aggregation === 'avg') return this.#sum / this.#count;
+    if (this.#aggregation === 'avg') return meanOf(this.#sum, this.#count, this.#least, this.#greatest);
     if (this.#aggregation === 'bool_or') return this.#isAnyTrue;
     return this.#aggregation === 'last' ? this.#last : this.#extreme;
   }
@@ -134,6 +137,8 @@ export class Aggregator {
     this.#startS = timestampS - (timestampS % this.#granularityS);
     this.#endS = this.#startS + this.#granularityS;
     this.#sum = 0;
+    this.#least = Infinity;
+    this.#greatest = -Infinity;
     this.#isAnyTrue = false;
   }
 
@@ -148,12 +153,9 @@ export class Aggregator {
   #addNumbers(samples: Samples, from: number, to: number): void {
     const { numbers } = samples;
     switch (this.#aggregation) {
-      case 'avg': {
-        let sum = this.#sum;
-        for (let index = from; index < to; index++) sum += numbers[index] as number;
-        this.#sum = sum;
+      case 'avg':
+        this.#addToMean(numbers, from, to);
         break;
-      }
       case 'last':
         this.#last = samples.valueAt(to - 1);
         break;
@@ -164,6 +166,21 @@ export class Aggregator {
         for (let index = from; index < to; index++)
           this.#takeExtreme(numbers[index] as number, this.#count === 0 && index === from);
     }
+  }
+
+  #addToMean(numbers: Float64Array, from: number, to: number): void {
+    let sum = this.#sum;
+    let least = this.#least;
+    let greatest = this.#greatest;
+    for (let index = from; index < to; index++) {
+      const value = numbers[index] as number;
+      sum += value;
+      if (value < least) least = value;
+      if (value > greatest) greatest = value;
+    }
+    this.#sum = sum;
+    this.#least = least;
+    this.#greatest = greatest;
   }
 
   /** Buckets of a second have one sample each. */
@@ -179,7 +196,10 @@ export class Aggregator {
     for (let index = from; index < to; index++) {
       const value = samples.valueAt(index) as number | bigint;
       this.#takeExtreme(value, this.#count === 0 && index === from);
-      this.#sum += Number(value);
+      const number = Number(value);
+      this.#sum += number;
+      this.#least = Math.min(this.#least, number);
+      this.#greatest = Math.max(this.#greatest, number);
       this.#last = value;
     }
   }
@@ -188,6 +208,8 @@ export class Aggregator {
     switch (this.#aggregation) {
       case 'avg':
         this.#sum += cells.sums[cell] as number;
+        this.#least = Math.min(this.#least, cells.minima[cell] as number);
+        this.#greatest = Math.max(this.#greatest, cells.maxima[cell] as number);
         break;
       case 'last':
         this.#last = lastOf(cells, cell);

@@ -2,21 +2,27 @@
  * Amounts of a series of numbers in each minute: the integral of a rate, or the increase of a counter. Positive and
  * negative amounts are kept apart, so that charging and discharging within one minute are both seen.
  */
+import { meanOf } from '../../lib/mean.ts';
 import { DAY_S, type DurationS, type EpochS } from '../../lib/time.ts';
+import type { Rollup } from '../codec/rollup.ts';
 import type { LiveSource, SampleSource } from './column-cursor.ts';
+import { Counter, RETURN_S } from './counter.ts';
 import type { AmountColumn, AmountsPlan } from './query-plan.ts';
 
 /** G: minutes of one piece: a few milliseconds of work for the reader. */
 const PIECE_MINUTES = 360;
 
 /** Numbers of one column in one minute of `minuteS`. */
-export const CELL = { above: 0, below: 1, coveredS: 2, length: 3, minuteS: 60 } as const;
+export const CELL = { above: 0, below: 1, coveredS: 2, implausible: 3, length: 4, minuteS: 60 } as const;
 
 /** The minutes of [fromS, toS) of one column; sums amounts, in any order. */
 export class Amounts {
   readonly fromS: EpochS;
   readonly toS: EpochS;
-  /** `CELL.length` numbers for each minute: above zero, below zero (as a positive number), known seconds. */
+  /**
+   * `CELL.length` numbers for each minute: above zero, below zero (as a positive number), known seconds, values left out
+   * because nothing can be so large.
+   */
   readonly cells: Float64Array;
 
   constructor(fromS: EpochS, toS: EpochS) {
@@ -56,6 +62,13 @@ export class Amounts {
     }
     const perS = amount / (toS - fromS);
     this.#eachMinute(fromS, toS, (cell, startS, endS) => this.#add(cell, perS * (endS - startS)));
+  }
+
+  /** Counts a value that is left out. */
+  addImplausible(timeS: EpochS): void {
+    if (timeS < this.fromS || timeS >= this.toS) return;
+    const place = Math.floor((timeS - this.fromS) / CELL.minuteS) * CELL.length + CELL.implausible;
+    this.cells[place] = (this.cells[place] as number) + 1;
   }
 
   /** The cell of the minute that holds the whole range, as it does for a device that reports every second. */
@@ -143,14 +156,14 @@ function pieceOf(columns: readonly Amounts[], from: number, to: number): AmountM
   const startsS: EpochS[] = [];
   for (let minute = from; minute < to; minute++) {
     const row = startsS.length * width;
-    let coveredS: DurationS = 0;
+    let isKnown = false;
     for (const [index, column] of columns.entries())
       for (let place = 0; place < CELL.length; place++) {
         const number = column.cells[minute * CELL.length + place] as number;
         cells[row + index * CELL.length + place] = number;
-        if (place === CELL.coveredS) coveredS += number;
+        isKnown ||= number > 0;
       }
-    if (coveredS > 0) startsS.push((columns[0] as Amounts).fromS + minute * CELL.minuteS);
+    if (isKnown) startsS.push((columns[0] as Amounts).fromS + minute * CELL.minuteS);
   }
   return { startsS, cells: cells.slice(0, startsS.length * width) };
 }
@@ -161,71 +174,115 @@ class AmountReader {
   readonly #source: SampleSource;
   /** How far apart two samples may be. */
   readonly #reachS: DurationS;
+  readonly #counter: Counter | undefined;
   #beforeS: EpochS = Number.NEGATIVE_INFINITY;
   #before = 0;
-  #earlier: Amounts | undefined;
+  /** The range before, which the first samples of this one still add to, and this one. */
+  #ranges: Amounts[] = [];
 
   constructor(plan: AmountsPlan, column: AmountColumn, source: SampleSource) {
     this.#column = column;
     this.#source = source;
     this.#reachS = column.kind === 'integral' ? plan.gapS : plan.bridgeS;
-    const { seriesId } = column;
+    const { seriesId, kind, rateMax } = column;
+    if (kind === 'increase')
+      this.#counter = new Counter(
+        { reachS: this.#reachS, rateMax },
+        (fromS, toS, amount) => this.#add(fromS, (into) => into.addEvenly(fromS, toS, amount)),
+        (timeS) => this.#leaveOut(timeS),
+      );
+    if (seriesId === undefined) return;
     const { fromS } = plan;
-    const found = seriesId === undefined ? undefined : source.last(seriesId, fromS - this.#reachS, fromS);
-    if (found) this.#take(found.timestampS, Number(found.value), undefined);
+    // Whether a counter that is low was reset shows in what it was before.
+    const historyS = this.#counter ? fromS - RETURN_S : fromS;
+    const found = source.last(seriesId, historyS - this.#reachS, historyS);
+    if (found) this.#take(found.timestampS, Number(found.value));
+    if (this.#counter) this.#visit(seriesId, historyS, fromS);
   }
 
   /** End of the range after `fromS` that surely has no amount, `toS` at most. */
   silentTo(fromS: EpochS, toS: EpochS): number {
     const { seriesId } = this.#column;
     if (seriesId === undefined) return toS;
-    return this.#beforeS + this.#reachS > fromS ? fromS : this.#source.nextData(seriesId, fromS, toS);
+    const beforeS = this.#counter?.lastS ?? this.#beforeS;
+    return beforeS + this.#reachS > fromS ? fromS : this.#source.nextData(seriesId, fromS, toS);
   }
 
   /** Reads a range. It is complete after the next call or `end`. */
   read(fromS: EpochS, toS: EpochS): Amounts {
     const amounts = new Amounts(fromS, toS);
-    const { seriesId, kind } = this.#column;
+    const { seriesId } = this.#column;
+    this.#ranges = [...this.#ranges.slice(-1), amounts];
     if (seriesId === undefined) return amounts;
-    this.#source.visit(seriesId, fromS, toS, 1, {
-      samples: (samples, from, to) => {
-        const { times, numbers } = samples;
-        for (let index = from; index < to; index++)
-          this.#take(times[index] as number, numbers[index] as number, amounts);
-      },
-      cells: (cells, from, to, slotS) => {
-        for (let cell = from; cell < to; cell++) {
-          const startS = cells.starts[cell] as number;
-          const last = cells.lasts[cell] as number;
-          if (kind === 'increase') {
-            this.#take(startS + slotS, last, amounts);
-            continue;
-          }
-          const mean = (cells.sums[cell] as number) / (cells.counts[cell] as number);
-          this.#take(startS, mean, amounts);
-          if (!this.#isRate(mean)) continue;
-          // Of amounts above and below zero within a cell only the difference is known.
-          amounts.addEvenly(startS, startS + slotS, mean * slotS);
-          this.#remember(startS + slotS, last);
-        }
-      },
-    });
-    this.#earlier = amounts;
+    this.#visit(seriesId, fromS, toS);
+    this.#counter?.settle(fromS);
+    this.#counter?.expire(toS);
     return amounts;
   }
 
   /** Completes the range that was read last. */
   end(atS: EpochS): void {
     const { seriesId } = this.#column;
-    if (seriesId === undefined || this.#beforeS + this.#reachS <= atS) return;
-    const after = this.#source.first(seriesId, atS, Math.min(atS + this.#reachS, FAR_S));
-    if (after) this.#take(after.timestampS, Number(after.value), undefined);
+    if (seriesId === undefined) return;
+    if (this.#counter) this.#endCounter(this.#counter, seriesId, atS);
+    else if (this.#beforeS + this.#reachS > atS) this.#takeFirst(seriesId, atS);
   }
 
-  /** False for a rate that is none: the value is unknown before and after. */
+  #endCounter(counter: Counter, seriesId: number, atS: EpochS): void {
+    // The first reading ends the last rise, the second one says whether it was wrong.
+    const firstS = this.#takeFirst(seriesId, atS);
+    const secondS = firstS === undefined ? undefined : this.#takeFirst(seriesId, firstS + 1);
+    const { undecidedS = 0 } = counter;
+    if (secondS !== undefined && undecidedS > secondS)
+      this.#visit(seriesId, secondS + 1, Math.min(undecidedS + 1, FAR_S));
+    counter.end();
+    // So far it counts as a reset.
+    counter.expire(FAR_S);
+    counter.end();
+  }
+
+  /** Time of the first sample from `fromS` on; undefined: there is none within reach. */
+  #takeFirst(seriesId: number, fromS: EpochS): EpochS | undefined {
+    const after = this.#source.first(seriesId, fromS, Math.min(fromS + this.#reachS, FAR_S));
+    if (after) this.#take(after.timestampS, Number(after.value));
+    return after?.timestampS;
+  }
+
+  #visit(seriesId: number, fromS: EpochS, toS: EpochS): void {
+    this.#source.visit(seriesId, fromS, toS, 1, {
+      samples: ({ times, numbers }, from, to) => {
+        for (let index = from; index < to; index++)
+          this.#take(times[index] as number, numbers[index] as number);
+      },
+      cells: (cells, from, to, slotS) => {
+        for (let cell = from; cell < to; cell++) {
+          const startS = cells.starts[cell] as number;
+          const last = cells.lasts[cell] as number;
+          if (this.#counter) this.#take(startS + slotS, last);
+          else if (this.#isRate(cells.minima[cell] as number) && this.#isRate(cells.maxima[cell] as number))
+            this.#takeCell(startS, startS + slotS, meanOfCell(cells, cell), last);
+          // One value of it is enough to spoil the mean.
+          else this.#leaveOut(startS);
+        }
+      },
+    });
+  }
+
+  /** Of amounts above and below zero within a cell only the difference is known. */
+  #takeCell(startS: EpochS, endS: EpochS, mean: number, last: number): void {
+    this.#take(startS, mean);
+    this.#ranges.at(-1)?.addEvenly(startS, endS, mean * (endS - startS));
+    this.#remember(endS, last);
+  }
+
+  /** The values before and after it are connected if they are close enough. */
+  #leaveOut(timeS: EpochS): void {
+    this.#add(timeS, (into) => into.addImplausible(timeS));
+  }
+
+  /** False for a rate that nothing has. */
   #isRate(value: number): boolean {
-    const { kind, rateMax } = this.#column;
-    return kind === 'increase' || Math.abs(value) <= rateMax;
+    return Math.abs(value) <= this.#column.rateMax;
   }
 
   #remember(timeS: EpochS, value: number): void {
@@ -233,22 +290,32 @@ class AmountReader {
     this.#before = value;
   }
 
-  #take(timeS: EpochS, value: number, amounts: Amounts | undefined): void {
+  #take(timeS: EpochS, value: number): void {
+    if (this.#counter) {
+      this.#counter.take(timeS, value);
+      return;
+    }
     const beforeS = this.#beforeS;
     const before = this.#before;
     // A late sample within a cell, which covers its time already.
     if (timeS < beforeS) return;
-    this.#remember(this.#isRate(value) ? timeS : Number.NEGATIVE_INFINITY, value);
-    if (timeS === beforeS || timeS - beforeS > this.#reachS || !this.#isRate(value)) return;
-    const { kind, rateMax } = this.#column;
-    const rise = value - before;
-    // A counter that fell was reset or overflowed; one that jumped was set. The amount in between is unknown.
-    if (kind === 'increase' && (rise < 0 || rise > rateMax * (timeS - beforeS))) return;
-    const earlier = this.#earlier;
-    for (const into of earlier && beforeS < earlier.toS ? [earlier, amounts] : [amounts])
-      if (kind === 'integral') into?.addSlope(beforeS, before, timeS, value);
-      else into?.addEvenly(beforeS, timeS, rise);
+    if (!this.#isRate(value)) {
+      this.#leaveOut(timeS);
+      return;
+    }
+    this.#remember(timeS, value);
+    if (timeS === beforeS || timeS - beforeS > this.#reachS) return;
+    this.#add(beforeS, (into) => into.addSlope(beforeS, before, timeS, value));
   }
+
+  #add(fromS: EpochS, add: (into: Amounts) => void): void {
+    for (const range of this.#ranges) if (fromS < range.toS) add(range);
+  }
+}
+
+function meanOfCell({ sums, counts, minima, maxima }: Rollup, cell: number): number {
+  const at = (column: Float64Array): number => column[cell] as number;
+  return meanOf(at(sums), at(counts), at(minima), at(maxima));
 }
 
 /** The end of time: times are 32-bit numbers. */
