@@ -17,7 +17,8 @@ export function offersOfModule(said: readonly string[]): ReadonlySet<string> {
   const ofPorts = ports.flatMap((port) => ['serial', `enp_${port}_ports`, `ENP-${port.toUpperCase()}`]);
   const io = said.map((name) => IO_PORT.exec(name)).filter((match) => match !== null);
   const ofKinds = io.flatMap(([, kind = '']) => LIBRARIES[kind as keyof typeof LIBRARIES]);
-  const names = new Set(io.map(([, kind, name]) => `${kind} ${name}`));
+  // A relay output is found as rl-1 and as do-1.
+  const names = new Set(io.map(([, kind, name]) => `${kind} ${name?.replace(/^do-(?=\d+$)/, 'rl-')}`));
   const ofHardware = HARDWARE.filter(({ ports: needed }) => needed.every((port) => names.has(port)));
   const meets = ofHardware.flatMap(({ requirement, product }) => [requirement, product]);
   return new Set([...SOFTWARE_MODULE_OFFERS, ...said, ...ofPorts, ...ofKinds, ...meets]);

@@ -173,7 +173,9 @@ export function ioFunctions(host: ScriptHost): Record<string, HostFunction> {
 
   return {
     io_port: ([uri, kind]) =>
-      portResult(uri, 'ports', (name) => (host.ioPorts.get(name) === textOf(kind) ? name : undefined)),
+      portResult(uri, 'ports', (name) =>
+        [name, secondName(name)].find((known) => host.ioPorts.get(known) === textOf(kind)),
+      ),
     io_is_closed: waiting(([port]) => run(port, { do: 'is_closed' })),
     io_is_on: waiting(([port]) => run(port, { do: 'is_on' })),
     io_set: waiting(([port, isOn], deadlineMs) => run(port, { do: 'set', isOn: isOn === true }, deadlineMs)),
@@ -191,4 +193,9 @@ export function ioFunctions(host: ScriptHost): Record<string, HostFunction> {
       return run(port, { do: 'measure', quantity });
     }),
   };
+}
+
+/** Published blueprints call the relay outputs of a board `rl-1` or `do-1`. */
+function secondName(name: string): string {
+  return name.replace(/^(rl|do)-(?=\d+$)/, (start) => (start === 'rl-' ? 'do-' : 'rl-'));
 }

@@ -44,6 +44,7 @@ test('a module offers what the ports that it names are good for, the whole of a 
     [relays, 'digitalout', true],
     [relays, 'ENP-RL6', true],
     [relays.slice(1), 'enp_rl6_ports', false],
+    [relays.map((name) => name.replace('rl-', 'do-')), 'enp_rl6_ports', true],
     [['analog_input:ai-1'], 'analogin', true],
   ] as const)
     assert.equal(offersOfModule(said).has(wanted), expected, `${said.join()} ${wanted}`);
