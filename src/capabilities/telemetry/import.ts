@@ -21,10 +21,10 @@ export interface ImportReport {
   rejected: number;
 }
 
-/** G: bytes given to the journal at once; between two the event loop has its turn. */
-const BYTES_PER_REQUEST = 32_768;
-/** G: rows between two looks at how much was written. */
-const ROWS_PER_TURN = 64;
+/** Bytes given to the journal at once: as many as it commits without waiting for more (decision 0020). */
+const BYTES_PER_REQUEST = LIMITS.commits.largeBytes;
+/** M: values between two turns of the event loop, which take less than 2 ms; devices and requests have theirs in between. */
+const VALUES_PER_TURN = 1_024;
 
 interface Column {
   device: Device;
@@ -42,6 +42,7 @@ export async function importCsv(
   const report: ImportReport = { rows: 0, values: 0, rejected: 0 };
   let columns: Column[] | undefined;
   let pendingBytes = 0;
+  let turnValues = 0;
   let stored: Promise<void> = Promise.resolve();
   for await (const line of csvLines(chunks)) {
     if (columns === undefined) {
@@ -61,7 +62,10 @@ export async function importCsv(
       else report.values++;
       pendingBytes += sizeBytes ?? 0;
     }
-    if (++report.rows % ROWS_PER_TURN !== 0) continue;
+    report.rows++;
+    turnValues += columns.length;
+    if (turnValues < VALUES_PER_TURN) continue;
+    turnValues = 0;
     await nextTurn();
     if (pendingBytes < BYTES_PER_REQUEST) continue;
     // One group is on its way while the next one is read.
