@@ -267,7 +267,9 @@ CREATE TABLE energy_source (
 -- One row, as soon as somebody changed something.
 CREATE TABLE energy_setting (
   id          INTEGER PRIMARY KEY CHECK (id = 1),
-  gap_after_s INTEGER NOT NULL
+  gap_after_s INTEGER NOT NULL,
+  -- W; larger values are left out
+  power_max_w INTEGER NOT NULL
 ) STRICT;
 
 -- Alerts of devices, each from the moment it is raised to the moment it is cleared.

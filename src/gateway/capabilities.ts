@@ -108,6 +108,10 @@ export async function buildCapabilities(
   holders.push(records.devices, notifications, targets);
   records.blueprints.start();
   started('blueprints', () => records.blueprints.stop());
+  const energy = new Energy({ clock, log, database, ...records, ...flows });
+  energy.events.on('implausible_value', 'device logs', ({ device, message }) =>
+    flows.deviceLogs.append(device, { severity: 'warning', message, persist: true }),
+  );
   const backups = buildBackups(infrastructure, records);
   backups.start();
   const updates = buildUpdates(infrastructure);
@@ -125,7 +129,7 @@ export async function buildCapabilities(
     notifications,
     modulePorts,
     targets,
-    energy: new Energy({ clock, database, ...records, ...flows }),
+    energy,
     appliance,
     backups,
     updates,

@@ -54,10 +54,13 @@ export const STORAGE_LIMITS = {
     gapAfterMaxS: 7_200,
     /** G: an evenly spread rise of a counter says little of the hours of a longer outage. */
     bridgeS: 6 * 3_600,
-    /** G: no single device of a site delivers more; a counter that rises faster was set. */
-    powerMaxW: 2_000_000,
-    /** G: more than any plant has; a larger value is no measurement, and would spoil sums. */
-    powerKnownMaxW: 1e12,
+    /**
+     * G: more than any source of a single site has, and far below what the patterns for "not available" of 32 bits look
+     * like: 0x80000000 and 0xFFFFFFFF in watts are 2.1 and 4.3 GW. An owner may say otherwise.
+     */
+    powerMaxDefaultW: 10_000_000,
+    powerMaxLeastW: 1_000,
+    powerMaxMostW: 1e12,
     /**
      * G: books of hours or whole days in memory, of 0.5 KB each: two years beside some months in hours. And how long they are
      * good: today, while late messages come, later, when only room for history makes others of them.

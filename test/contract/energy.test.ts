@@ -1,6 +1,7 @@
 /** The energy of the site over HTTP. Denials first. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { until } from '../support/until.ts';
 import { refusal, useTestGateway } from '../support/test-gateway.ts';
 
 const SOURCES = '/v3/site/energy/sources';
@@ -30,6 +31,7 @@ describe('is refused', () => {
     ['a text', { items: [{ ...source, power: 'status' }] }, '400 invalid_body'],
     ['neither power nor counter', { items: [{ ...source, power: null }] }, '400 invalid_body'],
     ['a gap of a second', { gap_after_s: 1 }, '400 invalid_body'],
+    ['a power that every house exceeds', { power_max_w: 10 }, '400 invalid_body'],
     ['a source that is a list', { items: [[]] }, '400 invalid_body'],
     ['more than anybody has', { items: Array.from({ length: 33 }, () => source) }, '400 invalid_body'],
   ] as const)
@@ -82,6 +84,67 @@ describe('sources', () => {
     ]);
     await gateway().ok('OWNER', 'PATCH', SOURCES, { items: [], gap_after_s: 300 });
     assert.equal((await rolesOf()).length, 4);
+  });
+});
+
+describe('a value that nothing at the site can have', () => {
+  test('is kept in the telemetry, left out of flows and books, and named in the log of the device', async (t) => {
+    const device = await gateway().provision('Meter');
+    await device.connect();
+    t.after(() => gateway().ok('OWNER', 'DELETE', `/v3/devices/${device.id}`));
+    t.after(() => gateway().ok('OWNER', 'PATCH', SOURCES, { items: [], power_max_w: 10_000_000 }));
+    const items = [
+      {
+        role: 'pv',
+        device_id: device.id,
+        power: 'pv_total_power',
+        energy_forward: 'pv_energy_lifetime',
+        state_of_charge: 'battery_soc',
+      },
+    ];
+    const { energy_sources: sources } = await gateway().ok('OWNER', 'PATCH', SOURCES, {
+      items,
+      power_max_w: 20_000,
+    });
+    assert.equal((sources as { power_max_w: number }).power_max_w, 20_000);
+    const atS = Math.floor(Date.now() / 1_000);
+    await device.telemetry({ timestamp: atS - 60, pv_total_power: 1_000, pv_energy_lifetime: 9_000_000 });
+    await device.telemetry({
+      timestamp: atS - 30,
+      pv_total_power: 2_147_483_648,
+      pv_energy_lifetime: 4_294_967_295,
+      battery_soc: 6_553.5,
+    });
+    const { power } = await gateway().ok('READONLY', 'GET', '/v3/site/energy/now');
+    const { roles } = power as { roles: { role: string; power_w: number | null; reason: string | null }[] };
+    assert.deepEqual(
+      roles.filter(({ role }) => role === 'pv').map(({ power_w: powerW, reason }) => [powerW, reason]),
+      [[null, 'implausible']],
+    );
+    await device.telemetry({ timestamp: atS - 1, pv_total_power: 1_000, pv_energy_lifetime: 9_000_010 });
+    const from = new Date((atS - 3_600) * 1_000).toISOString();
+    const { energy } = await gateway().ok('READONLY', 'GET', `/v3/site/energy?from=${from}`);
+    const { total } = energy as {
+      total: { sources_wh: { pv: number }; implausible: { pv: number } };
+    };
+    assert.ok(total.sources_wh.pv < 20, String(total.sources_wh.pv));
+    assert.ok(total.implausible.pv >= 1);
+    const latest = await gateway().ok(
+      'OWNER',
+      'GET',
+      `/v3/telemetry/latest?devices[${device.id}]=battery_soc&relevance_interval=1h`,
+    );
+    assert.match(JSON.stringify(latest), /6553\.5/);
+    const messages = async (): Promise<string[]> => {
+      const { logs } = await gateway().ok('OWNER', 'GET', `/v3/devices/${device.id}/logs`);
+      return (logs as { message: string }[]).map(({ message }) => message.split(':')[0] ?? '');
+    };
+    await until(async () => (await messages()).length === 3);
+    assert.deepEqual((await messages()).toSorted(), [
+      'Telemetry "battery_soc"',
+      'Telemetry "pv_energy_lifetime"',
+      'Telemetry "pv_total_power"',
+    ]);
   });
 });
 

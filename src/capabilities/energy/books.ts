@@ -12,16 +12,19 @@ export interface Book {
   knownS: Float64Array<ArrayBuffer>;
   /** Known seconds that come from counters alone. */
   bridgedS: Float64Array<ArrayBuffer>;
+  /** Values of each role that were left out because nothing at the site can be so large. */
+  implausible: Float64Array<ArrayBuffer>;
 }
 
 export const emptyBook = (): Book => ({
   flowsWh: emptyFlows(),
   knownS: new Float64Array(ROLES.length),
   bridgedS: new Float64Array(ROLES.length),
+  implausible: new Float64Array(ROLES.length),
 });
 
 export function addBook(into: Book, other: Book): void {
-  for (const part of ['flowsWh', 'knownS', 'bridgedS'] as const)
+  for (const part of ['flowsWh', 'knownS', 'bridgedS', 'implausible'] as const)
     for (const [index, value] of other[part].entries())
       into[part][index] = (into[part][index] as number) + value;
 }
@@ -39,6 +42,7 @@ interface RoleMinute {
   reverseWh: number;
   knownS: DurationS;
   bridgedS: DurationS;
+  implausible: number;
 }
 
 /** Tolerates rounding of seconds. */
@@ -57,7 +61,7 @@ export function keepBooks(
   const parts = sources.map((columns) => {
     const { role } = columns.source;
     const before = roles.get(role);
-    const minute = before ?? { forwardWh: 0, reverseWh: 0, knownS: 0, bridgedS: 0 };
+    const minute = before ?? { forwardWh: 0, reverseWh: 0, knownS: 0, bridgedS: 0, implausible: 0 };
     roles.set(role, minute);
     return { columns, minute, isFirst: before === undefined };
   });
@@ -71,6 +75,7 @@ export function keepBooks(
     for (const { place, minute } of places) {
       book.knownS[place] = (book.knownS[place] as number) + minute.knownS;
       book.bridgedS[place] = (book.bridgedS[place] as number) + minute.bridgedS;
+      book.implausible[place] = (book.implausible[place] as number) + minute.implausible;
     }
     addFlows(readingOf(roles), book.flowsWh);
   }
@@ -80,6 +85,7 @@ export function keepBooks(
 function add(minute: RoleMinute, one: RoleMinute, isFirst: boolean): void {
   minute.forwardWh = one.forwardWh + (isFirst ? 0 : minute.forwardWh);
   minute.reverseWh = one.reverseWh + (isFirst ? 0 : minute.reverseWh);
+  minute.implausible = one.implausible + (isFirst ? 0 : minute.implausible);
   minute.knownS = isFirst ? one.knownS : Math.min(minute.knownS, one.knownS);
   minute.bridgedS = isFirst ? one.bridgedS : Math.max(minute.bridgedS, one.bridgedS);
 }
@@ -99,6 +105,10 @@ function minuteOf(
   { source, power, forward, reverse }: SourceColumns,
 ): RoleMinute {
   const powerS = numberOf(cells, offset, power, CELL.coveredS);
+  const implausible = [power, forward, reverse].reduce(
+    (sum, part) => sum + numberOf(cells, offset, part, CELL.implausible),
+    0,
+  );
   // A source with a single counter works in one direction only.
   const isOneWay = !TWO_WAY.has(source.role) || (source.power === null && source.energyReverse === null);
   const counterS = Math.min(
@@ -111,12 +121,13 @@ function minuteOf(
       reverseWh: numberOf(cells, offset, reverse, CELL.above) * (reverse?.factor ?? 0),
       knownS: counterS,
       bridgedS: counterS,
+      implausible,
     };
   const perWh = (power?.factor ?? 0) / 3_600;
   const above = numberOf(cells, offset, power, CELL.above) * perWh;
   const below = numberOf(cells, offset, power, CELL.below) * perWh;
   const [forwardWh, reverseWh] = source.isInverted ? [below, above] : [above, below];
-  return { forwardWh, reverseWh, knownS: powerS, bridgedS: 0 };
+  return { forwardWh, reverseWh, knownS: powerS, bridgedS: 0, implausible };
 }
 
 type Roles = ReadonlyMap<EnergyRole, { forwardWh: number; reverseWh: number; knownS: DurationS }>;

@@ -22,6 +22,8 @@ export interface EnergySource extends SourceChoice {
 export interface EnergySettings {
   /** Values further apart are not connected, and an older value is not current. */
   gapAfterS: DurationS;
+  /** W: nothing at the site has more; larger values are left out. */
+  powerMaxW: number;
 }
 
 /** Powers in W or energies in Wh of one interval, each at least zero. */

@@ -1,11 +1,12 @@
 /** Present powers. An unknown value is absent with a reason; an old value is never shown in its place. */
+import { meanOf } from '../../lib/mean.ts';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import { readingOf } from './books.ts';
 import { addFlows, emptyFlows } from './flows.ts';
 import { type EnergyRole, type EnergySource, type FlowMatrix, type Use, USES } from './model.ts';
 import { ROLES } from './tables.ts';
 
-export const REASONS = ['no_value', 'stale'] as const;
+export const REASONS = ['no_value', 'stale', 'implausible'] as const;
 type Reason = (typeof REASONS)[number];
 
 interface NumberNow {
@@ -48,20 +49,27 @@ interface Surroundings {
   atMs: EpochMs;
   /** Older values are not current. */
   gapAfterMs: DurationMs;
-  /** W; larger values count as wrong. */
-  powerKnownMaxW: number;
+  /** W; larger values are none. */
+  powerMaxW: number;
   latest: (source: EnergySource, attribute: string) => { value: unknown; ageMs: DurationMs } | undefined;
   factor: (source: EnergySource, attribute: string) => number | undefined;
 }
 
+type Bounds = readonly [least: number, most: number];
+
+/** %. G: a little beyond, because some batteries count so; 255, 6 553.5 and 65 535 stand for "not available". */
+export const SOC_BOUNDS: Bounds = [-5, 120];
+
 export function powerNow(sources: readonly EnergySource[], around: Surroundings): PowerNow {
+  const powerBounds: Bounds = [-around.powerMaxW, around.powerMaxW];
   const known = sources.map((source): SourceNow => {
     const { power, stateOfCharge, isInverted } = source;
     const factor = (power === null ? undefined : around.factor(source, power)) ?? Number.NaN;
     return {
       source,
-      power: numberNow(source, power, isInverted ? -factor : factor, around),
-      socPercent: stateOfCharge === null ? undefined : numberNow(source, stateOfCharge, 1, around),
+      power: numberNow(source, power, isInverted ? -factor : factor, powerBounds, around),
+      socPercent:
+        stateOfCharge === null ? undefined : numberNow(source, stateOfCharge, 1, SOC_BOUNDS, around),
     };
   });
   const roles = ROLES.flatMap((role) => roleNow(role, known) ?? []);
@@ -83,14 +91,16 @@ function numberNow(
   source: EnergySource,
   attribute: string | null,
   factor: number,
-  { gapAfterMs, powerKnownMaxW, latest }: Surroundings,
+  [least, most]: Bounds,
+  { gapAfterMs, latest }: Surroundings,
 ): NumberNow {
   const found = attribute === null ? undefined : latest(source, attribute);
   const value = Number(found?.value) * factor;
   if (!found || Number.isNaN(value)) return { value: undefined, ageMs: undefined, reason: 'no_value' };
   const ageMs = Number.isFinite(found.ageMs) ? found.ageMs : undefined;
   const isOfNow = ageMs !== undefined && ageMs <= gapAfterMs;
-  if (!isOfNow || Math.abs(value) > powerKnownMaxW) return { value: undefined, ageMs, reason: 'stale' };
+  if (!isOfNow) return { value: undefined, ageMs, reason: 'stale' };
+  if (value < least || value > most) return { value: undefined, ageMs, reason: 'implausible' };
   // Adding zero turns a negative zero into a plain one.
   return { value: value + 0, ageMs, reason: undefined };
 }
@@ -107,11 +117,15 @@ function roleNow(role: EnergyRole, sources: readonly SourceNow[]): RoleNow | und
   return {
     role,
     powerW: isKnown ? own.reduce((sum, { power }) => sum + (power.value ?? 0), 0) : undefined,
-    socPercent:
-      charges.length > 0 ? charges.reduce((sum, charge) => sum + charge, 0) / charges.length : undefined,
+    socPercent: charges.length > 0 ? meanOfAll(charges) : undefined,
     reason,
     isCalculated: false,
   };
+}
+
+function meanOfAll(values: readonly number[]): number {
+  const sum = values.reduce((all, value) => all + value, 0);
+  return meanOf(sum, values.length, Math.min(...values), Math.max(...values));
 }
 
 /** The present powers as if they were the energies of a minute, in W instead of Wh. */

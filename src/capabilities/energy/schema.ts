@@ -24,7 +24,7 @@ import type { EnergyAnswer } from './service.ts';
 import type { SourcesChange } from './sources.ts';
 import { ROLES } from './tables.ts';
 
-const { gapAfterMinS, gapAfterMaxS, sourcesMax } = LIMITS.energy;
+const { gapAfterMinS, gapAfterMaxS, powerMaxLeastW, powerMaxMostW, sourcesMax } = LIMITS.energy;
 
 const attribute = () => v.nullish(shape.text(LIMITS.telemetry.keyLength), null);
 
@@ -69,6 +69,17 @@ export const updateSourcesBody = v.pipe(
       ),
       'Two values further apart than this are not connected. Absent: as it is.',
     ),
+    power_max_w: shape.about(
+      v.nullish(
+        v.pipe(
+          v.number('must be a number of watts'),
+          v.integer('must be whole watts'),
+          v.minValue(powerMaxLeastW, `must be at least ${powerMaxLeastW}`),
+          v.maxValue(powerMaxMostW, `must be at most ${powerMaxMostW}`),
+        ),
+      ),
+      'No source of the site has more; larger values are left out as implausible. Absent: as it is.',
+    ),
     items: shape.about(
       v.nullish(
         v.pipe(
@@ -79,9 +90,10 @@ export const updateSourcesBody = v.pipe(
       'Replaces all that people said; roles that are in none of them follow the profiles.',
     ),
   }),
-  shape.example({ gap_after_s: 300, items: [EXAMPLE_SOURCE] }),
-  v.transform(({ gap_after_s: gapAfterS, items }): SourcesChange => ({
+  shape.example({ gap_after_s: 300, power_max_w: 10_000_000, items: [EXAMPLE_SOURCE] }),
+  v.transform(({ gap_after_s: gapAfterS, power_max_w: powerMaxW, items }): SourcesChange => ({
     gapAfterS: gapAfterS ?? undefined,
+    powerMaxW: powerMaxW ?? undefined,
     items: items?.map((item): SourceChoice => camelMembers(item)),
   })),
 );
@@ -138,14 +150,18 @@ const bookEntries = {
     v.record(v.string(), seconds()),
     'By role: seconds that are known by lifetime counters alone.',
   ),
+  implausible: shape.about(
+    v.record(v.string(), seconds()),
+    'By role: values that were left out because nothing at the site can be so large.',
+  ),
 };
 
 export const energyShapes = {
   sources: v.object({
     energy_sources: shape.named(
       'EnergySources',
-      v.object({ gap_after_s: seconds(), items: v.array(sourceShape) }),
-      { gap_after_s: 300, items: [{ ...EXAMPLE_SOURCE, profile: null }] },
+      v.object({ gap_after_s: seconds(), power_max_w: v.number(), items: v.array(sourceShape) }),
+      { gap_after_s: 300, power_max_w: 10_000_000, items: [{ ...EXAMPLE_SOURCE, profile: null }] },
     ),
   }),
   now: v.object({
@@ -180,6 +196,7 @@ export type EnergyOnWire = ReturnType<typeof energyToWire>;
 export function sourcesToWire(sources: readonly EnergySource[], settings: EnergySettings) {
   return {
     gap_after_s: settings.gapAfterS,
+    power_max_w: settings.powerMaxW,
     items: sources.map((source) => shape.filled(sourceShape, source)),
   };
 }
@@ -213,12 +230,13 @@ export function energyToWire({ timezone, buckets, total, sources, nowS }: Energy
   const first = buckets[0];
   const toWire = (book: Book, fromS: EpochS, toS: EpochS) => {
     const pastS = Math.max(0, Math.min(toS, nowS) - fromS);
-    const secondsOf = (read: (place: number) => number): Record<string, number> =>
+    const byRole = (read: (place: number) => number): Record<string, number> =>
       recordOf(roles, (role) => Math.max(0, Math.round(read(ROLES.indexOf(role)))));
     return {
       ...bookToWire(book.flowsWh),
-      gap_s: secondsOf((place) => pastS - (book.knownS[place] as number)),
-      bridged_s: secondsOf((place) => book.bridgedS[place] as number),
+      gap_s: byRole((place) => pastS - (book.knownS[place] as number)),
+      bridged_s: byRole((place) => book.bridgedS[place] as number),
+      implausible: byRole((place) => book.implausible[place] as number),
     };
   };
   return {

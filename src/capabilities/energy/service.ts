@@ -1,25 +1,40 @@
 import { invalidQuery, unavailable, unprocessable } from '../../lib/errors.ts';
+import { Emitter } from '../../lib/emitter.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { DurationS, EpochS, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
+import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
-import type { Devices } from '../devices/index.ts';
+import type { Device, Devices } from '../devices/index.ts';
 import type { Site } from '../site/index.ts';
-import { type AmountsQuery, CELL, localDayEdges, type Telemetry } from '../telemetry/index.ts';
+import {
+  type AmountsQuery,
+  CELL,
+  localDayEdges,
+  type Telemetry,
+  type TelemetryEvents,
+} from '../telemetry/index.ts';
 import { addBook, type Book, emptyBook, keepBooks, type SourceColumns } from './books.ts';
 import { asOnePart, type Bucket, bucketsOf, daysOf, type Granularity, type LocalDay } from './calendar.ts';
 import type { EnergySource } from './model.ts';
-import { powerNow, type PowerNow } from './now.ts';
+import { ImplausibleValues, type Watched } from './implausible.ts';
+import { powerNow, type PowerNow, SOC_BOUNDS } from './now.ts';
 import { unitFactor } from './profiles.ts';
 import { EnergySources } from './sources.ts';
 
 interface EnergyOptions {
   database: Database;
   clock: Clock;
+  log: Log;
   devices: Devices;
   site: Pick<Site, 'get'>;
   telemetry: Pick<Telemetry, 'amounts' | 'events' | 'latest'>;
   limits?: Limits['energy'];
+}
+
+interface EnergyEvents {
+  /** A value that counts as energy is beyond what the site can have; at most once an hour for each attribute. */
+  implausible_value: { device: Device; message: string };
 }
 
 interface EnergyQuery {
@@ -59,7 +74,14 @@ interface Shelf {
 
 /** The energy of the site: present powers, and the books of hours, days and months. */
 export class Energy {
+  readonly events: Emitter<EnergyEvents>;
   readonly sources: EnergySources;
+  readonly #implausible: ImplausibleValues;
+  #watched: { byDevice: ReadonlyMap<string, readonly Watched[]>; untilMs: MonotonicMs; revision: number } = {
+    byDevice: new Map(),
+    untilMs: Number.NEGATIVE_INFINITY,
+    revision: 0,
+  };
   readonly #options: EnergyOptions;
   readonly #limits: Limits['energy'];
   #shelf: Shelf = { of: '', days: new Map(), count: 0 };
@@ -69,6 +91,9 @@ export class Energy {
     this.#options = options;
     this.#limits = options.limits ?? LIMITS.energy;
     this.sources = new EnergySources(options);
+    this.events = new Emitter(options.log);
+    this.#implausible = new ImplausibleValues(options.clock);
+    options.telemetry.events.on('telemetry_received', 'energy', (message) => this.#check(message));
     // Imports change days long past, too.
     options.telemetry.events.on('history_imported', 'energy', () => this.#clear());
   }
@@ -78,7 +103,7 @@ export class Energy {
     return powerNow(this.sources.all(), {
       atMs: clock.wallMs(),
       gapAfterMs: this.sources.settings().gapAfterS * 1_000,
-      powerKnownMaxW: this.#limits.powerKnownMaxW,
+      powerMaxW: this.sources.settings().powerMaxW,
       latest: ({ deviceId }, attribute) => {
         const device = devices.get(deviceId);
         return device && telemetry.latest(device, attribute);
@@ -121,7 +146,8 @@ export class Energy {
     signal: AbortSignal,
   ): Promise<EnergyAnswer> {
     const sources = this.sources.all();
-    const reading = { ...this.#columnsOf(sources), gapAfterS: this.sources.settings().gapAfterS };
+    const { gapAfterS, powerMaxW } = this.sources.settings();
+    const reading = { ...this.#columnsOf(sources, powerMaxW), gapAfterS };
     const buckets = bucketsOf(timezone, granularity, fromS, toS).map((bucket) => ({
       ...bucket,
       book: emptyBook(),
@@ -153,7 +179,11 @@ export class Energy {
     nowS: EpochS,
     signal: AbortSignal,
   ): AsyncGenerator<{ day: LocalDay; books: Book[] }> {
-    const of = JSON.stringify([reading.gapAfterS, reading.placed]);
+    const of = JSON.stringify([
+      reading.gapAfterS,
+      reading.columns.map(({ rateMax }) => rateMax),
+      reading.placed,
+    ]);
     if (this.#shelf.of !== of) this.#shelf = { of, days: new Map(), count: 0 };
     // The sources may change while this query is answered.
     const shelf = this.#shelf;
@@ -174,6 +204,45 @@ export class Energy {
     }
     shelf.days.set(key, known);
     return known.books;
+  }
+
+  #check(message: TelemetryEvents['telemetry_received']): void {
+    const { device } = message;
+    const watched = this.#watchedNow().get(device.id);
+    if (!watched) return;
+    for (const sentence of this.#implausible.check(device.id, watched, message))
+      this.events.emit('implausible_value', { device, message: sentence });
+  }
+
+  /** Found anew from time to time, because sources follow from manifests and choices. */
+  #watchedNow(): ReadonlyMap<string, readonly Watched[]> {
+    const nowMs = this.#options.clock.monotonicMs();
+    const { revision } = this.sources;
+    if (nowMs < this.#watched.untilMs && revision === this.#watched.revision) return this.#watched.byDevice;
+    const { powerMaxW } = this.sources.settings();
+    const all = this.sources.all().flatMap((source) => {
+      const { deviceId, power, energyForward, energyReverse, stateOfCharge } = source;
+      const watch = (attribute: string | null, unit: Watched['unit']): [string, Watched][] => {
+        if (attribute === null) return [];
+        const [least, most] = unit === '%' ? SOC_BOUNDS : [-powerMaxW, powerMaxW];
+        const factor = unit === '%' ? 1 : this.#factor(source, attribute, unit);
+        return factor === undefined ? [] : [[deviceId, { attribute, unit, factor, least, most }]];
+      };
+      return [
+        ...watch(power, 'W'),
+        ...watch(energyForward, 'Wh'),
+        ...watch(energyReverse, 'Wh'),
+        ...watch(stateOfCharge, '%'),
+      ];
+    });
+    const byDevice = Map.groupBy(all, ([deviceId]) => deviceId);
+    this.#watched = {
+      byDevice: new Map([...byDevice].map(([id, entries]) => [id, entries.map(([, watched]) => watched)])),
+      untilMs: nowMs + this.#limits.keptTodayMs,
+      revision,
+    };
+    this.#implausible.keep(new Set(all.map(([deviceId, { attribute }]) => `${deviceId} ${attribute}`)));
+    return this.#watched.byDevice;
   }
 
   #clear(): void {
@@ -239,7 +308,7 @@ export class Energy {
     return books;
   }
 
-  #columnsOf(sources: readonly EnergySource[]): Pick<Reading, 'columns' | 'placed'> {
+  #columnsOf(sources: readonly EnergySource[], powerMaxW: number): Pick<Reading, 'columns' | 'placed'> {
     const columns: AmountsQuery['columns'][number][] = [];
     const add = (source: EnergySource, attribute: string | null, quantity: 'W' | 'Wh') => {
       const device = this.#options.devices.get(source.deviceId);
@@ -249,7 +318,7 @@ export class Energy {
         device,
         attribute,
         kind: quantity === 'W' ? 'integral' : 'increase',
-        rateMax: (quantity === 'W' ? this.#limits.powerKnownMaxW : this.#limits.powerMaxW / 3_600) / factor,
+        rateMax: (quantity === 'W' ? powerMaxW : powerMaxW / 3_600) / factor,
       });
       return { column: columns.length - 1, factor };
     };

@@ -10,6 +10,7 @@ import { createEnergyStore, type EnergyStore } from './store.ts';
 
 export interface SourcesChange {
   gapAfterS?: DurationS | undefined;
+  powerMaxW?: number | undefined;
   /** All choices of people; roles in none of them follow the profiles. */
   items?: readonly SourceChoice[] | undefined;
 }
@@ -18,6 +19,7 @@ export class EnergySources {
   readonly #database: Database;
   readonly #devices: Devices;
   readonly #store: EnergyStore;
+  #revision = 0;
 
   constructor({ database, devices }: { database: Database; devices: Devices }) {
     this.#database = database;
@@ -25,8 +27,14 @@ export class EnergySources {
     this.#store = createEnergyStore(database);
   }
 
+  /** Another number after each change by a person. */
+  get revision(): number {
+    return this.#revision;
+  }
+
   settings(): EnergySettings {
-    return this.#store.settings() ?? { gapAfterS: LIMITS.energy.gapAfterDefaultS };
+    const { gapAfterDefaultS: gapAfterS, powerMaxDefaultW: powerMaxW } = LIMITS.energy;
+    return this.#store.settings() ?? { gapAfterS, powerMaxW };
   }
 
   /** All sources. For a role that people chose sources for, profiles do not count. */
@@ -43,7 +51,7 @@ export class EnergySources {
   }
 
   /** @throws GatewayError device_not_found, invalid_body naming every attribute that does not fit */
-  change({ gapAfterS, items }: SourcesChange): void {
+  change({ gapAfterS, powerMaxW, items }: SourcesChange): void {
     const choices = items?.map((item) => ({ ...item, deviceId: this.#devices.require(item.deviceId).id }));
     const problems = (choices ?? []).flatMap((choice, index) =>
       this.#problemsOf(choice, `items.${index}`).map(([field, message]): Problem => ({
@@ -54,9 +62,15 @@ export class EnergySources {
     );
     const refused = errorOfProblems('invalid_argument', problems);
     if (refused) throw refused;
+    this.#revision++;
     this.#database.transaction(() => {
       if (choices) this.#store.replaceChoices(choices);
-      if (gapAfterS !== undefined) this.#store.putSettings({ gapAfterS });
+      const before = this.settings();
+      if (gapAfterS !== undefined || powerMaxW !== undefined)
+        this.#store.putSettings({
+          gapAfterS: gapAfterS ?? before.gapAfterS,
+          powerMaxW: powerMaxW ?? before.powerMaxW,
+        });
     });
   }
 

@@ -17,7 +17,10 @@ export function createEnergyStore({ orm }: Database) {
     .prepare();
   const clear = orm.delete(energySource).prepare();
   const insert = orm.insert(energySource).values(placeholders(energySource)).prepare();
-  const selectSetting = orm.select({ gapAfterS: energySetting.gapAfterS }).from(energySetting).prepare();
+  const selectSetting = orm
+    .select({ gapAfterS: energySetting.gapAfterS, powerMaxW: energySetting.powerMaxW })
+    .from(energySetting)
+    .prepare();
   const putSetting = upsert({ orm }, energySetting);
 
   return {
@@ -29,6 +32,6 @@ export function createEnergyStore({ orm }: Database) {
     },
     /** Undefined while nobody changed them. */
     settings: (): EnergySettings | undefined => selectSetting.get(),
-    putSettings: ({ gapAfterS }: EnergySettings): void => void putSetting.run({ id: ONLY_ID, gapAfterS }),
+    putSettings: (settings: EnergySettings): void => void putSetting.run({ id: ONLY_ID, ...settings }),
   };
 }

@@ -26,4 +26,5 @@ export const energySource = sqliteTable('energy_source', {
 export const energySetting = sqliteTable('energy_setting', {
   id: integer('id').primaryKey(),
   gapAfterS: integer('gap_after_s').$type<DurationS>().notNull(),
+  powerMaxW: integer('power_max_w').notNull(),
 });

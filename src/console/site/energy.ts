@@ -40,6 +40,7 @@ export function directionOf({ role, power_w: powerW }: RoleNow): -1 | 0 | 1 {
 
 /** What it does, in a word. */
 export function doingOf(now: RoleNow): string {
+  if (now.power_w === null && now.reason === 'implausible') return say.site.valueImplausible;
   if (now.power_w === null) return now.reason === 'stale' ? say.site.noValueNow : say.site.noValueYet;
   if (now.reason !== null) return say.site.partlyKnown;
   const direction = directionOf(now);

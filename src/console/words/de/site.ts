@@ -42,6 +42,7 @@ export const site: typeof en.site = {
   from: 'Ab',
   notKnown: 'Nicht bekannt',
   noEnergy: 'Für diese Zeit ist keine Energie bekannt',
+  valueImplausible: 'unglaubhafter Wert',
   noValueNow: 'kein Wert',
   noValueYet: 'noch nichts',
   partlyKnown: 'lückenhaft',

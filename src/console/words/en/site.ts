@@ -42,6 +42,7 @@ export const site = {
   from: 'From',
   notKnown: 'Not known',
   noEnergy: 'No energy data for this period',
+  valueImplausible: 'implausible value',
   noValueNow: 'no current value',
   noValueYet: 'no value yet',
   partlyKnown: 'incomplete',
