@@ -1,4 +1,7 @@
-/** Data of the history that was removed before its time is told for a day, also when the gateway starts again meanwhile. */
+/**
+ * Data of the history that was removed before its time is shown for a day, also when the gateway starts again meanwhile. A
+ * full history goes on removing, which is its normal operation: it is shown again only after a month without any removal.
+ */
 import { join } from 'node:path';
 import type { Limits } from '../lib/limits.ts';
 import type { EpochMs, MonotonicMs } from '../lib/time.ts';
@@ -10,14 +13,17 @@ import type { Log } from '../platform/log/index.ts';
 const SHORTENED_HISTORY_NOTE = 'history-shortened.json';
 
 interface Note {
+  /** Of the last removal. */
   atMs: EpochMs;
+  /** Of the first one that followed the one before within a month. */
+  sinceMs?: EpochMs;
 }
 
 interface ShortenedHistoryOptions {
   dataDir: string;
   clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
   log: Log;
-  limits: Pick<Limits['history'], 'removalShownMs' | 'removalNotedMs'>;
+  limits: Pick<Limits['history'], 'removalShownMs' | 'removalQuietMs' | 'removalNotedMs'>;
 }
 
 export class ShortenedHistory {
@@ -26,6 +32,7 @@ export class ShortenedHistory {
   /** Of each part, as it last said. */
   readonly #counts: number[] = [];
   #removedMs: MonotonicMs = -Infinity;
+  #sinceMs: MonotonicMs = -Infinity;
   #notedMs: MonotonicMs = -Infinity;
 
   constructor(options: ShortenedHistoryOptions) {
@@ -39,6 +46,7 @@ export class ShortenedHistory {
     const ageMs = clock.wallMs() - note.atMs;
     const nowMs = clock.monotonicMs();
     this.#removedMs = nowMs - Math.max(0, ageMs);
+    this.#sinceMs = this.#removedMs - Math.max(0, note.atMs - (note.sinceMs ?? note.atMs));
     // Noted or read with a wrong clock: how long ago it was is not known, and no start shall begin the day anew for years.
     if (ageMs < 0) this.#noteAt(nowMs);
   }
@@ -49,12 +57,13 @@ export class ShortenedHistory {
     for (const [place, part] of parts.entries()) {
       if (!part) continue;
       if (part.removedEarly > (this.#counts[place] ?? 0)) {
+        if (nowMs - this.#removedMs > this.#options.limits.removalQuietMs) this.#sinceMs = nowMs;
         this.#removedMs = nowMs;
         this.#noteAt(nowMs);
       }
       this.#counts[place] = part.removedEarly;
     }
-    return nowMs - this.#removedMs < this.#options.limits.removalShownMs;
+    return nowMs - this.#sinceMs < this.#options.limits.removalShownMs;
   }
 
   /** Seldom: a full history loses something every few minutes, and the card shall last. */
@@ -62,7 +71,8 @@ export class ShortenedHistory {
     const { clock, limits, log } = this.#options;
     if (nowMs - this.#notedMs < limits.removalNotedMs) return;
     this.#notedMs = nowMs;
-    const note: Note = { atMs: clock.wallMs() };
+    const atMs = clock.wallMs();
+    const note: Note = { atMs, sinceMs: atMs - (this.#removedMs - this.#sinceMs) };
     try {
       writePrivateFile(this.#path, JSON.stringify(note));
     } catch (error) {

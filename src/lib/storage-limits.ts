@@ -202,6 +202,8 @@ export const STORAGE_LIMITS = {
     logStepPercent: 5,
     /** G: early removal is shown for a day. */
     removalShownMs: 86_400_000,
+    /** G: a history that removes something more often than once a month is full, which is shown once. */
+    removalQuietMs: 30 * 86_400_000,
     /** G: it is noted for the next start this often at most, for the sake of the card. */
     removalNotedMs: 3_600_000,
     /** G: so is a part that could not be read; files that were set aside are named as long as they are there. */

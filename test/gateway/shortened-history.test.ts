@@ -40,7 +40,7 @@ test('what was removed early is told for a day, and a start neither ends that no
 test('a part that says nothing for a moment has removed nothing when it speaks again', (t) => {
   const { history, clock } = box(t).start(START_MS);
   assert.equal(history.isRecent([{ removedEarly: 0 }, { removedEarly: 2 }]), true);
-  clock.spend(DAY_MS);
+  clock.spend(31 * DAY_MS);
   const shown = [undefined, { removedEarly: 2 }, { removedEarly: 0 }, { removedEarly: 1 }];
   assert.deepEqual(
     shown.map((part) => history.isRecent([{ removedEarly: 0 }, part])),
@@ -74,7 +74,20 @@ test('a history that loses something every minute is noted once an hour', (t) =>
     clock.spend(60_000);
   }
   assert.ok(written.size <= 3, `${written.size} files`);
-  assert.equal(start(START_MS + 3 * HOUR_MS + DAY_MS - 2 * HOUR_MS).history.isRecent(removed(0)), true);
+  assert.equal(start(START_MS + 3 * HOUR_MS + DAY_MS - 4 * HOUR_MS).history.isRecent(removed(0)), true);
+});
+
+test('a history that goes on losing something because it is full is shown for the first day only', (t) => {
+  const { start } = box(t);
+  const { history, clock } = start(START_MS);
+  for (let hour = 1; hour <= 24 * 40; hour++) {
+    assert.equal(history.isRecent(removed(hour)), hour <= 24, String(hour));
+    clock.spend(HOUR_MS);
+  }
+  const later = start(START_MS + 40 * DAY_MS);
+  assert.equal(later.history.isRecent(removed(1)), false);
+  later.clock.spend(31 * DAY_MS);
+  assert.equal(later.history.isRecent(removed(2)), true);
 });
 
 test('a note that can be neither read nor written is told and stops nothing', (t) => {
