@@ -77,7 +77,11 @@ export async function importCsv(
   }
   if (columns === undefined) throw wrongLine(1, 'is missing: the head of the columns is expected');
   await stored;
-  if (pendingBytes > 0) await journal.commits.requestOrFail(pendingBytes);
+  if (pendingBytes > 0) {
+    const last = journal.commits.requestOrFail(pendingBytes);
+    journal.commits.expedite();
+    await last;
+  }
   return report;
 }
 
