@@ -108,10 +108,6 @@ export async function buildCapabilities(
   holders.push(records.devices, notifications, targets);
   records.blueprints.start();
   started('blueprints', () => records.blueprints.stop());
-  const energy = new Energy({ clock, log, database, ...records, ...flows });
-  energy.events.on('implausible_value', 'device logs', ({ device, message }) =>
-    flows.deviceLogs.append(device, { severity: 'warning', message, persist: true }),
-  );
   const backups = buildBackups(infrastructure, records);
   backups.start();
   const updates = buildUpdates(infrastructure);
@@ -129,7 +125,7 @@ export async function buildCapabilities(
     notifications,
     modulePorts,
     targets,
-    energy,
+    energy: buildEnergy({ ...base, ...records, ...flows }),
     appliance,
     backups,
     updates,
@@ -402,6 +398,14 @@ function buildAppliance(
       stored?.catch((error: unknown) => log.warn('own properties could not be stored', { error }));
     },
   });
+}
+
+function buildEnergy(parts: ConstructorParameters<typeof Energy>[0] & Pick<Flows, 'deviceLogs'>): Energy {
+  const energy = new Energy(parts);
+  energy.events.on('implausible_value', 'device logs', ({ device, message }) =>
+    parts.deviceLogs.append(device, { severity: 'warning', message, persist: true }),
+  );
+  return energy;
 }
 
 /** Faulty data of a device is reported in its own log, where the person who can correct it looks. */

@@ -51,7 +51,7 @@ describe('a counter', () => {
     ['counts on from below zero after 31 bits ran over', minutely(2_147_483_640, 2_147_483_646, -2_147_483_640, -2_147_483_638), 8],
     ['counts on at another value from a new device', [[0, 9_000], [60, 5_000], [120, 5_001], [30 * HOUR, 5_002], [30 * HOUR + 60, 5_004]], 3],
     ['counts nothing for a change from Wh to kWh and back', minutely(9_000_000, 9_000, 9_001, 9_000_010), 10],
-    ['counts a step after an hour at one value', [...minutely(...new Array<number>(60).fill(7_000)), [3_541, 7_010]], 10],
+    ['counts a step after an hour at one value', [...minutely(...Array.from({ length: 60 }, () => 7_000)), [3_541, 7_010]], 10],
   ]; // prettier-ignore
   for (const [what, readings, amount] of rows)
     test(what, () => {

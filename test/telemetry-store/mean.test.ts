@@ -34,10 +34,10 @@ const numbers = fc.oneof(
 describe('the mean', () => {
   test('equals the samples when they are equal, in samples and in stored cells', () => {
     for (const value of [24.3, 0.1, 230.7, -0.3, 1e308])
-      assert.deepEqual(meansOf(new Array<number>(1_000).fill(value)), [value, value]);
+      assert.deepEqual(meansOf(Array.from({ length: 1_000 }, () => value)), [value, value]);
     fc.assert(
       fc.property(numbers, fc.integer({ min: 1, max: 500 }), (value, count) => {
-        for (const mean of meansOf(new Array<number>(count).fill(value))) assert.equal(mean, value);
+        for (const mean of meansOf(Array.from({ length: count }, () => value))) assert.equal(mean, value);
       }),
       { numRuns: runs(500) },
     );

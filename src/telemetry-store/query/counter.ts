@@ -11,7 +11,7 @@ import type { DurationS, EpochS } from '../../lib/time.ts';
  */
 export const RETURN_S: DurationS = 18 * 3_600;
 
-export interface CounterBounds {
+interface CounterBounds {
   /** Readings further apart say nothing of the time in between. */
   reachS: DurationS;
   /** Per second: a counter that rises faster was set. */
