@@ -4,6 +4,7 @@
  * is the same.
  */
 import { invalidBody } from '../../lib/errors.ts';
+import { LIMITS } from '../../lib/limits.ts';
 import { nextTurn } from '../../platform/clock/index.ts';
 import type { Journal } from '#telemetry-store';
 import { JsonExcess, parseExactJson } from '../../lib/json.ts';
