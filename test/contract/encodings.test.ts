@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { refusal, useTestGateway } from '../support/test-gateway.ts';
+import { refusal, startTestGateway, useTestGateway } from '../support/test-gateway.ts';
 
 const gateway = useTestGateway();
 const PATH = '/v3/site';
@@ -45,4 +45,30 @@ test('a body that is UTF-8 in any spelling is taken, and so is identity', async 
     const answer = await gateway().call('OWNER', 'PATCH', PATH, NAME, headers);
     assert.equal(answer.status, 200, JSON.stringify(headers));
   }
+});
+
+test('an answer names every header that it depends on, also when it is plain or a refusal', async (t) => {
+  const served = await startTestGateway(t, {
+    environment: { GATEWAY_CORS_ORIGINS: 'https://pages.example' },
+  });
+  const varyOf = async (path: string, headers: Record<string, string>): Promise<string[]> => {
+    const answer = await served.request('READONLY', 'GET', path, undefined, headers);
+    await answer.body?.cancel();
+    return (answer.headers.get('vary') ?? '').toLowerCase().split(/,\s*/).toSorted();
+  };
+  const long = '/v3/devices?expand=manifest';
+  const callers: Record<string, string>[] = [
+    {},
+    { Origin: 'https://pages.example' },
+    { Origin: 'https://other.example' },
+  ];
+  for (const headers of callers)
+    for (const coding of ['gzip', 'identity'])
+      assert.deepEqual(
+        await varyOf(long, { ...headers, 'Accept-Encoding': coding }),
+        ['accept-encoding', 'origin'],
+        `${coding} ${JSON.stringify(headers)}`,
+      );
+  assert.deepEqual(await varyOf('/v3/devices/nobody', {}), ['origin']);
+  assert.deepEqual(await varyOf('/v3/openapi.json', {}), ['accept-encoding', 'origin']);
 });

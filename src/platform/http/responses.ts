@@ -64,11 +64,13 @@ const compress = promisify(gzip);
 /** A good response; compressed when the caller offers gzip and it pays. */
 export async function jsonResponse(body: unknown, acceptEncoding: string | undefined): Promise<Response> {
   const text = JSON.stringify(body);
-  if (text.length < COMPRESSED_FROM || !acceptsGzip(acceptEncoding))
-    return textResponse(text, 200, JSON_HEADERS);
+  if (text.length < COMPRESSED_FROM) return textResponse(text, 200, JSON_HEADERS);
+  const headers = { ...JSON_HEADERS, vary: 'Accept-Encoding' };
+  if (!acceptsGzip(acceptEncoding)) return textResponse(text, 200, headers);
   const bytes = new Uint8Array(await compress(text));
-  const headers = { ...JSON_HEADERS, 'content-encoding': 'gzip', vary: 'Accept-Encoding' };
-  return new Response(bytes, { headers: { ...headers, 'content-length': String(bytes.length) } });
+  return new Response(bytes, {
+    headers: { ...headers, 'content-encoding': 'gzip', 'content-length': String(bytes.length) },
+  });
 }
 
 /** With its length, which a HEAD request asks for. */
