@@ -17,7 +17,7 @@ const UNIT_MS: Record<string, number> = {
   y: 31_536_000_000,
 };
 
-const PART = /(\d+\.?\d*|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h|d|y)/y;
+const PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h|d|y)/y;
 const LENGTH_MAX = 64;
 
 /** Milliseconds (with fraction, to the nanosecond) of a duration string; `undefined` when it is not one. */

@@ -11,11 +11,12 @@ const NAMED =
 const BEARER = /\b((?:bearer|basic)\s+)[A-Za-z0-9+/=_.-]{6,}/gi;
 const PEM = /-----BEGIN [A-Z ]+-----[\s\S]*?(?:-----END [A-Z ]+-----|$)/g;
 /** `scheme://user:password@host` */
-const USER_INFO = /(\w+:\/\/)[^\s/@"']+@/g;
+const USER_INFO = /(?<!\w)(\w+:\/\/)[^\s/@"']+@/g;
 const CLAIM_CODE = /\b[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}\b/g;
 const OUR_TOKEN = /\bgw_[A-Za-z0-9_-]{8,}/g;
 /** Keys and tokens of other systems: long, in one piece, with digits and letters of both cases. */
-const RANDOM = /(?<![A-Za-z0-9_+/=-])(?=[^\s"]*[a-z])(?=[^\s"]*[A-Z])(?=[^\s"]*\d)[A-Za-z0-9_+/=-]{24,}/g;
+const LONG_WORD = /(?<![A-Za-z0-9_+/=-])[A-Za-z0-9_+/=-]{24,}/g;
+const KINDS_OF_RANDOM = [/[a-z]/, /[A-Z]/, /\d/];
 
 /** The text without anything that looks like a secret, and without the known secrets in any of their forms. */
 export function withoutSecrets(text: string, known: readonly string[] = []): string {
@@ -30,5 +31,5 @@ export function withoutSecrets(text: string, known: readonly string[] = []): str
     .replace(BEARER, `$1${REMOVED}`)
     .replace(OUR_TOKEN, REMOVED)
     .replace(CLAIM_CODE, REMOVED)
-    .replace(RANDOM, REMOVED);
+    .replace(LONG_WORD, (word) => (KINDS_OF_RANDOM.every((kind) => kind.test(word)) ? REMOVED : word));
 }

@@ -20,7 +20,7 @@ const LEFT_OUT_MAX = 100;
 const MARK = /^(?:\ufeff|\u00ef\u00bb\u00bf)/;
 /** Up to where a value without quotes may reach. */
 const BARE = /[^,{}[\]":]*/y;
-const NUMBER = /^([+-]?)0*(\d*)(?:\.(\d*))?([eE][+-]?\d{1,5})?$/;
+const NUMBER = /^([+-]?)0*([1-9]\d*|)(?:\.(\d*))?([eE][+-]?\d{1,5})?$/;
 const DIGITS = /^\d+$/;
 const WORDS: Readonly<Record<string, string>> = { true: 'true', false: 'false', null: 'null', none: 'null' };
 /** Characters of a string that stay as they are. */

@@ -41,9 +41,9 @@ export function slugFromName(name: string, fallback: string, isTaken: (slug: str
       .replace(/[^a-z0-9]+/g, '-')
       .replace(/^-+/, '')
       .slice(0, BASE_LENGTH_MAX)
-      .replace(/-+$/, '') || fallback;
+      .replace(/(?<!-)-+$/, '') || fallback;
   let candidate = base;
   for (let suffix = 2; isTaken(candidate) || !isSlug(candidate); suffix++)
-    candidate = `${base.slice(0, BASE_LENGTH_MAX - 6).replace(/-+$/, '')}-${suffix}`;
+    candidate = `${base.slice(0, BASE_LENGTH_MAX - 6).replace(/(?<!-)-+$/, '')}-${suffix}`;
   return candidate;
 }

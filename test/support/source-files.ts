@@ -27,6 +27,8 @@ export interface SourceFile {
   code: string;
   comments: Piece[];
   strings: Piece[];
+  /** Regular expressions as written: `/a+/g`. */
+  expressions: Piece[];
   imports: Import[];
 }
 
@@ -58,8 +60,8 @@ export function readSource(root: string, path: string): SourceFile {
 }
 
 export function parseSource(path: string, text: string): SourceFile {
-  const { code, comments, strings } = scan(text);
-  return { path, text, code, comments, strings, imports: importsOf(code, strings) };
+  const { code, comments, strings, expressions } = scan(text);
+  return { path, text, code, comments, strings, expressions, imports: importsOf(code, strings) };
 }
 
 /** Line number, from 1. */
@@ -72,9 +74,10 @@ export function lineAt(text: string, index: number): number {
 /** Words after which a slash begins a regular expression, not a division. */
 const BEFORE_REGEX = /(?:^|[(,=:[!&|?{};+\-*%<>~^]|\b(?:return|typeof|case|in|of|do|else|await|yield|void))$/;
 
-function scan(text: string): Pick<SourceFile, 'code' | 'comments' | 'strings'> {
+function scan(text: string): Pick<SourceFile, 'code' | 'comments' | 'strings' | 'expressions'> {
   const comments: Piece[] = [];
   const strings: Piece[] = [];
+  const expressions: Piece[] = [];
   const code = Array.from<string>({ length: text.length });
   /** Depth of braces at which a `}` returns into each open template. */
   const templates: number[] = [];
@@ -132,6 +135,8 @@ function scan(text: string): Pick<SourceFile, 'code' | 'comments' | 'strings'> {
     code[i] = '/';
     blank(i + 1, end);
     code[end] = '/';
+    const flags = /^[a-z]*/.exec(text.slice(end + 1, end + 9))?.[0] ?? '';
+    expressions.push({ index: i, value: text.slice(i, end + 1) + flags });
     i = end + 1;
   }
 
@@ -165,7 +170,7 @@ function scan(text: string): Pick<SourceFile, 'code' | 'comments' | 'strings'> {
       code[i++] = char;
     }
   }
-  return { code: code.join(''), comments, strings };
+  return { code: code.join(''), comments, strings, expressions };
 }
 
 const FROM = /\b(import|export)\b([^'"`;]*?)\bfrom\s*(?=['"])/g;

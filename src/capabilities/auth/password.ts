@@ -95,5 +95,5 @@ function derive(password: string, salt: Buffer, cost: Cost, lengthBytes: number)
 
 /** Base64 without padding, as the PHC form has it. */
 function text(bytes: Buffer): string {
-  return bytes.toString('base64').replace(/=+$/, '');
+  return bytes.toString('base64').replace(/(?<!=)=+$/, '');
 }

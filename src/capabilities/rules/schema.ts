@@ -31,7 +31,7 @@ const code = v.pipe(
     description: 'Lua text in UTF-8, with or without padding.',
     examples: ['cmV0dXJuIHRydWUK'],
   }),
-  v.check((text) => BASE64.test(text) && text.replace(/=+$/, '').length % 4 !== 1, 'must be base64'),
+  v.check((text) => BASE64.test(text) && text.replace(/(?<!=)=+$/, '').length % 4 !== 1, 'must be base64'),
   v.transform((text) => asUtf8(Buffer.from(text, 'base64'))),
   v.check(
     (bytes) => bytes.length <= LIMITS.rules.scriptBytes,

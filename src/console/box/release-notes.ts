@@ -5,8 +5,8 @@ type NotesBlock =
   | { kind: 'list'; items: string[] }
   | { kind: 'paragraph'; text: string };
 
-const HEADING = /^(#+) +(.*)$/;
-const ITEM = /^[-*] +(.*)$/;
+const HEADING = /^(#+) (.*)$/;
+const ITEM = /^[-*] (.*)$/;
 
 export function notesBlocks(markdown: string): NotesBlock[] {
   const blocks: NotesBlock[] = [];

@@ -77,10 +77,10 @@ const DEVICE: readonly Word[] = [
 
 /** Completions for a line up to the cursor. */
 export function wordsAt(line: string): readonly Word[] {
-  const call = /([a-z_]+)\s*\(\s*(?:\{\s*)?['"][\w-]*$/.exec(line)?.[1];
+  const call = /(?<![a-z_])([a-z_]+)\s*\(\s*(?:\{\s*)?['"][\w-]*$/.exec(line)?.[1];
   if (call !== undefined) return siteWords(call);
   if (/['"][^'"]*$/.test(line) && (line.match(/['"]/g)?.length ?? 0) % 2 === 1) return siteWords('device');
-  const [, owner] = /(\w+)\s*[.:]\s*\w*$/.exec(line) ?? [];
+  const [, owner] = /(?<!\w)(\w+)\s*[.:]\s*\w*$/.exec(line) ?? [];
   return owner === undefined ? (LIBRARY[''] ?? []) : (LIBRARY[owner] ?? DEVICE);
 }
 

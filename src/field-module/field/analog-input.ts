@@ -61,7 +61,7 @@ export class AnalogInput {
   /** What is not said of the channel is said of all channels of its kind. */
   async #ofChannel(name: string): Promise<number | undefined> {
     const { path } = this.#options;
-    const kind = basename(path).replace(/\d.*$/, '');
+    const kind = basename(path).replace(/\d.*/s, '');
     return (
       (await this.#numberIn(`${path}_${name}`)) ??
       (await this.#numberIn(join(dirname(path), `${kind}_${name}`)))

@@ -53,7 +53,7 @@ export class Callers {
   /** Whether the peer of a connection is one of them. */
   isTrusted(address: string | undefined): boolean {
     if (!this.#isAny || address === undefined) return false;
-    const plain = plainAddress(address).replace(/%.*$/, '');
+    const plain = plainAddress(address).replace(/%.*/s, '');
     const family = isIP(plain);
     return family !== 0 && this.#networks.check(plain, family === 4 ? 'ipv4' : 'ipv6');
   }

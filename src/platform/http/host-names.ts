@@ -14,7 +14,7 @@ const LOCAL_SUFFIX = /\.(localhost|local|home\.arpa|internal|lan|home|intranet|p
 export function isLocalHost(host: string, ownNames: readonly string[]): boolean {
   const name = host.toLowerCase().replace(/\.$/, '');
   // A zone of an IPv6 address says by which network of the caller.
-  if (isIP(name.replace(/%.*$/, '')) > 0) return true;
+  if (isIP(name.replace(/%.*/s, '')) > 0) return true;
   return !name.includes('.') || LOCAL_SUFFIX.test(name) || ownNames.some((own) => own.toLowerCase() === name);
 }
 

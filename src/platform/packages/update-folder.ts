@@ -147,17 +147,18 @@ function textOf(file: string): string {
 }
 
 function outcomeIn(file: string): UpdateOutcome | undefined {
-  const [, at = '', message = ''] = /^(\S+) (.*?) *$/m.exec(textOf(file)) ?? [];
+  const [, at = '', message = ''] = /^(\S+) (.*)$/m.exec(textOf(file)) ?? [];
   const atMs = Date.parse(at);
-  return Number.isNaN(atMs) ? undefined : { atMs, message };
+  return Number.isNaN(atMs) ? undefined : { atMs, message: message.trimEnd() };
 }
 
 /** "TIME VERSION-DIGEST REASON STATUS WORDS" */
 function failureIn(file: string): TrialFailure | undefined {
-  const [, at = '', version = '', name = '', status, words = ''] =
-    /^(\S+) (\S+)-[^\s-]+ (\S+) (\S+) ?(.*)$/m.exec(textOf(file)) ?? [];
+  const [, at = '', named = '', name = '', status, words = ''] =
+    /^(\S+) (\S+) (\S+) (\S+)(?: (.*))?$/m.exec(textOf(file)) ?? [];
+  const version = named.slice(0, Math.max(0, named.lastIndexOf('-')));
   const atMs = Date.parse(at);
-  if (Number.isNaN(atMs)) return undefined;
+  if (Number.isNaN(atMs) || version === '') return undefined;
   return {
     atMs,
     version,

@@ -91,7 +91,7 @@ export function formatFloat(value: number): string {
   const rounded = roundHalfToEven(value);
   const [mantissa = '', exponent = '0'] = rounded.split('e');
   if (value !== 0 && (Number(exponent) >= DIGITS || Number(exponent) < -4))
-    return `${mantissa.replace(/\.?0+$/, '')}e${exponent.replace(/^([+-])(\d)$/, '$10$2')}`;
+    return `${mantissa.replace(/(?<!0)\.?0+$/, '')}e${exponent.replace(/^([+-])(\d)$/, '$10$2')}`;
   const exact = Number(rounded);
   const text = Object.is(value, -0) ? '-0' : String(exact);
   return Number.isInteger(exact) ? `${text}.0` : text;

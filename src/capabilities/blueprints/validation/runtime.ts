@@ -91,7 +91,7 @@ function checkScript(context: ManifestContext, path: string, options: YamlMap): 
   checkFile(
     context,
     `${path}.dir`,
-    dir === undefined ? undefined : `${dir.replace(/\/+$/, '') || '.'}/main.lua`,
+    dir === undefined ? undefined : `${dir.replace(/(?<!\/)\/+$/, '') || '.'}/main.lua`,
   );
   checkFile(context, `${path}.rockspec`, textOf(options.get('rockspec')));
 }

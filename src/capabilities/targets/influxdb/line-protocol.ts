@@ -14,14 +14,14 @@ import type { Line } from './line-body.ts';
 function escapedKey(text: string): string {
   return text
     .replace(/[\n\r]/g, ' ')
-    .replace(/\\+(?=[,= ]|$)/g, '')
+    .replace(/(?<!\\)\\+(?=[,= ]|$)/g, '')
     .replace(/[,= ]/g, String.raw`\$&`);
 }
 
 function escapedMeasurement(text: string): string {
   return text
     .replace(/[\n\r]/g, ' ')
-    .replace(/\\+(?=[, ]|$)/g, '')
+    .replace(/(?<!\\)\\+(?=[, ]|$)/g, '')
     .replace(/[, ]/g, String.raw`\$&`);
 }
 
