@@ -131,6 +131,7 @@ describe('a site file', () => {
     });
     assert.deepEqual(channelOf('Desk')?.['webhook'], {
       origin: 'http://127.0.0.1:9',
+      form: 'JSON',
       has_signing_secret: true,
     });
     assert.deepEqual(await run(WHOLE), made([]));

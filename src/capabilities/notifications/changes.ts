@@ -3,7 +3,16 @@ import { invalidBody } from '../../lib/errors.ts';
 import { defined } from '../../lib/members.ts';
 import { changedUrl } from '../../lib/shown-url.ts';
 import type { AlertSeverity } from '../alerts/index.ts';
-import type { Channel, ChannelType, EmailSettings, NtfySettings, Secrets } from './model.ts';
+import type {
+  Channel,
+  ChannelType,
+  EmailSettings,
+  NtfySettings,
+  Secrets,
+  WebhookSettings,
+  WebhookForm,
+} from './model.ts';
+import { formOfAddress } from './webhook-forms.ts';
 
 /** Absent members stay as they are; null removes a secret. */
 export interface ChannelChange {
@@ -15,7 +24,9 @@ export interface ChannelChange {
   deviceIds?: readonly string[] | undefined;
   notifiesCleared?: boolean | undefined;
   email?: (Partial<EmailSettings> & { password?: string | null | undefined }) | undefined;
-  webhook?: { url?: string | undefined; signingSecret?: string | null | undefined } | undefined;
+  webhook?:
+    | { url?: string | undefined; form?: WebhookForm | undefined; signingSecret?: string | null | undefined }
+    | undefined;
   ntfy?: (Partial<NtfySettings> & { token?: string | null | undefined }) | undefined;
 }
 
@@ -85,14 +96,17 @@ function email(change: ChannelChange['email'], before: Kept<EmailSettings>) {
   };
 }
 
-function webhook(change: ChannelChange['webhook'], before: Kept<{ origin: string }>) {
+function webhook(change: ChannelChange['webhook'], before: Kept<WebhookSettings>) {
   const url = change?.url ?? before?.secrets.url;
   if (url === undefined)
     throw invalidBody('webhook', 'A channel of type WEBHOOK needs "webhook" with "url".');
   // The key is never sent, so another receiver does not get it.
   const key = keptSecret('webhook.signing_secret', change?.signingSecret, before?.secrets.signingSecret);
   return {
-    settings: { origin: new URL(url).origin },
+    settings: {
+      origin: new URL(url).origin,
+      form: change?.form ?? before?.settings.form ?? formOfAddress(url),
+    },
     secrets: { url, ...(key !== undefined && { signingSecret: key }) },
   };
 }

@@ -21,9 +21,14 @@ export interface EmailSettings {
   to: string[];
 }
 
-interface WebhookSettings {
+/** Of the body of a webhook. */
+export const WEBHOOK_FORMS = ['JSON', 'SLACK', 'DISCORD', 'MATTERMOST', 'GOOGLE_CHAT', 'TEAMS'] as const;
+export type WebhookForm = (typeof WEBHOOK_FORMS)[number];
+
+export interface WebhookSettings {
   /** Origin of the URL. The whole URL is a secret, because the paths of chat services are secret. */
   origin: string;
+  form: WebhookForm;
 }
 
 export interface NtfySettings {

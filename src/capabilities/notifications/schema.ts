@@ -7,7 +7,7 @@ import { shownUrl } from '../../lib/shown-url.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import { ALERT_SEVERITIES } from '../alerts/index.ts';
 import type { ChannelChange } from './changes.ts';
-import { type Channel, CHANNEL_TYPES, ENCRYPTIONS } from './model.ts';
+import { type Channel, CHANNEL_TYPES, ENCRYPTIONS, WEBHOOK_FORMS } from './model.ts';
 import { type Delivery, DELIVERY_STATUSES } from './tables.ts';
 
 const { addresses, devicesPerChannel, deliveryItems, secretLength, urlLength } = LIMITS.notifications;
@@ -76,6 +76,12 @@ const emailBody = v.object({
 
 const webhookBody = v.object({
   url: v.nullish(url('Asked for by POST. It is never shown again, but its origin.')),
+  form: v.nullish(
+    shape.about(
+      shape.oneOf(WEBHOOK_FORMS),
+      'Of the body. Default: that of the chat service at the address, else JSON.',
+    ),
+  ),
   signing_secret: secret('Key of the header `X-Hub-Signature-256`, HMAC of the body.', 16),
 });
 
@@ -149,7 +155,10 @@ function changeOf(input: v.InferOutput<typeof changeBody>): ChannelChange {
     }),
     ...(email && { email: withoutNull(email, 'username', 'password') }),
     ...(webhook && {
-      webhook: withoutNull({ url: webhook.url, signingSecret: webhook.signing_secret }, 'signingSecret'),
+      webhook: withoutNull(
+        { url: webhook.url, form: webhook.form, signingSecret: webhook.signing_secret },
+        'signingSecret',
+      ),
     }),
     ...(ntfy && { ntfy: withoutNull(ntfy, 'token') }),
   };
@@ -186,6 +195,7 @@ const channelShape = shape.named(
     webhook: v.optional(
       v.object({
         origin: shape.about(v.string(), 'Of its address, which is not shown.'),
+        form: v.picklist(WEBHOOK_FORMS),
         has_signing_secret: v.boolean(),
       }),
     ),
@@ -228,7 +238,7 @@ const deliveryShape = shape.named(
     attempted_at: v.nullable(shape.instant()),
     error: shape.about(
       v.nullable(v.string()),
-      'Why the last attempt failed, or who of several did not get it.',
+      'Why the last attempt failed, with what the server said of it, or who of several did not get it.',
     ),
   }),
   {
@@ -266,7 +276,7 @@ export function channelToWire(channel: Channel): NotificationChannelOnWire {
       email: shape.filled(emailShape, { ...channel.settings, hasPassword: password !== undefined }),
     }),
     ...(channel.type === 'WEBHOOK' && {
-      webhook: { origin: channel.settings.origin, has_signing_secret: signingSecret !== undefined },
+      webhook: { ...channel.settings, has_signing_secret: signingSecret !== undefined },
     }),
     ...(channel.type === 'NTFY' && {
       ntfy: shape.filled(ntfyShape, {

@@ -6,6 +6,7 @@ import { post, sendMail } from '../../platform/outbound/index.ts';
 import type { AlertSeverity } from '../alerts/index.ts';
 import type { Message } from './compose.ts';
 import type { Channel } from './model.ts';
+import { webhookBody } from './webhook-forms.ts';
 
 /** Priorities of ntfy; 3 is the usual one, 5 the highest. */
 const PRIORITY: Record<AlertSeverity, number> = { info: 3, warning: 4, error: 5 };
@@ -48,7 +49,7 @@ export async function send(
       );
     }
     case 'WEBHOOK': {
-      const body = JSON.stringify(message.json);
+      const body = JSON.stringify(webhookBody(channel.settings.form, message));
       await post(
         {
           ...common,

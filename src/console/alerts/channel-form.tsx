@@ -21,6 +21,14 @@ const ENCRYPTIONS: readonly Choice<Typed['encryption']>[] = [
   { value: 'TLS', text: say.alerts.tls },
   { value: 'NONE', text: say.alerts.noEncryption },
 ];
+const FORMS: readonly Choice<Typed['form']>[] = [
+  { value: 'JSON', text: say.alerts.formJson },
+  { value: 'SLACK', text: 'Slack' },
+  { value: 'DISCORD', text: 'Discord' },
+  { value: 'MATTERMOST', text: 'Mattermost' },
+  { value: 'GOOGLE_CHAT', text: 'Google Chat' },
+  { value: 'TEAMS', text: 'Microsoft Teams' },
+];
 const USUAL_PORT: Record<Typed['encryption'], string> = { STARTTLS: '587', TLS: '465', NONE: '25' };
 
 type Controls = ReturnType<typeof useTyped<Typed>>;
@@ -130,6 +138,11 @@ function WebhookFields({ controls: { bound }, channel }: PartProps) {
         {...bound('url')}
         placeholder="https://hooks.example.org/alerts"
         autocomplete="off"
+      />
+      <SelectField
+        label={say.alerts.form}
+        {...bound('form')}
+        choices={kept ? FORMS : [{ value: '', text: say.alerts.formOfAddress }, ...FORMS]}
       />
       <SecretField label={say.alerts.signingKey} isKept={kept?.has_signing_secret} {...bound('secret')} />
     </>

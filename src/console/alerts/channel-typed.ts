@@ -4,7 +4,7 @@ import type { Channel } from '../shapes.ts';
 export type Typed = Readonly<ReturnType<typeof typedOf>>;
 
 export function typedOf(channel: Channel | undefined) {
-  const { email, ntfy } = channel ?? {};
+  const { email, ntfy, webhook } = channel ?? {};
   return {
     type: channel?.type ?? 'EMAIL',
     name: channel?.name ?? '',
@@ -23,6 +23,7 @@ export function typedOf(channel: Channel | undefined) {
     topic: ntfy?.topic ?? '',
     /** Of a webhook. */
     url: '',
+    form: webhook?.form ?? '',
     /** Password, token or key; empty: as it is. */
     secret: '',
   };
@@ -61,7 +62,11 @@ function targetOf(typed: Typed): Record<string, unknown> {
       return { ntfy: { server: typed.server.trim(), topic: typed.topic.trim(), token: secret } };
     default:
       return {
-        webhook: { url: typed.url.trim() === '' ? undefined : typed.url.trim(), signing_secret: secret },
+        webhook: {
+          url: typed.url.trim() === '' ? undefined : typed.url.trim(),
+          form: typed.form === '' ? undefined : typed.form,
+          signing_secret: secret,
+        },
       };
   }
 }

@@ -1,7 +1,7 @@
 /** HTTP requests to servers outside whose addresses people typed. */
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
-import { HttpClient, HttpFailure } from '../http-client/index.ts';
+import { type HttpAnswer, HttpClient, HttpFailure } from '../http-client/index.ts';
 import { DeliveryError } from './delivery-error.ts';
 
 interface HttpPost {
@@ -13,29 +13,72 @@ interface HttpPost {
   signal: AbortSignal;
 }
 
-/** Nobody reads it. */
 const ANSWER_MAX_BYTES = 1_048_576;
+/** G: characters of an answer that are looked at. */
+const ANSWER_READ = 4_096;
+/** G: of what a server says, in a log that people read. */
+const SAID_LENGTH = 200;
+/** Parts of an address that are not hidden in what the server repeats: they are no secrets. */
+const HIDDEN_LENGTH_MIN = 8;
 
 /**
- * Resolves when the server took it (2xx). Of the answer nothing but its status is told, and no redirection is followed, so
- * that nobody can read other servers of the network by it.
- * @throws DeliveryError
+ * Resolves when the server took it (2xx). Of an answer that refuses it the sentence is told, short and without what was secret
+ * in the request; of others the status alone. No redirection is followed, so that nobody can read other servers of the
+ * network by it. @throws DeliveryError
  */
 export async function post({ url, headers, body, timeoutMs, signal }: HttpPost, clock: Clock): Promise<void> {
   const address = new URL(url);
   const client = new HttpClient({ clock, timeoutMs, answerMaxBytes: ANSWER_MAX_BYTES });
-  let status: number;
+  let answer: HttpAnswer;
   try {
     const call = { method: 'POST', url: address, headers, body: Buffer.from(body) } as const;
-    ({ status } = await client.send(call, signal));
+    answer = await client.send(call, signal);
   } catch (error) {
     if (!(error instanceof HttpFailure)) throw error;
     throw new DeliveryError(error.message, { cause: error });
   } finally {
     client.close();
   }
-  if (status < 200 || status > 299)
-    throw new DeliveryError(`${address.host} answered ${status}${wordsOf(status)}.`);
+  const { status } = answer;
+  if (status >= 200 && status <= 299) return;
+  const said = status >= 400 ? saidIn(answer.text, address, headers) : '';
+  const quote = said === '' ? '' : ` It said: "${said}"`;
+  throw new DeliveryError(`${address.host} answered ${status}${wordsOf(status)}.${quote}`);
+}
+
+/** What the server says of its refusal, on one line; empty for pages and for nothing. */
+function saidIn(text: string, address: URL, headers: HttpPost['headers']): string {
+  const sentence = sentenceIn(text);
+  if (sentence.startsWith('<')) return '';
+  const secrets = [
+    ...address.pathname.split('/'),
+    ...address.searchParams.values(),
+    headers['Authorization']?.split(' ').at(-1) ?? '',
+  ].filter(({ length }) => length >= HIDDEN_LENGTH_MIN);
+  return secrets
+    .reduce((known, secret) => known.replaceAll(secret, '…'), sentence)
+    .replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
+    .trim()
+    .slice(0, SAID_LENGTH)
+    .toWellFormed();
+}
+
+/** Members in which servers of JSON say what is wrong; others answer a plain text. */
+const SAYING = ['message', 'error', 'detail', 'error_description'];
+
+function sentenceIn(text: string): string {
+  const plain = text.slice(0, ANSWER_READ).trim();
+  if (!plain.startsWith('{')) return plain;
+  try {
+    const answer = JSON.parse(plain) as Record<string, unknown>;
+    const found = SAYING.map((name) => answer[name]).find((value) => value !== undefined && value !== null);
+    // As Google has it.
+    const said = typeof found === 'object' && found && 'message' in found ? found.message : found;
+    return typeof said === 'string' ? said : plain;
+  } catch {
+    // Not JSON, or cut.
+    return plain;
+  }
 }
 
 function wordsOf(status: number): string {
