@@ -5,6 +5,7 @@ import { DISK_KINDS } from './disk-kinds.ts';
 import { LOAD_KINDS } from './load-kinds.ts';
 import { PROCESS_KINDS } from './process-kinds.ts';
 import type { FaultKind } from './kind.ts';
+import { SERVER_KINDS } from './server-kinds.ts';
 
 export const FAULT_KINDS: readonly FaultKind[] = [
   ...PROCESS_KINDS,
@@ -12,4 +13,5 @@ export const FAULT_KINDS: readonly FaultKind[] = [
   ...DATA_KINDS,
   ...CLOCK_KINDS,
   ...LOAD_KINDS,
+  ...SERVER_KINDS,
 ];

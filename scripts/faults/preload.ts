@@ -4,6 +4,7 @@
  * this is in the product.
  */
 import fs, { existsSync, readFileSync } from 'node:fs';
+import http from 'node:http';
 import promises, { open } from 'node:fs/promises';
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 import type { FaultControl } from './control.ts';
@@ -90,8 +91,20 @@ function takeOutLock(): void {
   };
 }
 
+/** A request whose connection closes without an answer is never told so, and waits for ever. */
+function takeOutCallLimit(): void {
+  const prototype = http.ClientRequest.prototype as unknown as {
+    on: (name: string, listener: () => void) => unknown;
+  };
+  const { on } = prototype;
+  prototype.on = function (name, listener) {
+    return name === 'close' ? this : on.call(this, name, listener);
+  };
+}
+
 shiftClock();
 await takeOverSyncs();
 refuseFiles();
 if (control.plants.includes('lock')) takeOutLock();
+if (control.plants.includes('call-limit')) takeOutCallLimit();
 setInterval(() => (control = readControl()), LOOK_MS).unref();

@@ -57,7 +57,7 @@ const FAMILIES = [
   'clock-ahead',
 ];
 /** Take long, since they wait for something rare. */
-const LONG = ['kill-sealing', 'kill-roll-up', 'kill-retention', 'killed-child', 'kill-commanding'];
+const LONG = ['servers', 'kill-sealing', 'kill-roll-up', 'kill-retention', 'killed-child', 'kill-commanding'];
 const OTHERS = 1;
 
 test('nothing acknowledged is lost, doubled or forgotten by one fault of each family and another by chance', async (t) => {
