@@ -23,7 +23,7 @@ const ONLY_IN: Readonly<Record<RuleScript['runtimeVersion'], readonly RegExp[]>>
 
 /** Comments and texts, in which nothing is called. */
 const INERT =
-  /--\[(=*)\[[\s\S]*?\]\1\]|--[^\n]*|\[(=*)\[[\s\S]*?\]\2\]|"(?:\\[\s\S]|[^"\\\n])*"|'(?:\\[\s\S]|[^'\\\n])*'/g;
+  /--\[(=*)\[(?:(?!\]\1\])[\s\S])*|--[^\n]*|\[(=*)\[(?:(?!\]\2\])[\s\S])*|"(?:\\[\s\S]|[^"\\\n])*"?|'(?:\\[\s\S]|[^'\\\n])*'?/g;
 
 /** One for each name, at its first place. */
 export function runtimeWarnings({ code, runtimeVersion }: RuleScript): RuntimeWarning[] {
