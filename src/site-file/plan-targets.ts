@@ -1,4 +1,5 @@
 /** Makes the targets of a site file, or changes the members that the file names. */
+import { shownUrl } from '../lib/shown-url.ts';
 import type { Api } from './api.ts';
 import { deviceIds } from './plan-channels.ts';
 import type { SiteFile, WantedTarget } from './read.ts';
@@ -63,7 +64,16 @@ function changesOf(target: WantedTarget, present: PresentTarget, api: Api): Step
   const own = changed({ enabled: target['enabled'] }, present);
   const selection = changed(membersOf(target['selection']), membersOf(present['selection']), 'selection.');
   const before = membersOf(present[kind]);
-  const settings = changedWithSecrets(withAll(membersOf(target[kind]), before), before, `${kind}.`, SECRETS);
+  const given = withAll(membersOf(target[kind]), before);
+  // The gateway shows an address without what may be a secret in it.
+  const { url } = given;
+  const isSameUrl = typeof url === 'string' && shownUrl(url) === before['url'];
+  const settings = changedWithSecrets(
+    isSameUrl ? { ...given, url: before['url'] } : given,
+    before,
+    `${kind}.`,
+    SECRETS,
+  );
   const inside = { [kind]: settings, selection };
   return patchSteps(api, `target "${target.name}"`, `/v3/targets/${present.id}`, own, inside);
 }

@@ -154,7 +154,7 @@ describe('a site file', () => {
     });
     const changed = WHOLE.replace('role: OWNER', 'role: USER')
       .replace('interval_s: 60', 'interval_s: 10')
-      .replace('p=hidden', 'p=other')
+      .replace('127.0.0.1:9/write', '127.0.0.1:9/other')
       .replace('name: Meter,', 'name: Grid meter,')
       .replace('{name: meter, file: meter.zip}', '{name: meter, file: script.zip}')
       .replace('max_charge_power_w: 5000', 'max_charge_power_w: 4000')
@@ -173,7 +173,7 @@ describe('a site file', () => {
         'device "meter-1": blueprint "meter"',
         'device "battery": configuration limits.max_charge_power_w 4000 instead of 5000',
         'device "battery": configuration connection.address "http://127.0.0.1:9" instead of none, connection.password',
-        'target "fleet": influxdb.url changes, influxdb.secret, selection.interval_s 10 instead of 60',
+        'target "fleet": influxdb.url "http://127.0.0.1:9/other" instead of "http://127.0.0.1:9/write", influxdb.secret, selection.interval_s 10 instead of 60',
         'rule "surplus": disabled',
         'rule "surplus": script changes',
         'rule "older": exec_interval "30s" instead of "5s"',

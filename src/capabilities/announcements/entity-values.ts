@@ -3,7 +3,7 @@ import { type EntityBuilder, Refusal } from './entity-builder.ts';
 import type { Argument } from './model.ts';
 import { unitOf } from './units.ts';
 
-const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 /** Undefined for a text that is no finite number. */
 export function numberOf(text: string): number | undefined {

@@ -19,7 +19,7 @@ function slugOf(text: string): string {
   return plain
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '_')
-    .replace(/^_+|_+$/g, '')
+    .replace(/^_+|(?<!_)_+$/g, '')
     .slice(0, LENGTH_MAX);
 }
 

@@ -32,7 +32,9 @@ const LENGTH_MAX = 4_096;
 /** G: nesting is read by recursion. */
 const DEPTH_MAX = 32;
 
-const PIECE = /\{\{-?([\s\S]*?)-?\}\}|\{%-?([\s\S]*?)-?%\}|\{#[\s\S]*?#\}/g;
+/** Without its end, a piece reaches to the end of the text. */
+const PIECE =
+  /\{\{-?((?:(?!-?\}\})[\s\S])*)(?:-?\}\})?|\{%-?((?:(?!-?%\})[\s\S])*)(?:-?%\})?|\{#(?:(?!#\})[\s\S])*(?:#\})?/g;
 const TOKEN =
   /\s*(?:(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*)|'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(==|!=|<=|>=|\/\/|\*\*|[-+*/%<>~|.,:()[\]{}=]))/y;
 
@@ -133,6 +135,7 @@ function piecesOf(text: string): Piece[] {
     if (plain !== '') pieces.push({ text: plain });
   };
   for (const match of text.matchAll(PIECE)) {
+    if (!/[}%#]\}$/.test(match[0])) break;
     put(text.slice(from, match.index));
     from = match.index + match[0].length;
     const [, output, statement] = match;

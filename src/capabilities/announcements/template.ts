@@ -300,7 +300,7 @@ function boolOf(of: TemplateValue): boolean {
   throw new NoValue();
 }
 
-const NUMBER = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*$/;
+const NUMBER = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*$/;
 
 function asNumber(of: TemplateValue): number | undefined {
   if (typeof of === 'number') return of;
