@@ -8,6 +8,7 @@ import { bundle } from './build.ts';
 import { packDeb } from './build-deb/archive.ts';
 import { stageGateway, stageModule } from './build-deb/contents.ts';
 import { PROCESSORS, type Processor } from './build-deb/runtime.ts';
+import { sourceVersion } from './build-deb/version.ts';
 import { parseWords, runScript, UsageError, whole } from './support/arguments.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -22,6 +23,10 @@ dpkg-deb and xz.
 
 The same sources give the same bytes: files have the time of the last commit, or
 of SOURCE_DATE_EPOCH.
+
+The version is that of the tag (v0.1.0) on the commit, else the one of
+package.json with time and hash of the commit: 0.1.0~20261128.074512.1a2b3c4d,
+or 0.1.0+… once v0.1.0 is tagged. Changes that are not committed count too.
 
   --arch <name>     amd64 or arm64 (default: both)
   --package <name>  energy-gateway or energy-gateway-module (default: both)
@@ -54,12 +59,6 @@ function packagesOf(word: string | undefined): readonly (typeof PACKAGES)[number
   if (found.length === 0)
     throw new UsageError(`--package must be ${PACKAGES.map(({ name }) => name).join(' or ')}`);
   return found;
-}
-
-/** Debian sorts a pre-release before its release only behind a tilde. */
-function packageVersion(): string {
-  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
-  return version.replace('-', '~');
 }
 
 /** Only its owner reads it; it belongs on no machine that can be reached from elsewhere. */
@@ -103,11 +102,11 @@ await runScript(async () => {
   try {
     mkdirSync(out, { recursive: true });
     const bundles = join(work, 'dist');
-    await bundle(bundles);
+    const version = sourceVersion(ROOT);
+    await bundle(bundles, version);
     for (const processor of processors)
       for (const { name, stage } of packages) {
         const root = join(work, `${name}-${processor}`);
-        const version = packageVersion();
         stage({ root, source: ROOT, bundles, processor, version, updateKeys });
         const file = join(out, `${name}_${version}_${processor}.deb`);
         packDeb({ root, file, level, source: ROOT });

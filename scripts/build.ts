@@ -5,7 +5,7 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
-import { packageVersion } from '../src/platform/files/index.ts';
+import { sourceVersion } from './build-deb/version.ts';
 import { buildReference } from './reference/page.ts';
 import { parseWords, runScript } from './support/arguments.ts';
 import { bundleConsole } from './support/console-bundle.ts';
@@ -116,7 +116,10 @@ export async function bundlePrograms(
 }
 
 /** Bundles all programs and the console; resolves with path and size of each program, and the size of the console. Maps for readable stacks lie beside. */
-export async function bundle(folder: string): Promise<{ path: string; sizeBytes: number }[]> {
+export async function bundle(
+  folder: string,
+  version = sourceVersion(ROOT),
+): Promise<{ path: string; sizeBytes: number }[]> {
   // A gateway that runs from there finds its worker threads' files at any moment but one.
   const fresh = `${folder}.new`;
   rmSync(fresh, { recursive: true, force: true });
@@ -129,7 +132,7 @@ export async function bundle(folder: string): Promise<{ path: string; sizeBytes:
   ]);
   const consoleFiles = await bundleConsole(join(fresh, 'console'));
   buildManual(join(fresh, 'console', 'docs', 'manual'));
-  await buildReference(join(fresh, 'console', 'docs'), packageVersion());
+  await buildReference(join(fresh, 'console', 'docs'), version);
   rmSync(folder, { recursive: true, force: true });
   renameSync(fresh, folder);
   const programs = results.flatMap((sizes) => [...sizes].map(([path, sizeBytes]) => ({ path, sizeBytes })));

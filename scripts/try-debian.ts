@@ -18,7 +18,8 @@ const HELP = `Tries the package on a clean Debian with systemd and without a net
   npm run try-debian -- --root FOLDER [options]
 
   --root FOLDER  a Debian system, which is not changed; make one with
-                 debootstrap --variant=minbase --include=systemd,systemd-sysv,curl,libatomic1 bookworm FOLDER
+                 debootstrap --variant=minbase --include=systemd,systemd-sysv bookworm FOLDER
+                 (or trixie); with nothing else, as the package has to be enough
   --first FILE   package of the version to upgrade from and return to (default: this one)
   --cuts N       power cuts at random moments of installations, upgrades, returns and restores (default 0)
   --kills N      kills of dpkg and its scripts at random moments while the box keeps running (default 0)
@@ -27,8 +28,7 @@ const HELP = `Tries the package on a clean Debian with systemd and without a net
 
 Builds three versions of the package: this one, one that migrates and fails, and one that migrates and works. Installs,
 upgrades, downgrades, returns, removes and purges them while a device keeps sending. After a power cut one version must
-serve with its own state. Needs root, unshare, nsenter, and curl in the Debian system. The exit code is 1 if a step
-fails.
+serve with its own state. Needs root, unshare, nsenter and curl. The exit code is 1 if a step fails.
 `;
 
 async function main(): Promise<number> {

@@ -10,7 +10,14 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { digestOf, sizeOf } from './archive.ts';
-import { NPM_PROCESSOR, type Processor, runtimePackage, withoutSymbols } from './runtime.ts';
+import {
+  libatomic,
+  NPM_PROCESSOR,
+  type Processor,
+  runtimePackage,
+  withLibrariesBeside,
+  withoutSymbols,
+} from './runtime.ts';
 
 export interface Staging {
   /** Where the tree is made. */
@@ -32,7 +39,7 @@ const LIBRARY = 'usr/lib/energy-gateway';
 const UNITS = 'usr/lib/systemd/system';
 const MAINTAINER_SCRIPTS = ['postinst', 'prerm', 'postrm'] as const;
 /** By the versioned symbols of the runtime (GLIBC_2.28, GLIBCXX_3.4.21) and of the SQLite driver (GLIBC_2.34). */
-const RUNTIME_DEPENDS = 'libc6 (>= 2.34), libstdc++6 (>= 8), libatomic1, systemd (>= 250)';
+const RUNTIME_DEPENDS = 'libc6 (>= 2.34), libstdc++6 (>= 8), systemd (>= 250)';
 
 /** Bundles of the stand-alone communication module. */
 const MODULE_BUNDLES = ['main.js', 'script-thread.js'].map((name) => `field-module/${name}`);
@@ -80,16 +87,17 @@ class Tree {
 
   /** Node.js, its launcher and the name and version of the package, as the programs look for them. */
   runtime(to: string): void {
-    const { source, processor } = this.#staging;
+    const { source, processor, version } = this.#staging;
     const folder = runtimePackage(source, processor);
     const target = `${to}/node_modules/node-linux-${NPM_PROCESSOR[processor]}`;
-    this.write(`${target}/bin/node`, withoutSymbols(readFileSync(join(folder, 'bin/node'))), 0o755);
+    const program = withoutSymbols(readFileSync(join(folder, 'bin/node')));
+    this.write(`${target}/bin/node`, withLibrariesBeside(program), 0o755);
     this.write(`${target}/LICENSE`, readFileSync(join(folder, 'LICENSE')));
+    const { library, license } = libatomic(source, processor);
+    this.write(`${target}/bin/libatomic.so.1`, library);
+    this.write(`${target}/bin/libatomic.LICENSE.txt`, license);
     this.program('scripts/gwnode', `${to}/scripts/gwnode`);
-    const { name, version } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')) as {
-      name: string;
-      version: string;
-    };
+    const { name } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')) as { name: string };
     this.write(`${to}/package.json`, `${JSON.stringify({ name, version, type: 'module' })}\n`);
     this.copy('LICENSE', `${to}/LICENSE`);
     for (const file of ['package.json', 'LICENSE', 'dist/glue.wasm'])

@@ -1,7 +1,7 @@
 /** The pinned Node.js for a processor that need not be the one of this machine. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** As Debian calls them. */
@@ -65,7 +65,32 @@ const HEADER = {
   sectionCount: 60,
   sectionNames: 62,
 };
-const PROGRAM = { offset: 8, fileSize: 32 };
+const PROGRAM = { type: 0, offset: 8, address: 16, fileSize: 32, memorySize: 40 };
+const LOADED = 1;
+const DYNAMIC = 2;
+/** Tags of the table that the loader reads (elf(5)). */
+const TAG = { end: 0n, strings: 5n, stringsSize: 10n, searchPath: 29n };
+const TAG_BYTES = 16;
+
+interface Segment {
+  /** Of its header. */
+  at: number;
+  type: number;
+  offset: number;
+  /** Behind its last byte in the file. */
+  end: number;
+}
+
+function segmentsOf(program: Buffer): Segment[] {
+  const first = Number(program.readBigUInt64LE(HEADER.programs));
+  const size = program.readUInt16LE(HEADER.programSize);
+  return Array.from({ length: program.readUInt16LE(HEADER.programCount) }, (_, index) => {
+    const at = first + index * size;
+    const offset = Number(program.readBigUInt64LE(at + PROGRAM.offset));
+    const end = offset + Number(program.readBigUInt64LE(at + PROGRAM.fileSize));
+    return { at, type: program.readUInt32LE(at + PROGRAM.type), offset, end };
+  });
+}
 
 /**
  * A program without what only debuggers read: whatever lies behind the last segment that is loaded, and the table of
@@ -77,17 +102,59 @@ export function withoutSymbols(program: Buffer): Buffer {
     program.readUInt16BE(HEADER.class) !== ELF_64_BIT_LITTLE_ENDIAN
   )
     throw new Error('not a program for a 64-bit little-endian processor');
-  const first = Number(program.readBigUInt64LE(HEADER.programs));
-  const size = program.readUInt16LE(HEADER.programSize);
-  const ends = Array.from({ length: program.readUInt16LE(HEADER.programCount) }, (_, index) => {
-    const at = first + index * size;
-    return Number(
-      program.readBigUInt64LE(at + PROGRAM.offset) + program.readBigUInt64LE(at + PROGRAM.fileSize),
-    );
-  });
-  const trimmed = Buffer.from(program.subarray(0, Math.max(...ends)));
+  const trimmed = Buffer.from(program.subarray(0, Math.max(...segmentsOf(program).map(({ end }) => end))));
   trimmed.writeBigUInt64LE(0n, HEADER.sections);
   trimmed.writeUInt16LE(0, HEADER.sectionCount);
   trimmed.writeUInt16LE(0, HEADER.sectionNames);
   return trimmed;
+}
+
+/**
+ * A program that looks for libraries in its own folder before those of the system (DT_RUNPATH, `$ORIGIN`). The path is
+ * written into the free bytes behind the first loaded segment, which is extended by them.
+ */
+export function withLibrariesBeside(program: Buffer): Buffer {
+  const [first, second] = segmentsOf(program).filter(({ type }) => type === LOADED);
+  const dynamic = segmentsOf(program).find(({ type }) => type === DYNAMIC);
+  const path = Buffer.from('$ORIGIN\0');
+  if (!first || !second || !dynamic || second.offset - first.end < path.length)
+    throw new Error('the program has no room for a search path');
+  const changed = Buffer.from(program);
+  changed.set(path, first.end);
+  for (const field of [PROGRAM.fileSize, PROGRAM.memorySize])
+    changed.writeBigUInt64LE(BigInt(first.end - first.offset + path.length), first.at + field);
+  const base = changed.readBigUInt64LE(first.at + PROGRAM.address) - BigInt(first.offset);
+  const address = base + BigInt(first.end);
+
+  const entries = new Map<bigint, number>();
+  for (let at = dynamic.offset; at < dynamic.end; at += TAG_BYTES) {
+    const tag = changed.readBigUInt64LE(at);
+    if (!entries.has(tag)) entries.set(tag, at);
+  }
+  const [free, strings, stringsSize] = [TAG.end, TAG.strings, TAG.stringsSize].map((tag) => entries.get(tag));
+  // The table ends with an empty entry, so one more has to be free.
+  if (
+    free === undefined ||
+    free + 2 * TAG_BYTES > dynamic.end ||
+    strings === undefined ||
+    stringsSize === undefined
+  )
+    throw new Error('the program has no room for a search path');
+  const within = address - changed.readBigUInt64LE(strings + TAG_BYTES / 2);
+  changed.writeBigUInt64LE(within + BigInt(path.length), stringsSize + TAG_BYTES / 2);
+  changed.writeBigUInt64LE(TAG.searchPath, free);
+  changed.writeBigUInt64LE(within, free + TAG_BYTES / 2);
+  return changed;
+}
+
+const LIBATOMIC = 'scripts/build-deb/libatomic';
+
+/** The one library that the runtime needs and a minimal Debian lacks, from Debian's own package, and its licence. */
+export function libatomic(source: string, processor: Processor): { library: Buffer; license: Buffer } {
+  const folder = join(source, LIBATOMIC);
+  const name = readdirSync(folder).find((file) => file.endsWith(`_${processor}.deb`));
+  if (name === undefined) throw new Error(`no package for ${processor} in ${folder}`);
+  const archive = execFileSync('dpkg-deb', ['--fsys-tarfile', join(folder, name)]);
+  const library = execFileSync('tar', ['-xO', '--wildcards', '*/libatomic.so.1.*'], { input: archive });
+  return { library, license: readFileSync(join(folder, 'LICENSE')) };
 }

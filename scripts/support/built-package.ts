@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { packDeb } from '../build-deb/archive.ts';
 import { stageGateway } from '../build-deb/contents.ts';
 import type { Processor } from '../build-deb/runtime.ts';
+import { sourceVersion } from '../build-deb/version.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const PROCESSOR: Processor = 'amd64';
@@ -24,7 +25,7 @@ export function buildGateway(
   folder: string,
   options: { version?: string; bundles?: string | undefined } = {},
 ): Built {
-  const { version = '0.1.0', bundles = join(ROOT, 'dist') } = options;
+  const { version = sourceVersion(ROOT), bundles = join(ROOT, 'dist') } = options;
   const root = join(folder, `root-${version}`);
   stageGateway({ root, source: ROOT, bundles, processor: PROCESSOR, version });
   const file = fileOf(folder, version);
@@ -35,7 +36,7 @@ export function buildGateway(
 /** Packs the tree of a package again as another version, after `change` to it: to stage all of it anew takes longer. */
 export function repackGateway(
   folder: string,
-  { root }: Built,
+  { root }: Pick<Built, 'root'>,
   version: string,
   change: (release: string) => void,
 ): void {

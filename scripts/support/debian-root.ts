@@ -117,6 +117,13 @@ export class DebianRoot {
     return { status, output: `${stdout}${stderr}` };
   }
 
+  /** Runs curl of this machine on its network: a minimal Debian has none. */
+  request(words: readonly string[]): { status: number | null; output: string } {
+    const curl = ['-t', String(this.#pid), '-n', 'curl', '-sS', ...words];
+    const { status, stdout, stderr } = spawnSync('nsenter', curl, { encoding: 'utf8', env: ENVIRONMENT });
+    return { status, output: `${stdout}${stderr}` };
+  }
+
   /** Runs a line that has to succeed. */
   must(line: string): string {
     const { status, output } = this.run(line);

@@ -31,7 +31,7 @@ export class Board {
   /** Version of the gateway that serves, as soon as one does. @throws Error when none comes up */
   async servingVersion(): Promise<string> {
     for (let round = 0; round < READY_ROUNDS; round += 1) {
-      const { status, output } = this.debian.run(`curl -fs ${HTTP}/readyz`);
+      const { status, output } = this.debian.request(['-f', `${HTTP}/readyz`]);
       if (status === 0) return (JSON.parse(output) as { version: string }).version;
       await pause(ROUND_MS);
     }
@@ -49,17 +49,19 @@ export class Board {
   }
 
   get(path: string): Record<string, unknown> {
-    return JSON.parse(
-      this.debian.must(`curl --fail-with-body -sg -H 'X-Service-Auth-Token: ${this.token}' '${HTTP}${path}'`),
-    ) as Record<string, unknown>;
+    return this.#call(path);
   }
 
   #post(path: string, body: object): Record<string, unknown> {
-    return JSON.parse(
-      this.debian.must(
-        `curl --fail-with-body -s -H 'X-Service-Auth-Token: ${this.token}' ${HTTP}${path} -d '${JSON.stringify(body)}'`,
-      ),
-    ) as Record<string, unknown>;
+    return this.#call(path, ['-d', JSON.stringify(body)]);
+  }
+
+  #call(path: string, more: readonly string[] = []): Record<string, unknown> {
+    const token = `X-Service-Auth-Token: ${this.token}`;
+    const words = ['--fail-with-body', '-g', '-H', token, `${HTTP}${path}`, ...more];
+    const { status, output } = this.debian.request(words);
+    if (status !== 0) throw new Error(`${path}: curl ended with ${status}: ${output}`);
+    return JSON.parse(output) as Record<string, unknown>;
   }
 
   /** A simulated inverter on the board's own network; resolves when its values arrive. */

@@ -11,6 +11,8 @@ export interface Step {
 
 const PURGE_ALL = 'ENERGY_GATEWAY_PURGE_DATA=yes dpkg -P energy-gateway </dev/null';
 const DATA = '/var/lib/energy-gateway';
+const STATE = '/var/lib/energy-gateway-versions';
+const VERSIONS = '/usr/lib/energy-gateway/versions';
 const ROUND_MS = 200;
 const ROUNDS = 300;
 
@@ -42,9 +44,16 @@ export const LIFE: readonly Step[] = [
   {
     name: 'upgrade that works',
     run: async (board) => {
+      const { debian } = board;
+      debian.must(`mkdir ${VERSIONS}/0.0.9-older && echo 0.0.9-older >${STATE}/previous`);
       assert.match(board.install(NEXT), /Version 0\.3\.0-changed runs/);
       assert.equal(await board.servingVersion(), NEXT);
       await deviceGoesOn(board);
+      assert.equal(
+        debian.must(`ls ${VERSIONS}`).trim().split('\n').length,
+        2,
+        'this version and the previous one',
+      );
     },
   },
   {

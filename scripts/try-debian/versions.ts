@@ -1,5 +1,6 @@
 /** Three versions of the package: this one, one that migrates and then fails, and one that migrates and works. */
-import { appendFileSync, copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildGateway, repackGateway } from '../support/built-package.ts';
 
@@ -16,7 +17,7 @@ export const packageOf = (version: string): string => `/tmp/packages/energy-gate
  */
 export function buildVersions(folder: string, bundles?: string, first?: string): void {
   const built = buildGateway(folder, { version: FIRST, bundles });
-  if (first !== undefined) copyFileSync(first, built.file);
+  if (first !== undefined) renameFirst(folder, first);
   repackGateway(folder, built, NEXT, (release) => {
     migrate(release);
     rename(release, NEXT);
@@ -25,6 +26,13 @@ export function buildVersions(folder: string, bundles?: string, first?: string):
     rename(release, BROKEN);
     appendFileSync(join(release, 'dist/main.js'), '\nsetTimeout(() => process.exit(1), 2_000);\n');
   });
+}
+
+/** The package of an earlier version under the name of the first one. */
+function renameFirst(folder: string, first: string): void {
+  const root = join(folder, 'earlier');
+  execFileSync('dpkg-deb', ['--raw-extract', first, root]);
+  repackGateway(folder, { root }, FIRST, (release) => rename(release, FIRST));
 }
 
 /** One migration more than there are. */

@@ -86,12 +86,16 @@ describe('the package on a board', { skip: missing, timeout: HANGS_MS }, () => {
     assert.equal(board.run('test -e /var/lib/energy-gateway-versions/trial').status, 1);
   });
 
-  test('stays with a new version that works, and migrates', () => {
+  test('stays with a new version that works, migrates, and removes the version before the previous one', async () => {
     const before = schema();
+    const versions = '/usr/lib/energy-gateway/versions';
+    board.must(`mkdir ${versions}/0.0.9-older; echo 0.0.9-older >/var/lib/energy-gateway-versions/previous`);
     assert.match(install('0.3.0'), /last: +\S+ Version 0\.3\.0-changed runs/);
     assert.equal(version(), '0.3.0');
     assert.notEqual(schema(), before);
     assert.match(board.must('energy-gateway list-tokens'), /before/);
+    await until(() => !board.must(`ls ${versions}`).includes('older'));
+    assert.equal(board.must(`ls ${versions}`).trim().split('\n').length, 2);
   });
 
   test('goes back by hand to the version and the state of before, and forward again', () => {

@@ -5,7 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { packDeb } from '../../scripts/build-deb/archive.ts';
-import { runtimePackage, withoutSymbols } from '../../scripts/build-deb/runtime.ts';
+import {
+  libatomic,
+  PROCESSORS,
+  runtimePackage,
+  withLibrariesBeside,
+  withoutSymbols,
+} from '../../scripts/build-deb/runtime.ts';
 import { buildGateway } from '../../scripts/support/built-package.ts';
 import { PROJECT_ROOT, temporaryFolder } from '../support/workspace.ts';
 import { listOf, processorOf } from './support.ts';
@@ -68,7 +74,8 @@ describe('the package of the gateway', { skip: noDpkg }, () => {
       .filter((entry) => entry.isFile())
       .map((entry) => processorOf(join(entry.parentPath, entry.name)))
       .filter((found) => found !== undefined);
-    assert.deepEqual(machines, ['amd64', 'amd64']);
+    // The runtime, the library that it needs and a minimal Debian lacks, and the driver.
+    assert.deepEqual(machines, ['amd64', 'amd64', 'amd64']);
     const installedBytes = list.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     assert.ok(installedBytes < 150e6, `${installedBytes} bytes`);
     assert.ok(statSync(file).size < 60e6, `${statSync(file).size} bytes, packed with the least effort`);
@@ -83,8 +90,9 @@ describe('the package of the gateway', { skip: noDpkg }, () => {
 
   test('names what it needs, and its options as a file of the owner', (t) => {
     const field = (name: string) => execFileSync('dpkg-deb', ['--field', file, name], { encoding: 'utf8' });
-    for (const name of ['libatomic1', 'libstdc++6', 'libc6 (>= 2.34)', 'systemd'])
+    for (const name of ['libstdc++6', 'libc6 (>= 2.34)', 'systemd'])
       assert.ok(field('Depends').includes(name), name);
+    assert.ok(!field('Depends').includes('libatomic1'), 'a minimal Debian has none');
     const control = temporaryFolder(t);
     execFileSync('dpkg-deb', ['--control', file, control]);
     assert.equal(
@@ -142,5 +150,22 @@ describe('the runtime in the package', () => {
 
   test('is refused when it is no program', () => {
     assert.throws(() => withoutSymbols(Buffer.alloc(64)), /not a program/);
+    assert.throws(() => withLibrariesBeside(Buffer.alloc(64)), /no room for a search path/);
+  });
+
+  test('takes the library of its own folder before the one of the system', (t) => {
+    const folder = temporaryFolder(t);
+    const program = readFileSync(join(runtimePackage(PROJECT_ROOT, 'amd64'), 'bin/node'));
+    writeFileSync(join(folder, 'node'), withLibrariesBeside(withoutSymbols(program)), { mode: 0o755 });
+    writeFileSync(join(folder, 'libatomic.so.1'), libatomic(PROJECT_ROOT, 'amd64').library);
+    const libraries = execFileSync('ldd', [join(folder, 'node')], { encoding: 'utf8' });
+    assert.ok(libraries.includes(`libatomic.so.1 => ${folder}/libatomic.so.1`), libraries);
+    // Without the environment, as the gateway starts its child programs.
+    assert.equal(execFileSync(join(folder, 'node'), ['-p', '1 + 1'], { encoding: 'utf8', env: {} }), '2\n');
+  });
+
+  test('comes with the libraries of both processors', () => {
+    for (const processor of PROCESSORS)
+      assert.equal(libatomic(PROJECT_ROOT, processor).library.readUInt32BE(0), 0x7f454c46, processor);
   });
 });

@@ -82,13 +82,15 @@ export async function describePackage(path: string, installed: string): Promise<
   };
 }
 
-/** The sections of CHANGELOG.md that stand above the one of the installed version. */
+/** The sections of CHANGELOG.md that stand above the one of the installed version, and that one too for a build before its release. */
 function notesAbove(changes: string, installed: string): string {
   const sections = changes.split(/^(?=## )/m).slice(1);
+  const [release = ''] = installed.split(/[~+]/);
   const own = sections.findIndex(
-    (section) => section.startsWith(`## ${installed}`) || section.startsWith(`## [${installed}`),
+    (section) => section.startsWith(`## ${release}`) || section.startsWith(`## [${release}`),
   );
-  return (own < 0 ? sections.slice(0, 1) : sections.slice(0, own)).join('').trim();
+  const count = own < 0 ? 1 : installed.includes('~') ? own + 1 : own;
+  return sections.slice(0, count).join('').trim();
 }
 
 /** Refuses what does not fit this box. @throws PackageError with a sentence */
