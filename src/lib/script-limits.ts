@@ -49,6 +49,8 @@ export const SCRIPT_LIMITS = {
     httpTimeoutMaxMs: 300_000,
     /** G: cookies that a client with a jar remembers. */
     httpCookies: 100,
+    /** G: servers with digest authentication that let the next request in at once; others are asked twice. */
+    httpDigests: 32,
     /** C docs/interface/lua-rules.md#limits. */
     httpRequests: 8,
     /** G: share of one processor that a script may take in the long run, in a thousand; then its turns wait. */

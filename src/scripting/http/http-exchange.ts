@@ -9,8 +9,11 @@ import { messageOf } from '../../lib/errors.ts';
 import { withoutSecrets } from '../../lib/redaction.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
+import { repairAnswerHead } from './answer-head.ts';
+import { bodyText } from './body-text.ts';
 import { connectionFor } from './connections.ts';
 import { type Cookie, cookieHeader, rememberCookies } from './cookies.ts';
+import { type DigestChallenge, digestChallenge, digestHeader, type DigestLogin } from './digest.ts';
 
 interface HttpExchange {
   method: string;
@@ -22,6 +25,8 @@ interface HttpExchange {
   insecureTls: boolean;
   /** Cookies of the client; undefined: it has no jar. */
   jar: readonly Cookie[] | undefined;
+  /** Answers a server that asks for digest authentication. */
+  digest?: DigestLogin | undefined;
 }
 
 export interface HttpAnswer {
@@ -34,7 +39,9 @@ export interface HttpAnswer {
 
 interface Means {
   clock: Clock;
-  limits: { httpBodyBytes: number; httpRedirects: number; httpCookies: number };
+  limits: { httpBodyBytes: number; httpRedirects: number; httpCookies: number; httpDigests: number };
+  /** What servers asked for, by origin and user, so that the next request is let in at once. */
+  challenges?: Map<string, DigestChallenge>;
 }
 
 /** Carries it out. A text is what went wrong, for the script; every answered request is an answer. */
@@ -64,7 +71,7 @@ async function follow(request: HttpExchange, signal: AbortSignal, means: Means):
   const { clock, limits } = means;
   let current = request;
   for (let redirects = 0; ; redirects += 1) {
-    const answer = await send(current, signal, means);
+    const answer = await authorised(current, signal, means);
     const jar =
       current.jar &&
       rememberCookies(current.jar, current.url, answer.headers, clock.wallMs(), limits.httpCookies);
@@ -96,11 +103,41 @@ function redirectOf(request: HttpExchange, { code, headers }: Received): HttpExc
     if (!isSameOrigin && (PRIVATE_HEADERS.has(word) || word === 'host')) return false;
     return keepsBody || isSafe || !word.startsWith('content-');
   });
-  if (keepsBody || isSafe) return { ...request, url: url.href, headers: carried };
-  return { ...request, url: url.href, headers: carried, method: 'GET', body: undefined };
+  const digest = isSameOrigin ? request.digest : undefined;
+  if (keepsBody || isSafe) return { ...request, url: url.href, headers: carried, digest };
+  return { ...request, url: url.href, headers: carried, digest, method: 'GET', body: undefined };
 }
 
 type Received = Omit<HttpAnswer, 'jar'>;
+
+/** Asks with the login of the request once the server has said how it wants it. */
+async function authorised(request: HttpExchange, signal: AbortSignal, means: Means): Promise<Received> {
+  const { digest } = request;
+  if (digest === undefined) return send(request, signal, means);
+  const { challenges = new Map<string, DigestChallenge>(), limits } = means;
+  const key = `${new URL(request.url).origin} ${digest.user}`;
+  const withLogin = (challenge: DigestChallenge): HttpExchange => {
+    const line = ['Authorization', digestHeader(challenge, digest, request)] as const;
+    return { ...request, headers: [...withoutAuthorization(request.headers), line] };
+  };
+  const known = challenges.get(key);
+  const answer = await send(known ? withLogin(known) : request, signal, means);
+  if (answer.code !== 401) return answer;
+  const lines = answer.headers.filter(([name]) => name.toLowerCase() === 'www-authenticate');
+  const challenge = digestChallenge(lines.map(([, value]) => value));
+  challenges.delete(key);
+  if (challenge === undefined) return answer;
+  const second = await send(withLogin(challenge), signal, means);
+  if (second.code === 401) return second;
+  const [oldest] = challenges.keys();
+  if (oldest !== undefined && challenges.size >= limits.httpDigests) challenges.delete(oldest);
+  challenges.set(key, challenge);
+  return second;
+}
+
+function withoutAuthorization(headers: HttpExchange['headers']): HttpExchange['headers'] {
+  return headers.filter(([name]) => name.toLowerCase() !== 'authorization');
+}
 
 /**
  * A server may be closing a connection that was used before at this very moment. So what must not be carried out twice
@@ -123,10 +160,11 @@ function sendOnce(
   const connection = connectionFor(request.method, url.protocol, request.insecureTls);
   return new Promise((resolve, reject) => {
     let received: IncomingMessage | undefined;
-    // Devices end lines with a line feed alone, say lengths twice, put spaces before colons: what they mean is clear.
+    // Devices end lines with a line feed alone or say the length of chunks twice: what they mean is clear.
     const { agent } = connection;
     const options = { method: request.method, signal, agent, insecureHTTPParser: true };
     const sending = connection.request(url, options);
+    sending.on('socket', repairAnswerHead);
     sending.on('error', (error) => {
       // Bytes behind a whole answer belong to no request.
       if (received?.complete) return;
@@ -157,7 +195,10 @@ function isHangUp(error: Error): boolean {
 /** `isRaw`: the script asked for an encoding of its own and gets the bytes as they are. */
 async function answerOf(response: IncomingMessage, isRaw: boolean, bytesMax: number): Promise<Received> {
   const raw = await receive(response, bytesMax);
-  const body = isRaw ? raw : await decoded(raw, response.headers['content-encoding'], bytesMax);
+  const { headers } = response;
+  const body = isRaw
+    ? raw
+    : bodyText(await decoded(raw, headers['content-encoding'], bytesMax), headers['content-type']);
   return { code: response.statusCode ?? 0, headers: linesOf(response.rawHeaders), body };
 }
 
@@ -234,6 +275,11 @@ const CONNECTION_TEXTS: ReadonlyMap<string, string> = new Map([
   ['ETIMEDOUT', 'timeout'],
 ]);
 
+/** Of OpenSSL and Node, for a certificate that is not accepted. */
+const CERTIFICATE_CODES =
+  /CERT|ALTNAME|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_(?:CA|PURPOSE)|PATH_LENGTH/;
+
+/** Why a connection failed, in the words of scripts. */
 function failureText(error: unknown): string {
   if (error instanceof Failure) return error.message;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
@@ -245,6 +291,8 @@ function failureText(error: unknown): string {
   const own = messageOf(error);
   const named = /:SSL routines:[^:]*:([^:]+)/.exec(own)?.[1] ?? own;
   const reason = error instanceof Error && 'reason' in error ? String(error.reason) : named;
-  if (/EPROTO|CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_/.test(code)) return `tls: ${reason}`;
+  if (CERTIFICATE_CODES.test(code))
+    return `tls: ${reason}; with the option insecure_tls the certificate is not checked`;
+  if (/EPROTO|TLS|SSL/.test(code)) return `tls: ${reason}`;
   return messageOf(error);
 }

@@ -17,6 +17,7 @@ import {
 } from '#scripting/lua';
 import type { Clock } from '../../platform/clock/index.ts';
 import { type Cookie, parseSetCookie } from './cookies.ts';
+import type { DigestChallenge } from './digest.ts';
 import { exchangeHttp, type HttpAnswer, urlProblem } from './http-exchange.ts';
 
 const REQUESTS = String.raw`
@@ -50,6 +51,10 @@ function request_methods.set_basic_auth(request, user, password)
   set_header(parts_of(request), 'Authorization', host.http_basic_auth(tostring(user), tostring(password)))
 end
 
+function request_methods.set_digest_auth(request, user, password)
+  parts_of(request).digest = { user = tostring(user), password = tostring(password) }
+end
+
 function request_methods.add_cookie(request, name, value)
   local parts = parts_of(request)
   local cookie = tostring(name) .. '=' .. tostring(value)
@@ -79,13 +84,37 @@ local header_metatable = { __index = header_methods }
 local new_client, options_of = kit.objects('the client')
 local client_methods = {}
 
+-- User and password of an option of a client.
+local function login(options, name)
+  local given = options[name]
+  if given == nil then return nil end
+  if type(given) ~= 'table' or type(given.user) ~= 'string' or type(given.password) ~= 'string' then
+    error(format("bad argument #1 to 'client' (%s must be a table with the texts user and password)", name), 3)
+  end
+  return { user = given.user, password = given.password }
+end
+
+local function is_authorised(parts)
+  for _, header in next, parts.headers do
+    if lower(header[1]) == 'authorization' then return true end
+  end
+  return parts.digest ~= nil
+end
+
 local function run(options, parts)
   -- Said by the request: scripts make their clients first and do not look whether there is one.
   if options.http2 then return nil, 'http2 is not supported by this module' end
   local lines = {}
   for index, header in next, parts.headers do lines[index] = { header[1], host.http_line(header[2]) } end
+  -- What a request says for itself counts.
+  local digest, basic = parts.digest, options.basic
+  if not is_authorised(parts) then
+    digest = options.digest
+    if basic then lines[#lines + 1] = { 'Authorization', host.http_basic_auth(basic.user, basic.password) } end
+  end
   local code, body, headers, cookies, jar = perform(
-    parts.method, parts.url, lines, parts.body, options.timeout, options.insecure_tls, options.jar
+    parts.method, parts.url, lines, parts.body, options.timeout, options.insecure_tls, options.jar,
+    digest and digest.user, digest and digest.password
   )
   if not code then return nil, body end
   if options.jar then options.jar = jar end
@@ -100,6 +129,8 @@ function http.client(options)
     insecure_tls = options.insecure_tls and true or false,
     http2 = options.http2 and true or false,
     jar = options.enable_cookie_jar and {} or nil,
+    basic = login(options, 'basic_auth'),
+    digest = login(options, 'digest_auth'),
   })
 end
 
@@ -146,12 +177,13 @@ interface HttpLibraryOptions {
 /** Functions for one script: its requests are counted. */
 export function httpFunctions({ clock, limits }: HttpLibraryOptions): Record<string, HostFunction> {
   let running = 0;
+  const challenges = new Map<string, DigestChallenge>();
 
   async function perform(
     values: LuaValue[],
     deadlineMs: MonotonicMs = Number.POSITIVE_INFINITY,
   ): Promise<HostResult> {
-    const [method, url, headers, body, timeout, insecureTls, jar] = values;
+    const [method, url, headers, body, timeout, insecureTls, jar, user, password] = values;
     if (running >= limits.httpRequests)
       return [undefined, `more than ${limits.httpRequests} requests at once`];
     const request = {
@@ -163,10 +195,14 @@ export function httpFunctions({ clock, limits }: HttpLibraryOptions): Record<str
       timeoutMs: Math.min(timeoutOf(timeout, limits), deadlineMs - clock.monotonicMs()),
       insecureTls: insecureTls === true,
       jar: jar === undefined ? undefined : listOf<Cookie>(jar),
+      digest:
+        user === undefined
+          ? undefined
+          : { user: textArgument(user, 1, 'client'), password: textArgument(password, 1, 'client') },
     };
     running += 1;
     try {
-      const answer = await exchangeHttp(request, { clock, limits });
+      const answer = await exchangeHttp(request, { clock, limits, challenges });
       return typeof answer === 'string' ? [undefined, answer] : resultsOf(answer);
     } finally {
       running -= 1;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
@@ -26,6 +27,7 @@ const server = http.createServer((request, response) => {
   request.on('data', (piece: Buffer) => pieces.push(piece));
   request.on('end', () => {
     const url = request.url ?? '';
+    if (url === '/digest') return guard(request.headers.authorization ?? '', response);
     seen.push({
       method: request.method ?? '',
       url,
@@ -35,6 +37,13 @@ const server = http.createServer((request, response) => {
     answer(url, response);
   });
 });
+
+/** RFC 2069, so that the response is the same each time. */
+function guard(header: string, response: http.ServerResponse): void {
+  const md5 = (text: string): string => createHash('md5').update(text).digest('hex');
+  if (header.includes(md5(`${md5('me:meter:pass')}:n:${md5('GET:/digest')}`))) return void response.end('in');
+  response.writeHead(401, { 'WWW-Authenticate': 'Digest realm="meter", nonce="n"' }).end();
+}
 
 function answer(url: string, response: http.ServerResponse): void {
   const redirect = /^\/redirect\/(\d+)\/(\d+)$/.exec(url);
@@ -155,6 +164,45 @@ describe('http of a script fails with a text', () => {
     assert.match(said[8] ?? '', /nil the body cannot be decompressed/);
     assert.equal(said[9], 'nil more than 10 redirects');
     assert.match(said[10] ?? '', /nil tls: /);
+  });
+});
+
+describe('the login of http of a script', () => {
+  test('is refused when user or password is missing', async () => {
+    const said = await lines(`
+      for _, auth in ipairs({ 'x', {}, { user = 'a' }, { user = 'a', password = 5 } }) do
+        say(pcall(http.client, { digest_auth = auth }))
+        say(pcall(http.client, { basic_auth = auth }))
+      end`);
+    assert.equal(said.length, 8);
+    for (const [index, line] of said.entries()) {
+      const name = index % 2 === 0 ? 'digest_auth' : 'basic_auth';
+      assert.match(line, new RegExp(`false .*${name} must be a table with the texts user and password`));
+    }
+  });
+
+  test('is an option of a client, unless the request has its own', async () => {
+    await lines(`
+      local client = http.client({ basic_auth = { user = 'a', password = 'b' } })
+      client:get(BASE)
+      local own = http.request('GET', BASE)
+      own:set_basic_auth('c', 'd')
+      client:do_request(own)
+      http.get(BASE)`);
+    const sent = seen.map(({ headers }) => headers.authorization);
+    const basic = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
+    assert.deepEqual(sent, [basic('a:b'), basic('c:d'), undefined]);
+  });
+
+  test('answers a challenge of digest, of a client and of one request', async () => {
+    const said = await lines(`
+      local digest = { user = 'me', password = 'pass' }
+      say(http.client({ digest_auth = digest }):get(BASE .. '/digest').body)
+      local request = http.request('GET', BASE .. '/digest')
+      request:set_digest_auth('me', 'pass')
+      say(http.client():do_request(request).body)
+      say(http.client():get(BASE .. '/digest').code)`);
+    assert.deepEqual(said, ['in', 'in', '401']);
   });
 });
 

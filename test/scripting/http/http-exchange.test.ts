@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
 import { describe, test, type TestContext } from 'node:test';
 import { deflateRawSync, deflateSync } from 'node:zlib';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { exchangeHttp } from '../../../src/scripting/http/index.ts';
+import { startBench } from '../../platform/tls/support.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
@@ -115,11 +117,31 @@ test('a server without TLS is told apart in one line', async (t) => {
   assert.equal(await ask('GET', url.replace('http:', 'https:')), 'tls: wrong version number');
 });
 
+test('a certificate that is not accepted names the option that accepts it', async (t) => {
+  const tls = await startBench(t).open();
+  const server = https.createServer(tls.serverContext(), (_request, response) => response.end('ok'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => void server.close());
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  assert.match(await ask('GET', url), /^tls: .*certificate.*; with the option insecure_tls the certificate/);
+});
+
 describe('an answer of a device that is careless', () => {
   for (const [fault, bytes] of [
     ['lines that end with a line feed alone', 'HTTP/1.1 200 OK\nContent-Length: 2\n\nok'],
     ['no length and lines of HTTP/1.0', 'HTTP/1.0 200 OK\nServer: meter\n\nok'],
     ['a space before a colon', 'HTTP/1.1 200 OK\r\nContent-Length : 2\r\n\r\nok'],
+    [
+      'a space before the colon of any header',
+      'HTTP/1.1 200 OK\r\nX : y\r\nZ\t: 1\r\nContent-Length: 2\r\n\r\nok',
+    ],
+    ['the same length twice', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX: y\r\ncontent-length: 2\r\n\r\nok'],
+    ['the same length twice in a line', 'HTTP/1.1 200 OK\nContent-Length: 2, 2\n\nok'],
+    [
+      'a head for information first',
+      'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nX : y\r\nContent-Length: 2\r\n\r\nok',
+    ],
+    ['a byte order mark', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n\u00ef\u00bb\u00bfok'],
     [
       'a length beside chunks',
       'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2 \r\nok\r\n0\r\n\r\n',
@@ -127,9 +149,44 @@ describe('an answer of a device that is careless', () => {
     ['a control character in a header', 'HTTP/1.1 200 OK\r\nServer: a\u0001b\r\nContent-Length: 2\r\n\r\nok'],
   ] as const)
     test(`is understood: ${fault}`, async (t) => {
-      const url = await serve(t, (socket) => socket.end(bytes));
+      const url = await serve(t, (socket) => socket.end(bytes, 'latin1'));
       assert.equal(await ask('GET', url), 'ok');
     });
+
+  test('is understood byte by byte, over a connection that is used again', async (t) => {
+    const bytes = 'HTTP/1.1 200 OK\r\nX : y\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok';
+    const writeFrom = (socket: net.Socket, at: number): void => {
+      if (at < bytes.length) socket.write(bytes.charAt(at), () => writeFrom(socket, at + 1));
+    };
+    const url = await serve(t, (socket) => writeFrom(socket, 0));
+    for (let times = 0; times < 3; times += 1) assert.equal(await ask('GET', url), 'ok');
+  });
+
+  test('is refused when its lengths differ', async (t) => {
+    const bytes = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok';
+    const url = await serve(t, (socket) => socket.end(bytes));
+    assert.match(await ask('GET', url), /Content-Length/);
+  });
+
+  test('is refused at once when it is no HTTP', async (t) => {
+    const url = await serve(t, (socket) => socket.write('SSH-2.0-dropbear'));
+    assert.match(await ask('GET', url), /Parse Error/);
+  });
+
+  test('becomes UTF-8 when its charset is another one', async (t) => {
+    for (const [charset, body] of [
+      ['iso-8859-1', 'F\u00fchler'],
+      ['"Latin1"', 'F\u00fchler'],
+      ['utf-8', '\u00ef\u00bb\u00bfF\u00c3\u00bchler'],
+      ['windows-1252', 'F\u00fchler'],
+    ] as const) {
+      const head = `HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=${charset}\r\n\r\n`;
+      const url = await serve(t, (socket) => socket.end(head + body, 'latin1'));
+      assert.equal(await ask('GET', url), 'F\u00fchler', charset);
+    }
+    const unknown = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=klingon\r\n\r\nok';
+    assert.equal(await ask('GET', await serve(t, (socket) => socket.end(unknown))), 'ok');
+  });
 
   test('is decompressed with the envelope of its method and without', async (t) => {
     for (const deflated of [deflateSync('ok'), deflateRawSync('ok')]) {
