@@ -21,6 +21,8 @@ import { createServiceNotices } from './platform/systemd/index.ts';
 const EXIT_UNRECOVERABLE = 78;
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
+/** Whoever started the gateway starts it again: systemd, or scripts/run-gateway (EX_TEMPFAIL of sysexits.h). */
+const EXIT_RESTART = 75;
 
 const HELP = `Usage: npm start
        npm start -- --help
@@ -111,7 +113,7 @@ async function run(): Promise<void> {
     clock,
     log,
     version: packageVersion(),
-    requestRestart: (reason) => stop(reason, EXIT_FAILURE),
+    requestRestart: (reason) => stop(reason, EXIT_RESTART),
     recentLog: () => recent.all(),
     environment: process.env,
   });
