@@ -10,7 +10,8 @@ import { refusal, useTestGateway } from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';
 
 const LARGE = '9007199254740993';
-const LARGEST = '18446744073709551615';
+const LARGEST = '9223372036854775807';
+const BEYOND = '9223372036854775808';
 const ARGUMENTS = `{"number":${LARGE},"ratio":${LARGEST},"plan":{"id":${LARGEST},"ids":[{"at":-${LARGE}}]}}`;
 const PAYLOAD = `{"result":${LARGE},"list":[${LARGEST},-${LARGE}]}`;
 const MANIFEST = `blueprint_spec: device/3.0
@@ -67,7 +68,7 @@ async function said(method: string, path: string, body?: string): Promise<string
   return text;
 }
 
-test('they reach the device, and stand in the answer, the execution and both lists', async () => {
+test('large integers reach the device, and stand in the answer, the execution and both lists', async () => {
   const executed = await said('POST', EXECUTE, `{"name":"store","arguments":${ARGUMENTS}}`);
   assert.ok(requests.join().includes(`"arguments":${ARGUMENTS}`), requests.join());
   const { id } = (JSON.parse(executed) as { execution: { id: string } }).execution;
@@ -87,17 +88,23 @@ for (const [title, values] of [
   ['as a text', `{"number":"${LARGE}"}`],
   ['with a fraction', `{"number":${LARGE.slice(0, 10)}.5}`],
 ] as const)
-  test(`they are judged like any other number: ${title}`, async () => {
+  test(`a large integer is judged like any other number: ${title}`, async () => {
     const answer = await gateway().call('USER', 'POST', EXECUTE, `{"name":"store","arguments":${values}}`);
     assert.equal(refusal(answer), '422 invalid_command_arguments');
   });
 
-test('they are no object where one is needed', async () => {
+for (const number of [BEYOND, `-${BEYOND.slice(0, -1)}9`, '18446744073709551615', '1e400'])
+  test(`${number} is refused, because nothing holds it without a change`, async () => {
+    const body = `{"name":"store","arguments":{"plan":{"id":${number}}}}`;
+    assert.equal(refusal(await gateway().call('USER', 'POST', EXECUTE, body)), '400 invalid_body');
+  });
+
+test('a large integer is no object where one is needed', async () => {
   const answer = await gateway().call('USER', 'POST', EXECUTE, `{"name":"store","arguments":${LARGEST}}`);
   assert.equal(refusal(answer), '400 invalid_body');
 });
 
-test('they do not let a body nest deeper than any other', async () => {
+test('a body with a large integer may nest no deeper than any other', async () => {
   const deep = `{"name":"store","arguments":{"plan":${'['.repeat(100_000)}${LARGE}${']'.repeat(100_000)}}}`;
   assert.equal(refusal(await gateway().call('USER', 'POST', EXECUTE, deep)), '400 invalid_body');
 });
@@ -115,7 +122,7 @@ test('half a surrogate pair, which no UTF-8 holds, reaches the device as U+FFFD,
   for (const text of requests) assert.ok(text.includes(plan), text);
 });
 
-test('they are kept as configuration, shown, and told to the device, also after a restart', async () => {
+test('large integers are kept as configuration, shown, and sent to the device, also after a restart', async () => {
   const values = `{"number":${LARGE},"plan":{"id":${LARGEST},"ids":[-${LARGE}]}}`;
   const changed = await said('PATCH', CONFIGURATION, `{"set":${values}}`);
   await until(() => requests.includes(`{"main":${values}}`));
@@ -126,7 +133,7 @@ test('they are kept as configuration, shown, and told to the device, also after 
   assert.equal(refusal(more), '422 invalid_configuration');
 });
 
-test('they are kept as properties, and shown, also after a restart', async () => {
+test('large integers are kept as properties and shown, also after a restart', async () => {
   const values = `{"serial":${LARGE},"yield":${LARGEST}}`;
   await device.connect();
   await device.publish(device.from('v1/register'), values);
