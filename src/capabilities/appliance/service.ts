@@ -1,7 +1,7 @@
 import { LIMITS } from '../../lib/limits.ts';
 import type { Problem } from '../../lib/errors.ts';
 import type { DurationMs, DurationS, EpochMs, MonotonicMs } from '../../lib/time.ts';
-import type { Clock, Timer } from '../../platform/clock/index.ts';
+import { type Clock, isFarAhead, type Timer } from '../../platform/clock/index.ts';
 import type { Host } from '../../platform/host/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
@@ -273,6 +273,7 @@ export class Appliance {
       ['site_file_not_applied', status.siteFileFault !== undefined, status.siteFileFault],
       ['update_failed', status.updateFailure !== undefined, status.updateFailure],
       ['clock_not_set', !clock.isSet()],
+      ['clock_ahead', isFarAhead(clock)],
       ['service_restarted', wasRestarted],
     ];
     return all.flatMap(([name, isRaised, detail]) => (isRaised ? [{ name, detail }] : []));

@@ -9,7 +9,7 @@ export {
   type Clock,
   type Timer,
 } from './clock.ts';
-export { CLOCK_PLAUSIBLE_FROM_MS, ProvenTime, type StampRange } from './proven-time.ts';
+export { CLOCK_PLAUSIBLE_FROM_MS, isFarAhead, ProvenTime, type StampRange } from './proven-time.ts';
 export { keepProvenTime } from './proven-time-file.ts';
 export {
   correctMoments,

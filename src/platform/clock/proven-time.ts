@@ -60,3 +60,16 @@ export class ProvenTime {
     this.nowMs();
   }
 }
+
+/** A box is rarely off for so long; a clock that is further ahead of what earlier runs knew is probably wrong. */
+const AHEAD_OF_PROVEN_MS = 5 * 365 * 86_400_000;
+/** On a first start nothing is known, but no program runs for so long without an update. */
+const AHEAD_OF_RELEASE_MS = 10 * 365 * 86_400_000;
+
+/** Whether the wall clock is years ahead of everything that is known, as after a boot with a wrong clock chip. */
+export function isFarAhead(clock: ClockReadings & { readonly proven: ProvenTime }): boolean {
+  if (!clock.isSet()) return false;
+  const wallMs = clock.wallMs();
+  const provenMs = clock.proven.nowMs() ?? wallMs;
+  return wallMs - provenMs > AHEAD_OF_PROVEN_MS || wallMs > CLOCK_PLAUSIBLE_FROM_MS + AHEAD_OF_RELEASE_MS;
+}

@@ -55,8 +55,9 @@ const STATUS: PartsStatus = {
   backup: { isOverdue: false },
 };
 
-function start(t: TestContext, wallMs?: number) {
+function start(t: TestContext, wallMs?: number, provenMs?: number) {
   const clock = new TestClock(wallMs);
+  if (provenMs !== undefined) clock.proven.resume(provenMs);
   const { log, lines } = recordingLog(clock);
   const told: Record<string, unknown>[] = [];
   const properties: Record<string, unknown>[] = [];
@@ -244,6 +245,21 @@ describe('the gateway as a device', () => {
     assert.deepEqual(await alertsAfter(3_590_000), ['service_restarted']);
     assert.deepEqual(await alertsAfter(10_000), []);
     assert.equal(told.at(-1)?.['status'], 'ok');
+  });
+
+  test('warns of a clock that is years ahead at a first start, and ends the warning when it is put back', async (t) => {
+    const { appliance, told, clock } = start(t, Date.UTC(2040, 0, 1));
+    appliance.start();
+    assert.deepEqual(told[0]?.['alerts'], ['clock_ahead']);
+    clock.step(Date.UTC(2026, 5, 1) - clock.wallMs());
+    await clock.advance(60_000);
+    assert.deepEqual(told.at(-1)?.['alerts'], []);
+  });
+
+  test('warns of a clock that went years ahead while the box was off', (t) => {
+    const { appliance, told } = start(t, Date.UTC(2034, 0, 1), Date.UTC(2027, 0, 1));
+    appliance.start();
+    assert.deepEqual(told[0]?.['alerts'], ['clock_ahead']);
   });
 
   test('says that its clock is not set', (t) => {

@@ -265,6 +265,15 @@ export const ofBox: typeof en.ofBox = {
         2: 'Noch einmal ändern, was geändert wurde, während die gescheiterte Version lief.',
       },
     },
+    clock_ahead: {
+      display_name: 'Uhr um Jahre voraus',
+      description:
+        'Die Uhr der Box ist allem, was das Gateway weiß, um Jahre voraus. Messwerte erhalten falsche Zeiten, bis sie richtig gestellt ist; dann rücken die neuesten Werte und alle Einträge an ihre wahre Zeit.',
+      troubleshooting: {
+        0: 'Die Zeit der Box vergleichen und die Box mit einem Netz verbinden, in dem es einen Zeitserver gibt.',
+        1: 'Eine Batterie für die Hardware-Uhr einsetzen. Stimmt die Zeit, ist nichts zu tun.',
+      },
+    },
     clock_not_set: {
       display_name: 'Uhr nicht gestellt',
       description: 'Die Box kennt die Zeit nicht. Messwerte warten darauf, und Zeitpläne laufen nicht.',
