@@ -57,7 +57,7 @@ function unitOf(text: string): number | undefined {
 }
 
 function isUri(text: string): boolean {
-  return /^(?:tcp|port):\/\/\S+$/.test(text);
+  return /^(?:tcp|rtu\+tcp|tcp\+serial|socket|port):\/\/\S+$/i.test(text);
 }
 
 function uriOf(host: string, port = ''): string {

@@ -15,9 +15,9 @@ export function localAddress(host: string): string {
   return isAnyAddress(host) ? '127.0.0.1' : host;
 }
 
-/** A URL with one of these protocols and no login in it; undefined for anything else. */
+/** A URL with one of these protocols, no login and no leading zeros in it; undefined for anything else. */
 export function plainUrl(text: string, ...protocols: readonly string[]): URL | undefined {
-  const url = URL.parse(text);
+  const url = leadingZeros(hostOf(text) ?? '') === undefined ? URL.parse(text) : undefined;
   return url && protocols.includes(url.protocol) && url.username + url.password === '' ? url : undefined;
 }
 

@@ -1,6 +1,28 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { addressKey, hostInUrl, isAnyAddress, localAddress, plainAddress } from '../../src/lib/address.ts';
+import {
+  addressKey,
+  hostInUrl,
+  hostOf,
+  isAnyAddress,
+  leadingZeros,
+  localAddress,
+  plainAddress,
+  plainUrl,
+} from '../../src/lib/address.ts';
+
+test('an IPv4 address with leading zeros is refused in every spelling, and no other host is', () => {
+  for (const url of [
+    'http://192.168.001.020/x',
+    'HTTP://me@010.0.0.1:80',
+    'tcp://0x7f.0.0.1',
+    'sftp://a@10.0.0.07/b',
+  ])
+    assert.match(leadingZeros(hostOf(url) ?? '') ?? '', /leading zeros/, url);
+  for (const url of ['http://192.168.0.20/', 'http://0.0.0.0', 'http://007.example/', 'http://[::01]/'])
+    assert.equal(leadingZeros(hostOf(url) ?? ''), undefined, url);
+  assert.equal(plainUrl('http://192.168.001.020/', 'http:'), undefined);
+});
 
 describe('addresses', () => {
   test('count as one when one machine can choose between them', () => {

@@ -18,7 +18,9 @@ export function unitSentence(unit: ScanUnit, order: ScanOrder): string {
         ? `Unit ${id} does not answer within ${order.timeout_ms} ms.`
         : `Unit ${id} does not answer: what is between says "${reason}".`;
     case 'garbled':
-      return `What came back from unit ${id} is no valid answer: ${reason}. ${hintOf(order.uri)}`;
+      return reason?.includes('?ids=loose') === true
+        ? `Unit ${id} ${reason}.`
+        : `What came back from unit ${id} is no valid answer: ${reason}. ${hintOf(order.uri)}`;
     case 'closed':
       return `The connection ends when unit ${id} is asked: ${reason}.`;
   }
@@ -32,7 +34,7 @@ function hintOf(uri: string): string {
 
 /** Whether it is a serial line and no network address. */
 export function isSerialUri(uri: string): boolean {
-  return uri.startsWith('port:');
+  return !/^tcp:/i.test(uri);
 }
 
 /** Why the scan ended. @param uri the scanned address */

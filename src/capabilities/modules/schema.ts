@@ -11,7 +11,10 @@ const { scanAnswerMs, scanSerialAnswerMs, scanAnswerMsMax } = LIMITS.field;
 const uri = v.pipe(
   v.string(),
   v.maxLength(255, 'must have at most 255 characters'),
-  v.regex(/^(?:tcp|port):\/\/\S+$/, 'must be tcp://host:port, or port:// and the name of a serial port'),
+  v.check(
+    (text) => /^\s*(?:tcp|rtu\+tcp|tcp\+serial|socket|port):\/\/\S+\s*$/i.test(text),
+    'must be tcp://host:port, or port:// and the name of a serial port',
+  ),
   v.description('Where to look, as scripts write it: `tcp://192.168.1.20:502`, `port://rs485`.'),
   v.examples(['tcp://192.168.1.20:502']),
 );
@@ -51,14 +54,14 @@ function orderOf(place: Place, firstUnit: number, lastUnit: number): { runtime: 
   return {
     runtime,
     order: {
-      uri: text,
+      uri: text.trim(),
       baud_rate: baud_rate ?? undefined,
       data_bits: data_bits ?? undefined,
       parity: parity ?? undefined,
       stop_bits: stop_bits ?? undefined,
       first_unit: firstUnit,
       last_unit: lastUnit,
-      timeout_ms: timeout_ms ?? (isSerialUri(text) ? scanSerialAnswerMs : scanAnswerMs),
+      timeout_ms: timeout_ms ?? (isSerialUri(text.trim()) ? scanSerialAnswerMs : scanAnswerMs),
     },
   };
 }

@@ -2,6 +2,7 @@
  * Where backups go: a folder (of a disk, a stick, a network drive that the system mounted), or another machine over
  * SFTP or WebDAV. The two protocols are spoken by `sftp` and `curl` of the system, which many people look after.
  */
+import { hostOf, leadingZeros } from '../../lib/address.ts';
 import type { Clock } from '../clock/index.ts';
 import type { BackupTarget } from './target.ts';
 import { folderTarget } from './folder-target.ts';
@@ -25,7 +26,7 @@ export function targetProblem(text: string): string | undefined {
     return 'must be a folder such as /media/backup, sftp://user@host/folder, or https://host/folder of a WebDAV server; of letters, digits and . _ ~ -';
   if (text.split('/').some((part) => part === '..' || part === '.'))
     return 'must not have . or .. in its path';
-  return undefined;
+  return leadingZeros(hostOf(text) ?? '') && 'must not have leading zeros in its address';
 }
 
 /**

@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
+import { hostOf, leadingZeros } from '../../lib/address.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { withoutSecrets } from '../../lib/redaction.ts';
 import type { DurationMs } from '../../lib/time.ts';
@@ -61,6 +62,8 @@ export async function exchangeHttp(request: HttpExchange, means: Means): Promise
 /** Why the URL cannot be used; undefined when it can. */
 export function urlProblem(url: string): string | undefined {
   if (!URL.canParse(url)) return `the URL ${JSON.stringify(withoutSecrets(url.slice(0, 200)))} is not valid`;
+  const zeros = leadingZeros(hostOf(url) ?? '');
+  if (zeros !== undefined) return zeros;
   const { protocol } = new URL(url);
   return protocol === 'http:' || protocol === 'https:'
     ? undefined

@@ -77,6 +77,7 @@ export const ofRequests: Readonly<Record<string, string>> = {
     'muss {1} sein, ein Objekt, das nur {2} hat, oder eine Liste davon',
   'must be an id, or an object with only the keys {1}': 'muss eine ID sein oder ein Objekt, das nur {1} hat',
   'must not have . or .. in its path': 'darf kein . oder .. im Pfad haben',
+  'must not have leading zeros in its address': 'darf keine führenden Nullen in der Adresse haben',
   'must not leave /dev': 'muss unter /dev bleiben',
   'must not begin with #: engines pass over such lines':
     'darf nicht mit # beginnen: Datenbanken überspringen solche Zeilen',

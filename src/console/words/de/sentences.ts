@@ -265,6 +265,10 @@ export const sentences: Readonly<Record<string, string>> = {
   'Unit {1} does not answer within {2} ms.': 'Adresse {1} antwortet nicht innerhalb von {2} ms.',
   'Unit {1} does not answer: what is between says "{2}".':
     'Adresse {1} antwortet nicht; unterwegs heißt es „{2}“.',
+  'Unit {1} answers as unit {2}: use unit {3}, or allow other ids (?ids=loose).':
+    'Gerät {1} antwortet als Gerät {2}: Nummer {3} verwenden, oder andere Kennungen zulassen (?ids=loose).',
+  'Unit {1} answers with another transaction id: allow other ids (?ids=loose).':
+    'Gerät {1} antwortet mit einer anderen Transaktionsnummer: andere Kennungen zulassen (?ids=loose).',
   'What came back from unit {1} is no valid answer: {2}. Speed or parity may differ, or two units have the same id.':
     'Was von Adresse {1} kam, ist keine gültige Antwort: {2}. Vielleicht stimmen Baudrate oder Parität nicht, oder zwei Geräte haben dieselbe Adresse.',
   'What came back from unit {1} is no valid answer: {2}. Perhaps something else than Modbus listens there.':
