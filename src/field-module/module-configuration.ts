@@ -1,5 +1,6 @@
 /** What a communication module is told at its start: where the gateway is, and its ports. */
 import { messageOf } from '../lib/errors.ts';
+import { isSerialServer, parseSerialServer, serialServerPath } from '../lib/serial-server.ts';
 import { IO_PORT_KINDS } from '../protocol/module.ts';
 import {
   type ConnectionConfiguration,
@@ -68,12 +69,19 @@ const BAUD_RATE_MAX = 4_000_000;
 function portOf(port: Record<string, unknown>, name: string): PortMapping {
   const { baud_rate: baudRate = 9_600 } = port;
   return {
-    path: matching(port.path, /^\//, `${name}.path must be the path of a device file`),
+    path: serialPath(port.path, `${name}.path`),
     baudRate: wholeNumber(baudRate, 50, BAUD_RATE_MAX, `${name}.baud_rate`),
     dataBits: oneOf(port.data_bits ?? 8, DATA_BITS, `${name}.data_bits`),
     parity: oneOf(port.parity ?? 'N', PARITIES, `${name}.parity`),
     stopBits: oneOf(port.stop_bits ?? 1, STOP_BITS, `${name}.stop_bits`),
   };
+}
+
+function serialPath(path: unknown, name: string): string {
+  const server = typeof path === 'string' && isSerialServer(path) ? parseSerialServer(path) : undefined;
+  if (typeof server === 'string') throw new Error(`${name}: ${server}`);
+  const problem = `${name} must be the path of a device file, or socket://host:port of a serial server`;
+  return server ? serialServerPath(server) : matching(path, /^\//, problem);
 }
 
 const LINE_MAX = 1_023;

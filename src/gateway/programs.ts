@@ -6,6 +6,7 @@ import { configurationToWire } from '../capabilities/provisioning/index.ts';
 import { createRuleMethods, createRecordedMethods, RuleSandbox } from '../capabilities/rules/index.ts';
 import { localAddress } from '../lib/address.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { isSerialServer } from '../lib/serial-server.ts';
 import { Processes, programEntry, type ProgramRights } from '../platform/processes/index.ts';
 import { type IoPortKind, MODULE_NODE_OPTIONS, MODULE_PROTOCOL, moduleOffers } from '../protocol/module.ts';
 import type { Capabilities, Listening } from './capabilities.ts';
@@ -114,7 +115,8 @@ function startRules(
  * calls. Analogue channels are files of a folder.
  */
 function moduleRights(ports: ModulePorts): ProgramRights {
-  const [serial, io] = [ports.serial(), ports.io()];
+  const serial = ports.serial().filter(({ path }) => !isSerialServer(path));
+  const io = ports.io();
   const channels = io.filter(({ kind }) => kind === 'ANALOG_INPUT');
   return {
     network: true,

@@ -34,6 +34,8 @@ export const FIELD_LIMITS = {
   listenMsMax: 500,
   /** C Modbus over serial line 2.4.1: after a broadcast. */
   broadcastMs: 100,
+  /** G: a serial server that sends nothing for so long, and does not answer, is dialled again; three requests fit in it. */
+  serverSilenceMs: 3_000,
   /** C docs/interface/lua-devices.md#serial: received bytes that nobody has read; the oldest are dropped. */
   serialBufferBytes: 4_096,
   /** G: one raw write. */

@@ -1,6 +1,8 @@
 /** Serial ports of the built-in module, added and removed while the gateway runs. Denials first. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
+import net from 'node:net';
 import { describe, test } from 'node:test';
 import { refusal, useTestGateway } from '../support/test-gateway.ts';
 
@@ -8,7 +10,7 @@ const PORTS = '/v3/serial_ports';
 const RS485 = { name: 'rs485', path: '/dev/null', aliases: ['/dev/ttyS0', 'ttyS0'] };
 
 const gateway = useTestGateway({
-  environment: { GATEWAY_SERIAL_PORTS: 'fixed=/dev/ttyUSB9:19200:8E1' },
+  environment: { GATEWAY_SERIAL_PORTS: 'fixed=/dev/ttyUSB9:19200:8E1,server=socket://server:4001' },
 });
 
 describe('a serial port is not added', () => {
@@ -17,6 +19,17 @@ describe('a serial port is not added', () => {
     ['with a name that no URI has', { name: 'a/b', path: '/dev/ttyS0' }, '400 invalid_body'],
     ['outside of /dev', { name: 'a', path: '/etc/passwd' }, '400 invalid_body'],
     ['with a path that leaves /dev', { name: 'a', path: '/dev/../etc/passwd' }, '400 invalid_body'],
+    ['on a serial server without a port', { name: 'a', path: 'socket://server' }, '400 invalid_body'],
+    [
+      'on a server whose address has leading zeros',
+      { name: 'a', path: 'socket://10.0.0.07:4001' },
+      '400 invalid_body',
+    ],
+    [
+      'on the serial server of another port',
+      { name: 'a', path: 'TCP+Serial://Server:4001' },
+      '409 already_exists',
+    ],
     ['on the device file of another port', { name: 'a', path: '/dev/ttyUSB9' }, '409 already_exists'],
     ['with half a baud', { name: 'a', path: '/dev/ttyS0', baud_rate: 9_600.5 }, '400 invalid_body'],
     ['with a name of the option', { name: 'fixed', path: '/dev/ttyS0' }, '409 already_exists'],
@@ -41,7 +54,7 @@ test('a port is not added by another name of the device file of one, and is told
   const answer = await call('INSTALLER', 'POST', PORTS, { name: 'two', path });
   assert.equal(refusal(answer), '409 already_exists');
   const [error] = (answer.body as { errors: { message: string; details: object }[] }).errors;
-  assert.match(error?.message ?? '', /^The port "one" is on this device file already/);
+  assert.match(error?.message ?? '', /^The port "one" is on this line already/);
   assert.deepEqual(error?.details, { field: 'path', value: path });
   await ok('INSTALLER', 'DELETE', `${PORTS}/one`);
 });
@@ -60,8 +73,18 @@ test('a port of the option is listed and stays, and one that is not there is tol
         aliases: [],
         source: 'OPTION',
       },
+      {
+        name: 'server',
+        path: 'socket://server:4001',
+        baud_rate: 9_600,
+        data_bits: 8,
+        parity: 'N',
+        stop_bits: 1,
+        aliases: [],
+        source: 'OPTION',
+      },
     ],
-    total_count: 1,
+    total_count: 2,
   });
   assert.equal(refusal(await call('INSTALLER', 'DELETE', `${PORTS}/fixed`)), '422 serial_port_of_option');
   assert.deepEqual(await ok('INSTALLER', 'POST', `${PORTS}/fixed/test`), {
@@ -85,5 +108,25 @@ test('an added port is there after a restart, has second names, is tested, and g
   const { serial_ports: ports } = await gateway().ok('READONLY', 'GET', PORTS);
   assert.deepEqual((ports as object[])[1], expected);
   await gateway().ok('INSTALLER', 'DELETE', `${PORTS}/rs485`);
-  assert.equal((await gateway().ok('READONLY', 'GET', PORTS))['total_count'], 1);
+  assert.equal((await gateway().ok('READONLY', 'GET', PORTS))['total_count'], 2);
+});
+
+test('a port of a serial server is added in one spelling, and tested by a connection', async (t) => {
+  const { ok } = gateway();
+  const server = net.createServer((socket) => void socket.destroy()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as net.AddressInfo;
+  t.after(() => server.close());
+  const { serial_port: added } = await ok('INSTALLER', 'POST', PORTS, {
+    name: 'line',
+    path: ` Socket://127.0.0.1:${port}/`,
+  });
+  assert.equal((added as { path: string }).path, `socket://127.0.0.1:${port}`);
+  assert.deepEqual(await ok('INSTALLER', 'POST', `${PORTS}/line/test`), { test: { usable: true } });
+  server.close();
+  await once(server, 'close');
+  assert.deepEqual(await ok('INSTALLER', 'POST', `${PORTS}/line/test`), {
+    test: { usable: false, reason: 'connection refused' },
+  });
+  await ok('INSTALLER', 'DELETE', `${PORTS}/line`);
 });

@@ -23,6 +23,11 @@ describe('the configuration of a module', () => {
     ['ports that are no object', textOf({ config: CONFIG, ports: 5 }), /ports must be an object/],
     ['a port without a path', textOf({ config: CONFIG, ports: { rs485: {} } }), /ports.rs485.path/],
     ['a relative path', textOf({ config: CONFIG, ports: { rs485: { path: 'tty' } } }), /ports.rs485.path/],
+    [
+      'a serial server without a port',
+      textOf({ config: CONFIG, ports: { rs485: { path: 'socket://host' } } }),
+      /ports.rs485.path: socket:\/\/ needs a host, and a port/,
+    ],
     ['a name with a slash', textOf({ config: CONFIG, ports: { 'a/b': PORT } }), /no name for a port/],
     ['half a baud', textOf({ config: CONFIG, ports: { p: { ...PORT, baud_rate: 0.5 } } }), /baud_rate/],
     ['nine data bits', textOf({ config: CONFIG, ports: { p: { ...PORT, data_bits: 9 } } }), /data_bits/],
@@ -104,10 +109,12 @@ describe('the configuration of a module', () => {
     const ports = {
       rs485: PORT,
       rs232: { path: '/dev/ttyS1', baud_rate: 19_200, parity: 'E', stop_bits: 2 },
+      line2: { path: 'RTU+TCP://Server.local:4001/' },
     };
     assert.deepEqual(parseModuleConfiguration(textOf({ config: CONFIG, ports })).ports, {
       rs485: { path: '/dev/ttyUSB0', baudRate: 9_600, dataBits: 8, parity: 'N', stopBits: 1 },
       rs232: { path: '/dev/ttyS1', baudRate: 19_200, dataBits: 8, parity: 'E', stopBits: 2 },
+      line2: { path: 'socket://server.local:4001', baudRate: 9_600, dataBits: 8, parity: 'N', stopBits: 1 },
     });
   });
 });

@@ -1,6 +1,7 @@
 /** Ports of the built-in module on the wire. */
 import * as v from 'valibot';
 import { camelMembers } from '../../lib/members.ts';
+import { canonicalPortPath, isSerialServer, parseSerialServer } from '../../lib/serial-server.ts';
 import { shape } from '../../platform/http/index.ts';
 import type { IoPortRecord, ListedSerialPort, SerialPortRecord } from './service.ts';
 import { BIASES, IO_KINDS } from './tables.ts';
@@ -35,16 +36,35 @@ const SERIAL_EXAMPLE = {
   aliases: ['/dev/ttyS0', 'ttyS0'],
 };
 
+const serialPath = v.pipe(
+  v.string(),
+  v.check(
+    (path) => isSerialServer(path) || DEVICE_FILE.test(path),
+    'must be a device file such as /dev/ttyUSB0, or a serial server such as socket://192.168.1.30:4001',
+  ),
+  v.check((path) => isSerialServer(path) || !path.includes('..'), 'must not leave /dev'),
+  v.maxLength(255, 'must have at most 255 characters'),
+  v.check(
+    (path) => !isSerialServer(path) || typeof parseSerialServer(path) === 'object',
+    ({ input }) => serverProblem(input),
+  ),
+  v.description(
+    'Device file; names below /dev/serial/by-id stay the same when adapters change places. Or the line of a serial server, `socket://192.168.1.30:4001`: then the server sets the speed.',
+  ),
+  v.examples([SERIAL_EXAMPLE.path]),
+  v.transform(canonicalPortPath),
+);
+
+/** Why a path names no serial server. */
+function serverProblem(path: string): string {
+  const server = parseSerialServer(path);
+  return typeof server === 'string' ? server : '';
+}
+
 export const addSerialBody = v.pipe(
   v.object({
     name: nameOf('rs485 and rs232 are what blueprints of such hardware ask for.'),
-    path: v.pipe(
-      v.string(),
-      v.regex(DEVICE_FILE, 'must be a device file such as /dev/ttyUSB0'),
-      v.check((path) => !path.includes('..'), 'must not leave /dev'),
-      v.description('Device file; names below /dev/serial/by-id stay the same when adapters change places.'),
-      v.examples([SERIAL_EXAMPLE.path]),
-    ),
+    path: serialPath,
     baud_rate: v.nullish(shape.whole(50, 4_000_000), 9_600),
     data_bits: v.nullish(v.picklist([5, 6, 7, 8]), 8),
     parity: v.nullish(v.picklist(['N', 'E', 'O']), 'N'),

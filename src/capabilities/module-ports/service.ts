@@ -20,7 +20,7 @@ interface ModulePortsOptions {
   log: Log;
   /** Serial ports of the option. */
   fixed: readonly SerialPortRecord[];
-  /** Why the system does not open the device file; undefined: it does. */
+  /** Why the system does not open the device file, or the serial server does not answer; undefined: it does. */
   probeSerial: (path: string) => Promise<string | undefined>;
   /** Why the system does not have the port, or not for us; undefined: it does. */
   probeIo: (port: Pick<IoPortRecord, 'kind' | 'path'>) => Promise<string | undefined>;
@@ -117,7 +117,7 @@ export class ModulePorts {
     const file = deviceFileOf(path);
     const other = this.serial().find((port) => deviceFileOf(port.path) === file);
     if (!other) return;
-    const message = `The port "${other.name}" is on this device file already; scripts find it under further names as its aliases.`;
+    const message = `The port "${other.name}" is on this line already; scripts find it under further names as its aliases.`;
     throw alreadyExists(message, 'path', path);
   }
 

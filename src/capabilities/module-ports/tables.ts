@@ -4,7 +4,7 @@ import type { DurationMs } from '../../lib/time.ts';
 
 export const serialPort = sqliteTable('serial_port', {
   name: text('name').primaryKey(),
-  /** Device file. */
+  /** Device file, or `socket://host:port` of a serial server. */
   path: text('path').notNull(),
   baudRate: integer('baud_rate').notNull(),
   dataBits: integer('data_bits').notNull(),

@@ -24,7 +24,7 @@ export function SerialPortsCard() {
       kind="serial_ports"
       none={say.ports.serialNone}
       describe={({ path, baud_rate: baud, data_bits: bits, parity, stop_bits: stop, source }) =>
-        `${path}, ${baud} baud, ${bits}${parity}${stop}${source === 'OPTION' ? say.ports.ofOption : ''}`
+        `${path}${path.startsWith('/') ? `, ${baud} baud, ${bits}${parity}${stop}` : ''}${source === 'OPTION' ? say.ports.ofOption : ''}`
       }
       isFixed={({ source }) => source === 'OPTION'}
       more={({ name }) => <FindDevices place={{ uri: `port://${name}` }} />}

@@ -1,5 +1,6 @@
 /** Where a device is (docs/interface/lua-devices.md#connection-uris). Pure. */
 import { hostOf, leadingZeros } from '../../lib/address.ts';
+import { isSerialServer, parseSerialServer, type SerialServer } from '../../lib/serial-server.ts';
 
 export type FieldAddress =
   | {
@@ -12,13 +13,11 @@ export type FieldAddress =
       connections: number;
     }
   /** A serial line behind a serial server. */
-  | { kind: 'socket'; host: string; port: number }
+  | ({ kind: 'socket' } & SerialServer)
   /** A serial port of the module by its name. */
   | { kind: 'port'; name: string };
 
 const MODBUS_PORT = 502;
-/** All mean bytes of a serial line over TCP; whoever reads them says whether they are Modbus RTU. */
-const SOCKET_SCHEMES: ReadonlySet<string> = new Set(['rtu+tcp', 'tcp+serial', 'socket']);
 
 /** The name in `port://name`, which may be a device file: `port:///dev/ttyS0`. Undefined: it has none. */
 export function portOfUri(uri: string): string | undefined {
@@ -36,11 +35,6 @@ export function noPort(name: string): string {
   return `hardware port "${name}" is not available on this module`;
 }
 
-/** The path of a line behind a serial server, the same however its URI is spelled. */
-export function socketPath({ host, port }: { host: string; port: number }): string {
-  return `socket://${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
 /** Reads a connection URI; a text is the problem, for people. Unknown parameters after `?` mean nothing. */
 export function parseConnectionUri(text: string): FieldAddress | string {
   const uri = text.trim();
@@ -50,15 +44,17 @@ export function parseConnectionUri(text: string): FieldAddress | string {
     const name = portOfUri(uri);
     return name === undefined ? 'port:// needs the name of a port' : { kind: 'port', name };
   }
-  const isSocket = SOCKET_SCHEMES.has(scheme);
-  if (scheme !== 'tcp' && !isSocket) return `connections by ${scheme}:// are not supported by this module`;
-  const url = URL.canParse(uri) ? new URL(uri) : undefined;
-  if (url === undefined || url.hostname === '' || url.port === '0' || (isSocket && url.port === ''))
-    return `${scheme}:// needs a host, and a port from 1 to 65535`;
+  if (isSerialServer(uri)) {
+    const server = parseSerialServer(uri);
+    return typeof server === 'string' ? server : { kind: 'socket', ...server };
+  }
+  if (scheme !== 'tcp') return `connections by ${scheme}:// are not supported by this module`;
+  const url = URL.parse(uri);
+  if (!url || url.hostname === '' || url.port === '0')
+    return 'tcp:// needs a host, and a port from 1 to 65535';
   const zeros = leadingZeros(hostOf(uri) ?? '');
   if (zeros !== undefined) return zeros;
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1').toLowerCase();
-  if (isSocket) return { kind: 'socket', host, port: Number(url.port) };
   const connections = url.searchParams.get('connections') ?? '1';
   const ids = url.searchParams.get('ids') ?? 'strict';
   if (!/^[1-8]$/.test(connections)) return 'connections must be a number from 1 to 8';

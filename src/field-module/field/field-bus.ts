@@ -2,9 +2,15 @@ import net from 'node:net';
 import type { Duplex } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import { type Limits, LIMITS } from '../../lib/limits.ts';
+import {
+  canonicalPortPath,
+  isSerialServer,
+  parseSerialServer,
+  serialServerPath,
+} from '../../lib/serial-server.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
-import { type FieldAddress, noPort, parseConnectionUri, portNamed, socketPath } from './connection-uri.ts';
+import { type FieldAddress, noPort, parseConnectionUri, portNamed } from './connection-uri.ts';
 import { IoPorts, type IoPortMapping } from './io-ports.ts';
 import { failed, type ModbusAnswer, type ModbusFault } from './modbus-fault.ts';
 import type { ModbusRequest } from './modbus-pdu.ts';
@@ -99,13 +105,14 @@ export class FieldBus {
       onWorking: (port) => this.#failing.delete(port),
     });
     this.#openLine = (path) => {
-      const address = parseConnectionUri(path);
-      if (typeof address === 'string' || address.kind !== 'socket') return openSerialLine(path);
-      return socketLine((signal) => this.#dial(address, signal), this.#clock, this.#limits.connectMs);
+      const server = isSerialServer(path) ? parseSerialServer(path) : path;
+      if (typeof server === 'string') return openSerialLine(path);
+      return socketLine((signal) => this.#dial(server, signal), this.#clock, this.#limits.connectMs);
     };
     this.#onFailed = onFailed;
     for (const [name, { path, ...settings }] of Object.entries(options.ports)) {
-      const line = this.#lines.getOrInsertComputed(lineKey(path), () => this.#newLine(path, settings, name));
+      const key = canonicalPortPath(path);
+      const line = this.#lines.getOrInsertComputed(key, () => this.#newLine(path, settings, name));
       this.#ports.set(name, line);
     }
     this.#paths = new Map(Object.entries(options.ports).map(([name, { path }]) => [name, path]));
@@ -156,7 +163,7 @@ export class FieldBus {
   /** A text is the problem. */
   #lineOf(address: FieldAddress & { kind: 'port' | 'socket' }): SerialLineInUse | string {
     if (address.kind === 'port') return this.#portOf(address.name) ?? noPort(address.name);
-    const path = socketPath(address);
+    const path = serialServerPath(address);
     const known = this.#lines.get(path);
     if (known) return known;
     if (this.#lines.size >= this.#limits.addresses) return 'too many serial servers are in use';
@@ -178,7 +185,7 @@ export class FieldBus {
         onFailed: (reason) => this.#onFailed(name, path, reason),
         onOpened: () => this.#failing.delete(name),
       }),
-      closesIdle: !path.startsWith('/'),
+      isRemote: isSerialServer(path),
     });
     return { path, port, modbus: new ModbusRtu({ port, clock, limits }) };
   }
@@ -230,12 +237,6 @@ export class FieldBus {
 
 /** Of a line behind a serial server: the server speaks to it. Pauses between frames are those of 9 600 baud. */
 const SERVER_SETTINGS: SerialSettings = { baudRate: 9_600, dataBits: 8, parity: 'N', stopBits: 1 };
-
-/** The same for all spellings of a path. */
-function lineKey(path: string): string {
-  const address = parseConnectionUri(path);
-  return typeof address === 'object' && address.kind === 'socket' ? socketPath(address) : path;
-}
 
 function keyOf({ host, port }: HostAndPort): string {
   return `${host} ${port}`;

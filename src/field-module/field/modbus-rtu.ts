@@ -123,19 +123,23 @@ export class ModbusRtu implements ModbusClient {
       await this.#clock.sleep(sendingMs + this.#limits.broadcastMs);
       return { answer: { ok: true, values: [] }, sentAtMs };
     }
-    const answer = await receive({
-      request,
-      turn,
-      sent: frame,
-      echo: this.#echo,
-      clock: this.#clock,
-      withinMs: sendingMs + timeoutMs,
-      onStray: (stray) => this.#lateUntilMs.delete(stray),
-    });
+    const answer = await answered(
+      receive({
+        request,
+        turn,
+        sent: frame,
+        echo: this.#echo,
+        clock: this.#clock,
+        withinMs: sendingMs + timeoutMs,
+        onStray: (stray) => this.#lateUntilMs.delete(stray),
+      }),
+    );
     const nowMs = this.#clock.monotonicMs();
     const kind = answer.ok ? undefined : answer.fault.kind;
     this.#answeredUnitId = kind === undefined || kind === 'exception' ? unitId : undefined;
-    if (kind === 'timeout') this.#lateUntilMs.set(unitId, nowMs + this.#units.lateMs(unitId));
+    // The next connection to a serial server may bring the answer that the lost one did not.
+    if (kind === 'timeout' || (kind === 'connection_failed' && this.#options.port.isRemote))
+      this.#lateUntilMs.set(unitId, nowMs + this.#units.lateMs(unitId));
     if (kind === 'invalid_response') this.#noiseUntilMs = nowMs + this.#limits.lateAnswerMs;
     return { answer, sentAtMs };
   }
@@ -170,6 +174,7 @@ export class ModbusRtu implements ModbusClient {
 
   #note(unitId: number, request: ModbusRequest, answer: ModbusAnswer, sentAtMs: MonotonicMs): void {
     const nowMs = this.#clock.monotonicMs();
+    if (!answer.ok && answer.fault.kind === 'connection_failed') return;
     if (!answer.ok && (answer.fault.kind === 'timeout' || isUnreached(answer.fault)))
       this.#units.silent(unitId, nowMs - sentAtMs, nowMs, answer.fault);
     else if (!isBroadcast(unitId, request)) this.#units.answered(unitId, nowMs - sentAtMs, nowMs);
@@ -183,9 +188,9 @@ interface Frame {
 }
 
 /** A port that cannot be used is an ordinary answer. */
-async function answered(turn: Promise<ModbusAnswer>): Promise<ModbusAnswer> {
+async function answered(asked: Promise<ModbusAnswer>): Promise<ModbusAnswer> {
   try {
-    return await turn;
+    return await asked;
   } catch (error) {
     if (!(error instanceof PortFault)) throw error;
     const { kind, message } = error;

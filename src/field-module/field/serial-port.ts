@@ -86,8 +86,11 @@ interface SerialPortOptions {
   onFailed?: (reason: string) => void;
   /** It has been opened. */
   onOpened?: () => void;
-  /** Closes the line when nobody has used it for `idleMs`. */
-  closesIdle?: boolean;
+  /**
+   * The line is behind a serial server, which sets it: settings only say how long its bytes take. The connection is closed
+   * after `idleMs` without use, and dialled again after silence that may mean that the server is gone.
+   */
+  isRemote?: boolean;
 }
 
 /**
@@ -105,6 +108,9 @@ export class SerialPort {
   /** Of the line that is open, or was last. */
   #settings: SerialSettings;
   #line: SerialLine | undefined;
+  /** The line is opened again before its next use. */
+  #isStale = false;
+  #heardAtMs: MonotonicMs = Number.NEGATIVE_INFINITY;
   /** Number of calls of `close`: a line that opens after one is closed again. */
   #closings = 0;
   #lastFailure = '';
@@ -159,6 +165,11 @@ export class SerialPort {
     });
   }
 
+  /** The line is behind a serial server. */
+  get isRemote(): boolean {
+    return this.#options.isRemote ?? false;
+  }
+
   /** Somebody uses it, or did within a while. */
   get isUsed(): boolean {
     return this.#users > 0 || this.#clock.monotonicMs() - this.#usedUntilMs < this.#limits.idleMs;
@@ -195,8 +206,7 @@ export class SerialPort {
     this.#idleTimer?.cancel();
     for (let turn = this.#queue.shift(); turn; turn = this.#queue.shift()) await turn();
     this.#isTaken = false;
-    const { closesIdle = false } = this.#options;
-    if (closesIdle) this.#idleTimer = this.#clock.setTimer(this.#limits.idleMs, () => this.close());
+    if (this.isRemote) this.#idleTimer = this.#clock.setTimer(this.#limits.idleMs, () => this.close());
   }
 
   #lose(reason: string): void {
@@ -208,7 +218,11 @@ export class SerialPort {
   }
 
   async #ready(settings: SerialSettings): Promise<SerialLine> {
-    if (this.#line && isDeepStrictEqual(this.#settings, settings)) return this.#line;
+    const isSet = this.isRemote || isDeepStrictEqual(this.#settings, settings);
+    if (this.#line && isSet && !this.#isStale) {
+      this.#settings = settings;
+      return this.#line;
+    }
     this.#line?.close();
     this.#line = undefined;
     if (this.#pause.isResting(this.#clock.monotonicMs()))
@@ -220,7 +234,9 @@ export class SerialPort {
     try {
       const opened = await this.#options.open(this.#settings, {
         onBytes: (bytes) => {
-          if (!isOver) this.#inbox.add(bytes);
+          if (isOver) return;
+          this.#heardAtMs = this.#clock.monotonicMs();
+          this.#inbox.add(bytes);
         },
         onEnd: (reason) => {
           if (isOver) return;
@@ -239,6 +255,8 @@ export class SerialPort {
         this.#line.close();
         throw new Error('closed');
       }
+      this.#isStale = false;
+      this.#heardAtMs = this.#clock.monotonicMs();
       this.#pause.succeeded();
       this.#options.onOpened?.();
       return this.#line;
@@ -299,8 +317,12 @@ export class SerialPort {
     const question = this.#question;
     // Silence behind an answer.
     if (question === undefined || (answer === 'missing' && question.answer === 'there')) return;
+    const nowMs = this.#clock.monotonicMs();
     question.answer = answer;
-    question.lateUntilMs = this.#clock.monotonicMs() + lateMs;
+    question.lateUntilMs = nowMs + lateMs;
+    // A server that lost its power does not say so.
+    const isSilent = answer === 'missing' && nowMs - this.#heardAtMs >= this.#limits.serverSilenceMs;
+    if (isSilent && this.isRemote) this.#isStale = true;
   }
 }
 

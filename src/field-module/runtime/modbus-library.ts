@@ -2,8 +2,9 @@
  * Modbus for scripts: `modbus` of the newer generation (docs/interface/lua-devices.md#modbus), `modbustcp`,
  * `modbusrtu` and the global functions of the older one. Connections and lines belong to the main thread.
  */
+import { serialServerPath } from '../../lib/serial-server.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
-import { noPort, parseConnectionUri, portNamed, socketPath } from '../field/connection-uri.ts';
+import { noPort, parseConnectionUri, portNamed } from '../field/connection-uri.ts';
 import type { ModbusRequest, ReadKind, SerialSettings, WriteKind } from '../field/index.ts';
 import {
   type HostFunction,
@@ -214,7 +215,7 @@ function uriProblem(uri: string, host: ScriptHost): string | undefined {
 async function openPort(host: ScriptHost, port: LuaValue, options: LuaValue): Promise<HostResult> {
   const wanted = textArgument(port, 1, 'new').trim();
   const server = parseConnectionUri(wanted);
-  if (typeof server === 'object' && server.kind === 'socket') return [socketPath(server)];
+  if (typeof server === 'object' && server.kind === 'socket') return [serialServerPath(server)];
   const path = host.ports.get(portNamed(host.ports, wanted) ?? '');
   const name = [...host.ports].find(([known, of]) => of === path && !known.startsWith('/'))?.[0];
   if (name === undefined) return [];

@@ -1,6 +1,7 @@
 /**
  * Raw serial ports: `serial` (docs/interface/lua-devices.md#serial), and `rs485` and `rs232` of the older generation.
  */
+import { isSerialServer, parseSerialServer, serialServerPath } from '../../lib/serial-server.ts';
 import type { MonotonicMs } from '../../lib/time.ts';
 import {
   type HostFunction,
@@ -15,7 +16,7 @@ import {
   numberArgumentOr,
   waiting,
 } from '#scripting/lua';
-import { parseConnectionUri, portNamed, socketPath } from '../field/connection-uri.ts';
+import { portNamed } from '../field/connection-uri.ts';
 import type { SerialOperation } from '../thread-messages.ts';
 import { serialSettings } from './modbus-library.ts';
 import { failedResult, portResult, resultOf, type ScriptHost } from './script-host.ts';
@@ -106,8 +107,11 @@ export function serialFunctions(host: ScriptHost): Record<string, HostFunction> 
 
   return {
     serial_port: ([uri]) => {
-      const server = parseConnectionUri(textArgument(uri, 1, 'new'));
-      if (typeof server === 'object' && server.kind === 'socket') return [socketPath(server)];
+      const text = textArgument(uri, 1, 'new');
+      if (isSerialServer(text)) {
+        const server = parseSerialServer(text);
+        return typeof server === 'string' ? [undefined, server] : [serialServerPath(server)];
+      }
       return portResult(uri, 'serial ports', (name) => portNamed(host.ports, name));
     },
     serial_read: waiting(async ([name, count, timeout], deadlineMs, turn) => {

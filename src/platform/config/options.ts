@@ -5,6 +5,7 @@
 import { isIP } from 'node:net';
 import { normalize } from 'node:path';
 import { LIMITS } from '../../lib/limits.ts';
+import { parseDeclaredPort } from '../../lib/serial-server.ts';
 import { normalizedName, storedNameProblem } from '../../lib/text.ts';
 import { canonicalTimeZone } from '../../lib/time-zone.ts';
 
@@ -39,9 +40,7 @@ export function typeOf({ choices, max, default: usual }: Option): OptionType {
 }
 
 const SAMPLE_DAYS_MAX = 36_500;
-const SERIAL_PORT = '[A-Za-z0-9_-]{1,64}=/[^,:=]+(:\\d{2,7}(:[5-8][NEO][12])?)?';
 const MDNS_NAME = /^[a-z0-9]([a-z0-9-]{0,28}[a-z0-9])?$/i;
-const SERIAL_PORTS = new RegExp(`^${SERIAL_PORT}(,${SERIAL_PORT})*$`);
 
 const port = { unit: 'TCP port', min: 0, max: 65_535 } as const;
 const rate = { min: 1, max: 1_000_000 } as const;
@@ -94,11 +93,12 @@ function sampleDaysDoubt(value: string): string | undefined {
 }
 
 function serialPortsFault(value: string): string | undefined {
-  if (!SERIAL_PORTS.test(value)) return 'must be a list such as rs485=/dev/ttyUSB0:9600:8N1,rs232=/dev/ttyS0';
-  const ports = value.split(',').map((port) => port.split(/[=:]/));
-  const repeated = repeatedFault(ports.map(([, path = '']) => normalize(path)));
+  const ports = value.split(',').map(parseDeclaredPort);
+  if (ports.includes(undefined))
+    return 'must be a list such as rs485=/dev/ttyUSB0:9600:8N1,rs232=socket://192.168.1.30:4001';
+  const repeated = repeatedFault(ports.map((port) => normalize(port?.path ?? '')));
   return (
-    repeatedFault(ports.map(([name]) => name)) ??
+    repeatedFault(ports.map((port) => port?.name)) ??
     (repeated && `${repeated}, but a device has one name and one line setting: leave it in one port`)
   );
 }
@@ -249,7 +249,7 @@ export const OPTIONS = [
     default: null,
     check: serialPortsFault,
     purpose:
-      'Serial ports of the built-in module: name=device file, optionally with speed and format after colons, separated by commas.',
+      'Serial ports of the built-in module, separated by commas: name=device file, optionally with speed and format after colons, or name=socket://host:port of a serial server.',
   },
   {
     name: 'command_timeout_s',

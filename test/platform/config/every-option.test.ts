@@ -92,7 +92,7 @@ function otherValue(option: Option): string {
   const texts: Record<string, string> = {
     mdns_name: 'plant-7',
     site_timezone: 'Europe/Berlin',
-    serial_ports: 'rs485=/dev/ttyUSB0:9600:8N1,rs232=/dev/ttyS0',
+    serial_ports: 'rs485=/dev/ttyUSB0:9600:8N1,rs232=socket://[fe80::1]:4001',
     telemetry_sample_days_of: 'noise_level=30,wind_direction=60',
     cors_origins: 'https://app.example,http://10.0.0.7:3000',
   };
@@ -193,7 +193,17 @@ describe('an option', () => {
     ],
     [
       'serial_ports',
-      ['/dev/ttyUSB0', 'a=ttyUSB0', 'a=/dev/a:fast', 'a=/dev/a:9600:9X1', 'a=/dev/a,'],
+      [
+        '/dev/ttyUSB0',
+        'a=ttyUSB0',
+        'a=/dev/a:fast',
+        'a=/dev/a:9600:9X1',
+        'a=/dev/a,',
+        'a=socket://host',
+        'a=socket://host:0',
+        'a=socket://10.0.0.07:4001',
+        'a=udp://host:4001',
+      ],
       /must be a list such as rs485=/,
     ],
     ['serial_ports', ['a=/dev/a,b=/dev/b,a=/dev/c'], /has a more than once$/],

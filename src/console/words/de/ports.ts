@@ -40,8 +40,9 @@ export const ports: typeof en.ports = {
   ofOption: ' · aus der Option serial_ports',
   addLine: 'Seriellen Anschluss hinzufügen',
   serialNameHint: 'Skripte fragen danach; rs485 und rs232 sind üblich.',
-  deviceFile: 'Gerätedatei',
-  deviceFileHint: 'Namen unter /dev/serial/by-id bleiben gleich, wenn Adapter ihren Platz wechseln.',
+  deviceFile: 'Gerätedatei oder serieller Server',
+  deviceFileHint:
+    'Namen unter /dev/serial/by-id bleiben gleich, wenn Adapter ihren Platz wechseln. Ein serieller Server ist socket://rechner:port und stellt die Baudrate selbst ein.',
   baudRate: 'Baudrate',
   parity: 'Parität',
   stopBits: 'Stoppbits',

@@ -65,7 +65,12 @@ export const ofRequests: Readonly<Record<string, string>> = {
     'muss mqtt:// oder mqtts:// mit einem Rechnernamen sein, ohne Anmeldung darin',
   'must be tcp://host:port, or port:// and the name of a serial port':
     'muss tcp://rechner:port sein, oder port:// und der Name eines seriellen Anschlusses',
-  'must be a device file such as /dev/ttyUSB0': 'muss eine Gerätedatei wie /dev/ttyUSB0 sein',
+  'must be a device file such as /dev/ttyUSB0, or a serial server such as socket://192.168.1.30:4001':
+    'muss eine Gerätedatei wie /dev/ttyUSB0 sein, oder ein serieller Server wie socket://192.168.1.30:4001',
+  '{1}:// needs a host, and a port from 1 to 65535':
+    '{1}:// braucht einen Rechner und einen Port von 1 bis 65535',
+  'the address {1} has leading zeros: write its numbers without them':
+    'die Adresse {1} hat führende Nullen; die Zahlen ohne sie schreiben',
   'must be a name or a device file': 'muss ein Name oder eine Gerätedatei sein',
   'must be what the kind needs: can0, /dev/gpiochip0, or /sys/bus/iio/devices/iio:device0/in_voltage0':
     'muss zur Art passen: can0, /dev/gpiochip0 oder /sys/bus/iio/devices/iio:device0/in_voltage0',

@@ -293,6 +293,11 @@ export const sentences: Readonly<Record<string, string>> = {
   'no such interface': 'Diese Schnittstelle gibt es nicht.',
   'no such device file': 'Diese Gerätedatei gibt es nicht.',
   'no such channel': 'Diesen Kanal gibt es nicht.',
+  'connection refused': 'Dort nimmt niemand die Verbindung an.',
+  'no answer': 'Von dort kommt keine Antwort.',
+  'no route to host': 'Dorthin führt kein Weg im Netz.',
+  'no route to network': 'Dorthin führt kein Weg im Netz.',
+  'unknown host': 'Diesen Rechner kennt das Netz nicht.',
   'is no serial line': 'Das ist keine serielle Schnittstelle.',
   'the program {1} is not installed, the package {2} brings it':
     'Das Programm {1} fehlt; es ist im Paket {2}.',

@@ -39,8 +39,9 @@ export const ports = {
   ofOption: ' · from the option serial_ports',
   addLine: 'Add a serial port',
   serialNameHint: 'Scripts refer to the port by this name; rs485 and rs232 are usual.',
-  deviceFile: 'Device file',
-  deviceFileHint: 'Names below /dev/serial/by-id stay the same when adapters are plugged in elsewhere.',
+  deviceFile: 'Device file or serial server',
+  deviceFileHint:
+    'Names below /dev/serial/by-id stay the same when adapters are plugged in elsewhere. A serial server is socket://host:port and sets the speed itself.',
   baudRate: 'Baud rate',
   parity: 'Parity',
   stopBits: 'Stop bits',
