@@ -38,12 +38,25 @@ const QUIET_LOOKS = 3;
 
 /** Goes to a page and waits until it has drawn what it asked for. */
 export async function visit(page: Page, hash: string): Promise<void> {
+  await settled(page, () => page.evaluate(`location.hash = ${JSON.stringify(hash)}`));
+  // Something typed on the page before may have held it.
+  assert.equal(await page.evaluate('location.hash'), hash);
+}
+
+/** Opens the console anew at a page, as from a bookmark, and waits until it has drawn what it asked for. */
+export async function openAnew(page: Page, origin: string, hash: string): Promise<void> {
+  // The same address with another hash would be no load.
+  await page.goto('about:blank');
+  await settled(page, () => page.goto(`${origin}/${hash}`));
+}
+
+async function settled(page: Page, go: () => Promise<unknown>): Promise<void> {
   const asked = new Set<Request>();
   const note = (request: Request): void => void asked.add(request);
   const answered = (request: Request): void => void asked.delete(request);
   page.on('request', note).on('requestfinished', answered).on('requestfailed', answered);
   try {
-    await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+    await go();
     let quiet = 0;
     await until(async () => {
       await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))');
@@ -51,8 +64,6 @@ export async function visit(page: Page, hash: string): Promise<void> {
       return quiet === QUIET_LOOKS;
     });
     await page.locator('h1').first().waitFor();
-    // Something typed on the page before may have held it.
-    assert.equal(await page.evaluate('location.hash'), hash);
   } finally {
     page.off('request', note).off('requestfinished', answered).off('requestfailed', answered);
   }

@@ -111,15 +111,6 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     assert.ok(flowPx <= seenPx, `${flowPx} of ${seenPx} pixels`);
   });
 
-  test('moves nothing for those who want no motion', async () => {
-    const animation = (): Promise<unknown> =>
-      page.evaluate(`getComputedStyle(document.querySelector('.flow-line .moving')).animationName`);
-    await page.emulateMedia({ reducedMotion: 'no-preference' });
-    assert.equal(await animation(), 'towards');
-    await page.emulateMedia({ reducedMotion: 'reduce' });
-    assert.equal(await animation(), 'none');
-  });
-
   test('shows the energy of yesterday as the API has it, with the assumption', async () => {
     await page.getByRole('button', { name: 'Yesterday' }).click();
     const card = page.locator('[data-test=energy-books]');

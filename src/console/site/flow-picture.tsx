@@ -1,4 +1,4 @@
-/** The present power flows of the site: power by width, direction by arrow and word, motion only if the user allows it. */
+/** The present power flows of the site: power by width, direction by arrow and word, and a drop for each new reading. */
 import {
   directionOf,
   doingOf,
@@ -8,8 +8,11 @@ import {
   type Role,
   type RoleNow,
 } from './energy.ts';
+import { type Curve, useDrops } from './flow-drops.ts';
 import { say } from '../words/index.ts';
 
+/** Part of the plane that is shown. */
+const STAGE = { left: 12, top: 0, width: 456, height: 362 };
 const HUB = { x: 240, y: 168 };
 const RADIUS = 43;
 /** Longer names are narrowed, so that they stay in their circle. */
@@ -38,28 +41,52 @@ const ICONS: Readonly<Record<Role, string>> = {
 
 export function FlowPicture({ power }: { power: PowerNow }) {
   const most = Math.max(1_000, ...power.roles.map(({ power_w: powerW }) => Math.abs(powerW ?? 0)));
+  const flowing = power.roles.filter((now) => directionOf(now) !== 0);
+  const stage = useDrops(power.at, flowing.map(travelOf));
   return (
     <figure class="flow" data-test="energy-flow">
-      <svg viewBox="12 0 456 362" role="group" aria-label={say.site.whatFlows}>
-        {power.roles.map((now) => (
-          <Line now={now} most={most} key={now.role} />
+      <div class="flow-stage" ref={stage}>
+        <svg
+          viewBox={`${STAGE.left} ${STAGE.top} ${STAGE.width} ${STAGE.height}`}
+          role="group"
+          aria-label={say.site.whatFlows}
+        >
+          {power.roles.map((now) => (
+            <Line now={now} most={most} key={now.role} />
+          ))}
+          <circle class="hub" cx={HUB.x} cy={HUB.y} r="7" />
+          {power.roles.map((now) => (
+            <Node now={now} power={power} key={now.role} />
+          ))}
+        </svg>
+        {flowing.map(({ role }) => (
+          <i class={`drop-place ${role}`} key={role} aria-hidden="true" />
         ))}
-        <circle class="hub" cx={HUB.x} cy={HUB.y} r="7" />
-        {power.roles.map((now) => (
-          <Node now={now} power={power} key={now.role} />
-        ))}
-      </svg>
+      </div>
     </figure>
   );
+}
+
+/** From the place of a role to the hub; straight where its middle lies between them. */
+function curveOf(role: Role): Curve {
+  const from = PLACES[role];
+  return { from, by: { x: (from.x + HUB.x) / 2, y: HUB.y }, to: HUB };
+}
+
+/** The way of a drop in the direction of the energy, in parts of the stage. */
+function travelOf(now: RoleNow): Curve {
+  const { from, by, to } = curveOf(now.role);
+  const [begin, middle, end] = [from, by, to].map(({ x, y }) => ({
+    x: (x - STAGE.left) / STAGE.width,
+    y: (y - STAGE.top) / STAGE.height,
+  })) as [Curve['from'], Curve['by'], Curve['to']];
+  return directionOf(now) > 0 ? { from: begin, by: middle, to: end } : { from: end, by: middle, to: begin };
 }
 
 function Line({ now, most }: { now: RoleNow; most: number }) {
   const place = PLACES[now.role];
   const direction = directionOf(now);
-  const path =
-    place.x === HUB.x
-      ? `M${place.x} ${place.y}L${HUB.x} ${HUB.y}`
-      : `M${place.x} ${place.y}Q${(place.x + HUB.x) / 2} ${HUB.y} ${HUB.x} ${HUB.y}`;
+  const { by } = curveOf(now.role);
   const width = 2 + 7 * Math.sqrt(Math.abs(now.power_w ?? 0) / most);
   const middle = { x: (place.x + HUB.x) / 2, y: (place.y + HUB.y) / 2 };
   // On the curve the middle lies nearer to the hub.
@@ -67,8 +94,10 @@ function Line({ now, most }: { now: RoleNow; most: number }) {
   const angle = (Math.atan2(HUB.y - place.y, HUB.x - place.x) * 180) / Math.PI + (direction < 0 ? 180 : 0);
   return (
     <g class={`flow-line ${now.role} ${now.power_w === null ? 'unknown' : ''}`}>
-      <path d={path} stroke-width={direction === 0 ? 2 : width} />
-      {direction !== 0 && <path class={`moving ${direction > 0 ? 'in' : 'out'}`} d={path} />}
+      <path
+        d={`M${place.x} ${place.y}Q${by.x} ${by.y} ${HUB.x} ${HUB.y}`}
+        stroke-width={direction === 0 ? 2 : width}
+      />
       {direction !== 0 && (
         <path
           class="arrow"
