@@ -20,6 +20,11 @@ const SAMPLES = join(ROOT, 'docs', 'samples', 'rules');
 const SIMULATED = 'simulated-house';
 /** What the page names: placeholder in it → source. */
 const NAMED = { script: 'app.tsx', style: 'styles.css', icon: 'icon.svg' } as const;
+/** Says at the start page that the browser is too old, before anything that such a browser cannot read. */
+const CHECK = 'browser-check';
+
+/** The oldest browsers that show the console. `browser-check.ts` and docs/first-steps.md say the same. */
+export const OLDEST_BROWSERS = ['chrome111', 'firefox115', 'safari16.4'];
 
 type Output = Metafile['outputs'][string];
 
@@ -43,7 +48,7 @@ export async function bundleConsole(folder: string): Promise<BuiltFile[]> {
     splitting: true,
     format: 'esm',
     platform: 'browser',
-    target: ['chrome119', 'firefox120', 'safari17.4'],
+    target: OLDEST_BROWSERS,
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
     assetNames: '[name]-[hash]',
@@ -82,7 +87,9 @@ export async function bundleConsole(folder: string): Promise<BuiltFile[]> {
     page = page.replaceAll(`%${role}%`, `/${name}`);
     addWithImports(name);
   }
-  writeFileSync(join(folder, 'index.html'), page);
+  const check = await bundleCheck(folder);
+  first.add(check);
+  writeFileSync(join(folder, 'index.html'), page.replace('%check%', `/${check}`));
   const icon = outputs.find(({ inputs }) => `src/console/${NAMED.icon}` in inputs)?.name ?? '';
   const manifest = readFileSync(join(SOURCE, 'manifest.json'), 'utf8');
   writeFileSync(join(folder, 'manifest.json'), manifest.replaceAll('%icon%', `/${icon}`));
@@ -123,6 +130,24 @@ function contentOf({ path, inputs, imports: [only, ...others] }: Output & { path
   return isNameOnly && only && others.length === 0 ? only.path : path;
 }
 
+/** A plain script of ES5, which every browser can run. */
+async function bundleCheck(folder: string): Promise<string> {
+  const { metafile } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: [`src/console/${CHECK}.ts`],
+    outdir: folder,
+    entryNames: '[name]-[hash]',
+    bundle: true,
+    format: 'iife',
+    target: 'es5',
+    minify: true,
+    tsconfig: join(SOURCE, 'tsconfig.json'),
+    metafile: true,
+    logLevel: 'warning',
+  });
+  return relative(folder, join(ROOT, Object.keys(metafile.outputs)[0] ?? ''));
+}
+
 /** The worker that keeps the shell; its name is the same for ever, because browsers ask for it by that. */
 async function bundleWorker(folder: string, kept: ReadonlySet<string>): Promise<void> {
   const shell = [...kept].map((name) => (name === 'index.html' ? '/' : `/${name}`));
@@ -133,6 +158,7 @@ async function bundleWorker(folder: string, kept: ReadonlySet<string>): Promise<
     bundle: true,
     format: 'iife',
     platform: 'browser',
+    target: OLDEST_BROWSERS,
     minify: true,
     tsconfig: join(SOURCE, 'tsconfig.json'),
     define: {

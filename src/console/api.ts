@@ -163,15 +163,14 @@ export async function callForFile(
 /** No answer takes longer: a connection may lose a request without being lost itself. */
 const ANSWER_MAX_MS = 60_000;
 
-/** Aborts the requests that are sent from now on. */
-let asking = new AbortController();
-/** Abort the requests that were sent before the connection was lost. */
+/** Abort the requests of the last minute, and those that were sent before the connection was lost. */
+const underWay = new Set<AbortController>();
 const unanswered: AbortController[] = [];
 
 /** The connection was lost: requests sent so far may never be answered. */
 export function noteLineLost(): void {
-  unanswered.push(asking);
-  asking = new AbortController();
+  unanswered.push(...underWay);
+  underWay.clear();
 }
 
 /** The connection is back: aborts requests from before it was lost, because browsers allow only a few at once. */
@@ -181,9 +180,13 @@ export function noteLineBack(): void {
 
 /** Aborts after the connection was lost, or after too long a time. */
 function untilGivenUp(answerMaxMs: DurationMs): AbortSignal {
-  const tooLong = new AbortController();
-  setTimeout(() => tooLong.abort(), answerMaxMs);
-  return AbortSignal.any([asking.signal, tooLong.signal]);
+  const asking = new AbortController();
+  underWay.add(asking);
+  setTimeout(() => {
+    underWay.delete(asking);
+    asking.abort();
+  }, answerMaxMs);
+  return asking.signal;
 }
 
 interface Question {
@@ -217,15 +220,17 @@ async function send(
     content = JSON.stringify(body);
     headers['Content-Type'] = 'application/json';
   }
+  // What cannot even be made is a fault of the page, not a gateway that does not answer.
+  const request = new Request(path, {
+    method,
+    headers,
+    ...(content !== undefined && { body: content }),
+    ...(end && { signal: end }),
+  });
   let response: Response;
   const askedAtMs = Date.now();
   try {
-    response = await fetch(path, {
-      method,
-      headers,
-      ...(content !== undefined && { body: content }),
-      ...(end && { signal: end }),
-    });
+    response = await fetch(request);
   } catch (error) {
     throw new NoAnswer(error, effect);
   }

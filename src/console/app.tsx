@@ -7,7 +7,7 @@ import { OverviewPage } from './devices/overview.tsx';
 import { loadError, reconnect, startLive } from './live.ts';
 import { LanguageChoice } from './parts/language-choice.tsx';
 import { Leaving } from './parts/leaving.tsx';
-import { LoginAbove, LoginPage, UnreachablePage } from './pages/sign-in.tsx';
+import { FailedPage, LoginAbove, LoginPage, UnreachablePage } from './pages/sign-in.tsx';
 import { holdWhile, leaveBy, route } from './route.ts';
 import { confirm, loginReason, logOut, look, may, me, state } from './session.ts';
 import { loadSite, siteName } from './site-name.ts';
@@ -225,6 +225,8 @@ function App() {
       return <LoginPage />;
     case 'unreachable':
       return <UnreachablePage />;
+    case 'failed':
+      return <FailedPage />;
     default:
       return <Loading />;
   }

@@ -244,7 +244,7 @@ export async function watchValues(
     }
   }
   await hear();
-  await Promise.all(questions.filter(({ size }) => size > 0).map(readLatest));
+  await Promise.all(questions.filter((one) => String(one) !== '').map(readLatest));
   draw();
 }
 

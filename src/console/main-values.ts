@@ -1,4 +1,5 @@
 /** Which values of a device say most, and how many values are put in order. */
+import { groupBy } from './group-by.ts';
 import type { Manifest } from './shapes.ts';
 import { say } from './words/index.ts';
 
@@ -61,7 +62,7 @@ export function groupValues(manifest: Manifest): ValueGroup[] {
 
 /** @param start what they have in common */
 function groupsOf(names: readonly string[], start: string, words: number): ValueGroup[] {
-  const byStart = Map.groupBy(names, (name) => name.split('_').slice(0, words).join('_'));
+  const byStart = groupBy(names, (name) => name.split('_').slice(0, words).join('_'));
   const groups = [...byStart].filter(([, members]) => members.length > 1);
   const alone = [...byStart].flatMap(([, members]) => (members.length > 1 ? [] : members));
   return [

@@ -5,7 +5,7 @@ import type { Me } from './shapes.ts';
 import { reaches } from '../lib/role.ts';
 import type { say } from './words/index.ts';
 
-type SessionState = 'unknown' | 'unreachable' | 'unclaimed' | 'logged-out' | 'logged-in';
+type SessionState = 'unknown' | 'unreachable' | 'failed' | 'unclaimed' | 'logged-out' | 'logged-in';
 
 export const state = signal<SessionState>('unknown');
 /** Who is logged in, or was until the login ended by itself. */
@@ -20,6 +20,9 @@ export function may(needed: string | undefined): boolean {
 
 /** What a proxy answered in place of the gateway while that is unreachable. */
 export const answeredByProxy = signal<string | undefined>(undefined);
+
+/** What the page itself did wrong before it could ask the gateway. */
+export const pageFault = signal<string | undefined>(undefined);
 
 /** Why somebody who did not log out is asked for a login. */
 export const loginReason = signal<keyof typeof say.frame.loginReasons | undefined>(undefined);
@@ -75,8 +78,13 @@ export async function look(): Promise<void> {
     loginReason.value = undefined;
     localStorage.setItem(LOGGED_IN, 'yes');
   } catch (error) {
+    if (!(error instanceof ApiError || error instanceof NoAnswer)) {
+      pageFault.value = String(error);
+      state.value = 'failed';
+      throw error;
+    }
     answeredByProxy.value = isOfProxy(error) ? error.message : undefined;
-    if (answeredByProxy.value !== undefined || !(error instanceof ApiError && error.status === 401)) {
+    if (answeredByProxy.value !== undefined || error instanceof NoAnswer || error.status !== 401) {
       state.value = 'unreachable';
       return;
     }

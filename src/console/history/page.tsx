@@ -1,4 +1,5 @@
 /** The history of any values of the site; the address keeps the stretch of time and what is drawn. */
+import { groupBy } from '../group-by.ts';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { EpochS } from '../../lib/time.ts';
 import type { EnergySourcesOnWire } from '../../capabilities/energy/schema.ts';
@@ -127,7 +128,7 @@ async function readFirst(devices: readonly LiveDevice[], sinceS: EpochS): Promis
     return attribute === undefined ? [] : [{ live, attribute }];
   });
   const [powers, charges] = [energy('power'), energy('state_of_charge')];
-  const names = Map.groupBy([...powers, ...charges, ...main], ({ live }) => live.device.id);
+  const names = groupBy([...powers, ...charges, ...main], ({ live }) => live.device.id);
   await watchValues(new Map([...names].map(([id, those]) => [id, those.map(({ attribute }) => attribute)])));
   for (const leastS of [sinceS, 0, -1]) {
     const told = (all: readonly Chosen[], most: number): Chosen[] =>

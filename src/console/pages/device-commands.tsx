@@ -1,4 +1,5 @@
 /** Commands of a device: forms made from the manifest, and the outcome of each execution. */
+import { groupBy } from '../group-by.ts';
 import { useEffect, useState } from 'preact/hooks';
 import { call, callFor, path } from '../api.ts';
 import { initialTexts, judge, textOf, type Texts, typedValues } from '../arguments.ts';
@@ -22,14 +23,14 @@ export function CommandsTab({ live }: { live: LiveDevice }) {
   const commands = Object.entries(manifest?.commands ?? {}).filter(([, command]) =>
     may(command.access_level),
   );
-  const groups = Object.groupBy(commands, ([, command]) => command.group ?? '');
+  const groups = groupBy(commands, ([, command]) => command.group ?? '');
   return (
     <>
       {device.connectivity?.status !== 'ONLINE' && (
         <Notice kind="warning">{say.devices.offlineNoCommand}</Notice>
       )}
       <div class="columns">
-        {Object.entries(groups).map(([group, members = []]) => (
+        {[...groups].map(([group, members]) => (
           <Card
             title={manifest?.command_groups?.[group]?.display_name ?? (words(group) || say.devices.commands)}
             key={group}

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import type { Health } from '../shapes.ts';
 import { isOpenToListeners } from '../open-to-listeners.ts';
-import { answeredByProxy, lastName, logIn, loginReason, look } from '../session.ts';
+import { answeredByProxy, lastName, logIn, loginReason, look, pageFault } from '../session.ts';
 import { LanguageChoice } from '../parts/language-choice.tsx';
 import { Button, Form, InputField, Notice, useAction, useAnswer, useRefresh } from '../ui.tsx';
 import { say } from '../words/index.ts';
@@ -110,6 +110,18 @@ export function UnreachablePage() {
       <Button kind="primary" onClick={() => void look()}>
         {say.frame.tryAgain}
       </Button>
+    </Gate>
+  );
+}
+
+/** The page itself is at fault, so that asking again helps nobody. */
+export function FailedPage() {
+  return (
+    <Gate title={say.frame.pageFailed}>
+      <p>{say.frame.pageFailedHint}</p>
+      <p>
+        <code>{pageFault.value}</code>
+      </p>
     </Gate>
   );
 }

@@ -1,4 +1,5 @@
 /** Energy of a day, week, month or year: solar yield, sources of consumption, and the period before. */
+import { groupBy } from '../group-by.ts';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import { callFor } from '../api.ts';
@@ -308,7 +309,7 @@ function Gaps({ book }: { book: Book }) {
   return (
     <p class="gaps">
       {say.site.gaps(
-        [...Map.groupBy(gaps, ([, seconds]) => spanText(seconds))]
+        [...groupBy(gaps, ([, seconds]) => spanText(seconds))]
           .map(([span, those]) =>
             say.site.gap(LIST.format(those.map(([role]) => say.site.role[role as Role])), span),
           )

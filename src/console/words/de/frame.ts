@@ -48,6 +48,9 @@ export const frame: typeof en.frame = {
   passwordLost: 'Passwort vergessen?',
   unreachable: 'Das Gateway antwortet nicht',
   unreachableHint: 'Prüfen Sie, ob es läuft und ob dieses Gerät in seinem Netz ist.',
+  pageFailed: 'Diese Seite ist gescheitert',
+  pageFailedHint:
+    'Das Gateway wurde nicht gefragt. Laden Sie die Seite neu; hilft das nicht, nehmen Sie einen anderen Browser.',
   tryAgain: 'Erneut versuchen',
   atLeastCharacters: (count, hint) => `Mindestens ${count} Zeichen. ${hint}`,
   theSameAgain: 'Passwort wiederholen',

@@ -48,6 +48,8 @@ export const frame = {
   passwordLost: 'Forgot your password?',
   unreachable: 'The gateway is not responding',
   unreachableHint: 'Check that it is running and on the same network as this device.',
+  pageFailed: 'This page has failed',
+  pageFailedHint: 'The gateway was not asked. Reload the page; if it fails again, try another browser.',
   tryAgain: 'Try again',
   atLeastCharacters: (count: number, hint: string) => `At least ${count} characters. ${hint}`,
   theSameAgain: 'Repeat password',
