@@ -1,7 +1,7 @@
 /** The console: a client of the HTTP API like any other, in a browser. */
 import { type ComponentChildren, type RefObject, render } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { isConnected, obstacle } from './connection.ts';
+import { isAway, isConnected, obstacle } from './connection.ts';
 import { changesElsewhere } from './elsewhere.ts';
 import { OverviewPage } from './devices/overview.tsx';
 import { loadError, reconnect, startLive } from './live.ts';
@@ -23,6 +23,7 @@ import {
   useFollow,
   useStored,
 } from './ui.tsx';
+import { Settling, useSettling } from './ui/settling.ts';
 import { say } from './words/index.ts';
 
 /** Pages of the menu: their text, icon, and the role for which they are of use. */
@@ -165,6 +166,7 @@ function Navigation() {
 }
 
 function Console() {
+  const { isSettled, holds } = useSettling();
   useEffect(() => startLive(), []);
   useEffect(reconnect, [state.value]);
   // Without its name the site is called as the product.
@@ -178,12 +180,16 @@ function Console() {
       </a>
       <Navigation />
       <main id="content" tabIndex={-1}>
-        {!isConnected.value && <Banner>{say.frame.connectionLost}</Banner>}
+        {!isConnected.value && <LostLine />}
         {isConnected.value && obstacle.value && (
           <Banner>{say.frame.obstacles[obstacle.value](location.origin, location.hostname)}</Banner>
         )}
         {isConnected.value && <ErrorNotice error={loadError.value} />}
-        {!may('READONLY') ? <Loading /> : <Page />}
+        <Settling.Provider value={holds}>
+          <div class={isSettled ? undefined : 'settling'} data-text={say.everywhere.loading}>
+            {!may('READONLY') ? <Loading /> : <Page />}
+          </div>
+        </Settling.Provider>
         {isOtherZone() && <p class="hint other-zone">{say.frame.timesOf(zone.value ?? '')}</p>}
       </main>
       <Leaving />
@@ -195,6 +201,18 @@ function Console() {
 function skipToContent(event: Event): void {
   event.preventDefault();
   document.getElementById('content')?.focus();
+}
+
+/** A page that has just been opened connects within this time. */
+const CONNECTING_MS = 1_500;
+
+function LostLine() {
+  const [isLate, setLate] = useState(isAway.value);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), CONNECTING_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return isLate ? <Banner>{say.frame.connectionLost}</Banner> : null;
 }
 
 function Banner({ children }: { children: ComponentChildren }) {

@@ -10,5 +10,3 @@ if (
   document.getElementById('too-old')?.removeAttribute('hidden');
   document.getElementById('app')?.remove();
 }
-
-export {};

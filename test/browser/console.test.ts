@@ -24,7 +24,7 @@ import {
   WIDE_SCREEN,
 } from './browser.ts';
 
-const FIRST_VIEW_BYTES_MAX = 60_000;
+const FIRST_VIEW_BYTES_MAX = 62_000;
 const PASSWORD = 'correct horse battery';
 const executable = findBrowser();
 

@@ -5,6 +5,7 @@ import type { DurationMs } from '../../lib/time.ts';
 import { ApiError, changeCount, NoAnswer } from '../api.ts';
 import { isAway, isConnected } from '../connection.ts';
 import { changesElsewhere } from '../elsewhere.ts';
+import { useHold } from './settling.ts';
 
 export interface Action<Parameters extends unknown[] = []> {
   isBusy: boolean;
@@ -84,6 +85,7 @@ export function useAnswer<Answer>(
   );
   const [error, setError] = useState<unknown>(undefined);
   const [round, setRound] = useState(0);
+  useHold(answered === undefined && error === undefined);
   const askedAtMs = useRef<number | undefined>(undefined);
   // Refs, because effects need them before the next drawing.
   const hasFailed = useRef(false);

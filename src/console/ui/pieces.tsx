@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { sentencesOf } from '../api.ts';
 import type { Action } from './asking.ts';
 import { siteName } from '../site-name.ts';
+import { useHold } from './settling.ts';
 import { say } from '../words/index.ts';
 
 type Kind = 'primary' | 'plain' | 'danger';
@@ -206,6 +207,7 @@ export function Late({ isOther, children }: { isOther: boolean; children: Compon
 
 /** @param props.children the progress, if it is known */
 export function Loading({ children = say.everywhere.loading }: { children?: ComponentChildren }) {
+  useHold(true);
   return (
     <p class="loading" role="status">
       {children}
