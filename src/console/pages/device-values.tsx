@@ -6,7 +6,7 @@ import type { LiveDevice } from '../live.ts';
 import { groupValues } from '../main-values.ts';
 import { isFound } from '../found.ts';
 import { FindValue } from '../parts/find-value.tsx';
-import { Sparkline, WithSparklines } from '../parts/sparkline.tsx';
+import { Sparkline, useScales, WithSparklines } from '../parts/sparkline.tsx';
 import { UNDECLARED, Value } from '../parts/value.tsx';
 import { useDevice, usePart } from '../parts/whole-device.ts';
 import { may } from '../session.ts';
@@ -85,13 +85,15 @@ function NothingYet({ device, base }: { device: Device; base: string }) {
 }
 
 function Facts({ live, names }: { live: LiveDevice; names: readonly string[] }) {
+  const scales = useScales(live, names);
   return (
-    <dl class="facts">
+    <dl class="facts lined">
       {names.map((name) => {
         const title = attributeTitle(name, live.manifest?.telemetry[name]);
         return (
           <Fact name={title} key={name}>
-            <Sparkline live={live} name={name} title={title} /> <Value live={live} name={name} />
+            <Sparkline live={live} name={name} title={title} scale={scales.get(name)} />{' '}
+            <Value live={live} name={name} />
           </Fact>
         );
       })}

@@ -7,14 +7,15 @@ import type { Cell } from '../history/series.ts';
 import type { LiveDevice } from '../live.ts';
 import { useAnswer, useRefresh } from '../ui.tsx';
 import { say } from '../words/index.ts';
+import { type Scale, scalesOf } from './sparkline-scale.ts';
 
 const LENGTH_S = 3_600;
 const STEP_S = 120;
 const REFRESH_MS = 120_000;
 /** Values of one request; further values of a device have no line. */
 const VALUES_MAX = 40;
-const WIDTH = 64;
-const HEIGHT = 18;
+const WIDTH = 84;
+const HEIGHT = 28;
 
 const Columns = createContext<ReadonlyMap<string, readonly Cell[]>>(new Map());
 
@@ -43,9 +44,27 @@ export function WithSparklines({ live, children }: { live: LiveDevice; children:
   return <Columns.Provider value={answer ?? new Map()}>{children}</Columns.Provider>;
 }
 
-export function Sparkline({ live, name, title }: { live: LiveDevice; name: string; title: string }) {
+/** Draws the lines of one card to scales in common. */
+export function useScales({ manifest }: LiveDevice, names: readonly string[]): ReadonlyMap<string, Scale> {
+  const columns = useContext(Columns);
+  return scalesOf(
+    names.map((name) => {
+      const { unit = '', type } = manifest?.telemetry[name] ?? {};
+      return { name, unit: unit ?? '', isInteger: type === 'integer', column: columns.get(name) ?? [] };
+    }),
+  );
+}
+
+interface SparklineProps {
+  live: LiveDevice;
+  name: string;
+  title: string;
+  scale: Scale | undefined;
+}
+
+export function Sparkline({ live, name, title, scale }: SparklineProps) {
   const column = useContext(Columns).get(name) ?? [];
-  const points = pointsOf(column);
+  const points = scale === undefined ? '' : pointsOf(column, scale);
   if (points === '') return null;
   return (
     <a
@@ -61,15 +80,13 @@ export function Sparkline({ live, name, title }: { live: LiveDevice; name: strin
 }
 
 /** Empty with fewer than two values. */
-function pointsOf(column: readonly Cell[]): string {
+function pointsOf(column: readonly Cell[], { least, most }: Scale): string {
   const known = column.flatMap((value, index) => (typeof value === 'number' ? [{ value, index }] : []));
   if (known.length < 2) return '';
-  const least = Math.min(...known.map(({ value }) => value));
-  const span = Math.max(...known.map(({ value }) => value)) - least || 1;
   const stepPx = WIDTH / Math.max(column.length - 1, 1);
   return known
     .map(({ value, index }) => {
-      const y = HEIGHT - 2 - ((value - least) / span) * (HEIGHT - 4);
+      const y = HEIGHT - 2 - ((value - least) / (most - least || 1)) * (HEIGHT - 4);
       return `${(index * stepPx).toFixed(1)},${y.toFixed(1)}`;
     })
     .join(' ');
