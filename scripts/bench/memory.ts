@@ -45,7 +45,7 @@ export const benchmark: Benchmark<Parameters> = {
         await measure('one rule', [pid, sandbox], { clock, report, ...parameters });
         const address = `tcp://127.0.0.1:${field.ports[0]}`;
         await addFieldDevices(client, home, tokens[0] ?? '', [{ address, inverterUnit: 1, meterUnit: 2 }]);
-        const all = [pid, sandbox, programOf(pid, 'communication-module')];
+        const all = [pid, sandbox, programOf(pid, 'field-module')];
         await measure('one rule and one Lua device', all, { clock, report, ...parameters });
       });
     } finally {

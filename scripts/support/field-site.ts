@@ -100,7 +100,7 @@ async function modulePidOf({ pid }: GatewayProcess, clock: Clock): Promise<numbe
   const untilMs = clock.monotonicMs() + MODULE_START_MS;
   for (;;)
     try {
-      return programOf(pid, 'communication-module');
+      return programOf(pid, 'field-module');
     } catch (error) {
       if (clock.monotonicMs() > untilMs) throw error;
       await clock.sleep(MODULE_POLL_MS);

@@ -3,8 +3,12 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { type ApiDescription, membersOf, readDescription } from '../../scripts/request-check/description.ts';
-import { createValidators } from '../../scripts/request-check/verdict.ts';
+import {
+  type ApiDescription,
+  membersOf,
+  readDescription,
+} from '../../scripts/checks/requests/description.ts';
+import { createValidators } from '../../scripts/checks/requests/verdict.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
 import { DEVICE_PAYLOADS } from '../../src/protocol/device-payloads.ts';
 import { DEVICE_SUBJECTS } from '../../src/protocol/device-topic.ts';

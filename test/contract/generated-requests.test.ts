@@ -1,8 +1,8 @@
-/** Every operation answers generated requests as the description says; many more: npm run request-check. */
+/** Every operation answers generated requests as the description says; many more: npm run check -- requests. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { prepareStock, startReceiver } from '../../scripts/request-check/prepare.ts';
-import { checkRequests } from '../../scripts/request-check/run.ts';
+import { prepareStock, startReceiver } from '../../scripts/checks/requests/prepare.ts';
+import { checkRequests } from '../../scripts/checks/requests/run.ts';
 import { runs } from '../support/runs.ts';
 import { startTestGateway } from '../support/test-gateway.ts';
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { describe, test } from 'node:test';
 import { readMarkdown } from '../../scripts/support/markdown.ts';
-import { membersOf, readDescription, type Schema } from '../../scripts/request-check/description.ts';
+import { membersOf, readDescription, type Schema } from '../../scripts/checks/requests/description.ts';
 import { DEVICE_PAYLOADS } from '../../src/protocol/device-payloads.ts';
 import { DEVICE_SUBJECTS } from '../../src/protocol/device-topic.ts';
 import { problemsOf } from '../capabilities/blueprints/support.ts';

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import BetterSqlite3 from 'better-sqlite3';
-import { createDataDisk, missingForDisks } from '../../scripts/faults/disk.ts';
+import { createDataDisk, missingForDisks } from '../../scripts/checks/faults/disk.ts';
 import { createRandom } from '../../scripts/support/random.ts';
 import { type Database, openDatabase } from '../../src/platform/sqlite/index.ts';
 import { TestClock } from '../support/test-clock.ts';

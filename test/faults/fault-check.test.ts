@@ -1,15 +1,15 @@
 /**
  * Faults of a box, on the real program: nothing acknowledged is lost, doubled or forgotten, and a protection that is
- * taken out is noticed. `npm run fault-check` goes on for hours.
+ * taken out is noticed. `npm run check -- faults` goes on for hours.
  */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { describe, test, type TestContext } from 'node:test';
-import type { Problem } from '../../scripts/clients/journal.ts';
-import type { Plant } from '../../scripts/faults/control.ts';
-import { missingForDisks } from '../../scripts/faults/disk.ts';
-import { FAULT_KINDS } from '../../scripts/faults/kinds.ts';
-import { faultCheck, type FaultReport } from '../../scripts/faults/run.ts';
+import type { Problem } from '../../scripts/checks/world/journal.ts';
+import type { Plant } from '../../scripts/checks/faults/control.ts';
+import { missingForDisks } from '../../scripts/checks/faults/disk.ts';
+import { FAULT_KINDS } from '../../scripts/checks/faults/kinds.ts';
+import { faultCheck, type FaultReport } from '../../scripts/checks/faults/run.ts';
 import { createRandom } from '../../scripts/support/random.ts';
 import { hasBundle } from '../../scripts/support/gateway-process.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';

@@ -1,11 +1,11 @@
-/** Days of the whole gateway on simulated time, with something happening every hour. `npm run simulate-year` has years. */
+/** Days of the whole gateway on simulated time, with something happening every hour. `npm run check -- year` has years. */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
-import { SimulationClock } from '../../scripts/simulate-year/clock.ts';
-import { takeOverDisk } from '../../scripts/simulate-year/disk.ts';
-import { SimulatedHouse } from '../../scripts/simulate-year/house.ts';
-import { simulate } from '../../scripts/simulate-year/run.ts';
+import { SimulationClock } from '../../scripts/checks/year/clock.ts';
+import { takeOverDisk } from '../../scripts/checks/year/disk.ts';
+import { SimulatedHouse } from '../../scripts/checks/year/house.ts';
+import { simulate } from '../../scripts/checks/year/run.ts';
 import { createRandom } from '../../scripts/support/random.ts';
 
 const SEED = 7;

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { openCertificates } from '../../src/gateway/certificates.ts';
-import { missingForDisks } from '../../scripts/faults/disk.ts';
+import { missingForDisks } from '../../scripts/checks/faults/disk.ts';
 import { GatewayError, UnrecoverableError } from '../../src/lib/errors.ts';
 import { loadConfig } from '../../src/platform/config/index.ts';
 import { removeFile, removeTree } from '../../src/platform/files/index.ts';

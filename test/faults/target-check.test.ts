@@ -1,11 +1,11 @@
 /**
  * Minutes of the workload to real servers that go away and come back, through a gateway that is killed and loses its
- * power. `npm run target-check` goes on for a day of it.
+ * power. `npm run check -- targets` goes on for a day of it.
  */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
-import { targetCheck } from '../../scripts/target-check/run.ts';
+import { targetCheck } from '../../scripts/checks/targets/run.ts';
 import { hasBundle } from '../../scripts/support/gateway-process.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 

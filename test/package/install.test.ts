@@ -10,7 +10,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { until } from '../support/until.ts';
 import { DebianRoot, whyNoDebianRoot } from '../../scripts/support/debian-root.ts';
-import { buildVersions, packageOf } from '../../scripts/try-debian/versions.ts';
+import { buildVersions, packageOf } from '../../scripts/checks/debian/versions.ts';
 import { signPackage } from '../../src/platform/packages/index.ts';
 import { key } from '../platform/packages/support.ts';
 

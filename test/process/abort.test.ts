@@ -1,7 +1,7 @@
-/** Callers of the real program that go away; many more of them: npm run abort-check. */
+/** Callers of the real program that go away; many more of them: npm run check -- aborts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { abortCheck } from '../../scripts/abort-check/run.ts';
+import { abortCheck } from '../../scripts/checks/aborts/run.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 
 test('callers that go away at any moment of any operation leave nothing behind, and no line of an error', async (t) => {

@@ -1,9 +1,9 @@
-/** The shipped dashboard and alerts for many boxes, asked of a real VictoriaMetrics; `npm run fleet-check` runs twenty of them. */
+/** The shipped dashboard and alerts for many boxes, asked of a real VictoriaMetrics; `npm run check -- fleet` runs twenty of them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fleetCheck, FLEET_ENGINE } from '../../scripts/fleet-check/run.ts';
+import { fleetCheck, FLEET_ENGINE } from '../../scripts/checks/fleet/run.ts';
 import { hasBundle } from '../../scripts/support/gateway-process.ts';
-import { isInstalled } from '../../scripts/target-check/programs.ts';
+import { isInstalled } from '../../scripts/checks/targets/programs.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 
 test('dashboard and alerts tell of every box what it has itself', async (t) => {

@@ -7,7 +7,11 @@ import { type Ended, runEntries } from '../support/entries.ts';
 import { PROJECT_ROOT } from '../support/workspace.ts';
 
 const FOLDER = join(PROJECT_ROOT, 'scripts');
-const SCRIPTS = readdirSync(FOLDER).filter((file) => file.endsWith('.ts'));
+const programsIn = (folder: string): string[] =>
+  readdirSync(join(FOLDER, folder)).filter((file) => file.endsWith('.ts'));
+const NAMED = programsIn('.');
+const CHECKS = programsIn('checks');
+const SCRIPTS = [...NAMED, ...CHECKS.map((file) => `checks/${file}`)];
 
 /** Others import from these, so they do their work only as the first file of a process. */
 const isImported = (file: string): boolean =>
@@ -51,13 +55,21 @@ describe('every script', () => {
       assert.doesNotMatch(stderr, /^ *at /m);
     });
 
-  test('is reached by npm run, and each npm script leads to a file', () => {
+  test('every check has its line in the help of npm run check', () => {
+    const listed = [...(explained.get('check.ts')?.stdout ?? '').matchAll(/^ {2}([a-z-]+) .*\?/gm)];
+    assert.deepEqual(
+      listed.map(([, kind]) => `${kind}.ts`),
+      CHECKS,
+    );
+  });
+
+  test('every script is reached by npm run, and each npm script leads to a file', () => {
     const { scripts } = JSON.parse(readFileSync(join(PROJECT_ROOT, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>;
     };
     const named = Object.values(scripts).flatMap(
       (command) => /scripts\/([\w-]+\.ts)$/.exec(command)?.[1] ?? [],
     );
-    assert.deepEqual(named.sort(), [...SCRIPTS].sort());
+    assert.deepEqual(named.sort(), [...NAMED].sort());
   });
 });

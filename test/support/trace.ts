@@ -1,5 +1,5 @@
 /**
- * Notes which request was sent by which test, for `scripts/contract-coverage.ts`; does nothing unless the
+ * Notes which request was sent by which test, for `scripts/checks/coverage.ts`; does nothing unless the
  * environment names a file for it.
  */
 import { appendFileSync } from 'node:fs';

@@ -7,7 +7,7 @@ import type { Work } from './state.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Debug lines that show the store at work, for example to `npm run fault-check`. */
+/** Debug lines that show the store at work, for example to `npm run check -- faults`. */
 export class MaintenanceLog {
   readonly #log: Log;
   #present: Work | undefined;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { WebSocket } from 'ws';
-import { membersOf } from '../../../scripts/request-check/description.ts';
+import { membersOf } from '../../../scripts/checks/requests/description.ts';
 import { writeArchive } from '../../../src/capabilities/blueprints/source/archive.ts';
 import { sampleBlueprint } from '../../support/samples.ts';
 import { referenceFolder } from '../../support/reference.ts';

@@ -1,4 +1,4 @@
-/** Our Lua against what a native Lua 5.4 prints; `scripts/lua-oracle.ts` makes the expected files. */
+/** Our Lua against what a native Lua 5.4 prints; `scripts/checks/lua-oracle.ts` makes the expected files. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { HouseworkWatch } from '../../../../scripts/checks/world/housework.ts';
+import { temporaryFolder } from '../../../support/workspace.ts';
+
+const line = (message: string, housework: string): string =>
+  `${JSON.stringify({ level: 'debug', housework, message })}\n`;
+const begins = (housework: string): string => line('telemetry store is keeping house', housework);
+const ends = (housework: string): string => line('telemetry store is done with it', housework);
+
+describe('what the store of a gateway is at', () => {
+  it('is nothing of a process before, and nothing at first', (t) => {
+    const path = join(temporaryFolder(t), 'log');
+    writeFileSync(path, begins('sealing'));
+    assert.equal(new HouseworkWatch(path).present(), undefined);
+  });
+
+  it('is what it began last and has not ended', (t) => {
+    const path = join(temporaryFolder(t), 'log');
+    writeFileSync(path, '');
+    const watch = new HouseworkWatch(path);
+    const steps: [string, string | undefined][] = [
+      [begins('sealing'), 'sealing'],
+      [line('something else', 'retention'), 'sealing'],
+      [begins('roll-up') + begins('retention').slice(0, 20), 'roll-up'],
+      [begins('retention').slice(20), 'retention'],
+      [ends('retention'), undefined],
+    ];
+    for (const [written, expected] of steps) {
+      appendFileSync(path, written);
+      assert.equal(watch.present(), expected);
+    }
+  });
+});
