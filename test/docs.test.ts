@@ -44,7 +44,7 @@ describe('the check of citations', () => {
     assert.deepEqual(faults('\n// See gone.md.'), [
       'src/lib/planted.ts:2: gone.md leads nowhere: there is no gone.md',
     ]);
-    assert.deepEqual(faults("test('as gone.md has it', run);"), [
+    assert.deepEqual(faults("test('cites a missing section as gone.md has it', run);"), [
       'src/lib/planted.ts:1: gone.md leads nowhere: there is no gone.md',
     ]);
     assert.deepEqual(faults("const name = 'gone.md';"), []);

@@ -19,7 +19,7 @@ describe('a command', { skip: findBrowser() === undefined && NO_BROWSER }, () =>
     await page.getByRole('dialog').getByRole('button', { name: 'Run', exact: true }).click();
   };
 
-  test("that the device refuses is shown as failed, with the device's message", async () => {
+  test("shows a refused command as failed, with the device's message", async () => {
     const { gateway, page } = opened();
     device = await gateway.provision('Battery');
     await device.connect();

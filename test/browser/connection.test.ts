@@ -76,7 +76,7 @@ describe('the connection of a device', { skip: findBrowser() === undefined && NO
     );
   });
 
-  test('of a second box is told by the package and from the sources', async () => {
+  test('tells how to connect a second box by the package and from the sources', async () => {
     const { page, open } = opened();
     await open('#/add/module');
     await page.fill('[name=name]', 'Barn');
@@ -89,7 +89,7 @@ describe('the connection of a device', { skip: findBrowser() === undefined && NO
     await picture(page, 'module-connection');
   });
 
-  test('of a script that told nothing is looked for at its module and in its log', async () => {
+  test('looks for a silent script at its module and in its log', async () => {
     const { page, open, gateway } = opened();
     const { blueprints } = await gateway.ok('OWNER', 'GET', '/v3/blueprints');
     const blueprint = (blueprints as { id: string; display_name: string }[]).find(

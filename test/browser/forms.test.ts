@@ -10,7 +10,7 @@ import { openAnother, useConsole } from './support.ts';
 describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole();
 
-  test('of the site sends only changed members', async () => {
+  test('send only changed members of the site', async () => {
     const { gateway, page } = opened();
     const location = { name: 'Hall 2', latitude: 52.5, longitude: 13.4 };
     await gateway.ok('OWNER', 'PATCH', '/v3/site', { name: 'Depot', location });
@@ -42,7 +42,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.getByText('Saved.').waitFor();
   });
 
-  test('of a device, a target and a channel send only changed members', async () => {
+  test('send only changed members of a device, a target and a channel', async () => {
     const { gateway, page } = opened();
     await gateway.provision('Battery');
     const device = '/v3/devices/battery';
@@ -76,7 +76,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     ]);
   });
 
-  test('of the energy sources overwrites the changes of others only on a second request', async () => {
+  test('overwrite changes of the energy sources by others only on a second request', async () => {
     const { gateway, page } = opened();
     await visit(page, '#/site');
     const card = page.locator('[data-test=energy-sources]');
@@ -189,7 +189,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     );
   });
 
-  test('of a device goes to its new address, also if the page heard of that before the answer', async () => {
+  test('open the new address of a device, also if the page learned of it before the answer', async () => {
     const { gateway, page } = opened();
     const device = await gateway.provision('Converter');
     await visit(page, '#/devices/converter/settings');
@@ -269,7 +269,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await page.getByRole('heading', { name: 'Site', exact: true }).waitFor();
   });
 
-  test('in a dialog ask before Escape loses their input, and not without any', async () => {
+  test('ask in a dialog before Escape loses their input, and not without any', async () => {
     const { page } = opened();
     await visit(page, '#/system/targets');
     const form = page.getByRole('dialog', { name: 'Add target' });

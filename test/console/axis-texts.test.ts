@@ -19,7 +19,8 @@ const rows: [title: string, values: (number | null)[], step: number, texts: stri
   ['a place without a line', [null, 1], 1, ['', '1']],
 ];
 for (const [title, values, step, texts] of rows)
-  test(`of ${title} tells one line from the other`, () => assert.deepEqual(axisTexts(values, step), texts));
+  test(`each line of an axis can be told apart for ${title}`, () =>
+    assert.deepEqual(axisTexts(values, step), texts));
 
 test('times are dates where a day of the site begins, also when its clocks change, and months of a year from afar', () => {
   zone.value = 'Europe/Berlin';

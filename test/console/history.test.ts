@@ -23,7 +23,7 @@ test('minimum and maximum are read only where they are drawn: of numbers, and of
 });
 
 describe('the stretch of time', () => {
-  test('of a usual length ends now and is live; a fixed range stays', () => {
+  test('ends now and is live at a usual length; a fixed range stays', () => {
     assert.deepEqual(windowOf('day', NOW_S), {
       fromS: NOW_S - 86_400,
       toS: NOW_S,
@@ -119,7 +119,7 @@ describe('a day, a month or a year', () => {
 });
 
 describe('points', () => {
-  test('of the range before are drawn at the times of the present one, without a band', () => {
+  test('are drawn for the range before at the times of the present one, without a band', () => {
     const lines = { timesS: [10, 20], mean: [[1, 2]], least: [[0, 1]], most: [[2, 3]] };
     const before = { timesS: [-10, 0, 10], mean: [[7, undefined, 9]], least: [[6, 6, 6]], most: [[8, 8, 8]] };
     assert.deepEqual(withLinesBefore(lines, before), {
@@ -140,7 +140,7 @@ describe('points', () => {
     assert.equal(withBefore(stretchOf('day+before'), true), 'day+before');
   });
 
-  test('of a slow device are connected within its rhythm, and its real gaps stay gaps', () => {
+  test('are connected within the rhythm of a slow device, and its real gaps stay gaps', () => {
     const [a, b, c] = [1, 2, 3];
     assert.deepEqual(
       connected([a, null, null, b, null, null, c, null, null, null, null, null, null, null, null, a]),
@@ -165,7 +165,7 @@ describe('points', () => {
     );
   });
 
-  test('of a fast device are connected to their neighbours only', () => {
+  test('are connected to their neighbours only for a fast device', () => {
     assert.deepEqual(connected([1, 2, null, null, null, 3, 4, 5]), [1, 2, null, null, null, 3, 4, 5]);
   });
 

@@ -12,13 +12,13 @@ async function filesIn(zip: Blob): Promise<Record<string, string>> {
 }
 
 describe('a zip', () => {
-  test('that is no zip, or is cut off, is refused', async () => {
+  test('is refused when it is no zip or is cut off', async () => {
     const whole = await zipOf({ 'a/manifest.yml': 'x' });
     for (const bytes of [Buffer.from('no zip'), whole.subarray(4), Buffer.alloc(0)])
       assert.throws(() => blueprintFolders(new Uint8Array(bytes).buffer), { name: 'Error' });
   });
 
-  test('of a repository gives a zip for each folder with a manifest, with all of its files', async () => {
+  test('gives a zip for each folder with a manifest of a repository, with all of its files', async () => {
     const long = 'print(1)\n'.repeat(1_000);
     const archive = await zipOf({
       'repository-main/README.md': 'read',

@@ -201,7 +201,7 @@ describe('an alert of an attribute above the role', () => {
     assert.deepEqual(await namesFor('OWNER'), ['leak', 'low']);
   });
 
-  test('that comes back within a moment, told by what all may read, is theirs with its beginning', async () => {
+  test('is theirs with its beginning when it comes back within a moment in a text that all may read', async () => {
     await guarded.telemetry({ alerts: ['low', 'worn'] });
     assert.deepEqual(await namesFor('OWNER'), ['leak', 'low', 'worn']);
     await guarded.telemetry({ alerts: ['low'], service: ['pin'] });

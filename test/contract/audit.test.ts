@@ -28,7 +28,7 @@ describe('the audit trail is refused', () => {
     });
 
     for (const query of ['from=yesterday', 'to=x'])
-      test(`with a wrong moment: ${path}?${query}`, async (t) => {
+      test(`at a wrong moment: ${path}?${query}`, async (t) => {
         assert.equal(
           refusal(await startApi(t).call('OWNER', 'GET', `${path}?${query}`)),
           '400 invalid_query',
@@ -36,7 +36,7 @@ describe('the audit trail is refused', () => {
       });
   }
 
-  test('to everybody who wants to change it', async (t) => {
+  test('when anybody wants to change it', async (t) => {
     for (const method of ['POST', 'PATCH', 'DELETE'])
       assert.equal(
         refusal(await startApi(t).call('INSTALLER', method, '/v3/audit')),

@@ -138,7 +138,7 @@ describe('a login', () => {
     assert.equal(login.status, 200);
   });
 
-  test('of HTTPS and of plain HTTP in one browser end by one logout', async (t) => {
+  test('ends by one logout for HTTPS and plain HTTP in one browser', async (t) => {
     const { api, token } = await claimed(t);
     const login = { name: 'installer', password: PASSWORD };
     const other = tokenOf(await api.call(null, 'POST', '/v3/auth/login', login));

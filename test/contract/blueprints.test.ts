@@ -40,7 +40,7 @@ async function form(name: string, content: Buffer): Promise<[Buffer, Record<stri
 
 describe('an upload is refused', () => {
   for (const path of UPLOADS)
-    test(`with 400 when it is no zip, whatever its type says: ${path}`, async () => {
+    test(`when it is no zip, as 400, whatever its type says: ${path}`, async () => {
       for (const type of ['application/zip', 'application/octet-stream', ''])
         for (const body of ['', 'PK', 'hello', '{"data":"x"}'])
           assert.equal(refusal(await post(path, body, { 'Content-Type': type })), '400 invalid_body');
@@ -50,7 +50,7 @@ describe('an upload is refused', () => {
       assert.equal(refusal(await post(path, noZip, more)), '400 invalid_body');
     });
 
-  test('with 413 and the limit when the archive has one byte more than 20 MiB', async () => {
+  test('when the archive has one byte more than 20 MiB, as 413 with the limit', async () => {
     const { status, body } = await post(VALIDATE, Buffer.alloc(LIMITS.http.zipBodyBytes + 1));
     assert.equal(status, 413);
     const [{ code, details }] = (body as { errors: [{ code: string; details: unknown }] }).errors;
@@ -62,7 +62,7 @@ describe('an upload is refused', () => {
     );
   });
 
-  test('with 422 and the texts of validate, one entry for each problem', async () => {
+  test('when problems are found, as 422 with the texts of validate, one entry for each', async () => {
     const { validation_errors: texts } = (await post(VALIDATE, bad)).body as { validation_errors: string[] };
     assert.equal(texts.length, 2);
     for (const text of texts) assert.match(text, /^telemetry\.[vw]\.\w+: /);
@@ -80,7 +80,7 @@ describe('an upload is refused', () => {
     assert.equal(refusal(await post(UPLOAD, empty)), '422 invalid_blueprint');
   });
 
-  test('as profiles with one entry for each problem, and nothing of it is kept', async () => {
+  test('when a profile has problems, with one entry for each, and nothing of it is kept', async () => {
     const mixed = await zipOf({
       'sensor/good.yml': 'blueprint_spec: profile/1.0\ndisplay_name: Good\n',
       'sensor/bad.yml': 'display_name: 5\n',
@@ -151,7 +151,7 @@ describe('an upload', () => {
     assert.equal(refusal(await gateway().call('READONLY', 'GET', other)), '400 invalid_query');
   });
 
-  test('of profiles can be used at once, keeps the others, and comes back on both paths', async () => {
+  test('makes profiles usable at once, keeps the others, and comes back on both paths', async () => {
     const profile = 'blueprint_spec: profile/1.0\ndisplay_name: Quiet\n';
     const zip = await zipOf({ 'sensor/quiet.yml': profile });
     assert.deepEqual((await post('/v3/blueprints/upload_device_profiles', zip)).body, {});

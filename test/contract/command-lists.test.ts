@@ -75,7 +75,7 @@ describe('lists', () => {
     ['?device_id.in=nobody', 'ab of 2'],
   ];
   for (const [query, expected] of rows)
-    test(`of a device with ${query || 'nothing'} is ${expected}`, async (t) => {
+    test(`give ${expected} for a device with ${query || 'nothing'}`, async (t) => {
       const { list } = await filled(t);
       for (const path of deviceLists) assert.equal(await list(path + query), expected);
     });
@@ -101,12 +101,12 @@ describe('lists', () => {
     ['retention=ALL&device.child_type.in=LUA&name.in=ping&state.in=ERROR', 'e of 1'],
   ];
   for (const [query, expected] of siteRows)
-    test(`of the site with ${query || 'nothing'} is ${expected}`, async (t) => {
+    test(`give ${expected} for the site with ${query || 'nothing'}`, async (t) => {
       const { list } = await filled(t);
       for (const path of siteLists) assert.equal(await list(`${path}?${query}`), expected);
     });
 
-  test('of the site takes a device id as well as a slug', async (t) => {
+  test('take a device id as well as a slug for the site', async (t) => {
     const { list, lua } = await filled(t);
     assert.equal(await list(`/v3/site/commands/executions?retention=ALL&device_id.in=${lua.id}`), 'de of 2');
   });
@@ -135,7 +135,7 @@ describe('lists', () => {
       });
   });
 
-  test('of a thousand executions come in pages without gap or repeat', async (t) => {
+  test('page through a thousand executions without gap or repeat', async (t) => {
     const { ask, bench, device } = await start(t);
     const insert = bench.state.prepare(`
       INSERT INTO execution (id, device_id, state, ephemeral, created_at_ms, requested_name, manifest_name,

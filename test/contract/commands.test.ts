@@ -58,7 +58,7 @@ describe('Execute', () => {
       });
     });
 
-  test('with expand=log tells every response, newest first; sensitive values are masked', async (t) => {
+  test('tells every response with expand=log, newest first; sensitive values are masked', async (t) => {
     const context = await start(t);
     const body = { name: 'set_limit', arguments: { value: 5, pin: '1234' }, ephemeral: true };
     const answer = await askAndAnswer(

@@ -191,7 +191,7 @@ describe('Get Logs', () => {
     ['received_at.gte=2026-03-01T08:00:03Z&received_at_from=2026-03-01T08:00:00Z', 'd of 1'],
   ];
   for (const [query, expected] of rows)
-    test(`with ${query || 'nothing'} is ${expected}`, async (t) => {
+    test(`gives ${expected} for ${query || 'nothing'}`, async (t) => {
       const { ask } = await filled(t);
       const { status, body } = await ask('USER', 'GET', `${PATH}?${query}`);
       assert.equal(status, 200);
@@ -282,7 +282,7 @@ describe('Stream Logs', () => {
     ['severity=debug,info&show=PERSISTED_ONLY', 'a'],
   ];
   for (const [query, expected] of rows)
-    test(`with ${query || 'nothing'} sends ${expected}`, async (t) => {
+    test(`sends ${expected} for ${query || 'nothing'}`, async (t) => {
       const { watch, bench, device } = await start(t);
       const stream = await watch('USER', `${PATH}?${query}`);
       const end = await watch('USER', PATH);

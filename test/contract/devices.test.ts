@@ -133,7 +133,7 @@ describe('a call on devices is refused', () => {
       assert.deepEqual(await get('/v3/devices/battery?expand=communication', 'INSTALLER'), before);
     });
 
-  test('with the field and value of a conflict, and the parameter of a query', async () => {
+  test('when it conflicts, with field and value, or names the parameter of a query', async () => {
     const taken = await gateway().call('OWNER', 'PATCH', '/v3/devices/battery', { slug: 'script' });
     assert.deepEqual((taken.body as { errors: { details: unknown }[] }).errors[0]?.details, {
       field: 'slug',
@@ -319,7 +319,7 @@ describe('the list of devices', () => {
     ['site_id=', ['battery', 'communication-module', 'gateway', 'script']],
   ];
   for (const [query, expected] of filters)
-    test(`with ${query} is ${expected.join(', ') || 'empty'}`, async () => {
+    test(`is ${expected.join(', ') || 'empty'} for ${query}`, async () => {
       const name = expected.includes('gateway') ? await ownSlug() : 'gateway';
       assert.deepEqual(
         (await slugs(query)).toSorted(),
@@ -341,7 +341,7 @@ describe('a change of a device', () => {
     ['what it has', { name: 'Battery', slug: 'battery' }],
   ];
   for (const [title, body] of unchanged)
-    test(`with ${title} leaves it as it is`, async () => {
+    test(`leaves it unchanged with ${title}`, async () => {
       const before = await get('/v3/devices/battery');
       const { device } = await gateway().ok('OWNER', 'PATCH', '/v3/devices/battery', body);
       assert.deepEqual(device, { ...before, authorized_role: 'OWNER' });
@@ -376,7 +376,7 @@ describe('a change of a device', () => {
     }
   });
 
-  test('of its blueprint answers the plain device, and keeps configuration that still fits', async () => {
+  test('answers the plain device for its blueprint, and keeps configuration that still fits', async () => {
     const { ok, sampleBlueprintId } = gateway();
     const group = '/v3/devices/battery/configuration/limits';
     await ok('OWNER', 'PATCH', group, { set: { minimum_soc_percent: 33 } });

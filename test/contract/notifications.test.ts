@@ -32,7 +32,7 @@ async function created(body: object): Promise<Channel> {
 
 describe('a channel is refused', () => {
   for (const caller of [null, 'READONLY', 'USER'] as const)
-    test(`to ${caller ?? 'nobody'}, and so is the list of them`, async () => {
+    test(`when ${caller ?? 'nobody'} calls, and so is the list of them`, async () => {
       const wanted = caller === null ? '401 invalid_header' : '403 insufficient_role';
       assert.equal(refusal(await gateway().call(caller, 'POST', CHANNELS, mail({}))), wanted);
       for (const path of [CHANNELS, '/v3/notification_deliveries'])

@@ -193,7 +193,7 @@ describe('a module', () => {
     ['vucm', 'VIRTUAL_UCM', MODULE],
     ['ucm', 'HARDWARE_UCM', '0123456789ABCDEF0123456789ABCDEF'],
   ] as const)
-    test(`of ${path} is made once for its hardware id, and renamed after that`, async () => {
+    test(`is made once at ${path} for its hardware id, and renamed after that`, async () => {
       const { ok } = gateway();
       const provision = (name: string) =>
         ok('OWNER', 'POST', `/v3/provisioning/${path}`, { name, hardware_id: hardwareId, site_id: null });

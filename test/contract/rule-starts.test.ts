@@ -73,7 +73,7 @@ describe('a rule that is', () => {
   }
 });
 
-describe('with the real sandbox', () => {
+describe('rules with the real sandbox', () => {
   const gateway = useTestGateway(WITH_SANDBOX);
 
   test('whoever creates a rule and reads its log as soon as it speaks finds it there', async () => {

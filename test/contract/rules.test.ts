@@ -172,7 +172,7 @@ describe('a rule', () => {
     ['100ms', '100ms'],
     ['1d', '24h0m0s'],
   ] as const)
-    test(`of V1 with the interval ${JSON.stringify(given)} runs every ${shown}`, async () => {
+    test(`runs every ${shown} in V1 with the interval ${JSON.stringify(given)}`, async () => {
       const rule = await createRule(gateway(), {
         script: script('', { runtime_version: 'V1', exec_interval: given }),
       });
@@ -208,7 +208,7 @@ describe('a rule', () => {
     }
   });
 
-  test('with a fault in its script is kept, stopped, and its log names the line', async () => {
+  test('is kept and stopped with a fault in its script, and its log names the line', async () => {
     const code = 'local x = 1\nif x then\n';
     const { id, slug } = await createRule(gateway(), { script: script(code), disable: false });
     const { rule } = await gateway().ok('READONLY', 'GET', `${RULES}/${id}`);

@@ -26,7 +26,7 @@ describe('site operations are refused', () => {
     });
 
   for (const [method, path, body] of operations.slice(4, -1))
-    test(`to USER: ${method} ${path} needs OWNER`, async (t) => {
+    test(`when a USER calls: ${method} ${path} needs OWNER`, async (t) => {
       const answer = await startApi(t).call('USER', method, path, body);
       assert.equal(answer.status, 403);
       assert.deepEqual((answer.body as { errors: unknown[] }).errors, [
@@ -51,7 +51,7 @@ describe('site operations are refused', () => {
       assert.equal(refusal(await startApi(t).call('OWNER', method, path)), '404 site_not_found');
     });
 
-  test('with every fault of a body listed', async (t) => {
+  test('when a body has faults, with every one listed', async (t) => {
     const { call, site } = startApi(t);
     const before = site.get();
     const answer = await call('OWNER', 'PATCH', '/v3/site', {
@@ -102,13 +102,13 @@ describe('site operations are refused', () => {
     });
 
   for (const path of ['/v3/site', '/v3/sites', '/v3/site?skip_check_existence=true'])
-    test(`as not available: DELETE ${path} never removes the one site`, async (t) => {
+    test(`when they are not available: DELETE ${path} never removes the one site`, async (t) => {
       const { call } = startApi(t);
       assert.equal(refusal(await call('INSTALLER', 'DELETE', path)), '422 not_available_on_gateway');
       assert.equal((await call('READONLY', 'GET', '/v3/site')).status, 200);
     });
 
-  test('as not available: a second site, after its body was checked', async (t) => {
+  test('when they are not available: a second site, after its body was checked', async (t) => {
     const { call } = startApi(t);
     const create = (body: unknown) => call('OWNER', 'POST', '/v3/sites', body);
     assert.equal(refusal(await create({ name: 'A' })), '400 invalid_body');
@@ -133,12 +133,12 @@ describe('site operations are refused', () => {
     ['PATCH', '/v3/notifications/1'],
     ['POST', '/api/v3/tokens'],
   ] as const)
-    test(`as not available: ${method} ${path}`, async (t) => {
+    test(`when they are not available: ${method} ${path}`, async (t) => {
       const answer = await startApi(t).call('READONLY', method, path);
       assert.equal(refusal(answer), '422 not_available_on_gateway');
     });
 
-  test('as an unknown path, whatever is not known of the cloud', async (t) => {
+  test('when the path is one of the cloud that the gateway does not know', async (t) => {
     assert.equal(refusal(await startApi(t).call('OWNER', 'GET', '/v3/dashboards')), '404 route_not_found');
   });
 });
@@ -287,7 +287,7 @@ describe('the list of sites', () => {
     ['archived_state=ALL&name=undefined&unknown=1', [1, 1], [1, 1]],
   ];
   for (const [query, active, archived] of rows)
-    test(`with "${query}" has ${active[0]} active, ${archived[0]} archived`, async (t) => {
+    test(`has ${active[0]} active, ${archived[0]} archived with "${query}"`, async (t) => {
       const api = startApi(t);
       assert.deepEqual(await listed(api, query), active);
       api.site.setArchived(true);

@@ -38,14 +38,14 @@ const gateway = useTestGateway({}, async ({ ok, provision }) => {
 
 describe('a name that every object has is refused by its name', () => {
   for (const name of INHERITED) {
-    test(`as a parameter: ${name}`, async () => {
+    test(`when a parameter bears it: ${name}`, async () => {
       const path = '/v3/devices/battery/configuration/limits';
       const answer = await gateway().call('OWNER', 'PATCH', path, `{"set": ${only(name, 1)}}`);
       assert.equal(refusal(answer), '422 invalid_configuration');
       assert.match(JSON.stringify(answer.body), new RegExp(`Unknown parameter \\\\"${name}\\\\"`));
     });
 
-    test(`as a matcher: ${name}`, async () => {
+    test(`when a matcher bears it: ${name}`, async () => {
       for (const item of [
         `{"attribute": ${only(name, 'x')}}`,
         `{"attribute": "battery_soc", "device": [${only(name, ['x'])}]}`,
@@ -63,7 +63,7 @@ describe('a name that every object has is refused by its name', () => {
       }
     });
 
-    test(`as an argument: ${name}`, async () => {
+    test(`when an argument bears it: ${name}`, async () => {
       const body = `{"name": "read_settings", "arguments": ${only(name, 1)}}`;
       const answer = await gateway().call('OWNER', 'POST', '/v3/devices/battery/commands/execute', body);
       assert.equal(refusal(answer), '422 invalid_command_arguments');

@@ -107,7 +107,7 @@ describe('latest values', () => {
     assert.deepEqual(found, { battery: { soc: value, battery_soc: value } });
   });
 
-  test('of one device are all that is declared and alerts, when nothing is named', async () => {
+  test('are all that one device declares and its alerts, when nothing is named', async () => {
     const { telemetry } = await gateway().ok('USER', 'GET', '/v3/devices/silent/telemetry');
     const { manifest } = await gateway().ok('USER', 'GET', '/v3/devices/silent/manifest');
     const declared = Object.entries((manifest as { telemetry: Record<string, Json> }).telemetry);
@@ -225,7 +225,7 @@ describe('a time series is given', () => {
     'text/*;q=0, text/csv;q=0.001',
     'a/b, */*;q=0.1',
   ])
-    test(`to who accepts "${accept}"`, async () => {
+    test(`when the caller accepts "${accept}"`, async () => {
       assert.equal((await gateway().call('USER', 'POST', QUERY, query({}), { Accept: accept })).status, 200);
     });
 });

@@ -46,7 +46,7 @@ describe('a path', () => {
     '/v3/site/rule_engine/rules/a/nothing',
     '/v3/blueprints/a/b',
   ])
-    test(`that is not there is 404, before any token is looked at: ${path}`, async () => {
+    test(`is 404 when it does not exist, before any token is looked at: ${path}`, async () => {
       for (const caller of ['INSTALLER', { token: 'unknown' }, null] as const) {
         const answer = await gateway().call(caller, 'GET', path);
         assert.equal(refusal(answer), '404 route_not_found');
@@ -54,7 +54,7 @@ describe('a path', () => {
       }
     });
 
-  test('with a method it does not have is 405 and lists what it has', async () => {
+  test('is 405 for a method it does not have, and lists what it has', async () => {
     const allowed = new Map<string, Set<string>>();
     const { streams } = gateway().gateway.operations();
     for (const { method, paths } of [...routes(), ...streams.map((stream) => ({ ...stream, method: 'GET' }))])
@@ -120,7 +120,7 @@ describe('an answer', () => {
     }
   });
 
-  test('to whom it may not tell anything is the same envelope, for every operation', async () => {
+  test('is the same envelope for a caller without rights, for every operation', async () => {
     for (const { operation, method, paths, role } of routes()) {
       const refused = await gateway().call({ token: 'unknown' }, method, filled(paths[0]));
       assert.match(refusal(refused), /^(403 access_denied|429 too_many_requests)$/, operation);
@@ -181,7 +181,7 @@ describe('a body', () => {
     }
   });
 
-  test('that is no JSON object is 400 with its field, for every operation that parses one', async () => {
+  test('is 400 with its field when it is no JSON object, for every operation that parses one', async () => {
     const bodies = ['{', '[]', 'null', '5', '"text"', '{"a":1}}', '\u0000'];
     for (const { method, paths, body, operation } of routes()) {
       if (body === undefined || body === 'stream') continue;
@@ -201,7 +201,7 @@ describe('a body', () => {
     }
   });
 
-  test('of exactly 1 MiB is read, one byte more is 413 with the limit', async () => {
+  test('is read at exactly 1 MiB; one byte more is 413 with the limit', async () => {
     const bodyOf = (length: number): string => `{"name":null,"x":"${'x'.repeat(length - 20)}"}`;
     const limit = LIMITS.http.jsonBodyBytes;
     assert.equal((await gateway().call('OWNER', 'PATCH', '/v3/site', bodyOf(limit))).status, 200);

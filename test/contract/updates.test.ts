@@ -90,7 +90,7 @@ describe('an upload is refused', { skip: noDpkg }, () => {
       assertRefused(await made.call('POST', '/install'), 'not_uploaded', /No package was uploaded/);
     });
 
-  test('that is signed by somebody else, or while nobody is known', async (t) => {
+  test('when somebody else signed it, or while no key is known', async (t) => {
     const { keyFile, folder, upload } = await startUpdates(t);
     writeFileSync(keyFile, key(folder, 'other').publicPem);
     assertRefused(await upload(), 'unknown_key', /does not know/);
@@ -98,7 +98,7 @@ describe('an upload is refused', { skip: noDpkg }, () => {
     assertRefused(await upload(), 'unknown_key', /knows no key/);
   });
 
-  test('by a gateway that was not installed by its package', async (t) => {
+  test('when the gateway was not installed by its package', async (t) => {
     const { updater, call, upload } = await startUpdates(t);
     rmSync(updater.program);
     assertRefused(await upload(), 'not_supported', /not installed by its package/);
@@ -168,7 +168,7 @@ describe('an uploaded package', { skip: noDpkg }, () => {
     assert.equal((await upload()).status, 200);
   });
 
-  test('that was installed and then failed is told, as the version before is back', async (t) => {
+  test('is reported as failed once the version before is back', async (t) => {
     const { call, updater } = await startUpdates(t);
     const last = async () => (await call('GET', '')).update.last_outcome?.message;
     writeFileSync(updater.trialFile, '2026-03-01T07:00:00Z Version 0.1.0 failed; 0.0.9 runs again.\n');
@@ -188,7 +188,7 @@ describe('an uploaded package', { skip: noDpkg }, () => {
     assert.deepEqual([status, update.last_outcome, update.failed_trial], [200, null, null]);
   });
 
-  test('that cannot be handed over stays what it was', async (t) => {
+  test('stays what it was when it cannot be handed over', async (t) => {
     const { call, upload, dataDir } = await startUpdates(t);
     const { update } = await upload();
     renameSync(join(dataDir, 'update/uploaded.deb'), join(dataDir, 'elsewhere.deb'));
@@ -214,7 +214,7 @@ describe('an uploaded package', { skip: noDpkg }, () => {
     assert.equal((await upload()).status, 409);
   });
 
-  test('that went away by itself is named with the reason, until the next one, however it was installed', async (t) => {
+  test('is named with the reason when it disappeared, until the next one, however it was installed', async (t) => {
     const { call, updater } = await startUpdates(t);
     const failed = async (line?: string) => {
       if (line !== undefined) writeFileSync(updater.failureFile, `${line}\n`);
@@ -238,7 +238,7 @@ describe('an uploaded package', { skip: noDpkg }, () => {
     assert.equal(await failed(), null);
   });
 
-  test('that nobody ever answers for is given up after an hour', async (t) => {
+  test('is given up after an hour without any answer', async (t) => {
     const { upload, call, clock, dataDir } = await startUpdates(t);
     await upload();
     await call('POST', '/install');

@@ -38,7 +38,7 @@ describe('users', () => {
       assert.equal(refusal(await api.send('POST', '/v3/auth/users', as(token), body)), expected);
     });
 
-  test('that do not exist are neither changed nor deleted', async (t) => {
+  test('are neither changed nor deleted when they do not exist', async (t) => {
     const { api, token } = await claimed(t);
     for (const method of ['PATCH', 'DELETE'])
       assert.equal(refusal(await api.send(method, '/v3/auth/users/x', as(token), {})), '404 user_not_found');
@@ -178,7 +178,7 @@ describe('access tokens', () => {
     });
   });
 
-  test('of others are neither seen nor revoked', async (t) => {
+  test('are neither seen nor revoked when they belong to others', async (t) => {
     const { api, token } = await claimed(t);
     const made = await api.send('POST', '/v3/auth/tokens', as(token), { name: 'x', role: 'USER' });
     const { id } = (made.body as { access_token: { id: string } }).access_token;

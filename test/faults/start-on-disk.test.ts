@@ -88,7 +88,7 @@ describe('a start', { skip }, () => {
     assert.throws(() => removeTree(folder), { code: 'EROFS' });
   });
 
-  test('that can make no keys on a full disk, where nothing but TLS is wanted, is tried again', async (t) => {
+  test('is tried again when it can make no keys on a full disk, where nothing but TLS is wanted', async (t) => {
     const { clock, log } = instruments();
     const dataDir = smallDisk(t, 1);
     const environment = { GATEWAY_DATA_DIR: dataDir, GATEWAY_HTTP: 'false' };
@@ -106,7 +106,7 @@ describe('a start', { skip }, () => {
     for (const stop of stops) await stop();
   });
 
-  test('of a newer version on a full disk goes on without the copy that would need room', (t) => {
+  test('goes on without the copy that would need room for a newer version on a full disk', (t) => {
     const { clock, log, lines } = instruments();
     const folder = smallDisk(t, 8);
     const migrationsDir = join(temporaryFolder(t), 'migrations');

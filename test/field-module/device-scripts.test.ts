@@ -192,7 +192,7 @@ describe('the threads of a module', () => {
     assert.equal(threads[0]?.isTerminated, true);
   });
 
-  test('that end by themselves are everybody’s failure, unless one was in the middle of a slice', () => {
+  test('count as everybody’s failure when they end by themselves, unless one was in the middle of a slice', () => {
     const { scripts, threads } = setUp(3);
     const [first, second] = [recorder(), recorder()];
     scripts.start(SCRIPT, first, false);
@@ -260,7 +260,7 @@ describe('the threads of a module', () => {
     assert.ok(threads.every(({ isTerminated }) => isTerminated));
   });
 
-  test('that the system has no room for are a failure like one that ended', async () => {
+  test('count as a failure, like one that ended, when the system has no room for them', async () => {
     let hasRoom = false;
     const { scripts, threads } = setUp(2, () => hasRoom);
     const events = recorder();

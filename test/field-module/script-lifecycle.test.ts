@@ -198,7 +198,7 @@ describe('a device on a module', () => {
     assert.equal(await nextStart(), MODULE.retryFirstMs);
   });
 
-  test('that failed is started again at once when its configuration changes, and only then', () => {
+  test('is started again at once after a failure when its configuration changes, and only then', () => {
     const { lifecycle, starts, fails } = setUp();
     lifecycle.configure({ connection: {} }, []);
     fails();
@@ -211,7 +211,7 @@ describe('a device on a module', () => {
     assert.equal(starts.length, 2);
   });
 
-  test('with a syntax error waits for another script', async () => {
+  test('waits for another script after a syntax error', async () => {
     const { lifecycle, clock, starts, fails, assignment, statuses } = setUp();
     lifecycle.configure({}, []);
     fails('main.lua:1: unexpected symbol', 'syntax');
@@ -295,7 +295,7 @@ describe('a device on a module', () => {
     assert.equal(statuses.at(-1), `failed: ${'x'.repeat(MODULE.reasonBytes)}`);
   });
 
-  test('that was stuck gets a thread of its own, until it has another script', async () => {
+  test('gets a thread of its own after it was stuck, until it has another script', async () => {
     const { lifecycle, clock, starts, assignment, logs } = setUp();
     lifecycle.configure({}, []);
     starts[0]?.events.onThreadLost('itself', 'execution time exceeded');

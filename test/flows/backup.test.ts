@@ -14,7 +14,7 @@ const PASSWORD = 'a long sentence';
 describe('a backup is refused', () => {
   const gateway = useTestGateway();
 
-  test('with a password that is missing, too short or too long', async () => {
+  test('when the password is missing, too short or too long', async () => {
     for (const body of [{}, { password: 'short' }, { password: 'x'.repeat(257) }, { password: 12_345_678 }]) {
       const answer = await gateway().call('INSTALLER', 'POST', '/v3/backup', body);
       const { errors } = answer.body as { errors: { code: string; details: { field: string } }[] };

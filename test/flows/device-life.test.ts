@@ -103,7 +103,7 @@ describe('a device', () => {
     assert.deepEqual(valuesOf(await csvOf(gateway, device, 'max')), ['9']);
   });
 
-  test('with a new configuration loses its sessions, and gets in with the new one only', async (t) => {
+  test('loses its sessions with a new configuration, and gets in with the new one only', async (t) => {
     const gateway = await startTestGateway(t);
     const device = await gateway.provision('Battery');
     const sessions = [await device.connect(), await device.open()];
@@ -117,7 +117,7 @@ describe('a device', () => {
     await device.telemetry({ battery_soc: 1 });
   });
 
-  test('that is deleted is gone with everything, at once', async (t) => {
+  test('is gone with everything at once when it is deleted', async (t) => {
     const gateway = await startTestGateway(t);
     const device = await gateway.provision('Battery');
     const path = `/v3/devices/${device.slug}`;

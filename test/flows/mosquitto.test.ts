@@ -143,7 +143,7 @@ describe('a client with a certificate over TLS is refused', () => {
     await assertRefused(t, { gateway, device }, REVOKED);
   });
 
-  test('with a certificate of another authority, before any MQTT', async (t) => {
+  test('when another authority made its certificate, before any MQTT', async (t) => {
     const [gateway, elsewhere] = [await start(t), await start(t)];
     const [own, foreign] = [
       await provisionDialler(gateway, 'MQTTS'),
@@ -158,7 +158,7 @@ describe('a client with a certificate over TLS is refused', () => {
   });
 
   for (const [title, dates] of DATES)
-    test(`with one of ours that was never issued and is ${title}`, async (t) => {
+    test(`when it is one of ours that was never issued and is ${title}`, async (t) => {
       const gateway = await start(t);
       const device = await withDates(gateway, await provisionDialler(gateway, 'MQTTS'), dates, false);
       await assertRefused(t, { gateway, device }, REVOKED);

@@ -72,7 +72,7 @@ describe('a dry run is refused', () => {
   const period = hourBefore(minuteOfNow());
   const script = scriptOf('x = 1');
 
-  test('to a user', async () => {
+  test('when a user asks', async () => {
     const answer = await gateway().call('USER', 'POST', DRY_RUN, { ...period, script });
     assert.equal(refusal(answer), '403 insufficient_role');
   });
@@ -98,7 +98,7 @@ describe('a dry run is refused', () => {
       );
     });
 
-  test('of an unknown rule', async () => {
+  test('when the rule is unknown', async () => {
     const answer = await gateway().call('OWNER', 'POST', DRY_RUN, { ...period, rule_id: 'nobody' });
     assert.equal(refusal(answer), '404 rule_not_found');
   });
@@ -199,7 +199,7 @@ describe('a dry run on recorded telemetry', () => {
     );
   });
 
-  test('of a rule that exists takes its script and its storage, and leaves both and the rule alone', async () => {
+  test('takes the script and storage of an existing rule, and leaves both and the rule alone', async () => {
     const rules = withRules(gateway());
     await rules.create(
       'counting',
@@ -224,7 +224,7 @@ describe('a dry run on recorded telemetry', () => {
     assert.deepEqual(await rules.messages('counting'), ['rule started', 'counted']);
   });
 
-  test('of a V1 rule runs it at every interval', async () => {
+  test('runs a V1 rule at every interval', async () => {
     const code = `local soc = enapter.device('battery').telemetry.now('battery_soc')
       if soc and soc % 25 == 0 then enapter.log(tostring(soc), 'warning') end`;
     const report = await dryRun(gateway(), {

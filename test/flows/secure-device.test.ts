@@ -73,7 +73,7 @@ async function statusOf(gateway: TestGateway, id: string): Promise<string> {
 }
 
 describe('a device with a certificate', () => {
-  test('of another device may not use its topics', async (t) => {
+  test('may not use the topics of another device', async (t) => {
     const gateway = await startSecure(t);
     const [one, other] = [await provision(gateway), await provision(gateway)];
     const client = await dial(t, one.config);
@@ -107,7 +107,7 @@ describe('a device with a certificate', () => {
     await assert.rejects(dial(t, config), { code: 5 });
   });
 
-  test('of another gateway is refused', async (t) => {
+  test('is refused when it belongs to another gateway', async (t) => {
     const [gateway, other] = [await startSecure(t), await startSecure(t)];
     const [own, foreign] = [await provision(gateway), await provision(other)];
     const { ca_chain: caChain } = own.config.mqtt_credentials;

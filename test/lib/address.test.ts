@@ -41,7 +41,7 @@ describe('addresses', () => {
       assert.equal(addressKey(address), key);
   });
 
-  test('of IPv4 look the same on a socket that takes both families', () => {
+  test('look the same for IPv4 on a socket that takes both families', () => {
     for (const [address, plain] of [
       ['::ffff:192.0.2.7', '192.0.2.7'],
       ['::FFFF:192.0.2.7', '192.0.2.7'],
@@ -61,7 +61,7 @@ describe('addresses', () => {
     ]);
   });
 
-  test('that stand for all of the machine are reached at the loopback', () => {
+  test('are reached at the loopback when they stand for all of the machine', () => {
     for (const host of ['0.0.0.0', '::', '::0', '0:0:0:0:0:0:0:0', '0'])
       assert.deepEqual([isAnyAddress(host), localAddress(host)], [true, '127.0.0.1'], host);
     for (const host of ['127.0.0.1', '::1', '10.0.0.0', 'fd00::', 'localhost', ''])

@@ -36,7 +36,7 @@ describe('a gateway error', () => {
     assert.deepEqual(gatewayError('internal', 'a', 'A.', { b: 1 }).problems[0].details, { b: 1 });
   });
 
-  test('of an empty list of problems is none', () => {
+  test('is none for an empty list of problems', () => {
     assert.equal(errorOfProblems('unprocessable', []), undefined);
     assert.equal(errorOfProblems('unprocessable', [{ code: 'a', message: 'A.' }])?.code, 'a');
   });

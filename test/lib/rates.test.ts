@@ -4,7 +4,7 @@ import { addressKey } from '../../src/lib/address.ts';
 import { Rates } from '../../src/lib/rates.ts';
 
 describe('rates', () => {
-  test('of one address have a burst and a rate, and others do not notice', () => {
+  test('have a burst and a rate for one address, and others do not notice', () => {
     const rates = new Rates({ perSecond: 2, burst: 3 });
     const waits = Array.from({ length: 4 }, () => rates.take('10.0.0.1', 0));
     assert.deepEqual(waits, [0, 0, 0, 500]);

@@ -13,7 +13,7 @@ describe('a report', () => {
     assert.equal(throttle.report('a', 'x', 'X is wrong.', 1_000), 'X is wrong.');
   });
 
-  test('of one who makes ever new faults is one of so many, and the last says so', () => {
+  test('is one of so many for an owner who makes ever new faults, and the last says so', () => {
     const throttle = new ReportThrottle(LIMITS);
     const told = Array.from({ length: 1_000 }, (_, index) =>
       throttle.report('a', String(index), 'Wrong.', index),
@@ -26,14 +26,14 @@ describe('a report', () => {
     assert.equal(throttle.report('a', '0', 'Wrong.', 1_000), 'Wrong.');
   });
 
-  test('of one who is forgotten is told anew', () => {
+  test('is made anew for an owner who was forgotten', () => {
     const throttle = new ReportThrottle(LIMITS);
     throttle.report('a', 'x', 'Wrong.', 0);
     throttle.forget('a');
     assert.equal(throttle.report('a', 'x', 'Wrong.', 0), 'Wrong.');
   });
 
-  test('of more owners than are told apart is one of so many of all of them together', () => {
+  test('is one of so many together for more owners than are told apart', () => {
     const throttle = new ReportThrottle({ ...LIMITS, owners: 2 });
     for (const owner of ['a', 'b']) assert.equal(throttle.report(owner, 'x', 'Wrong.', 0), 'Wrong.');
     const told = Array.from({ length: 999 }, (_, index) =>

@@ -27,7 +27,7 @@ describe('a slug made from a name', () => {
     ['', 'device'],
   ];
   for (const [name, slug] of rows)
-    test(`of ${JSON.stringify(name)} is ${slug}`, () =>
+    test(`is ${slug} for ${JSON.stringify(name)}`, () =>
       assert.equal(slugFromName(name, 'device', free), slug));
 
   test('takes the next number while the slug is taken', () => {

@@ -54,7 +54,7 @@ describe('a name', () => {
     ['an unassigned character', 'a\u0378', 'U+0378'],
   ];
   for (const [title, name, code] of refused)
-    test(`with ${title} is refused and told which`, () =>
+    test(`is refused with ${title}, and the refusal says so`, () =>
       assert.equal(
         nameProblem(normalizedName(name)),
         `must not contain control, invisible or unassigned characters such as ${code}`,
@@ -75,7 +75,7 @@ describe('a name', () => {
     '🏳️\u200D🌈',
     '\uFFFD',
   ])
-    test(`in any writing is taken: ${name}`, () =>
+    test(`is taken in any writing: ${name}`, () =>
       assert.equal(nameProblem(normalizedName(name)), undefined));
 
   test('is stored composed, with ordinary blanks and none around it', () =>

@@ -63,7 +63,7 @@ describe('an instant', () => {
     );
   });
 
-  test('with an offset is the same instant as in UTC', () => {
+  test('is the same instant in UTC and at an offset', () => {
     fc.assert(
       fc.property(fc.integer({ min: -1_439, max: 1_439 }), (offsetMinutes) => {
         const local = formatTimestamp(eight + offsetMinutes * 60_000).slice(0, 19);

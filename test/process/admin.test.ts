@@ -60,40 +60,40 @@ describe('a local command is refused', () => {
     [['revoke-token', 'unknown'], 1, 'There is no such token.'],
   ] as const;
 
-  test('in a sentence, whatever is wrong with its words', () => {
+  test('naming in a sentence whatever is wrong with its words', () => {
     assert.deepEqual(
       adminLines(home, ...refusals.map(([words]) => [...words])),
       refusals.map(([, status, complaint]) => ({ status, stdout: '', stderr: `${complaint}\n` })),
     );
   });
 
-  test('with a pipe in the place of a backup, which nobody waits for', () => {
+  test('when a pipe is in the place of a backup, which nobody waits for', () => {
     const pipe = join(home.folder, 'site.backup');
     execFileSync('mkfifo', [pipe]);
     const { status, stderr } = admin(home, 'restore', pipe);
     assert.deepEqual([status, stderr], [64, `${pipe} is a named pipe where a file is expected\n`]);
   });
 
-  test('with an option that there is not', () => {
+  test('when there is no such option', () => {
     const { status, stderr } = admin(home, 'list-tokens', '--force');
     assert.equal(status, 64);
     assert.match(stderr, /--force.*try --help/);
   });
 
-  test('with a data folder that nobody can make', () => {
+  test('when nobody can make its data folder', () => {
     const environment = { ...home.environment, GATEWAY_DATA_DIR: '/proc/energy-gateway' };
     const { status, stderr } = admin({ ...home, environment }, 'list-users');
     assert.equal(status, 78, stderr);
     assert.match(stderr, /^The data folder \/proc\/energy-gateway cannot be used .*GATEWAY_DATA_DIR\.\n$/);
   });
 
-  test('as ready without a gateway, saying why', () => {
+  test('when it waits for ready without a gateway, saying why', () => {
     const { status, stderr } = admin(home, 'ready');
     assert.equal(status, 1);
     assert.match(stderr, /^The gateway does not answer at http:.*: connect ECONNREFUSED 127\.0\.0\.1/);
   });
 
-  test('with a configuration that is not usable', () => {
+  test('when the configuration is not usable', () => {
     const environment = { ...home.environment, GATEWAY_HTTP_PORT: 'x' };
     const { status, stderr } = admin({ ...home, environment }, 'list-users');
     assert.equal(status, 78);
@@ -189,7 +189,7 @@ describe('local commands before the first start', () => {
     }
   });
 
-  test('that could not move the site elsewhere says how it goes on here', { skip: NO_ROOT }, async () => {
+  test('say how the site goes on here when it could not be moved elsewhere', { skip: NO_ROOT }, async () => {
     const home = await newHome();
     const [bin, passwordFile] = [join(home.folder, 'bin'), join(home.folder, 'password')];
     // No service of the machine that runs the tests is touched.

@@ -242,7 +242,7 @@ describe('a full disk', { skip: !canMount && 'needs root and mount' }, () => {
     await until(async () => !(await alertsOf(second)).includes('history_degraded'));
   });
 
-  test('that has room but no place for another file does not stop control either', async (t) => {
+  test('does not stop control when it has room but no place for another file', async (t) => {
     const home = await homeOnDisk(t, `size=${DISK_MIB}m,nr_inodes=200`);
     const dataDir = join(home.folder, 'data');
     const first = await startHealthy(t, home, ENVIRONMENT);

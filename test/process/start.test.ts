@@ -25,7 +25,7 @@ import { runToEnd, startHealthy, temporaryHome, usedHome } from './support.ts';
 const dataDirOf = (home: GatewayHome): string => join(home.folder, 'data');
 
 describe('the gateway does not start', () => {
-  test('with a configuration that is wrong: it names every fault and ends with 78', async (t) => {
+  test('when the configuration is wrong: it names every fault and ends with 78', async (t) => {
     const home = await temporaryHome(t);
     const file = join(home.folder, 'gateway.yml');
     writeFileSync(file, 'log_level: loud\nhttp_prot: 80\n');
@@ -49,7 +49,7 @@ describe('the gateway does not start', () => {
     assert.throws(() => readdirSync(dataDirOf(home)), { code: 'ENOENT' });
   });
 
-  test('with a configuration file that is not there', async (t) => {
+  test('when the configuration file does not exist', async (t) => {
     const home = await temporaryHome(t);
     const { code, stderr } = await runToEnd(home, { GATEWAY_CONFIG_FILE: join(home.folder, 'missing.yml') });
     assert.equal(code, 78);

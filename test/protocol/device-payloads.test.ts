@@ -10,7 +10,7 @@ const LIMITS = { values: 1_000, keyLength: 128, depth: 16 };
 
 describe('the description of a message', () => {
   for (const [kind, { schema, examples }] of Object.entries({ ...DEVICE_PAYLOADS, request: COMMAND_REQUEST }))
-    test(`of kind ${kind} has examples that fit it and that the gateway reads`, () => {
+    test(`has examples of kind ${kind} that fit it and that the gateway reads`, () => {
       assert.ok(examples.length > 0);
       for (const example of examples) {
         assert.ok(safeParse(schema, example).success, JSON.stringify(example));
@@ -20,14 +20,14 @@ describe('the description of a message', () => {
       }
     });
 
-  test('of a log entry refuses what the decoder refuses', () => {
+  test('refuses a log entry that the decoder refuses', () => {
     const { schema, examples } = DEVICE_PAYLOADS.logs;
     for (const example of examples) assert.ok(decodeDeviceLog(example, 1_000));
     assert.equal(decodeDeviceLog({ severity: 'info' }, 1_000), undefined);
     assert.equal(safeParse(schema, { severity: 'info' }).success, false);
   });
 
-  test('of a command response refuses what the decoder refuses', () => {
+  test('refuses a command response that the decoder refuses', () => {
     const { schema, examples } = DEVICE_PAYLOADS.command_responses;
     for (const example of examples) assert.ok(decodeCommandResponse(example, 1_000));
     for (const wrong of [{ id: 'a' }, { state: 'completed' }, { id: 5, state: 'log' }]) {

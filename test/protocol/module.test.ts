@@ -190,7 +190,7 @@ describe('content in chunks', () => {
     assert.deepEqual(Buffer.concat(chunks), whole);
   });
 
-  test('of a blueprint gives its facts back, and refuses other documents', () => {
+  test('gives the facts of a blueprint back, and refuses other documents', () => {
     const facts = {
       api: 'v3' as const,
       telemetry: { power: 'float' },

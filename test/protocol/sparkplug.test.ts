@@ -68,7 +68,7 @@ describe('a payload of Sparkplug B', () => {
     assert.equal(asksRebirth(rebirth().subarray(0, -1)), false);
   });
 
-  test('of any bytes asks for nothing, and harms nobody', () => {
+  test('asks for nothing, and harms nobody, whatever its bytes', () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => !asksRebirth(Buffer.from(bytes))));
   });
 });

@@ -33,7 +33,7 @@ test('a key of characters is its own text', () => {
   holds(property(texts, (text) => assert.equal(storageKeyOf(Buffer.from(text)), text)));
 });
 
-test('as many bytes as are allowed are a key of a device, whatever they are', () => {
+test('every device key is accepted up to the allowed number of bytes, whatever they are', () => {
   const { storageKeyBytes } = LIMITS.module;
   const keyOf = (length: number): string => storageKeyOf(Buffer.alloc(length, 0xff));
   assert.deepEqual(

@@ -58,7 +58,7 @@ describe('the service unit', () => {
     assert.equal(setting('LimitCORE'), '0');
   });
 
-  test('of a module alone starts it with the options that it has as a program of the gateway', () => {
+  test('starts a module alone with the options that it has as a program of the gateway', () => {
     const start = /^ExecStart=\S+ (.*) \S+main\.js /m.exec(MODULE_UNIT)?.[1]?.split(' ') ?? [];
     assert.deepEqual(start, [...MODULE_NODE_OPTIONS, '--disable-warning=ExperimentalWarning']);
   });

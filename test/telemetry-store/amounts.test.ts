@@ -61,7 +61,7 @@ function rowsOf(
   );
 }
 
-describe('of a rate', () => {
+describe('amounts of a rate', () => {
   test('a value that stays is its product with time', () => {
     assert.deepEqual(
       rowsOf([
@@ -163,7 +163,7 @@ describe('a value that nothing can have', () => {
   });
 });
 
-describe('of a counter', () => {
+describe('amounts of a counter', () => {
   const kind = 'increase';
 
   test('the rise is spread evenly over the time between two readings, also over a long outage', () => {

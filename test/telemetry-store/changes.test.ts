@@ -177,7 +177,7 @@ describe('changes of the telemetry store', () => {
     assert.equal(follower.arrived.get('a1')?.size, 7);
   });
 
-  test('of a deleted device are passed over and not missed', async (t) => {
+  test('are passed over for a deleted device and not missed', async (t) => {
     const engine = started(t);
     const [gone, kept] = [engine.addSeries('float'), engine.addSeries('float')];
     const follower = new Follower(engine);

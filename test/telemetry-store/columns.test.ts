@@ -172,7 +172,7 @@ describe('a block', () => {
     );
   });
 
-  test('of any bytes is refused, never taken and never endless', () => {
+  test('is refused for any random bytes, never taken and never endless', () => {
     assertProperty(
       property(uint8Array({ maxLength: 200 }), (bytes) => {
         assert.throws(() => decodeBlock(7, Buffer.from(bytes), new Samples('text')), DamagedBlockError);

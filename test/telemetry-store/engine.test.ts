@@ -57,7 +57,7 @@ describe('a damaged block', () => {
     assert.equal(countRows(engine, series, 1, TODAY_S, TODAY_S + 10), 1);
   });
 
-  test('in the journal costs the records up to the next key record', async (t) => {
+  test('costs the records up to the next key record in the journal', async (t) => {
     const engine = startEngine({ folder: temporaryFolder(t) });
     t.after(() => engine.close());
     const series = engine.addSeries('integer');
@@ -292,7 +292,7 @@ describe('a full disk', () => {
     assert.equal(countRows(engine, series, 30, TODAY_S, TODAY_S + DAY_S), 2_880);
   });
 
-  test('that others filled costs no day of the history, however often it is tried', async (t) => {
+  test('costs no day of the history when others filled it, however often it is tried', async (t) => {
     const engine = startEngine({ folder: temporaryFolder(t), limits: { openSamples: 100 } });
     t.after(() => engine.close());
     const series = engine.addSeries('float');

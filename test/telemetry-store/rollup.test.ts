@@ -211,7 +211,7 @@ describe('cells of the same day from two times', () => {
       );
   });
 
-  test('of one minute, the fuller one counts, of equally full ones the newer', () => {
+  test('are taken from the fuller one for a minute, of equally full ones the newer', () => {
     const [full, single] = [of([first, 1], [first + 1, 2]), of([first, 9])];
     const lastOf = (older: Rollup, newer: Rollup) => summariesOf(mergeRollups(older, newer)).get(first)?.last;
     assert.equal(lastOf(full, single), 2);

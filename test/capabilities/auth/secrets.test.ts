@@ -48,7 +48,7 @@ describe('a token', () => {
     assert.notEqual(newTokenText(randomBytes), newTokenText(randomBytes));
   });
 
-  test('that was never made belongs to nobody, whatever its text', (t) => {
+  test('belongs to nobody if it was never issued, whatever its text', (t) => {
     const { auth } = startAuth(t);
     auth.tokens.create({ name: 'x', role: 'OWNER' });
     assertProperty(

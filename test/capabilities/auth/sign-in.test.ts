@@ -68,7 +68,7 @@ describe('failed logins', () => {
     assert.deepEqual(await timed(setup, logIn('wrong')), ['access_denied', 0]);
   });
 
-  test('of one address do not delay another', async (t) => {
+  test('do not delay another address', async (t) => {
     const setup = startAuth(t);
     const logIn = await withUser(setup);
     for (let attempt = 0; attempt < 5; attempt++) await timed(setup, logIn('wrong', '10.0.0.66'));
@@ -126,7 +126,7 @@ describe('failed logins', () => {
     assert.deepEqual(waits, [0, 0, 0, 1, 2, 4, 8]);
   });
 
-  test('of many addresses at one account are slowed down, whether or not the account exists', async (t) => {
+  test('are slowed down from many addresses at one account, whether or not the account exists', async (t) => {
     const setup = startAuth(t);
     await withUser(setup);
     for (const name of ['anna', 'nobody']) {
@@ -140,7 +140,7 @@ describe('failed logins', () => {
     }
   });
 
-  test('of strangers delay nobody where he has logged in before, not even from his own address', async (t) => {
+  test('delay nobody where he has logged in before, not even from his own address', async (t) => {
     const setup = startAuth(t);
     const logIn = await withUser(setup);
     await setup.auth.users.create('ben', 'USER', PASSWORD);
@@ -203,7 +203,7 @@ describe('failed logins', () => {
     assert.equal(await logIn(PASSWORD), 'INSTALLER');
   });
 
-  test('of a claim are slowed down too', async (t) => {
+  test('are slowed down at a claim too', async (t) => {
     const setup = startAuth(t);
     const { signIn, claim: kept } = setup.auth;
     const claim = (code: string) => outcome(signIn.claim(caller(), code, 'anna', PASSWORD));
@@ -234,7 +234,7 @@ describe('a password', () => {
     assert.match(row?.hash ?? '', /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
   });
 
-  test('that was hashed at another cost still fits', async (t) => {
+  test('still fits when it was hashed at another cost', async (t) => {
     const setup = startAuth(t);
     await withUser(setup);
     const dearer = startAuth(t, { limits: { ...CHEAP, argon2Passes: 2 } });
@@ -252,7 +252,7 @@ describe('a password', () => {
     assert.equal(await outcome(attempt), 'USER');
   });
 
-  test('of nobody after access was reset lets nobody in', async (t) => {
+  test('lets nobody in after access was reset', async (t) => {
     const setup = startAuth(t);
     const logIn = await withUser(setup);
     setup.open().resetAccess({ revokeTokens: false });
@@ -330,7 +330,7 @@ describe('the claim code', () => {
     }
   });
 
-  test('that cannot be kept is told as an error, opens nothing and ends no start; it comes when there is place', async (t) => {
+  test('is reported and opens nothing when it cannot be kept; the start goes on, and it comes when there is room', async (t) => {
     const setup = startAuth(t);
     const file = fileOf(setup);
     const former = readFileSync(file, 'utf8');

@@ -8,7 +8,7 @@ import { CHEAP, startAuth } from './support.ts';
 const HOUR_MS = 3_600_000;
 
 describe('an access token', () => {
-  test('of garbage, of another case or of nothing belongs to nobody', (t) => {
+  test('belongs to nobody when it is garbage, empty or in another case', (t) => {
     const { auth } = startAuth(t);
     const { text } = auth.tokens.create({ name: 'x', role: 'OWNER' });
     for (const wrong of ['', 'x', text.toLowerCase(), `${text} `, text.slice(0, -1), '\0', '§'])
@@ -82,7 +82,7 @@ describe('an access token', () => {
     assert.doesNotThrow(() => auth.tokens.createSession(anna));
   });
 
-  test('that another process made or revoked counts at once', (t) => {
+  test('counts at once when another process made or revoked it', (t) => {
     const { auth, open } = startAuth(t);
     const other = open();
     const { text, record } = other.tokens.create({ name: 'x', role: 'OWNER' });
@@ -91,7 +91,7 @@ describe('an access token', () => {
     assert.equal(auth.tokens.authenticate(text), undefined);
   });
 
-  test('that another process revoked is told within a second, and once', async (t) => {
+  test('is reported once, within a second, when another process revoked it', async (t) => {
     const { auth, clock, ended, open } = startAuth(t);
     const other = open();
     const { record } = other.tokens.create({ name: 'x', role: 'OWNER' });
@@ -104,7 +104,7 @@ describe('an access token', () => {
     assert.equal(auth.tokens.all().length, 0);
   });
 
-  test('that another process made and revoked within that second is told too, once it was used', async (t) => {
+  test('is reported after use when another process made and revoked it within that second', async (t) => {
     const { auth, clock, ended, open } = startAuth(t);
     const other = open();
     const [used, unused] = ['x', 'y'].map((name) => other.tokens.create({ name, role: 'OWNER' }));
@@ -114,7 +114,7 @@ describe('an access token', () => {
     assert.deepEqual(ended, [used?.record.id]);
   });
 
-  test('that expires is told', async (t) => {
+  test('is reported when it expires', async (t) => {
     const { auth, clock, ended } = startAuth(t);
     const { text, record } = auth.tokens.create({ name: 'x', role: 'OWNER', lifetimeMs: HOUR_MS });
     await clock.advance(HOUR_MS - 1);

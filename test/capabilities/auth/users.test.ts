@@ -16,7 +16,7 @@ describe('users', () => {
     );
   });
 
-  test('of one name are one, when two are made at once', async (t) => {
+  test('exist once when two of one name are made at the same moment', async (t) => {
     const { auth } = startAuth(t);
     const results = await Promise.allSettled(
       ['anna', 'Anna'].map((name) => auth.users.create(name, 'USER', PASSWORD)),

@@ -90,7 +90,7 @@ describe('backups are overdue', () => {
   });
 });
 
-describe('of the backups at a target', () => {
+describe('backups at a target', () => {
   const DEPOT = { id: '3f0c6a52-6a0e-4d0e-9b52-0c6f3f0f7a11', slug: 'depot' };
   const name = (day: string, owner = DEPOT) => backupName(owner, at(`${day}T02:15`));
 

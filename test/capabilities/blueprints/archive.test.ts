@@ -128,7 +128,7 @@ describe('an archive is refused', () => {
 describe('an archive of another system is read', () => {
   const read = async (zip: Uint8Array) => (await readArchive(zip)).files ?? assert.fail('it is refused');
 
-  test('with its separators as folders', async () => {
+  test('has its separators taken as folders', async () => {
     const zip = await zipOf({ 'pump_manifest.yml': 'a: 1', 'pump_lua_main.lua': 'return' });
     for (const [from, to] of [
       ['pump_manifest.yml', 'pump\\manifest.yml'],
@@ -153,7 +153,7 @@ describe('an archive of another system is read', () => {
     assert.deepEqual([...(await read(zip)).keys()], ['manifest.yml']);
   });
 
-  test('with texts in UTF-8 without a mark, whatever mark or UTF-16 they came with', async () => {
+  test('gives texts in UTF-8 without a mark, whatever mark or UTF-16 they came with', async () => {
     const text = 'display_name: Wärme\r\n';
     const little = Buffer.from(`\ufeff${text}`, 'utf16le');
     const files = {
@@ -174,12 +174,12 @@ describe('an archive is read', () => {
     ...((await readArchive(zip)).files?.keys() ?? []),
   ];
 
-  test('with names in the alphabet of a packer that knows no UTF-8', async () => {
+  test('keeps names in the alphabet of a packer that knows no UTF-8', async () => {
     const marked = await named(Buffer.from([0x61, 0x84, 0xe1]));
     assert.deepEqual(await paths(patched(patched(marked, LOCAL, 6, [0, 0]), CENTRAL, 8, [0, 0])), ['aäß']);
   });
 
-  test('with its files as they are', async () => {
+  test('gives its files unchanged', async () => {
     const bytes = Buffer.from([0, 255, 10, 13]);
     const { files } = await readArchive(await zipOf({ 'a/b.bin': bytes, 'manifest.yml': 'x' }));
     assert.deepEqual(files?.get('a/b.bin'), bytes);

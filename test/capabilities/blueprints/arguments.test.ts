@@ -142,7 +142,7 @@ describe('values', () => {
     ['json', [{}, [], null, 1, 'a', false], [undefined]],
   ];
   for (const [type, accepted, refused] of cases)
-    test(`of type ${type}`, () => {
+    test(`values of type ${type}`, () => {
       for (const value of accepted) assert.deepEqual(checkWritableValue({ type }, value), { value });
       for (const value of refused)
         assert.match(checkWritableValue({ type }, value).problem ?? '', /^must be /);

@@ -270,7 +270,7 @@ describe('the profiles of the gateway', () => {
     }
   });
 
-  test('of a vendor keep the name of his folder, and the folder of a repository is none', async (t) => {
+  test("keep the name of the vendor's folder, and the folder of a repository is none", async (t) => {
     const cases: [path: string, id: string][] = [
       ['acme/flywheel.yml', 'acme.flywheel'],
       ['acme/storage/flywheel.yml', 'acme.storage.flywheel'],
@@ -321,7 +321,7 @@ describe('the profiles of the gateway', () => {
     assert.deepEqual(compiled[1], compiled[0]);
   });
 
-  test('that a newer program finds invalid are named in the log and left out', async (t) => {
+  test('are named in the log and left out when a newer program finds them invalid', async (t) => {
     const { database, lines, restart } = startBlueprints(t);
     database
       .prepare("INSERT INTO device_profile (path, content, uploaded_at_ms) VALUES ('lib/old.yml', 'x: 1', 0)")

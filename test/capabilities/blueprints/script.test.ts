@@ -30,7 +30,7 @@ async function run(script: string): Promise<unknown> {
 }
 
 describe('a joined script', () => {
-  test('of one file is that file, byte for byte', () => {
+  test('is its only file, byte for byte', () => {
     const source = 'local s = "ü\\255"\nreturn s\n';
     assert.equal(scriptOf('file: fw.lua', { 'fw.lua': source }), source);
   });

@@ -212,7 +212,7 @@ describe('the zip of a blueprint', () => {
     assert.equal(files['main.lua'], Buffer.from(blueprints.script(a.id) ?? []).toString());
   });
 
-  test('of a built-in blueprint comes in both views', async (t) => {
+  test('comes in both views for a built-in blueprint', async (t) => {
     const { blueprints } = startBlueprints(t);
     for (const id of Object.values(BUILT_IN_IDS)) {
       const original = await filesIn(await blueprints.zip(id, 'ORIGINAL'));

@@ -219,7 +219,7 @@ describe('problems', () => {
     );
   });
 
-  test('in an old blueprint do not come from what only the new spec forbids', () => {
+  test('do not appear in an old blueprint for what only the new spec forbids', () => {
     assert.deepEqual(
       problemsOf(
         oldManifestWith(

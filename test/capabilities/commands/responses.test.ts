@@ -129,7 +129,7 @@ describe('responses of the device', () => {
     assert.match(await bench.metrics(), /command_responses_refused_total 2/);
   });
 
-  test('that end an execution do not wait for the window that spares the card', async (t) => {
+  test('do not wait for the window that spares the card when they end an execution', async (t) => {
     const { bench, device } = await started(t);
     for (let i = 0; i < 50; i++) {
       const running = await bench.run(device, 'ping');
@@ -265,7 +265,7 @@ describe('a response that is sent again with the DUP flag', () => {
 });
 
 describe('silence', () => {
-  test('of 60 s ends an execution as TIMEOUT with an ERROR response', async (t) => {
+  test('ends an execution after 60 s as TIMEOUT with an ERROR response', async (t) => {
     const { bench, running } = await started(t);
     await bench.clock.advance(59_800);
     assert.equal(bench.stored(running)?.state, 'IN_PROGRESS');
@@ -324,7 +324,7 @@ describe('silence', () => {
 
 describe('a log that is full', () => {
   for (const limits of [{ responsesPerExecution: 3 }, { responseBytesPerExecution: 30 }])
-    test(`by ${Object.keys(limits).join()} takes no more progress, but the end`, async (t) => {
+    test(`takes no more progress, but the end, at the limit of ${Object.keys(limits).join()}`, async (t) => {
       const { bench, device, running } = await started(t, { limits });
       for (let i = 0; i < 5; i++) {
         await bench.clock.advance(50_000);
@@ -341,7 +341,7 @@ describe('a log that is full', () => {
       assert.deepEqual(await ignoredReasons(bench), ['log full 4']);
     });
 
-  test('by one payload keeps its message', async (t) => {
+  test('keeps the message of the payload that filled it', async (t) => {
     const { bench, device, running } = await started(t, { limits: { responsePayloadBytes: 50 } });
     await bench.answer(device, running, 'error', { message: 'why', dump: 'x'.repeat(100) });
     assert.equal(bench.stored(running)?.state, 'ERROR');

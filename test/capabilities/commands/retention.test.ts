@@ -87,7 +87,7 @@ describe('a restart', () => {
     assert.equal(bench.commands.log(inProgress.id)[0]?.state, 'SUCCEEDED');
   });
 
-  test('that finds a disk without space ends them when there is space again', async (t) => {
+  test('ends them when there is space again after it found a full disk', async (t) => {
     const bench = await startBench(t);
     const running = await bench.run(bench.addDevice({ commands: { ping: {} } }), 'ping');
     await bench.clock.advance(100);
@@ -141,7 +141,7 @@ describe('executions are deleted', () => {
     assert.equal(bench.commands.log(persistent).length, 0);
   });
 
-  test('of an earlier run too, when they are old', async (t) => {
+  test('when they are old, also those of an earlier run', async (t) => {
     const bench = await startBench(t);
     const id = await finished(bench, bench.addDevice({ commands: { ping: {} } }), true);
     await bench.clock.advance(23 * HOUR_MS);
@@ -173,7 +173,7 @@ describe('executions are deleted', () => {
     assert.match(await bench.metrics(), /executions_deleted_total 5/);
   });
 
-  test('with their device', async (t) => {
+  test('together with their device', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: { ping: {} } });
     const id = await finished(bench, device);
@@ -200,7 +200,7 @@ describe('executions are deleted', () => {
 });
 
 describe('a wrong wall clock', () => {
-  test('that jumps years ahead deletes nothing young, not even when it stays', async (t) => {
+  test('deletes nothing young when it jumps years ahead, not even when it stays', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice({ commands: { ping: {} } });
     const young = [await finished(bench, device, true), await finished(bench, device)];
@@ -209,7 +209,7 @@ describe('a wrong wall clock', () => {
     assert.deepEqual(ids(bench), young);
   });
 
-  test('that starts years ahead deletes nothing of earlier runs when it is corrected within the hour', async (t) => {
+  test('deletes nothing of earlier runs when it starts years ahead and is corrected within the hour', async (t) => {
     const bench = await startBench(t);
     const id = await finished(bench, bench.addDevice({ commands: { ping: {} } }), true);
     bench.clock.step(10 * 365 * DAY_MS);
@@ -220,7 +220,7 @@ describe('a wrong wall clock', () => {
     assert.deepEqual(ids(bench), [id]);
   });
 
-  test('that starts in 1970 and is set later gives executions their true time and life', async (t) => {
+  test('gives executions their true time and life when it starts in 1970 and is set later', async (t) => {
     const bench = await startBench(t, { wallMs: 5_000 });
     const device = bench.addDevice({ commands: { ping: {} } });
     const id = await finished(bench, device, true);
@@ -238,7 +238,7 @@ describe('a wrong wall clock', () => {
     assert.deepEqual(ids(bench), []);
   });
 
-  test('of an earlier run: what was stamped in 1970 counts as of the start of this one', async (t) => {
+  test('counts stamps of 1970 from an earlier run as of the start of this one', async (t) => {
     const bench = await startBench(t, { wallMs: 5_000 });
     const id = await finished(bench, bench.addDevice({ commands: { ping: {} } }));
     const startMs = Date.UTC(2026, 5, 1);

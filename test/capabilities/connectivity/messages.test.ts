@@ -96,7 +96,7 @@ describe('a message is not handed on', () => {
     assert.match(await setup.metrics.text(), /device_messages_dropped_total\{reason="malformed"\} 5/);
   });
 
-  test('of a device that was deleted', async (t) => {
+  test('when its device was deleted', async (t) => {
     const setup = startConnectivity(t);
     const device = await setup.addStandalone();
     setup.devices.remove(device);
@@ -128,7 +128,7 @@ describe('a message is handed on', () => {
       assert.deepEqual({ ...message?.body }, { message: 'x' });
     });
 
-  test('with every key as a plain name, the last of those given twice', async (t) => {
+  test('when every key is a plain name, the last of those given twice', async (t) => {
     const setup = startConnectivity(t);
     const device = await setup.addStandalone();
     await setup.deliver(device, 'v1/telemetry', '{"__proto__":{"a":1},"constructor":2,"b":1,"b":3}');
@@ -155,7 +155,7 @@ describe('a message is handed on', () => {
     );
   });
 
-  test('of a Lua device below the address of its module', async (t) => {
+  test('when a Lua device uses the address of its module', async (t) => {
     const setup = startConnectivity(t);
     const lua = await setup.addLua();
     await setup.deliver(lua, 'v1/telemetry', {});

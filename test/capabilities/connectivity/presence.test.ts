@@ -145,7 +145,7 @@ describe('a device that a module carries', () => {
     assert.equal(setup.devices.connectivity(lua.id), 'ONLINE');
   });
 
-  test('that is deleted leaves no timer behind', async (t) => {
+  test('leaves no timer behind when it is deleted', async (t) => {
     const setup = startConnectivity(t);
     const lua = await setup.addLua();
     setup.openSession(setup.provisioning.own.module);

@@ -19,7 +19,7 @@ describe('configuration is refused', () => {
         ]);
   });
 
-  test('to a role below the level of the group, for reading and writing', (t) => {
+  test('for a role below the level of the group, for reading and writing', (t) => {
     const { configuration, device, update } = startConfiguration(t);
     const expected = ['insufficient_role: Configuration group "main" needs the role OWNER.'];
     assert.deepEqual(
@@ -95,7 +95,7 @@ describe('configuration is refused', () => {
       );
     });
 
-  test('as a whole: one wrong value of several, and nothing is changed', (t) => {
+  test('when one of several values is wrong, and nothing is changed', (t) => {
     const { configuration, device, update, changes } = startConfiguration(t);
     assert.equal(problemsOf(() => update({ set: { mode: 'auto', limit: 11, tags: 1 } })).length, 2);
     assert.deepEqual(configuration.get(device, 'main', 'OWNER'), { limit: 5 });
@@ -188,7 +188,7 @@ describe('another blueprint', () => {
 });
 
 describe('a handover', () => {
-  test('by somebody below the access level of a group forgets its sensitive values, and no others', (t) => {
+  test("forgets the sensitive values of a group above the caller's access level, and no others", (t) => {
     const setup = startConfiguration(t);
     const { configuration, device, update } = setup;
     update({ set: { address: 'tcp://a', password: 'secret' } });

@@ -82,7 +82,7 @@ describe('a window of the log', () => {
     assert.equal(bench.messages(device, { limit: 3 }).join(''), 'fgh');
   });
 
-  test('of a device that never logged is empty', async (t) => {
+  test('is empty for a device that never logged', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice();
     assert.deepEqual(bench.messages(device), []);

@@ -49,7 +49,7 @@ describe('entries are deleted', () => {
     assert.deepEqual(bench.messages(device), ['p3', 'p4', 'e3', 'e4', 'p0']);
   });
 
-  test('of the device that has the most when they take too much room, temporary ones first', async (t) => {
+  test('when they take too much room: temporary ones first, of the device that has the most', async (t) => {
     const sizeMaxBytes = 2 * 1_048_576;
     const bench = await startBench(t, { sizeMaxBytes: () => sizeMaxBytes });
     const [quiet, loud] = [bench.addDevice(), bench.addDevice()];
@@ -76,7 +76,7 @@ describe('entries are deleted', () => {
     assert.ok(bench.deviceLogs.removedEarly > 1_000);
   });
 
-  test('in batches of bounded size, with a pause between them', async (t) => {
+  test('batch by batch of bounded size, with a pause between them', async (t) => {
     const bench = await startBench(t, { limits: { persistentEntries: 10, deletedAtOnce: 40 } });
     const device = bench.addDevice();
     await bench.clock.advance(100);
@@ -92,7 +92,7 @@ describe('entries are deleted', () => {
     assert.match(await bench.metrics(), /device_logs_deleted_total 110/);
   });
 
-  test('in batches of bounded time', async (t) => {
+  test('batch by batch of bounded time', async (t) => {
     const bench = await startBench(t, { limits: { persistentEntries: 1 } });
     const devices = Array.from({ length: 6 }, () => bench.addDevice());
     await bench.clock.advance(100);
@@ -110,7 +110,7 @@ describe('entries are deleted', () => {
     assert.deepEqual([...counts], [12, 11, 10, 9, 8, 7, 6]);
   });
 
-  test('with their device, also what was still on its way, also after a restart', async (t) => {
+  test('when their device is deleted, also those not written yet, also after a restart', async (t) => {
     const bench = await startBench(t, { limits: { deletedAtOnce: 2 } });
     const [device, other] = [bench.addDevice(), bench.addDevice()];
     await sayMany(bench, device, 5, true);
@@ -159,7 +159,7 @@ describe('entries are deleted', () => {
 });
 
 describe('a wrong wall clock', () => {
-  test('that jumps years ahead deletes nothing young', async (t) => {
+  test('deletes nothing young when it jumps years ahead', async (t) => {
     const bench = await startBench(t);
     const device = bench.addDevice();
     await sayMany(bench, device, 2, false);
@@ -168,7 +168,7 @@ describe('a wrong wall clock', () => {
     assert.deepEqual(bench.messages(device), ['e0', 'e1']);
   });
 
-  test('that is not set deletes nothing, not even beyond the number', async (t) => {
+  test('deletes nothing while it is not set, not even beyond the number', async (t) => {
     const bench = await startBench(t, { wallMs: 0, limits: { ephemeralEntries: 1 } });
     const device = bench.addDevice();
     await sayMany(bench, device, 3, false);
@@ -176,7 +176,7 @@ describe('a wrong wall clock', () => {
     assert.equal(bench.messages(device).length, 3);
   });
 
-  test('that is set later gives entries their true time, those on their way too', async (t) => {
+  test('gives entries their true time when it is set later, those not written yet too', async (t) => {
     const bench = await startBench(t, { wallMs: 5_000, limits: { deletedAtOnce: 2 } });
     const device = bench.addDevice();
     await sayMany(bench, device, 5, true);

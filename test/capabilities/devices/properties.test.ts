@@ -73,7 +73,7 @@ describe('a device that says too much', () => {
   const complaintsOf = ({ told }: DevicesSetup): string[] =>
     told.filter((line) => line.startsWith('rejected'));
 
-  test('in all is told so once, and what it has can still change and shrink', async (t) => {
+  test('is warned once of all its properties together, and what it has can still change and shrink', async (t) => {
     const setup = startDevices(t, { propertiesBytesPerDevice: 100 });
     const device = setup.add();
     await take(setup, device, {
@@ -95,7 +95,7 @@ describe('a device that says too much', () => {
     assert.deepEqual(again.properties(device, 'OWNER'), { vendor: 'E', model: 'B'.repeat(50) });
   });
 
-  test('by names that it invents is told of the number once, and of other faults so many times', async (t) => {
+  test('is warned once of the number of names that it invents, and a bounded number of times of other faults', async (t) => {
     const setup = startDevices(t, { propertiesPerDevice: 10, propertyBytes: 20, reportsPerDevice: 5 });
     const device = setup.add();
     const names = (prefix: string, value: unknown): Record<string, unknown> =>
@@ -124,7 +124,7 @@ describe('properties', () => {
     assert.deepEqual(setup.restart().properties(device, 'OWNER'), { vendor: 'A' });
   });
 
-  test('that say nothing new are told, and acknowledged without the disk, unless the first is on its way', async (t) => {
+  test('are reported and acknowledged without the disk when nothing changed, unless the first is still being written', async (t) => {
     const setup = startDevices(t);
     const device = setup.add();
     const tell = (): Promise<void> | void =>
@@ -156,7 +156,7 @@ describe('properties', () => {
     );
   });
 
-  test('that came before the blueprint declared them are shown then, if they fit', async (t) => {
+  test('are shown once the blueprint declares them, if they fit', async (t) => {
     const setup = startDevices(t);
     const device = setup.add({ blueprintId: setup.blueprints.builtIn.empty });
     await take(setup, device, { vendor: 'A', model: 5 });
@@ -182,7 +182,7 @@ describe('properties', () => {
     assert.ok(setup.told.some((line) => line.includes('Property "size" must be integer')));
   });
 
-  test('of a device that is deleted meanwhile are neither stored nor told', async (t) => {
+  test('are neither stored nor reported when their device is deleted meanwhile', async (t) => {
     const setup = startDevices(t);
     const device = setup.add();
     const stored = setup.devices.takeProperties({ device, body: { vendor: 'A' }, receivedAtMs: 0 });
@@ -192,7 +192,7 @@ describe('properties', () => {
     assert.deepEqual(setup.told, ['created device-1', 'deleted device-1']);
   });
 
-  test('of any JSON never fail, and are the merge of the messages after a restart too', async (t) => {
+  test('never fail for any JSON, and are the merge of the messages after a restart too', async (t) => {
     const setup = startDevices(t);
     const value = fc.jsonValue({ maxDepth: 3 });
     const name = fc.oneof(

@@ -80,7 +80,7 @@ describe('a change of a device is refused', () => {
     assert.equal(devices.update(pump, { slug: 'pump', name: 'Other' }).name, 'Other');
   });
 
-  test('to a blueprint that does not fit', async (t) => {
+  test('when the blueprint does not fit', async (t) => {
     const { devices, add, upload } = startDevices(t);
     const own = add({ type: 'GATEWAY', blueprintId: BUILT_IN_IDS.gateway });
     assert.throws(() => devices.assignBlueprint(own, BUILT_IN_IDS.empty), refused('invalid_blueprint'));
@@ -89,7 +89,7 @@ describe('a change of a device is refused', () => {
     assert.throws(() => devices.assignBlueprint(lua, UNKNOWN_ID), refused('blueprint_not_found'));
   });
 
-  test('to be deleted, of what is part of the gateway and of what carries others', (t) => {
+  test('when it deletes a part of the gateway or a device that carries others', (t) => {
     const { devices, add } = startDevices(t);
     const builtIn = add({
       type: 'VIRTUAL_UCM',
@@ -194,7 +194,7 @@ describe('a device', () => {
     ]);
   });
 
-  test('that is deleted frees its slug and its address', (t) => {
+  test('frees its slug and its address when it is deleted', (t) => {
     const { devices, add } = startDevices(t);
     devices.remove(add({ slug: 'pump' }));
     const communication = { type: 'MQTT_V1_PLAINTEXT', hardwareId: 'H1', channelId: 'ucm' } as const;

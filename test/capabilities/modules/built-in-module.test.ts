@@ -123,7 +123,7 @@ describe('the process of the built-in module', () => {
     assert.deepEqual(kinds(), ['properties']);
   });
 
-  test('that does not come makes the module OFFLINE, as one that died', async (t) => {
+  test('makes the module OFFLINE when it does not start, as when it died', async (t) => {
     const { addLua, devices, own, clock, end, process } = startBuiltIn(t);
     await addLua();
     end({ wasAsked: false });

@@ -65,7 +65,7 @@ describe('a communication module', () => {
     await module.connect();
   });
 
-  test('of another version is not answered', async () => {
+  test('gets no answer when it speaks another version', async () => {
     await module.say({ ...HELLO, version: 2 });
     await module.say({ type: 'get', hash: '0'.repeat(64), offset: 0 });
     await module.say({ type: 'storage_read', id: 'q0', channel_id: channelId, key: 'a' });
@@ -73,7 +73,7 @@ describe('a communication module', () => {
     assert.deepEqual(module.messages, []);
   });
 
-  test('that says hello is told everything it shall run, and the configuration of each device', async () => {
+  test('is told after its hello everything it shall run, and the configuration of each device', async () => {
     await module.say(HELLO);
     const { devices, time_zone: timeZone, command_timeout_s: commandS } = await module.next('assignments');
     assert.deepEqual([timeZone, commandS], ['UTC', 60]);
@@ -120,7 +120,7 @@ describe('a communication module', () => {
     assert.deepEqual([groups, written], [{ limits: { top: 5, name: 'a' } }, ['limits']]);
   });
 
-  test('that runs a script is asked before values are stored, and its refusal is the answer', async () => {
+  test('is asked before values are stored for a script that it runs, and its refusal is the answer', async () => {
     const path = `/v3/devices/${deviceId}/configuration/limits`;
     const script = '0'.repeat(64);
     const change = (top: number) => gateway().call('OWNER', 'PATCH', path, { set: { top } });
@@ -327,7 +327,7 @@ describe('a communication module', () => {
     await until(() => script() === before);
   });
 
-  test('with a serial port runs what is written for hardware with one, of either spec', async () => {
+  test('runs blueprints of either spec for serial hardware when it has a serial port', async () => {
     const upload = async (manifest: string): Promise<string> => {
       const files = new Map([
         ['manifest.yml', Buffer.from(manifest)],

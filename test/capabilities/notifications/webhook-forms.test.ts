@@ -56,10 +56,10 @@ describe('a webhook body', () => {
       ['short', 'ERROR  Battery: low\n'],
       ['long', 'ERROR  Battery: low\n'.repeat(5_000)],
     ])
-      test(`of the form ${form} is taken with a ${size} text`, () =>
+      test(`is accepted with a ${size} text in the form ${form}`, () =>
         judge(webhookBody(form as WebhookForm, message(text ?? ''))));
 
-  test('of the form JSON holds the members for programs and the texts that Slack and Discord read', () => {
+  test('holds the members for programs and the texts that Slack and Discord read in the form JSON', () => {
     const body = webhookBody('JSON', message('ERROR  Battery: low\n'));
     assert.partialDeepStrictEqual(body, { type: 'alerts', title: 'Battery' });
     assert.ok(typeof body['text'] === 'string' && typeof body['content'] === 'string');

@@ -31,7 +31,7 @@ function isAccepted({ provisioning }: ProvisioningSetup, configuration: Connecti
 }
 
 describe('a login is refused', () => {
-  test('with a wrong password, an unknown name, another device’s password, and an unknown certificate', async (t) => {
+  test("when the password is wrong, the name or certificate unknown, or the password another device's", async (t) => {
     const setup = startProvisioning(t);
     const { configuration: one } = await standalone(setup);
     const { configuration: two } = await standalone(setup);
@@ -46,7 +46,7 @@ describe('a login is refused', () => {
     assert.equal(setup.provisioning.verifyCertificate('unknown'), undefined);
   });
 
-  test('to the gateway’s own device, which has no password', (t) => {
+  test('for the gateway’s own device, which has no password', (t) => {
     const { provisioning } = startProvisioning(t);
     const { hardwareId = '' } = provisioning.own.gateway.communication;
     assert.equal(provisioning.verifyPassword(hardwareId, Buffer.alloc(0)), undefined);
@@ -117,7 +117,7 @@ describe('a Lua device is refused', () => {
     assert.throws(lua('gateway', '11111111-1111-4111-8111-111111111111'), refused('blueprint_not_found'));
   });
 
-  test('with a slug that is taken', async (t) => {
+  test('when its slug is taken', async (t) => {
     const { provisioning, upload } = startProvisioning(t);
     const blueprintId = await upload('', 'return 1');
     const create = () => provisioning.luaDevice({ name: 'L', slug: 'l', runtimeId: 'gateway', blueprintId });
@@ -127,7 +127,7 @@ describe('a Lua device is refused', () => {
 });
 
 describe('a module is refused', () => {
-  test('with the hardware id of a device of another type', async (t) => {
+  test('when its hardware id belongs to a device of another type', async (t) => {
     const setup = startProvisioning(t);
     const { device } = await standalone(setup);
     const hardwareId = device.communication.hardwareId ?? '';
@@ -256,7 +256,7 @@ describe('deleting a device', () => {
     assert.deepEqual([isAccepted(setup, secure), isAccepted(setup, plain)], [false, false]);
   });
 
-  test('that runs on a module leaves the credentials of the module alone', async (t) => {
+  test('leaves the credentials of the module alone when it runs on one', async (t) => {
     const setup = startProvisioning(t);
     const { provisioning, upload } = setup;
     const blueprintId = await upload('', 'return 1');
@@ -266,7 +266,7 @@ describe('deleting a device', () => {
 });
 
 describe('a module', () => {
-  test('of the same hardware id again is the same device, with the new name and its old credentials', async (t) => {
+  test('is the same device when its hardware id comes again, with the new name and its old credentials', async (t) => {
     const setup = startProvisioning(t);
     const provision = (name: string) =>
       setup.provisioning.module({ name, hardwareId: MODULE_ID, type: 'VIRTUAL_UCM' }, HOST);
@@ -281,7 +281,7 @@ describe('a module', () => {
     assert.notEqual((await provision('Three')).device.id, first.device.id);
   });
 
-  test('that is asked for twice at once is one device, let in with the credentials that were shown', async (t) => {
+  test('is one device when it is requested twice at once, let in with the credentials that were shown', async (t) => {
     const setup = startProvisioning(t, { tls: true });
     const provision = (name: string) =>
       setup.provisioning.module({ name, hardwareId: MODULE_ID, type: 'VIRTUAL_UCM' }, HOST);

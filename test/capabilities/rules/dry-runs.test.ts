@@ -102,7 +102,7 @@ describe('a dry run is refused', () => {
 });
 
 describe('a dry run ends', () => {
-  test('with its caller', async (t) => {
+  test('when its caller leaves', async (t) => {
     const site = await startSandbox(t);
     site.program.hello();
     const caller = new AbortController();
@@ -117,7 +117,7 @@ describe('a dry run ends', () => {
     assert.equal((await second).end, 'finished');
   });
 
-  test('with the sandbox', async (t) => {
+  test('when the sandbox ends', async (t) => {
     const site = await startSandbox(t);
     site.program.hello();
     const first = begin(site);
@@ -157,7 +157,7 @@ describe('a dry run asks', () => {
     return answer as RuleAnswer;
   };
 
-  test('as the rule whose script it is, so that it finds what that has stored', async (t) => {
+  test('for the rule whose script it is, so that it finds what that has stored', async (t) => {
     const site = await startSandbox(t);
     site.program.hello();
     const rule = site.rules.create(newRule('a'));

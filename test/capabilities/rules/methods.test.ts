@@ -229,7 +229,7 @@ describe('a command of a rule behind a disk that hangs', () => {
 });
 
 describe('a rule is told', () => {
-  test('that something is stored when it is on the disk', async (t) => {
+  test('only after the value is on the disk', async (t) => {
     let disk = Promise.resolve();
     const { site } = await siteWithBattery(t, { syncState: () => disk });
     const synced = Promise.withResolvers<void>();

@@ -156,7 +156,7 @@ describe('the process of the sandbox', () => {
     assert.equal(site.program.isReleased, true);
   });
 
-  test('that ended because nothing was to run is no failure', async (t) => {
+  test('counts no failure when it ended because nothing was to run', async (t) => {
     const site = await startSandbox(t);
     const rule = site.rules.create(newRule('a'));
     site.program.hello();
@@ -170,7 +170,7 @@ describe('the process of the sandbox', () => {
 });
 
 describe('a request', () => {
-  test('of a rule that was stopped or replaced meanwhile is not done, whatever it was', async (t) => {
+  test('is not carried out for a rule that was stopped or replaced meanwhile', async (t) => {
     const site = await startSandbox(t);
     site.program.hello();
     const rule = site.rules.create(newRule('a'));
@@ -192,7 +192,7 @@ describe('a request', () => {
     assert.deepEqual(site.asked, ['a list_devices', 'a list_devices']);
   });
 
-  test('that fails by a fault of ours is answered, and the next one too', async (t) => {
+  test('is answered when it fails by a fault of ours, and the next one too', async (t) => {
     const site = await startSandbox(t, { callMethod: () => Promise.reject(new Error('oops')) });
     site.program.hello();
     const rule = site.rules.create(newRule('a'));
@@ -204,7 +204,7 @@ describe('a request', () => {
     ]);
   });
 
-  test('of an earlier life of the sandbox is not answered to the next one', async (t) => {
+  test('is not answered to the next sandbox after the one that sent it', async (t) => {
     const { promise, resolve } = Promise.withResolvers<RuleAnswer>();
     const site = await startSandbox(t, { callMethod: () => promise });
     site.program.hello();

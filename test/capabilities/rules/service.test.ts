@@ -191,7 +191,7 @@ describe('rules', () => {
     assert.throws(() => rules.require('A'), refused('rule_not_found'));
   });
 
-  test('with a fault are kept, and their log names the line of it', async (t) => {
+  test('are kept when their script has a fault, and their log names the line of it', async (t) => {
     const records = await startRecords(t);
     const rule = records.rules.create(newRule('a'));
     records.rules.updateScript(rule, { ...rule.script, code: 'x = 1\nend' });

@@ -8,7 +8,7 @@ import { startSandbox, started } from './sandbox-support.ts';
 import { batteryManifest, newRule } from './support.ts';
 
 describe('a watch', () => {
-  test('of a device or attribute that is not there is refused', async (t) => {
+  test('is refused for an unknown device or attribute', async (t) => {
     const site = await startSandbox(t);
     const device = site.addDevice({ slug: 'battery', manifest: batteryManifest() });
     site.program.hello();
@@ -79,7 +79,7 @@ describe('a watch', () => {
     assert.deepEqual(told(), []);
   });
 
-  test('of a sandbox that does not read enough brings the newest sample, and not every one', async (t) => {
+  test('brings only the newest sample to a sandbox that does not read enough', async (t) => {
     const site = await startSandbox(t);
     const device = site.addDevice({ slug: 'battery', manifest: batteryManifest() });
     site.program.hello();

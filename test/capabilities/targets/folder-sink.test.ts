@@ -123,7 +123,7 @@ describe('a folder that others can write', () => {
 });
 
 describe('a folder of CSV files', () => {
-  test('that is missing, or without the stick that was there, takes nothing and says so', async (t) => {
+  test('takes nothing and says so when it is missing, or without the stick that was there', async (t) => {
     const { folder, sink } = folderOf(t);
     await assert.rejects(
       sink(false, true).begin({ position: { sequence: 1 }, records: {} }),

@@ -65,7 +65,7 @@ describe('messages by templates', () => {
 });
 
 describe('lines', () => {
-  test('of one device and the same seconds are shared, and texts are quoted', () => {
+  test('are shared by values of one device and the same seconds, and texts are quoted', () => {
     const tags = String.raw`telemetry,blueprint=Meter,device=meter/1,site=My\ site`;
     assert.deepEqual(
       [...linesOf('telemetry', [MODE, ON, COUNT, POWER])],

@@ -208,7 +208,7 @@ describe('a target', () => {
     ['refuses all it gets', { status: 400, text: 'no' }, /does not take the request: HTTP 400, "no"$/],
   ];
   for (const [title, answer, sentence] of stumbles)
-    test(`that ${title} is tried again, says so, and misses nothing`, async (t) => {
+    test(`is tried again when it ${title}, says so, and misses nothing`, async (t) => {
       const engine = new FakeEngine();
       // As many as it takes to see that not even one line is taken.
       let stumblesLeft = 6;
@@ -221,7 +221,7 @@ describe('a target', () => {
       assert.deepEqual(told, ['target takes no telemetry', 'target takes telemetry again']);
     });
 
-  test('that repeats the token does not make it known', async (t) => {
+  test('does not reveal the token by repeating it', async (t) => {
     const engine = new FakeEngine();
     engine.judge = () => ({ status: 401, text: 'unknown: ["Token shibboleth"]' });
     const { sender, lines } = await started(t, engine);
@@ -230,7 +230,7 @@ describe('a target', () => {
     assert.ok(!JSON.stringify(lines).includes('shibboleth'));
   });
 
-  test('that takes nothing is behind by what was read for it, too', async (t) => {
+  test('counts what was read for it as lag while it takes nothing', async (t) => {
     const engine = new FakeEngine();
     engine.judge = () => ({ status: 401 });
     const { sender } = await started(t, engine, { store: storeOf(7) });
@@ -246,7 +246,7 @@ describe('a target', () => {
     ['never answers', () => 'never'],
   ];
   for (const [name, answer] of failing)
-    test(`that ${name} is behind by the samples that arrive meanwhile, too`, async (t) => {
+    test(`counts samples that arrive meanwhile as lag when it ${name}`, async (t) => {
       const engine = new FakeEngine();
       engine.judge = answer;
       const stored = { count: 7 };
@@ -316,7 +316,7 @@ describe('a target', () => {
     assert.deepEqual(arrived(slow), ['power=0 1000', 'power=10 1010', 'power=20 1020']);
   });
 
-  test('that was gone gets again what it acknowledged last: it may have forgotten it', async (t) => {
+  test('gets again what it acknowledged last after it was gone: it may have lost it', async (t) => {
     const engine = new FakeEngine();
     const store = storeOf(25);
     engine.judge = () => (engine.requests === 3 ? undefined : { status: 204 });
@@ -325,7 +325,7 @@ describe('a target', () => {
     assert.deepEqual(arrived(engine), [...EVERYTHING.slice(0, 20), ...EVERYTHING]);
   });
 
-  test('that was gone behind a proxy gets it again, too', async (t) => {
+  test('gets it again, too, when it was gone behind a proxy', async (t) => {
     const engine = new FakeEngine();
     engine.judge = () => ({ status: engine.requests === 3 ? 502 : 204 });
     const { sender } = await started(t, engine);
@@ -333,7 +333,7 @@ describe('a target', () => {
     assert.deepEqual(arrived(engine), [...EVERYTHING.slice(0, 20), ...EVERYTHING]);
   });
 
-  test('that answers over another connection gets again what it acknowledged last', async (t) => {
+  test('gets again what it acknowledged last when it answers over another connection', async (t) => {
     const engine = new FakeEngine();
     const { changes } = storeOf(25);
     const store: ReturnType<typeof storeOf> = {
@@ -349,7 +349,7 @@ describe('a target', () => {
     assert.equal(sender.status().lastError, undefined);
   });
 
-  test('that ends each connection soon after it answered is not sent the same for ever', async (t) => {
+  test('is not sent the same for ever when it ends each connection soon after it answered', async (t) => {
     const engine = new FakeEngine();
     let count = 10;
     const store: ReturnType<typeof storeOf> = { changes: async (asked) => storeOf(count).changes(asked) };

@@ -19,7 +19,7 @@ function rows(csv: string): string[] {
 }
 
 describe('raised alerts', () => {
-  test('of another attribute are over with a message that carries alerts and not that attribute', async (t) => {
+  test('end with a message that carries alerts and not their attribute', async (t) => {
     const started = await startTelemetry(t);
     const { devices, send, query, clock } = started;
     const device = devices.add('battery', MANIFEST);
@@ -54,7 +54,7 @@ describe('raised alerts', () => {
     );
   });
 
-  test('of a late message are over when a newer message with alerts left them out', async (t) => {
+  test('end when a newer message with alerts left out those of a late message', async (t) => {
     const started = await startTelemetry(t);
     const { devices, send, query, clock, telemetry } = started;
     const device = devices.add('battery', MANIFEST);
@@ -92,7 +92,7 @@ describe('raised alerts', () => {
     );
   });
 
-  test('that were imported are not what a late message says', async (t) => {
+  test('are not those of a late message when they were imported', async (t) => {
     const { devices, send, telemetry, clock } = await startTelemetry(t);
     const device = devices.add('battery', MANIFEST);
     await send(device, { alerts: [], timestamp: NOW_S - 5 });
@@ -113,7 +113,7 @@ describe('raised alerts', () => {
     assert.deepEqual(devices.raisedAlerts(device), []);
   });
 
-  test('of a late message stay over after a restart', async (t) => {
+  test('stay over after a restart when they came with a late message', async (t) => {
     const started = await startTelemetry(t);
     const { devices, send } = started;
     const device = devices.add('battery', MANIFEST);
@@ -132,7 +132,7 @@ describe('raised alerts', () => {
     assert.deepEqual(devices.raisedAlerts(device), ['lost', 'low']);
   });
 
-  test('of an attribute above the role are left out, but for what another attribute says, too', async (t) => {
+  test('are left out for an attribute above the role, but not for another attribute', async (t) => {
     const { devices, send } = await startTelemetry(t);
     const guarded = attribute('alerts', { access_level: 'installer' });
     const device = devices.add('battery', { ...MANIFEST, telemetry: { ...MANIFEST.telemetry, guarded } });

@@ -118,7 +118,7 @@ describe('a clock that is behind and is put forward', () => {
     assert.ok(clock.wallMs() - (latest()?.timestampS ?? 0) * SECOND_MS < 62 * SECOND_MS);
   });
 
-  test('that was never set: a value with a time of its own has its age once the clock is set', async (t) => {
+  test('gives a value with a time of its own its age once the clock is set for the first time', async (t) => {
     const { clock, ageMs, send } = await startMeter(t);
     const nowMs: number = clock.wallMs();
     clock.step(-nowMs);
@@ -150,7 +150,7 @@ describe('data with a time of the device', () => {
     assert.deepEqual(bench.rejected, []);
   });
 
-  test('that lies in the future is taken in by an import, but is not what is now', async (t) => {
+  test('is imported when it lies in the future, but is not the latest value', async (t) => {
     const { bench, clock, value, send } = await startMeter(t);
     await send({ power: 1 });
     const futureS = Math.floor(clock.wallMs() / SECOND_MS) + 86_400;

@@ -266,7 +266,7 @@ describe('time of measurement', () => {
     assert.equal(received.length, 1);
   });
 
-  test('of a later message is what is now, whether or not there is room to wait', async (t) => {
+  test('makes the later message the latest value, whether or not there is room to wait', async (t) => {
     const clock = new TestClock(0);
     const { devices, telemetry } = await startTelemetry(t, { clock, limits: { messagesBeforeClock: 1 } });
     const device = devices.add('battery', MANIFEST);
@@ -293,7 +293,7 @@ describe('time of measurement', () => {
     await assert.rejects(Promise.resolve(give()), { code: 'unavailable' });
   });
 
-  test('of a device is believed while the gateway has no clock', async (t) => {
+  test('is taken from the device while the gateway has no clock', async (t) => {
     const { devices, send, telemetry } = await startTelemetry(t, { clock: new TestClock(0) });
     const device = devices.add('battery', MANIFEST);
     await send(device, { voltage: 1, timestamp: NOW_S });
@@ -302,7 +302,7 @@ describe('time of measurement', () => {
 });
 
 describe('samples', () => {
-  test('of one instant: the later message wins, in memory, in history and after a restart', async (t) => {
+  test('give the value of the later message at one instant, in memory, in history and after a restart', async (t) => {
     const { devices, send, telemetry, query, restart } = await startTelemetry(t);
     const device = devices.add('battery', MANIFEST);
     await send(device, { voltage: 1, timestamp: NOW_S });
@@ -319,7 +319,7 @@ describe('samples', () => {
     assert.deepEqual(rows(await query(asked)), [`${NOW_S},2`]);
   });
 
-  test('that are late go into history and do not replace the latest value', async (t) => {
+  test('go into history when they are late, and do not replace the latest value', async (t) => {
     const started = await startTelemetry(t);
     const { devices, send, query, received } = started;
     const device = devices.add('battery', MANIFEST);
@@ -337,7 +337,7 @@ describe('samples', () => {
     assert.deepEqual(rows(await query(asked)), [`${NOW_S - 100},1`, `${NOW_S},2`]);
   });
 
-  test('of every type survive a restart', async (t) => {
+  test('survive a restart, whatever their type', async (t) => {
     const started = await startTelemetry(t);
     const { devices, send } = started;
     const device = devices.add('battery', MANIFEST);
@@ -356,7 +356,7 @@ describe('samples', () => {
       assert.deepEqual(plain(started.telemetry.latest(device, name)?.value), plain(value), name);
   });
 
-  test('of a deleted device are gone, also after a restart', async (t) => {
+  test('are gone with their device, also after a restart', async (t) => {
     const started = await startTelemetry(t);
     const { devices, send, query, clock } = started;
     const gone = devices.add('gone', MANIFEST);

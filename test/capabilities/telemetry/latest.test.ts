@@ -38,7 +38,7 @@ describe('a query of latest values', () => {
   for (const [title, parameters] of refused)
     test(`is refused ${title}`, () => assert.equal(safeParse(LatestQuery, parameters).success, false));
 
-  test('of one device is refused with too many attributes', () => {
+  test('is refused with too many attributes of one device', () => {
     const names = range(LIMITS.telemetry.latestAttributes + 1).join(',');
     assert.equal(safeParse(DeviceLatestQuery, { 'attribute.in': [names] }).success, false);
   });

@@ -44,7 +44,7 @@ async function refusal(telemetry: TestTelemetry, query: object): Promise<Gateway
 const range = { from: NOW_S - 600, to: NOW_S + 600 };
 
 describe('a time series query is refused', () => {
-  test('with the code that a client compares when nothing of it exists', async (t) => {
+  test('when nothing of it exists, with the code that a client compares', async (t) => {
     const telemetry = await started(t);
     for (const item of [
       { device: 'nobody', attribute: 'voltage' },

@@ -239,7 +239,7 @@ describe('minute cells', () => {
     assert.equal(cells.get(1), undefined);
   });
 
-  test('of open samples grow with these: nothing is read twice', () => {
+  test('grow with open samples: nothing is read twice', () => {
     const cells = new MinuteCells(1_000);
     const chunks = [{}];
     const readFrom: number[] = [];
@@ -263,7 +263,7 @@ describe('minute cells', () => {
     );
   });
 
-  test('of a day are forgotten when its block changes, and begin where a chart did', () => {
+  test('are forgotten when the block of their day changes, and begin where a chart did', () => {
     const cells = new MinuteCells(1_000);
     cells.addDay(7, 1, samples(3_600, 1), TODAY_S + 30);
     const { edge } = cells.ofDay(7, 1, TODAY_S + 90) ?? {};

@@ -60,7 +60,7 @@ describe('the reader of Modbus TCP frames', () => {
 });
 
 describe('a Modbus RTU frame', () => {
-  test('with a wrong checksum or none is nothing', () => {
+  test('is rejected with a wrong checksum or none', () => {
     assert.equal(decodeRtuFrame(hex('01 03 02 0001 0000')), undefined);
     assert.equal(decodeRtuFrame(hex('01 03')), undefined);
     assert.equal(decodeRtuFrame(hex('')), undefined);
@@ -99,7 +99,7 @@ describe('a Modbus RTU frame', () => {
     assert.equal(rtuAnswerLength(hex('01 2c')), 0);
   });
 
-  test('of an identification is as long as its objects, of which each says its own length', () => {
+  test('is as long as its objects for an identification, of which each says its own length', () => {
     const head = '01 2b 0e 01 01 00 00';
     assert.equal(rtuAnswerLength(hex(head)), undefined);
     assert.equal(rtuAnswerLength(hex(`${head} 00`)), 10);

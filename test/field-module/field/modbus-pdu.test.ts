@@ -114,14 +114,14 @@ describe('a Modbus answer', () => {
     test(`is decoded as the specification shows: ${request.kind}`, () =>
       assert.deepEqual(decodeAnswer(request, hex(answer)), { ok: true, values }));
 
-  test('that refuses gives the exception, its text and its number', () => {
+  test('gives the exception, its text and its number when it is a refusal', () => {
     const decoded = decodeAnswer(READ, hex('83 02'));
     assert.ok(!decoded.ok);
     assert.deepEqual(decoded.fault, { kind: 'exception', exceptionCode: 2 });
     assert.deepEqual(scriptFaultOf(decoded.fault), { text: 'illegal data address', number: 102 });
   });
 
-  test('of any bytes is judged without an accident, and never gives another number of values', () => {
+  test('is judged without an accident for any bytes, and never gives another number of values', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...EXCHANGES.map(([request]) => request)),

@@ -105,7 +105,7 @@ test('a unit that is alone is always asked, with its whole limit, whatever it di
   assert.equal(units.refusal(1, 5_001, 5_001), undefined);
 });
 
-test('with half of the units silent the others keep their pace, and the silent ones are back within 30 s', async () => {
+test('the others keep their pace with half of the units silent, and the silent ones are back within 30 s', async () => {
   const clock = new TestClock();
   const device = fakeSerialDevice();
   const port = new SerialPort({ open: device.open, settings: SETTINGS, clock, limits: FIELD });

@@ -43,7 +43,7 @@ describe('a command of a device script', () => {
       ],
     ],
   ] as const)
-    test(`that does "${name}" is answered so`, async () => {
+    test(`is answered so when it does "${name}"`, async () => {
       const bench = scriptBench(SOURCE);
       await bench.started();
       assert.deepEqual(await bench.command(name, args), responses);
@@ -142,7 +142,7 @@ describe('a command of a device script', () => {
     assert.deepEqual((await all).at(-1), [{ state: 'error', payload: { message: LATE } }]);
   });
 
-  test('of the older generation is not begun when jobs before it have kept it too long', async () => {
+  test('is not begun in the older generation when jobs before it have kept it too long', async () => {
     const time = new TestClock();
     const bench = scriptBench(
       `enapter.register_command_handler('late', function() enapter.log('begun') end)

@@ -203,7 +203,7 @@ describe('a device script', () => {
     assert.equal(failureOf(bench.posted), 'none');
   });
 
-  test('of the older generation has 30 s for each scheduled function, however long it waited for the one before', async () => {
+  test('has 30 s for each scheduled function in the older generation, however long it waited for the one before', async () => {
     const source = `
       scheduler.add(1000, function() system.delay(25000) enapter.log('first') end)
       scheduler.add(2000, function() system.delay(20000) enapter.log('second') end)`;

@@ -85,7 +85,7 @@ describe('serial ports', () => {
     assert.notEqual(more[2], own);
   });
 
-  test('of the older generation send, receive and give codes', async () => {
+  test('send, receive and give codes in the older generation', async () => {
     const [said] = await saidBy("say(rs485.send('ab')) say(rs485.receive('50')) say(rs232.send('x'))", {
       ...OLD,
       ...PORTS,

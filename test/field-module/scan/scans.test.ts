@@ -189,7 +189,7 @@ describe('a scan of a serial line', () => {
 });
 
 describe('a scan of an address', () => {
-  test('that cannot be reached says why, again at once', async () => {
+  test('says why an address cannot be reached, again at once', async () => {
     const { run } = setUp();
     for (let tries = 0; tries < 2; tries += 1)
       assert.deepEqual(await run({ uri: 'tcp://nobody' }), ['end unreachable connection refused']);

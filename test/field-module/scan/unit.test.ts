@@ -54,7 +54,7 @@ function unit(known: Record<string, ModbusAnswer>, otherwise: ModbusAnswer) {
 }
 
 describe('a unit', () => {
-  test('that is silent is asked once in a scan, and three times when it is tested', async () => {
+  test('is polled once in a scan when it is silent, and three times when it is tested', async () => {
     const scanned = unit({}, TIMEOUT);
     assert.deepEqual(await examineUnit(scanned.ask, false), { outcome: 'silent' });
     assert.equal(scanned.asked.length, 1);
@@ -63,7 +63,7 @@ describe('a unit', () => {
     assert.equal(tested.asked.length, 3);
   });
 
-  test('that is silent about places that it does not have is found by a test', async () => {
+  test('is found by a test when it is silent about places that it does not have', async () => {
     const { ask } = unit({ 'read_inputs 0': { ok: true, values: [1] } }, TIMEOUT);
     assert.deepEqual(await examineUnit(ask, true), { outcome: 'answers' });
   });
@@ -76,7 +76,7 @@ describe('a unit', () => {
     });
   });
 
-  test('of which nonsense comes is garbled, and one that hangs up closes', async () => {
+  test('is garbled when nonsense comes from it, and closed when it hangs up', async () => {
     const nonsense = unit({}, failed({ kind: 'invalid_response', reason: 'wrong checksum' }));
     assert.deepEqual(await examineUnit(nonsense.ask, false), {
       outcome: 'garbled',
@@ -89,7 +89,7 @@ describe('a unit', () => {
     });
   });
 
-  test('that refuses everything is there, with its exception', async () => {
+  test('is there when it refuses everything, with its exception', async () => {
     const { ask } = unit({}, exception(2));
     assert.deepEqual(await examineUnit(ask, true), {
       outcome: 'exception',
@@ -113,7 +113,7 @@ describe('a unit', () => {
       });
     });
 
-  test('with the marker and no common model behind it answers, and does not say what it is', async () => {
+  test('answers without saying what it is when no common model follows the marker', async () => {
     const { ask } = unit(
       {
         'read_holdings 40000': { ok: true, values: [0x5375, 0x6e53] },
@@ -143,7 +143,7 @@ describe('a unit', () => {
     });
   });
 
-  test('that promises more for ever is asked four times', async () => {
+  test('is polled four times when it promises more for ever', async () => {
     const { ask, asked } = unit(
       { 'read_identification 0 of 2': objects(0xff, 0, [0, 'Acme']) },
       exception(1),

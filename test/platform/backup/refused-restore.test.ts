@@ -104,7 +104,7 @@ function assertGivenUp(home: Waiting, reason: RegExp): void {
 
 describe('a restore', () => {
   for (const [folder, name] of STEPS) {
-    test(`that the disk refuses is tried at some starts and then given up: ${folder}/${name}`, async (t) => {
+    test(`is tried at some starts and then given up when the disk refuses it: ${folder}/${name}`, async (t) => {
       const home = await waiting(t);
       const refuse = refusing(folder, name, 'EBUSY');
       for (let start = 1; start < LIMITS.backup.restoreTries; start++)
@@ -113,7 +113,7 @@ describe('a restore', () => {
       assertGivenUp(home, /EBUSY/);
     });
 
-    test(`that is refused for good is given up at once: ${folder}/${name}`, async (t) => {
+    test(`is given up at once when it is refused for good: ${folder}/${name}`, async (t) => {
       const home = await waiting(t);
       applyRestore(home, refusing(folder, name, 'EISDIR'));
       assertGivenUp(home, /EISDIR/);
@@ -121,7 +121,7 @@ describe('a restore', () => {
       assertAsBefore({ ...home, dataDir: withLog(home.dataDir) });
     });
 
-    test(`that is refused for a while is done by a later start: ${folder}/${name}`, async (t) => {
+    test(`is done by a later start when it is refused for a while: ${folder}/${name}`, async (t) => {
       const home = await waiting(t);
       assert.throws(() => applyRestore(home, refusing(folder, name, 'EIO')), { code: 'EIO' });
       applyRestore(home);
@@ -135,7 +135,7 @@ describe('a restore', () => {
     });
   }
 
-  test('that is given up survives a cut of power before each step of the way back', async (t) => {
+  test('survives a power cut before each step of the way back when it is given up', async (t) => {
     for (let lastStep = 0; lastStep < 5; lastStep++) {
       const home = await waiting(t);
       const refuse = refusing('restore', 'tls', 'EISDIR');
@@ -211,7 +211,7 @@ describe('a restore', () => {
     assert.ok(existsSync(join(home.dataDir, 'restore', 'state.db')));
   });
 
-  test('that is done ends what was told of one before it', async (t) => {
+  test('ends the message about one before it when it is done', async (t) => {
     const home = await waiting(t);
     applyRestore(home, refusing('data', 'tls', 'EISDIR'));
     assertGivenUp(home, /EISDIR/);

@@ -290,7 +290,7 @@ describe('a backup', () => {
     assert.deepEqual(readdirSync(join(home.dataDir, 'restore', 'tls')), ['authority.pem']);
   });
 
-  test('with a history that has no journal does not go on with what is here', async (t) => {
+  test('does not mix its history without a journal with the one that is here', async (t) => {
     const home = makeHome(t, 'Depot');
     const entries: [string, Buffer][] = [
       ['backup.json', bytesOf('{"version":"1.0.0","made_at":"2026-03-01T08:00:00Z"}')],
@@ -330,7 +330,7 @@ describe('a backup', () => {
     assert.deepEqual(readdirSync(join(home.dataDir, 'backups')), []);
   });
 
-  test('that waits is replaced by the next one, and stays when the next one is refused', async (t) => {
+  test('is replaced by the next one while it waits, and stays when the next one is refused', async (t) => {
     const home = makeHome(t, 'First');
     const first = await home.backup();
     rename(home.database, 'Second');

@@ -81,7 +81,7 @@ test('a target is refused that a shell, sftp or curl could read as more than a n
 });
 
 describe('a folder', () => {
-  test('that is missing, or at which nothing is mounted any more, is refused in a sentence', async (t) => {
+  test('is refused in a sentence when it is missing, or nothing is mounted there any more', async (t) => {
     const { folder, file, target } = place(t);
     await assert.rejects(target('/nowhere/at-all').store(file, NAME), /There is no folder \/nowhere/);
     const unmounted = target(folder, { isMountExpected: true });
@@ -187,7 +187,7 @@ describe('a WebDAV server', () => {
   const password = 'with \\ and "';
 
   for (const method of ['GET', 'PROPFIND'])
-    test(`that answers ${method} without an end is given up after little more than was asked for`, async (t) => {
+    test(`is given up after little more than the expected size when it answers ${method} without an end`, async (t) => {
       const { dataDir, file, target } = place(t);
       const server = createServer((request, response) => {
         request.resume();
@@ -208,13 +208,13 @@ describe('a WebDAV server', () => {
       assert.deepEqual(readdirSync(join(dataDir, 'backups')), []);
     });
 
-  test('that refuses the password is named with its status', async (t) => {
+  test('is named with its status when it refuses the password', async (t) => {
     const { file, target } = place(t);
     const { url } = await davServer(t, 'another one');
     await assert.rejects(target(url, { password }).store(file, NAME), /curl ended with 22: .*401/);
   });
 
-  test('that stores something else is not believed', async (t) => {
+  test('is not believed when it stores something else', async (t) => {
     const { file, target } = place(t);
     const { files, url } = await davServer(t, password, true);
     await assert.rejects(target(url, { password }).store(file, NAME), /not what was sent/);
@@ -315,7 +315,7 @@ describe('a machine over SFTP', { skip: whyNoSsh }, () => {
     assert.deepEqual(readdirSync(to), []);
   });
 
-  test('that does not know the key, or has another one of its own than before, is refused', async (t) => {
+  test('is refused when it does not know the key, or has another one of its own than before', async (t) => {
     const { folder, dataDir, file, target } = place(t);
     const port = freePort();
     const location = `sftp://${userInfo().username}@127.0.0.1:${await port}${folder}/remote`;
@@ -361,7 +361,7 @@ describe(
 describe('a program of the system', () => {
   const SLEEP = { name: 'sleep', debianPackage: 'coreutils' };
 
-  test('that is missing is named with its package', async (t) => {
+  test('is named with its package when it is missing', async (t) => {
     const { dataDir } = place(t);
     await assert.rejects(
       runClient({ name: 'no-such-program', debianPackage: 'some-package' }, [], { input: '', home: dataDir }),
@@ -369,7 +369,7 @@ describe('a program of the system', () => {
     );
   });
 
-  test('that runs for long ends with the signal', async (t) => {
+  test('ends with the signal when it runs for long', async (t) => {
     const { dataDir } = place(t);
     const stopping = new AbortController();
     const running = runClient(SLEEP, ['600'], { input: '', home: dataDir, signal: stopping.signal });
@@ -377,7 +377,7 @@ describe('a program of the system', () => {
     await assert.rejects(running, { name: 'AbortError' });
   });
 
-  test('that cannot be started for want of open files is a failure, and not the end of the gateway', () => {
+  test('is a failure, and not the end of the gateway, when it cannot be started for want of open files', () => {
     const source = import.meta.resolve('../../../src/platform/backup/target.ts');
     const program = `
       import { closeSync, openSync } from 'node:fs';

@@ -92,7 +92,7 @@ describe('the file of proven time', () => {
     assert.equal(clock.proven.nowMs(), changedMs);
   });
 
-  test('that is damaged counts as none, and one that cannot be written is told and ends nothing', (t) => {
+  test('counts as none when it is damaged; a failed write is logged and ends nothing', (t) => {
     const folder = temporaryFolder(t);
     const path = join(folder, 'proven-time.json');
     writeFileSync(path, '{"proven_ms":');
@@ -104,7 +104,7 @@ describe('the file of proven time', () => {
     assert.equal(failures.length, 1);
   });
 
-  test('that cannot be read is told, counts as none and ends nothing', (t) => {
+  test('counts as none when it cannot be read, is logged and ends nothing', (t) => {
     const folder = temporaryFolder(t);
     mkdirSync(join(folder, 'proven-time.json'));
     const clock = new TestClock();

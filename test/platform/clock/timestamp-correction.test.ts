@@ -38,7 +38,7 @@ describe('stamps of the time before the clock was set', () => {
     assert.equal(setCount, 1);
   });
 
-  test('of an earlier run count as of the start of this one', async () => {
+  test('count as of the start of this run when they are of an earlier one', async () => {
     const clock = new TestClock();
     const startMs = clock.wallMs();
     const corrector = createStampCorrector(clock, () => undefined);
@@ -54,7 +54,7 @@ describe('stamps of the time before the clock was set', () => {
     assert.equal(corrected(0, corrector), clock.wallMs());
   });
 
-  test('that are plausible stay', () => {
+  test('stay when they are plausible', () => {
     const corrector = createStampCorrector(new TestClock(), () => undefined);
     assert.equal(corrected(CLOCK_PLAUSIBLE_FROM_MS, corrector), CLOCK_PLAUSIBLE_FROM_MS);
   });

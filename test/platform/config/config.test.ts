@@ -22,13 +22,13 @@ function faultsOf(environment: Record<string, string>, file?: string): readonly 
 }
 
 describe('a configuration is refused', () => {
-  test('with an address as it stands in a URL', () => {
+  test('when an address is written as in a URL', () => {
     assert.deepEqual(faultsOf({ GATEWAY_HTTP_HOST: '[::]', GATEWAY_MQTT_HOST: '::' }), [
       'GATEWAY_HTTP_HOST: "[::]" must be without brackets',
     ]);
   });
 
-  test('with every fault of environment and file at once', (t) => {
+  test('naming every fault of environment and file at once', (t) => {
     const file = fileOf(t, 'mqtt_port: 70000\nhttp_port: -5\nsite_zone: UTC\nlog_level: 3\n');
     const faults = faultsOf(
       {
@@ -82,7 +82,7 @@ describe('a configuration is refused', () => {
     assert.deepEqual(others, []);
   });
 
-  test('with the place of a mistake in YAML', (t) => {
+  test('naming the place of a mistake in YAML', (t) => {
     const file = fileOf(t, 'http_port: 1\nmqtt_port: [1\n');
     assert.match(faultsOf({}, file)[0] ?? '', new RegExp(`^${file}:\\d+:\\d+: \\S`));
   });
@@ -94,7 +94,7 @@ describe('a configuration is refused', () => {
     ['sentence of the owner\n---\n- x\n', 'Source contains multiple documents; give one'],
     ['a: *sentence-of-the-owner\n', 'Unresolved alias (the anchor must be set before the alias)'],
   ] as const)
-    test(`in words that show nothing of the file: ${fault}`, (t) => {
+    test(`without showing anything of the file: ${fault}`, (t) => {
       const [told = '', ...others] = faultsOf({}, fileOf(t, content));
       assert.doesNotMatch(told, /sentence|owner/);
       assert.deepEqual([told.endsWith(fault) ? fault : told, others], [fault, []]);
@@ -122,11 +122,11 @@ describe('a configuration is refused', () => {
     ['LOG_LEVEL', 'INFO'],
   ];
   for (const [name, value] of values)
-    test(`with ${name}=${JSON.stringify(value)}`, () => {
+    test(`for ${name}=${JSON.stringify(value)}`, () => {
       assert.match(faultsOf({ [`GATEWAY_${name}`]: value })[0] ?? '', /is not allowed, must be/);
     });
 
-  test('in one message that a person can read', () => {
+  test('and gives one message that a person can read', () => {
     const error = new ConfigError(['a', 'b']);
     assert.equal(error.message, 'configuration is not usable:\n  - a\n  - b');
   });

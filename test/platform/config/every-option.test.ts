@@ -235,7 +235,7 @@ describe('an option', () => {
       }
     });
 
-  test('that names a file does not show what was pasted in its place', () => {
+  test('does not show what was pasted in the place of a file name', () => {
     const key = '-----BEGIN PRIVATE KEY-----\nMC4CAQAw\n-----END PRIVATE KEY-----\n';
     const environment = {
       GATEWAY_TLS_CERTIFICATE: key,
@@ -250,7 +250,7 @@ describe('an option', () => {
     );
   });
 
-  test('with which the gateway ran so far, though in vain, does not keep it from starting', (t) => {
+  test('does not keep the gateway from starting when it ran with it so far, though without effect', (t) => {
     const environment = {
       GATEWAY_CORS_ORIGINS: 'https://app.example/',
       GATEWAY_PUBLIC_HOST: 'http://box.local',
@@ -262,7 +262,7 @@ describe('an option', () => {
     assert.equal(judgementOf(environment, file).length, 5);
   });
 
-  test('of a listener is no port that another one has', () => {
+  test('is refused for a listener at a port that another one has', () => {
     const both = 'both are 9000, each needs a port of its own';
     const ports = { GATEWAY_HTTP_PORT: '9000', GATEWAY_MQTT_PORT: '9000' };
     assert.deepEqual(faultsOf(ports), [`http_port and mqtt_port: ${both}`]);
@@ -288,7 +288,7 @@ describe('the configuration file', () => {
     ['device', (path) => symlinkSync('/dev/zero', path)],
   ];
   for (const [what, put] of obstacles)
-    test(`that is a ${what} is told as such, at once`, (t) => {
+    test(`is named at once when it is a ${what}`, (t) => {
       const path = join(temporaryFolder(t), 'gateway.yml');
       put(path);
       assert.deepEqual(faultsOf({}, path), [`${path}: ${path} is a ${what} where a file is expected`]);
@@ -306,7 +306,7 @@ describe('the configuration file', () => {
     }
   });
 
-  test('that an empty variable names is none', () => {
+  test('is none when an empty variable names it', () => {
     assert.equal(loadConfig({ environment: {}, file: '' }).httpPort, 8_080);
   });
 });

@@ -44,7 +44,7 @@ describe('a start is tried again', () => {
         requireUsableFile(path);
       });
 
-  test('or goes on, when a file was removed while the gateway looked at it', (t) => {
+  test('and goes on when a file was removed while the gateway looked at it', (t) => {
     const path = join(temporaryFolder(t), 'state.db-wal');
     writeFileSync(path, '');
     refuseOnce(t, 'accessSync', path, 'ENOENT');

@@ -45,13 +45,13 @@ test('a tree is removed with all that is in it, and what its links lead to stays
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
 describe('a private file', () => {
-  test('that does not exist reads as nothing and is removed without complaint', (t) => {
+  test('reads as nothing when it does not exist and is removed without complaint', (t) => {
     const path = join(temporaryFolder(t), 'code');
     assert.equal(readPrivateFile(path), undefined);
     removeFile(path);
   });
 
-  test('that cannot be read is an error', (t) => {
+  test('is an error when it cannot be read', (t) => {
     assert.throws(() => readPrivateFile(temporaryFolder(t)), / is a folder where a file is expected$/);
   });
 

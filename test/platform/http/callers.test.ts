@@ -214,7 +214,7 @@ async function upgrade(t: TestContext, port: number, headers: Record<string, str
 }
 
 describe('behind a proxy a stream', () => {
-  test('of an unknown address is refused with the option to set', async (t) => {
+  test('is refused from an unknown address, with the option to set', async (t) => {
     const { port } = await serve(t);
     const answer = await upgrade(t, port, { Origin: 'https://gw.example' });
     assert.equal(answer.status, 401);
@@ -226,7 +226,7 @@ describe('behind a proxy a stream', () => {
     });
   });
 
-  test('of another site is refused, whatever the options say', async (t) => {
+  test('is refused for another site, whatever the options say', async (t) => {
     const { port } = await serve(t, { publicHost: 'gw.example', trustedProxies: ['127.0.0.1'] });
     const headers = { Origin: 'https://evil.example', 'X-Forwarded-Host': 'gw.example' };
     assert.equal((await upgrade(t, port, headers)).status, 401);

@@ -87,7 +87,7 @@ describe('a refusal says when to try again', () => {
 });
 
 describe('a caller that goes away', () => {
-  test('in the middle of its body is no failure of ours', async (t) => {
+  test('is no failure of ours in the middle of its body', async (t) => {
     const { port, lines } = await serve(t);
     const { socket } = await raw(
       t,
@@ -115,7 +115,7 @@ describe('a caller that goes away', () => {
     release();
   });
 
-  test('in the middle of its answer leaves no trace on the console', async (t) => {
+  test('leaves no trace on the console in the middle of its answer', async (t) => {
     const { port, calls } = await serve(t);
     const { socket } = await raw(t, port, REQUEST('/v3/table'));
     await until(() => calls.length === 1);

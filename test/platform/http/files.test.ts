@@ -51,7 +51,7 @@ describe('files for browsers', () => {
     assert.match(await answer.text(), /load the page again/);
   });
 
-  test('of folders have their first page at the folder', async () => {
+  test('have their first page at the folder', async () => {
     assert.equal(await (await serveFiles({ dir })('/docs/manual')).text(), '<title>manual</title>');
   });
 

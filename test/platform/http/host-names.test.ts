@@ -17,7 +17,7 @@ describe('a host is foreign', () => {
     '192.168.1.10.attacker.example',
     'gateway.works.example.attacker.example',
   ])
-    test(`as ${host}`, () => assert.equal(isLocalHost(host, OWN), false));
+    test(`when it is ${host}`, () => assert.equal(isLocalHost(host, OWN), false));
 });
 
 describe('a host is one of ours', () => {
@@ -34,7 +34,7 @@ describe('a host is one of ours', () => {
     'energy.site.internal',
     'GATEWAY.works.example',
   ])
-    test(`as ${host}`, () => assert.equal(isLocalHost(host, OWN), true));
+    test(`when it is ${host}`, () => assert.equal(isLocalHost(host, OWN), true));
 });
 
 describe('a page that let its name lead here', () => {

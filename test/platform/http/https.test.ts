@@ -159,7 +159,7 @@ describe('HTTPS', () => {
     assert.match(await metrics.text(), /^gateway_http_connections_gave_way_total 1$/m);
   });
 
-  test('that cannot listen rejects the start, with plain HTTP closed again', async (t) => {
+  test('rejects the start when it cannot listen, and closes plain HTTP again', async (t) => {
     const first = await serveSecure(t);
     const https = { host: '127.0.0.1', port: first.httpsPort, secureContext: first.tls.serverContext() };
     await assert.rejects(serve(t, { https }), { code: 'EADDRINUSE' });

@@ -125,7 +125,7 @@ describe('headers', () => {
     assert.equal(long.status, 200);
   });
 
-  test('in the request line count too', async (t) => {
+  test('count in the request line too', async (t) => {
     const { port } = await serve(t);
     const { closed } = await raw(
       t,
@@ -135,7 +135,7 @@ describe('headers', () => {
     assert.equal(parseAnswer(await closed).status, 431);
   });
 
-  test('that come too slowly are 408, and a connection without any is closed', async (t) => {
+  test('are 408 when they come too slowly, and a connection without any is closed', async (t) => {
     const { port } = await serve(t, {
       http: { headersTimeoutMs: 60, requestTimeoutMs: 100, timeoutCheckIntervalMs: 20 },
     });
@@ -149,7 +149,7 @@ describe('headers', () => {
     await silent.closed;
   });
 
-  test('with a body that comes too slowly are 408, and no failure of ours', async (t) => {
+  test('are 408 when their body comes too slowly, and no failure of ours', async (t) => {
     const { port, lines, clock } = await serve(t);
     const { closed } = await raw(
       t,
@@ -164,7 +164,7 @@ describe('headers', () => {
     assert.equal(lines.filter(({ level }) => level === 'error').length, 0);
   });
 
-  test('with a large body may take as long as it comes on, and not a minute longer', async (t) => {
+  test('may come with a large body as long as it comes on, and not a minute longer', async (t) => {
     const uploaded: number[] = [];
     const take = route({
       operation: 'take',
@@ -230,7 +230,7 @@ describe('connections', () => {
     assert.equal((await ask(origin, 'GET', '/v3/nothing', { headers: { Connection: 'close' } })).status, 404);
   });
 
-  test('that come too fast from one address are closed before anything is read', async (t) => {
+  test('are closed before anything is read when they come too fast from one address', async (t) => {
     const { port, metrics } = await serve(t, { http: { connectsPerSecond: 0.001, connectBurst: 2 } });
     await raw(t, port, '');
     await raw(t, port, '');

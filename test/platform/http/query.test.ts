@@ -15,7 +15,7 @@ function read(schema: v.GenericSchema, text: string): unknown {
 }
 
 describe('a query', () => {
-  test('with faults is 400 and lists them, each with its parameter', async (t) => {
+  test('is 400 with faults and lists them, each with its parameter', async (t) => {
     const { ask } = await serve(t);
     const answer = await ask('GET', '/v3/things?limit=-1&order=sideways&is_new=perhaps&kind=a');
     assert.equal(answer.status, 400);
@@ -63,7 +63,7 @@ describe('a query', () => {
 });
 
 describe('a limit or offset', () => {
-  test('that is no whole number is refused', () => {
+  test('is refused when it is no whole number', () => {
     for (const text of ['-1', '1.5', 'x', '1e3', '0x10', '%201']) {
       const fault = 'Query parameter "p" must be a whole number';
       for (const block of [query.limit(5, 10), query.offset()])
@@ -86,7 +86,7 @@ describe('a limit or offset', () => {
 });
 
 describe('names, flags and times', () => {
-  test('that are not listed are refused', () => {
+  test('are refused when they are not listed', () => {
     assert.deepEqual(read(query.choices(['site', 'manifest']), 'p=site,other'), [
       'Query parameter "p" has unknown "other", must be of: site, manifest.',
     ]);

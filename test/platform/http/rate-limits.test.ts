@@ -24,7 +24,7 @@ describe('requests', () => {
     assert.equal((await ask('GET', '/v3/things/slug', { token: 'user' })).status, 200);
   });
 
-  test('of one token take at most half of what all tokens of its person have', () => {
+  test('take at most half of the share of a person for one token', () => {
     const few = { perSecond: 0.01, burst: 3 };
     const clock = { monotonicMs: () => 0 };
     const limits = { requests: few, unauthenticated: few, failedAuthenticationsPerMinute: 1 };
@@ -43,7 +43,7 @@ describe('requests', () => {
     assert.equal(answered('anna'), 3, 'the sessions of the person');
   });
 
-  test('of the limit of the contract all pass, the next does not', async (t) => {
+  test('all pass up to the limit of the contract, and the next does not', async (t) => {
     const { ask, clock } = await serve(t);
     const { requestBurst, requestsPerSecond } = LIMITS.http;
     for (let index = 0; index < requestBurst; index++)
@@ -67,7 +67,7 @@ describe('requests', () => {
     assert.equal((await ask('GET', '/v3/things/slug')).status, 200);
   });
 
-  test('of callers without a token count by address', async (t) => {
+  test('count by address without a token', async (t) => {
     const anonymous = {
       role: 'READONLY' as const,
       origin: { kind: 'anonymous' as const, id: 'anonymous', name: 'anonymous' },

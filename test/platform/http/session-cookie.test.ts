@@ -42,7 +42,7 @@ describe('the cookie of a session', () => {
     ['X-Requested-With of an older browser', { 'X-Requested-With': 'console' }, '200 undefined'],
   ];
   for (const [title, headers, expected] of changes)
-    test(`with ${title} answers a change with ${expected}`, async (t) => {
+    test(`answers a change with ${expected} with ${title}`, async (t) => {
       const { ask } = await serve(t);
       const answer = await ask('POST', '/v3/things/slug/nudge', {
         token: null,
@@ -62,7 +62,7 @@ describe('the cookie of a session', () => {
     ['the same origin by its sign', ['Sec-Fetch-Site: same-origin'], '101'],
   ];
   for (const [title, headers, status] of upgrades)
-    test(`with ${title} answers an upgrade with ${status}`, async (t) => {
+    test(`answers an upgrade with ${status} with ${title}`, async (t) => {
       const { port } = await serve(t);
       assert.equal(await upgrade(t, port, [`Cookie: ${COOKIE}`, ...headers]), `HTTP/1.1 ${status}`);
     });
@@ -92,7 +92,7 @@ describe('the cookie of a session', () => {
     assert.equal((await ask('GET', '/v3/things/slug', { token: 'wrong', headers })).code, 'access_denied');
   });
 
-  test('that has ended does not count as a failed authentication', async (t) => {
+  test('does not count as a failed authentication when the session has ended', async (t) => {
     const { ask } = await serve(t, { http: { failedAuthenticationsPerMinute: 1 } });
     const headers = { Cookie: 'gateway_session_http=ended' };
     for (let time = 0; time < 5; time++)

@@ -50,7 +50,7 @@ describe('without a token', () => {
   });
 });
 
-describe('with a token that is not valid', () => {
+describe('an invalid token', () => {
   test('everything is 403, also what needs no token, and the handler is not asked', async (t) => {
     const { ask, calls } = await serve(t);
     for (const [method, path] of [

@@ -15,7 +15,7 @@ describe('an upload', () => {
     }
   });
 
-  test('that is too large is 413, as a form and as it is, declared or not', async (t) => {
+  test('is 413 when it is too large, as a form and as it is, declared or not', async (t) => {
     const { ask } = await serve(t);
     const large = 'x'.repeat(3_000);
     for (const type of [FORM, 'application/zip'])

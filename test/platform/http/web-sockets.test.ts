@@ -102,7 +102,7 @@ describe('an upgrade is refused before it happens, with status and envelope', ()
       );
     });
 
-  test('by another method than GET', async (t) => {
+  test('for another method than GET', async (t) => {
     const served = await serve(t);
     const changes = { Connection: 'Upgrade, close', 'Content-Length': '0' };
     const answer = await refusal(t, served, FEED, changes, 'POST');
@@ -111,7 +111,7 @@ describe('an upgrade is refused before it happens, with status and envelope', ()
     assert.equal(served.sockets.length, 0);
   });
 
-  test('of another version, saying which one is spoken', async (t) => {
+  test('for another version, saying which one is spoken', async (t) => {
     const answer = await refusal(t, await serve(t), FEED, { 'Sec-WebSocket-Version': '12' });
     assert.equal(answer.headers.get('sec-websocket-version'), '13');
     assert.deepEqual(firstError(answer)?.details, { header: 'Sec-WebSocket-Version' });
@@ -327,7 +327,7 @@ describe('an open stream', () => {
     await until(() => served.http.streamCount === 1);
   });
 
-  test('that fails to start closes with 1011 and is logged', async (t) => {
+  test('closes with 1011 and is logged when it fails to start', async (t) => {
     const { stream } = await import('../../../src/platform/http/index.ts');
     const failing = stream({
       operation: 'fail',

@@ -40,7 +40,7 @@ async function responder(onQuestion: (question: Buffer, reply: (answer: Buffer) 
 }
 
 describe('a name on the local network', () => {
-  test('that nobody answers for is unknown, after a few questions', async () => {
+  test('is unknown after a few questions when nobody answers for it', async () => {
     let questions = 0;
     const { socket, group } = await responder(() => (questions += 1));
     await assert.rejects(

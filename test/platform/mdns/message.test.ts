@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { decodeMessage, encodeMessage, encodeName, TYPE } from '../../../src/platform/mdns/message.ts';
 
 describe('a message of multicast DNS', () => {
-  test('that is cut off, has a ring of pointers, or is of another kind is none', () => {
+  test('is none when it is cut off, has a ring of pointers, or is of another kind', () => {
     const whole = encodeMessage({
       questions: [{ name: 'a.local', type: TYPE.A, isUnicast: false }],
       answers: [{ name: 'a.local', type: TYPE.A, ttlS: 120, isUnique: true, data: Buffer.of(1, 2, 3, 4) }],

@@ -8,7 +8,7 @@ const ONE = '10.0.0.1';
 const OTHER = '10.0.0.2';
 
 describe('a connection beyond the limit', () => {
-  test('of its address is closed before a byte is read, while all others there have logged in', async (t) => {
+  test('is closed before a byte is read while all others of its address have logged in', async (t) => {
     const b = await startTestBroker(t, { limits: { connectionsPerAddress: 2 } });
     const [first] = [await login(b, {}, ONE), await login(b, {}, ONE)];
     await b.raw(ONE).closed();
@@ -19,7 +19,7 @@ describe('a connection beyond the limit', () => {
     assert.equal((await login(b, {}, ONE)).connack, CONNACK_ACCEPTED);
   });
 
-  test('in all is closed before a byte is read, while all others have logged in', async (t) => {
+  test('is closed before a byte is read while all others have logged in', async (t) => {
     const b = await startTestBroker(t, { limits: { connections: 2 } });
     for (const address of [ONE, OTHER]) await login(b, {}, address);
     await b.raw('10.0.0.3').closed();
@@ -27,7 +27,7 @@ describe('a connection beyond the limit', () => {
     assert.equal(b.broker.sessionCount(), 2);
   });
 
-  test('of its address takes the place of the oldest there that has not logged in', async (t) => {
+  test('takes the place of the oldest of its address that has not logged in', async (t) => {
     const b = await startTestBroker(t, { limits: { connectionsPerAddress: 3 } });
     const elsewhere = b.raw(OTHER);
     await login(b, {}, ONE);
@@ -40,7 +40,7 @@ describe('a connection beyond the limit', () => {
     assert.equal(await younger.takeHex(4), CONNACK_ACCEPTED);
   });
 
-  test('in all takes the place of the oldest that has not logged in, from wherever', async (t) => {
+  test('takes the place of the oldest that has not logged in, from wherever', async (t) => {
     const b = await startTestBroker(t, { limits: { connections: 3 } });
     await login(b, {}, ONE);
     const [oldest, younger] = [b.raw('10.0.0.3'), b.raw(OTHER)];
@@ -49,7 +49,7 @@ describe('a connection beyond the limit', () => {
     assert.equal(younger.isClosed, false);
   });
 
-  test('of thousands that say nothing keeps no device out', async (t) => {
+  test('keeps no device out, although thousands say nothing', async (t) => {
     const b = await startTestBroker(t, { limits: { connections: 50, connectionsPerAddress: 20 } });
     for (let index = 0; index < 3_000; index++) {
       b.raw(`10.6.${index % 3}.1`);

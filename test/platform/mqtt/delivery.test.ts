@@ -117,7 +117,7 @@ describe('a delivery', () => {
     assert.match(await second.client.takeHex(16), /6261636b$/);
   });
 
-  test('to a session that is lost at this moment harms nobody', async (t) => {
+  test('harms nobody when its session is lost at this moment', async (t) => {
     const b = await startTestBroker(t);
     const [lost, stays] = [await login(b), await login(b)];
     for (const { client } of [lost, stays]) {

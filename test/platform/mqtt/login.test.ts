@@ -21,7 +21,7 @@ import {
 import { streamPair } from '../../support/stream-pair.ts';
 
 describe('a login', () => {
-  test('with a wrong password gets CONNACK 4 and the end', async (t) => {
+  test('gets CONNACK 4 and the end with a wrong password', async (t) => {
     const b = await startTestBroker(t);
     const { client, connack } = await login(b, { password: 'wrong' });
     assert.equal(connack, '20020004');
@@ -39,7 +39,7 @@ describe('a login', () => {
     assert.deepEqual(b.opened, []);
   });
 
-  test('that cannot be checked gets CONNACK 3, and the failure is logged, not thrown', async (t) => {
+  test('gets CONNACK 3 when it cannot be checked, and the failure is logged, not thrown', async (t) => {
     const b = await startTestBroker(t, {
       hook: { authenticate: () => Promise.reject(new Error('the store is gone')) },
     });
@@ -116,7 +116,7 @@ describe('a login', () => {
     assert.equal(await metric(b, 'mqtt_closes_total{reason="connect_timeout"}'), '2');
   });
 
-  test('that fails too often from one address is answered late, and a right one from there is not', async (t) => {
+  test('is answered late after too many failures from one address, and a right one from there is not', async (t) => {
     const b = await startTestBroker(t, { limits: { failedLoginsPerMinute: 3, failedLoginDelayMs: 5_000 } });
     for (let count = 0; count < 3; count++)
       assert.equal((await login(b, { password: 'wrong' }, '10.0.0.7')).connack, '20020004');
@@ -134,7 +134,7 @@ describe('a login', () => {
 });
 
 describe('the number of sessions', () => {
-  test('of one identity is limited: the one that was silent the longest gives way to the next', async (t) => {
+  test('is limited for one identity: the one that was silent the longest gives way to the next', async (t) => {
     const b = await startTestBroker(t);
     const clients: RawClient[] = [];
     for (let count = 0; count < 8; count++) {
@@ -157,14 +157,14 @@ describe('the number of sessions', () => {
     assert.equal(line?.identity, 'a');
   });
 
-  test('of one identity leaves room for a device that starts again and again without a word', async (t) => {
+  test('leaves room for a device of one identity that starts again and again without a word', async (t) => {
     const b = await startTestBroker(t);
     for (let start = 0; start < 30; start++)
       assert.equal((await login(b, {})).connack, CONNACK_ACCEPTED, `start ${start}`);
     assert.equal(b.broker.sessionCount('a'), 8);
   });
 
-  test('of one identity is not exceeded by logins at the same moment', async (t) => {
+  test('is not exceeded by logins of one identity at the same moment', async (t) => {
     const b = await startTestBroker(t, { limits: { sessionsPerIdentity: 3 } });
     const answers = await Promise.all(Array.from({ length: 9 }, () => login(b, {})));
     assert.equal(answers.filter(({ connack }) => connack === CONNACK_ACCEPTED).length, 3);
@@ -172,7 +172,7 @@ describe('the number of sessions', () => {
     assert.equal(b.broker.sessionCount('a'), 3);
   });
 
-  test('in all is limited by CONNACK 3', async (t) => {
+  test('is limited for all together by CONNACK 3', async (t) => {
     const b = await startTestBroker(t, { limits: { sessions: 3 } });
     for (const username of ['a', 'b', 'c'])
       assert.equal((await login(b, { username })).connack, CONNACK_ACCEPTED);
@@ -191,7 +191,7 @@ describe('the number of sessions', () => {
 });
 
 describe('a client id', () => {
-  test('of another identity does not take that session over', async (t) => {
+  test('does not take over the session of another identity', async (t) => {
     const b = await startTestBroker(t);
     const mine = await login(b, { clientId: 'meter' });
     const others = await login(b, { clientId: 'meter', username: 'b' });
@@ -297,7 +297,7 @@ describe('keep-alive', () => {
     await client.closed();
   });
 
-  test('of 0 is treated as 300 s', async (t) => {
+  test('is treated as 300 s when it is 0', async (t) => {
     const b = await startTestBroker(t);
     const { client } = await login(b, { keepAliveS: 0 });
     await b.clock.advance(449_999);

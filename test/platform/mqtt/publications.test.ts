@@ -79,7 +79,7 @@ describe('an acknowledgement', () => {
       assert.equal(await client.takeHex(4), answer);
     });
 
-  test('of a refused message at QoS 0 there is none, so the connection stays', async (t) => {
+  test('is not sent for a refused message at QoS 0, so the connection stays', async (t) => {
     const { b, pending } = await waitingBroker(t);
     const { client } = await login(b);
     client.send(publishBytes('from/a/x', 'y'));
@@ -104,7 +104,7 @@ describe('an acknowledgement', () => {
     assert.equal(await client.takeHex(12), '400200014002000250020003');
   });
 
-  test('of a group that is taken together leaves in one write', async (t) => {
+  test('leaves in one write for a group that is taken together', async (t) => {
     const { b, pending } = await waitingBroker(t);
     const { client } = await login(b);
     for (let packetId = 1; packetId <= 50; packetId++) client.send(one('x', packetId));
@@ -193,7 +193,7 @@ describe('a QoS 2 message', () => {
     assert.equal(await client.takeHex(4), '50020005');
   });
 
-  test('that was not taken is handed over anew when it is sent again', async (t) => {
+  test('is handed over anew when it is sent again after it was not taken', async (t) => {
     const { b, pending } = await waitingBroker(t);
     const first = await login(b, { clientId: 'meter', clean: false });
     first.client.send(two('x', 5));
@@ -209,7 +209,7 @@ describe('a QoS 2 message', () => {
     assert.equal(await second.client.takeHex(4), '50020005');
   });
 
-  test('of a kept session is handed over once across a reconnect, even if still pending', async (t) => {
+  test('is handed over once across a reconnect of a kept session, even if still pending', async (t) => {
     const { b, pending } = await waitingBroker(t);
     const first = await login(b, { clientId: 'meter', clean: false });
     first.client.send(two('x', 5));
@@ -242,7 +242,7 @@ describe('a QoS 2 message', () => {
     assert.equal(await second.client.takeHex(4), '50020005');
   });
 
-  test('of a clean session is forgotten with it', async (t) => {
+  test('is forgotten with its clean session', async (t) => {
     const b = await startTestBroker(t);
     const first = await login(b, { clientId: 'meter' });
     first.client.send(two('x', 5));

@@ -130,14 +130,14 @@ describe('a client is not let in', () => {
     );
   });
 
-  test('with a certificate of another authority, even one of the same name', async (t) => {
+  test('when another authority made its certificate, even one of the same name', async (t) => {
     const { b, dial, asked } = await startSecure(t);
     const foreign = await (await newAuthority(t)).issueClientCertificate(DEVICE);
     await assert.rejects(dial(foreign));
     assert.deepEqual([asked, b.opened], [[], []]);
   });
 
-  test('with a certificate of a server of ours', async (t) => {
+  test('when its certificate is one of a server of ours', async (t) => {
     const { tls, dial, asked, valid } = await startSecure(t);
     const { cert, key } = tls.deviceContext();
     valid.set(fingerprintOf(cert as string), DEVICE);
@@ -145,7 +145,7 @@ describe('a client is not let in', () => {
     assert.deepEqual(asked, []);
   });
 
-  test('with a revoked certificate: CONNACK 5', async (t) => {
+  test('when its certificate is revoked: CONNACK 5', async (t) => {
     const { dial, issued, valid, b } = await startSecure(t);
     valid.clear();
     await assert.rejects(dial(issued), { code: 5 });
@@ -232,7 +232,7 @@ describe('a device with its certificate', () => {
     await assert.rejects(dial(issued), { code: 5 });
   });
 
-  test('that resumes its TLS session shows its certificate all the same', async (t) => {
+  test('shows its certificate all the same when it resumes its TLS session', async (t) => {
     const { b, port, issued, tls, valid, asked } = await startSecure(t);
     for (const maxVersion of ['TLSv1.2', 'TLSv1.3']) {
       const options = { ca: tls.caPem, cert: issued.certificatePem, key: issued.privateKeyPem, maxVersion };
@@ -335,7 +335,7 @@ describe('the listener', () => {
     assert.equal(b.closed.length, 1);
   });
 
-  test('that cannot be opened rejects the start', async (t) => {
+  test('rejects the start when it cannot be opened', async (t) => {
     const { port, tls } = await startSecure(t);
     const second = await startTestBroker(t, {
       tls: { host: '127.0.0.1', port, secureContext: tls.deviceContext() },

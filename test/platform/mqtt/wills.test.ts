@@ -22,7 +22,7 @@ describe('a will', () => {
     assert.deepEqual(b.messages, []);
   });
 
-  test('of a login that is refused is not delivered', async (t) => {
+  test('is not delivered for a login that is refused', async (t) => {
     const b = await startTestBroker(t);
     const { client } = await login(b, { will, password: 'wrong' });
     await client.closed();
@@ -83,7 +83,7 @@ describe('a will', () => {
     assert.equal(b.messages.length, 2);
   });
 
-  test('that is not taken is logged and disturbs nobody', async (t) => {
+  test('is logged and disturbs nobody when it is not taken', async (t) => {
     const b = await startTestBroker(t, { hook: { onMessage: () => Promise.reject(new Error('full')) } });
     const { client } = await login(b, { will });
     client.stream.destroy();

@@ -61,7 +61,7 @@ describe('a refusal shows the words of the server', () => {
   for (const [name, status, text, sentence] of rows)
     test(name, async (t) => assert.equal(await refusedBy(t, status, text), sentence));
 
-  test('in 200 characters at most', async (t) => {
+  test('and at most 200 characters of them', async (t) => {
     const said = await refusedBy(t, 400, 'x'.repeat(100_000));
     assert.equal(said, `HOST answered 400. It said: "${'x'.repeat(200)}"`);
   });

@@ -16,18 +16,18 @@ import { key, noDpkg, signed } from './support.ts';
 const BOX = { version: '0.1.0', architecture: 'arm64', freeBytes: 1e9 };
 
 describe('a package is refused', { skip: noDpkg }, () => {
-  test('that is none', async (t) => {
+  test('when it is no package', async (t) => {
     const file = join(temporaryFolder(t), 'x');
     writeFileSync(file, 'PK');
     await assert.rejects(verifyPackage(file, ''), { problem: 'no_package', message: /is no Debian package/ });
   });
 
-  test('that is not signed', async (t) => {
+  test('when it is not signed', async (t) => {
     const { unsigned, trusted } = await signed(t);
     await assert.rejects(verifyPackage(unsigned, trusted), { problem: 'unsigned', message: /is not signed/ });
   });
 
-  test('that is signed by a key which is not trusted', async (t) => {
+  test('when its signature is by a key which is not trusted', async (t) => {
     const { folder, file } = await signed(t);
     const other = key(folder, 'other').publicPem;
     await assert.rejects(verifyPackage(file, other), { problem: 'unknown_key', message: /does not know/ });

@@ -11,7 +11,7 @@ import { PROJECT_ROOT } from '../../support/workspace.ts';
 import { CHILDREN, isAlive, limits, world } from './support.ts';
 
 describe('a child program', () => {
-  test('that cannot be found is tried again, with what it wrote in the log', async (t) => {
+  test('is tried again when it cannot be found, with what it wrote in the log', async (t) => {
     const { program, ends, lines } = world(t, { entry: '/nonexistent/main.ts' });
     program.start();
     await ends();
@@ -19,7 +19,7 @@ describe('a child program', () => {
     assert.match(String(lines[0]?.['error_output']), /Cannot find module/);
   });
 
-  test('that says nothing is ended', async (t) => {
+  test('is ended when it says nothing', async (t) => {
     const { clock, program, ends } = world(t, { entry: join(CHILDREN, 'silent.ts') });
     program.start();
     await clock.advance(limits.helloMs);
@@ -27,7 +27,7 @@ describe('a child program', () => {
     assert.deepEqual([program.lastExit?.reason, program.lastExit?.ranMs], ['no hello', 0]);
   });
 
-  test('that speaks another version is refused', async (t) => {
+  test('is refused when it speaks another version', async (t) => {
     const { program, ends, hellos } = world(t, { protocolVersion: 2 });
     program.start();
     await ends();
@@ -51,7 +51,7 @@ describe('a child program', () => {
       assert.deepEqual([await metric('program_ends_total'), await metric('program_running')], [1, 0]);
     });
 
-  test('that throws leaves its stack in the log of the gateway', async (t) => {
+  test('leaves its stack in the log of the gateway when it throws', async (t) => {
     const { program, runs, ends, lines } = world(t);
     program.start();
     await runs();
@@ -61,7 +61,7 @@ describe('a child program', () => {
     assert.match(String(line?.['error_output']), /Error: over and out\n.*obedient\.ts/s);
   });
 
-  test('that answers its heartbeats runs on, and once it is stuck is ended after the missed ones, not before', async (t) => {
+  test('runs on while it answers its heartbeats, and once it is stuck is ended after the missed ones, not before', async (t) => {
     const { clock, program, runs, answered, ends } = world(t);
     program.start();
     await runs();
@@ -141,7 +141,7 @@ describe('a child program', () => {
       await until(() => !isAlive(childId));
     });
 
-  test('that the system has no room for is tried again, and the owner lives on', async (t) => {
+  test('is tried again when the system has no room for it, and the owner lives on', async (t) => {
     // Longer than the system takes: the call that starts it throws.
     const { program, lines, clock } = world(t, { nodeOptions: [`--title=${'x'.repeat(200_000)}`] });
     program.start();

@@ -137,7 +137,7 @@ describe('stopping a child program', () => {
     assert.equal(program.state, 'stopped');
   });
 
-  test('in the pause before a new start ends the pause', async (t) => {
+  test('ends the pause before a new start', async (t) => {
     const { clock, program, runs, ends } = world(t);
     program.start();
     await runs();

@@ -223,7 +223,7 @@ describe('opening a database', () => {
 });
 
 describe('a transaction', () => {
-  test('that throws leaves nothing, and the error is the one thrown', (t) => {
+  test('leaves nothing when it throws, and the error is the one thrown', (t) => {
     const database = world(t).open(FIRST);
     const fault = new Error('no');
     assert.throws(
@@ -237,7 +237,7 @@ describe('a transaction', () => {
     assert.deepEqual([names(database), database.inTransaction], [[], false]);
   });
 
-  test('that throws runs no work registered for after it', (t) => {
+  test('runs no work registered for after it when it throws', (t) => {
     const database = world(t).open(FIRST);
     const seen: string[] = [];
     assert.throws(() =>

@@ -111,7 +111,7 @@ function rootOf(path: string, table: string): number {
 }
 
 describe('a database that the gateway can do without', () => {
-  test('that cannot be opened refuses every use, and can be used as soon as it can', async (t) => {
+  test('refuses every use while it cannot be opened, and can be used as soon as it can', async (t) => {
     const { open, add, texts, clock, path, database } = bench(t);
     mkdirSync(path);
     open('here');
@@ -129,7 +129,7 @@ describe('a database that the gateway can do without', () => {
     assert.deepEqual(texts(), ['kept']);
   });
 
-  test('of another site is set aside with what belongs to it, and comes back with its site', (t) => {
+  test('is set aside when it is of another site, and comes back with its site', (t) => {
     const first = bench(t);
     const journal = join(first.folder, 'journal');
     mkdirSync(journal);
@@ -162,7 +162,7 @@ describe('a database that the gateway can do without', () => {
   const addMigration = (folder: string): void =>
     writeFileSync(join(folder, 'migrations', '0002_second.sql'), 'CREATE TABLE more (id INTEGER) STRICT;');
 
-  test('of a newer version is set aside with what belongs to it, and comes back with that version', (t) => {
+  test('is set aside when it is of a newer version, and comes back with that version', (t) => {
     const first = bench(t);
     const journal = join(first.folder, 'journal');
     mkdirSync(journal);
@@ -195,7 +195,7 @@ describe('a database that the gateway can do without', () => {
     assert.deepEqual(newer.database.setAsideNames().foreign, ['history.db.of-a']);
   });
 
-  test('of a newer version and of another site goes to that site when it can be read', (t) => {
+  test('goes to its site when it is of a newer version and of another site and can be read', (t) => {
     const first = bench(t);
     first.open('b');
     first.add('of b');
@@ -270,7 +270,7 @@ describe('a database that the gateway can do without', () => {
     assert.deepEqual(texts(), ['only in the log']);
   });
 
-  test('that turns out to be damaged is set aside; everybody lets go of it first', async (t) => {
+  test('is set aside when it turns out to be damaged; everybody lets go of it first', async (t) => {
     const first = bench(t);
     first.open('a');
     first.add('kept');
@@ -294,7 +294,7 @@ describe('a database that the gateway can do without', () => {
     assert.equal(database.setAsideNames().damaged.length, 1);
   });
 
-  test('that is gone has nothing of its log read into the new one', (t) => {
+  test('has nothing of its log read into the new one when it is gone', (t) => {
     const first = bench(t);
     first.open('a');
     first.add('gone');

@@ -51,7 +51,7 @@ describe('the lock of a data folder', () => {
     (await wait()).release();
   });
 
-  test('that the disk refuses names the file, and is tried again', (t) => {
+  test('names the file when the disk refuses it, and is tried again', (t) => {
     const folder = temporaryFolder(t);
     const refusal = t.mock.method(BetterSqlite3.prototype, 'exec', () => {
       throw new BetterSqlite3.SqliteError('disk I/O error', 'SQLITE_IOERR_LOCK');

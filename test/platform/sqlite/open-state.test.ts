@@ -48,7 +48,7 @@ describe('the note of a recovery of state.db', () => {
     assert.match(recovery()?.copy ?? '', /state-hourly-000001-5\.db$/);
   });
 
-  test('that cannot be written or read is told, and keeps no state.db from coming back', (t) => {
+  test('is reported when it cannot be written or read, and keeps no state.db from coming back', (t) => {
     const { folder, lines, open, recovery } = damaged(t);
     const note = join(folder, 'state-recovery.json');
     mkdirSync(note);

@@ -110,7 +110,7 @@ describe('the authority', () => {
     await handshake(t, tls.serverContext(), { ca: caPem, servername: 'depot.example.com' });
   });
 
-  test('of an earlier version, without such bounds, stays and speaks for every name', async (t) => {
+  test('stays and speaks for every name when it is of an earlier version, without such bounds', async (t) => {
     const { folder, open, names } = startBench(t);
     const { makeAuthority } = await import('../../../src/platform/tls/certificates.ts');
     const { openKeyFolder, writeKeyFile } = await import('../../../src/platform/tls/key-files.ts');

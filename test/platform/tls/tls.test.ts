@@ -26,7 +26,7 @@ const webOf = (tls: { serverContext(): { cert?: unknown } }): X509Certificate =>
   new X509Certificate(tls.serverContext().cert as string);
 
 describe('keys that are there and not usable', () => {
-  test('of a server are made anew', async (t) => {
+  test('are made anew for a server', async (t) => {
     const { folder, open, lines } = startBench(t);
     const { caPem } = await open();
     for (const name of ['web', 'devices']) writeFileSync(join(folder, `${name}.pem`), 'damaged');
@@ -41,7 +41,7 @@ describe('keys that are there and not usable', () => {
     assert.equal(lines.filter(({ level }) => level === 'warn').length, 2);
   });
 
-  test('of another authority are made anew', async (t) => {
+  test('are made anew when they are of another authority', async (t) => {
     const { folder, open, names } = startBench(t);
     await open();
     rmSync(join(folder, 'authority.pem'));
@@ -85,7 +85,7 @@ describe('the files of the keys', () => {
 });
 
 describe('the certificates', () => {
-  test('of every kind are what strict verifiers ask for', async (t) => {
+  test('are what strict verifiers ask for, whatever their kind', async (t) => {
     const { open } = startBench(t);
     const tls = await open();
     const { certificatePem } = await tls.issueClientCertificate(newHardwareId());
@@ -106,7 +106,7 @@ describe('the certificates', () => {
     }
   });
 
-  test('of devices belong to one hardware id, and each is its own', async (t) => {
+  test('belong to one hardware id for devices, and each is its own', async (t) => {
     const { open } = startBench(t);
     const tls = await open();
     const hardwareId = newHardwareId();
@@ -130,14 +130,14 @@ describe('the certificates', () => {
     assert.equal(members.size, 6);
   });
 
-  test('of devices are made for hardware ids only', async (t) => {
+  test('are made for hardware ids of devices only', async (t) => {
     const { open } = startBench(t);
     const tls = await open();
     for (const bad of ['', 'short', 'x'.repeat(65), 'CN=other,O=x', 'with space', 'ünicode1'])
       await assert.rejects(tls.issueClientCertificate(bad), /8 to 64 letters or digits/);
   });
 
-  test('of servers name every name and address that fits', async (t) => {
+  test('name every name and address that fits a server', async (t) => {
     const { open, names } = startBench(t);
     const long = `${'long.'.repeat(12)}name.example`;
     names.dns.unshift(long);
@@ -153,7 +153,7 @@ describe('the certificates', () => {
     }
   });
 
-  test('of two gateways have authorities of different names', async (t) => {
+  test('have authorities of different names for two gateways', async (t) => {
     const subjects = await Promise.all(
       [1, 2].map(async () => new X509Certificate((await startBench(t).open()).caPem).subject),
     );
@@ -162,7 +162,7 @@ describe('the certificates', () => {
 });
 
 describe('dates', () => {
-  test('of the authority and towards devices cover any clock from 2020 on', async (t) => {
+  test('cover any clock from 2020 on for the authority and towards devices', async (t) => {
     const { open } = startBench(t);
     const tls = await open();
     for (const pem of [tls.caPem, tls.deviceContext().cert as string]) {
@@ -178,7 +178,7 @@ describe('dates', () => {
     assert.ok(validToDate.getTime() - validFromDate.getTime() <= 825 * DAY_MS);
   });
 
-  test('of a clock that was never set are not those of 1970, and it renews nothing', async (t) => {
+  test('are not those of 1970 while the clock was never set, and nothing is renewed', async (t) => {
     const { open, clock, folder } = startBench(t, new TestClock(0));
     const first = webOf(await open());
     assert.ok(first.validFromDate.getUTCFullYear() >= 2025);
@@ -235,7 +235,7 @@ describe('renewal', () => {
     assert.equal(clock.waiting, 0);
   });
 
-  test('that cannot be written serves all the same, and says so', async (t) => {
+  test('serves all the same when it cannot be written, and says so', async (t) => {
     const { open, lines, folder, names } = startBench(t);
     const tls = await open();
     for (const kind of ['web', 'devices']) {
@@ -268,7 +268,7 @@ async function shortKey(): Promise<{ certificatePem: string; privateKeyPem: stri
 }
 
 describe("an operator's certificate", () => {
-  test('that cannot be used gives way to one made here until it can, and the log says why', async (t) => {
+  test('gives way to one made here until it can be used, and the log says why', async (t) => {
     const { folder, open, lines } = startBench(t);
     const own = await open();
     const one = await own.issueClientCertificate(newHardwareId());

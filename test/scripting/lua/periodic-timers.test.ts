@@ -43,7 +43,7 @@ describe('timers of what comes again and again', () => {
     );
   });
 
-  test('that are cancelled do not fire, and leave nothing behind', async () => {
+  test('do not fire once they are cancelled, and leave nothing behind', async () => {
     const clock = new TestClock();
     const periodic = timers(clock);
     const fired: string[] = [];

@@ -273,7 +273,7 @@ describe('a journal', () => {
     assert.deepEqual(read(folder).damages, []);
   });
 
-  test('of which nothing can be read are bounded in number, too', async (t) => {
+  test('are bounded in number, too, when nothing can be read of them', async (t) => {
     const folder = temporaryFolder(t);
     for (let number = 1; number <= 5; number++)
       writeFileSync(join(folder, `00000${number}.journal`), 'no journal. '.repeat(100));

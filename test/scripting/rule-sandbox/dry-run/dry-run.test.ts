@@ -115,7 +115,7 @@ describe('telemetry in a dry run', () => {
     assert.deepEqual(story(), ['1 log 1', '2 log 2']);
   });
 
-  test('of two attributes comes in the order of time', async () => {
+  test('comes in the order of time for two attributes', async () => {
     const { story } = await tryDry(
       `${BATTERY}
        for _, name in ipairs({ 'a', 'b' }) do
@@ -218,7 +218,7 @@ describe('a script in a dry run', () => {
     );
   });
 
-  test('of runtime V1 runs from the top every interval', async () => {
+  test('runs from the top every interval in runtime V1', async () => {
     const { story } = await tryDry(
       `local count = (storage.namespaced.read('count') or 0) + 1
        storage.namespaced.write('count', count)
@@ -238,13 +238,13 @@ describe('a script in a dry run', () => {
 });
 
 describe('a dry run', () => {
-  test('of a script that does not compile fails at once', async () => {
+  test('fails at once when its script does not compile', async () => {
     const { report, story } = await tryDry('x =');
     assert.equal(report.end, 'failed');
     assert.match(story().join(), /^0 error main\.lua:1: unexpected symbol/);
   });
 
-  test('of a script that fails has it start again after growing pauses', async () => {
+  test('starts its script again after growing pauses when it fails', async () => {
     const { report, story } = await tryDry(`error('no')`, { period: { toMs: FROM_MS + 60_000 } });
     const seconds = story().map((line) =>
       line.replace(/^([\d.]+)/, (minute) => String(Math.round(Number(minute) * 60))),

@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { Recording } from '../../../../src/scripting/rule-sandbox/dry-run/recording.ts';
 import type { RecordedSample } from '../../../../src/protocol/dry-run.ts';
 
-test('of any samples, in pieces of any size, the newest and the next are right at any instant', async () => {
+test('the newest and the next sample are right at any instant, for any samples in pieces of any size', async () => {
   const instants = fc.uniqueArray(fc.integer({ min: 0, max: 200 }), { maxLength: 60 });
   await fc.assert(
     fc.asyncProperty(instants, instants, fc.integer({ min: 1, max: 5 }), async (times, asked, pieceSize) => {
