@@ -45,9 +45,9 @@ function respond(
 
 const HEADER_BYTES = 7;
 
-/** Listens on the port; 0 takes a free one. `backlog`: connections that wait while nobody takes them. */
+/** Listens on the port; 0 takes a free one. */
 export async function serveModbusTcp(
-  parts: ModbusServerParts & { host: string; port: number; backlog?: number },
+  parts: ModbusServerParts & { host: string; port: number },
 ): Promise<ModbusServer> {
   const sockets = new Set<net.Socket>();
   const hanging = new Set<net.Socket>();
@@ -82,8 +82,8 @@ export async function serveModbusTcp(
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    const { port, host, backlog } = parts;
-    server.listen({ port, host, ...(backlog !== undefined && { backlog }) }, () => resolve());
+    const { port, host } = parts;
+    server.listen({ port, host }, () => resolve());
   });
   return {
     port: (server.address() as net.AddressInfo).port,

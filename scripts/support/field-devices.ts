@@ -15,16 +15,9 @@ export interface FieldDevicesOrder {
   /** Number of the first one; the numbers are in the values. */
   first: number;
   count: number;
-  /** Absent: each at a TCP port of its own. */
-  serialPath?: string;
 }
 
-export type ToFieldDevices =
-  | { kind: 'start'; order: FieldDevicesOrder }
-  /** Takes bytes and connections and answers nothing; on a serial line these devices only. */
-  | { kind: 'fall silent'; devices: readonly number[] }
-  | { kind: 'speak' }
-  | { kind: 'tell polls' };
+export type ToFieldDevices = { kind: 'start'; order: FieldDevicesOrder } | { kind: 'tell polls' };
 
 export type FromFieldDevices =
   | { kind: 'ready'; ports: readonly number[] }

@@ -1,7 +1,6 @@
 /** A whole gateway whose module polls field devices by the sample blueprint, for benchmarks. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { writeArchive } from '../../src/capabilities/blueprints/source/archive.ts';
 import type { Clock } from '../../src/platform/clock/index.ts';
@@ -109,24 +108,15 @@ async function modulePidOf({ pid }: GatewayProcess, clock: Clock): Promise<numbe
 
 /** A process of field devices. */
 export interface FieldDevices {
-  /** In the order of the devices; none on a serial line. */
+  /** In the order of the devices. */
   readonly ports: readonly number[];
   /** Everything these devices answered so far. */
   polls(): Promise<readonly Poll[]>;
-  fallSilent(devices: readonly number[]): void;
-  speak(): void;
-  /**
-   * Stops the process where it stands and fills the queues of its listeners: what is sent is taken by the system
-   * and never answered, further SYNs are not answered at all. Resolves with how many ports answer a SYN still.
-   */
-  freeze(clock: Clock): Promise<number>;
-  thaw(): void;
   stop(): void;
 }
 
 export async function startFieldDevices(order: FieldDevicesOrder): Promise<FieldDevices> {
   const child = fork(join(import.meta.dirname, 'field-devices-process.ts'), { execArgv: [] });
-  const fillers: Socket[] = [];
   const say = (message: ToFieldDevices): void => void child.send(message);
   say({ kind: 'start', order });
   const ready = await next(child, 'ready');
@@ -136,45 +126,8 @@ export async function startFieldDevices(order: FieldDevicesOrder): Promise<Field
       say({ kind: 'tell polls' });
       return (await next(child, 'polls')).polls;
     },
-    fallSilent: (devices) => say({ kind: 'fall silent', devices }),
-    speak: () => say({ kind: 'speak' }),
-    freeze: async (clock) => {
-      child.kill('SIGSTOP');
-      const open = await Promise.all(ready.ports.map((port) => fillQueue(port, clock, fillers)));
-      return open.filter(Boolean).length;
-    },
-    thaw: () => {
-      for (const filler of fillers.splice(0)) filler.destroy();
-      child.kill('SIGCONT');
-    },
-    stop: () => {
-      child.kill('SIGCONT');
-      child.disconnect();
-    },
+    stop: () => child.disconnect(),
   };
-}
-
-const QUEUE_ATTEMPTS = 8;
-const HANDSHAKE_MS = 200;
-
-/** Connects until the handshake is not answered any more. True: it still is. */
-async function fillQueue(port: number, clock: Clock, fillers: Socket[]): Promise<boolean> {
-  for (let attempt = 0; attempt < QUEUE_ATTEMPTS; attempt += 1) {
-    const socket = connect({ port, host: '127.0.0.1' });
-    fillers.push(socket);
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    socket.on('error', () => resolve(false));
-    socket.once('connect', () => resolve(true));
-    const limit = clock.setTimer(HANDSHAKE_MS, () => resolve(false));
-    const isAnswered = await promise;
-    limit.cancel();
-    if (!isAnswered) {
-      // Its SYN, sent again later, must not take the place of the module's.
-      socket.destroy();
-      return false;
-    }
-  }
-  return true;
 }
 
 function next<Kind extends FromFieldDevices['kind']>(

@@ -56,39 +56,3 @@ export function untrueValues(stored: readonly StoredValue[], polls: readonly Pol
     return atMs === undefined || Math.abs(atS * 1_000 + 500 - atMs) > FRESH_MS;
   });
 }
-
-/** Sorted times between one poll of a device and its next, both within the span. */
-export function pollIntervalsMs(
-  polls: readonly Poll[],
-  devices: ReadonlySet<number>,
-  fromMs: number,
-  toMs: number,
-): number[] {
-  const lastMs = new Map<number, number>();
-  const intervalsMs: number[] = [];
-  for (const { device, atMs } of [...polls].sort((a, b) => a.atMs - b.atMs)) {
-    if (!devices.has(device) || atMs < fromMs || atMs >= toMs) continue;
-    const previousMs = lastMs.get(device);
-    if (previousMs !== undefined) intervalsMs.push(atMs - previousMs);
-    lastMs.set(device, atMs);
-  }
-  return intervalsMs.sort((a, b) => a - b);
-}
-
-/** For each device the time from the moment to its first poll whose value was stored; sorted, missing ones infinite. */
-export function returnsMs(
-  polls: readonly Poll[],
-  stored: readonly StoredValue[],
-  devices: ReadonlySet<number>,
-  sinceMs: number,
-): number[] {
-  const kept = new Set(stored.map(({ value }) => value));
-  return [...devices]
-    .map((device) => {
-      const times = polls
-        .filter((poll) => poll.device === device && poll.atMs >= sinceMs && kept.has(poll.value))
-        .map(({ atMs }) => atMs - sinceMs);
-      return Math.min(...times);
-    })
-    .sort((a, b) => a - b);
-}

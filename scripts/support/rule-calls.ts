@@ -5,12 +5,6 @@ import type { GatewayClient } from './gateway-client.ts';
 const RULES = '/site/rule_engine/rules';
 const READY_LIMIT_MS = 30_000;
 const POLL_MS = 20;
-const LOG_PAGE = 50;
-
-export interface RuleLogLine {
-  message: string;
-  receivedAtMs: number;
-}
 
 /** A V3 rule that is enabled. @throws GatewayRefusal */
 export async function createRule(client: GatewayClient, slug: string, code: string): Promise<void> {
@@ -33,18 +27,6 @@ export async function waitForRule(
     const { rule } = await client.json({ path: `${RULES}/${slug}` });
     return (rule as { state: string }).state === wanted;
   });
-}
-
-/** What is kept of its log since a moment, oldest first. */
-export async function ruleLog(client: GatewayClient, slug: string, sinceMs = 0): Promise<RuleLogLine[]> {
-  const lines: RuleLogLine[] = [];
-  for (;;) {
-    const path = `${RULES}/${slug}/logs?limit=${LOG_PAGE}&offset=${lines.length}`;
-    const page = (await client.json({ path }))['logs'] as { message: string; received_at: string }[];
-    lines.unshift(...page.map(({ message, received_at: at }) => ({ message, receivedAtMs: Date.parse(at) })));
-    if (page.length < LOG_PAGE || (lines[0]?.receivedAtMs ?? 0) < sinceMs)
-      return lines.filter(({ receivedAtMs }) => receivedAtMs >= sinceMs);
-  }
 }
 
 /** @throws Error when it takes too long */

@@ -9,8 +9,8 @@ import { PROJECT_ROOT } from '../support/workspace.ts';
 const bench = (...args: string[]) =>
   spawnSync(process.execPath, [join(PROJECT_ROOT, 'scripts/bench.ts'), ...args], { encoding: 'utf8' });
 
-/** Those that take half a minute even with little work are started by whoever changes what they measure. */
-const SLOW = ['start', 'engines', 'growth'];
+/** Those that wait for real time or repeat what another one covers are started by whoever changes what they measure. */
+const SLOW = ['start', 'engines', 'growth', 'memory', 'telemetry-gateway'];
 
 // A suite does not wait for what it would have to load first: its tests would run outside of it.
 const ALL = await benchmarks();
