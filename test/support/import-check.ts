@@ -27,7 +27,7 @@ export interface ImportTable {
 
 const GROUPS = ['capabilities', 'platform', 'scripting'];
 /** Places with a name of their own under `imports` of package.json. */
-const HOUSES = ['telemetry-store', 'scripting/lua', 'scripting/host', 'scripting/http'];
+const HOUSES = ['library', 'telemetry-store', 'scripting/lua', 'scripting/host', 'scripting/http'];
 
 /** The row a file belongs to: `capabilities/devices`, `lib`, `main.ts`. */
 export function placeOf(path: string): string {

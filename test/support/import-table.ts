@@ -350,6 +350,8 @@ export const TABLE: ImportTable = {
       node: 'all',
       folders: ['journal', 'codec', 'query', 'engine'],
     },
+    // Devices as data, and the compiler that makes blueprints of them.
+    { place: 'library', mayImport: [], folders: ['compile'] },
     { place: 'protocol', mayImport: [] },
     // It reads the machine's file out of the package that brings it.
     { place: 'scripting/lua', mayImport: [], node: ['node:fs', 'node:module'] },
@@ -418,6 +420,7 @@ export const TABLE: ImportTable = {
     'reflect-metadata': ['platform/tls'],
     suncalc: ['scripting/rule-sandbox'],
     valibot: [
+      'library',
       'platform/http',
       'platform/http-description',
       'gateway',
@@ -427,7 +430,7 @@ export const TABLE: ImportTable = {
     ],
     wasmoon: ['scripting/lua'],
     ws: ['platform/http'],
-    yaml: ['platform/config', 'capabilities/blueprints', 'site-file'],
+    yaml: ['platform/config', 'capabilities/blueprints', 'library', 'site-file'],
     yauzl: ['capabilities/blueprints', 'platform/backup'],
     yazl: ['capabilities/blueprints', 'platform/backup'],
   },

@@ -1,0 +1,81 @@
+/** The words that templates share: what an attribute of a name is, and which profiles a set of attributes fulfils. */
+import type { TemplateValue } from '../template.ts';
+
+export interface Attribute {
+  name: string;
+  type?: 'float' | 'integer' | 'string' | 'boolean';
+  unit?: string;
+  enum?: readonly string[];
+  property?: boolean;
+}
+
+/** The content of attributes.yml. */
+export interface AttributeBook {
+  groups: Readonly<Record<string, Readonly<Record<string, Attribute>>>>;
+  kinds: Readonly<Record<string, readonly string[]>>;
+}
+
+/** An attribute as a blueprint declares it. */
+export interface DeclaredAttribute {
+  display_name: string;
+  description?: string | undefined;
+  type: string;
+  unit?: string | undefined;
+  enum?: readonly (string | number | boolean)[] | undefined;
+}
+
+/** What the book says of a name; undefined for a name of the template's own. */
+export function knownAttribute(book: AttributeBook, name: string): Attribute | undefined {
+  for (const group of Object.values(book.groups)) if (Object.hasOwn(group, name)) return group[name];
+  return undefined;
+}
+
+export const isProperty = (book: AttributeBook, name: string, value: TemplateValue): boolean =>
+  value.property ?? knownAttribute(book, name)?.property ?? false;
+
+/** The type of a value: its own, the book's, or text where it is named by an enumeration. */
+export function typeOf(book: AttributeBook, name: string, value: TemplateValue): string {
+  const own = value.type ?? knownAttribute(book, name)?.type;
+  if (own !== undefined) return own;
+  const names = value.enum ? Object.values(value.enum) : [];
+  if (names.length > 0 && names.every((item) => typeof item === 'string')) return 'string';
+  if (names.length > 0 && names.every((item) => typeof item === 'boolean')) return 'boolean';
+  if ('coil' in value || 'discrete' in value) return 'boolean';
+  return 'as' in value && value.as.startsWith('string') ? 'string' : 'float';
+}
+
+export function declare(book: AttributeBook, name: string, value: TemplateValue): DeclaredAttribute {
+  const known = knownAttribute(book, name);
+  const type = typeOf(book, name, value);
+  const ownEnum = value.enum && type !== 'boolean' ? [...new Set(Object.values(value.enum))] : undefined;
+  return {
+    display_name: value.name ?? known?.name ?? name,
+    ...(value.description === undefined ? {} : { description: value.description }),
+    type,
+    ...(type === 'float' || type === 'integer' ? { unit: value.unit ?? known?.unit } : {}),
+    ...(type === 'string' || type === 'integer' ? { enum: known?.enum ?? ownEnum } : {}),
+  };
+}
+
+/** Meters and inverters use the same names for their phases, but not the same profiles. */
+const METER_PROFILES = 'lib.energy.power_meter.';
+const INVERTER_PROFILES = 'lib.energy.inverter.';
+
+/** Profiles whose members are all declared: whole kinds of devices first, then single abilities beyond them. */
+export function profilesOf(book: AttributeBook, declared: ReadonlySet<string>, category: string): string[] {
+  const foreign = category === 'power-meters' ? INVERTER_PROFILES : METER_PROFILES;
+  const abilities = Object.entries(book.groups)
+    .filter(
+      ([group, members]) =>
+        group.startsWith('lib.') &&
+        !group.startsWith(foreign) &&
+        Object.keys(members).every((name) => declared.has(name)),
+    )
+    .map(([group]) => group);
+  const fulfilled = new Set(abilities);
+  const kinds = Object.entries(book.kinds)
+    .filter(([, needed]) => needed.every((group) => fulfilled.has(group)))
+    .map(([kind]) => kind);
+  const covered = new Set(kinds.flatMap((kind) => book.kinds[kind] ?? []));
+  return [...kinds, ...abilities.filter((group) => !covered.has(group))];
+}

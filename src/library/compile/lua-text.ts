@@ -1,0 +1,33 @@
+/** Writes data as a Lua table: the plan of a template, in a form that people can read. */
+
+const LINE_MAX = 110;
+
+type Data = string | number | boolean | undefined | readonly Data[] | { readonly [key: string]: Data };
+
+function textOf(value: string): string {
+  return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n')}'`;
+}
+
+const keyOf = (name: string): string =>
+  /^[A-Za-z_]\w*$/.test(name) && !RESERVED.has(name) ? name : `[${textOf(name)}]`;
+const RESERVED = new Set(
+  'and break do else elseif end false for function goto if in local nil not or repeat return then true until while'.split(
+    ' ',
+  ),
+);
+
+/** Members without a value are left out; short tables stand on one line. */
+export function luaText(value: Data, indent = ''): string {
+  if (typeof value === 'string') return textOf(value);
+  if (typeof value !== 'object') return String(value);
+  const inner = `${indent}  `;
+  const parts = Array.isArray(value)
+    ? (value as readonly Data[]).map((item) => luaText(item, inner))
+    : Object.entries(value as Record<string, Data>)
+        .filter(([, item]) => item !== undefined)
+        .map(([name, item]) => `${keyOf(name)} = ${luaText(item, inner)}`);
+  if (parts.length === 0) return '{}';
+  const line = `{ ${parts.join(', ')} }`;
+  if (line.length + indent.length <= LINE_MAX && !line.includes('\n')) return line;
+  return `{\n${parts.map((part) => `${inner}${part},\n`).join('')}${indent}}`;
+}

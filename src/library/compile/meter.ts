@@ -1,0 +1,46 @@
+/** What a meter measures is the installer's to say: the parameter `role` and the roles of the site that follow. */
+import type { Template } from '../template.ts';
+
+const CHOICES = {
+  grid: 'Grid connection',
+  pv: 'Solar system, its energy counted as export',
+  pv_import: 'Solar system, its energy counted as import',
+  load: 'A consumer',
+  heat_pump: 'Heat pump',
+  ev_charger: 'Charger',
+  battery: 'Battery, its charging counted as import',
+  other: 'Something else',
+};
+
+/** The template with `meter` written out as a parameter and roles; any other template as it is. */
+export function withMeterRoles(template: Template): Template {
+  const { meter } = template;
+  if (!meter) return template;
+  const { power, imported, exported } = meter;
+  const taking = { power, forward: imported };
+  const both = { power, forward: imported, reverse: exported };
+  return {
+    ...template,
+    parameters: {
+      role: { name: 'What it measures', choices: CHOICES, default: meter.default },
+      ...template.parameters,
+    },
+    roles: [
+      ...(template.roles ?? []),
+      { role: 'grid', ...both, when: { role: 'grid' } },
+      { role: 'pv', power, inverted: true, forward: exported, when: { role: 'pv' } },
+      { role: 'pv', ...taking, when: { role: 'pv_import' } },
+      { role: 'load', ...taking, when: { role: 'load' } },
+      { role: 'heat_pump', ...taking, when: { role: 'heat_pump' } },
+      { role: 'ev_charger', ...taking, when: { role: 'ev_charger' } },
+      {
+        role: 'battery',
+        power,
+        inverted: true,
+        forward: exported,
+        reverse: imported,
+        when: { role: 'battery' },
+      },
+    ],
+  };
+}

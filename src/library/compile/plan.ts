@@ -1,0 +1,342 @@
+/** What the script of a template does, as data for runtime/template.lua. */
+import type { Template, TemplateStep, TemplateValue } from '../template.ts';
+import { type AttributeBook, isProperty, typeOf } from './attributes.ts';
+import type { TemplateProblem } from './problem.ts';
+import {
+  planRequests,
+  type RegisterField,
+  registerField,
+  registersOf,
+  type SunSpecBook,
+  sunSpecField,
+} from './requests.ts';
+
+type Data = string | number | boolean | undefined | readonly Data[] | { readonly [key: string]: Data };
+type Rule = Record<string, Data>;
+
+/** Values that are read in one rhythm, and what is made of them. */
+interface Group {
+  every_ms: number;
+  requests: readonly Rule[];
+  values: readonly Rule[];
+  derived: readonly Rule[];
+  telemetry: readonly string[];
+  properties: readonly string[];
+}
+
+export interface PlanParts {
+  template: Template;
+  /** Values, commands and requests that the chosen parameters leave. */
+  values: ReadonlyMap<string, TemplateValue>;
+  requests: ReadonlyMap<string, NonNullable<Template['requests']>[string]>;
+  book: AttributeBook;
+  sunSpec: SunSpecBook;
+  problems: TemplateProblem[];
+}
+
+const DERIVED = [
+  'sum',
+  'sum_known',
+  'difference',
+  'product',
+  'negate',
+  'positive_part',
+  'negative_part',
+  'first',
+  'select',
+  'constant',
+] as const;
+
+type Operation = (typeof DERIVED)[number];
+
+export const operationOf = (value: TemplateValue): Operation | undefined =>
+  DERIVED.find((name) => name in value);
+
+const operandsOf = (value: TemplateValue): readonly (string | number)[] => {
+  const operation = operationOf(value);
+  if (operation === undefined || operation === 'constant') return [];
+  const content = (value as Record<string, unknown>)[operation];
+  if (operation === 'select') {
+    const { by, of } = content as { by: string; of: Record<string, string | number> };
+    return [by, ...Object.values(of)];
+  }
+  return Array.isArray(content) ? (content as (string | number)[]) : [content as string];
+};
+
+/** Names that a derived value needs. */
+export const namesNeeded = (value: TemplateValue): string[] =>
+  operandsOf(value).filter((item): item is string => typeof item === 'string');
+
+export function planGroups(parts: PlanParts): Group[] {
+  const everyS = rhythms(parts);
+  const fastest = defaultEveryS(parts.template);
+  const all = [...new Set(everyS.values())].toSorted((a, b) => a - b);
+  // The group in the template's own rhythm comes first: it tells whether the device answers.
+  const ordered = all.includes(fastest) ? [fastest, ...all.filter((s) => s !== fastest)] : all;
+  return ordered.map((s) => {
+    const members = new Map([...parts.values].filter(([name]) => everyS.get(name) === s));
+    return groupOf(s, members, parts);
+  });
+}
+
+const defaultEveryS = ({ modbus, http, mqtt }: Template): number =>
+  modbus?.poll_s ?? http?.poll_s ?? mqtt?.poll_s ?? 5;
+
+/** The rhythm of each value; a derived value has that of its operands. */
+function rhythms({ template, values, requests, problems }: PlanParts): Map<string, number> {
+  const known = new Map<string, number>();
+  const rhythmOf = (name: string, trail: readonly string[]): number => {
+    const done = known.get(name);
+    if (done !== undefined) return done;
+    const value = values.get(name);
+    const needed = value
+      ? namesNeeded(value).filter((item) => values.has(item) && !trail.includes(item))
+      : [];
+    const request = value && 'from' in value ? requests.get(value.from) : undefined;
+    const own = value?.every_s ?? (request && 'every_s' in request ? request.every_s : undefined);
+    const inherited = needed.map((item) => rhythmOf(item, [...trail, name]));
+    if (new Set(inherited).size > 1)
+      problems.push({
+        path: ['values', name],
+        message: 'needs values that are read in different rhythms (every_s)',
+      });
+    const s = inherited[0] ?? own ?? defaultEveryS(template);
+    known.set(name, s);
+    return s;
+  };
+  for (const name of values.keys()) rhythmOf(name, []);
+  return known;
+}
+
+function groupOf(everyS: number, members: ReadonlyMap<string, TemplateValue>, parts: PlanParts): Group {
+  const read = [...members].filter(([, value]) => operationOf(value) === undefined);
+  const { requests, rules } = parts.template.modbus ? registerRules(read, parts) : answerRules(read, parts);
+  const shown = [...members].filter(([, value]) => value.internal !== true).map(([name]) => name);
+  const asProperty = (name: string): boolean => {
+    const value = members.get(name);
+    return value !== undefined && isProperty(parts.book, name, value);
+  };
+  return {
+    every_ms: everyS * 1_000,
+    requests,
+    values: rules,
+    derived: derivedRules(members, parts),
+    telemetry: shown.filter((name) => !asProperty(name)),
+    properties: shown.filter(asProperty),
+  };
+}
+
+function registerRules(
+  read: readonly [string, TemplateValue][],
+  parts: PlanParts,
+): { requests: Rule[]; rules: Rule[] } {
+  const { template, sunSpec, problems } = parts;
+  const fields = new Map<string, RegisterField>();
+  for (const [name, value] of read) {
+    const field =
+      'sunspec' in value
+        ? sunSpecField(value.sunspec, sunSpec)
+        : 'as' in value
+          ? registerField(value, template)
+          : 'needs input, holding, coil, discrete or sunspec';
+    if (typeof field === 'string') problems.push({ path: ['values', name], message: field });
+    else fields.set(name, field);
+  }
+  const limits = { registersMax: template.modbus?.registers_per_read ?? 100, gap: template.modbus?.gap ?? 8 };
+  const { requests, requestOf } = planRequests([...fields.values()], limits);
+  const rules = [...fields].map(([name, field]) => {
+    const request = requestOf.get(field) ?? 0;
+    const start = requests[request]?.first ?? 0;
+    const value = read.find(([other]) => other === name)?.[1];
+    return {
+      name,
+      request: request + 1,
+      at: field.first - start + 1,
+      ...wordsOf(field),
+      ...(field.exponentAt === undefined
+        ? {}
+        : { has_exponent: true, exponent_at: field.exponentAt - start + 1 }),
+      ...(value ? conversionOf(name, value, field.type, parts.book) : {}),
+    };
+  });
+  return {
+    requests: requests.map(({ kind, first, count, unit, models }) => ({ kind, first, count, unit, models })),
+    rules,
+  };
+}
+
+function wordsOf({ type, isLowFirst }: RegisterField): Rule {
+  if (type.startsWith('string')) return { chars: registersOf(type) };
+  const plain = type === 'acc32' ? 'u32' : type === 'sf' ? 'i16' : type;
+  return { as: plain, low_first: isLowFirst && registersOf(plain) > 1 ? true : undefined };
+}
+
+function answerRules(
+  read: readonly [string, TemplateValue][],
+  { requests, problems, book }: PlanParts,
+): { requests: Rule[]; rules: Rule[] } {
+  const used = [...new Set(read.map(([, value]) => ('from' in value ? value.from : '')))];
+  const rules = read.flatMap(([name, value]): Rule[] => {
+    if (!('from' in value)) {
+      problems.push({
+        path: ['values', name],
+        message: 'needs from and path: the request, and the place in its answer',
+      });
+      return [];
+    }
+    if (!requests.has(value.from))
+      problems.push({ path: ['values', name, 'from'], message: `there is no request ${value.from}` });
+    const path = value.path === '.' ? [] : pathOf(value.path);
+    if (!path)
+      problems.push({ path: ['values', name, 'path'], message: 'must be a path such as emeters[0].power' });
+    return [{ name, request: used.indexOf(value.from) + 1, path, ...conversionOf(name, value, '', book) }];
+  });
+  return { requests: used.map((name) => requestRule(requests.get(name))), rules };
+}
+
+function requestRule(request: NonNullable<Template['requests']>[string] | undefined): Rule {
+  if (!request) return {};
+  const optional = request.optional === true ? true : undefined;
+  if ('topic' in request)
+    return { topic: request.topic, plain: request.plain === true ? true : undefined, optional };
+  if ('get' in request) return { method: 'GET', path: request.get, headers: request.headers, optional };
+  return {
+    method: 'POST',
+    path: request.post,
+    body: request.body,
+    content_type: request.content_type,
+    headers: request.headers,
+    optional,
+  };
+}
+
+/** The parts of a JSON path: names, and positions as numbers. */
+export function pathOf(text: string): (string | number)[] | undefined {
+  const parts: (string | number)[] = [];
+  const part = /(?:^|\.)([A-Za-z_][\w:-]*)|\[(\d+)\]|\[["']([^"'\]]+)["']\]|(?:^|\.)(\d[\w:-]*)/y;
+  while (part.lastIndex < text.length) {
+    const match = part.exec(text);
+    if (!match) return undefined;
+    parts.push(match[2] === undefined ? (match[1] ?? match[3] ?? match[4] ?? '') : Number(match[2]));
+  }
+  return parts.length > 0 ? parts : undefined;
+}
+
+/** Raw values that mean *no value* by the SunSpec type; counters are at 0 where there is none. */
+const SUNSPEC_NONE: Readonly<Record<string, number>> = {
+  u16: 0xffff,
+  i16: -0x8000,
+  u32: 0xffff_ffff,
+  i32: -0x8000_0000,
+  acc32: 0,
+};
+const BITS: Readonly<Record<string, number>> = { i16: 16, i32: 32 };
+
+function conversionOf(name: string, value: TemplateValue, type: string, book: AttributeBook): Rule {
+  if (!('no_value' in value || 'scale' in value || 'from' in value || 'as' in value || 'sunspec' in value))
+    return {};
+  const source = value as Extract<TemplateValue, { scale?: number | undefined }>;
+  const signed = (none: number | string): number | string => {
+    const bits = BITS[type];
+    return typeof none === 'number' && bits !== undefined && none >= 2 ** (bits - 1)
+      ? none - 2 ** bits
+      : none;
+  };
+  const standard = 'sunspec' in value && SUNSPEC_NONE[type] !== undefined ? [SUNSPEC_NONE[type]] : [];
+  const none = [...standard, ...(source.no_value ?? []).map(signed)];
+  const kind = typeOf(book, name, value);
+  return {
+    none: none.length > 0 ? none : undefined,
+    ...(source.bits ? { shift: source.bits[0], mask: 2 ** (source.bits[1] - source.bits[0] + 1) - 1 } : {}),
+    ...scaleOf(source.scale),
+    offset: source.offset,
+    enum: source.enum,
+    alerts: source.alerts,
+    alert_bits: source.alert_bits,
+    type: kind === 'float' ? undefined : kind,
+  };
+}
+
+/** A scale below one divides, because a tenth has no exact form: 2304 tenths are 230.4, not 230.40000000000003. */
+function scaleOf(scale: number | undefined): Rule {
+  if (scale === undefined || scale === 1) return {};
+  const inverse = 1 / scale;
+  const whole = Math.round(inverse);
+  return Math.abs(scale) < 1 && Math.abs(inverse - whole) < 1e-9 ? { divide: whole } : { scale };
+}
+
+/** Derived values, each behind those that it needs. */
+function derivedRules(members: ReadonlyMap<string, TemplateValue>, { values, problems }: PlanParts): Rule[] {
+  const rules: Rule[] = [];
+  const done = new Set(
+    [...members].filter(([, value]) => operationOf(value) === undefined).map(([name]) => name),
+  );
+  const visit = (name: string, trail: readonly string[]): void => {
+    const value = members.get(name);
+    const operation = value && operationOf(value);
+    if (done.has(name) || !value || operation === undefined) return;
+    done.add(name);
+    for (const needed of namesNeeded(value)) {
+      if (!values.has(needed))
+        problems.push({ path: ['values', name], message: `there is no value ${needed}` });
+      if (trail.includes(needed))
+        problems.push({ path: ['values', name], message: `needs itself, through ${needed}` });
+      else visit(needed, [...trail, name]);
+    }
+    rules.push({ name, op: operation, ...operandRule(value, operation), enum: value.enum });
+  };
+  for (const name of members.keys()) visit(name, [name]);
+  return rules;
+}
+
+function operandRule(value: TemplateValue, operation: Operation): Rule {
+  const content = (value as Record<string, unknown>)[operation];
+  if (operation === 'select') return content as Rule;
+  return { of: (Array.isArray(content) ? content : [content]) as Data[] };
+}
+
+/** The steps of a command or of the preparation, as the transport of the template runs them. */
+export function planSteps(
+  steps: readonly TemplateStep[],
+  place: readonly (string | number)[],
+  { template, sunSpec, problems }: PlanParts,
+): Rule[] {
+  return steps.map((step, index): Rule => {
+    if ('pause_ms' in step) return step;
+    if ('get' in step) return { method: 'GET', path: step.get };
+    if ('post' in step)
+      return { method: 'POST', path: step.post, body: step.body, content_type: step.content_type };
+    if ('put' in step)
+      return { method: 'PUT', path: step.put, body: step.body, content_type: step.content_type };
+    if ('publish' in step) return { topic: step.publish, payload: step.payload, retain: step.retain };
+    const { write } = step;
+    const fault = (message: string): void =>
+      void problems.push({ path: [...place, index, 'write'], message });
+    const target = writeTarget(write, template, sunSpec);
+    if (typeof target === 'string') fault(target);
+    const argument = typeof write.value === 'string' ? write.value.slice(1) : undefined;
+    return {
+      write: {
+        ...(typeof target === 'string' ? {} : target),
+        unit: write.unit_id,
+        ...(argument === undefined ? { value: write.value } : { argument }),
+        map: write.map,
+        scale: write.scale,
+        fn: write.function,
+      },
+    };
+  });
+}
+
+type Write = Extract<TemplateStep, { write: unknown }>['write'];
+
+function writeTarget(write: Write, template: Template, sunSpec: SunSpecBook): Rule | string {
+  if (write.coil !== undefined) return { coil: write.coil };
+  const isLowFirst = (write.word_order ?? template.modbus?.word_order) === 'low_first';
+  const words = { as: write.as, low_first: isLowFirst && registersOf(write.as) > 1 ? true : undefined };
+  if (write.holding !== undefined) return { holding: write.holding, ...words };
+  if (write.sunspec === undefined) return 'must have one of holding, coil, sunspec';
+  const field = sunSpecField(write.sunspec, sunSpec);
+  if (typeof field === 'string') return field;
+  return { models: field.models, first: field.first, exponent_first: field.exponentAt, as: field.type };
+}

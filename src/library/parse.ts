@@ -1,0 +1,61 @@
+/** Reads template files: YAML, shape and places of mistakes. */
+import * as v from 'valibot';
+import { LineCounter, parseDocument } from 'yaml';
+import { yamlFault } from '../lib/yaml-fault.ts';
+import type { TemplateProblem } from './compile/problem.ts';
+import { type Template, templateSchema } from './template.ts';
+
+/** A mistake with its line, counted from 1. */
+export interface TemplateFault {
+  line: number;
+  message: string;
+}
+
+/** A file as it was read: to find the line of a mistake that the compiler sees later. */
+export interface ParsedTemplate {
+  template: Template | undefined;
+  faults: TemplateFault[];
+  lineOf(path: readonly (string | number)[]): number;
+}
+
+export function parseTemplate(text: string): ParsedTemplate {
+  const counter = new LineCounter();
+  const document = parseDocument(text.replace(/^\uFEFF/, ''), { lineCounter: counter, uniqueKeys: true });
+  const lineOf = (path: readonly (string | number)[]): number => {
+    for (let length = path.length; length > 0; length -= 1) {
+      const node = document.getIn(path.slice(0, length), true) as
+        | { range?: readonly number[] | null }
+        | undefined;
+      if (node?.range) return counter.linePos(node.range[0] ?? 0).line;
+    }
+    return 1;
+  };
+  const [broken] = document.errors;
+  if (broken)
+    return {
+      template: undefined,
+      faults: [{ line: broken.linePos?.[0].line ?? 1, message: yamlFault(broken.message) }],
+      lineOf,
+    };
+  const result = v.safeParse(templateSchema, document.toJS());
+  if (result.success) return { template: result.output, faults: [], lineOf };
+  const faults = result.issues.map((issue) => {
+    const path = (issue.path ?? []).map(({ key }) => key as string | number);
+    return { line: lineOf(path), message: `${path.join('.') || 'the file'}: ${sentenceOf(issue)}` };
+  });
+  return { template: undefined, faults, lineOf };
+}
+
+/** Mistakes of the compiler with their lines. */
+export const faultsOf = (problems: readonly TemplateProblem[], parsed: ParsedTemplate): TemplateFault[] =>
+  problems.map(({ path, message }) => ({
+    line: parsed.lineOf(path),
+    message: `${path.join('.') || 'the file'}: ${message}`,
+  }));
+
+function sentenceOf(issue: v.BaseIssue<unknown>): string {
+  if (issue.type === 'strict_object' && issue.expected === 'never') return 'unknown key';
+  if (issue.received === 'undefined') return 'is missing';
+  if (issue.kind === 'schema') return `must be ${issue.expected ?? 'something else'}, not ${issue.received}`;
+  return issue.message;
+}

@@ -1,0 +1,106 @@
+-- Asks an HTTP interface for template.lua. A request of the plan is {method, path, body}; {name} in paths and bodies is
+-- replaced by a setting of the connection or an argument of the command.
+
+local transport = {}
+
+local function base_of(plan, settings)
+  if plan.url then return plan.url end
+  local address = (settings.address or ''):gsub('%s', ''):gsub('/+$', '')
+  if address == '' then return nil, 'the address is empty' end
+  if address:find('^https?://') then return address end
+  if plan.port and not address:find(':%d+$') then address = address .. ':' .. plan.port end
+  return plan.scheme .. '://' .. address
+end
+
+function transport.connect(plan, settings)
+  local base, err = base_of(plan, settings)
+  if not base then return nil, err end
+  local options = { timeout = plan.timeout_s, insecure_tls = plan.own_certificate }
+  if plan.auth == 'digest' and (settings.password or '') ~= '' then
+    options.digest_auth = { user = settings.user or plan.user or '', password = settings.password }
+  end
+  return { http = http.client(options), base = base }
+end
+
+local function escaped(value)
+  return (tostring(value):gsub('[^%w%-%._~]', function(char) return ('%%%02X'):format(char:byte()) end))
+end
+
+local function json_text(value)
+  if type(value) ~= 'string' then return tostring(value) end
+  return (json.encode(value):sub(2, -2))
+end
+
+-- Whole numbers without a fraction, so that a device that reads digits only understands them.
+local function plain(value)
+  if math.type(value) == 'float' and value == math.floor(value) then return math.tointeger(value) end
+  return value
+end
+
+local function filled(text, args, settings, escape)
+  if not text then return nil end
+  return (text:gsub('{([a-z][a-z0-9_]*)}', function(name)
+    local value = args[name]
+    if value == nil then value = settings[name] end
+    if value ~= nil then return escape(plain(value)) end
+  end))
+end
+
+local function ask(client, plan, request, args, settings)
+  local path = filled(request.path, args, settings, escaped)
+  local body = filled(request.body, args, settings, json_text)
+  local asked = http.request(request.method, client.base .. path, body)
+  if body then asked:set_header('Content-Type', request.content_type or 'application/json') end
+  for name, value in pairs(request.headers or {}) do
+    asked:set_header(name, filled(value, args, settings, tostring))
+  end
+  local password = settings.password or ''
+  if plan.auth == 'basic' and password ~= '' then
+    asked:set_basic_auth(settings.user or plan.user or '', password)
+  elseif plan.auth == 'bearer' and password ~= '' then
+    asked:set_header('Authorization', 'Bearer ' .. password)
+  end
+  local answer, err = client.http:do_request(asked)
+  if not answer then return nil, err end
+  if answer.code == 401 or answer.code == 403 then return nil, 'the device refuses user or password' end
+  if answer.code < 200 or answer.code > 299 then return nil, 'the device answered ' .. answer.code end
+  return answer.body
+end
+
+function transport.read(client, plan, group, settings)
+  local answers, answered, last = {}, 0, nil
+  for index, request in ipairs(group.requests) do
+    local body, err = ask(client, plan, request, {}, settings)
+    if body then
+      local is_json, content = pcall(json.decode, body)
+      if is_json then
+        answers[index] = content
+        answered = answered + 1
+      else
+        last = 'the answer is no JSON'
+      end
+    else
+      last = err
+    end
+  end
+  if answered == 0 then return nil, last end
+  return answers
+end
+
+-- Follows the path of a rule into the answer: names and positions, the latter from 0.
+function transport.raw(answer, rule)
+  local value = answer
+  for _, part in ipairs(rule.path) do
+    if type(value) ~= 'table' then return nil end
+    if type(part) == 'number' then value = value[part + 1] else value = value[part] end
+  end
+  if type(value) == 'table' then return nil end
+  return value
+end
+
+function transport.run(client, plan, step, args, settings)
+  local _, err = ask(client, plan, step, args, settings)
+  return err
+end
+
+return transport

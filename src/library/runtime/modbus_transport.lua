@@ -1,0 +1,208 @@
+-- Reads and writes registers for template.lua. A request of the plan is {kind, first, count}; with `models` its first
+-- register counts from the beginning of a SunSpec model, which is looked up in the device's own chain of models.
+
+local transport = {}
+
+-- Where the chain of SunSpec models may begin, and the text that is there.
+local SUNSPEC_BASES = { 40000, 50000, 0 }
+local SUNSPEC_MARK = 0x53756E53
+local SUNSPEC_END = 0xFFFF
+-- A function or address that a device does not have is asked for again after so many readings only.
+local SKIPPED_READINGS = 300
+
+local ILLEGAL_FUNCTION, ILLEGAL_ADDRESS = 101, 102
+
+function transport.connect(plan, settings)
+  local uri = (settings.address or ''):gsub('%s', '')
+  local client, err = modbus.new(uri)
+  if not client then return nil, err end
+  return { modbus = client, skipped = {}, models = nil }
+end
+
+local function unit_of(request, settings)
+  if type(request.unit) == 'number' then return request.unit end
+  return settings[request.unit or 'unit_id']
+end
+
+-- The first register of each SunSpec model of a unit, by its number; nil and why if there is no chain.
+local function find_models(client, plan, unit)
+  local last
+  for _, base in ipairs(SUNSPEC_BASES) do
+    local mark, err = client:read_holdings(unit, base, 2, plan.timeout_ms)
+    last = err
+    if mark and (mark[1] << 16 | mark[2]) == SUNSPEC_MARK then
+      local models, at = {}, base + 2
+      for _ = 1, 60 do
+        local head, failed = client:read_holdings(unit, at, 2, plan.timeout_ms)
+        if not head then return nil, failed end
+        if head[1] == SUNSPEC_END or head[2] == 0 then return models end
+        models[head[1]] = models[head[1]] or { first = at, count = head[2] + 2 }
+        at = at + 2 + head[2]
+      end
+      return models
+    end
+  end
+  return nil, last or 'the device has no SunSpec models'
+end
+
+-- What to ask for: register and count, shortened to the model's own length. Nil where the device has none of the models.
+local function place(client, plan, request, unit)
+  if not request.models then return request.first, request.count end
+  client.models = client.models or {}
+  if not client.models[unit] then
+    local models, err = find_models(client.modbus, plan, unit)
+    if not models then return nil, err end
+    client.models[unit] = models
+  end
+  for _, number in ipairs(request.models) do
+    local model = client.models[unit][number]
+    if model then
+      if request.first >= model.count then return nil end
+      return model.first + request.first, math.min(request.count, model.count - request.first)
+    end
+  end
+  return nil
+end
+
+local KINDS = { input = 'inputs', holding = 'holdings', coil = 'coils', discrete = 'discrete_inputs' }
+
+local function read_one(client, plan, request, unit, first, count)
+  local results, err = client.modbus:read({
+    { type = KINDS[request.kind], addr = unit, reg = first, count = count, timeout = plan.timeout_ms },
+  })
+  if not results then return nil, err end
+  return results[1].data, results[1].errmsg, results[1].errcode
+end
+
+-- Answers by the number of the request; nil and why if none was answered.
+function transport.read(client, plan, group, settings)
+  local answers, asked, answered, last = {}, 0, 0, nil
+  for index, request in ipairs(group.requests) do
+    local key = request
+    local skipped = client.skipped[key] or 0
+    if skipped > 0 then
+      client.skipped[key] = skipped - 1
+    else
+      local unit = unit_of(request, settings)
+      local first, count = place(client, plan, request, unit)
+      if first then
+        asked = asked + 1
+        local data, err, code = read_one(client, plan, request, unit, first, count)
+        if data then
+          answers[index] = data
+          answered = answered + 1
+        elseif code == ILLEGAL_FUNCTION or code == ILLEGAL_ADDRESS then
+          client.skipped[key] = SKIPPED_READINGS
+          answered = answered + 1
+          enapter.log('The device has no ' .. request.kind .. ' registers ' .. first .. ' to '
+            .. (first + count - 1) .. ': ' .. tostring(err), 'info')
+        else
+          last = err
+        end
+        if plan.pause_ms then system.delay(plan.pause_ms) end
+        -- A device that does not answer at all is not asked for the rest.
+        if not data and answered == 0 and asked >= 2 then return nil, last end
+      elseif count then
+        return nil, count
+      end
+    end
+  end
+  if asked > 0 and answered == 0 then return nil, last end
+  return answers
+end
+
+local SIGN = { i16 = 1 << 15, i32 = 1 << 31 }
+local SIZE = { u16 = 1, i16 = 1, u32 = 2, i32 = 2, u64 = 4, i64 = 4, f32 = 2, f64 = 4 }
+local FORMAT = { f32 = '>f', f64 = '>d' }
+
+local function text_of(answer, index, count)
+  local bytes = {}
+  for i = 0, count - 1 do
+    local word = answer[index + i]
+    if word == nil then return nil end
+    bytes[#bytes + 1] = string.char(word >> 8, word & 0xFF)
+  end
+  local text = table.concat(bytes):gsub('%z.*', ''):gsub('^%s+', ''):gsub('%s+$', '')
+  return text ~= '' and text or nil
+end
+
+-- A number out of registers; nil if they are not there or a float is none.
+local function number_of(answer, index, kind, low_first)
+  local size = SIZE[kind]
+  local bits = 0
+  for i = 0, size - 1 do
+    local word = answer[index + (low_first and size - 1 - i or i)]
+    if word == nil then return nil end
+    bits = bits << 16 | word
+  end
+  if FORMAT[kind] then
+    local value = string.unpack(FORMAT[kind], string.pack(size == 2 and '>I4' or '>i8', bits))
+    if value ~= value or value == math.huge or value == -math.huge then return nil end
+    return value
+  end
+  local sign = SIGN[kind]
+  if sign and bits >= sign then return bits - sign * 2 end
+  -- Beyond 63 bits a number is a float.
+  if kind == 'u64' and bits < 0 then return (bits >> 1) * 2.0 + (bits & 1) end
+  return bits
+end
+
+-- The raw value of a rule from the answer of its request, and the power of ten of its scale register.
+function transport.raw(answer, rule)
+  if rule.chars then return text_of(answer, rule.at, rule.chars) end
+  local raw = number_of(answer, rule.at, rule.as, rule.low_first)
+  if not rule.has_exponent then return raw end
+  local exponent = number_of(answer, rule.exponent_at, 'i16')
+  if exponent and (exponent < -10 or exponent > 10) then exponent = nil end
+  return raw, exponent
+end
+
+local function words_of(kind, value, low_first)
+  local size = SIZE[kind]
+  local bits
+  if FORMAT[kind] then
+    bits = string.unpack(size == 2 and '>I4' or '>i8', string.pack(FORMAT[kind], value))
+  else
+    bits = math.tointeger(value) or math.floor(value + 0.5)
+  end
+  local words = {}
+  for i = 1, size do
+    local place_of_word = low_first and i or size + 1 - i
+    words[place_of_word] = bits & 0xFFFF
+    bits = bits >> 16
+  end
+  return words
+end
+
+-- Performs one writing step. Returns an error or nil.
+function transport.run(client, plan, step, args, settings)
+  local write = step.write
+  local value = write.argument and args[write.argument] or write.value
+  if write.map then value = write.map[tostring(value)] end
+  if type(value) == 'boolean' then value = value and 1 or 0 end
+  if type(value) ~= 'number' then return 'there is no value to write' end
+  local unit = unit_of(write, settings)
+  if write.coil then return client.modbus:write_coil(unit, write.coil, value ~= 0 and 1 or 0, plan.timeout_ms) end
+  local register, scale = write.holding, write.scale
+  if write.models then
+    local first, err = place(client, plan, { models = write.models, first = write.first, count = 1 }, unit)
+    if not first then return err or 'the device has no such model' end
+    register = first
+    if write.exponent_first then
+      local base = first - write.first
+      local exponent, failed = client.modbus:read_holdings(unit, base + write.exponent_first, 1, plan.timeout_ms)
+      if not exponent then return failed end
+      local power = exponent[1] >= 0x8000 and exponent[1] - 0x10000 or exponent[1]
+      if power < -10 or power > 10 then return 'the device says no scale' end
+      scale = 10.0 ^ power
+    end
+  end
+  if scale then value = value / scale end
+  local words = words_of(write.as, value, write.low_first)
+  if #words == 1 and write.fn ~= 16 then
+    return client.modbus:write_holding(unit, register, words[1], plan.timeout_ms)
+  end
+  return client.modbus:write_multiple_holdings(unit, register, words, plan.timeout_ms)
+end
+
+return transport

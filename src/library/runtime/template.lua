@@ -1,0 +1,290 @@
+-- Runs a device template: reads by the plan of main.lua, converts, sends telemetry and properties, and runs commands.
+-- The plan is data; how to read it is said where it is used. A transport has connect(settings), read(client, requests)
+-- and run(client, step, fill).
+
+local template = {}
+
+local NOT_CONFIGURED = 'not_configured'
+local FAILED = 'communication_failed'
+local PARTLY = 'values_missing'
+-- Properties change rarely and are sent again for whoever missed them.
+local PROPERTIES_EVERY_MS = 60000
+
+-- Operations of derived values: each takes the values of its operands in order; missing ones are nil.
+local operations = {}
+
+function operations.sum(values, count)
+  local total = 0
+  for i = 1, count do
+    if values[i] == nil then return nil end
+    total = total + values[i]
+  end
+  return total
+end
+
+function operations.sum_known(values, count)
+  local total
+  for i = 1, count do
+    if values[i] ~= nil then total = (total or 0) + values[i] end
+  end
+  return total
+end
+
+function operations.difference(values, count)
+  local rest = values[1]
+  if rest == nil then return nil end
+  for i = 2, count do
+    if values[i] == nil then return nil end
+    rest = rest - values[i]
+  end
+  return rest
+end
+
+function operations.product(values, count)
+  local product = 1
+  for i = 1, count do
+    if values[i] == nil then return nil end
+    product = product * values[i]
+  end
+  return product
+end
+
+function operations.negate(values) return values[1] and -values[1] end
+
+function operations.positive_part(values) return values[1] and math.max(values[1], 0) end
+
+function operations.negative_part(values) return values[1] and math.max(-values[1], 0) end
+
+function operations.first(values, count)
+  for i = 1, count do
+    if values[i] ~= nil then return values[i] end
+  end
+end
+
+function operations.constant(values) return values[1] end
+
+local function operand(seen, item)
+  if type(item) == 'string' then return seen[item] end
+  return item
+end
+
+local function derive(seen, rule)
+  if rule.op == 'select' then
+    local chosen = seen[rule.by]
+    return chosen ~= nil and operand(seen, rule.of[tostring(chosen)]) or nil
+  end
+  if rule.op == 'constant' then return rule.of[1] end
+  local values, count = {}, #rule.of
+  for i = 1, count do values[i] = operand(seen, rule.of[i]) end
+  return operations[rule.op](values, count)
+end
+
+-- A whole number as the text of an enumeration has it: 3, not 3.0.
+local function key_of(raw)
+  if math.type(raw) == 'float' and raw == math.floor(raw) then return tostring(math.tointeger(raw)) end
+  return tostring(raw)
+end
+
+-- From the raw value to the value: no value, bits, enumeration, scale and offset. Alerts are collected on the way.
+local function convert(rule, raw, alerts)
+  if raw == nil then return nil end
+  if rule.none then
+    for _, none in ipairs(rule.none) do
+      if raw == none then return nil end
+    end
+  end
+  if rule.mask then raw = (math.tointeger(raw) or 0) >> rule.shift & rule.mask end
+  if rule.alerts then
+    local alert = rule.alerts[key_of(raw)]
+    if alert then alerts[#alerts + 1] = alert end
+  end
+  if rule.alert_bits then
+    for bit, alert in pairs(rule.alert_bits) do
+      if (math.tointeger(raw) or 0) & (1 << tonumber(bit)) ~= 0 then alerts[#alerts + 1] = alert end
+    end
+  end
+  if rule.enum then return rule.enum[key_of(raw)] end
+  if type(raw) == 'boolean' then
+    if rule.type == 'float' or rule.type == 'integer' then return raw and 1 or 0 end
+    return raw
+  end
+  if rule.type == 'boolean' then
+    if type(raw) == 'number' then return raw ~= 0 end
+    return nil
+  end
+  if rule.type == 'string' then
+    if type(raw) == 'number' then return key_of(raw) end
+    return raw
+  end
+  local number = tonumber(raw)
+  if number == nil or number ~= number or number == math.huge or number == -math.huge then return nil end
+  -- A scale below one is a division, so that 2304 tenths are 230.4 exactly.
+  if rule.divide then number = number / rule.divide end
+  if rule.scale then number = number * rule.scale end
+  if rule.exponent_value then
+    if rule.exponent_value < 0 then number = number / 10 ^ -rule.exponent_value
+    else number = number * 10 ^ rule.exponent_value end
+  end
+  if rule.offset then number = number + rule.offset end
+  if rule.type == 'integer' then return math.tointeger(number) or math.floor(number + 0.5) end
+  return number
+end
+
+-- Values of one group of equal rhythm, by name, from the answers of its requests.
+local function evaluate(group, answers, transport)
+  local seen, alerts, missing = {}, {}, false
+  for _, rule in ipairs(group.values) do
+    local answer = answers[rule.request]
+    if answer == nil then
+      missing = missing or not group.requests[rule.request].optional
+    else
+      local raw, exponent = transport.raw(answer, rule)
+      rule.exponent_value = exponent
+      if not (rule.has_exponent and exponent == nil) then seen[rule.name] = convert(rule, raw, alerts) end
+    end
+  end
+  for _, rule in ipairs(group.derived) do
+    local value = derive(seen, rule)
+    if rule.enum and value ~= nil then value = rule.enum[key_of(value)] end
+    seen[rule.name] = value
+  end
+  return seen, alerts, missing
+end
+
+local function only(seen, names)
+  local chosen = {}
+  for _, name in ipairs(names) do chosen[name] = seen[name] end
+  return chosen
+end
+
+function template.start(plan, transport)
+  local client, settings, fault
+  local properties, is_prepared = {}, false
+  -- Alerts by group, so that a slow group keeps its own between two readings.
+  local alerts_of, repeats = {}, {}
+
+  local function connect()
+    client, fault, is_prepared = nil, nil, false
+    if not configuration.is_all_required_set('connection') then return end
+    local values, err = configuration.read('connection')
+    if not values then
+      fault = err
+      return
+    end
+    settings = values
+    client, fault = transport.connect(plan, values)
+    if not client then enapter.log('The connection cannot be used: ' .. tostring(fault), 'error', true) end
+  end
+
+  local function all_alerts()
+    local list, is_listed = {}, {}
+    for index = 1, #plan.groups do
+      for _, alert in ipairs(alerts_of[index] or {}) do
+        if not is_listed[alert] then
+          is_listed[alert] = true
+          list[#list + 1] = alert
+        end
+      end
+    end
+    return list
+  end
+
+  local function send_properties()
+    if next(properties) then enapter.send_properties(properties) end
+  end
+
+  local function report(index, problem)
+    if index ~= 1 then return end
+    enapter.send_telemetry({
+      conn_alerts = { problem },
+      alert_details = { [problem] = { errmsg = tostring(fault or '') } },
+    })
+  end
+
+  local function run_group(index)
+    local group = plan.groups[index]
+    if not client then return report(index, fault and FAILED or NOT_CONFIGURED) end
+    local answers, err = transport.read(client, plan, group, settings)
+    if not answers then
+      fault = err
+      alerts_of[index] = nil
+      return report(index, FAILED)
+    end
+    fault = nil
+    local seen, alerts, missing = evaluate(group, answers, transport)
+    alerts_of[index] = alerts
+    local message = only(seen, group.telemetry)
+    if index == 1 then message.conn_alerts = missing and { PARTLY } or {} end
+    if plan.has_alerts then message.alerts = all_alerts() end
+    if next(message) then enapter.send_telemetry(message) end
+    local is_changed = false
+    for _, name in ipairs(group.properties) do
+      if seen[name] ~= nil and seen[name] ~= properties[name] then
+        properties[name] = seen[name]
+        is_changed = true
+      end
+    end
+    if is_changed then send_properties() end
+  end
+
+  local function run_steps(steps, args, fail)
+    for _, step in ipairs(steps) do
+      if step.pause_ms then
+        system.delay(step.pause_ms)
+      else
+        local err = transport.run(client, plan, step, args or {}, settings)
+        if err then return fail(err) end
+      end
+    end
+  end
+
+  local function command(rule)
+    return function(ctx, args)
+      if not client then ctx.error('the connection is not configured') end
+      local function fail(err) ctx.error('the device did not take it: ' .. tostring(err)) end
+      if plan.prepare and not is_prepared then
+        run_steps(plan.prepare, nil, fail)
+        is_prepared = true
+      end
+      run_steps(rule.steps, args, fail)
+      repeats[rule.output] = rule.repeat_ms and {
+        steps = rule.steps,
+        args = args,
+        every_ms = rule.repeat_ms,
+        left_ms = rule.repeat_ms,
+      } or nil
+      return args
+    end
+  end
+
+  -- One clock for all repetitions: a command with `repeat_s` holds only while it is repeated.
+  local REPEAT_TICK_MS = 1000
+  local function repeat_commands()
+    for _, active in pairs(repeats) do
+      active.left_ms = active.left_ms - REPEAT_TICK_MS
+      if active.left_ms <= 0 and client then
+        active.left_ms = active.every_ms
+        run_steps(active.steps, active.args, function(err)
+          enapter.log('A command could not be repeated: ' .. tostring(err), 'warning')
+        end)
+      end
+    end
+  end
+
+  for name, value in pairs(plan.constants) do properties[name] = value end
+  connect()
+  configuration.after_write('connection', connect)
+  local has_repeats = false
+  for name, rule in pairs(plan.commands) do
+    enapter.register_command_handler(name, command(rule))
+    has_repeats = has_repeats or rule.repeat_ms ~= nil
+  end
+  send_properties()
+  for index, group in ipairs(plan.groups) do
+    scheduler.add(group.every_ms, function() run_group(index) end)
+  end
+  scheduler.add(PROPERTIES_EVERY_MS, send_properties)
+  if has_repeats then scheduler.add(REPEAT_TICK_MS, repeat_commands) end
+end
+
+return template

@@ -1,0 +1,416 @@
+/**
+ * The form of a device template: one YAML file that says how a family of devices is reached, what its registers or
+ * answers mean and how it is commanded. README.md explains each part with examples; `template.schema.json` of the
+ * gateway is made from here.
+ */
+import * as v from 'valibot';
+
+const name = v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]*$/, 'must be snake_case, such as total_power'));
+const text = v.pipe(v.string(), v.nonEmpty('must not be empty'));
+const address = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535));
+const positive = v.pipe(v.number(), v.gtValue(0));
+const scalar = v.union([v.string(), v.number(), v.boolean()]);
+
+/** How the words of registers become a number or a text. `string8` takes eight registers. */
+export const WORD_TYPES = ['u16', 'i16', 'u32', 'i32', 'u64', 'i64', 'f32', 'f64'] as const;
+const wordType = v.union([
+  v.picklist(WORD_TYPES),
+  v.pipe(
+    v.string(),
+    v.regex(
+      /^string([1-9]|[1-5]\d|6[0-4])$/,
+      'must be a type of registers, such as u16, i32, f32 or string8',
+    ),
+  ),
+]);
+/** Which word of a number in several registers comes first. */
+const wordOrder = v.picklist(['high_first', 'low_first']);
+
+/** A condition on the parameters of the template: `{ phases: 3 }`, or several values: `{ model: [a, b] }`. */
+const condition = v.record(name, v.union([scalar, v.array(scalar)]));
+
+/** What may stand beside every source of a value. */
+const common = {
+  /** Display name; attributes of the library have one. */
+  name: v.optional(text),
+  description: v.optional(text),
+  unit: v.optional(text),
+  type: v.optional(v.picklist(['float', 'integer', 'string', 'boolean'])),
+  /** Sent as a property of the device instead of telemetry. */
+  property: v.optional(v.boolean()),
+  /** Used by derived values only. */
+  internal: v.optional(v.boolean()),
+  when: v.optional(condition),
+  /** Read once in so many seconds instead of the template's `poll_s`. */
+  every_s: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600))),
+};
+
+/** What turns a raw value into the value of the attribute, in this order. */
+const conversion = {
+  /** Raw values that mean *no value*. */
+  no_value: v.optional(v.array(v.union([v.number(), v.string()]))),
+  /** Bits taken from a raw integer, both counted from 0: `[8, 11]`. */
+  bits: v.optional(
+    v.tuple([
+      v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(63)),
+      v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(63)),
+    ]),
+  ),
+  scale: v.optional(v.number()),
+  offset: v.optional(v.number()),
+  /** Raw value → value; other raw values are no value. */
+  enum: v.optional(v.record(v.string(), scalar)),
+  /** Raw value → name of an alert, or with `alert_bits` bit → name. */
+  alerts: v.optional(v.record(v.string(), name)),
+  alert_bits: v.optional(v.record(v.string(), name)),
+};
+
+const registerSource = {
+  as: v.optional(wordType, 'u16'),
+  word_order: v.optional(wordOrder),
+};
+
+const modbusValue = v.strictObject({
+  ...common,
+  ...conversion,
+  ...registerSource,
+  input: v.optional(address),
+  holding: v.optional(address),
+  coil: v.optional(address),
+  discrete: v.optional(address),
+  /** Another unit than the configured one: a number, or the name of a `unit` parameter. */
+  unit_id: v.optional(v.union([v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255)), name])),
+  /** Register with the power of ten to multiply by, of the same function; read in the same request. */
+  scale_register: v.optional(address),
+});
+
+const sunspecValue = v.strictObject({
+  ...common,
+  ...conversion,
+  /** Models that have the point, and the point: `101|102|103:W`. */
+  sunspec: v.pipe(
+    v.string(),
+    v.regex(/^\d+(\|\d+)*:\w+$/, 'must be models and a point, such as 101|102|103:W or 160:module_1_DCW'),
+  ),
+});
+
+const answerValue = v.strictObject({
+  ...common,
+  ...conversion,
+  /** Request whose answer has it. */
+  from: name,
+  /** Where in the JSON: `emeters[0].power`, `["ns:key"].value`. */
+  path: text,
+});
+
+const operands = v.pipe(v.array(v.union([name, v.number()])), v.minLength(2));
+const derivedValue = v.strictObject({
+  ...common,
+  enum: conversion.enum,
+  /** Sum of all; no value if one of them is missing. */
+  sum: v.optional(operands),
+  /** Sum of those that have a value. */
+  sum_known: v.optional(operands),
+  /** The first minus all others. */
+  difference: v.optional(operands),
+  product: v.optional(operands),
+  negate: v.optional(name),
+  /** The part above zero, and the part below zero made positive. */
+  positive_part: v.optional(name),
+  negative_part: v.optional(name),
+  /** The first of several that has a value. */
+  first: v.optional(operands),
+  /** One of several, by another value: `{ by: mode, of: { charging: a, discharging: b } }`. */
+  select: v.optional(v.strictObject({ by: name, of: v.record(v.string(), v.union([name, v.number()])) })),
+  constant: v.optional(scalar),
+});
+
+const OPERATIONS = Object.keys(derivedValue.entries).filter((key) => !(key in common) && key !== 'enum');
+
+/** One value of a device. Its shape follows from how it comes about, so that a mistake is named within that shape. */
+const valueOfAnyKind = v.lazy((input) => {
+  const has = (key: string): boolean => typeof input === 'object' && input !== null && key in input;
+  if (has('sunspec')) return sunspecValue;
+  if (has('from') || has('path')) return answerValue;
+  return OPERATIONS.some(has) ? derivedValue : modbusValue;
+});
+
+const argument = v.strictObject({
+  name: text,
+  description: v.optional(text),
+  type: v.optional(v.picklist(['float', 'integer', 'string', 'boolean']), 'float'),
+  unit: v.optional(text),
+  min: v.optional(v.number()),
+  max: v.optional(v.number()),
+  enum: v.optional(v.union([v.array(scalar), v.record(v.string(), text)])),
+  default: v.optional(scalar),
+});
+
+/** A number, or an argument of the command: `$current`. */
+const operand = v.union([
+  v.number(),
+  v.pipe(v.string(), v.regex(/^\$[a-z][a-z0-9_]*$/, 'must be a number or an argument, such as $current')),
+]);
+
+const registerWrite = v.strictObject({
+  holding: v.optional(address),
+  coil: v.optional(address),
+  /** A point of a SunSpec model: `123:WMaxLimPct`. */
+  sunspec: v.optional(sunspecValue.entries.sunspec),
+  ...registerSource,
+  unit_id: modbusValue.entries.unit_id,
+  value: operand,
+  /** Value of the argument → raw value. */
+  map: v.optional(v.record(v.string(), v.number())),
+  /** The raw value is the value divided by this. */
+  scale: v.optional(positive),
+  /** Function of the request; by default 6 for one register, 16 for several. */
+  function: v.optional(v.picklist([6, 16])),
+});
+const step = v.union([
+  v.strictObject({ write: registerWrite }),
+  /** HTTP; `{argument}` in path and body is replaced. */
+  v.strictObject({ get: text }),
+  v.strictObject({ post: text, body: v.optional(v.string()), content_type: v.optional(text) }),
+  v.strictObject({ put: text, body: v.optional(v.string()), content_type: v.optional(text) }),
+  /** MQTT. */
+  v.strictObject({ publish: text, payload: v.string(), retain: v.optional(v.boolean()) }),
+  v.strictObject({ pause_ms: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(5_000)) }),
+]);
+const steps = v.pipe(v.array(step), v.minLength(1));
+
+const command = v.strictObject({
+  name: text,
+  description: v.optional(text),
+  /** Least role that may run it. */
+  level: v.optional(v.picklist(['user', 'owner', 'installer']), 'user'),
+  quick_access: v.optional(v.boolean()),
+  confirmation: v.optional(text),
+  when: v.optional(condition),
+  arguments: v.optional(v.record(name, argument)),
+  do: steps,
+  /** Commands of one output replace each other's repetition. */
+  output: v.optional(name),
+  /** The steps are repeated so often until another command of the same output runs. */
+  repeat_s: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600))),
+});
+
+const modbusConnection = v.strictObject({
+  transports: v.pipe(v.array(v.picklist(['tcp', 'rtu', 'rtu_over_tcp'])), v.minLength(1)),
+  /** TCP port of the device. */
+  port: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535)), 502),
+  unit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255)), 1),
+  baud: v.optional(v.pipe(v.number(), v.integer(), v.minValue(300), v.maxValue(921_600))),
+  parity: v.optional(v.picklist(['none', 'even', 'odd']), 'none'),
+  stop_bits: v.optional(v.picklist([1, 2]), 1),
+  word_order: v.optional(wordOrder, 'high_first'),
+  registers_per_read: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(125)), 100),
+  /** Registers that nobody asked for which one request may read along; 0 where holes are refused. */
+  gap: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(100)), 8),
+  /** Least pause between two requests. */
+  pause_ms: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(2_000))),
+  timeout_ms: v.optional(v.pipe(v.number(), v.integer(), v.minValue(100), v.maxValue(10_000)), 2_000),
+  poll_s: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600)), 2),
+  /** Further units of the installation, by the name of the parameter that holds them. */
+  units: v.optional(
+    v.record(
+      name,
+      v.strictObject({
+        name: text,
+        default: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255))),
+      }),
+    ),
+  ),
+});
+
+const httpConnection = v.strictObject({
+  scheme: v.optional(v.picklist(['http', 'https']), 'http'),
+  port: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535))),
+  /** A service on the internet has its address here, and asks for none. */
+  url: v.optional(v.pipe(v.string(), v.regex(/^https?:\/\//, 'must begin with http:// or https://'))),
+  auth: v.optional(v.picklist(['none', 'basic', 'digest', 'bearer']), 'none'),
+  /** Name of the user where there is only one. */
+  user: v.optional(text),
+  /** The certificate is made by the device itself. */
+  own_certificate: v.optional(v.boolean(), false),
+  timeout_s: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(60)), 5),
+  poll_s: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600)), 5),
+  /** Further settings that paths may name as `{name}`, such as the number of a channel or a serial number. */
+  settings: v.optional(
+    v.record(
+      name,
+      v.strictObject({
+        name: text,
+        description: v.optional(text),
+        default: v.optional(scalar),
+        sensitive: v.optional(v.boolean()),
+      }),
+    ),
+  ),
+});
+
+const mqttConnection = v.strictObject({
+  /** Beginning of the topics, changeable by the installer; `{topic}` in topics. */
+  topic: text,
+  poll_s: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600)), 5),
+  /** Values older than this are no longer sent. */
+  stale_s: v.optional(v.pipe(v.number(), v.integer(), v.minValue(5), v.maxValue(86_400)), 120),
+});
+
+const request = v.union([
+  v.strictObject({
+    get: text,
+    headers: v.optional(v.record(v.string(), v.string())),
+    every_s: common.every_s,
+    when: v.optional(condition),
+    optional: v.optional(v.boolean()),
+  }),
+  v.strictObject({
+    post: text,
+    body: v.optional(v.string()),
+    content_type: v.optional(text),
+    headers: v.optional(v.record(v.string(), v.string())),
+    every_s: common.every_s,
+    when: v.optional(condition),
+    optional: v.optional(v.boolean()),
+  }),
+  /** MQTT: the newest message of the topic; `plain` for payloads that are no JSON. */
+  v.strictObject({
+    topic: text,
+    plain: v.optional(v.boolean()),
+    when: v.optional(condition),
+    optional: v.optional(v.boolean()),
+  }),
+]);
+
+/** Parts of an energy site that a device can be; what they mean is in docs/energy.md. */
+export const ROLES = [
+  'grid',
+  'pv',
+  'battery',
+  'load',
+  'ev_charger',
+  'heat_pump',
+  'generator',
+  'electrolyser',
+] as const;
+const role = v.strictObject({
+  role: v.picklist(ROLES),
+  power: v.optional(name),
+  forward: v.optional(name),
+  reverse: v.optional(name),
+  soc: v.optional(name),
+  /** The power counts the other way. */
+  inverted: v.optional(v.boolean()),
+  when: v.optional(condition),
+});
+
+/** A meter may hang anywhere: the installer says where, and its import and export get their meaning from that. */
+const meter = v.strictObject({
+  /** Positive while importing. */
+  power: name,
+  imported: v.optional(name),
+  exported: v.optional(name),
+  default: v.optional(
+    v.picklist(['grid', 'pv', 'pv_import', 'load', 'heat_pump', 'ev_charger', 'battery', 'other']),
+    'grid',
+  ),
+});
+
+const alert = v.strictObject({
+  name: text,
+  severity: v.optional(v.picklist(['info', 'warning', 'error']), 'warning'),
+  description: v.optional(text),
+});
+
+/** Something that only this family answers, for the search on the network. All tests of one entry must hold. */
+const recognition = v.union([
+  v.strictObject({ sunspec: v.strictObject({ maker: text, model: v.optional(text) }) }),
+  v.strictObject({ identification: v.strictObject({ vendor: text, product: v.optional(text) }) }),
+  v.strictObject({
+    register: v.strictObject({
+      input: v.optional(address),
+      holding: v.optional(address),
+      ...registerSource,
+      equals: v.optional(v.array(scalar)),
+      between: v.optional(v.tuple([v.number(), v.number()])),
+      begins_with: v.optional(text),
+    }),
+  }),
+  v.strictObject({ mdns: v.strictObject({ service: text, name: v.optional(text) }) }),
+  v.strictObject({
+    http: v.strictObject({
+      path: text,
+      field: v.optional(text),
+      equals: v.optional(v.array(scalar)),
+      begins_with: v.optional(text),
+      contains: v.optional(text),
+    }),
+  }),
+  v.strictObject({ topic: v.strictObject({ filter: text, field: v.optional(text) }) }),
+]);
+
+/** A device template as its file has it, defaults filled in. */
+export const templateSchema = v.strictObject({
+  template: v.literal('device/1', 'must be device/1'),
+  name: text,
+  maker: text,
+  description: v.optional(text),
+  products: v.pipe(v.array(text), v.minLength(1)),
+  category: v.picklist([
+    'hydrogen-storage',
+    'electrolysers',
+    'solar-generators',
+    'fuel-cells',
+    'water-treatment',
+    'battery-systems',
+    'power-meters',
+    'hvac',
+    'electric-vehicles',
+    'control',
+    'data-providers',
+    'sensors',
+  ]),
+  icon: v.optional(text),
+  /** Where the facts come from; two at least where `verified` is more than `one source`. */
+  sources: v.pipe(v.array(text), v.minLength(1)),
+  verified: v.picklist(['one source', 'two sources', 'register image', 'recorded answer', 'field']),
+  /** What must be switched on or known before it works. */
+  before: v.optional(v.array(text)),
+  parameters: v.optional(
+    v.record(
+      name,
+      v.strictObject({
+        name: text,
+        description: v.optional(text),
+        choices: v.record(v.string(), text),
+        default: scalar,
+      }),
+    ),
+  ),
+  modbus: v.optional(modbusConnection),
+  http: v.optional(httpConnection),
+  mqtt: v.optional(mqttConnection),
+  requests: v.optional(v.record(name, request)),
+  values: v.record(name, valueOfAnyKind),
+  alerts: v.optional(v.record(name, alert)),
+  roles: v.optional(v.array(role)),
+  /** Instead of roles: a parameter `role` and the roles that follow from it. */
+  meter: v.optional(meter),
+  /** Steps before the first command after a start: a watchdog of the device, a mode that allows control. */
+  prepare: v.optional(steps),
+  commands: v.optional(v.record(name, command)),
+  recognise: v.optional(v.array(recognition)),
+});
+
+export type Template = v.InferOutput<typeof templateSchema>;
+export type TemplateValue =
+  | ModbusValue
+  | DerivedValue
+  | v.InferOutput<typeof sunspecValue>
+  | v.InferOutput<typeof answerValue>;
+export type ModbusValue = v.InferOutput<typeof modbusValue>;
+export type DerivedValue = v.InferOutput<typeof derivedValue>;
+export type TemplateStep = v.InferOutput<typeof step>;
+export type TemplateCommand = v.InferOutput<typeof command>;
+export type Condition = v.InferOutput<typeof condition>;

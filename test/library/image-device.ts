@@ -1,0 +1,169 @@
+/** A device out of an image: Modbus units and HTTP paths that answer what the image says, and keep what is written. */
+import http from 'node:http';
+import net, { type AddressInfo } from 'node:net';
+import type { DeviceImage, RegisterImage } from './library-files.ts';
+
+const TABLES = { 1: 'coil', 2: 'discrete', 3: 'holding', 4: 'input' } as const;
+type Table = (typeof TABLES)[keyof typeof TABLES];
+const ILLEGAL_FUNCTION = 1;
+const ILLEGAL_ADDRESS = 2;
+
+export interface ImageDevice {
+  port: number;
+  /** The word that a holding register or coil has now. */
+  word(address: number, table?: 'holding' | 'coil'): number | undefined;
+  /** `METHOD path` of each HTTP request, with its body behind a blank. */
+  requests: string[];
+  close(): Promise<void>;
+}
+
+export async function startImageDevice(image: DeviceImage, isLowFirst: boolean): Promise<ImageDevice> {
+  return image.answers ? startHttp(image.answers) : startModbus(image, isLowFirst);
+}
+
+/** Words of a typed value; independent of the code that reads it. */
+function wordsOf(entry: string | number | readonly [string, number | string], isLowFirst: boolean): number[] {
+  if (typeof entry === 'number') return [entry & 0xffff];
+  if (typeof entry === 'string')
+    return entry
+      .trim()
+      .split(/\s+/)
+      .map((word) => Number.parseInt(word, 16));
+  const [type, value] = entry;
+  if (type.startsWith('string')) {
+    const bytes = Buffer.alloc(Number(type.slice('string'.length)) * 2);
+    bytes.write(String(value), 'latin1');
+    return wordsOfBytes(bytes);
+  }
+  const bytes = Buffer.alloc(8);
+  const size = { u16: 2, i16: 2, u32: 4, i32: 4, f32: 4, u64: 8, i64: 8, f64: 8 }[type] ?? 0;
+  if (type === 'f32') bytes.writeFloatBE(Number(value));
+  else if (type === 'f64') bytes.writeDoubleBE(Number(value));
+  else bytes.writeBigUInt64BE(BigInt.asUintN(64, BigInt(value)));
+  const used = type.startsWith('f') ? bytes.subarray(0, size) : bytes.subarray(8 - size);
+  const words = wordsOfBytes(used);
+  return isLowFirst ? words.reverse() : words;
+}
+
+const wordsOfBytes = (bytes: Buffer): number[] =>
+  Array.from({ length: bytes.length / 2 }, (_, index) => bytes.readUInt16BE(index * 2));
+
+function memoryOf(registers: RegisterImage, isLowFirst: boolean): Map<string, number> {
+  const memory = new Map<string, number>();
+  for (const [table, entries] of Object.entries(registers))
+    for (const [address, entry] of Object.entries(entries ?? {}))
+      for (const [index, word] of wordsOf(entry, isLowFirst).entries())
+        memory.set(`${table} ${Number(address) + index}`, word);
+  return memory;
+}
+
+async function startModbus(image: DeviceImage, isLowFirst: boolean): Promise<ImageDevice> {
+  const units = new Map(
+    Object.entries(image.units ?? { 1: image.registers ?? {} }).map(([unit, registers]) => [
+      Number(unit),
+      memoryOf(registers, isLowFirst),
+    ]),
+  );
+  const sockets = new Set<net.Socket>();
+  const server = net.createServer((socket) => {
+    sockets.add(socket);
+    let rest = Buffer.alloc(0);
+    socket.on('data', (chunk: Buffer) => {
+      rest = Buffer.concat([rest, chunk]);
+      while (rest.length >= 7 && rest.length >= 6 + rest.readUInt16BE(4)) {
+        const end = 6 + rest.readUInt16BE(4);
+        const frame = rest.subarray(0, end);
+        rest = rest.subarray(end);
+        const memory = units.get(frame.readUInt8(6));
+        if (!memory) continue;
+        const answer = answerOf(memory, frame.subarray(7));
+        const head = Buffer.from(frame.subarray(0, 7));
+        head.writeUInt16BE(answer.length + 1, 4);
+        socket.write(Buffer.concat([head, answer]));
+      }
+    });
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const [first] = units.values();
+  return {
+    port: (server.address() as AddressInfo).port,
+    word: (address, table = 'holding') => first?.get(`${table} ${address}`),
+    requests: [],
+    close: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy();
+        server.close(() => resolve());
+      }),
+  };
+}
+
+/** The device answers what its image has; a read of registers that are not there reads 0 between others, else it is refused. */
+function answerOf(memory: Map<string, number>, request: Buffer): Buffer {
+  const code = request.readUInt8(0);
+  const address = request.readUInt16BE(1);
+  const refuse = (exception: number): Buffer => Buffer.from([code | 0x80, exception]);
+  const table = TABLES[code as keyof typeof TABLES] as Table | undefined;
+  if (table !== undefined) {
+    const count = request.readUInt16BE(3);
+    const words = Array.from({ length: count }, (_, index) => memory.get(`${table} ${address + index}`));
+    if (words.every((word) => word === undefined)) return refuse(ILLEGAL_ADDRESS);
+    return code <= 2 ? bitsAnswer(code, words) : wordsAnswer(code, words);
+  }
+  if (code === 5 || code === 6) {
+    const value = request.readUInt16BE(3);
+    memory.set(`${code === 5 ? 'coil' : 'holding'} ${address}`, code === 5 ? Number(value !== 0) : value);
+    return Buffer.from(request);
+  }
+  if (code !== 16) return refuse(ILLEGAL_FUNCTION);
+  for (let index = 0; index < request.readUInt16BE(3); index += 1)
+    memory.set(`holding ${address + index}`, request.readUInt16BE(6 + index * 2));
+  return Buffer.from(request.subarray(0, 5));
+}
+
+function wordsAnswer(code: number, words: readonly (number | undefined)[]): Buffer {
+  const answer = Buffer.alloc(2 + words.length * 2);
+  answer.writeUInt8(code, 0);
+  answer.writeUInt8(words.length * 2, 1);
+  for (const [index, word] of words.entries()) answer.writeUInt16BE(word ?? 0, 2 + index * 2);
+  return answer;
+}
+
+function bitsAnswer(code: number, bits: readonly (number | undefined)[]): Buffer {
+  const answer = Buffer.alloc(2 + Math.ceil(bits.length / 8));
+  answer.writeUInt8(code, 0);
+  answer.writeUInt8(answer.length - 2, 1);
+  for (const [index, bit] of bits.entries())
+    if (bit === 1)
+      answer.writeUInt8((answer.at(2 + (index >> 3)) ?? 0) | (1 << (index & 7)), 2 + (index >> 3));
+  return answer;
+}
+
+async function startHttp(answers: Readonly<Record<string, unknown>>): Promise<ImageDevice> {
+  const requests: string[] = [];
+  const server = http.createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const body = Buffer.concat(chunks).toString('utf8');
+      const line = `${request.method} ${request.url}`;
+      requests.push(body === '' ? line : `${line} ${body}`);
+      const path = request.url ?? '';
+      const found = Object.hasOwn(answers, line) ? answers[line] : answers[path];
+      response.statusCode = found === undefined && request.method === 'GET' ? 404 : 200;
+      response.end(typeof found === 'string' ? found : JSON.stringify(found ?? {}));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    word: () => undefined,
+    requests,
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+}
