@@ -203,7 +203,17 @@ const modbusConnection = v.strictObject({
   baud: v.optional(v.pipe(v.number(), v.integer(), v.minValue(300), v.maxValue(921_600))),
   parity: v.optional(v.picklist(['none', 'even', 'odd']), 'none'),
   stop_bits: v.optional(v.picklist([1, 2]), 1),
-  word_order: v.optional(wordOrder, 'high_first'),
+  /** Where the device itself can be set either way: `$name` of a parameter whose choices are the two orders. */
+  word_order: v.optional(
+    v.union([
+      wordOrder,
+      v.pipe(
+        v.string(),
+        v.regex(/^\$[a-z][a-z0-9_]*$/, 'must be high_first, low_first or a parameter such as $words'),
+      ),
+    ]),
+    'high_first',
+  ),
   registers_per_read: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(125)), 100),
   /** Registers that nobody asked for which one request may read along; 0 where holes are refused. */
   gap: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(100)), 8),

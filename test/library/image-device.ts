@@ -86,7 +86,7 @@ async function startModbus(image: DeviceImage, isLowFirst: boolean): Promise<Ima
     socket.on('close', () => sockets.delete(socket));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const [first] = units.values();
+  const first = units.get(1) ?? units.values().next().value;
   return {
     port: (server.address() as AddressInfo).port,
     word: (address, table = 'holding') => first?.get(`${table} ${address}`),

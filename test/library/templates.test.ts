@@ -42,15 +42,19 @@ const trials: { id: string; image: DeviceImage }[] = imageIds.flatMap((id) =>
 );
 
 async function prepare({ id, image }: { id: string; image: DeviceImage }, index: number): Promise<Trial> {
-  const { files } = compileFromLibrary(id, image.parameters);
+  const { files, parameters } = compileFromLibrary(id, image.parameters);
   const quick: Record<string, string> = {
     ...files,
-    'lua/main.lua': (files['lua/main.lua'] ?? '').replaceAll(/every_ms = \d+/g, `every_ms = ${QUICK_MS}`),
+    'lua/main.lua': (files['lua/main.lua'] ?? '')
+      .replaceAll(/every_ms = \d+/g, `every_ms = ${QUICK_MS}`)
+      .replaceAll(/pause_ms = \d+/g, 'pause_ms = 1'),
   };
   const { manifest, script } = compiled(quick['manifest.yml'] ?? '', quick);
   const typesOf = (attributes: Record<string, { type: string }>): Record<string, string> =>
     Object.fromEntries(Object.entries(attributes).map(([attribute, { type }]) => [attribute, type]));
-  const isLowFirst = parseTemplate(templateText(id)).template?.modbus?.word_order === 'low_first';
+  const { template } = parseTemplate(templateText(id));
+  const order = template?.modbus?.word_order ?? '';
+  const isLowFirst = (parameters[order.slice(1)] ?? order) === 'low_first';
   const device = await startImageDevice(image, isLowFirst);
   const address = image.answers ? `127.0.0.1:${device.port}` : `tcp://127.0.0.1:${device.port}`;
   const defaults = Object.entries(manifest.configuration.connection?.parameters ?? {}).flatMap(

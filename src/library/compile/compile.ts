@@ -41,9 +41,10 @@ export const digestOf = (text: string): string =>
 /** @throws TemplateError with all mistakes */
 export function compileTemplate(request: CompileRequest, books: LibraryBooks): CompiledTemplate {
   const { id, text } = request;
-  const template = withMeterRoles(request.template);
   const problems: TemplateProblem[] = [];
-  const parameters = parametersOf({ ...request, template }, problems);
+  const written = withMeterRoles(request.template);
+  const parameters = parametersOf({ ...request, template: written }, problems);
+  const template = withWordOrder(written, parameters, problems);
   const isWanted = (item: { when?: Condition | undefined }): boolean => holds(item.when, parameters);
   const chosen = <Item extends { when?: Condition | undefined }>(
     items: Record<string, Item> | undefined,
@@ -127,6 +128,23 @@ function parametersOf(
       return [name, value];
     }),
   );
+}
+
+/** The word order that a parameter chooses. */
+function withWordOrder(
+  template: Template,
+  parameters: Readonly<Record<string, string | number | boolean>>,
+  problems: TemplateProblem[],
+): Template {
+  const { modbus } = template;
+  if (!modbus?.word_order.startsWith('$')) return template;
+  const chosen = parameters[modbus.word_order.slice(1)];
+  if (chosen !== 'high_first' && chosen !== 'low_first')
+    problems.push({
+      path: ['modbus', 'word_order'],
+      message: 'names no parameter with the choices high_first and low_first',
+    });
+  return { ...template, modbus: { ...modbus, word_order: String(chosen) } };
 }
 
 function holds(
