@@ -210,14 +210,16 @@ function requestRule(request: NonNullable<Template['requests']>[string] | undefi
   };
 }
 
-/** The parts of a JSON path: names, and positions as numbers. */
-export function pathOf(text: string): (string | number)[] | undefined {
-  const parts: (string | number)[] = [];
-  const part = /(?:^|\.)([A-Za-z_][\w:-]*)|\[(\d+)\]|\[["']([^"'\]]+)["']\]|(?:^|\.)(\d[\w:-]*)/y;
+/** The parts of a JSON path: names, positions as numbers, and `[type=eim]` for the member of a list that has it. */
+export function pathOf(text: string): (string | number | { key: string; equals: string })[] | undefined {
+  const parts: (string | number | { key: string; equals: string })[] = [];
+  const part =
+    /(?:^|\.)([A-Za-z_][\w:-]*)|\[(\d+)\]|\[["']([^"'\]]+)["']\]|(?:^|\.)(\d[\w:-]*)|\[(\w+)=([^\]]+)\]/y;
   while (part.lastIndex < text.length) {
-    const match = part.exec(text);
-    if (!match) return undefined;
-    parts.push(match[2] === undefined ? (match[1] ?? match[3] ?? match[4] ?? '') : Number(match[2]));
+    const [match, plain, position, quoted, numeric, key, equals] = part.exec(text) ?? [];
+    if (match === undefined) return undefined;
+    if (key !== undefined && equals !== undefined) parts.push({ key, equals });
+    else parts.push(position === undefined ? (plain ?? quoted ?? numeric ?? '') : Number(position));
   }
   return parts.length > 0 ? parts : undefined;
 }

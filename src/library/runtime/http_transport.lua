@@ -87,12 +87,25 @@ function transport.read(client, plan, group, settings)
   return answers
 end
 
--- Follows the path of a rule into the answer: names and positions, the latter from 0.
+-- The member of a list whose `key` is `equals`.
+local function member(list, part)
+  for _, item in ipairs(list) do
+    if type(item) == 'table' and tostring(item[part.key]) == part.equals then return item end
+  end
+end
+
+-- Follows the path of a rule into the answer: names, positions from 0, and members by a field.
 function transport.raw(answer, rule)
   local value = answer
   for _, part in ipairs(rule.path) do
     if type(value) ~= 'table' then return nil end
-    if type(part) == 'number' then value = value[part + 1] else value = value[part] end
+    if type(part) == 'number' then
+      value = value[part + 1]
+    elseif type(part) == 'table' then
+      value = member(value, part)
+    else
+      value = value[part]
+    end
   end
   if type(value) == 'table' then return nil end
   return value
