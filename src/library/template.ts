@@ -402,6 +402,8 @@ export const templateSchema = v.strictObject({
   http: v.optional(httpConnection),
   mqtt: v.optional(mqttConnection),
   requests: v.optional(v.record(name, request)),
+  /** Units beyond UCUM, such as of prices: code → symbol. */
+  units: v.optional(v.record(v.string(), text)),
   values: v.record(name, valueOfAnyKind),
   alerts: v.optional(v.record(name, alert)),
   roles: v.optional(v.array(role)),

@@ -18,7 +18,9 @@ export interface ImageDevice {
 }
 
 export async function startImageDevice(image: DeviceImage, isLowFirst: boolean): Promise<ImageDevice> {
-  return image.answers ? startHttp(image.answers) : startModbus(image, isLowFirst);
+  if (!image.answers) return startModbus(image, isLowFirst);
+  const commanded = (image.commands ?? []).flatMap(({ requests = [] }) => requests);
+  return startHttp(image.answers, commanded);
 }
 
 /** Words of a typed value; independent of the code that reads it. */
@@ -140,7 +142,10 @@ function bitsAnswer(code: number, bits: readonly (number | undefined)[]): Buffer
   return answer;
 }
 
-async function startHttp(answers: Readonly<Record<string, unknown>>): Promise<ImageDevice> {
+async function startHttp(
+  answers: Readonly<Record<string, unknown>>,
+  commanded: readonly string[],
+): Promise<ImageDevice> {
   const requests: string[] = [];
   const server = http.createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -151,7 +156,8 @@ async function startHttp(answers: Readonly<Record<string, unknown>>): Promise<Im
       requests.push(body === '' ? line : `${line} ${body}`);
       const path = request.url ?? '';
       const found = Object.hasOwn(answers, line) ? answers[line] : answers[path];
-      response.statusCode = found === undefined && request.method === 'GET' ? 404 : 200;
+      response.statusCode =
+        found === undefined && request.method === 'GET' && !commanded.includes(line) ? 404 : 200;
       response.end(typeof found === 'string' ? found : JSON.stringify(found ?? {}));
     });
   });

@@ -43,19 +43,22 @@ const trials: { id: string; image: DeviceImage }[] = imageIds.flatMap((id) =>
 
 async function prepare({ id, image }: { id: string; image: DeviceImage }, index: number): Promise<Trial> {
   const { files, parameters } = compileFromLibrary(id, image.parameters);
-  const quick: Record<string, string> = {
-    ...files,
-    'lua/main.lua': (files['lua/main.lua'] ?? '')
-      .replaceAll(/every_ms = \d+/g, `every_ms = ${QUICK_MS}`)
-      .replaceAll(/pause_ms = \d+/g, 'pause_ms = 1'),
-  };
-  const { manifest, script } = compiled(quick['manifest.yml'] ?? '', quick);
-  const typesOf = (attributes: Record<string, { type: string }>): Record<string, string> =>
-    Object.fromEntries(Object.entries(attributes).map(([attribute, { type }]) => [attribute, type]));
   const { template } = parseTemplate(templateText(id));
   const order = template?.modbus?.word_order ?? '';
   const isLowFirst = (parameters[order.slice(1)] ?? order) === 'low_first';
   const device = await startImageDevice(image, isLowFirst);
+  const quick: Record<string, string> = {
+    ...files,
+    'lua/main.lua': (files['lua/main.lua'] ?? '')
+      .replaceAll(/every_ms = \d+/g, `every_ms = ${QUICK_MS}`)
+      .replaceAll(/pause_ms = \d+/g, 'pause_ms = 1')
+      // Services on the internet and devices behind TLS are played by the same plain server.
+      .replace(/url = '[^']+'/, `url = 'http://127.0.0.1:${device.port}'`)
+      .replace("scheme = 'https'", "scheme = 'http'"),
+  };
+  const { manifest, script } = compiled(quick['manifest.yml'] ?? '', quick);
+  const typesOf = (attributes: Record<string, { type: string }>): Record<string, string> =>
+    Object.fromEntries(Object.entries(attributes).map(([attribute, { type }]) => [attribute, type]));
   const address = image.answers ? `127.0.0.1:${device.port}` : `tcp://127.0.0.1:${device.port}`;
   const defaults = Object.entries(manifest.configuration.connection?.parameters ?? {}).flatMap(
     ([name, parameter]) =>
@@ -73,7 +76,9 @@ async function prepare({ id, image }: { id: string; image: DeviceImage }, index:
         api: 'v3',
         telemetry: typesOf(manifest.telemetry),
         properties: typesOf(manifest.properties),
-        configuration: { connection: ['address'] },
+        configuration: {
+          connection: 'address' in (manifest.configuration.connection?.parameters ?? {}) ? ['address'] : [],
+        },
       },
       groups: { connection: { ...Object.fromEntries(defaults), address, ...image.settings } },
     },

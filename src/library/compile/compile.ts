@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import type { Condition, Template } from '../template.ts';
 import type { AttributeBook } from './attributes.ts';
 import { luaText } from './lua-text.ts';
-import { manifestOf } from './manifest.ts';
+import { hasSettings, manifestOf } from './manifest.ts';
 import { withMeterRoles } from './meter.ts';
 import { namesNeeded, operationOf, type PlanParts, planGroups, planSteps } from './plan.ts';
 import { TemplateError, type TemplateProblem } from './problem.ts';
@@ -63,6 +63,7 @@ export function compileTemplate(request: CompileRequest, books: LibraryBooks): C
   const groups = planGroups(parts);
   const plan = {
     ...connectionOf(template),
+    needs_nothing: hasSettings(template) ? undefined : true,
     constants,
     has_alerts: template.alerts !== undefined ? true : undefined,
     groups: groups as never,

@@ -68,7 +68,14 @@ export function manifestOf(parts: ManifestParts): Section {
       Object.fromEntries(Object.entries(role).filter(([, value]) => value !== undefined)),
     ),
     runtime: { type: 'lua', requirements: template.modbus ? ['modbus'] : [], options: { dir: 'lua' } },
-    configuration: { connection: connectionGroup(template) },
+    ...(template.units === undefined
+      ? {}
+      : {
+          units: Object.fromEntries(
+            Object.entries(template.units).map(([code, symbol]) => [code, { symbol }]),
+          ),
+        }),
+    ...(hasSettings(template) ? { configuration: { connection: connectionGroup(template) } } : {}),
     properties,
     telemetry: {
       ...declared((name) => !asProperty(name)),
@@ -86,6 +93,10 @@ export function manifestOf(parts: ManifestParts): Section {
     ...commandSections(parts.commands),
   };
 }
+
+/** A service on the internet that asks for nothing has no connection to set up. */
+export const hasSettings = ({ http }: Template): boolean =>
+  http?.url === undefined || http.auth !== 'none' || http.settings !== undefined;
 
 function connectionGroup(template: Template): Section {
   const { modbus, http, mqtt } = template;

@@ -165,6 +165,11 @@ function template.start(plan, transport)
 
   local function connect()
     client, fault, is_prepared = nil, nil, false
+    if plan.needs_nothing then
+      settings = {}
+      client, fault = transport.connect(plan, settings)
+      return
+    end
     if not configuration.is_all_required_set('connection') then return end
     local values, err = configuration.read('connection')
     if not values then
@@ -273,7 +278,7 @@ function template.start(plan, transport)
 
   for name, value in pairs(plan.constants) do properties[name] = value end
   connect()
-  configuration.after_write('connection', connect)
+  if not plan.needs_nothing then configuration.after_write('connection', connect) end
   local has_repeats = false
   for name, rule in pairs(plan.commands) do
     enapter.register_command_handler(name, command(rule))
