@@ -21,6 +21,7 @@ export const PROGRAMS: readonly string[] = [
   'main',
   'admin',
   'capabilities/blueprints/worker',
+  'capabilities/library/worker',
   'telemetry-store/engine/thread',
   'platform/backup/open-thread',
   'platform/backup/seal-thread',

@@ -71,7 +71,7 @@ CREATE TABLE blueprint (
   -- 'built_in' or 'uploaded'
   source        TEXT NOT NULL,
   created_at_ms INTEGER NOT NULL,
-  -- of a built-in one: what it was compiled from and by; NULL for uploaded ones
+  -- of a built-in one: what it was compiled from and by; of one from the library: its files; NULL for other ones
   fingerprint   TEXT,
   -- compiled manifest as JSON
   manifest      TEXT NOT NULL CHECK (json_valid(manifest)),
@@ -87,6 +87,13 @@ CREATE TABLE blueprint_unused (
   blueprint_id TEXT PRIMARY KEY REFERENCES blueprint (id) ON DELETE CASCADE,
   days         INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- Uploaded device templates; those of the library are files of the program.
+CREATE TABLE library_template (
+  id      TEXT PRIMARY KEY,
+  -- YAML as uploaded
+  content TEXT NOT NULL
+) STRICT;
 
 -- Uploaded device profiles; the built-in ones are files of the program.
 CREATE TABLE device_profile (

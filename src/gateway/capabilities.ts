@@ -13,6 +13,7 @@ import { connectConfiguration, DeviceConfiguration } from '../capabilities/devic
 import { DeviceLogs } from '../capabilities/device-logs/index.ts';
 import { DeviceService } from '../capabilities/devices/index.ts';
 import { Energy } from '../capabilities/energy/index.ts';
+import { DeviceLibrary } from '../capabilities/library/index.ts';
 import { Modules } from '../capabilities/modules/index.ts';
 import { type IoPortRecord, ModulePorts } from '../capabilities/module-ports/index.ts';
 import { analogProblem, canProblem, gpioProblem, serialLineProblem } from '../platform/host/index.ts';
@@ -252,6 +253,8 @@ function buildRecords(
     mqttsPort: () => listening.mqttsPort,
   };
   const gatewayName = hostname;
+  const library = new DeviceLibrary({ ...base, blueprints, devices });
+  started('library', () => library.stop());
   const provisioning = new Provisioning({ ...base, devices, gatewayName, addresses, certificates: tls });
   const mqttGuests = new MqttGuests({ ...base, log: log.child({ component: 'mqtt-guests' }) });
   const parts = { ...base, devices, provisioning, mqttGuests };
@@ -272,6 +275,7 @@ function buildRecords(
     audit,
     blueprints,
     devices,
+    library,
     provisioning,
     addresses,
     mqttGuests,

@@ -17,6 +17,7 @@ import { notificationRoutes } from '../capabilities/notifications/index.ts';
 import { provisioningRoutes } from '../capabilities/provisioning/index.ts';
 import { ruleRoutes, ruleStreams } from '../capabilities/rules/index.ts';
 import { scanRoutes } from '../capabilities/modules/index.ts';
+import { libraryRoutes } from '../capabilities/library/index.ts';
 import { modulePortRoutes } from '../capabilities/module-ports/index.ts';
 import { siteRoutes } from '../capabilities/site/index.ts';
 import { targetRoutes } from '../capabilities/targets/index.ts';
@@ -50,6 +51,7 @@ export function routeGroups(
       ...scanRoutes(modules),
     ]),
     group('Blueprints', 'Kinds of devices: manifests, scripts, profiles.', blueprintRoutes(blueprints)),
+    group('Library', 'Devices that the gateway knows how to read.', libraryRoutes(parts.library)),
     group(
       'Configuration',
       'Configuration of devices by the groups of their blueprints.',

@@ -208,6 +208,19 @@ const VALUES = {
     validateWorkMsPerMinute: 15_000,
     compileIdleMs: 30_000,
   },
+  library: {
+    /** G: one device template; the largest of the library has 5 KiB. */
+    templateBytes: 65_536,
+    /** G: uploaded templates; reading all of them takes a second on a small board. */
+    ownTemplates: 200,
+    /** G: mistakes of one template that are told. */
+    faults: 50,
+    /** M: reading the whole library takes 0.6 s on a desktop core. */
+    taskTimeoutMs: 20_000,
+    heapBytes: 96 * 1_048_576,
+    waiting: 16,
+    idleMs: 30_000,
+  },
   deviceConfiguration: {
     /** G: one value as JSON; a certificate or a small table fits. */
     valueBytes: 16_384,

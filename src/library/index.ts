@@ -2,8 +2,8 @@
  * The library: devices that people really have, as data. A template says how a family is reached and what its registers
  * or answers mean; the compiler makes an ordinary blueprint of it. README.md tells how to write one.
  */
-export { type AttributeBook } from './compile/attributes.ts';
-export { type CompiledTemplate, compileTemplate, digestOf, type LibraryBooks } from './compile/compile.ts';
+export { type CompiledTemplate, compileTemplate, type LibraryBooks } from './compile/compile.ts';
 export { TemplateError } from './compile/problem.ts';
 export { faultsOf, type ParsedTemplate, parseTemplate, type TemplateFault } from './parse.ts';
-export type { Template } from './template.ts';
+export { withMeterRoles } from './compile/meter.ts';
+export type { Template } from './compile/template.ts';

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { LineCounter, parseDocument } from 'yaml';
 import { yamlFault } from '../lib/yaml-fault.ts';
 import type { TemplateProblem } from './compile/problem.ts';
-import { type Template, templateSchema } from './template.ts';
+import { type Template, templateSchema } from './compile/template.ts';
 
 /** A mistake with its line, counted from 1. */
 export interface TemplateFault {
@@ -18,6 +18,7 @@ export interface ParsedTemplate {
   lineOf(path: readonly (string | number)[]): number;
 }
 
+/** The template of a YAML text, or every mistake in it. */
 export function parseTemplate(text: string): ParsedTemplate {
   const counter = new LineCounter();
   const document = parseDocument(text.replace(/^\uFEFF/, ''), { lineCounter: counter, uniqueKeys: true });
@@ -37,13 +38,26 @@ export function parseTemplate(text: string): ParsedTemplate {
       faults: [{ line: broken.linePos?.[0].line ?? 1, message: yamlFault(broken.message) }],
       lineOf,
     };
-  const result = v.safeParse(templateSchema, document.toJS());
+  const content = contentOf(document);
+  if (content.fault !== undefined)
+    return { template: undefined, faults: [{ line: 1, message: content.fault }], lineOf };
+  const result = v.safeParse(templateSchema, content.value);
   if (result.success) return { template: result.output, faults: [], lineOf };
   const faults = result.issues.map((issue) => {
     const path = (issue.path ?? []).map(({ key }) => key as string | number);
     return { line: lineOf(path), message: `${path.join('.') || 'the file'}: ${sentenceOf(issue)}` };
   });
   return { template: undefined, faults, lineOf };
+}
+
+/** Aliases of aliases would fill the memory: YAML stops at a hundred (https://en.wikipedia.org/wiki/Billion_laughs_attack). */
+function contentOf(document: ReturnType<typeof parseDocument>): { value?: unknown; fault?: string } {
+  try {
+    return { value: document.toJS() };
+  } catch (error) {
+    if (!(error instanceof ReferenceError)) throw error;
+    return { fault: 'the file: has too many aliases' };
+  }
 }
 
 /** Mistakes of the compiler with their lines. */

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { until } from '../support/until.ts';
 import { connectAsync } from 'mqtt';
-import { useTestGateway } from '../support/test-gateway.ts';
+import { type TestGateway, useTestGateway } from '../support/test-gateway.ts';
 
 interface List {
   path: string;
@@ -14,6 +14,24 @@ interface List {
   strictLimit?: number;
   /** Pages are counted back from the newest. */
   fromEnd?: boolean;
+}
+
+/** Devices of a template that has changed since. */
+async function addOutdatedDevices({ ok }: TestGateway): Promise<void> {
+  const template = (address: number): string =>
+    'template: device/1\nname: Pump\nmaker: Acme\nproducts: [P]\ncategory: sensors\nsources: [manual]\n' +
+    'verified: one source\nmodbus: { transports: [tcp] }\n' +
+    `values: { flow: { input: ${address}, name: Flow } }\n`;
+  await ok('INSTALLER', 'POST', '/v3/library/devices', template(1));
+  const { blueprint } = await ok('OWNER', 'POST', '/v3/library/devices/own-pump/blueprint');
+  const { devices } = await ok('OWNER', 'GET', '/v3/devices?type.in=GATEWAY');
+  for (let index = 0; index < 4; index++)
+    await ok('OWNER', 'POST', '/v3/provisioning/lua_device', {
+      name: `Pump ${index}`,
+      blueprint_id: (blueprint as { id: string }).id,
+      runtime_id: (devices as [{ id: string }])[0].id,
+    });
+  await ok('INSTALLER', 'POST', '/v3/library/devices', template(2));
 }
 
 const gateway = useTestGateway({}, async (started) => {
@@ -63,6 +81,7 @@ const gateway = useTestGateway({}, async (started) => {
     await ok('INSTALLER', 'POST', '/v3/serial_ports', { name: `port-${index}`, path: `/dev/ttyS9${index}` });
     await ok('INSTALLER', 'POST', '/v3/io_ports', { name: `can-${index}`, kind: 'CAN', path: `can${index}` });
   }
+  await addOutdatedDevices(started);
   await device.telemetry({ alerts: ['battery_low', 'grid_lost'] });
   await until(async () => Number((await ok('USER', 'GET', '/v3/alerts'))['total_count']) >= 2);
   for (const path of ['/v3/devices/battery/logs', '/v3/site/rule_engine/rules/rule-0/logs'])
@@ -81,6 +100,8 @@ const LISTS: readonly List[] = [
   { path: '/v3/devices/battery/logs', key: 'logs', strictLimit: 50, fromEnd: true },
   { path: '/v3/site/rule_engine/rules/rule-0/logs', key: 'logs', strictLimit: 50, fromEnd: true },
   { path: '/v3/blueprints/device_profiles', key: 'profiles' },
+  { path: '/v3/library/devices', key: 'devices' },
+  { path: '/v3/library/updates', key: 'updates' },
   { path: '/v3/targets', key: 'targets' },
   { path: '/v3/mqtt_guests', key: 'mqtt_guests' },
   { path: '/v3/announced_devices', key: 'announced_devices' },

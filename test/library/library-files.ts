@@ -87,7 +87,7 @@ export function compileFromLibrary(id: string, parameters: DeviceImage['paramete
   };
   if (!parsed.template) return fail(parsed.faults);
   try {
-    return compileTemplate({ template: parsed.template, id, text, parameters }, books);
+    return compileTemplate({ template: parsed.template, id, parameters }, books);
   } catch (error) {
     if (error instanceof TemplateError) return fail(faultsOf(error.problems, parsed));
     throw error;

@@ -127,6 +127,7 @@ describe('a template of the library', () => {
     test(`${id} gives the expected values of "${image.name}"`, async () => {
       const trial = await start(index);
       const wanted = Object.entries(image.expect).filter(([, value]) => value !== null);
+      // What has not come by then is named below.
       await until(() => wanted.every(([name]) => sent(trial.channelId)[name] !== undefined)).catch(
         () => undefined,
       );

@@ -12,7 +12,7 @@ export const CAPABILITY_ORDER = [
   ['mqtt-guests'],
   ['connectivity'],
   ['device-configuration', 'commands', 'telemetry', 'device-logs', 'announcements'],
-  ['monitor', 'modules', 'energy', 'alerts'],
+  ['monitor', 'modules', 'energy', 'alerts', 'library'],
   ['rules', 'notifications', 'targets'],
   ['module-ports', 'backups', 'updates'],
   ['appliance'],
@@ -178,6 +178,11 @@ export const TABLE: ImportTable = {
         'capabilities/devices',
         'capabilities/telemetry',
       ],
+    },
+    // Devices that people have, made into blueprints.
+    {
+      place: 'capabilities/library',
+      mayImport: ['platform', 'library', 'capabilities/blueprints', 'capabilities/devices'],
     },
     // What devices warn of, from their telemetry.
     {
@@ -430,7 +435,7 @@ export const TABLE: ImportTable = {
     ],
     wasmoon: ['scripting/lua'],
     ws: ['platform/http'],
-    yaml: ['platform/config', 'capabilities/blueprints', 'library', 'site-file'],
+    yaml: ['platform/config', 'capabilities/blueprints', 'capabilities/library', 'library', 'site-file'],
     yauzl: ['capabilities/blueprints', 'platform/backup'],
     yazl: ['capabilities/blueprints', 'platform/backup'],
   },

@@ -7,8 +7,9 @@ export type {
   CompiledConfigurationGroup,
   CompiledManifest,
 } from './manifest.ts';
-export { BUILT_IN_IDS } from './model.ts';
+export { type Blueprint, BUILT_IN_IDS } from './model.ts';
 export { missingRequirements, offersOfModule, remedyFor } from './requirements.ts';
 export { blueprintRoutes } from './routes.ts';
+export { blueprintShape, toWire as blueprintToWire } from './schema.ts';
 export { Blueprints } from './service.ts';
 export { checkDeviceValue, checkWritableValue, type ValueDeclaration } from './values.ts';

@@ -8,7 +8,8 @@ import type { ListedBlueprint } from './store.ts';
 
 const entries = { id: shape.id(), created_at: shape.instant() };
 const EXAMPLE = { id: '7d0f2d1e-3c57-4a0b-8a6b-1f0d6f2f5c10', created_at: '2026-03-01T08:00:00.123Z' };
-const blueprintShape = shape.named('Blueprint', v.object(entries), EXAMPLE);
+/** A blueprint on the wire. */
+export const blueprintShape = shape.named('Blueprint', v.object(entries), EXAMPLE);
 
 const listedShape = shape.named(
   'ListedBlueprint',
@@ -106,6 +107,7 @@ export const blueprintShapes = {
 /** Client generators take the first; one trips over a binary body of any type beside it. */
 export const UPLOAD_MEDIA = ['multipart/form-data', ZIP] as const;
 
+/** The same of a record. */
 export function toWire(blueprint: Blueprint) {
   return { id: blueprint.id, created_at: formatTimestamp(blueprint.createdAtMs) };
 }

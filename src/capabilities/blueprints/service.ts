@@ -157,8 +157,18 @@ export class Blueprints {
     return compiled.problems ?? [];
   }
 
+  /** The blueprint of files that have this fingerprint: the one that is there, or a new one. @throws as `upload` */
+  async uploadOnce(files: ReadonlyMap<string, Uint8Array>, fingerprint: string): Promise<Blueprint> {
+    return this.#store.byFingerprint(fingerprint) ?? this.upload(await writeArchive(files), fingerprint);
+  }
+
+  /** All problems of a blueprint by its files. */
+  async problemsOf(files: ReadonlyMap<string, Uint8Array>): Promise<string[]> {
+    return (await this.#compile(await writeArchive(files))).problems ?? [];
+  }
+
   /** Stores a valid blueprint under a new id. @throws invalid_body, invalid_blueprint (one per problem) */
-  async upload(zip: Uint8Array): Promise<UploadedBlueprint> {
+  async upload(zip: Uint8Array, fingerprint: string | null = null): Promise<UploadedBlueprint> {
     const { database, clock, log, newId = randomUUID } = this.#options;
     const { manifest, script, problems, warnings, isTolerable } = await this.#compile(zip);
     if (manifest === undefined)
@@ -174,7 +184,7 @@ export class Blueprints {
       this.#store.put({
         ...blueprint,
         source: 'uploaded',
-        fingerprint: null,
+        fingerprint,
         original: zip,
         manifest: JSON.stringify(manifest),
         script: script ?? null,

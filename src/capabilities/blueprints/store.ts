@@ -48,6 +48,11 @@ export function createBlueprintStore({ orm }: Database) {
       ),
     })
     .prepare();
+  const selectByFingerprint = orm
+    .select({ id, createdAtMs })
+    .from(blueprint)
+    .where(given(fingerprint))
+    .prepare();
   const countOfFingerprint = countOf(orm, blueprint, given(fingerprint));
 
   return {
@@ -62,6 +67,8 @@ export function createBlueprintStore({ orm }: Database) {
     original: (wanted: string): Uint8Array | null | undefined => selectOriginal.get({ id: wanted })?.original,
     /** Adds the row; for one that exists, replaces manifest and script. True when anything changed. */
     put: (row: StoredBlueprint): boolean => upsert.run({ ...row }).changes > 0,
+    byFingerprint: (wanted: string): Blueprint | undefined =>
+      selectByFingerprint.get({ fingerprint: wanted }),
     countOfFingerprint: (wanted: string): number => countOfFingerprint({ fingerprint: wanted }),
     ...listStatements(orm),
     ...unusedStatements(orm),

@@ -1,7 +1,7 @@
 /** The words that templates share: what an attribute of a name is, and which profiles a set of attributes fulfils. */
-import type { TemplateValue } from '../template.ts';
+import type { TemplateValue } from './template.ts';
 
-export interface Attribute {
+interface Attribute {
   name: string;
   type?: 'float' | 'integer' | 'string' | 'boolean';
   unit?: string;
@@ -25,7 +25,7 @@ export interface DeclaredAttribute {
 }
 
 /** What the book says of a name; undefined for a name of the template's own. */
-export function knownAttribute(book: AttributeBook, name: string): Attribute | undefined {
+function knownAttribute(book: AttributeBook, name: string): Attribute | undefined {
   for (const group of Object.values(book.groups)) if (Object.hasOwn(group, name)) return group[name];
   return undefined;
 }

@@ -1,7 +1,7 @@
 /** From a device template to the files of an ordinary blueprint. */
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
-import type { Condition, Template } from '../template.ts';
+import type { Condition, Template } from './template.ts';
 import type { AttributeBook } from './attributes.ts';
 import { luaText } from './lua-text.ts';
 import { hasSettings, manifestOf } from './manifest.ts';
@@ -18,29 +18,36 @@ export interface LibraryBooks {
   runtime: Readonly<Record<string, string>>;
 }
 
-export interface CompileRequest {
+interface CompileRequest {
   template: Template;
-  /** Path in the library without ending: `eastron/sdm630`. */
+  /** Id in the library: `eastron-sdm630`. */
   id: string;
-  /** The file's own text, whose digest tells later whether the library has a newer one. */
-  text: string;
   /** Values of the template's parameters; absent ones have their default. */
   parameters?: Readonly<Record<string, string | number | boolean>>;
 }
 
+/** The blueprint of a template. */
 export interface CompiledTemplate {
   /** Path in the archive → content. The same request makes the same files. */
   files: Readonly<Record<string, string>>;
-  parameters: Readonly<Record<string, string | number | boolean>>;
+  /** The same as data. */
+  manifest: Readonly<Record<string, unknown>>;
+  /** Name → the key of its choice, also of those that were not given. */
+  parameters: Readonly<Record<string, string>>;
+  /** Of everything that the blueprint is made of: another digest, another blueprint. */
   digest: string;
 }
 
-export const digestOf = (text: string): string =>
-  createHash('sha256').update(text).digest('hex').slice(0, 16);
+interface ArchiveParts {
+  id: string;
+  parameters: Readonly<Record<string, string>>;
+  manifest: Readonly<Record<string, unknown>>;
+  plan: Parameters<typeof luaText>[0];
+  transport: string;
+}
 
 /** @throws TemplateError with all mistakes */
 export function compileTemplate(request: CompileRequest, books: LibraryBooks): CompiledTemplate {
-  const { id, text } = request;
   const problems: TemplateProblem[] = [];
   const written = withMeterRoles(request.template);
   const parameters = parametersOf({ ...request, template: written }, problems);
@@ -80,48 +87,54 @@ export function compileTemplate(request: CompileRequest, books: LibraryBooks): C
     ),
   };
   check(parts, roles);
-  const digest = digestOf(text);
-  const manifest = manifestOf({
-    ...parts,
-    commands,
-    roles,
-    constants,
-    origin: { template: id, digest, parameters },
-  });
-  if (problems.length > 0) throw new TemplateError(problems);
+  const manifest = manifestOf({ ...parts, commands, roles, constants });
   const transport = template.modbus
-    ? 'modbus_transport'
+    ? 'modbus-transport'
     : template.http
-      ? 'http_transport'
-      : 'mqtt_transport';
+      ? 'http-transport'
+      : 'mqtt-transport';
+  if (template.mqtt && books.runtime[`${transport}.lua`] === undefined)
+    problems.push({ path: ['mqtt'], message: 'is not read by this version; use modbus or http' });
+  if (problems.length > 0) throw new TemplateError(problems);
+  return { ...archiveOf({ id: request.id, parameters, manifest, plan, transport }, books), parameters };
+}
+
+/** The files, the same for the same input, and their digest. */
+function archiveOf(
+  { id, parameters, manifest, plan, transport }: ArchiveParts,
+  { runtime }: LibraryBooks,
+): Omit<CompiledTemplate, 'parameters'> {
   const main =
     `-- Made from the device template ${id}. What stands here is data; template.lua runs it.\n` +
     `local template = require('template')\nlocal transport = require('${transport}')\n\n` +
     `template.start(${luaText(plan)}, transport)\n`;
-  return {
-    files: {
-      'manifest.yml': stringify(manifest, { lineWidth: 110, aliasDuplicateObjects: false }),
-      'lua/main.lua': main,
-      'lua/template.lua': books.runtime['template.lua'] ?? '',
-      [`lua/${transport}.lua`]: books.runtime[`${transport}.lua`] ?? '',
-    },
-    parameters,
-    digest,
+  const scripts = {
+    'lua/main.lua': main,
+    'lua/template.lua': runtime['template.lua'] ?? '',
+    [`lua/${transport}.lua`]: runtime[`${transport}.lua`] ?? '',
   };
+  const origin = { template: id, parameters };
+  const digest = createHash('sha256')
+    .update(JSON.stringify([origin, manifest, scripts]))
+    .digest('hex')
+    .slice(0, 16);
+  const complete = { ...manifest, '.library': { ...origin, digest } };
+  const text = stringify(complete, { lineWidth: 110, aliasDuplicateObjects: false });
+  return { files: { 'manifest.yml': text, ...scripts }, manifest: complete, digest };
 }
 
 function parametersOf(
   { template, parameters = {} }: CompileRequest,
   problems: TemplateProblem[],
-): Record<string, string | number | boolean> {
+): Record<string, string> {
   const declared = template.parameters ?? {};
   for (const name of Object.keys(parameters))
     if (!Object.hasOwn(declared, name))
       problems.push({ path: ['parameters', name], message: 'is no parameter of this template' });
   return Object.fromEntries(
     Object.entries(declared).map(([name, { choices, default: preset }]) => {
-      const value = parameters[name] ?? preset;
-      if (!Object.hasOwn(choices, String(value)))
+      const value = String(parameters[name] ?? preset);
+      if (!Object.hasOwn(choices, value))
         problems.push({
           path: ['parameters', name],
           message: `must be one of ${Object.keys(choices).join(', ')}`,
@@ -134,7 +147,7 @@ function parametersOf(
 /** The word order that a parameter chooses. */
 function withWordOrder(
   template: Template,
-  parameters: Readonly<Record<string, string | number | boolean>>,
+  parameters: Readonly<Record<string, string>>,
   problems: TemplateProblem[],
 ): Template {
   const { modbus } = template;
@@ -145,16 +158,13 @@ function withWordOrder(
       path: ['modbus', 'word_order'],
       message: 'names no parameter with the choices high_first and low_first',
     });
-  return { ...template, modbus: { ...modbus, word_order: String(chosen) } };
+  return { ...template, modbus: { ...modbus, word_order: chosen ?? '' } };
 }
 
-function holds(
-  condition: Condition | undefined,
-  parameters: Readonly<Record<string, string | number | boolean>>,
-): boolean {
+function holds(condition: Condition | undefined, parameters: Readonly<Record<string, string>>): boolean {
   return Object.entries(condition ?? {}).every(([name, wanted]) => {
     const values = Array.isArray(wanted) ? wanted : [wanted];
-    return values.some((value) => String(value) === String(parameters[name]));
+    return values.some((value) => String(value) === parameters[name]);
   });
 }
 

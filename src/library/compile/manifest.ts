@@ -1,5 +1,5 @@
 /** The manifest of a template's blueprint. */
-import type { Template, TemplateCommand } from '../template.ts';
+import type { Template, TemplateCommand } from './template.ts';
 import { type DeclaredAttribute, declare, isProperty, profilesOf } from './attributes.ts';
 import type { PlanParts } from './plan.ts';
 
@@ -27,9 +27,7 @@ const RESERVED_ALERTS = {
   },
 } as const;
 
-export interface ManifestParts extends PlanParts {
-  /** Path of the template in the library, its digest, and the parameters chosen. */
-  origin: { template: string; digest: string; parameters: Readonly<Record<string, unknown>> };
+interface ManifestParts extends PlanParts {
   commands: ReadonlyMap<string, TemplateCommand>;
   roles: readonly NonNullable<Template['roles']>[number][];
   constants: Readonly<Record<string, string>>;
@@ -63,9 +61,10 @@ export function manifestOf(parts: ManifestParts): Section {
     ...(template.icon === undefined ? {} : { icon: template.icon }),
     category: template.category,
     implements: profilesOf(book, names, template.category),
-    '.library': parts.origin,
-    '.energy': parts.roles.map(({ when: _, ...role }) =>
-      Object.fromEntries(Object.entries(role).filter(([, value]) => value !== undefined)),
+    '.energy': parts.roles.map((role) =>
+      Object.fromEntries(
+        Object.entries(role).filter(([key, value]) => key !== 'when' && value !== undefined),
+      ),
     ),
     runtime: { type: 'lua', requirements: template.modbus ? ['modbus'] : [], options: { dir: 'lua' } },
     ...(template.units === undefined

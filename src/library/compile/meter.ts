@@ -1,15 +1,15 @@
 /** What a meter measures is the installer's to say: the parameter `role` and the roles of the site that follow. */
-import type { Template } from '../template.ts';
+import type { Template } from './template.ts';
 
 const CHOICES = {
   grid: 'Grid connection',
   pv: 'Solar system, its energy counted as export',
   pv_import: 'Solar system, its energy counted as import',
-  load: 'A consumer',
+  load: 'The whole consumption',
   heat_pump: 'Heat pump',
   ev_charger: 'Charger',
   battery: 'Battery, its charging counted as import',
-  other: 'Something else',
+  other: 'A single consumer, or something else',
 };
 
 /** The template with `meter` written out as a parameter and roles; any other template as it is. */

@@ -1,5 +1,5 @@
 /** What the script of a template does, as data for runtime/template.lua. */
-import type { Template, TemplateStep, TemplateValue } from '../template.ts';
+import type { Template, TemplateStep, TemplateValue } from './template.ts';
 import { type AttributeBook, isProperty, typeOf } from './attributes.ts';
 import type { TemplateProblem } from './problem.ts';
 import {
@@ -211,7 +211,7 @@ function requestRule(request: NonNullable<Template['requests']>[string] | undefi
 }
 
 /** The parts of a JSON path: names, positions as numbers, and `[type=eim]` for the member of a list that has it. */
-export function pathOf(text: string): (string | number | { key: string; equals: string })[] | undefined {
+function pathOf(text: string): (string | number | { key: string; equals: string })[] | undefined {
   const parts: (string | number | { key: string; equals: string })[] = [];
   const part =
     /(?:^|\.)([A-Za-z_][\w:-]*)|\[(\d+)\]|\[["']([^"'\]]+)["']\]|(?:^|\.)(\d[\w:-]*)|\[(\w+)=([^\]]+)\]/y;
@@ -237,7 +237,7 @@ const BITS: Readonly<Record<string, number>> = { i16: 16, i32: 32 };
 function conversionOf(name: string, value: TemplateValue, type: string, book: AttributeBook): Rule {
   if (!('no_value' in value || 'scale' in value || 'from' in value || 'as' in value || 'sunspec' in value))
     return {};
-  const source = value as Extract<TemplateValue, { scale?: number | undefined }>;
+  const source: Extract<TemplateValue, { scale?: number | undefined }> = value;
   const signed = (none: number | string): number | string => {
     const bits = BITS[type];
     return typeof none === 'number' && bits !== undefined && none >= 2 ** (bits - 1)

@@ -2,7 +2,7 @@
  * Which requests read the registers of a template: as few as the device's limits allow. A value and its scale factor
  * are never read by two requests, because the device may change both between them.
  */
-import type { ModbusValue, Template } from '../template.ts';
+import type { ModbusValue, Template } from './template.ts';
 
 /** Points of a SunSpec model: offset, type, point of the scale factor (sunspec.yml). */
 export type SunSpecBook = Readonly<Record<string, Readonly<Record<string, SunSpecEntry>>>>;
@@ -24,7 +24,7 @@ export interface RegisterField {
   exponentAt: number | undefined;
 }
 
-export interface RegisterRequest {
+interface RegisterRequest {
   kind: RegisterField['kind'];
   first: number;
   count: number;

@@ -12,7 +12,7 @@ const positive = v.pipe(v.number(), v.gtValue(0));
 const scalar = v.union([v.string(), v.number(), v.boolean()]);
 
 /** How the words of registers become a number or a text. `string8` takes eight registers. */
-export const WORD_TYPES = ['u16', 'i16', 'u32', 'i32', 'u64', 'i64', 'f32', 'f64'] as const;
+const WORD_TYPES = ['u16', 'i16', 'u32', 'i32', 'u64', 'i64', 'f32', 'f64'] as const;
 const wordType = v.union([
   v.picklist(WORD_TYPES),
   v.pipe(
@@ -294,7 +294,7 @@ const request = v.union([
 ]);
 
 /** Parts of an energy site that a device can be; what they mean is in docs/energy.md. */
-export const ROLES = [
+const ROLES = [
   'grid',
   'pv',
   'battery',
@@ -415,6 +415,7 @@ export const templateSchema = v.strictObject({
   recognise: v.optional(v.array(recognition)),
 });
 
+/** A device template, defaults filled in. */
 export type Template = v.InferOutput<typeof templateSchema>;
 export type TemplateValue =
   | ModbusValue
@@ -422,7 +423,7 @@ export type TemplateValue =
   | v.InferOutput<typeof sunspecValue>
   | v.InferOutput<typeof answerValue>;
 export type ModbusValue = v.InferOutput<typeof modbusValue>;
-export type DerivedValue = v.InferOutput<typeof derivedValue>;
+type DerivedValue = v.InferOutput<typeof derivedValue>;
 export type TemplateStep = v.InferOutput<typeof step>;
 export type TemplateCommand = v.InferOutput<typeof command>;
 export type Condition = v.InferOutput<typeof condition>;

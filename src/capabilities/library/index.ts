@@ -1,0 +1,2 @@
+export { libraryRoutes } from './routes.ts';
+export { DeviceLibrary } from './service.ts';

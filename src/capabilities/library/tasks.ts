@@ -1,0 +1,38 @@
+/** What the thread of the library is asked, and what it answers. */
+import type { TemplateFault } from '#library';
+import type { LibraryDevice, LibraryEntry } from './model.ts';
+
+/** A template of the library by its id, or one of the owner by its text. */
+interface Named {
+  id: string;
+  text?: string | undefined;
+}
+
+export type LibraryTask =
+  /** All of the library, or those texts of the owner. */
+  | { kind: 'devices'; own?: Readonly<Record<string, string>> }
+  | ({ kind: 'entry' } & Named)
+  /** `isForgiving`: parameters that the template does not have, or not so, take their default. */
+  | ({ kind: 'compile'; parameters: Readonly<Record<string, unknown>>; isForgiving?: boolean } & Named);
+
+export interface CompiledDevice {
+  name: string;
+  parameters: Record<string, string>;
+  digest: string;
+  /** Path in the archive → content. */
+  files: Record<string, string>;
+  manifest: Record<string, unknown>;
+}
+
+export interface LibraryResults {
+  devices: LibraryDevice[];
+  /** Undefined: there is no such template. */
+  entry: LibraryEntry | undefined;
+  compile: CompiledDevice | undefined;
+}
+
+export type LibraryAnswer =
+  | { result: LibraryResults[keyof LibraryResults]; faults?: undefined; refused?: undefined }
+  | { faults: TemplateFault[]; refused?: undefined }
+  /** Parameters that the caller gave wrongly. */
+  | { refused: { name: string; message: string }[]; faults?: undefined };

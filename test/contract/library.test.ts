@@ -1,0 +1,218 @@
+/** The library of devices over HTTP: the extension of the interface under `/v3/library`. Denials first. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { LIMITS } from '../../src/lib/limits.ts';
+import { refusal, startTestGateway, useTestGateway } from '../support/test-gateway.ts';
+
+const DEVICES = '/v3/library/devices';
+const gateway = useTestGateway();
+
+interface Listed {
+  devices: { id: string; source: string; maker: string; roles: string[]; transports: string[] }[];
+  total_count: number;
+}
+
+interface Blueprinted {
+  blueprint: { id: string };
+  origin: { template: string; digest: string; parameters: Record<string, string> };
+}
+
+const list = async (query = ''): Promise<Listed> =>
+  (await gateway().ok('READONLY', 'GET', `${DEVICES}${query}`)) as unknown as Listed;
+
+const blueprintOf = async (id: string, parameters?: Record<string, unknown>): Promise<Blueprinted> =>
+  (await gateway().ok('OWNER', 'POST', `${DEVICES}/${id}/blueprint`, {
+    parameters,
+  })) as unknown as Blueprinted;
+
+const PUMP = `template: device/1
+name: Well Pump
+maker: Acme
+products: [WP 1]
+category: sensors
+sources: [manual]
+verified: one source
+modbus: { transports: [tcp] }
+values:
+  flow: { input: 3, name: Flow, unit: m3/h, scale: 0.1 }
+`;
+
+describe('the library refuses', () => {
+  test('a template that it does not have', async () => {
+    const { call } = gateway();
+    for (const [method, path] of [
+      ['GET', `${DEVICES}/nobody`],
+      ['POST', `${DEVICES}/nobody/blueprint`],
+      ['GET', `${DEVICES}/own-nobody/template`],
+      ['DELETE', `${DEVICES}/own-nobody`],
+      ['DELETE', `${DEVICES}/eastron-sdm630`],
+    ] as const)
+      assert.equal(refusal(await call('INSTALLER', method, path)), '404 template_not_found', path);
+  });
+
+  test('parameters that the template does not have, and values that are no choice', async () => {
+    for (const [parameters, field] of [
+      [{ colour: 'red' }, 'parameters.colour'],
+      [{ role: 'moon' }, 'parameters.role'],
+    ] as const) {
+      const answer = await gateway().call('OWNER', 'POST', `${DEVICES}/eastron-sdm630/blueprint`, {
+        parameters,
+      });
+      assert.equal(refusal(answer), '400 invalid_body');
+      const [error] = (answer.body as { errors: { details: { field: string } }[] }).errors;
+      assert.equal(error?.details.field, field);
+    }
+  });
+
+  test('an uploaded template, naming each mistake with its line', async () => {
+    const rows: [text: string, line: number, message: RegExp][] = [
+      [PUMP.replace('scale: 0.1', 'scael: 0.1'), 10, /values\.flow\.scael: unknown key/],
+      [PUMP.replace('maker: Acme\n', ''), 1, /maker: is missing/],
+      [PUMP.replace('input: 3, ', 'input: 70000, '), 10, /values\.flow\.input/],
+      [PUMP.replace('name: Flow, unit: m3/h, ', ''), 10, /not in attributes\.yml/],
+      [PUMP.replace('unit: m3/h', 'unit: furlong'), 10, /furlong/],
+      [PUMP.replace('device/1', 'device/9'), 1, /must be "device\/1"/],
+      [PUMP.replace('[WP 1]', '[WP 1'), 5, /./],
+      ['', 1, /./],
+    ];
+    for (const [text, line, message] of rows) {
+      const answer = await gateway().call('INSTALLER', 'POST', DEVICES, text);
+      assert.equal(refusal(answer), '422 invalid_template', text);
+      const [error] = (answer.body as { errors: { message: string; details: { line: number } }[] }).errors;
+      assert.match(error?.message ?? '', message);
+      assert.equal(error?.details.line, line, text);
+    }
+  });
+
+  test('an upload that is too large or no text', async () => {
+    const { call } = gateway();
+    const large = Buffer.alloc(LIMITS.library.templateBytes + 1, 0x20);
+    assert.equal(refusal(await call('INSTALLER', 'POST', DEVICES, large)), '413 payload_too_large');
+    assert.equal(
+      refusal(await call('INSTALLER', 'POST', DEVICES, Buffer.from([0xff, 0xfe]))),
+      '400 invalid_body',
+    );
+  });
+
+  test('a template whose aliases would fill the memory', async () => {
+    const bomb = ['a: &a [x, x, x, x, x, x, x, x, x, x]'];
+    for (let index = 0; index < 7; index++) {
+      const name = 'bcdefgh'.charAt(index);
+      const before = `*${'abcdefg'.charAt(index)}`;
+      bomb.push(`${name}: &${name} [${Array.from({ length: 10 }, () => before).join(', ')}]`);
+    }
+    const answer = await gateway().call('INSTALLER', 'POST', DEVICES, bomb.join('\n'));
+    assert.equal(refusal(answer), '422 invalid_template');
+  });
+});
+
+describe('the library', () => {
+  test('changes nothing in the blueprints of a fresh gateway', async (t) => {
+    const fresh = await startTestGateway(t);
+    const before = await fresh.ok('READONLY', 'GET', '/v3/blueprints');
+    await fresh.ok('READONLY', 'GET', DEVICES);
+    await fresh.ok('READONLY', 'GET', `${DEVICES}/eastron-sdm630`);
+    assert.deepEqual(await fresh.ok('READONLY', 'GET', '/v3/blueprints'), before);
+    assert.equal(before['total_count'], 4);
+  });
+
+  test('lists devices by maker, in pages, and finds them by words and filters', async () => {
+    const all = await list();
+    assert.ok(all.total_count >= 100);
+    assert.equal(all.devices.length, all.total_count);
+    assert.deepEqual(
+      all.devices.map(({ maker }) => maker),
+      all.devices.map(({ maker }) => maker).toSorted((a, b) => a.localeCompare(b, 'en')),
+    );
+    const page = await list('?limit=2&offset=3');
+    assert.deepEqual(page.devices, all.devices.slice(3, 5));
+    assert.equal(page.total_count, all.total_count);
+    assert.deepEqual(
+      (await list('?search=eastron%20630')).devices.map(({ id }) => id),
+      ['eastron-sdm630'],
+    );
+    const chargers = await list('?role.in=ev_charger&transport.in=http&maker.in=go-e,Eastron');
+    assert.deepEqual(
+      chargers.devices.map(({ id }) => id),
+      ['go-e-charger'],
+    );
+  });
+
+  test('tells everything that a form needs', async () => {
+    const { device } = (await gateway().ok('READONLY', 'GET', `${DEVICES}/eastron-sdm630`)) as {
+      device: Record<string, unknown>;
+    };
+    const { parameters, connection, values } = device as {
+      parameters: { name: string; choices: { value: string }[] }[];
+      connection: Record<string, { type: string }>;
+      values: { name: string; unit?: string }[];
+    };
+    assert.ok(parameters.some(({ name }) => name === 'role'));
+    assert.equal(connection['address']?.type, 'string');
+    assert.equal(connection['unit_id']?.type, 'integer');
+    assert.equal(values.find(({ name }) => name === 'total_power')?.unit, 'W');
+  });
+
+  test('makes one blueprint of the same template and parameters, and another of others', async () => {
+    const first = await blueprintOf('eastron-sdm630');
+    const again = await blueprintOf('eastron-sdm630', { role: first.origin.parameters['role'] });
+    const other = await blueprintOf('eastron-sdm630', { role: 'pv' });
+    assert.deepEqual(again, first);
+    assert.notEqual(other.blueprint.id, first.blueprint.id);
+    assert.equal(other.origin.parameters['role'], 'pv');
+    const { blueprint } = await gateway().ok('READONLY', 'GET', `/v3/blueprints/${first.blueprint.id}`);
+    assert.deepEqual(blueprint, first.blueprint);
+  });
+
+  test('keeps an uploaded template beside its own until it is deleted', async () => {
+    const { call, ok } = gateway();
+    const { device } = (await ok('INSTALLER', 'POST', DEVICES, PUMP)) as { device: { id: string } };
+    assert.equal(device.id, 'own-well-pump');
+    assert.equal((await list('?search=well')).devices[0]?.source, 'OWN');
+    assert.equal((await call('READONLY', 'GET', `${DEVICES}/own-well-pump/template`)).body, PUMP);
+    const { blueprint } = await blueprintOf('own-well-pump');
+    await ok('INSTALLER', 'DELETE', `${DEVICES}/own-well-pump`);
+    assert.equal((await list('?search=well')).total_count, 0);
+    assert.equal((await call('READONLY', 'GET', `/v3/blueprints/${blueprint.id}`)).status, 200);
+  });
+});
+
+test('a device of an older template is told what a newer one changes, and keeps its slug', async () => {
+  const { call, ok } = gateway();
+  const updates = async (): Promise<unknown[]> =>
+    (await ok('OWNER', 'GET', '/v3/library/updates'))['updates'] as unknown[];
+  await ok('INSTALLER', 'POST', DEVICES, PUMP);
+  const { blueprint } = await blueprintOf('own-well-pump');
+  const { devices } = await ok('OWNER', 'GET', '/v3/devices?type.in=GATEWAY');
+  const { device_id: id, slug } = (await ok('OWNER', 'POST', '/v3/provisioning/lua_device', {
+    name: 'Well',
+    blueprint_id: blueprint.id,
+    runtime_id: (devices as [{ id: string }])[0].id,
+  })) as { device_id: string; slug: string };
+  assert.deepEqual(await updates(), []);
+  await ok('INSTALLER', 'POST', DEVICES, `# Another comment.\n${PUMP}`);
+  assert.deepEqual(await updates(), []);
+  const newer = PUMP.replace('flow: { input: 3, name: Flow', 'level: { input: 4, name: Level').concat(
+    '  pressure: { input: 7, name: Pressure, unit: bar }\n',
+  );
+  await ok('INSTALLER', 'POST', DEVICES, newer);
+  assert.deepEqual(await updates(), [
+    {
+      device_id: id,
+      template_id: 'own-well-pump',
+      template_name: 'Well Pump',
+      parameters: {},
+      values_added: ['level', 'pressure'],
+      values_removed: ['flow'],
+      values_changed: [],
+      commands_added: [],
+      commands_removed: [],
+    },
+  ]);
+  const next = await blueprintOf('own-well-pump');
+  await ok('OWNER', 'POST', `/v3/devices/${id}/assign_blueprint`, { blueprint_id: next.blueprint.id });
+  assert.deepEqual(await updates(), []);
+  assert.equal((await call('OWNER', 'GET', `/v3/devices/${slug}`)).status, 200);
+  await ok('INSTALLER', 'DELETE', `${DEVICES}/own-well-pump`);
+  assert.deepEqual(await updates(), []);
+});
