@@ -6,7 +6,7 @@ import { csvOfBooks, sheetOfBooks } from '../../src/console/site/energy-files.ts
 const DAY_MS = 86_400_000;
 const START_MS = Date.parse('2026-11-20T00:00:00Z');
 const SOURCES = { pv: 0, generator: 0, battery: 0, grid: 0 };
-const USES = { load: 0, electrolyser: 0, ev_charger: 0, battery: 0, grid: 0 };
+const USES = { load: 0, electrolyser: 0, ev_charger: 0, heat_pump: 0, battery: 0, grid: 0 };
 
 const book = (gaps: Record<string, number>, sun = 0, used = 0) =>
   ({

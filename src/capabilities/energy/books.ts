@@ -150,6 +150,7 @@ export function readingOf(roles: Roles): Reading {
     export: exported,
     electrolyser: net(roles, 'electrolyser'),
     evCharger: net(roles, 'ev_charger'),
+    heatPump: net(roles, 'heat_pump'),
   };
   const load = roles.get('load');
   if (!load || load.knownS === 0) return { ...reading, consumption: undefined };

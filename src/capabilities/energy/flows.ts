@@ -11,7 +11,7 @@ export const ASSUMPTION =
   'the grid; the battery serves consumption before the grid; the grid serves what is left. What sources deliver ' +
   'beyond all uses is losses; what uses take beyond all sources is unmeasured.';
 
-const CONSUMPTION = ['load', 'electrolyser', 'ev_charger'] as const satisfies Use[];
+const CONSUMPTION = ['load', 'electrolyser', 'ev_charger', 'heat_pump'] as const satisfies Use[];
 
 const ORDER: Readonly<Record<Origin, readonly Use[]>> = {
   pv: [...CONSUMPTION, 'battery', 'grid', 'losses'],
@@ -46,14 +46,14 @@ export function addFlows(reading: Reading, into: FlowMatrix): void {
 
 /** Both sides of the interval, balanced by `unmeasured` and `losses`; in the orders of `ORIGINS` and `USES`. */
 function balance(reading: Reading): { from: number[]; to: number[] } {
-  const { electrolyser, evCharger, charge, export: exported, consumption } = reading;
+  const { electrolyser, evCharger, heatPump, charge, export: exported, consumption } = reading;
   const supplied = reading.pv + reading.generator + reading.discharge + reading.import;
-  const named = electrolyser + evCharger;
+  const named = electrolyser + evCharger + heatPump;
   const load = Math.max(0, (consumption ?? supplied - charge - exported) - named);
   const used = load + named + charge + exported;
   return {
     from: [reading.pv, reading.generator, reading.discharge, reading.import, Math.max(0, used - supplied)],
-    to: [load, electrolyser, evCharger, charge, exported, Math.max(0, supplied - used)],
+    to: [load, electrolyser, evCharger, heatPump, charge, exported, Math.max(0, supplied - used)],
   };
 }
 

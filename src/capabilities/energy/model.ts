@@ -7,7 +7,7 @@ export const ORIGINS = ['pv', 'generator', 'battery', 'grid', 'unmeasured'] as c
 export type Origin = (typeof ORIGINS)[number];
 
 /** Where energy goes: `battery` is charging, `grid` is export, `losses`: no use accounts for it. */
-export const USES = ['load', 'electrolyser', 'ev_charger', 'battery', 'grid', 'losses'] as const;
+export const USES = ['load', 'electrolyser', 'ev_charger', 'heat_pump', 'battery', 'grid', 'losses'] as const;
 export type Use = (typeof USES)[number];
 
 /** The attributes of a device that measure a role, and their sign. */
@@ -15,7 +15,7 @@ export type SourceChoice = Omit<typeof energySource.$inferSelect, 'position'>;
 export type EnergyRole = SourceChoice['role'];
 
 export interface EnergySource extends SourceChoice {
-  /** The profile that it follows from; null: a person chose it. */
+  /** The profile that it follows from, or the device of the library; null: a person chose it. */
   profile: string | null;
 }
 
@@ -36,7 +36,8 @@ export interface Reading {
   export: number;
   electrolyser: number;
   evCharger: number;
-  /** Total consumption, electrolyser and EV charger included; undefined: the rest of the balance. */
+  heatPump: number;
+  /** Total consumption, electrolyser, EV charger and heat pump included; undefined: the rest of the balance. */
   consumption: number | undefined;
 }
 

@@ -5,8 +5,10 @@
  * Several devices may measure the same thing, for instance an inverter and the battery behind it: only the
  * devices of the lowest `rank` count for a role, together.
  */
+import * as v from 'valibot';
 import type { CompiledManifest } from '../blueprints/index.ts';
 import type { EnergyRole, EnergySource } from './model.ts';
+import { ROLES } from './tables.ts';
 
 interface Mapping {
   /** Profile, without its part after the last point where it comes in kinds: `energy.hybrid_inverter.1_phase`. */
@@ -64,13 +66,68 @@ const MAPPINGS: readonly Mapping[] = [
   { profile: 'energy.electrolyser', rank: 1, role: 'electrolyser', power: 'power_consumption' },
 ];
 
-/** Sources of energy by the profiles of devices; attributes that not everybody may read are left out. */
+/** A role as a blueprint of the library names it. Other blueprints may write anything there. */
+const declaredRole = v.object({
+  role: v.picklist(ROLES),
+  power: v.optional(v.string()),
+  forward: v.optional(v.string()),
+  reverse: v.optional(v.string()),
+  soc: v.optional(v.string()),
+  inverted: v.optional(v.boolean(), false),
+});
+const declaredRoles = v.array(declaredRole);
+
+/**
+ * Rank of what a blueprint declares: a meter at the grid measures what inverters only calculate, and the battery behind
+ * an inverter is counted there.
+ */
+function rankOf(role: EnergyRole, category: unknown): number {
+  if ((role === 'grid' || role === 'load') && category === 'power-meters') return 0;
+  return role === 'battery' && category === 'battery-systems' ? 2 : 1;
+}
+
+interface Ranked {
+  rank: number;
+  source: EnergySource;
+}
+
+/** The roles that the manifest declares itself; undefined: it declares none, so its profiles count. */
+function declaredSources(id: string, manifest: CompiledManifest): Ranked[] | undefined {
+  const declared = v.safeParse(declaredRoles, manifest['.energy']);
+  if (!declared.success) return undefined;
+  const attribute = (name: string | undefined): string | null =>
+    name !== undefined && isReadable(manifest, name) ? name : null;
+  return declared.output
+    .map(({ role, power, forward, reverse, soc, inverted }): Ranked => ({
+      rank: rankOf(role, manifest['category']),
+      source: {
+        role,
+        deviceId: id,
+        power: attribute(power),
+        isInverted: inverted,
+        stateOfCharge: attribute(soc),
+        energyForward: attribute(forward),
+        energyReverse: attribute(reverse),
+        profile: originName(manifest),
+      },
+    }))
+    .filter(({ source }) => source.power !== null || source.energyForward !== null);
+}
+
+function originName(manifest: CompiledManifest): string {
+  const { template } = (manifest['.library'] ?? {}) as { template?: unknown };
+  return typeof template === 'string' ? template : manifest.display_name;
+}
+
+/** Sources of energy by blueprints and by the profiles of devices; attributes that not everybody may read are left out. */
 export function sourcesOfProfiles(
   devices: readonly { id: string; manifest: CompiledManifest }[],
 ): EnergySource[] {
-  const found: { rank: number; source: EnergySource }[] = [];
-  for (const { id, manifest } of devices)
-    for (const mapping of MAPPINGS) {
+  const found: Ranked[] = [];
+  for (const { id, manifest } of devices) {
+    const declared = declaredSources(id, manifest);
+    found.push(...(declared ?? []));
+    for (const mapping of declared ? [] : MAPPINGS) {
       const profile = manifest.implements.find(
         (name) => name === mapping.profile || /^\.\d_phase$/.test(afterPrefix(name, mapping.profile)),
       );
@@ -92,6 +149,7 @@ export function sourcesOfProfiles(
         },
       });
     }
+  }
   return found
     .filter(({ rank, source }) =>
       found.every((other) => other.source.role !== source.role || other.rank >= rank),

@@ -120,7 +120,10 @@ const sourceShape = v.object({
   state_of_charge: nullableText(),
   energy_forward: nullableText(),
   energy_reverse: nullableText(),
-  profile: shape.about(nullableText(), 'The profile that says so; null: a person said it.'),
+  profile: shape.about(
+    nullableText(),
+    'The profile or device of the library that says so; null: a person said it.',
+  ),
 });
 
 const numberNow = {
@@ -257,7 +260,7 @@ function bookToWire(flows: FlowMatrix) {
       (all, origin) => all + uses.reduce((row, use) => row + (flows[flowIndex(origin, use)] as number), 0),
       0,
     );
-  const consumption = ['load', 'electrolyser', 'ev_charger'] as const;
+  const consumption = ['load', 'electrolyser', 'ev_charger', 'heat_pump'] as const;
   const sun = sum(['pv'], USES);
   // The origin of unmeasured energy is not known, so it counts neither way.
   const consumed = sum(['pv', 'generator', 'battery', 'grid'], consumption);

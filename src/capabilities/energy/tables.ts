@@ -6,7 +6,16 @@ import type { DurationS } from '../../lib/time.ts';
  * Roles of devices in the site. The power of `pv` and `generator` is positive when they deliver, of `battery` when
  * it discharges, of `grid` when the site imports, of the others when they consume.
  */
-export const ROLES = ['pv', 'generator', 'battery', 'grid', 'load', 'electrolyser', 'ev_charger'] as const;
+export const ROLES = [
+  'pv',
+  'generator',
+  'battery',
+  'grid',
+  'load',
+  'electrolyser',
+  'ev_charger',
+  'heat_pump',
+] as const;
 
 export const energySource = sqliteTable('energy_source', {
   position: integer('position').primaryKey(),

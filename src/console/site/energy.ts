@@ -12,6 +12,7 @@ export const ENERGY_ROLES = [
   'load',
   'electrolyser',
   'ev_charger',
+  'heat_pump',
 ] as const satisfies Role[];
 export type Role = PowerNowOnWire['roles'][number]['role'];
 
@@ -22,7 +23,7 @@ export type Book = Energy['total'];
 export type Source = EnergySourcesOnWire['items'][number];
 
 /** Uses that count as consumption. */
-const CONSUMERS = ['load', 'electrolyser', 'ev_charger'] as const;
+const CONSUMERS = ['load', 'electrolyser', 'ev_charger', 'heat_pump'] as const;
 
 /** What they used of one source, or of all. */
 export const consumed = (uses: Readonly<Record<(typeof CONSUMERS)[number], number>>): number =>

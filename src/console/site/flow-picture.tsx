@@ -27,6 +27,7 @@ const PLACES: Readonly<Record<Role, { x: number; y: number }>> = {
   electrolyser: { x: 96, y: 296 },
   battery: { x: 240, y: 288 },
   ev_charger: { x: 384, y: 296 },
+  heat_pump: { x: 384, y: 66 },
 };
 
 const ICONS: Readonly<Record<Role, string>> = {
@@ -37,6 +38,8 @@ const ICONS: Readonly<Record<Role, string>> = {
   load: 'M3 11 12 3l9 8M6 9v12h12V9M10 21v-6h4v6',
   electrolyser: 'M12 3c4 5 6 7.500 6 11a6 6 0 0 1-12 0c0-3.500 2-6 6-11z',
   ev_charger: 'M4 17v-5l2.500-6h11L20 12v5zM4 12h16M7.500 20v-3M16.500 20v-3',
+  heat_pump:
+    'M3 5h18v14H3zM9 8.500a3.500 3.500 0 1 0 0 7 3.500 3.500 0 0 0 0-7zM9 10v4M7 12h4M16 9h2.500M16 12h2.500M16 15h2.500',
 };
 
 export function FlowPicture({ power }: { power: PowerNow }) {

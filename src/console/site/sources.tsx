@@ -35,6 +35,7 @@ const POSITIVE: Readonly<Record<Role, readonly [usual: string, inverted: string]
   load: [consuming, delivering],
   electrolyser: [consuming, delivering],
   ev_charger: [consuming, delivering],
+  heat_pump: [consuming, delivering],
 };
 
 export function SourcesCard() {

@@ -14,6 +14,7 @@ const NOTHING: Reading = {
   export: 0,
   electrolyser: 0,
   evCharger: 0,
+  heatPump: 0,
   consumption: undefined,
 };
 
@@ -104,6 +105,7 @@ test('for any reading, flows sum up to all sources and to all uses, and nothing 
     export: amount,
     electrolyser: amount,
     evCharger: amount,
+    heatPump: amount,
     consumption: fc.option(amount, { nil: undefined }),
   });
   fc.assert(
@@ -127,9 +129,10 @@ test('for any reading, flows sum up to all sources and to all uses, and nothing 
         [column('grid'), given.export],
         [column('electrolyser'), given.electrolyser],
         [column('ev_charger'), given.evCharger],
+        [column('heat_pump'), given.heatPump],
       ] as const)
         assert.ok(near(shown, wanted), `${shown} is not ${wanted}`);
-      const named = given.electrolyser + given.evCharger;
+      const named = given.electrolyser + given.evCharger + given.heatPump;
       if (given.consumption !== undefined)
         assert.ok(near(column('load') + named, Math.max(given.consumption, named)));
       for (const itself of ['grid', 'battery'] as const)

@@ -86,6 +86,7 @@ export const site: typeof en.site = {
     load: 'Haus',
     electrolyser: 'Elektrolyseur',
     ev_charger: 'Wallbox',
+    heat_pump: 'Heizung',
   },
   doing: {
     discharging: 'entlädt',

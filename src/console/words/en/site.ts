@@ -83,6 +83,7 @@ export const site = {
     load: 'House',
     electrolyser: 'Electrolyser',
     ev_charger: 'EV charger',
+    heat_pump: 'Heat pump',
   },
   doing: {
     discharging: 'discharging',

@@ -1,0 +1,54 @@
+/** Roles of devices in the site's energy, by what their blueprints declare. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { sourcesOfProfiles } from '../../../src/capabilities/energy/profiles.ts';
+import { compileFromLibrary } from '../../library/library-files.ts';
+import { compiled } from '../blueprints/support.ts';
+
+function manifestOf(id: string, parameters = {}): ReturnType<typeof compiled>['manifest'] {
+  const { files } = compileFromLibrary(id, parameters);
+  return compiled(files['manifest.yml'] ?? '', { ...files }).manifest;
+}
+
+const rolesOf = (devices: Parameters<typeof sourcesOfProfiles>[0]): string[] =>
+  sourcesOfProfiles(devices).map(({ role, deviceId }) => `${role} ${deviceId}`);
+
+describe('a device of the library', () => {
+  test('has the role that its installer chose, with sign and counters, without a setting', () => {
+    assert.deepEqual(
+      sourcesOfProfiles([{ id: 'meter', manifest: manifestOf('eastron/sdm630', { role: 'pv' }) }]),
+      [
+        {
+          role: 'pv',
+          deviceId: 'meter',
+          power: 'total_power',
+          isInverted: true,
+          stateOfCharge: null,
+          energyForward: 'energy_out_lifetime',
+          energyReverse: null,
+          profile: 'eastron/sdm630',
+        },
+      ],
+    );
+    assert.deepEqual(
+      rolesOf([{ id: 'meter', manifest: manifestOf('eastron/sdm630', { role: 'other' }) }]),
+      [],
+    );
+  });
+
+  test('measures the grid before an inverter that only calculates it', () => {
+    const hybrid = { id: 'hybrid', manifest: manifestOf('sungrow/sh') };
+    const meter = { id: 'meter', manifest: manifestOf('eastron/sdm630') };
+    assert.ok(rolesOf([hybrid]).includes('grid hybrid'));
+    const together = rolesOf([hybrid, meter]);
+    assert.ok(together.includes('grid meter') && !together.includes('grid hybrid'));
+    assert.ok(together.includes('battery hybrid') && together.includes('pv hybrid'));
+  });
+
+  test('follows its profiles when what it declares is no list of roles', () => {
+    const manifest = { ...manifestOf('sungrow/sh'), '.energy': 'anything' };
+    assert.ok(
+      sourcesOfProfiles([{ id: 'hybrid', manifest }]).every(({ profile }) => profile?.startsWith('energy.')),
+    );
+  });
+});
