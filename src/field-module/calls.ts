@@ -4,6 +4,7 @@ import type { Clock } from '../platform/clock/index.ts';
 import type { ControlChannel } from './control-channel.ts';
 import { type FieldBus, noPort, scriptFaultOf } from './field/index.ts';
 import { fault, IoCalls, portResult } from './io-calls.ts';
+import type { MqttCalls } from './mqtt-calls.ts';
 import { type Asker, SerialCalls } from './serial-calls.ts';
 import type { CallResult, ThreadCall } from './thread-messages.ts';
 
@@ -12,6 +13,7 @@ interface CallsOptions {
   channel: Pick<ControlChannel, 'request'>;
   clock: Pick<Clock, 'monotonicMs' | 'setTimer'>;
   limits: Limits['field'];
+  mqtt: Pick<MqttCalls, 'carryOut' | 'release'>;
 }
 
 export class Calls {
@@ -39,6 +41,8 @@ export class Calls {
         return this.#io.can(run, call.port, call.operation, this.#askerOf(run, call).isWaiting);
       case 'io':
         return this.#io.io(call.port, call.operation, this.#askerOf(run, call).isWaiting);
+      case 'mqtt':
+        return this.#options.mqtt.carryOut(run, call.operation);
       case 'request':
         return { kind: 'answer', answer: await this.#options.channel.request(call.request, call.timeoutMs) };
     }
@@ -50,6 +54,7 @@ export class Calls {
     this.#lives.delete(run);
     this.#io.release(run);
     this.#serialCalls.release(run);
+    this.#options.mqtt.release(run);
   }
 
   #askerOf(run: number, { remainingMs = Number.POSITIVE_INFINITY }: ThreadCall): Asker {

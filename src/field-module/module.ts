@@ -12,6 +12,7 @@ import { noAnswer } from './configuration-values.ts';
 import { type ControlChannel, createControlChannel, type Order } from './control-channel.ts';
 import { ScriptLifecycle } from './script-lifecycle.ts';
 import { FieldBus, type IoKind } from './field/index.ts';
+import { MqttCalls } from './mqtt-calls.ts';
 import { GatewayTime } from './gateway-time.ts';
 import type { ModuleConfiguration } from './module-configuration.ts';
 import { GatewayLink } from './mqtt.ts';
@@ -45,6 +46,7 @@ export class CommunicationModule {
   readonly #clock: Clock;
   readonly #limits: Limits;
   readonly #bus: FieldBus;
+  readonly #mqtt: MqttCalls;
   readonly #library: ContentLibrary;
   readonly #registry: DeviceRegistry;
   readonly #channel: ControlChannel;
@@ -72,6 +74,7 @@ export class CommunicationModule {
     this.#gatewayTime = new GatewayTime(clock, limits.module.clockMs);
     this.#standstill = new Standstill(clock, MODULE_INTERVALS.telemetryMs);
     this.#bus = createBus(options, limits, log);
+    this.#mqtt = new MqttCalls({ clock, limits, gateway: options.configuration.connection });
     this.#library = new ContentLibrary({
       clock,
       limits: limits.module,
@@ -126,6 +129,7 @@ export class CommunicationModule {
     this.#scans.stopAll();
     await this.#scripts.stop();
     await this.#bus.close();
+    await this.#mqtt.close();
     await this.#link.close();
     this.#log.info('module stopped');
   }
@@ -164,7 +168,13 @@ export class CommunicationModule {
   }
 
   #createScripts({ clock, configuration }: ModuleOptions): DeviceScripts {
-    const calls = new Calls({ bus: this.#bus, channel: this.#channel, clock, limits: this.#limits.field });
+    const calls = new Calls({
+      bus: this.#bus,
+      channel: this.#channel,
+      clock,
+      limits: this.#limits.field,
+      mqtt: this.#mqtt,
+    });
     return new DeviceScripts({
       clock,
       limits: this.#limits,

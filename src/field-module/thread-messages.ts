@@ -99,6 +99,7 @@ type AskedOfMain =
   | { kind: 'serial'; port: string; operation: SerialOperation; task?: number }
   | { kind: 'can'; port: string; operation: CanOperation }
   | { kind: 'io'; port: string; operation: IoOperation }
+  | { kind: 'mqtt'; operation: MqttOperation }
   | { kind: 'request'; request: ChannelRequest; timeoutMs: DurationMs | undefined };
 
 export type SerialOperation =
@@ -136,6 +137,40 @@ export type IoOperation =
   | { do: 'impulse'; durationMs: DurationMs }
   | { do: 'measure'; quantity: Quantity };
 
+/** In place of a URI: the broker of the gateway, with the credentials of the module. */
+export const GATEWAY_BROKER = 'gateway';
+
+/** A broker and how a client lets itself in; scripts with the same choice share a connection. */
+export interface BrokerChoice {
+  uri: string;
+  user?: string | undefined;
+  password?: string | undefined;
+  /** Authorities that are trusted instead of those of the system. */
+  caPem?: string | undefined;
+  /** The certificate is not checked. */
+  isInsecure?: boolean;
+  clientId?: string | undefined;
+  will?: { topic: string; payload: string; isRetained: boolean } | undefined;
+}
+
+/** `client`: the number that `open` gave. */
+export type MqttOperation =
+  | { do: 'open'; choice: BrokerChoice }
+  | { do: 'subscribe'; client: number; filter: string }
+  | { do: 'unsubscribe'; client: number; filter: string }
+  | {
+      do: 'publish';
+      client: number;
+      topic: string;
+      payload: Uint8Array;
+      qos: 0 | 1;
+      isRetained: boolean;
+    }
+  | { do: 'latest'; client: number; topic: string }
+  /** Waits for the next messages of all filters. */
+  | { do: 'take'; client: number }
+  | { do: 'is_connected' | 'close'; client: number };
+
 /** A frame in a table for a script: identifier, and bytes as hexadecimal text. */
 export type WireFrame = [id: number, hex: string];
 
@@ -146,4 +181,11 @@ export type CallResult =
   /** One or several results, each a number, a boolean or a table. */
   | { kind: 'results'; results: readonly (number | boolean | object)[] }
   | { kind: 'answer'; answer: Answer }
+  | {
+      kind: 'messages';
+      messages: readonly { topic: string; payload: Uint8Array; isRetained: boolean }[];
+      /** Since the last messages. */
+      dropped: number;
+    }
+  | { kind: 'latest'; payload: Uint8Array; ageMs: DurationMs }
   | { kind: 'fault'; fault: ScriptFault };

@@ -53,6 +53,36 @@ export const SCRIPT_LIMITS = {
     httpDigests: 32,
     /** C docs/interface/lua-rules.md#limits. */
     httpRequests: 8,
+    /** C docs/interface/lua-devices.md#mqtt, unless they have a letter. */
+    mqtt: {
+      /** Clients of one script, and filters of one client. */
+      clients: 8,
+      filters: 64,
+      /** Brokers of a module, each with its login. */
+      brokers: 32,
+      topicBytes: 1_024,
+      /** One message of a script, and one for a script. */
+      publishBytes: 131_072,
+      messageBytes: 1_048_576,
+      messagesPerSecond: 20,
+      messageBurst: 100,
+      /** Messages of a client that wait for its functions. */
+      queuedMessages: 256,
+      queuedBytes: 4 * 1_048_576,
+      /** G: newest messages that a connection keeps for `latest`; the oldest go. */
+      latestBytes: 8 * 1_048_576,
+      /** G: a larger packet costs the connection, because it has to be in memory before its topic is known. */
+      packetBytes: 8 * 1_048_576,
+      unaskedPackets: 16,
+      messagesAtOnce: 32,
+      /** G: to connect, and for each acknowledgement. */
+      answerMs: 5_000,
+      /** G: pause before connecting again, doubling. */
+      reconnectFirstMs: 500,
+      reconnectMaxMs: 30_000,
+      /** G: an account may get its topics after the script has started. */
+      refusedAgainMs: 30_000,
+    },
     /** G: share of one processor that a script may take in the long run, in a thousand; then its turns wait. */
     processorPermille: 250,
     /** G: processor time that a script may take at once before the share counts. */

@@ -7,6 +7,7 @@ import { FieldBus } from '../../src/field-module/field/index.ts';
 import type { CallResult, SerialOperation } from '../../src/field-module/thread-messages.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { fakeSerialDevice, type FakeSerialDevice, played, SETTINGS } from './field/serial-device.ts';
+import { NO_BROKERS } from './no-brokers.ts';
 
 function setUp(): {
   clock: TestClock;
@@ -26,6 +27,7 @@ function setUp(): {
     channel: { request: () => Promise.resolve({ type: 'answer', id: 'q' }) },
     clock,
     limits: LIMITS.field,
+    mqtt: NO_BROKERS,
   });
   const serial = (run: number, operation: SerialOperation, port = 'rs485'): Promise<CallResult> =>
     played(clock, calls.carryOut(run, { kind: 'serial', port, operation }));
@@ -223,6 +225,7 @@ describe('a call of a script', () => {
       channel: { request: () => Promise.resolve({ type: 'answer', id: 'q' }) },
       clock,
       limits: LIMITS.field,
+      mqtt: NO_BROKERS,
     });
     const serial = (run: number, operation: SerialOperation): Promise<CallResult> =>
       calls.carryOut(run, { kind: 'serial', port: 'rs485', operation });

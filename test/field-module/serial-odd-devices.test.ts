@@ -14,6 +14,7 @@ import type { FromModule } from '../../src/protocol/module.ts';
 import { runs } from '../support/runs.ts';
 import { settle, TestClock } from '../support/test-clock.ts';
 import { SETTINGS } from './field/serial-device.ts';
+import { NO_BROKERS } from './no-brokers.ts';
 
 const FIELD = LIMITS.field;
 const PORT = 'rs485';
@@ -154,6 +155,7 @@ class House {
       channel: { request: () => Promise.resolve({ type: 'answer', id: 'q' }) },
       clock,
       limits: FIELD,
+      mqtt: NO_BROKERS,
     });
   }
 

@@ -5,6 +5,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
+import { connectionConfigurationOf } from '../../src/field-module/connection-configuration.ts';
+import { MqttCalls } from '../../src/field-module/mqtt-calls.ts';
+import { LIMITS } from '../../src/lib/limits.ts';
+import { createSystemClock } from '../../src/platform/clock/index.ts';
 import { connected } from '../support/mqtt.ts';
 import { type TestGateway, useTestGateway } from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';
@@ -207,6 +211,46 @@ describe('an account of an MQTT device of another maker', () => {
     const device = await gateway().provision();
     const { client: own } = await device.open();
     await assert.rejects(own.subscribeAsync('plug-of-module/#', { qos: 1 }));
+  });
+
+  test('is reached by scripts of a module through the broker called gateway, also when its account comes later', async (t) => {
+    const path = '/v3/provisioning/vucm';
+    const hardware = 'V0123456789ABCDEF0123456789ABCDE2';
+    const answer = await gateway().ok('OWNER', 'POST', path, { name: 'Second', hardware_id: hardware });
+    const clock = createSystemClock();
+    const limits = { ...LIMITS, lua: { ...LIMITS.lua, mqtt: { ...LIMITS.lua.mqtt, refusedAgainMs: 50 } } };
+    const config = connectionConfigurationOf(answer['config']);
+    const calls = new MqttCalls({
+      clock,
+      limits,
+      gateway: { ...config, mqttHost: '127.0.0.1', mqttPort: gateway().ports.mqttPort },
+    });
+    t.after(async () => {
+      await calls.close();
+      clock.close();
+    });
+    const opened = await calls.carryOut(1, { do: 'open', choice: { uri: 'gateway' } });
+    assert.deepEqual(opened, { kind: 'results', results: [1] });
+    const refused = await calls.carryOut(1, { do: 'subscribe', client: 1, filter: 'late-plug/#' });
+    assert.match(
+      refused.kind === 'fault' ? refused.fault.text : '',
+      /does not let this client read late-plug/,
+    );
+    const client = await (await newGuest(['late-plug'])).open();
+    const commands: string[] = [];
+    client.on('message', (topic, payload) => commands.push(`${topic} ${payload.toString()}`));
+    await client.subscribeAsync('late-plug/cmnd/#', { qos: 1 });
+    await until(async () => {
+      await client.publishAsync('late-plug/power', '17', { qos: 1 });
+      const latest = await calls.carryOut(1, { do: 'latest', client: 1, topic: 'late-plug/power' });
+      return latest.kind === 'latest' && Buffer.from(latest.payload).toString() === '17';
+    });
+    const messages = await calls.carryOut(1, { do: 'take', client: 1 });
+    assert.equal(messages.kind === 'messages' && messages.messages[0]?.topic, 'late-plug/power');
+    const payload = Buffer.from('ON');
+    const sent = { do: 'publish', client: 1, topic: 'late-plug/cmnd/POWER', payload } as const;
+    assert.deepEqual(await calls.carryOut(1, { ...sent, qos: 1, isRetained: false }), { kind: 'done' });
+    await until(() => commands.includes('late-plug/cmnd/POWER ON'));
   });
 
   test('learns that announcements are read when it listens for that', async () => {

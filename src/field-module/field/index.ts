@@ -1,6 +1,8 @@
 export { noPort } from './connection-uri.ts';
 export { FieldBus, type PortMapping, type Visit } from './field-bus.ts';
 export { CanMailbox } from './can-mailbox.ts';
+export { type BrokerOptions, MqttConnection, type MqttSubscriber } from './mqtt-connection.ts';
+export { MqttMailbox } from './mqtt-mailbox.ts';
 export type { Quantity } from './analog-input.ts';
 export type { CanBus } from './can-bus.ts';
 export type { IoKind, IoPortMapping } from './io-ports.ts';

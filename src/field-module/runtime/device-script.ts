@@ -36,6 +36,7 @@ import { enapterFunctions, enapterLibrary } from './enapter-library.ts';
 import { HTTP_LIBRARY, httpFunctions } from '#scripting/http';
 import { ioFunctions, ioLibrary } from './io-library.ts';
 import { modbusFunctions, modbusLibrary } from './modbus-library.ts';
+import { MQTT_LIBRARY, mqttFunctions } from './mqtt-library.ts';
 import { PEER_LIBRARY, peerFunctions } from './peer-library.ts';
 import type { ScriptHost } from './script-host.ts';
 import { serialFunctions, serialLibrary } from './serial-library.ts';
@@ -116,11 +117,11 @@ export class DeviceScript {
   }
 
   connectionChanged(isConnected: boolean): void {
-    this.#call('connection', [isConnected]);
+    void this.#call('connection', [isConnected]);
   }
 
-  #call(entry: string, values: HostResult): void {
-    this.#script.machine.call(entry, values, this.#callMs).catch((failure) => this.#failed(failure));
+  async #call(entry: string, values: HostResult): Promise<void> {
+    await this.#script.machine.call(entry, values, this.#callMs).catch((failure) => this.#failed(failure));
   }
 
   #configure(next: ConfigurationGroups, changed: readonly string[]): void {
@@ -131,7 +132,7 @@ export class DeviceScript {
       const values = new LuaJson(exactJson(next[name] ?? {}));
       const isStored = this.#agreed.get(name) === canonicalValues(next[name]);
       this.#agreed.delete(name);
-      this.#call('configuration_changed', [name, values, isStored]);
+      void this.#call('configuration_changed', [name, values, isStored]);
     }
   }
 
@@ -251,6 +252,7 @@ export class DeviceScript {
         call(
           deadlineMs === undefined ? request : { ...request, remainingMs: deadlineMs - clock.monotonicMs() },
         ),
+      run: (entry, values) => this.#call(entry, values),
       publish: (subject, text) => {
         if (!messages.take(clock.monotonicMs())) return false;
         post({ kind: 'publish', subject, text });
@@ -278,6 +280,7 @@ function functionsOf(host: ScriptHost, limits: Limits['field']): Record<string, 
     ...canFunctions(host, limits),
     ...ioFunctions(host),
     ...peerFunctions(host),
+    ...mqttFunctions(host),
   };
 }
 
@@ -293,6 +296,7 @@ function librariesOf(isOld: boolean): Library[] {
     ...(isOld ? [] : [ABSENT_LIBRARIES]),
     PEER_LIBRARY,
     HTTP_LIBRARY,
+    MQTT_LIBRARY,
   ];
 }
 

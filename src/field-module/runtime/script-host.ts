@@ -25,6 +25,8 @@ export interface ScriptHost {
   epochS(): EpochS;
   /** Carried out on the main thread, unless its turn comes after the deadline. Never rejects. */
   call(request: ThreadCall, deadlineMs?: MonotonicMs): Promise<CallResult>;
+  /** Runs a function of a library as a callback of the script; resolves when it has ended, well or badly. */
+  run(entry: string, values: HostResult): Promise<void>;
   /** False: the device sends too many messages. */
   publish(subject: 'telemetry' | 'properties', text: string): boolean;
   log(entry: DeviceLogEntry): void;
@@ -63,7 +65,10 @@ export function resultOf(result: CallResult): HostResult {
     case 'bytes':
       return [result.bytes];
     case 'done':
+    case 'messages':
       return [true];
+    case 'latest':
+      return [Uint8Array.from(result.payload), BigInt(Math.round(result.ageMs))];
     case 'results':
       return result.results.map((value) =>
         typeof value === 'object' ? new LuaJson(JSON.stringify(value)) : valueOf(value),

@@ -3,6 +3,7 @@ export {
   loadLine,
   type MqttArrival,
   MqttClient,
+  type MqttClientOptions,
   MqttFailure,
   type MqttMessage,
   MqttRefusal,

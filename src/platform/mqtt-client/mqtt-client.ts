@@ -8,7 +8,8 @@ import { LIMITS } from '../../lib/limits.ts';
 import { InboundGuard, type InboundLimits } from './inbound-guard.ts';
 import type { LineOptions, openLine } from './line.ts';
 
-interface MqttClientOptions {
+/** Which broker, and what goes over the connection. */
+export interface MqttClientOptions {
   clock: Pick<Clock, 'setTimer'>;
   /** mqtt: or mqtts:, with host and port. */
   url: URL;
@@ -26,6 +27,14 @@ interface MqttClientOptions {
   onMessage?: ((message: MqttArrival) => Promise<void>) | undefined;
   /** The broker keeps the subscriptions, and what comes meanwhile, while there is no connection; needs a client id. */
   isSessionKept?: boolean;
+  /** A connection ended, whoever ended it; the sentence says why. */
+  onLost?: ((reason: string) => void) | undefined;
+  /** Default: 5, and 3.1.1 where the broker knows no more. */
+  version?: typeof MQTT_3;
+  /** Of TLS; default: the certificate must be of an authority that is trusted, and for the host. */
+  trusts?: 'anybody' | 'any name';
+  /** What to do about a certificate of an unknown authority, as the end of a sentence. */
+  certificateAdvice?: string;
   /** To connect, and for each acknowledgement. */
   timeoutMs: DurationMs;
   /** Default: as in `LIMITS`. */
@@ -120,7 +129,7 @@ export class MqttClient {
   #connections = 0;
   /** How often it was closed, so that an attempt which is still being prepared notices. */
   #closings = 0;
-  #version: Version = MQTT_5;
+  #version: Version;
   /** Messages that are not acknowledged; a broker says how many it takes. */
   #onTheirWay = 0;
   #onTheirWayMax = Infinity;
@@ -133,6 +142,7 @@ export class MqttClient {
 
   constructor(options: MqttClientOptions) {
     this.#options = options;
+    this.#version = options.version ?? MQTT_5;
   }
 
   /** How often another connection was opened after the first. */
@@ -271,8 +281,10 @@ export class MqttClient {
     const { url, timeoutMs, clock } = this.#options;
     const guard = new InboundGuard(this.#limits);
     this.#fault = undefined;
-    const library = connecting(clientOptions(this.#options, version, this.#limits), url, (options) =>
-      open(options, (bytes, self) => this.#judge(guard.take(bytes), self)),
+    const library = connecting(
+      this.#options,
+      clientOptions(this.#options, version, this.#limits),
+      (options) => open(options, (bytes, self) => this.#judge(guard.take(bytes), self)),
     );
     library.on('packetsend', (packet) => guard.sent(packet));
     // `close` ends an attempt, too.
@@ -285,7 +297,7 @@ export class MqttClient {
       await new Promise<void>((resolve, reject) => {
         timer = clock.setTimer(timeoutMs, () => reject(new MqttFailure(`${url.host} did not answer.`)));
         library.once('connect', () => resolve());
-        library.on('error', (error) => reject(failureOf(error, url)));
+        library.on('error', (error) => reject(failureOf(error, this.#options)));
         library.once('close', () => reject(new VersionFailure(`${url.host} ended the connection.`, false)));
       });
     } catch (error) {
@@ -295,6 +307,9 @@ export class MqttClient {
       timer?.cancel();
     }
     library.on('error', (error) => this.#noteError(library, error));
+    library.once('close', () =>
+      this.#options.onLost?.(this.#fault?.message ?? `${url.host} ended the connection.`),
+    );
     this.#connections++;
     const { receiveMaximum = Infinity, maximumPacketSize = Infinity } = library.serverProperties ?? {};
     this.#onTheirWayMax = receiveMaximum;
@@ -351,17 +366,21 @@ function packetBytes({ topic, payload, qos = 1 }: MqttMessage): number {
 }
 
 /** @throws MqttFailure for certificates that cannot be read */
-function connecting(options: LineOptions, url: URL, open: (options: LineOptions) => Library): Library {
+function connecting(
+  of: MqttClientOptions,
+  options: LineOptions,
+  open: (options: LineOptions) => Library,
+): Library {
   try {
     return open(options);
   } catch (error) {
-    throw new MqttFailure(sentenceOf(error, url), { cause: error });
+    throw new MqttFailure(sentenceOf(error, of), { cause: error });
   }
 }
 
-function failureOf(error: unknown, url: URL): MqttFailure {
+function failureOf(error: unknown, of: MqttClientOptions): MqttFailure {
   if (error instanceof MqttFailure) return error;
-  const sentence = sentenceOf(error, url);
+  const sentence = sentenceOf(error, of);
   const { code } = error as { code?: unknown };
   return VERSION_REFUSED.includes(code)
     ? new VersionFailure(sentence, true)
@@ -379,11 +398,14 @@ function refusalOf(error: Error, host: string, topic: string): MqttRefusal | und
   return new MqttRefusal(sentence, OF_MESSAGE.includes(code));
 }
 
-function sentenceOf(error: unknown, url: URL): string {
+function sentenceOf(
+  error: unknown,
+  { url, certificateAdvice = 'give its certificate' }: MqttClientOptions,
+): string {
   const { code } = error as { code?: unknown };
   const refusal = typeof code === 'number' ? REFUSALS[code] : undefined;
   if (refusal !== undefined) return `${url.host} ${refusal}.`;
-  const sentence = connectionFailure(error, url, ': give its certificate');
+  const sentence = connectionFailure(error, url, `: ${certificateAdvice}`);
   return sentence ?? `${url.host} cannot be reached: ${messageOf(error)}.`;
 }
 
@@ -394,7 +416,7 @@ function clientOptions(
 ): LineOptions {
   const { url, clientId, username, password, caPem, certificatePem, privateKeyPem, will, timeoutMs } =
     options;
-  const { isSessionKept = false } = options;
+  const { isSessionKept = false, trusts } = options;
   const testament = will?.();
   const isEncrypted = url.protocol === 'mqtts:';
   return {
@@ -416,6 +438,8 @@ function clientOptions(
     connectTimeout: timeoutMs,
     queueQoSZero: false,
     ...defined({ username, password, ca: caPem, cert: certificatePem, key: privateKeyPem }),
+    ...(trusts === 'anybody' && { rejectUnauthorized: false }),
+    ...(trusts === 'any name' && { checkServerIdentity: () => undefined }),
     ...(testament && {
       will: {
         topic: testament.topic,

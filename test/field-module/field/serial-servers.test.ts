@@ -19,6 +19,7 @@ import { freePort } from '../../support/line-engines.ts';
 import { until } from '../../support/until.ts';
 import { temporaryFolder } from '../../support/workspace.ts';
 import { SETTINGS } from './serial-device.ts';
+import { NO_BROKERS } from '../no-brokers.ts';
 
 const clock = createSystemClock();
 after(() => clock.close());
@@ -112,7 +113,7 @@ for (const program of ['ser2net', 'socat'] as const)
       test('carries Modbus RTU, raw bytes of a script and a scan, one after the other', async (t) => {
         const { bus, port, read } = await setUp(t);
         const channel = { request: () => Promise.resolve({ type: 'answer' as const, id: 'q' }) };
-        const calls = new Calls({ bus, channel, clock, limits: LIMITS.field });
+        const calls = new Calls({ bus, channel, clock, limits: LIMITS.field, mqtt: NO_BROKERS });
         const raw = async (name: string): Promise<unknown> => {
           const call = { kind: 'serial', port: name } as const;
           const question = encodeRtuFrame(UNIT, Buffer.from('0300090001', 'hex'));

@@ -9,6 +9,7 @@ import { systemPrograms } from '../../../src/field-module/field/system-program.t
 import { IoStandIn } from '../../support/io-stand-in.ts';
 import { until } from '../../support/until.ts';
 import { closeBenches, saidBy, scriptBench } from './script-bench.ts';
+import { NO_BROKERS } from '../no-brokers.ts';
 
 const clock = createSystemClock();
 after(() => {
@@ -38,6 +39,7 @@ function setUp(t: TestContext, api: 'v1' | 'v3') {
     channel: { request: () => Promise.resolve({ type: 'answer', id: 'q' }) },
     clock,
     limits: LIMITS.field,
+    mqtt: NO_BROKERS,
   });
   const kinds = Object.fromEntries(Object.entries(PORTS).map(([name, { kind }]) => [name, kind]));
   const options: Parameters<typeof scriptBench>[1] = {
