@@ -216,6 +216,6 @@ function gatewayOptions(connection: ConnectionConfiguration, host: string): Brok
     certificatePem: text(cert),
     caPem: text(ca),
     version: 4,
-    trusts: 'any name',
+    trusts: 'any-name',
   };
 }

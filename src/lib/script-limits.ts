@@ -83,6 +83,30 @@ export const SCRIPT_LIMITS = {
       /** G: an account may get its topics after the script has started. */
       refusedAgainMs: 30_000,
     },
+    /** C docs/interface/lua-devices.md#tcp-udp-and-websocket, unless they have a letter. */
+    sockets: {
+      /** Connections and sockets of one script; beyond it the one that was not used for longest is closed. */
+      open: 16,
+      /** Of TCP: bytes that wait for the script, then the device waits; and one write. */
+      bufferBytes: 65_536,
+      writeBytes: 65_536,
+      /** Of WebSocket. */
+      messageBytes: 1_048_576,
+      datagramBytes: 8_192,
+      /** Messages and datagrams that wait for the script. */
+      queuedMessages: 256,
+      queuedBytes: 1_048_576,
+      sendsPerSecond: 50,
+      sendBurst: 200,
+      /** G: addresses of names that a socket has sent to. */
+      senders: 64,
+      /** G: connecting, and a write that the device does not take. */
+      connectMs: 3_000,
+      handshakeMs: 5_000,
+      writeMs: 5_000,
+      timeoutMs: 1_000,
+      timeoutMsMax: 60_000,
+    },
     /** G: share of one processor that a script may take in the long run, in a thousand; then its turns wait. */
     processorPermille: 250,
     /** G: processor time that a script may take at once before the share counts. */

@@ -434,7 +434,7 @@ export const TABLE: ImportTable = {
       ...CAPABILITIES,
     ],
     wasmoon: ['scripting/lua'],
-    ws: ['platform/http'],
+    ws: ['platform/http', 'field-module'],
     yaml: ['platform/config', 'capabilities/blueprints', 'capabilities/library', 'library', 'site-file'],
     yauzl: ['capabilities/blueprints', 'platform/backup'],
     yazl: ['capabilities/blueprints', 'platform/backup'],

@@ -40,6 +40,7 @@ import { MQTT_LIBRARY, mqttFunctions } from './mqtt-library.ts';
 import { PEER_LIBRARY, peerFunctions } from './peer-library.ts';
 import type { ScriptHost } from './script-host.ts';
 import { serialFunctions, serialLibrary } from './serial-library.ts';
+import { SOCKET_LIBRARY, socketFunctions } from './socket-library.ts';
 import { storageFunctions, storageLibrary } from './storage-library.ts';
 import { UCM_MODULES } from './ucm-modules.ts';
 
@@ -72,6 +73,7 @@ export class DeviceScript {
   readonly #log: DeviceLog;
   readonly #commands: CommandQueue;
   readonly #script: Script;
+  #closeSockets: () => void = () => undefined;
 
   constructor(options: DeviceScriptOptions) {
     const { start, clock, limits, surroundings, post } = options;
@@ -106,6 +108,7 @@ export class DeviceScript {
     this.#isOver = true;
     this.#script.close();
     this.#commands.close();
+    this.#closeSockets();
   }
 
   take(order: ScriptOrder): void {
@@ -211,12 +214,16 @@ export class DeviceScript {
   #createScript(): Script {
     const { start, scripts, clock, limits, surroundings } = this.#options;
     const log = this.#log;
+    const host = this.#createHost();
+    const sockets = socketFunctions(host, { clock, limits: limits.lua.sockets });
+    this.#closeSockets = sockets.close;
     return scripts.create({
       kind: start.facts.api,
       memoryBytes: limits.module.scriptBytes,
       libraries: librariesOf(this.#isOld),
       functions: {
-        ...functionsOf(this.#createHost(), limits.field),
+        ...functionsOf(host, limits.field),
+        ...sockets.functions,
         ...httpFunctions({ clock, limits: limits.lua }),
       },
       modules: (name) => {
@@ -297,6 +304,7 @@ function librariesOf(isOld: boolean): Library[] {
     PEER_LIBRARY,
     HTTP_LIBRARY,
     MQTT_LIBRARY,
+    SOCKET_LIBRARY,
   ];
 }
 

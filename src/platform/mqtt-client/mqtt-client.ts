@@ -32,7 +32,7 @@ export interface MqttClientOptions {
   /** Default: 5, and 3.1.1 where the broker knows no more. */
   version?: typeof MQTT_3;
   /** Of TLS; default: the certificate must be of an authority that is trusted, and for the host. */
-  trusts?: 'anybody' | 'any name';
+  trusts?: 'anybody' | 'any-name';
   /** What to do about a certificate of an unknown authority, as the end of a sentence. */
   certificateAdvice?: string;
   /** To connect, and for each acknowledgement. */
@@ -439,7 +439,7 @@ function clientOptions(
     queueQoSZero: false,
     ...defined({ username, password, ca: caPem, cert: certificatePem, key: privateKeyPem }),
     ...(trusts === 'anybody' && { rejectUnauthorized: false }),
-    ...(trusts === 'any name' && { checkServerIdentity: () => undefined }),
+    ...(trusts === 'any-name' && { checkServerIdentity: () => undefined }),
     ...(testament && {
       will: {
         topic: testament.topic,

@@ -283,7 +283,7 @@ const CERTIFICATE_CODES =
   /CERT|ALTNAME|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_(?:CA|PURPOSE)|PATH_LENGTH/;
 
 /** Why a connection failed, in the words of scripts. */
-function failureText(error: unknown): string {
+export function failureText(error: unknown): string {
   if (error instanceof Failure) return error.message;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const hostname = error instanceof Error && 'hostname' in error ? String(error.hostname) : '';

@@ -1,0 +1,171 @@
+/** A UDP socket of a script: it sends to addresses that the owner gave, and takes datagrams of these, of a group, or of a broadcast. */
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
+import { lookup } from 'node:dns/promises';
+import { networkInterfaces } from 'node:os';
+import type { Limits } from '../../lib/limits.ts';
+import type { DurationMs } from '../../lib/time.ts';
+import { TokenBucket } from '../../lib/token-bucket.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+
+interface UdpPortOptions {
+  /** Of this machine; 0: any that is free. */
+  port: number;
+  /** Multicast group whose datagrams it takes. */
+  group: string | undefined;
+  /** It may send to broadcast addresses, and takes what anybody answers. */
+  isBroadcast: boolean;
+  clock: Pick<Clock, 'setTimer' | 'monotonicMs'>;
+  limits: Limits['lua']['sockets'];
+  /** Why a host is not one that the owner gave. */
+  refusal: (host: string) => string | undefined;
+  wordsOf: (error: unknown) => string;
+}
+
+interface Datagram {
+  bytes: Buffer;
+  host: string;
+  port: number;
+}
+
+/** Of one script; IPv4. */
+export class UdpPort {
+  readonly #options: UdpPortOptions;
+  readonly #socket: Socket;
+  readonly #sends: TokenBucket;
+  /** Addresses of names that it has sent to. */
+  readonly #known = new Set<string>();
+  #waiting: Datagram[] = [];
+  #waitingBytes = 0;
+  #deliver: ((datagram: Datagram | string) => void) | undefined;
+  #isClosed = false;
+
+  /** A text is what went wrong. */
+  static async open(options: UdpPortOptions): Promise<UdpPort | string> {
+    const { group } = options;
+    const refused = group === undefined ? undefined : options.refusal(group);
+    if (refused !== undefined) return refused;
+    const socket = createSocket({ type: 'udp4', reuseAddr: group !== undefined });
+    try {
+      await new Promise<void>((resolve, reject) => {
+        socket.once('error', reject);
+        socket.bind(options.port, () => resolve());
+      });
+      if (group !== undefined) join(socket, group);
+      socket.setBroadcast(options.isBroadcast);
+    } catch (error) {
+      socket.close();
+      const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+      return isTaken ? `port ${options.port} is in use by another script or program` : options.wordsOf(error);
+    }
+    return new UdpPort(options, socket);
+  }
+
+  constructor(options: UdpPortOptions, socket: Socket) {
+    const { sendsPerSecond, sendBurst } = options.limits;
+    this.#options = options;
+    this.#socket = socket;
+    this.#sends = new TokenBucket(sendsPerSecond, sendBurst, options.clock.monotonicMs());
+    socket.on('message', (bytes, from) => this.#take(bytes, from));
+    // A datagram that did not arrive says so here; the next one may.
+    socket.on('error', () => undefined);
+  }
+
+  /** What went wrong; undefined when the system has the datagram. */
+  async send(bytes: Uint8Array, host: string, port: number): Promise<string | undefined> {
+    const { refusal, clock, limits, wordsOf, isBroadcast } = this.#options;
+    if (this.#isClosed) return 'the socket is closed';
+    if (bytes.length > limits.datagramBytes) return `a datagram has at most ${limits.datagramBytes} bytes`;
+    const refused = refusal(host);
+    if (refused !== undefined) return refused;
+    if (!this.#sends.take(clock.monotonicMs())) return 'too many datagrams';
+    try {
+      const { address } = await lookup(host, { family: 4 });
+      if (this.#known.size < limits.senders) this.#known.add(address);
+      await new Promise<void>((resolve, reject) => {
+        this.#socket.send(bytes, port, address, (error) => (error ? reject(error) : resolve()));
+      });
+      return undefined;
+    } catch (error) {
+      const isRefused = error instanceof Error && 'code' in error && error.code === 'EACCES';
+      return isRefused && !isBroadcast ? 'a broadcast needs the option broadcast' : wordsOf(error);
+    }
+  }
+
+  /** The oldest datagram that waits, or the next one. A text is why there is none. */
+  async receive(timeoutMs: DurationMs): Promise<Datagram | string> {
+    if (this.#isClosed) return 'the socket is closed';
+    const next = this.#waiting.shift();
+    if (next) {
+      this.#waitingBytes -= next.bytes.length;
+      return next;
+    }
+    if (this.#deliver) return 'another call receives from this socket';
+    const { promise, resolve } = Promise.withResolvers<Datagram | string>();
+    this.#deliver = resolve;
+    const timer = this.#options.clock.setTimer(timeoutMs, () => resolve('timeout'));
+    try {
+      return await promise;
+    } finally {
+      timer.cancel();
+      this.#deliver = undefined;
+    }
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#socket.close();
+    this.#deliver?.('the socket is closed');
+  }
+
+  #take(bytes: Buffer, from: RemoteInfo): void {
+    const { limits } = this.#options;
+    if (!this.#isWanted(from.address)) return;
+    const datagram = { bytes, host: from.address, port: from.port };
+    if (this.#deliver) {
+      this.#deliver(datagram);
+      this.#deliver = undefined;
+      return;
+    }
+    this.#waiting.push(datagram);
+    this.#waitingBytes += bytes.length;
+    while (this.#waiting.length > limits.queuedMessages || this.#waitingBytes > limits.queuedBytes)
+      this.#waitingBytes -= this.#waiting.shift()?.bytes.length ?? 0;
+  }
+
+  #isWanted(address: string): boolean {
+    const { group, isBroadcast, refusal } = this.#options;
+    if (group !== undefined || this.#known.has(address)) return true;
+    return (isBroadcast && isOnOwnNetwork(address)) || refusal(address) === undefined;
+  }
+}
+
+/** On every network; one without the group does not keep the others out. @throws Error when none takes it */
+function join(socket: Socket, group: string): void {
+  const failures: unknown[] = [];
+  const own = ownAddresses();
+  for (const { address } of own) {
+    try {
+      socket.addMembership(group, address);
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (own.length === failures.length) throw failures[0] ?? new Error('there is no network');
+}
+
+function ownAddresses(): { address: string; netmask: string }[] {
+  return Object.values(networkInterfaces()).flatMap((addresses) =>
+    (addresses ?? []).filter(({ family }) => family === 'IPv4'),
+  );
+}
+
+const numberOf = (address: string): number =>
+  address.split('.').reduce((number, octet) => number * 256 + Number(octet), 0);
+
+function isOnOwnNetwork(address: string): boolean {
+  return ownAddresses().some(({ address: own, netmask }) => {
+    const addressCount = 2 ** 32 - numberOf(netmask);
+    return Math.floor(numberOf(own) / addressCount) === Math.floor(numberOf(address) / addressCount);
+  });
+}

@@ -1,0 +1,154 @@
+/** A WebSocket of a script: opened when it is used, and again after its end was reported. */
+import type { WebSocket } from 'ws';
+import type { Limits } from '../../lib/limits.ts';
+import type { DurationMs } from '../../lib/time.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+
+interface ScriptWebSocketOptions {
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  protocols: readonly string[];
+  caPem: string | undefined;
+  insecureTls: boolean;
+  clock: Pick<Clock, 'setTimer'>;
+  limits: Limits['lua']['sockets'];
+  wordsOf: (error: unknown) => string;
+}
+
+/** Of one script; text and bytes alike. */
+export class ScriptWebSocket {
+  readonly #options: ScriptWebSocketOptions;
+  #socket: WebSocket | undefined;
+  #opening: Promise<string | undefined> | undefined;
+  #messages: Buffer[] = [];
+  #bytes = 0;
+  /** Why the connection ended, until the script was given it. */
+  #ended: string | undefined;
+  /** The call that waits for a message looks again. */
+  #look: (() => void) | undefined;
+  #isReceiving = false;
+
+  constructor(options: ScriptWebSocketOptions) {
+    this.#options = options;
+  }
+
+  /** What went wrong; undefined when the system has the message. */
+  async send(bytes: Buffer, isBinary: boolean): Promise<string | undefined> {
+    const { limits, wordsOf } = this.#options;
+    if (bytes.length > limits.messageBytes) return `a message has at most ${limits.messageBytes} bytes`;
+    const problem = this.#takeEnd() ?? (await this.#connect());
+    if (problem !== undefined) return problem;
+    const socket = this.#socket;
+    return new Promise((resolve) => {
+      if (!socket) return resolve(this.#takeEnd() ?? 'connection closed');
+      socket.send(bytes, { binary: isBinary }, (error) => resolve(error ? wordsOf(error) : undefined));
+    });
+  }
+
+  /** The oldest message that waits, or the next one. A text is why there is none. */
+  async receive(timeoutMs: DurationMs): Promise<{ bytes: Buffer } | string> {
+    if (this.#isReceiving) return 'another call receives from this connection';
+    this.#isReceiving = true;
+    return this.#next(timeoutMs).finally(() => (this.#isReceiving = false));
+  }
+
+  close(): void {
+    this.#socket?.terminate();
+    this.#socket = undefined;
+    this.#messages = [];
+    this.#bytes = 0;
+    this.#ended = undefined;
+    this.#look?.();
+  }
+
+  async #next(timeoutMs: DurationMs): Promise<{ bytes: Buffer } | string> {
+    if (this.#messages.length === 0) {
+      const problem = this.#takeEnd() ?? (await this.#connect());
+      if (problem !== undefined) return problem;
+    }
+    let isLate = false;
+    const { promise, resolve } = Promise.withResolvers<{ bytes: Buffer } | string>();
+    const look = (): void => {
+      const bytes = this.#messages.shift();
+      if (bytes) {
+        this.#bytes -= bytes.length;
+        return resolve({ bytes });
+      }
+      if (this.#socket === undefined) return resolve(this.#takeEnd() ?? 'connection closed');
+      if (isLate) resolve('timeout');
+    };
+    this.#look = look;
+    const timer = this.#options.clock.setTimer(timeoutMs, () => {
+      isLate = true;
+      look();
+    });
+    look();
+    try {
+      return await promise;
+    } finally {
+      timer.cancel();
+      this.#look = undefined;
+      this.#socket?.resume();
+    }
+  }
+
+  #takeEnd(): string | undefined {
+    const ended = this.#ended;
+    this.#ended = undefined;
+    return ended;
+  }
+
+  async #connect(): Promise<string | undefined> {
+    if (this.#socket) return undefined;
+    this.#opening ??= this.#open().finally(() => (this.#opening = undefined));
+    return this.#opening;
+  }
+
+  async #open(): Promise<string | undefined> {
+    const { url, headers, protocols, caPem, insecureTls, clock, limits, wordsOf } = this.#options;
+    // Loaded with the first one, because most scripts have none.
+    const { WebSocket: Client } = await import('ws');
+    const socket = new Client(url, [...protocols], {
+      headers,
+      ...(caPem !== undefined && { ca: caPem }),
+      rejectUnauthorized: !insecureTls,
+      maxPayload: limits.messageBytes,
+      perMessageDeflate: false,
+    });
+    const { promise, resolve } = Promise.withResolvers<string | undefined>();
+    const timer = clock.setTimer(limits.handshakeMs, () => {
+      resolve('timeout');
+      socket.terminate();
+    });
+    let words = 'connection closed';
+    socket.on('error', (error) => (words = wordsOf(error)));
+    socket.on('unexpected-response', (_request, response) => {
+      resolve(`the server answered ${response.statusCode} instead of opening a WebSocket`);
+      socket.terminate();
+    });
+    socket.on('open', () => {
+      this.#socket = socket;
+      resolve(undefined);
+    });
+    socket.on('message', (data) => this.#take(socket, data as Buffer));
+    socket.on('close', (_code, reason) => {
+      const said = reason.toString('utf8');
+      resolve(words);
+      if (this.#socket !== socket) return;
+      this.#socket = undefined;
+      this.#ended = said === '' ? words : `connection closed: ${said}`;
+      this.#look?.();
+    });
+    const problem = await promise;
+    timer.cancel();
+    return problem;
+  }
+
+  #take(socket: WebSocket, bytes: Buffer): void {
+    const { queuedMessages, queuedBytes } = this.#options.limits;
+    this.#messages.push(bytes);
+    this.#bytes += bytes.length;
+    if (this.#messages.length >= queuedMessages || this.#bytes >= queuedBytes) socket.pause();
+    this.#look?.();
+  }
+}
