@@ -1,6 +1,7 @@
 /** A device out of an image: Modbus units and HTTP paths that answer what the image says, and keep what is written. */
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
+import { Aedes } from 'aedes';
 import type { DeviceImage, RegisterImage } from './library-files.ts';
 
 const TABLES = { 1: 'coil', 2: 'discrete', 3: 'holding', 4: 'input' } as const;
@@ -12,12 +13,13 @@ export interface ImageDevice {
   port: number;
   /** The word that a holding register or coil has now. */
   word(address: number, table?: 'holding' | 'coil'): number | undefined;
-  /** `METHOD path` of each HTTP request, with its body behind a blank. */
+  /** `METHOD path` of each HTTP request, with its body behind a blank; topic and payload of each MQTT message. */
   requests: string[];
   close(): Promise<void>;
 }
 
 export async function startImageDevice(image: DeviceImage, isLowFirst: boolean): Promise<ImageDevice> {
+  if (image.messages) return startBroker(image.messages);
   if (!image.answers) return startModbus(image, isLowFirst);
   const commanded = (image.commands ?? []).flatMap(({ requests = [] }) => requests);
   return startHttp(image.answers, commanded);
@@ -170,6 +172,34 @@ async function startHttp(
       new Promise((resolve) => {
         server.closeAllConnections();
         server.close(() => resolve());
+      }),
+  };
+}
+
+/** A broker that has kept what the device published. */
+async function startBroker(messages: Readonly<Record<string, unknown>>): Promise<ImageDevice> {
+  const requests: string[] = [];
+  const broker = await Aedes.createBroker();
+  const server = net.createServer((socket) => void broker.handle(socket));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  broker.on('publish', ({ topic, payload }, client) => {
+    if (client) requests.push(`${topic} ${payload.toString()}`);
+  });
+  for (const [topic, content] of Object.entries(messages)) {
+    const payload = typeof content === 'string' ? content : JSON.stringify(content);
+    await new Promise<void>((resolve, reject) =>
+      broker.publish({ cmd: 'publish', topic, payload, qos: 1, retain: true, dup: false }, (error) =>
+        error ? reject(error) : resolve(),
+      ),
+    );
+  }
+  return {
+    port: (server.address() as AddressInfo).port,
+    word: () => undefined,
+    requests,
+    close: () =>
+      new Promise((resolve) => {
+        broker.close(() => server.close(() => resolve()));
       }),
   };
 }

@@ -59,7 +59,8 @@ async function prepare({ id, image }: { id: string; image: DeviceImage }, index:
   const { manifest, script } = compiled(quick['manifest.yml'] ?? '', quick);
   const typesOf = (attributes: Record<string, { type: string }>): Record<string, string> =>
     Object.fromEntries(Object.entries(attributes).map(([attribute, { type }]) => [attribute, type]));
-  const address = image.answers ? `127.0.0.1:${device.port}` : `tcp://127.0.0.1:${device.port}`;
+  const scheme = image.messages ? 'mqtt://' : image.answers ? '' : 'tcp://';
+  const address = `${scheme}127.0.0.1:${device.port}`;
   const defaults = Object.entries(manifest.configuration.connection?.parameters ?? {}).flatMap(
     ([name, parameter]) =>
       'default' in parameter && parameter.default !== undefined ? [[name, parameter.default] as const] : [],
