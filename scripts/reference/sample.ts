@@ -71,6 +71,8 @@ function queryOf(name: string, value: unknown): string[] {
 function bodyOf(content: JsonSchema): string[] {
   const [mediaType] = Object.keys(content);
   if (mediaType === undefined) return [];
+  // The field that every upload has.
+  if (mediaType === 'multipart/form-data') return ['-F data=@archive.zip'];
   if (mediaType !== 'application/json') return [`--data-binary ${FILES[mediaType] ?? '@file'}`];
   const { example } = membersOf(content[mediaType]);
   const short = JSON.stringify(example) ?? '{}';

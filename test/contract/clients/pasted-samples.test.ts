@@ -35,6 +35,10 @@ const REFUSING: Record<string, number> = {
   // No module runs here: nobody is to be asked beyond this machine.
   test_modbus_connection: 422,
   scan_modbus: 422,
+  // No device of another maker announced itself.
+  get_announced_device: 404,
+  accept_announced_device: 404,
+  ignore_announced_device: 404,
 };
 
 /** The sample of each operation and stream, as a person copies it from the page. */
@@ -164,6 +168,14 @@ describe('a sample of the reference page works when it is pasted', () => {
           (await ok('INSTALLER', 'POST', '/v3/notification_channels', body))['notification_channel'],
         );
       },
+      MQTT_GUEST_ID: async () => {
+        const body = {
+          name: `guest of ${operation}`,
+          username: `guest-${operation}`.replaceAll('_', '-'),
+          topics: [`tele/${operation}`],
+        };
+        return idOf((await ok('OWNER', 'POST', '/v3/mqtt_guests', body))['mqtt_guest']);
+      },
       EXECUTION_ID: async () => {
         const body = { name: 'set_mode', arguments: { mode: 'backup', reserve_percent: 80 } };
         const path = '/v3/devices/battery-1/commands/executions';
@@ -187,13 +199,15 @@ describe('a sample of the reference page works when it is pasted', () => {
     if (operation === 'add_serial_port' && (ports as object[]).length > 0)
       await served.ok('INSTALLER', 'DELETE', '/v3/serial_ports/rs485');
     if (operation === 'add_io_port') await served.ok('INSTALLER', 'DELETE', '/v3/io_ports/di-1');
-    if (operation === 'test_io_port' || operation === 'remove_io_port') {
+    if (['get_io_port', 'test_io_port', 'remove_io_port'].includes(operation)) {
       await served.call('INSTALLER', 'DELETE', '/v3/serial_ports/rs485');
       const port = { name: 'rs485', kind: 'CAN', path: 'can0' };
       await served.call('INSTALLER', 'POST', '/v3/io_ports', port);
     }
     if (operation === 'create_rule')
       await served.ok('OWNER', 'DELETE', '/v3/site/rule_engine/rules/surplus-to-load');
+    if (operation.endsWith('_profiles'))
+      writeFileSync(join(folder, 'archive.zip'), await filesOf({ 'acme/flywheel.yml': PROFILE }));
     if (operation.endsWith('_blueprint'))
       writeFileSync(join(folder, 'archive.zip'), await filesOf(sampleBlueprint('relay')));
     writeFileSync(
@@ -215,7 +229,7 @@ describe('a sample of the reference page works when it is pasted', () => {
     return stdout;
   }
 
-  test('every operation that asks for something', async () => {
+  test('every sample of an operation is answered as the page says', async () => {
     assert.ok(samples.length > 70, String(samples.length));
     const failed: string[] = [];
     const requests = samples.filter(([, text]) => text.startsWith('curl'));
@@ -234,7 +248,7 @@ describe('a sample of the reference page works when it is pasted', () => {
     assert.deepEqual(failed, []);
   });
 
-  test('every stream', async () => {
+  test('every sample of a stream opens it', async () => {
     const streams = samples.filter(([, text]) => text.startsWith('websocat'));
     assert.equal(streams.length, served.gateway.operations().streams.length);
     for (const [operation, command] of streams) {
