@@ -41,7 +41,7 @@ export function decodeMessage(
     ({ value, leftOut } = readRepaired(text, (json) => parse(wellFormedJson(json), limits)));
   } catch (error) {
     if (error instanceof JsonExcess) return problem(error.message);
-    if (error instanceof SyntaxError) return problem(`is not JSON: ${error.message}`);
+    if (error instanceof SyntaxError) return problem(`is not JSON (${error.message})`);
     throw error;
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))

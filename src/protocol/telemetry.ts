@@ -32,7 +32,7 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [key: string]: JsonValue };
 
-type TimestampProblem = 'future' | 'late';
+type TimestampProblem = 'future' | 'late' | 'not_a_number';
 
 /** 2020-01-01: a device that says an earlier time has no clock. */
 const CLOCK_FROM_S = 1_577_836_800;
@@ -42,6 +42,7 @@ const MILLISECONDS_FROM = 1e11;
 /**
  * Time of measurement in Unix seconds. `future`: the device is ahead, receipt time is used. `late`: the
  * message is too old to be stored, by the time of receipt and by the proven one, which is asked only where it decides.
+ * `not_a_number`: there is one of another type, receipt time is used.
  */
 export function measurementTime(
   raw: unknown,
@@ -50,8 +51,11 @@ export function measurementTime(
   proven?: { nowMs(): EpochMs | undefined },
 ): { timestampS: EpochS; isReceipt: boolean; problem?: TimestampProblem } {
   const receivedAtS = Math.floor(receivedAtMs / 1_000);
-  if (typeof raw !== 'number' || !Number.isFinite(raw)) return { timestampS: receivedAtS, isReceipt: true };
-  const seconds = Math.floor(raw > MILLISECONDS_FROM ? raw / 1_000 : raw);
+  if (raw === undefined || raw === null) return { timestampS: receivedAtS, isReceipt: true };
+  const number = typeof raw === 'bigint' ? Number(raw) : raw;
+  if (typeof number !== 'number' || !Number.isFinite(number))
+    return { timestampS: receivedAtS, isReceipt: true, problem: 'not_a_number' };
+  const seconds = Math.floor(number > MILLISECONDS_FROM ? number / 1_000 : number);
   if (seconds < CLOCK_FROM_S) return { timestampS: receivedAtS, isReceipt: true };
   if (seconds * 1_000 > receivedAtMs + limits.futureToleranceMs)
     return { timestampS: receivedAtS, isReceipt: true, problem: 'future' };

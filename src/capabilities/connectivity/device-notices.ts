@@ -18,6 +18,8 @@ export interface DeviceNotice {
 
 export const MINUTE_MS: DurationMs = 60_000;
 const HOUR_MS: DurationMs = 3_600_000;
+/** A device that lost its power takes over the session that it left behind; two clients take over from each other for ever. */
+const TAKE_OVERS = { count: 5, withinMs: 5 * MINUTE_MS };
 /** A topic may be longer than a person wants to read. */
 const TOPIC_BYTES = 200;
 
@@ -54,6 +56,8 @@ export class DeviceNotices {
   /** Device → kind of notice → when it came last. */
   readonly #atMs = new Map<string, Map<string, number>>();
   readonly #leftOut: ReportThrottle;
+  /** Device → when its sessions were taken over last, oldest first. */
+  readonly #takeOversMs = new Map<string, number[]>();
 
   constructor(clock: Clock, emit: (device: Device, notice: DeviceNotice) => void) {
     this.#clock = clock;
@@ -114,8 +118,22 @@ export class DeviceNotices {
     this.report(device, `closed ${reason}`, MINUTE_MS, { message, severity: 'error' });
   }
 
+  /** Another connection of the device has the client id of this one, which ended for it. */
+  sessionTakenOver(device: Device | undefined, clientId: string): void {
+    if (!device) return;
+    const times = this.#takeOversMs.getOrInsertComputed(device.id, () => []);
+    const nowMs = this.#clock.monotonicMs();
+    times.push(nowMs);
+    if (times.length < TAKE_OVERS.count) return;
+    const firstMs = times.shift() ?? nowMs;
+    if (nowMs - firstMs > TAKE_OVERS.withinMs) return;
+    const message = `Connections with the client id "${shown(clientId)}" keep ending each other: give each client of this device a client id of its own.`;
+    this.report(device, 'client id', HOUR_MS, { message, severity: 'warning' });
+  }
+
   forget(device: Device): void {
     this.#atMs.delete(device.id);
+    this.#takeOversMs.delete(device.id);
     this.#leftOut.forget(device.id);
   }
 }

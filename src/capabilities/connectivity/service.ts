@@ -137,12 +137,13 @@ export class Connectivity {
       if (guestId === undefined) this.#presence.sessionOpened(key);
       else this.#options.mqttGuests.sessionOpened(guestId);
     },
-    onSessionClosed: ({ identity }, reason, problem) => {
+    onSessionClosed: ({ identity, clientId }, reason, problem) => {
       const guestId = guestOfKey(identity.key);
       if (guestId !== undefined) return this.#options.mqttGuests.sessionClosed(guestId);
       this.#presence.sessionClosed(identity.key);
       const owner = this.#ownerOf(identity.key);
-      this.#notices.sessionClosed(owner, reason, problem);
+      if (reason === 'taken_over') this.#notices.sessionTakenOver(owner, clientId);
+      else this.#notices.sessionClosed(owner, reason, problem);
       if (owner && isModule(owner)) this.events.emit('module_session_closed', { module: owner });
     },
   };

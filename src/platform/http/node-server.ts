@@ -260,7 +260,8 @@ function tlsOptions(limits: Limits['http'], context: SecureContextOptions): Reco
   return {
     ...context,
     minVersion: 'TLSv1.2',
-    ALPNProtocols: ['http/1.1'],
+    // Without a protocol in common, the handshake fails (RFC 7301 section 3.2): clients of HTTP/1.0 name theirs.
+    ALPNProtocols: ['http/1.1', 'http/1.0'],
     handshakeTimeout: limits.headersTimeoutMs,
   };
 }

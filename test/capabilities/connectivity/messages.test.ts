@@ -50,6 +50,27 @@ describe('a message is not handed on', () => {
     assert.deepEqual(setup.complaints, [told, told]);
   });
 
+  test('and the log asks for client ids of their own when sessions with one client id keep ending each other', async (t) => {
+    const setup = startConnectivity(t);
+    const device = await setup.addStandalone();
+    const session = { ...setup.openSession(device), clientId: 'esp' };
+    const takeOver = () => setup.connectivity.hooks.onSessionClosed(session, 'taken_over');
+    const warning =
+      'battery: Connections with the client id "esp" keep ending each other: give each client of this device a client id of its own.';
+    // A device that starts again now and then takes over what it left behind.
+    for (let times = 0; times < 8; times++) {
+      takeOver();
+      await setup.clock.advance(90_000);
+    }
+    assert.deepEqual(setup.complaints, []);
+    await setup.clock.advance(300_000);
+    for (let times = 0; times < 12; times++) takeOver();
+    assert.deepEqual(setup.complaints, [warning]);
+    await setup.clock.advance(3_600_000);
+    for (let times = 0; times < 6; times++) takeOver();
+    assert.deepEqual(setup.complaints, [warning, warning]);
+  });
+
   test('for modules from a device that is none; it is told so', async (t) => {
     const setup = startConnectivity(t);
     const device = await setup.addStandalone();
@@ -71,7 +92,7 @@ describe('a message is not handed on', () => {
     ['"text"', /is not a JSON object/],
     [Buffer.from([0x7b, 0xff, 0x7d]), /is not JSON/],
     [deep, /has more than 16 levels/],
-    ['['.repeat(100_000), /is not JSON: it ends too early/],
+    ['['.repeat(100_000), /is not JSON \(it ends too early/],
     [`{"${'k'.repeat(129)}":1}`, /has a key of more than 128 characters/],
   ];
   for (const [payload, complaint] of badPayloads)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { request } from 'node:https';
 import { connect as connectTcp } from 'node:net';
 import { join } from 'node:path';
@@ -131,6 +132,15 @@ describe('HTTPS', () => {
     const { httpsPort, tls } = await serveSecure(t);
     const socket = await handshake(t, httpsPort, { ca: tls.caPem, ALPNProtocols: ['h2', 'http/1.1'] });
     assert.equal(socket.alpnProtocol, 'http/1.1');
+  });
+
+  test('agrees to HTTP/1.0 with a client that offers nothing else', async (t) => {
+    const { httpsPort, tls } = await serveSecure(t);
+    const socket = await handshake(t, httpsPort, { ca: tls.caPem, ALPNProtocols: ['http/1.0'] });
+    assert.equal(socket.alpnProtocol, 'http/1.0');
+    socket.write('GET /healthz HTTP/1.0\r\n\r\n');
+    const [first] = (await once(socket, 'data')) as [Buffer];
+    assert.match(first.toString(), /^HTTP\/1\.1 200 OK\r\n/);
   });
 
   test('takes another certificate at once, and open connections live on', async (t) => {

@@ -186,6 +186,13 @@ export class Ingest {
         'future',
         'The clock of the device is more than 60 s ahead; the time of receipt is used.',
       );
+    if (time.problem === 'not_a_number')
+      rejections.report(
+        device,
+        undefined,
+        'not_a_number',
+        'The timestamp is not a number of seconds or milliseconds; the time of receipt is used.',
+      );
     // While the clock is not set, a time of receipt is wrong, but not in the far future.
     if (time.isReceipt) time.timestampS = Math.floor(receivedAtMs / 1_000);
     return arrivalNow(clock, time, futureToleranceMs);

@@ -30,7 +30,7 @@ export const ofLogs: Readonly<Record<string, string>> = {
   'A message <1> and was dropped.': 'Eine Nachricht <1> und wurde verworfen.',
   'is empty': 'ist leer',
   'is not UTF-8': 'ist kein UTF-8',
-  'is not JSON: {1}': 'ist kein JSON ({1})',
+  'is not JSON ({1})': 'ist kein JSON ({1})',
   'is not a JSON object': 'ist kein JSON-Objekt',
   'has more than {1} values': 'hat mehr als {1} Werte',
   'has more than {1} levels': 'hat mehr als {1} Ebenen',
@@ -38,6 +38,10 @@ export const ofLogs: Readonly<Record<string, string>> = {
   'Telemetry older than 7 days was dropped.': 'Messwerte, die älter als 7 Tage waren, wurden verworfen.',
   'The clock of the device is more than 60 s ahead; the time of receipt is used.':
     'Die Uhr des Geräts geht mehr als 60 s vor; es gilt die Zeit des Empfangs.',
+  'The timestamp is not a number of seconds or milliseconds; the time of receipt is used.':
+    'Der Zeitstempel ist keine Zahl von Sekunden oder Millisekunden; es gilt die Zeit des Empfangs.',
+  'Connections with the client id "{1}" keep ending each other: give each client of this device a client id of its own.':
+    'Verbindungen mit der Client-ID „{1}“ beenden einander immer wieder: Geben Sie jedem Client dieses Geräts eine eigene Client-ID.',
   'The blueprint does not declare telemetry "{1}".': 'Der Blueprint kennt den Messwert „{1}“ nicht.',
   'The message has more than {1} attributes; the rest was dropped.':
     'Die Nachricht hat mehr als {1} Werte; der Rest wurde verworfen.',
