@@ -19,7 +19,13 @@ export interface ReceivedValue {
   isLatest: boolean;
 }
 
-export type RejectionReason = Rejection['reason'] | 'undeclared' | 'future' | 'late' | 'not_a_number' | 'too_many';
+export type RejectionReason =
+  | Rejection['reason']
+  | 'undeclared'
+  | 'future'
+  | 'late'
+  | 'not_a_number'
+  | 'too_many';
 
 /** Events of telemetry. */
 export interface TelemetryEvents {
