@@ -8,6 +8,8 @@ const ILLEGAL_FUNCTION = 1;
 const ILLEGAL_ADDRESS = 2;
 const ILLEGAL_VALUE = 3;
 
+const MASK_WRITE = 22;
+const READ_WRITE = 23;
 const IDENTIFICATION = 43;
 
 export interface ModbusUnits {
@@ -69,6 +71,30 @@ export function createModbusUnits(plant: Plant, reading: () => PlantReading): Mo
         throw new Refusal(register.write === undefined ? ILLEGAL_ADDRESS : ILLEGAL_VALUE);
   }
 
+  function maskWrite(unitId: number, request: Buffer): Buffer {
+    if (request.length !== 7) throw new Refusal(ILLEGAL_VALUE);
+    const [start, andMask, orMask] = [1, 3, 5].map((at) => request.readUInt16BE(at)) as [
+      number,
+      number,
+      number,
+    ];
+    const [value = 0] = read(unitId, 'holdings', start, 1);
+    write(unitId, 'holdings', start, [(value & andMask) | (orMask & ~andMask & 0xffff)]);
+    return request;
+  }
+
+  function readWrite(unitId: number, request: Buffer): Buffer {
+    const { start, count } = rangeOf(request.subarray(0, 5), 5, 125);
+    // What is written has the form of function 16.
+    const written = several(
+      Buffer.concat([Buffer.of(16), request.subarray(5)]),
+      121,
+      (registers) => registers * 2,
+    );
+    write(unitId, 'holdings', written.start, registersOf(written));
+    return readAnswer(READ_WRITE, read(unitId, 'holdings', start, count));
+  }
+
   function serve(unitId: number, request: Buffer): Buffer {
     const [functionCode = 0] = request;
     const readable = READS.get(functionCode);
@@ -77,6 +103,8 @@ export function createModbusUnits(plant: Plant, reading: () => PlantReading): Mo
       return readAnswer(functionCode, read(unitId, readable.table, start, count));
     }
     if (functionCode === IDENTIFICATION) return identificationOf(unitId, request);
+    if (functionCode === MASK_WRITE) return maskWrite(unitId, request);
+    if (functionCode === READ_WRITE) return readWrite(unitId, request);
     const { table, start, values } = writeOf(request);
     write(unitId, table, start, values);
     return Buffer.from(request.subarray(0, 5));
@@ -140,13 +168,16 @@ function writeOf(request: Buffer): { table: RegisterTable; start: number; values
       return { table: 'coils', start, values: Array.from({ length: count }, (_, index) => bit(index)) };
     }
     case 16: {
-      const { start, count, data } = several(request, 123, (registers) => registers * 2);
-      const values = Array.from({ length: count }, (_, index) => data.readUInt16BE(index * 2));
-      return { table: 'holdings', start, values };
+      const written = several(request, 123, (registers) => registers * 2);
+      return { table: 'holdings', start: written.start, values: registersOf(written) };
     }
     default:
       throw new Refusal(ILLEGAL_FUNCTION);
   }
+}
+
+function registersOf({ count, data }: { count: number; data: Buffer }): number[] {
+  return Array.from({ length: count }, (_, index) => data.readUInt16BE(index * 2));
 }
 
 function single(request: Buffer): number {

@@ -32,7 +32,7 @@ ${DAY_HELP}
 Faults: type them as lines while it runs; they apply to every device until "ok"
 ${FAULT_HELP}
 
-Registers (function codes 1 to 6, 15, 16; addresses as on the wire; 32 bits: high word first)
+Registers (function codes 1 to 6, 15, 16, 22, 23; addresses as on the wire; 32 bits: high word first)
 ${registerTable()}
 
 Both units identify themselves by the SunSpec common model at 40000 and by function 43/14.

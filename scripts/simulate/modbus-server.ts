@@ -144,6 +144,8 @@ export function serveModbusSerial(
 function serialRequestLength(begun: Buffer): number | undefined {
   const functionCode = begun[1];
   if (functionCode === 43) return begun.length >= 7 ? 7 : undefined;
+  if (functionCode === 22) return begun.length >= 10 ? 10 : undefined;
+  if (functionCode === 23) return begun[10] === undefined ? undefined : 13 + begun[10];
   if (functionCode !== 15 && functionCode !== 16) return begun.length >= 8 ? 8 : undefined;
   const dataBytes = begun[6];
   return dataBytes === undefined ? undefined : 9 + dataBytes;

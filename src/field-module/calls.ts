@@ -2,7 +2,14 @@
 import type { Limits } from '../lib/limits.ts';
 import type { Clock } from '../platform/clock/index.ts';
 import type { ControlChannel } from './control-channel.ts';
-import { type FieldBus, noPort, scriptFaultOf } from './field/index.ts';
+import {
+  type FieldBus,
+  identifyDevice,
+  type ModbusAnswer,
+  type ModbusRequest,
+  noPort,
+  scriptFaultOf,
+} from './field/index.ts';
 import { fault, IoCalls, portResult } from './io-calls.ts';
 import type { MqttCalls } from './mqtt-calls.ts';
 import { type Asker, SerialCalls } from './serial-calls.ts';
@@ -35,6 +42,8 @@ export class Calls {
     switch (call.kind) {
       case 'modbus':
         return this.#modbus(this.#askerOf(run, call), call);
+      case 'identify':
+        return this.#identify(this.#askerOf(run, call), call);
       case 'serial':
         return this.#serial(this.#askerOf(run, call), call);
       case 'can':
@@ -64,20 +73,28 @@ export class Calls {
     return { run, untilMs, over, isWaiting: () => !over.aborted && clock.monotonicMs() < untilMs };
   }
 
-  async #modbus(
-    { run, untilMs, isWaiting }: Asker,
-    call: ThreadCall & { kind: 'modbus' },
-  ): Promise<CallResult> {
-    const client = this.#bus.modbus(call.uri);
-    if (typeof client === 'string') return fault(client, 3);
-    const { clock, limits } = this.#options;
-    const timeoutMs = Math.min(call.timeoutMs ?? limits.requestMs, untilMs - clock.monotonicMs());
-    const answer = await client.request(call.unitId, call.request, timeoutMs, {
-      owner: run,
-      isWanted: isWaiting,
-    });
+  async #modbus(asker: Asker, call: ThreadCall & { kind: 'modbus' }): Promise<CallResult> {
+    const answer = await this.#ask(asker, call, call.request);
     if (answer.ok) return { kind: 'values', values: answer.values };
     return { kind: 'fault', fault: scriptFaultOf(answer.fault) };
+  }
+
+  async #identify(asker: Asker, call: ThreadCall & { kind: 'identify' }): Promise<CallResult> {
+    const identified = await identifyDevice((request) => this.#ask(asker, call, request));
+    if (identified.ok) return { kind: 'results', results: [identified.identification] };
+    return { kind: 'fault', fault: scriptFaultOf(identified.fault) };
+  }
+
+  async #ask(
+    { run, untilMs, isWaiting }: Asker,
+    call: ThreadCall & { kind: 'modbus' | 'identify' },
+    request: ModbusRequest,
+  ): Promise<ModbusAnswer> {
+    const client = this.#bus.modbus(call.uri);
+    if (typeof client === 'string') return { ok: false, fault: { kind: 'invalid_argument', reason: client } };
+    const { clock, limits } = this.#options;
+    const timeoutMs = Math.min(call.timeoutMs ?? limits.requestMs, untilMs - clock.monotonicMs());
+    return client.request(call.unitId, request, timeoutMs, { owner: run, isWanted: isWaiting });
   }
 
   async #serial(

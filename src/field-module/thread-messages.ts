@@ -95,6 +95,8 @@ export type ThreadCall = AskedOfMain & {
 
 type AskedOfMain =
   | { kind: 'modbus'; uri: string; unitId: number; request: ModbusRequest; timeoutMs: DurationMs | undefined }
+  /** Asks a device what it is. */
+  | { kind: 'identify'; uri: string; unitId: number; timeoutMs: DurationMs | undefined }
   /** `task`: the call of the script that asks, which may have the port to itself. */
   | { kind: 'serial'; port: string; operation: SerialOperation; task?: number }
   | { kind: 'can'; port: string; operation: CanOperation }

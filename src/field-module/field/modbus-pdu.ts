@@ -19,13 +19,23 @@ type RegisterRequest =
 /** One request to a unit. */
 export type ModbusRequest =
   | RegisterRequest
+  /** Function 22, section 6.16: a register becomes itself and `andMask`, or those bits of `orMask` that are not in it. */
+  | { kind: 'mask_write_holding'; start: number; andMask: number; orMask: number }
+  /** Function 23, section 6.17: the device writes first, then reads. */
+  | {
+      kind: 'read_write_holdings';
+      start: number;
+      count: number;
+      writeStart: number;
+      values: readonly number[];
+    }
   /**
    * Function 43/14, section 6.21: objects from `start` on, of the basic (1) or the regular (2) category. Its values are
    * the bytes after the type of the message.
    */
   | { kind: 'read_identification'; category: 1 | 2; start: number };
 
-const FUNCTION_CODES: Readonly<Record<ReadKind | WriteKind, number>> = {
+const FUNCTION_CODES: Readonly<Record<ModbusRequest['kind'], number>> = {
   read_coils: 1,
   read_discrete_inputs: 2,
   read_holdings: 3,
@@ -34,10 +44,13 @@ const FUNCTION_CODES: Readonly<Record<ReadKind | WriteKind, number>> = {
   write_holding: 6,
   write_multiple_coils: 15,
   write_multiple_holdings: 16,
+  mask_write_holding: 22,
+  read_write_holdings: 23,
+  read_identification: 43,
 };
 
 /** Section 6: the largest counts whose answer or request still fits 253 bytes. */
-const COUNT_MAX: Readonly<Record<ReadKind | WriteKind, number>> = {
+const COUNT_MAX = {
   read_coils: 2_000,
   read_discrete_inputs: 2_000,
   read_holdings: 125,
@@ -46,45 +59,64 @@ const COUNT_MAX: Readonly<Record<ReadKind | WriteKind, number>> = {
   write_holding: 1,
   write_multiple_coils: 1_968,
   write_multiple_holdings: 123,
-};
+} as const satisfies Record<ReadKind | WriteKind, number>;
+/** Of those that function 23 writes. */
+const WRITTEN_MAX = 121;
 
 const ADDRESSES = 65_536;
-const ENCAPSULATED = 43;
+const REGISTER = [-32_768, 65_535] as const;
+const COIL = [0, 1] as const;
 const READ_DEVICE_IDENTIFICATION = 14;
 const EXCEPTION_FLAG = 0x80;
 const COIL_ON = 0xff00;
 
-function functionCodeOf(request: ModbusRequest): number {
-  return request.kind === 'read_identification' ? ENCAPSULATED : FUNCTION_CODES[request.kind];
-}
-
+/** Whether it changes something in the device. */
 export function isWrite(request: ModbusRequest): boolean {
-  return 'values' in request;
+  return 'values' in request || request.kind === 'mask_write_holding';
 }
 
 function isRead(request: RegisterRequest): request is RegisterRequest & { kind: ReadKind } {
   return 'count' in request;
 }
 
-function isBits(kind: ReadKind | WriteKind): boolean {
+function isBits(kind: ModbusRequest['kind']): boolean {
   return kind.endsWith('coils') || kind.endsWith('coil') || kind === 'read_discrete_inputs';
 }
 
 /** Why the request cannot be sent; undefined when it can. */
 export function requestProblem(unitId: number, request: ModbusRequest): string | undefined {
   if (!isWhole(unitId, 0, 255)) return 'the unit id must be an integer from 0 to 255';
-  if (request.kind === 'read_identification')
-    return isWhole(request.start, 0, 255) ? undefined : 'the object must be an integer from 0 to 255';
-  const count = isRead(request) ? request.count : request.values.length;
-  const countMax = COUNT_MAX[request.kind];
-  if (!isWhole(request.start, 0, ADDRESSES - 1)) return 'the address must be an integer from 0 to 65535';
+  const { start } = request;
+  switch (request.kind) {
+    case 'read_identification':
+      return isWhole(start, 0, 255) ? undefined : 'the object must be an integer from 0 to 255';
+    case 'mask_write_holding':
+      return rangeProblem(start, 1, 1) ?? valuesProblem([request.andMask, request.orMask], REGISTER);
+    case 'read_write_holdings':
+      return (
+        rangeProblem(start, request.count, COUNT_MAX.read_holdings) ??
+        rangeProblem(request.writeStart, request.values.length, WRITTEN_MAX) ??
+        valuesProblem(request.values, REGISTER)
+      );
+    default: {
+      const countMax = COUNT_MAX[request.kind];
+      if (isRead(request)) return rangeProblem(start, request.count, countMax);
+      const problem = rangeProblem(start, request.values.length, countMax);
+      return problem ?? valuesProblem(request.values, isBits(request.kind) ? COIL : REGISTER);
+    }
+  }
+}
+
+function rangeProblem(start: number, count: number, countMax: number): string | undefined {
+  if (!isWhole(start, 0, ADDRESSES - 1)) return 'the address must be an integer from 0 to 65535';
   if (!isWhole(count, 1, countMax))
     return countMax === 1 ? 'exactly one value is written' : `the count must be from 1 to ${countMax}`;
-  if (request.start + count > ADDRESSES) return 'the range ends after address 65535';
-  if (isRead(request)) return undefined;
-  const [min, max] = isBits(request.kind) ? [0, 1] : [-32_768, 65_535];
+  return start + count > ADDRESSES ? 'the range ends after address 65535' : undefined;
+}
+
+function valuesProblem(values: readonly number[], [min, max]: readonly [number, number]): string | undefined {
   const isWrong = (value: number): boolean => !isWhole(value, min, max);
-  return request.values.some(isWrong) ? `a value must be an integer from ${min} to ${max}` : undefined;
+  return values.some(isWrong) ? `a value must be an integer from ${min} to ${max}` : undefined;
 }
 
 function isWhole(value: number, min: number, max: number): boolean {
@@ -93,10 +125,18 @@ function isWhole(value: number, min: number, max: number): boolean {
 
 /** The bytes of a request that `requestProblem` has nothing against. */
 export function encodeRequest(request: ModbusRequest): Buffer {
+  const functionCode = FUNCTION_CODES[request.kind];
   if (request.kind === 'read_identification')
-    return Buffer.of(ENCAPSULATED, READ_DEVICE_IDENTIFICATION, request.category, request.start);
+    return Buffer.of(functionCode, READ_DEVICE_IDENTIFICATION, request.category, request.start);
+  if (request.kind === 'mask_write_holding')
+    return Buffer.of(functionCode, ...packRegisters([request.start, request.andMask, request.orMask]));
+  if (request.kind === 'read_write_holdings') {
+    const { start, count, writeStart, values } = request;
+    const head = packRegisters([start, count, writeStart, values.length]);
+    return Buffer.of(functionCode, ...head, values.length * 2, ...packRegisters(values));
+  }
   const head = Buffer.alloc(5);
-  head.writeUInt8(functionCodeOf(request), 0);
+  head.writeUInt8(functionCode, 0);
   head.writeUInt16BE(request.start, 1);
   if (isRead(request)) {
     head.writeUInt16BE(request.count, 3);
@@ -139,26 +179,29 @@ export function decodeAnswer(request: ModbusRequest, pdu: Buffer): ModbusAnswer 
   const [functionCode = 0, second = 0] = pdu;
   if ((functionCode & EXCEPTION_FLAG) !== 0) return failed({ kind: 'exception', exceptionCode: second });
   if (request.kind === 'read_identification') return { ok: true, values: [...pdu.subarray(2)] };
-  return { ok: true, values: isRead(request) ? decodeValues(request, pdu) : [] };
+  return { ok: true, values: 'count' in request ? decodeValues(request, pdu) : [] };
 }
 
 /** Why it is no answer to `request`, neither values nor an exception; undefined when it is one. */
 function answerProblem(request: ModbusRequest, pdu: Buffer): string | undefined {
-  const functionCode = functionCodeOf(request);
+  const functionCode = FUNCTION_CODES[request.kind];
   if (pdu[0] === (functionCode | EXCEPTION_FLAG))
     return pdu.length === 2 && pdu[1] !== 0 ? undefined : 'an exception without a code';
   if (pdu[0] !== functionCode) return `function code ${pdu[0]} answers ${functionCode}`;
   if (request.kind === 'read_identification')
     return pdu[1] === READ_DEVICE_IDENTIFICATION ? undefined : 'no identification';
-  // A write is confirmed by the head of its request.
-  if (!isRead(request))
-    return pdu.equals(encodeRequest(request).subarray(0, 5)) ? undefined : 'another write is confirmed';
+  if (!('count' in request)) {
+    // Confirmed by the head of the request, with masks by all of it.
+    const sent = encodeRequest(request);
+    const head = request.kind === 'mask_write_holding' ? sent : sent.subarray(0, 5);
+    return pdu.equals(head) ? undefined : 'another write is confirmed';
+  }
   const sizeBytes = isBits(request.kind) ? Math.ceil(request.count / 8) : request.count * 2;
   const isWhole = pdu[1] === sizeBytes && pdu.length === sizeBytes + 2;
   return isWhole ? undefined : `${pdu.length - 2} bytes of data instead of ${sizeBytes}`;
 }
 
-function decodeValues({ kind, count }: RegisterRequest & { kind: ReadKind }, pdu: Buffer): number[] {
+function decodeValues({ kind, count }: ModbusRequest & { count: number }, pdu: Buffer): number[] {
   const isOfBits = isBits(kind);
   return Array.from({ length: count }, (_, index) =>
     isOfBits ? ((pdu[2 + (index >> 3)] ?? 0) >> (index & 7)) & 1 : pdu.readUInt16BE(2 + index * 2),

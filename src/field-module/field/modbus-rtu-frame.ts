@@ -37,7 +37,8 @@ export function rtuAnswerLength(begun: Buffer): number | undefined {
     case 1:
     case 2:
     case 3:
-    case 4: {
+    case 4:
+    case 23: {
       const dataBytes = begun[2];
       if (dataBytes === undefined) return undefined;
       return dataBytes + 5 > FRAME_MAX ? 0 : dataBytes + 5;
@@ -47,6 +48,8 @@ export function rtuAnswerLength(begun: Buffer): number | undefined {
     case 15:
     case 16:
       return 8;
+    case 22:
+      return 10;
     case 43:
       return identificationLength(begun);
     default:

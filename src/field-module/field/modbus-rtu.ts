@@ -202,7 +202,7 @@ async function answered(asked: Promise<ModbusAnswer>): Promise<ModbusAnswer> {
 
 /** Some devices of one line answer a read at address 0. */
 function isBroadcast(unitId: number, request: ModbusRequest): boolean {
-  return unitId === BROADCAST_UNIT && isWrite(request);
+  return unitId === BROADCAST_UNIT && isWrite(request) && !('count' in request);
 }
 
 function gapMs(settings: SerialSettings): DurationMs {

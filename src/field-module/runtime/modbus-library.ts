@@ -30,6 +30,8 @@ const METHODS = String.raw`
 local read, write = kit.wait('modbus_read'), kit.wait('modbus_write')
 local READS = { 'read_coils', 'read_discrete_inputs', 'read_holdings', 'read_inputs' }
 local WRITES = { 'write_coil', 'write_holding', 'write_multiple_coils', 'write_multiple_holdings' }
+local mask_write, read_write = kit.wait('modbus_mask_write'), kit.wait('modbus_read_write')
+local identify = kit.wait('modbus_identify')
 local new_object, uri_of = kit.objects('the client')
 
 local function values_of(values, message, code)
@@ -52,6 +54,17 @@ for _, kind in ipairs(WRITES) do
   methods[kind] = function(client, unit, start, values, timeout)
     return outcome_of(write(uri_of(client), kind, unit, start, values, timeout))
   end
+end
+function methods.mask_write_holding(client, unit, register, and_mask, or_mask, timeout)
+  return outcome_of(mask_write(uri_of(client), unit, register, and_mask, or_mask, timeout))
+end
+
+function methods.read_write_holdings(client, unit, start, count, write_start, values, timeout)
+  return values_of(read_write(uri_of(client), unit, start, count, write_start, values, timeout))
+end
+
+function methods.read_device_identification(client, unit, timeout)
+  return values_of(identify(uri_of(client), unit, timeout))
 end
 
 local function new_client(uri) return new_object(methods, uri) end
@@ -167,28 +180,29 @@ export function modbusFunctions(host: ScriptHost): Record<string, HostFunction> 
 
   return {
     modbus_check: ([uri]) => [uriProblem(textArgument(uri, 1, 'new'), host)],
-    modbus_read: waiting(async ([uri, kind, unit, start, count, timeout], deadlineMs) => {
+    modbus_read: waiting(async ([uri, kind, ...given], deadlineMs) => {
       const name = textArgument(kind, 1, 'read') as ReadKind;
-      const query = {
-        unitId: numberArgument(unit, 1, name),
-        request: {
-          kind: name,
-          start: numberArgument(start, 2, name),
-          count: numberArgument(count, 3, name),
-        },
-        timeoutMs: numberArgumentOr(timeout, 4, name, undefined),
-      };
-      return resultOf(await run(textArgument(uri, 1, name), query, deadlineMs));
+      return resultOf(await run(textArgument(uri, 1, name), singleReadOf(name, given), deadlineMs));
     }),
-    modbus_write: waiting(async ([uri, kind, unit, start, values, timeout], deadlineMs) => {
+    modbus_write: waiting(async ([uri, kind, ...given], deadlineMs) => {
       const name = textArgument(kind, 1, 'write') as WriteKind;
-      const list = values instanceof LuaJson ? tableArgument(values, 3, name) : [plainOf(values)];
-      const query = {
+      return resultOf(await run(textArgument(uri, 1, name), singleWriteOf(name, given), deadlineMs));
+    }),
+    modbus_mask_write: waiting(async ([uri, ...given], deadlineMs) =>
+      resultOf(await run(textArgument(uri, 1, 'mask_write_holding'), maskWriteOf(given), deadlineMs)),
+    ),
+    modbus_read_write: waiting(async ([uri, ...given], deadlineMs) =>
+      resultOf(await run(textArgument(uri, 1, 'read_write_holdings'), readWriteOf(given), deadlineMs)),
+    ),
+    modbus_identify: waiting(async ([uri, unit, timeout], deadlineMs) => {
+      const name = 'read_device_identification';
+      const call = {
+        kind: 'identify',
+        uri: textArgument(uri, 1, name),
         unitId: numberArgument(unit, 1, name),
-        request: { kind: name, start: numberArgument(start, 2, name), values: valuesOf(list, name) },
-        timeoutMs: numberArgumentOr(timeout, 4, name, undefined),
-      };
-      return resultOf(await run(textArgument(uri, 1, name), query, deadlineMs));
+        timeoutMs: numberArgumentOr(timeout, 2, name, undefined),
+      } as const;
+      return resultOf(await host.call(call, deadlineMs));
     }),
     modbus_read_batch: waiting((values, deadlineMs) => batch('read', values, deadlineMs)),
     modbus_write_batch: waiting((values, deadlineMs) => batch('write', values, deadlineMs)),
@@ -200,6 +214,55 @@ export function modbusFunctions(host: ScriptHost): Record<string, HostFunction> 
       );
       return [name === undefined ? undefined : `port://${name}`];
     },
+  };
+}
+
+/** Arguments from the unit on. @throws LuaError */
+function singleReadOf(kind: ReadKind, [unit, start, count, timeout]: LuaValue[]): Query {
+  return {
+    unitId: numberArgument(unit, 1, kind),
+    request: { kind, start: numberArgument(start, 2, kind), count: numberArgument(count, 3, kind) },
+    timeoutMs: numberArgumentOr(timeout, 4, kind, undefined),
+  };
+}
+
+/** Likewise. */
+function singleWriteOf(kind: WriteKind, [unit, start, values, timeout]: LuaValue[]): Query {
+  return {
+    unitId: numberArgument(unit, 1, kind),
+    request: { kind, start: numberArgument(start, 2, kind), values: valuesOf(values, 3, kind) },
+    timeoutMs: numberArgumentOr(timeout, 4, kind, undefined),
+  };
+}
+
+/** Arguments of function 22, from the unit on. @throws LuaError */
+function maskWriteOf([unit, register, andMask, orMask, timeout]: LuaValue[]): Query {
+  const kind = 'mask_write_holding';
+  return {
+    unitId: numberArgument(unit, 1, kind),
+    request: {
+      kind,
+      start: numberArgument(register, 2, kind),
+      andMask: numberArgument(andMask, 3, kind),
+      orMask: numberArgument(orMask, 4, kind),
+    },
+    timeoutMs: numberArgumentOr(timeout, 5, kind, undefined),
+  };
+}
+
+/** Arguments of function 23, from the unit on. @throws LuaError */
+function readWriteOf([unit, start, count, writeStart, values, timeout]: LuaValue[]): Query {
+  const kind = 'read_write_holdings';
+  return {
+    unitId: numberArgument(unit, 1, kind),
+    request: {
+      kind,
+      start: numberArgument(start, 2, kind),
+      count: numberArgument(count, 3, kind),
+      writeStart: numberArgument(writeStart, 4, kind),
+      values: valuesOf(values, 5, kind),
+    },
+    timeoutMs: numberArgumentOr(timeout, 6, kind, undefined),
   };
 }
 
@@ -275,11 +338,12 @@ function entryOf(result: CallResult): unknown {
   return result.kind === 'values' && result.values.length > 0 ? { data: result.values } : {};
 }
 
-function valuesOf(list: unknown, name: string): number[] {
+function valuesOf(given: LuaValue, place: number, name: string): number[] {
+  const list = given instanceof LuaJson ? tableArgument(given, place, name) : [plainOf(given)];
   // One value where the list should be, as some scripts write a single register.
   const values = Array.isArray(list) ? list.map(numberOfJson) : [];
   if (values.length === 0 || values.some((value) => value === undefined))
-    throw new LuaError(`bad argument #3 to '${name}' (numbers expected)`);
+    throw new LuaError(`bad argument #${place} to '${name}' (numbers expected)`);
   return values.map((value) => value ?? 0);
 }
 

@@ -2,7 +2,7 @@
  * What a device says it is by the common model of SunSpec. Source: SunSpec Device Information Model Specification,
  * sections "Device modbus map" and "Common model (1)". Pure.
  */
-import { Buffer } from 'node:buffer';
+import { textOf } from '../field/index.ts';
 
 /** Where the marker may stand, addresses from 0, the usual place first. */
 export const SUNSPEC_BASES: readonly number[] = [40_000, 50_000, 0];
@@ -50,11 +50,4 @@ export function sunspecIdentityOf(registers: readonly number[]): SunspecIdentity
     return text === '' ? [] : [[name, text] as const];
   });
   return Object.fromEntries(texts);
-}
-
-/** Text of a device, as far as it is text: it ends at the first zero byte. */
-export function textOf(bytes: readonly number[]): string {
-  const end = bytes.indexOf(0);
-  const text = Buffer.from(end === -1 ? bytes : bytes.slice(0, end)).toString('utf8');
-  return text.replaceAll(/[\p{Cc}\p{Cf}\uFFFD]/gu, '').trim();
 }

@@ -1,6 +1,12 @@
 /** Asks one unit whether it is there and what it is. Only reads, and nothing that changes a device by being read. */
-import { type ModbusAnswer, type ModbusFault, type ModbusRequest, scriptFaultOf } from '../field/index.ts';
-import { type DeviceIdentification, readIdentification } from './identification.ts';
+import {
+  type DeviceIdentification,
+  identifyDevice,
+  isUnreached,
+  type ModbusAnswer,
+  type ModbusRequest,
+  scriptFaultOf,
+} from '../field/index.ts';
 import {
   commonModelAt,
   isSunspecMarker,
@@ -21,12 +27,6 @@ interface Finding {
 }
 
 type Ask = (request: ModbusRequest) => Promise<ModbusAnswer>;
-
-/** Exceptions with which a converter to serial lines reports a unit that it does not reach. */
-const UNREACHED_EXCEPTIONS: ReadonlySet<number> = new Set([10, 11]);
-const ILLEGAL_FUNCTION = 1;
-/** Devices send their objects in one or two answers. */
-const IDENTIFICATION_ANSWERS = 4;
 
 const holdings = (range: { start: number; count: number }): ModbusRequest => ({
   kind: 'read_holdings',
@@ -51,7 +51,8 @@ export async function examineUnit(ask: Ask, isThorough: boolean): Promise<Findin
   if (isThorough) for (const request of COMMON_PLACES) if (!heard.some(isThere)) await listen(request);
   if (!heard.some(isThere)) return absent(heard);
   const sunspec = await findSunspec(listen, marker);
-  const identification = await identify(ask);
+  const identified = await identifyDevice(ask);
+  const identification = identified.ok ? identified.identification : undefined;
   // A device may refuse all that is asked here and have its registers elsewhere.
   if (isThorough) for (const request of COMMON_PLACES) if (!heard.some(({ ok }) => ok)) await listen(request);
   return {
@@ -63,10 +64,6 @@ export async function examineUnit(ask: Ask, isThorough: boolean): Promise<Findin
 
 function isThere(answer: ModbusAnswer): boolean {
   return answer.ok || (answer.fault.kind === 'exception' && !isUnreached(answer.fault));
-}
-
-function isUnreached(fault: ModbusFault): boolean {
-  return fault.kind === 'exception' && UNREACHED_EXCEPTIONS.has(fault.exceptionCode);
 }
 
 const ABSENCES = {
@@ -107,31 +104,4 @@ async function findSunspec(ask: Ask, firstMarker: ModbusAnswer): Promise<Sunspec
     return common.ok ? sunspecIdentityOf(common.values) : undefined;
   }
   return undefined;
-}
-
-async function identify(ask: Ask): Promise<DeviceIdentification | undefined> {
-  const regular = await identifyBy(ask, 2);
-  // Devices answer a question for more than they have with what they have; a few refuse it.
-  if (regular.refusal === undefined || regular.refusal === ILLEGAL_FUNCTION) return regular.found;
-  return (await identifyBy(ask, 1)).found;
-}
-
-async function identifyBy(
-  ask: Ask,
-  category: 1 | 2,
-): Promise<{ found?: DeviceIdentification; refusal?: number }> {
-  let found: DeviceIdentification | undefined;
-  let start: number | undefined = 0;
-  for (let answers = 0; answers < IDENTIFICATION_ANSWERS && start !== undefined; answers += 1) {
-    const answer = await ask({ kind: 'read_identification', category, start });
-    if (!answer.ok) {
-      if (found === undefined && answer.fault.kind === 'exception')
-        return { refusal: answer.fault.exceptionCode };
-      break;
-    }
-    const part = readIdentification(answer.values);
-    found = { ...found, ...part.found };
-    start = part.next;
-  }
-  return found !== undefined && Object.keys(found).length > 0 ? { found } : {};
 }

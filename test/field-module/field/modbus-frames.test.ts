@@ -96,6 +96,8 @@ describe('a Modbus RTU frame', () => {
     assert.equal(rtuAnswerLength(hex('01 03 ff')), 0);
     assert.equal(rtuAnswerLength(hex('01 83')), 5);
     assert.equal(rtuAnswerLength(hex('01 10')), 8);
+    assert.equal(rtuAnswerLength(hex('01 16')), 10);
+    assert.equal(rtuAnswerLength(hex('01 17 04')), 9);
     assert.equal(rtuAnswerLength(hex('01 2c')), 0);
   });
 

@@ -26,12 +26,26 @@ const REFUSED: [what: string, unitId: number, request: ModbusRequest, problem: R
   ['a value of 17 bits', 1, { kind: 'write_holding', start: 0, values: [65_536] }, /65535/],
   ['a value below 16 bits', 1, { kind: 'write_holding', start: 0, values: [-32_769] }, /-32768/],
   ['a fraction', 1, { kind: 'write_holding', start: 0, values: [0.5] }, /integer/],
+  [
+    'a mask of 17 bits',
+    1,
+    { kind: 'mask_write_holding', start: 0, andMask: 0, orMask: 65_536 },
+    /from -32768 to 65535/,
+  ],
+  ['122 registers to write before a read', 1, readWrite({ values: 122 }), /from 1 to 121/],
+  ['126 registers to read after a write', 1, readWrite({ count: 126 }), /from 1 to 125/],
+  ['a write beyond the last address', 1, readWrite({ writeStart: 65_535, values: 2 }), /65535/],
   ['a half object', 1, { kind: 'read_identification', category: 1, start: 0.5 }, /object/],
   ['a coil of 2', 1, { kind: 'write_coil', start: 0, values: [2] }, /from 0 to 1/],
 ];
 
 function write(kind: 'write_holding' | 'write_multiple_holdings' | 'write_multiple_coils', count: number) {
   return { kind, start: 0, values: Array.from({ length: count }, () => 1) } as const;
+}
+
+function readWrite({ count = 1, writeStart = 0, values = 1 }): ModbusRequest {
+  const list = Array.from({ length: values }, () => 1);
+  return { kind: 'read_write_holdings', start: 0, count, writeStart, values: list };
 }
 
 /** Examples of the application protocol specification, chapter 6. */
@@ -58,6 +72,18 @@ const EXCHANGES: [ModbusRequest, sent: string, answer: string, values: number[]]
     '10 0001 0002 04 000a 0102',
     '10 0001 0002',
     [],
+  ],
+  [
+    { kind: 'mask_write_holding', start: 4, andMask: 0xf2, orMask: 0x25 },
+    '16 0004 00f2 0025',
+    '16 0004 00f2 0025',
+    [],
+  ],
+  [
+    { kind: 'read_write_holdings', start: 3, count: 6, writeStart: 14, values: [255, 255, 255] },
+    '17 0003 0006 000e 0003 06 00ff 00ff 00ff',
+    '17 0c 00fe 0acd 0001 0003 000d 00ff',
+    [254, 2_765, 1, 3, 13, 255],
   ],
   [
     { kind: 'read_identification', category: 1, start: 0 },

@@ -174,6 +174,8 @@ describe('Modbus TCP refuses or fails', () => {
     for (const [request, times] of [
       [READ, 2],
       [WRITE, 1],
+      [{ kind: 'mask_write_holding', start: 9, andMask: 0, orMask: 1 }, 1],
+      [{ kind: 'read_write_holdings', start: 0, count: 1, writeStart: 9, values: [1] }, 1],
     ] as const) {
       const device = fakeDevice(new TestClock());
       device.onRequest = ({ stream }) => stream.destroy();

@@ -79,6 +79,43 @@ describe('modbus of the newer generation', () => {
     );
   });
 
+  test('writes through masks, writes and reads at once, and asks a device what it is', async () => {
+    const [said, { calls }] = await saidBy(
+      `local client = modbus.new('tcp://10.0.0.1')
+      say(client:mask_write_holding(1, 4, 0xF2, 0x25, 300))
+      say(client:read_write_holdings(1, 3, 2, 14, { 255, -1 }, 400))
+      local device = client:read_device_identification(2, 500)
+      say(device.vendor, device.revision, device.model_name)
+      raised(client.mask_write_holding, client, 1, 4, 'x', 0)
+      raised(client.read_write_holdings, client, 1, 3, 2, 14, {})
+      say(client:read_device_identification(3))`,
+      {
+        answer: (call: ThreadCall): CallResult => {
+          if (call.kind === 'identify')
+            return call.unitId === 2
+              ? { kind: 'results', results: [{ vendor: 'Acme', revision: 'V1' }] }
+              : timeout;
+          return { kind: 'values', values: call.kind === 'modbus' && 'count' in call.request ? [7, 8] : [] };
+        },
+      },
+    );
+    assert.deepEqual(said, [
+      'nil',
+      '[7,8] nil',
+      'Acme V1 nil',
+      "bad argument #3 to 'mask_write_holding' (number expected, got string)",
+      "bad argument #5 to 'read_write_holdings' (numbers expected)",
+      'nil timeout',
+    ]);
+    assert.deepEqual(
+      calls.slice(0, 2).map((call) => call.kind === 'modbus' && [call.timeoutMs, call.request]),
+      [
+        [300, { kind: 'mask_write_holding', start: 4, andMask: 0xf2, orMask: 0x25 }],
+        [400, { kind: 'read_write_holdings', start: 3, count: 2, writeStart: 14, values: [255, -1] }],
+      ],
+    );
+  });
+
   test('answers batches entry by entry, and refuses a list that makes no sense', async () => {
     const [said, { calls }] = await saidBy(
       `local client = modbus.new('tcp://10.0.0.1')

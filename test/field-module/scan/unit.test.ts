@@ -5,8 +5,7 @@ import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { failed, type ModbusAnswer } from '../../../src/field-module/field/modbus-fault.ts';
 import type { ModbusRequest } from '../../../src/field-module/field/modbus-pdu.ts';
-import { readIdentification } from '../../../src/field-module/scan/identification.ts';
-import { textOf } from '../../../src/field-module/scan/sunspec.ts';
+import { readIdentification, textOf } from '../../../src/field-module/field/device-identification.ts';
 import { examineUnit } from '../../../src/field-module/scan/unit.ts';
 
 const exception = (exceptionCode: number): ModbusAnswer => failed({ kind: 'exception', exceptionCode });
