@@ -39,6 +39,7 @@ export class IoCalls {
     switch (operation.do) {
       case 'is_closed':
       case 'read_counter':
+      case 'debounce':
       case 'set_counter':
         return portResult(() => this.#read(port, operation));
       case 'measure':
@@ -95,11 +96,12 @@ export class IoCalls {
 
   async #read(
     port: string,
-    operation: IoOperation & { do: 'is_closed' | 'read_counter' | 'set_counter' },
+    operation: IoOperation & { do: 'is_closed' | 'read_counter' | 'set_counter' | 'debounce' },
   ): Promise<CallResult> {
     const contact = this.#io.contacts.get(port);
     if (contact === undefined) return absent(port);
     if (operation.do === 'is_closed') return results(await contact.isClosed());
+    if (operation.do === 'debounce') return results(contact.debounceMs);
     if (operation.do === 'set_counter') {
       await contact.setCounter(operation.count);
       return { kind: 'done' };

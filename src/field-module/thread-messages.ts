@@ -133,6 +133,8 @@ export type CanOperation =
 export type IoOperation =
   | { do: 'is_closed' }
   | { do: 'read_counter' }
+  /** Its debounce time in milliseconds. */
+  | { do: 'debounce' }
   | { do: 'set_counter'; count: number }
   | { do: 'is_on' }
   | { do: 'set'; isOn: boolean }

@@ -114,6 +114,10 @@ class Contact {
     this.#countedFromMs = clock.monotonicMs();
   }
 
+  get debounceMs(): DurationMs {
+    return this.#port.debounceMs;
+  }
+
   /** @throws PortFault */
   async isClosed(): Promise<boolean> {
     const { isHigh } = await this.#inputs.read(this.#port.line);

@@ -17,6 +17,7 @@ const HOST = String.raw`
 local is_closed, is_on, switch = kit.wait('io_is_closed'), kit.wait('io_is_on'), kit.wait('io_set')
 local impulse, measure = kit.wait('io_impulse'), kit.wait('io_measure')
 local read_counter, set_counter = kit.wait('io_read_counter'), kit.wait('io_set_counter')
+local debounce = kit.wait('io_debounce')
 `;
 
 const NEW_SOURCE = `${HOST}${String.raw`
@@ -121,6 +122,7 @@ function rl.close() return silent(switch(output(1), true)) end
 function rl.impulse(duration) return silent(impulse(output(1), duration or 1000)) end
 
 local di7 = library('di7')
+local INPUTS = 7
 function di7.is_closed(id) return state(is_closed(input(id))) end
 function di7.is_opened(id)
   local closed, _, code = is_closed(input(id))
@@ -133,8 +135,16 @@ function di7.read_counter(id)
   return count, seconds, 0
 end
 function di7.set_counter(id, count) return outcome(set_counter(input(id), count)) end
--- The port has the time for which a contact must rest.
-function di7.set_debounce() return 5 end
+-- Each input has a debounce time of its own: the wish is met where all of them have this one.
+function di7.set_debounce(duration)
+  local result = 5
+  for id = 1, INPUTS do
+    local own = debounce(input(id))
+    if own and own ~= tonumber(duration) then return 5 end
+    if own then result = 0 end
+  end
+  return result
+end
 
 local ai4 = library('ai4')
 function ai4.read_volts(id) return state(measure(channel(id), 'voltage')) end
@@ -187,6 +197,7 @@ export function ioFunctions(host: ScriptHost): Record<string, HostFunction> {
     io_set_counter: waiting(async ([port, count]) =>
       run(port, { do: 'set_counter', count: Math.trunc(numberArgument(count, 2, 'set_counter')) }),
     ),
+    io_debounce: waiting(([port]) => run(port, { do: 'debounce' })),
     io_measure: waiting(async ([port, wanted]) => {
       const word = textOf(wanted);
       const quantity = QUANTITIES.find((known) => known === word) ?? 'voltage';

@@ -16,7 +16,7 @@ import { type ConnectionLog, createConnectionLog } from './connection-log.ts';
 import type { FrameSink } from './frame-reader.ts';
 import { HOLD, Inbound } from './inbound.ts';
 import { watchSilence } from './keep-alive.ts';
-import { isViolation, PACKET, PACKET_TOO_LARGE, type Violation } from './packet-types.ts';
+import { isViolation, PACKET, PACKET_TOO_LARGE, type Violation, violation } from './packet-types.ts';
 import { headerProblem, parsePacketId, parseSubscribe, parseUnsubscribe, PINGRESP_BYTES } from './packets.ts';
 import { Publications, type PublicationsContext, type PublicationsPort } from './publications.ts';
 import type { SessionOwner, SessionRegistry, SessionState } from './sessions.ts';
@@ -39,6 +39,8 @@ export interface ConnectionContext extends PublicationsContext {
 
 /** Return codes of table 3.1. */
 const RETURN_CODES: Record<LoginFailure, number> = { unavailable: 3, bad_credentials: 4, not_authorized: 5 };
+
+const WRONG_ACKNOWLEDGEMENT = violation('MQTT-4.8.0-1', 'PUBREC or PUBCOMP for a delivery at QoS 1');
 
 type Stage = 'connect' | 'login' | 'open' | 'ended';
 
@@ -158,12 +160,16 @@ export class Connection implements SessionOwner, FrameSink {
     }
   }
 
-  /** PUBREC and PUBCOMP belong to deliveries at QoS 2, of which there are none: nothing to do. */
+  /**
+   * PUBREC and PUBCOMP belong to deliveries at QoS 2, of which there are none. One for a delivery at QoS 1 breaks the rules,
+   * and would leave it unacknowledged; one for an unknown delivery means nothing.
+   */
   #acknowledged(publications: Publications, type: number, buffer: Buffer, start: number): void {
     const packetId = parsePacketId(buffer, start);
     if (typeof packetId !== 'number') this.refuse(packetId);
     else if (type === PACKET.pubrel) publications.release(packetId);
     else if (type === PACKET.puback) this.#subscriptions?.client.acknowledged(packetId);
+    else if (this.#subscriptions?.client.isAwaited(packetId) === true) this.refuse(WRONG_ACKNOWLEDGEMENT);
   }
 
   refuse(problem: Violation): void {

@@ -100,6 +100,8 @@ export class Router {
       },
       /** Takes the PUBACK of a delivery. */
       acknowledged: (packetId: number) => this.#persistence.acknowledged(port.id, packetId),
+      /** Whether a delivery with this packet identifier waits for PUBACK. */
+      isAwaited: (packetId: number) => this.#persistence.isAwaited(port.id, packetId),
       detach: () => void stream.destroy(),
     };
   }

@@ -53,6 +53,11 @@ export class SessionPersistence {
     this.#take(id, (delivery) => delivery.messageId === packetId);
   }
 
+  /** Whether a delivery with this packet identifier waits for PUBACK. */
+  isAwaited(id: string, packetId: number): boolean {
+    return this.#stateOf(id)?.outgoing.some(({ messageId }) => messageId === packetId) ?? false;
+  }
+
   // What Aedes calls
 
   async setup(): Promise<void> {}

@@ -132,8 +132,34 @@ function composed(format: string): Conversion {
   return (time) => formatTime(format, time);
 }
 
-function zoneName({ epochMilliseconds, timeZoneId }: Temporal.ZonedDateTime): string {
-  const format = new Intl.DateTimeFormat('en-US', { timeZone: timeZoneId, timeZoneName: 'short' });
-  const parts = format.formatToParts(epochMilliseconds);
-  return parts.find(({ type }) => type === 'timeZoneName')?.value ?? timeZoneId;
+/** People there use the abbreviations of their zones; elsewhere the runtime says GMT+1. */
+const LOCALES = ['en-US', 'en-GB', 'en-IE', 'en-AU', 'en-IN', 'en-ZA', 'en-HK', 'en-CA'];
+/** Abbreviations of the time zone database that the runtime has in no locale; the second one is that of summer. */
+const ABBREVIATIONS: Readonly<Record<string, readonly [string, string?]>> = {
+  'America/Havana': ['CST', 'CDT'],
+  'Asia/Jakarta': ['WIB'],
+  'Asia/Jayapura': ['WIT'],
+  'Asia/Jerusalem': ['IST', 'IDT'],
+  'Asia/Karachi': ['PKT'],
+  'Asia/Macau': ['CST'],
+  'Asia/Makassar': ['WITA'],
+  'Asia/Manila': ['PST'],
+  'Asia/Seoul': ['KST'],
+  'Asia/Shanghai': ['CST'],
+  'Asia/Taipei': ['CST'],
+  'Asia/Tokyo': ['JST'],
+  'Europe/Moscow': ['MSK'],
+};
+
+/** As the C library names it: the abbreviation, or the offset of a zone that has none (`+03`). */
+function zoneName(time: Temporal.ZonedDateTime): string {
+  const { epochMilliseconds, timeZoneId: timeZone, offset } = time;
+  const [standard, summer] = ABBREVIATIONS[timeZone] ?? [];
+  if (standard !== undefined) return (isSummerTime(time) ? summer : undefined) ?? standard;
+  for (const locale of LOCALES) {
+    const format = new Intl.DateTimeFormat(locale, { timeZone, timeZoneName: 'short' });
+    const name = format.formatToParts(epochMilliseconds).find(({ type }) => type === 'timeZoneName')?.value;
+    if (name !== undefined && !/^GMT[+-]/.test(name)) return name;
+  }
+  return offset.slice(0, 6).replace(/:(?:00)?/, '');
 }

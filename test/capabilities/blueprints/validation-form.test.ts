@@ -39,8 +39,16 @@ const form: Example[] = [
   ],
   [
     'an integer that no 64 bits hold',
-    manifestWith('.a: 9223372036854775807\n.b: 9223372036854775808\n'),
+    manifestWith('.a: 1152921504606846976\n.b: 9223372036854775808\n'),
     ['manifest.yml: line 6, column 5: the integer does not fit into 64 bits'],
+  ],
+  [
+    'integers that would be rounded',
+    manifestWith('.a: 9007199254740992\n.b: 9007199254740993\n.c: -0x20000000000001\n.d: 0x20000000000001\n'),
+    [6, 8].map(
+      (line) =>
+        `manifest.yml: line ${line}, column 5: the integer cannot be kept exactly: write it as a text`,
+    ),
   ],
   [
     'a number that no float holds',

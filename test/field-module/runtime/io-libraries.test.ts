@@ -179,7 +179,7 @@ describe('a script of the older generation', () => {
       say(rl6.get(1)) say(rl6.get(6)) say(rl6.open_all()) say(rl6.get(6)) say(rl6.impulse(3, 5000)) say(rl6.get(3.0))
       say(di7.is_closed(1)) say(di7.is_opened(1)) say(di7.set_counter(1, 7)) say(di7.read_counter(1))
       say(rl.impulse(5000)) say(rl.is_closed()) say(dio.input(1) == dio.LOW) say(dio.output('rl-2', dio.HIGH))
-      say(rl6.get(7)) say(di7.is_closed(2)) say(ai4.read_volts(1)) say(di7.set_debounce(5)) say(dio.input('di-9'))`,
+      say(rl6.get(7)) say(di7.is_closed(2)) say(ai4.read_volts(1)) say(di7.set_debounce('0')) say(di7.set_debounce(5)) say(dio.input('di-9'))`,
       options,
     );
     assert.deepEqual(said, [
@@ -204,6 +204,7 @@ describe('a script of the older generation', () => {
       'nil 5',
       'nil 5',
       'nil 5',
+      '0',
       '5',
       'nil hardware port "di-9" is not available on this module',
     ]);

@@ -51,6 +51,18 @@ describe('an unacknowledged delivery', () => {
     assert.equal(third.client.received.length, 0, 'acknowledged the second time');
   });
 
+  test('[MQTT-4.8.0-1] costs the connection when it is answered as one of QoS 2, and goes out again', async (t) => {
+    const b = await startTestBroker(t);
+    let client = await subscribed(b);
+    await b.broker.publish('to/a/x', 'd1');
+    for (const type of [0x50, 0x70]) {
+      client.send([type, 2], idOf(await client.take(SIZE)));
+      await client.closed();
+      ({ client } = await login(b, KEPT));
+    }
+    assert.equal((await client.take(SIZE))[0], 0x3a);
+  });
+
   test('does not share its packet identifier with new ones', async (t) => {
     const b = await startTestBroker(t);
     let client = await subscribed(b);

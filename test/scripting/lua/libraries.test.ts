@@ -120,6 +120,29 @@ describe('functions that are read when they are first called', () => {
 describe('os', () => {
   const clock = (): TestClock => new TestClock(Date.UTC(2026, 2, 29, 0, 59, 59, 900));
 
+  test('tells the name of a zone as the C library does', async () => {
+    for (const [timeZone, names] of [
+      ['Europe/Berlin', 'CET CEST'],
+      ['Europe/London', 'GMT BST'],
+      ['America/New_York', 'EST EDT'],
+      ['Asia/Kolkata', 'IST IST'],
+      ['Asia/Tokyo', 'JST JST'],
+      ['Asia/Jerusalem', 'IST IDT'],
+      ['Australia/Sydney', 'AEDT AEST'],
+      ['America/Sao_Paulo', '-03 -03'],
+      ['Asia/Kathmandu', '+0545 +0545'],
+      ['UTC', 'UTC UTC'],
+    ] as const)
+      assert.deepEqual(
+        await prints('print(os.date("%Z", 1767225600) .. " " .. os.date("%Z", 1782864000))', {
+          clock: clock(),
+          timeZone,
+        }),
+        [names],
+        timeZone,
+      );
+  });
+
   test('tells the time of the site, and what its zone does with the clock', async () => {
     assert.deepEqual(
       await prints(
@@ -130,7 +153,7 @@ describe('os', () => {
         { clock: clock(), timeZone: 'Europe/Berlin' },
       ),
       [
-        '1774745999\t01:59:59 +0100 GMT+1\t00:59\tfalse',
+        '1774745999\t01:59:59 +0100 CET\t00:59\tfalse',
         '03:00 +0200\ttrue',
         'Sun Mar 29 01:30:00 2026',
         '-3600',

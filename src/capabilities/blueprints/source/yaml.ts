@@ -73,8 +73,8 @@ function hasTooManyTokens(text: string): boolean {
   return false;
 }
 
-/** Beyond 64 bits in any spelling; shorter ones always fit. */
-const INTEGER = /^(?:[-+]?\d{19,400}|0x[\da-fA-F]{16,400}|0o[0-7]{21,400})$/;
+/** Perhaps beyond 2^53, in any spelling; shorter ones are exact. */
+const INTEGER = /^(?:[-+]?\d{16,400}|0x[\da-fA-F]{14,400}|0o[0-7]{18,400})$/;
 
 /** Not YAML 1.2, but authors use it and other readers know it. */
 const MERGE_KEY = '<<';
@@ -112,8 +112,11 @@ class Converter {
     const { value, source = '' } = node;
     if (typeof value === 'number') {
       if (!Number.isFinite(value)) return this.#fail(node, 'the number is not finite');
-      if (INTEGER.test(source) && !isInt64(BigInt(source)))
+      const exact = INTEGER.test(source) ? BigInt(source) : undefined;
+      if (exact !== undefined && !isInt64(exact))
         return this.#fail(node, 'the integer does not fit into 64 bits');
+      if (exact !== undefined && exact !== BigInt(value))
+        return this.#fail(node, 'the integer cannot be kept exactly: write it as a text');
     }
     return scalarOf(value);
   }
