@@ -4,7 +4,7 @@ import { before, describe, test } from 'node:test';
 import { until } from '../support/until.ts';
 import { findBrowser, NO_BROWSER } from './browser.ts';
 import { visit } from './pages.ts';
-import { useConsole } from './support.ts';
+import { PASSWORD, useConsole } from './support.ts';
 
 const METERS = 20;
 const FROM_RIGHT_TO_LEFT = 'مضخة المياه الرئيسية في القبو القديم خلف المبنى الكبير';
@@ -42,4 +42,49 @@ describe('the table of devices', { skip: findBrowser() === undefined && NO_BROWS
     })()`);
     assert.equal(isSeen, true);
   });
+
+  for (const [width, hasTouch, rowPx] of [
+    [390, true, 48],
+    [1_440, false, 36],
+    [1_440, true, 48],
+  ] as const)
+    test(`shows a whole value in ${rowPx} px rows at ${width} px ${hasTouch ? 'for a finger' : 'with a mouse'}`, async (t) => {
+      const { browser, gateway } = opened();
+      const device = await gateway.provision(`Battery ${width} ${hasTouch ? 'finger' : 'mouse'}`);
+      t.after(() => device.leave());
+      await device.connect();
+      await device.telemetry({ battery_soc: 64, grid_total_power: -12_345, alerts: ['battery_low'] });
+      const context = await browser.newContext({
+        viewport: { width, height: 844 },
+        hasTouch,
+        serviceWorkers: 'block',
+      });
+      t.after(() => context.close());
+      const page = await context.newPage();
+      await page.goto(gateway.origin);
+      await page.fill('[name=name]', 'installer');
+      await page.fill('[name=password]', PASSWORD);
+      await page.keyboard.press('Enter');
+      const row = page.locator(`[data-device=${device.slug}]`);
+      await row.locator('.value b', { hasText: '64' }).waitFor();
+      const { rowHeightPx, cutPx, rightPx, digits } = (await page.evaluate(`((row) => {
+        const cell = row.querySelector('td.values');
+        const value = [...row.querySelectorAll('.value')].filter((one) => one.offsetWidth > 0).at(-1);
+        return {
+          rowHeightPx: row.offsetHeight,
+          cutPx: cell.scrollWidth - cell.clientWidth,
+          rightPx: row.getBoundingClientRect().right - value.getBoundingClientRect().right,
+          digits: getComputedStyle(value).fontVariantNumeric,
+        };
+      })(document.querySelector('[data-device=${device.slug}]'))`)) as {
+        rowHeightPx: number;
+        cutPx: number;
+        rightPx: number;
+        digits: string;
+      };
+      assert.equal(rowHeightPx, rowPx);
+      assert.ok(cutPx <= 0, `${cutPx} px are cut`);
+      assert.ok(rightPx < 20, `${rightPx} px from the right`);
+      assert.equal(digits, 'tabular-nums');
+    });
 });

@@ -10,15 +10,15 @@ import { choicesOf, kindOf, type ListView, listView, shownDevices, type SortKey 
 import { useWindow } from './use-window.ts';
 import { say } from '../words/index.ts';
 
-const ROW_REM = 3.25;
 /** Rows that are only scrolled past need no values. */
 const STAY_MS = 150;
 
-const COLUMNS: readonly [key: SortKey, text: string, className: string][] = [
+/** Those with a sign are too narrow for their words. */
+const COLUMNS: readonly [key: SortKey, text: string, className: string, sign?: string][] = [
+  ['status', say.everywhere.status, 'status', '●'],
   ['name', say.everywhere.device, ''],
-  ['kind', say.everywhere.whatItIs, 'wide'],
-  ['status', say.everywhere.status, ''],
-  ['trouble', say.frame.alerts, ''],
+  ['kind', say.everywhere.whatItIs, 'wide kind-column'],
+  ['trouble', say.frame.alerts, 'alerts-column', '!'],
 ];
 
 const change = (part: Partial<ListView>): void => {
@@ -85,7 +85,9 @@ function Filters({ devices }: { devices: readonly LiveDevice[] }) {
 }
 
 function Rows({ shown }: { shown: readonly LiveDevice[] }) {
-  const rowPx = ROW_REM * parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const root = getComputedStyle(document.documentElement);
+  // Lower with a mouse than for a finger.
+  const rowPx = parseFloat(root.getPropertyValue('--row')) * parseFloat(root.fontSize);
   const { place, begin, end, beforePx, afterPx } = useWindow<HTMLTableSectionElement>(shown.length, rowPx);
   const inSight = shown.slice(begin, end);
   const ids = inSight.map(({ device }) => device.id).join(' ');
@@ -110,7 +112,7 @@ function Rows({ shown }: { shown: readonly LiveDevice[] }) {
       <table aria-rowcount={shown.length + 1}>
         <thead>
           <tr aria-rowindex={1}>
-            {COLUMNS.map(([key, text, className]) => (
+            {COLUMNS.map(([key, text, className, sign]) => (
               <th
                 scope="col"
                 key={key}
@@ -122,11 +124,16 @@ function Rows({ shown }: { shown: readonly LiveDevice[] }) {
                   // Devices without trouble never come first.
                   onClick={() => change({ sort: key, isDown: sort === key && key !== 'trouble' && !isDown })}
                 >
-                  {text} {sort === key && (isDown ? '▾' : '▴')}
+                  {sign !== undefined && (
+                    <span class="sign" aria-hidden="true">
+                      {sign}
+                    </span>
+                  )}
+                  <span class="text">{text}</span> {sort === key && (isDown ? '▾' : '▴')}
                 </button>
               </th>
             ))}
-            <th scope="col" class="wide">
+            <th scope="col" class="values">
               {say.everywhere.values}
             </th>
           </tr>
@@ -162,21 +169,20 @@ function Row({ live, index }: { live: LiveDevice; index: number }) {
   const { device, manifest } = live;
   return (
     <tr aria-rowindex={index + 2} data-device={device.slug}>
-      <th scope="row">
-        {/* A name that is read from right to left is cut at its end, too. */}
-        <a dir="auto" href={`#/devices/${encodeURIComponent(device.slug)}`}>
-          {device.name}
-        </a>
-        <small class="narrow">{kindOf(live)}</small>
-      </th>
-      <td class="wide">{kindOf(live)}</td>
-      <td>
+      <td class="status">
         <StatusBadge live={live} />
       </td>
-      <td>
+      <th scope="row">
+        {/* A name that is read from right to left is cut at its end, too. */}
+        <a dir="auto" href={`#/devices/${encodeURIComponent(device.slug)}`} title={device.name}>
+          {device.name}
+        </a>
+      </th>
+      <td class="wide kind-column">{kindOf(live)}</td>
+      <td class="alerts-column">
         <AlertChips live={live} />
       </td>
-      <td class="wide">
+      <td class="values">
         {namesOf(live).map((name) => (
           <span class="cell-value" key={name}>
             <small>{attributeTitle(name, manifest?.telemetry[name])}</small> <Value live={live} name={name} />

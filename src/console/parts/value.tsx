@@ -55,7 +55,7 @@ export function StatusBadge({ live }: { live: LiveDevice }) {
   return (
     <span class={`badge ${status.toLowerCase()}`}>
       <i aria-hidden="true" />
-      {say.values.status[status]}
+      <span>{say.values.status[status]}</span>
     </span>
   );
 }
@@ -82,7 +82,7 @@ export function AlertChips({ live }: { live: LiveDevice }) {
       {names.slice(0, CHIPS_MAX).map((name) => (
         <li class={`chip ${severityOf(name)}`} key={name}>
           <span aria-hidden="true">{SIGN[severityOf(name)]} </span>
-          {alertTitle(live, name)}
+          <span class="text">{alertTitle(live, name)}</span>
         </li>
       ))}
       {names.length > CHIPS_MAX && <li class="chip">{say.site.andMore(names.length - CHIPS_MAX)}</li>}
