@@ -9,7 +9,7 @@ const STALE_AFTER_S = 30;
 /** Of what comes less often: after so many of its usual pauses, as a chart sees a gap then. */
 const LATE_AFTER_PAUSES = 2.5;
 /** A longer one is a gap, as far as anybody knows. */
-const PAUSE_MAX_S = 240;
+const PAUSE_MAX_S = 3_600;
 /** A measurement from the future is not trusted beyond what clocks differ by. */
 const CLOCK_DIFFERENCE_S = 60;
 

@@ -1,5 +1,5 @@
 /** The newest value of an attribute, and how often it is measured. */
-import type { EpochS } from '../lib/time.ts';
+import type { DurationS, EpochS } from '../lib/time.ts';
 import { isAhead } from './format.ts';
 import { gatewayNowMs } from './gateway-time.ts';
 
@@ -26,16 +26,20 @@ export function setValue(
   value: unknown,
   timestampS: EpochS,
   receivedAtS: EpochS | undefined,
+  /** As the gateway knows it; 0: it does not. */
+  usualPauseS: DurationS = 0,
 ): void {
   const before = values.get(name);
   const nowS = receivedAtS ?? gatewayNowMs() / 1_000;
   if (before && before.timestampS > timestampS && !isAhead(before.timestampS, nowS)) return;
   const isSame = before?.timestampS === timestampS;
-  const [last = 0] = before?.pausesS ?? [];
+  const [last = usualPauseS] = before?.pausesS ?? [];
   values.set(name, {
     value,
     timestampS,
     receivedAtS: receivedAtS ?? (isSame ? before.receivedAtS : undefined),
-    pausesS: isSame ? before.pausesS : [before ? Math.max(0, timestampS - before.timestampS) : 0, last],
+    pausesS: isSame
+      ? before.pausesS
+      : [before ? Math.max(0, timestampS - before.timestampS) : usualPauseS, last],
   });
 }

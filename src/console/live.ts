@@ -277,7 +277,15 @@ async function readLatest(question: URLSearchParams): Promise<void> {
     const live = known.get(id);
     if (!live) continue;
     for (const [name, latest] of Object.entries(values))
-      if ('value' in latest) setValue(live.values, name, latest.value, latest.timestamp, undefined);
+      if ('value' in latest)
+        setValue(
+          live.values,
+          name,
+          latest.value,
+          latest.timestamp,
+          undefined,
+          live.device.connectivity?.usual_pause_s,
+        );
     changed.add(live);
   }
 }
@@ -307,7 +315,10 @@ function take(message: MonitorMessage): void {
   } else if ('properties' in message)
     live.device = { ...live.device, properties: { ...live.device.properties, ...message.properties } };
   else if ('connectivity' in message) {
-    live.device = { ...live.device, connectivity: message.connectivity };
+    live.device = {
+      ...live.device,
+      connectivity: { ...live.device.connectivity, ...message.connectivity },
+    };
     isStatusChanged = true;
   } else
     for (const listener of logListeners.get(message.device_id) ?? [])

@@ -57,7 +57,9 @@ describe('the freshness of a value', () => {
       [151, 60, true],
       [600, 240, false],
       [601, 240, true],
-      [31, 900, true],
+      [2_250, 900, false],
+      [2_251, 900, true],
+      [31, 3_601, true],
     ];
     for (const [ageS, pauseS, expected] of rows) assert.equal(isStale(ageS, pauseS), expected, `${ageS} s`);
   });

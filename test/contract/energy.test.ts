@@ -202,4 +202,19 @@ describe('now', () => {
       [1_500, 1_000, 500],
     );
   });
+
+  test('has no flow of a device that is known to be offline, however new its values are', async (t) => {
+    const device = await gateway().provision('Shed');
+    t.after(() => gateway().ok('OWNER', 'DELETE', `/v3/devices/${device.id}`));
+    await device.connect();
+    await gateway().ok('OWNER', 'PATCH', SOURCES, {
+      items: [{ role: 'pv', device_id: device.id, power: 'pv_total_power' }],
+    });
+    await device.telemetry({ pv_total_power: 2_000 });
+    const pv = async () => (await now()).roles.find(({ role }) => role === 'pv');
+    assert.equal((await pv())?.power_w, 2_000);
+    await device.leave();
+    await until(async () => (await pv())?.reason === 'stale');
+    assert.equal((await pv())?.power_w, null);
+  });
 });

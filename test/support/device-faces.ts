@@ -99,6 +99,7 @@ export function createDeviceFaces(options: { state: Database; clock: Clock }): D
     setConnectivity: (id, status) => void statuses.set(id, status),
     properties: () => ({}),
     raisedAlertNames: () => [],
+    usualPauseS: () => undefined,
     atHardware: () => [],
     mayForget: (id) => deleted.has(id),
   };

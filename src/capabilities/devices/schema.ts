@@ -18,6 +18,9 @@ const EXPANSIONS = [
 ] as const;
 export type Expansion = (typeof EXPANSIONS)[number];
 
+/** What comes at least so often needs no word of how often. */
+const SHORT_PAUSE_S = 10;
+
 const EXAMPLE_BLUEPRINT = '7d0f2d1e-3c57-4a0b-8a6b-1f0d6f2f5c10';
 
 const EXPAND_ABOUT = 'Members that the answer has beyond the usual ones.';
@@ -120,7 +123,17 @@ const deviceShape = shape.named(
     site: v.optional(siteShapes.site),
     manifest: v.optional(manifestShape),
     properties: v.optional(shape.anyObject()),
-    connectivity: v.optional(v.object({ status: v.picklist(['ONLINE', 'OFFLINE']) })),
+    connectivity: v.optional(
+      v.object({
+        status: v.picklist(['ONLINE', 'OFFLINE']),
+        usual_pause_s: v.optional(
+          shape.about(
+            v.number(),
+            'Usual seconds between two measurements. Absent: at most 10, or not known yet.',
+          ),
+        ),
+      }),
+    ),
     communication: v.optional(communicationShape),
     raised_alert_names: v.optional(v.array(v.string())),
   }),
@@ -174,7 +187,11 @@ export function toWire(
   if (has('site')) shown.site = siteToWire(site.get(), role);
   if (has('manifest')) shown.manifest = manifest;
   if (has('properties')) shown.properties = devices.properties(device, role);
-  if (has('connectivity')) shown.connectivity = { status: devices.connectivity(device.id) };
+  if (has('connectivity')) {
+    shown.connectivity = { status: devices.connectivity(device.id) };
+    const usualPauseS = devices.usualPauseS(device) ?? 0;
+    if (usualPauseS > SHORT_PAUSE_S) shown.connectivity.usual_pause_s = usualPauseS;
+  }
   if (has('communication') || has('communication_info'))
     shown.communication = communicationToWire(device.communication);
   if (has('raised_alert_names')) shown.raised_alert_names = devices.raisedAlertNames(device, role);

@@ -9,6 +9,7 @@ import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { slugFromName } from '../../lib/slug.ts';
 import { nameContains } from '../../lib/text.ts';
 import type { Role } from '../../lib/role.ts';
+import type { DurationS } from '../../lib/time.ts';
 import { correctMoments, type StampCorrection } from '../../platform/clock/index.ts';
 import type { Instruments, Metrics } from '../../platform/metrics/index.ts';
 import type { Database, GroupCommit } from '../../platform/sqlite/index.ts';
@@ -71,6 +72,8 @@ export class DeviceService {
   beforeHandover: BeforeHandover = () => undefined;
   /** Names of raised alerts that the role may see; set by telemetry, which knows them. */
   raisedAlertNames: (device: Device, role: Role) => string[] = () => [];
+  /** How often it measures, set by `telemetry`; undefined: not known yet. */
+  usualPauseS: (device: Device) => DurationS | undefined = () => undefined;
   readonly #options: DevicesOptions;
   readonly #limits: Limits['devices'];
   readonly #store: DeviceStore;
@@ -350,6 +353,7 @@ export type Devices = Pick<
   | 'setConnectivity'
   | 'properties'
   | 'raisedAlertNames'
+  | 'usualPauseS'
 >;
 
 function registerMetrics(

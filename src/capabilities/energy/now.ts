@@ -51,6 +51,8 @@ interface Surroundings {
   gapAfterMs: DurationMs;
   /** W; larger values are none. */
   powerMaxW: number;
+  /** Nothing flows at a device that is known to be gone, however new its last value is. */
+  isOffline: (source: EnergySource) => boolean;
   latest: (source: EnergySource, attribute: string) => { value: unknown; ageMs: DurationMs } | undefined;
   factor: (source: EnergySource, attribute: string) => number | undefined;
 }
@@ -92,13 +94,13 @@ function numberNow(
   attribute: string | null,
   factor: number,
   [least, most]: Bounds,
-  { gapAfterMs, latest }: Surroundings,
+  { gapAfterMs, isOffline, latest }: Surroundings,
 ): NumberNow {
   const found = attribute === null ? undefined : latest(source, attribute);
   const value = Number(found?.value) * factor;
   if (!found || Number.isNaN(value)) return { value: undefined, ageMs: undefined, reason: 'no_value' };
   const ageMs = Number.isFinite(found.ageMs) ? found.ageMs : undefined;
-  const isOfNow = ageMs !== undefined && ageMs <= gapAfterMs;
+  const isOfNow = ageMs !== undefined && ageMs <= gapAfterMs && !isOffline(source);
   if (!isOfNow) return { value: undefined, ageMs, reason: 'stale' };
   if (value < least || value > most) return { value: undefined, ageMs, reason: 'implausible' };
   // Adding zero turns a negative zero into a plain one.

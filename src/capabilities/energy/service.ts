@@ -104,6 +104,7 @@ export class Energy {
       atMs: clock.wallMs(),
       gapAfterMs: this.sources.settings().gapAfterS * 1_000,
       powerMaxW: this.sources.settings().powerMaxW,
+      isOffline: ({ deviceId }) => devices.connectivity(deviceId) === 'OFFLINE',
       latest: ({ deviceId }, attribute) => {
         const device = devices.get(deviceId);
         return device && telemetry.latest(device, attribute);

@@ -100,6 +100,7 @@ export class Telemetry {
       devices.events.on('device_deleted', 'telemetry', ({ device }) => this.#intake.dropDevice(device.id)),
     );
     devices.raisedAlertNames = (device, role) => this.#intake.parts.latest.raisedAlerts(device, role);
+    devices.usualPauseS = (device) => this.#intake.parts.latest.usualPauseS(device);
     connectivity.handle('telemetry', (message: DeviceMessage) => this.handle(message));
   }
 

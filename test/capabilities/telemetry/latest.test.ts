@@ -72,6 +72,20 @@ describe('the latest values', () => {
     });
   });
 
+  test('tell how often a device measures, from the second measurement on', async (t) => {
+    const { devices, send, device } = await started(t);
+    const pause = () => devices.usualPauseS(device);
+    await send(device, { timestamp: NOW_S - 5_000, voltage: 48 });
+    assert.equal(pause(), undefined);
+    await send(device, { timestamp: NOW_S - 4_100, voltage: 48 });
+    assert.equal(pause(), 900);
+    // One gap is no other rhythm.
+    await send(device, { timestamp: NOW_S - 60, voltage: 48 });
+    assert.equal(pause(), 900);
+    await send(device, { timestamp: NOW_S - 55, voltage: 48 });
+    assert.equal(pause(), 5);
+  });
+
   test('are none of those that only the blueprint before would have taken', async (t) => {
     const { devices, send, telemetry } = await startTelemetry(t);
     const json = (type: string) => attribute('json', { json_schema: { type } });

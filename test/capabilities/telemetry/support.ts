@@ -93,6 +93,7 @@ export function createTestDevices(): TestDevices {
     setConnectivity: refuse,
     properties: refuse,
     raisedAlertNames: () => [],
+    usualPauseS: () => undefined,
     atHardware: () => [],
     raisedAlerts(device, role = 'INSTALLER') {
       return this.raisedAlertNames(device, role);

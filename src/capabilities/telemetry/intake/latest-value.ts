@@ -7,7 +7,7 @@
  *   - A value with a time of the device is the newest unless it is older than the known one: devices send backlogs.
  *   - A time in the future is that of a wrong clock: every later value is newer.
  */
-import type { DurationMs, EpochS, MonotonicMs } from '../../../lib/time.ts';
+import type { DurationMs, DurationS, EpochS, MonotonicMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { TelemetryValue } from '../../../protocol/telemetry.ts';
 import type { Latest } from '#telemetry-store';
@@ -50,6 +50,9 @@ export class LatestValue implements Latest {
   #isEarlierRun = false;
   #ageMs: DurationMs | undefined;
   #atMonotonicMs: MonotonicMs;
+  /** Between the last two measurements, and the two before; 0: not known. */
+  #pauseS: DurationS = 0;
+  #pauseBeforeS: DurationS = 0;
 
   constructor(arrival: Arrival, value: TelemetryValue) {
     this.timestampS = arrival.timestampS;
@@ -79,6 +82,12 @@ export class LatestValue implements Latest {
     return ageMs + nowMs - this.#atMonotonicMs;
   }
 
+  /** How often it is measured; undefined: not known. A single long pause is no rhythm, and a short one after it ends it. */
+  usualPauseS(): DurationS | undefined {
+    const pauseS = this.#pauseBeforeS === 0 ? this.#pauseS : Math.min(this.#pauseS, this.#pauseBeforeS);
+    return pauseS === 0 ? undefined : pauseS;
+  }
+
   /** Another value of the same time. */
   with(value: TelemetryValue): LatestValue {
     const time = {
@@ -88,6 +97,8 @@ export class LatestValue implements Latest {
     };
     const other = new LatestValue({ ...this.#time(), ...time }, value);
     other.#isEarlierRun = this.#isEarlierRun;
+    other.#pauseS = this.#pauseS;
+    other.#pauseBeforeS = this.#pauseBeforeS;
     return other;
   }
 
@@ -98,6 +109,12 @@ export class LatestValue implements Latest {
 
   /** Takes the newer value; runs for every value, so it allocates nothing. */
   replace(arrival: Arrival, value: TelemetryValue): void {
+    const pauseS = arrival.timestampS - this.timestampS;
+    // Since an earlier run the gateway itself was away.
+    if (pauseS > 0 && !this.#isEarlierRun) {
+      this.#pauseBeforeS = this.#pauseS;
+      this.#pauseS = pauseS;
+    }
     this.timestampS = arrival.timestampS;
     this.value = value;
     this.#isReceipt = arrival.isReceipt;

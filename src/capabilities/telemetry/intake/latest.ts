@@ -1,6 +1,6 @@
 /** The newest value of each attribute by time of measurement, from memory (docs/interface/http.md#latest-values). */
 import { type Role, roleIncludes, roleOfAccessLevel } from '../../../lib/role.ts';
-import type { DurationMs, EpochS, MonotonicMs } from '../../../lib/time.ts';
+import type { DurationMs, DurationS, EpochS, MonotonicMs } from '../../../lib/time.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { CompiledManifest } from '../../blueprints/index.ts';
 import type { Device, Devices } from '../../devices/index.ts';
@@ -114,6 +114,16 @@ export class LatestValues {
   wasHeard(device: Device): boolean {
     for (const { state } of this.#plans.of(device).attributes.values()) if (state?.latest) return true;
     return false;
+  }
+
+  /** How often a device measures: as its most frequent value; undefined: not known yet. */
+  usualPauseS(device: Device): DurationS | undefined {
+    let leastS: DurationS | undefined;
+    for (const { state } of this.#plans.of(device).attributes.values()) {
+      const pauseS = state?.latest?.usualPauseS();
+      if (pauseS !== undefined) leastS = Math.min(leastS ?? pauseS, pauseS);
+    }
+    return leastS;
   }
 
   /** When a value of the device arrived last; undefined: not since this run or its manifest began. */
