@@ -82,6 +82,29 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await gateway.ok('OWNER', 'DELETE', `${RULES}/telling`);
   });
 
+  test('a script that does not compile is saved only after a question, and the running rule goes on', async () => {
+    const { page, open, gateway } = opened();
+    await createRule('steady', "enapter.log('steady')");
+    await open('#/rules/steady');
+    await page.locator('.cm-content').fill('enapter.log(');
+    await page.getByRole('button', { name: 'Save and run' }).click();
+    const question = page.getByRole('dialog');
+    await question.getByText('Save a script that does not compile?').waitFor();
+    await question.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('alert').getByText('Not saved: the script does not compile.').waitFor();
+    assert.equal(await page.getByText('Saved. Its log is shown beside it.').count(), 0);
+    const address = '/v3/site/rule_engine/rules/steady';
+    const codeOf = async (): Promise<string> => {
+      const { rule } = await gateway.ok('OWNER', 'GET', address);
+      return Buffer.from((rule as { script: { code: string } }).script.code, 'base64').toString();
+    };
+    assert.equal(await codeOf(), "enapter.log('steady')");
+    await page.getByRole('button', { name: 'Save and run' }).click();
+    await question.getByRole('button', { name: 'Save all the same' }).click();
+    await until(async () => (await codeOf()) === 'enapter.log(');
+    await gateway.ok('OWNER', 'DELETE', address);
+  });
+
   test('marks the line that does not compile while it is typed', async () => {
     const { page, open } = opened();
     await open('#/new-rule/script');

@@ -17,7 +17,7 @@ const STAY_MS = 150;
 const COLUMNS: readonly [key: SortKey, text: string, className: string, sign?: string][] = [
   ['status', say.everywhere.status, 'status', '●'],
   ['name', say.everywhere.device, ''],
-  ['kind', say.everywhere.whatItIs, 'wide kind-column'],
+  ['kind', say.everywhere.whatItIs, 'kind-column'],
   ['trouble', say.frame.alerts, 'alerts-column', '!'],
 ];
 
@@ -178,7 +178,7 @@ function Row({ live, index }: { live: LiveDevice; index: number }) {
           {device.name}
         </a>
       </th>
-      <td class="wide kind-column">{kindOf(live)}</td>
+      <td class="kind-column">{kindOf(live)}</td>
       <td class="alerts-column">
         <AlertChips live={live} />
       </td>

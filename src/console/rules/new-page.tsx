@@ -2,21 +2,11 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { words } from '../format.ts';
+import { useCheckedSave } from './checked-save.tsx';
 import { DryRun } from '../parts/dry-run.tsx';
 import { go } from '../route.ts';
 import { may } from '../session.ts';
-import {
-  AskButton,
-  Awaited,
-  Card,
-  Empty,
-  ErrorNotice,
-  Form,
-  Notice,
-  PageHead,
-  useAction,
-  useAnswer,
-} from '../ui.tsx';
+import { AskButton, Awaited, Card, Empty, ErrorNotice, Form, Notice, PageHead, useAnswer } from '../ui.tsx';
 import { dropDraft, keepDraft, readDraft } from './drafts.ts';
 import { createRule, rulePage, type RuleText, scriptOf } from './engine.ts';
 import { RuleFields } from './fields.tsx';
@@ -135,7 +125,7 @@ function FromTemplate({ name }: { name: string }) {
 
 function NewScript({ template = EMPTY }: { template?: RuleText }) {
   const [text, setText] = useState(() => readDraft(NEW)?.text ?? template);
-  const making = useAction(async () => {
+  const { action: making, question } = useCheckedSave(text.code, async () => {
     await createRule(text.slug, scriptOf(text));
     dropDraft(NEW);
     go(rulePage(text.slug));
@@ -152,6 +142,7 @@ function NewScript({ template = EMPTY }: { template?: RuleText }) {
           isReadOnly={false}
         />
       </Form>
+      {question}
       <DryRun script={scriptOf(text)} ruleId={undefined} />
     </Card>
   );

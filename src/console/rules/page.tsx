@@ -1,13 +1,14 @@
 /** One rule: its script, dry run and log. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { isNotFound, remove } from '../api.ts';
+import { useCheckedSave } from './checked-save.tsx';
 import { DryRun } from '../parts/dry-run.tsx';
 import { UnlessGone } from '../parts/gone.tsx';
 import { LogView } from '../parts/log-view.tsx';
 import { go } from '../route.ts';
 import { may } from '../session.ts';
 import { openStream } from '../stream.ts';
-import { AskButton, Awaited, Button, Card, Form, Notice, PageHead, useAction, useStored } from '../ui.tsx';
+import { AskButton, Awaited, Button, Card, Form, Notice, PageHead, useStored } from '../ui.tsx';
 import { Code } from '../ui/page-pieces.tsx';
 import type { LogEntry, Rule } from '../shapes.ts';
 import { dropDraft, keepDraft, readDraft } from './drafts.ts';
@@ -131,7 +132,7 @@ function RuleForm({
 }) {
   const typing = useRuleText(rule.id, textOfRule(rule), stored);
   const { text, isChanged, theirs } = typing;
-  const saving = useAction(async () => {
+  const { action: saving, question } = useCheckedSave(text.code, async () => {
     const saved = textOfRule(await saveRule(rule, text));
     typing.settle(text, saved);
     onSaved();
@@ -169,6 +170,7 @@ function RuleForm({
           isReadOnly={!isOwner}
         />
       </Form>
+      {question}
       {isChanged && !theirs && (
         <p class="hint" role="status">
           {say.rules.notSaved}

@@ -31,6 +31,10 @@ export const rules: typeof en.rules = {
   makeRule: 'Regel anlegen',
   saveAndRun: 'Speichern und ausführen',
   savedBeside: 'Gespeichert. Ihr Protokoll steht daneben.',
+  faultTitle: 'Ein Skript speichern, das sich nicht übersetzen lässt?',
+  faultText: 'Die Regel, die jetzt läuft, würde enden, und nichts liefe an ihrer Stelle.',
+  saveWithFault: 'Trotzdem speichern',
+  notSavedWithFault: (fault) => `Nicht gespeichert: Das Skript lässt sich nicht übersetzen. ${fault}`,
   notSaved:
     'Noch nicht gespeichert. Dieser Browser behält Ihre Änderungen, bis Sie sie speichern oder verwerfen.',
   deleteText: 'Ihr Skript und ihr Protokoll werden gelöscht. Das lässt sich nicht rückgängig machen.',

@@ -1,0 +1,53 @@
+/** Saves a script, after a question when it does not compile: saved, it would stop the rule that runs now. */
+import { useRef, useState } from 'preact/hooks';
+import { ApiError } from '../api.ts';
+import { Dialog, Question, useAction } from '../ui.tsx';
+import type { ScriptFault } from './code-editor.ts';
+import { findFault } from './engine.ts';
+import { say } from '../words/index.ts';
+
+/** The first fault; undefined when there is none, or when the gateway does not check now. */
+async function faultOf(code: string): Promise<ScriptFault | undefined> {
+  try {
+    return await findFault(code);
+  } catch (error) {
+    // What is wrong with the request is told when it is saved.
+    if (error instanceof ApiError) return undefined;
+    throw error;
+  }
+}
+
+export function useCheckedSave(code: string, save: () => Promise<void>) {
+  const [fault, setFault] = useState<string | undefined>(undefined);
+  const isSure = useRef(false);
+  const action = useAction(async () => {
+    const found = isSure.current ? undefined : await faultOf(code);
+    isSure.current = false;
+    if (!found) return save();
+    const text = say.rules.faultAt(say.frame.said(found.message), found.line);
+    setFault(text);
+    throw new Error(say.rules.notSavedWithFault(text));
+  });
+  const close = (): void => setFault(undefined);
+  const question = fault !== undefined && (
+    <Dialog title={say.rules.faultTitle} onClose={close}>
+      <Question
+        text={
+          <>
+            <p>{fault}</p>
+            <p>{say.rules.faultText}</p>
+          </>
+        }
+        confirm={say.rules.saveWithFault}
+        isDangerous
+        onConfirm={() => {
+          close();
+          isSure.current = true;
+          void action.start();
+        }}
+        onClose={close}
+      />
+    </Dialog>
+  );
+  return { action, question };
+}
