@@ -22,6 +22,10 @@ export type {
 } from '../capabilities/blueprints/manifest.ts';
 export type { AlertMessage, AlertOnWire as Alert } from '../capabilities/alerts/schema.ts';
 export type { ListedBlueprintOnWire as Blueprint } from '../capabilities/blueprints/schema.ts';
+export type {
+  LibraryDeviceOnWire as LibraryDevice,
+  LibraryEntryOnWire as LibraryEntry,
+} from '../capabilities/library/schema.ts';
 export type { ExecutionOnWire as Execution } from '../capabilities/commands/schema.ts';
 export type {
   NotificationChannelOnWire as Channel,

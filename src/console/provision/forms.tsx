@@ -20,9 +20,12 @@ export interface Made {
   isModule: boolean;
   /** The device is there, but it did not get its blueprint. */
   blueprintError: unknown;
+  /** The device is there, but it did not take its settings. */
+  configurationError?: unknown;
 }
 
-function madeOf(name: string, { device_id: id, slug, config }: Provisioned): Made {
+/** What an answer of provisioning made. */
+export function madeOf(name: string, { device_id: id, slug, config }: Provisioned): Made {
   return { id, slug, name, config, hasScript: false, isModule: false, blueprintError: undefined };
 }
 
@@ -102,7 +105,7 @@ async function assign(deviceId: string, blueprint: string): Promise<unknown> {
 }
 
 /** Attributes of the control for the name of a new device or module. */
-const NAME = {
+export const NAME = {
   label: say.everywhere.name,
   hint: say.adding.nameHint,
   name: 'name',
@@ -112,7 +115,7 @@ const NAME = {
 };
 
 /** Where Lua devices can run, the gateway's own module first. */
-function useModules(): { value: string; text: string }[] {
+export function useModules(): { value: string; text: string }[] {
   useEffect(() => {
     if (deviceIds.value === undefined) void loadDevices().catch(() => (deviceIds.value = []));
   }, []);

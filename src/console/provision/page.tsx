@@ -7,6 +7,7 @@ import { listBlueprints } from '../parts/blueprint-choice.tsx';
 import type { Blueprint } from '../shapes.ts';
 import { AnnouncedDevices, MqttGuestCard } from './announced.tsx';
 import { ChooseBlueprint } from './choose-blueprint.tsx';
+import { ChooseFromLibrary, LibraryForm } from './library.tsx';
 import { DeviceForm, ModuleForm, type Made } from './forms.tsx';
 import { forget, type, typed } from './typed.ts';
 import { Waiting } from './waiting.tsx';
@@ -17,7 +18,11 @@ const STEPS = [say.everywhere.whatItIs, say.adding.nameAndPlace, say.everywhere.
 export function AddDevicePage({ kind }: { kind: string | undefined }) {
   const [made, setMade] = useState<Made | undefined>(undefined);
   const isModule = kind === 'module';
-  const step = made ? 2 : typed.value.blueprint === undefined && !isModule ? 0 : 1;
+  const step = made
+    ? 2
+    : typed.value.blueprint === undefined && typed.value.template === undefined && !isModule
+      ? 0
+      : 1;
   useEffect(() => {
     // The pressed button is gone with its step, unless a field of the next step has the focus already.
     if (document.activeElement === document.body)
@@ -63,11 +68,16 @@ export function AddDevicePage({ kind }: { kind: string | undefined }) {
 }
 
 function Describe({ onMade }: { onMade: (made: Made) => void }) {
-  const { blueprint: id } = typed.value;
+  const { blueprint: id, template } = typed.value;
   const { answer, error } = useStored(listBlueprints, [id]);
+  if (template !== undefined)
+    return <LibraryForm id={template} onBack={() => type({ template: undefined })} onMade={onMade} />;
   if (id === undefined)
     return (
       <>
+        <Card title={say.adding.fromLibrary}>
+          <ChooseFromLibrary onChosen={({ id: chosen, name }) => type({ template: chosen, name })} />
+        </Card>
         <Card title={say.adding.whatIsIt}>
           <ChooseBlueprint onChosen={choose} />
         </Card>
@@ -91,7 +101,7 @@ function choose(blueprint: Blueprint | undefined): void {
 }
 
 function Connect({ made, onMore }: { made: Made; onMore: () => void }) {
-  const { config, slug, hasScript, isModule, blueprintError, id } = made;
+  const { config, slug, hasScript, isModule, blueprintError, configurationError, id } = made;
   return (
     <>
       {blueprintError !== undefined && (
@@ -100,6 +110,7 @@ function Connect({ made, onMore }: { made: Made; onMore: () => void }) {
           <p class="hint">{say.adding.thereWithout}</p>
         </>
       )}
+      <ErrorNotice error={configurationError} />
       {config && (
         <Card title={say.adding.howItConnects} data-test="provisioned">
           <Connection config={config} slug={slug} isModule={isModule} />

@@ -4,6 +4,8 @@ import { signal } from '@preact/signals';
 interface Typed {
   /** Id; undefined until one is chosen, empty when the device shall have none. */
   blueprint: string | undefined;
+  /** Id of a device of the library. */
+  template: string | undefined;
   name: string;
   /** Module on which a Lua device runs; empty: the gateway's own. */
   runtime: string;
@@ -11,7 +13,7 @@ interface Typed {
   protocol: string;
 }
 
-const NOTHING: Typed = { blueprint: undefined, name: '', runtime: '', protocol: '' };
+const NOTHING: Typed = { blueprint: undefined, template: undefined, name: '', runtime: '', protocol: '' };
 
 export const typed = signal(NOTHING);
 

@@ -2,6 +2,14 @@
 import type { en } from '../en.ts';
 
 export const adding: typeof en.adding = {
+  fromLibrary: 'Aus der Bibliothek',
+  libraryHint: 'Wählen Sie den Hersteller oder tippen Sie ein Produkt: Alles Weitere ist bekannt.',
+  findDevice: 'Gerät suchen',
+  maker: 'Hersteller',
+  allMakers: 'Alle Hersteller',
+  noneInLibrary: 'Die Bibliothek hat es nicht. Laden Sie unten einen Blueprint hoch.',
+  anotherDevice: 'Anderes Gerät',
+  beforeYouBegin: 'Bevor Sie beginnen',
   downloadProfiles: 'Profile herunterladen',
   uploaded: 'Hochgeladen',
   noneYet: 'Noch keiner',

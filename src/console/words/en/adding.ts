@@ -2,6 +2,14 @@
 import type { Piece } from '../piece.ts';
 
 export const adding = {
+  fromLibrary: 'From the library',
+  libraryHint: 'Choose the maker or type a product: everything else is known.',
+  findDevice: 'Find a device',
+  maker: 'Maker',
+  allMakers: 'All makers',
+  noneInLibrary: 'The library does not have it. Upload a blueprint below.',
+  anotherDevice: 'Another device',
+  beforeYouBegin: 'Before you begin',
   downloadProfiles: 'Download profiles',
   uploaded: 'Uploaded',
   noneYet: 'None yet',
