@@ -25,6 +25,7 @@ export type { ListedBlueprintOnWire as Blueprint } from '../capabilities/bluepri
 export type {
   LibraryDeviceOnWire as LibraryDevice,
   LibraryEntryOnWire as LibraryEntry,
+  LibraryUpdateOnWire as LibraryUpdate,
 } from '../capabilities/library/schema.ts';
 export type { ExecutionOnWire as Execution } from '../capabilities/commands/schema.ts';
 export type {

@@ -44,4 +44,31 @@ describe('a device of the library', { skip: findBrowser() === undefined && NO_BR
       return (telemetry as { total_power?: { value: number } }).total_power?.value === -1234.5;
     });
   });
+
+  test('takes what a newer template changes by one click, and keeps its name and settings', async () => {
+    const { page, open, gateway } = opened();
+    const { ok } = gateway;
+    const pump = (value: string): string =>
+      'template: device/1\nname: Pump\nmaker: Acme\nproducts: [P]\ncategory: sensors\nsources: [manual]\n' +
+      `verified: one source\nmodbus: { transports: [tcp] }\nvalues: { ${value}: { input: 3, name: Level } }\n`;
+    await ok('INSTALLER', 'POST', '/v3/library/devices', pump('flow'));
+    const { blueprint } = await ok('OWNER', 'POST', '/v3/library/devices/own-pump/blueprint');
+    const { devices } = await ok('OWNER', 'GET', '/v3/devices?type.in=GATEWAY');
+    await ok('OWNER', 'POST', '/v3/provisioning/lua_device', {
+      name: 'Well',
+      blueprint_id: (blueprint as { id: string }).id,
+      runtime_id: (devices as [{ id: string }])[0].id,
+    });
+    const connection = '/v3/devices/well/configuration/connection';
+    await ok('OWNER', 'PATCH', connection, { set: { address: 'tcp://127.0.0.1:9' } });
+    await ok('INSTALLER', 'POST', '/v3/library/devices', pump('level'));
+    await open('#/devices/well/settings');
+    await page.getByText('New: level').waitFor();
+    await page.getByText('Removed: flow').waitFor();
+    await page.getByRole('button', { name: 'Update the blueprint' }).click();
+    await page.getByRole('button', { name: 'Update the blueprint' }).waitFor({ state: 'detached' });
+    assert.deepEqual((await ok('OWNER', 'GET', '/v3/library/updates'))['updates'], []);
+    const { configuration } = await ok('OWNER', 'GET', connection);
+    assert.equal((configuration as { address: string }).address, 'tcp://127.0.0.1:9');
+  });
 });

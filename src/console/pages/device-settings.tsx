@@ -8,10 +8,21 @@ import { Connection, PROTOCOLS } from '../parts/connection.tsx';
 import { useDevice } from '../parts/whole-device.ts';
 import { go, route } from '../route.ts';
 import { may } from '../session.ts';
-import { AskButton, Card, Form, InputField, Notice, SelectField, useAction } from '../ui.tsx';
+import {
+  AskButton,
+  Button,
+  Card,
+  ErrorNotice,
+  Form,
+  InputField,
+  Notice,
+  SelectField,
+  useAction,
+  useStored,
+} from '../ui.tsx';
 import { Fact } from '../ui/page-pieces.tsx';
 import { useTypedOver } from '../ui/typed.ts';
-import type { ConnectionConfiguration, Device } from '../shapes.ts';
+import type { ConnectionConfiguration, Device, LibraryUpdate } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
 export function SettingsTab({ live, onChanged }: { live: LiveDevice; onChanged: () => void }) {
@@ -79,6 +90,7 @@ function BlueprintCard({
   return (
     <Card title={say.everywhere.blueprint}>
       <p class="hint">{say.devices.blueprintNow(manifest?.display_name ?? '')}</p>
+      {manifest?.['.library'] !== undefined && <LibraryNews device={device} onChanged={onChanged} />}
       <Form
         action={action}
         submit={say.devices.assign}
@@ -88,6 +100,46 @@ function BlueprintCard({
         <BlueprintChoice value={blueprint} onValue={setChosen} needsScript={device.type === 'LUA'} />
       </Form>
     </Card>
+  );
+}
+
+const listUpdates = (): Promise<LibraryUpdate[]> => callFor('updates', 'GET', '/v3/library/updates');
+
+/** What the library knows better than the blueprint that the device has, and the button that takes it. */
+function LibraryNews({ device, onChanged }: { device: Device; onChanged: () => void }) {
+  const { answer } = useStored(listUpdates, [device.id, device.blueprint_id]);
+  const update = answer?.find(({ device_id: id }) => id === device.id);
+  const taking = useAction(async () => {
+    if (!update) return;
+    const { blueprint } = await call<{ blueprint: { id: string } }>(
+      'POST',
+      path`/v3/library/devices/${update.template_id}/blueprint`,
+      { parameters: update.parameters },
+    );
+    await call('POST', path`/v3/devices/${device.id}/assign_blueprint`, { blueprint_id: blueprint.id });
+    onChanged();
+  });
+  if (!update) return null;
+  const changes = (
+    [
+      [say.devices.newValues, [...update.values_added, ...update.commands_added]],
+      [say.devices.goneValues, [...update.values_removed, ...update.commands_removed]],
+      [say.devices.otherValues, update.values_changed],
+    ] as const
+  ).filter(([, names]) => names.length > 0);
+  return (
+    <Notice kind="warning">
+      <p>{say.devices.libraryIsNewer}</p>
+      {changes.map(([title, names]) => (
+        <p key={title}>
+          {title}: {names.join(', ')}
+        </p>
+      ))}
+      <Button disabled={taking.isBusy} onClick={() => void taking.start()}>
+        {say.devices.takeFromLibrary}
+      </Button>
+      <ErrorNotice error={taking.error} />
+    </Notice>
   );
 }
 

@@ -44,6 +44,12 @@ export const devices: typeof en.devices = {
   logNothing: 'Einträge des Geräts erscheinen hier, sobald sie eintreffen.',
   slug: 'Kurzname (Slug)',
   slugHint: 'Bezeichnet das Gerät in Adressen und Regeln.',
+  libraryIsNewer:
+    'Die Bibliothek liest dieses Gerät besser als sein Blueprint. Verlauf und Einstellungen bleiben.',
+  newValues: 'Neu',
+  goneValues: 'Entfernt',
+  otherValues: 'Geändert',
+  takeFromLibrary: 'Blueprint aktualisieren',
   blueprintNow: (name) => `Aktueller Blueprint: ${name}`,
   assign: 'Zuweisen',
   assigned: 'Zugewiesen.',

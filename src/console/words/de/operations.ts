@@ -36,6 +36,7 @@ export const operations: Texts = {
   create_user: 'Benutzer hinzufügen',
   delete_cloud_resource: 'Funktion der Cloud aufrufen',
   delete_device: 'Gerät löschen',
+  delete_library_device: 'Gerätevorlage löschen',
   delete_mqtt_guest: 'MQTT-Zugang löschen',
   delete_notification_channel: 'Kanal löschen',
   delete_rule: 'Regel löschen',
@@ -54,6 +55,7 @@ export const operations: Texts = {
   install_update: 'Update installieren',
   login: 'Anmelden',
   logout: 'Abmelden',
+  make_library_blueprint: 'Blueprint aus der Bibliothek erstellen',
   mqtt_login: 'Anmelden am Broker',
   mqtt_publish: 'Senden am Broker',
   mqtt_subscribe: 'Abonnieren am Broker',
@@ -97,6 +99,7 @@ export const operations: Texts = {
   upload_backup: 'Sicherung hochladen',
   upload_blueprint: 'Blueprint hochladen',
   upload_device_profiles: 'Geräteprofile hochladen',
+  upload_library_device: 'Gerätevorlage hochladen',
   upload_update: 'Update hochladen',
   validate_blueprint: 'Blueprint prüfen',
 };

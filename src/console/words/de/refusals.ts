@@ -118,6 +118,8 @@ export const refusals: ReadonlyMap<string, Sentence> = new Map([
   ['target_limit_reached', most('Ziele')],
   ['target_not_found', text('Dieses Ziel gibt es nicht mehr.')],
   ['telemetrypersistence/NO_TELEMETRY_ATTRIBUTES_FOUND', text('Keinen dieser Werte gibt es.')],
+  ['template_limit_reached', most('Gerätevorlagen')],
+  ['template_not_found', text('Diese Gerätevorlage gibt es nicht mehr.')],
   ['token_limit_reached', most('Zugriffstoken')],
   ['token_not_found', text('Dieses Zugriffstoken gibt es nicht mehr.')],
   ['too_many_requests', text('Das waren zu viele Anfragen. Versuchen Sie es etwas später noch einmal.')],
@@ -142,4 +144,5 @@ export const BY_SENTENCE = [
   'invalid_configuration',
   'invalid_profiles',
   'invalid_query',
+  'invalid_template',
 ];

@@ -133,6 +133,7 @@ export const ofRequests: Readonly<Record<string, string>> = {
   'The body ends too early, at line {1}, column {2}.': 'Der Inhalt endet zu früh, in Zeile {1}, Spalte {2}.',
   'The body is not JSON at line {1}, column {2}.': 'Der Inhalt ist kein JSON, in Zeile {1}, Spalte {2}.',
   'The body is not UTF-8.': 'Der Inhalt ist kein UTF-8.',
+  'The template must be a text in UTF-8.': 'Die Vorlage muss ein Text in UTF-8 sein.',
   'The body ends before its end.': 'Der Inhalt kam nicht vollständig an.',
   'The body nests deeper than {1} arrays and objects.': 'Der Inhalt ist tiefer als {1} Ebenen verschachtelt.',
   'The body is larger than {1} bytes.': 'Der Inhalt ist größer als {1} Bytes.',
