@@ -12,7 +12,7 @@
  *
  * Worker threads and child programs of both are the bundle, built anew, as on a board.
  */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import {
   chmodSync,
@@ -65,6 +65,9 @@ const MS_PER_BYTE = 0.1;
 /** A test, and a file of tests, that takes longer hangs; it is named and the run goes on. Faults and installations take minutes. */
 const QUICK_TIMEOUT_MS = 300_000;
 const LONG_TIMEOUT_MS = 900_000;
+
+/** A run that takes longer is ended, with the files named that are not done; `.ci/run` gives the whole check 28 minutes. */
+const RUN_LIMIT_MS = 1_500_000;
 
 /** What tsx and the runtime translated is kept from run to run, and what each file took; tsx knows only the temporary folder. */
 const CACHE = join(ROOT, 'node_modules', '.cache', 'tests');
@@ -161,6 +164,21 @@ interface Results {
   costs: string;
 }
 
+/** Test processes that run. Each leads a group, with all that its tests started. */
+const running = new Set<ChildProcess>();
+
+/** Ends test processes with everything that they started. */
+function endAll(children: Iterable<ChildProcess>): void {
+  for (const { pid } of children) {
+    if (pid === undefined) continue;
+    try {
+      process.kill(-pid, 'SIGKILL');
+    } catch {
+      // Its last process has just ended.
+    }
+  }
+}
+
 /** Runs one test process; resolves with whether everything passed. */
 function run(
   { files, timeoutMs, folder, flags }: TestRun,
@@ -191,11 +209,16 @@ function run(
         TEST_RUNS_FACTOR: String(factor),
       },
       stdio: ['ignore', 'inherit', 'inherit'],
+      detached: true,
     },
   );
+  running.add(child);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', (code, signal) => {
+    child.once('exit', (code, signal) => {
+      // What a failed test left behind ends with its process.
+      endAll([child]);
+      running.delete(child);
       // With a failed test it is 1; whatever else it is, no test tells.
       if (code !== 0)
         console.error(`a process of ${files.length} files of tests ended with ${signal ?? code}`);
@@ -246,6 +269,14 @@ await runScript(async () => {
   writeFileSync(results.costs, '');
   const waiting = runsOf(files, processes, memory);
   let passed = true;
+  const stop = (why: string): void => {
+    console.error(why);
+    passed = false;
+    waiting.length = 0;
+    endAll(running);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop(`ended by ${signal}`));
+  const limit = setTimeout(() => stop('the run takes too long and is ended'), RUN_LIMIT_MS);
   try {
     await Promise.all(
       Array.from({ length: processes + 1 }, async () => {
@@ -259,6 +290,7 @@ await runScript(async () => {
     }
     for (const failures of globSync(join(memory, '*.failures'))) process.stderr.write(readFileSync(failures));
   } finally {
+    clearTimeout(limit);
     rmSync(memory, { recursive: true, force: true });
   }
   return passed ? 0 : 1;
