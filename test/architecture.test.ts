@@ -17,6 +17,8 @@ import {
   tableFaults,
 } from './support/import-check.ts';
 import { CAPABILITY_ORDER, TABLE } from './support/import-table.ts';
+import { LINE_BUDGETS } from './support/line-budgets.ts';
+import { overBudget } from './support/rooms.ts';
 import { parseSource, projectFiles, readSource } from './support/source-files.ts';
 import { PROJECT_ROOT } from './support/workspace.ts';
 
@@ -24,6 +26,29 @@ const sources = projectFiles(PROJECT_ROOT, 'src')
   .filter((path) => /\.tsx?$/.test(path))
   .map((path) => readSource(PROJECT_ROOT, path));
 const places = new Set(projectFiles(PROJECT_ROOT, 'src').map(placeOf));
+
+const sizes = projectFiles(PROJECT_ROOT, 'src')
+  .filter((path) => /\.(?:tsx?|css|lua)$/.test(path))
+  .map((path) => ({ path, lines: readFileSync(join(PROJECT_ROOT, path), 'utf8').split('\n').length - 1 }));
+
+describe('the line budgets', () => {
+  test('hold for every room of src', () => {
+    assert.deepEqual(overBudget(sizes, LINE_BUDGETS), []);
+  });
+
+  test('name the room that grew or has no budget', () => {
+    const grown = [
+      { path: 'src/platform/clock/a.ts', lines: 60 },
+      { path: 'src/platform/clock/inside/b.ts', lines: 50 },
+      { path: 'src/main.ts', lines: 9 },
+      { path: 'src/attic/old.lua', lines: 3 },
+    ];
+    assert.deepEqual(overBudget(grown, { 'platform/clock': 100, '(top)': 10 }), [
+      'src/platform/clock has 110 lines, its budget is 100: take something out; a budget in test/support/line-budgets.ts is raised only together with a page in docs/decisions',
+      'src/attic has 3 lines and no budget: give it a line in test/support/line-budgets.ts, and say in docs/decisions what it is for',
+    ]);
+  });
+});
 
 describe('the import table', () => {
   test('forbids nothing that the sources do', () => {
