@@ -55,6 +55,7 @@ async function startPrometheus(t: TestContext, file: string, folder: string): Pr
   });
   await until(async () => {
     assert.equal(child.exitCode, null, errors);
+    // It does not listen yet.
     const answer = await fetch(`http://${address}/-/ready`).catch(() => undefined);
     return answer?.status === 200;
   });
