@@ -4,7 +4,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { LIMITS } from '../lib/limits.ts';
 import { isPlainCopy, prepareCopyRestore, prepareRestore, saveBackup } from '../platform/backup/index.ts';
-import { packageVersion } from '../platform/files/index.ts';
+import { packageVersion, secretKeysPath } from '../platform/files/index.ts';
 import {
   type Command,
   openFile,
@@ -26,7 +26,8 @@ export const BACKUP_COMMANDS: Record<string, Command> = {
       return ({ config, clock, log, withState }) =>
         withState(async ({ database, record }) => {
           const { dataDir } = config;
-          const options = { database, dataDir, clock, log, version: packageVersion() };
+          const parts = { database, dataDir, secretKeysPath: secretKeysPath(config), clock, log };
+          const options = { ...parts, version: packageVersion() };
           await saveBackup(options, password, () => file);
           record('admin_backup', {});
           return [`The backup stands in ${path}. Nobody can open it without its password.`];

@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../lib/errors.ts';
 import { saveBackup } from '../platform/backup/index.ts';
-import { packageVersion, removeTree } from '../platform/files/index.ts';
+import { packageVersion, removeFile, removeTree, secretKeysPath } from '../platform/files/index.ts';
 import { passwordOf } from './backup-commands.ts';
 import { type Command, openFile, type Terminal, UsageError, type Values } from './command.ts';
 
@@ -16,7 +16,8 @@ export const BOX_COMMANDS: Record<string, Command> = {
   'factory-reset': {
     takes: [],
     options: ['confirm'],
-    prepare: async (values, _given, terminal, { dataDir }) => {
+    prepare: async (values, _given, terminal, config) => {
+      const { dataDir } = config;
       requireRoot();
       await confirm(
         `All data in ${dataDir} is deleted: devices, rules, users, keys, history.`,
@@ -27,6 +28,7 @@ export const BOX_COMMANDS: Record<string, Command> = {
       for (const name of readdirSync(dataDir))
         // removeTree does not follow links out of the folder.
         removeTree(join(dataDir, name));
+      removeFile(secretKeysPath(config));
       if (wasRunning) system('systemctl', ['start', '--no-block', SERVICE]);
       return () => [
         'The data is deleted. Options in /etc stay, and so do backups elsewhere.',
@@ -50,13 +52,15 @@ export const BOX_COMMANDS: Record<string, Command> = {
       );
       const file = await openFile(path, 'wx');
       if (stopService()) system('systemctl', ['disable', SERVICE]);
-      return ({ config: { dataDir }, clock, log, withState }) =>
+      return ({ config, clock, log, withState }) =>
         withState(async ({ database, record }) => {
+          const { dataDir } = config;
           const historyPath = join(dataDir, 'history.db');
           record('admin_move', {});
           const options = {
             database,
             dataDir,
+            secretKeysPath: secretKeysPath(config),
             clock,
             log,
             version: packageVersion(),

@@ -32,7 +32,7 @@ import {
 import { Targets } from '../capabilities/targets/index.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { nextTurn } from '../platform/clock/index.ts';
-import { packagePath } from '../platform/files/index.ts';
+import { packagePath, secretKeysPath } from '../platform/files/index.ts';
 import type { MqttBroker } from '../platform/mqtt/index.ts';
 import { UpdateFolder, updateKeyFiles } from '../platform/packages/index.ts';
 import { restoreFaultSince } from '../platform/backup/index.ts';
@@ -100,7 +100,7 @@ export async function buildCapabilities(
   const modules = new Modules({ clock, log, database, ...records, ...flows });
   started('modules', () => modules.stop());
   const alerts = new Alerts({ ...base, room: infrastructure.stateUpkeep, ...records, ...flows });
-  const notifications = new Notifications({ ...base, alerts, ...records });
+  const notifications = new Notifications({ ...base, sealer: infrastructure.sealer, alerts, ...records });
   notifications.start();
   started('notifications', () => notifications.stop());
   alerts.start();
@@ -156,13 +156,15 @@ function reportParts(
 }
 
 function buildBackups(infrastructure: Infrastructure, { site, audit }: Records): Backups {
-  const { options, metrics, state: database, history, historyRoom, space } = infrastructure;
+  const { options, metrics, sealer, state: database, history, historyRoom, space } = infrastructure;
   return new Backups({
     ...options,
     metrics,
     database,
     site,
     dataDir: options.config.dataDir,
+    sealer,
+    secretKeysPath: secretKeysPath(options.config),
     history: { path: history.path, usedBytes: () => historyRoom.usedBytes() },
     onHistoryDamage: (damage) => history.report(damage),
     lastTakenMs: () => audit.lastDoneMs('create_backup'),
@@ -196,7 +198,7 @@ function startAnnouncements(
 
 /** Targets start late, when the devices and their telemetry are known. */
 function startTargets(
-  { options: { clock, log, config }, metrics, state, stateCommits }: Infrastructure,
+  { options: { clock, log, config }, metrics, sealer, state, stateCommits }: Infrastructure,
   parts: Records & Flows & { alerts: Alerts; rules: Rules },
   started: StartedHook,
 ): Targets {
@@ -213,6 +215,7 @@ function startTargets(
     devices: parts.devices,
     site: () => parts.site.get(),
     dataDir: config.dataDir,
+    sealer,
     limits: LIMITS.targets,
     pause: nextTurn,
   });

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { applyRestore, removeLeftovers } from '../platform/backup/index.ts';
 import { type Clock, keepProvenTime } from '../platform/clock/index.ts';
 import type { Config } from '../platform/config/index.ts';
-import { packagePath } from '../platform/files/index.ts';
+import { packagePath, secretKeysPath, SecretSealer } from '../platform/files/index.ts';
 import { createHost, DiskSpace } from '../platform/host/index.ts';
 import { GatewayError, messageOf, UnrecoverableError } from '../lib/errors.ts';
 import { LIMITS, type Limits } from '../lib/limits.ts';
@@ -109,6 +109,7 @@ export function openInfrastructure(options: GatewayOptions, started: StartedHook
     metrics,
     host,
     space,
+    sealer: new SecretSealer({ path: secretKeysPath(config), dataDir, log }),
     state,
     stateUpkeep,
     /** A gateway was started on this folder before. */

@@ -1,8 +1,12 @@
 /** Secrets of people, programs and devices are shown once, to whom they belong, and are found nowhere else. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import BetterSqlite3 from 'better-sqlite3';
+import { prepareRestore } from '../../src/platform/backup/index.ts';
+import { createSystemClock } from '../../src/platform/clock/index.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 
 const PASSWORD = 'a sentence that nobody guesses';
@@ -118,6 +122,7 @@ test('secrets of notification channels go to their servers and nowhere else', as
   await assertNowhere(gateway, secrets, {
     'an answer': JSON.stringify(answers),
     'a backup': await backupOf(gateway),
+    'a file': filesOf(gateway.dataDir),
   });
 });
 
@@ -147,7 +152,75 @@ test('secrets of targets go to their servers and nowhere else', async (t) => {
     'an answer': JSON.stringify(answers),
     'the report of a problem': JSON.stringify(await gateway.ok('OWNER', 'GET', '/v3/problem_report')),
     'a backup': await backupOf(gateway),
+    'a file': filesOf(gateway.dataDir),
   });
+});
+
+test('passwords of backups are sealed in the data folder, also those of an earlier version', async (t) => {
+  const gateway = await startTestGateway(t);
+  const secrets = { 'a password of backups': 'words for all backups', 'a login': 'words for a share' };
+  const [password, target_password] = Object.values(secrets);
+  const target = { target: 'https://nas.example/gateway/', target_username: 'gw', target_password };
+  await gateway.ok('INSTALLER', 'PATCH', '/v3/backup/plan', { ...target, password });
+  const state = join(gateway.dataDir, 'state.db');
+  await gateway.stop();
+  assert.ok(!filesOf(gateway.dataDir).includes(password ?? ''));
+  inState(state, (database) =>
+    database.exec(`UPDATE backup_plan SET password = '${password}', target_password = '${target_password}'`),
+  );
+  assert.ok(filesOf(gateway.dataDir).includes(password ?? ''));
+  await gateway.start();
+  await gateway.stop();
+  const stored = inState(state, (database) => database.prepare('SELECT * FROM backup_plan').get()) as {
+    password: string;
+    target_password: string;
+  };
+  for (const text of [stored.password, stored.target_password]) assert.match(text, /^sealed:/);
+  await gateway.start();
+  const { backup_plan: plan } = (await gateway.ok('INSTALLER', 'GET', '/v3/backup/plan')) as {
+    backup_plan: Record<string, unknown>;
+  };
+  assert.deepEqual([plan['has_password'], plan['has_target_password']], [true, true]);
+});
+
+test('secrets travel in a backup to another box, and are missing there without its key', async (t) => {
+  const gateway = await startTestGateway(t);
+  const { ok, dataDir } = gateway;
+  const body = { type: 'NTFY', ntfy: { server: 'http://127.0.0.1:1', topic: 'depot', token: 'tk_travels' } };
+  await ok('OWNER', 'POST', '/v3/notification_channels', { name: 'phone', ...body });
+  const answer = await gateway.request('INSTALLER', 'POST', '/v3/backup', { password: 'one for the backup' });
+  const backup = Buffer.from(await answer.arrayBuffer());
+  const tokenOf = async ({ call }: TestGateway): Promise<unknown> =>
+    (
+      (await call('OWNER', 'GET', '/v3/notification_channels')).body as {
+        notification_channels: { ntfy: { has_token: boolean } }[];
+      }
+    ).notification_channels[0]?.ntfy.has_token;
+
+  const other = await startTestGateway(t);
+  await other.ok('INSTALLER', 'PATCH', '/v3/backup/plan', { password: 'words of the other box' });
+  await other.stop();
+  const file = join(other.dataDir, '..', 'travelled.backup');
+  writeFileSync(file, backup);
+  const opened = await open(file);
+  await prepareRestore({
+    file: opened,
+    password: 'one for the backup',
+    dataDir: other.dataDir,
+    clock: createSystemClock(),
+  });
+  await opened.close();
+  await other.start();
+  assert.equal(await tokenOf(other), true);
+  assert.ok(!existsSync(join(other.dataDir, 'secrets.key')));
+
+  await gateway.stop();
+  rmSync(`${dataDir}.key`);
+  await gateway.start();
+  assert.equal(await tokenOf(gateway), false);
+  assert.ok(
+    gateway.lines.some(({ message }) => message === 'a stored secret cannot be opened; enter it again'),
+  );
 });
 
 test('the private key of a device is shown to who made it and kept nowhere', async (t) => {
@@ -184,6 +257,15 @@ async function assertNowhere(
 async function backupOf({ request }: TestGateway): Promise<string> {
   const answer = await request('INSTALLER', 'POST', '/v3/backup', { password: 'one for the backup' });
   return Buffer.from(await answer.arrayBuffer()).toString('latin1');
+}
+
+function inState<Result>(path: string, work: (database: BetterSqlite3.Database) => Result): Result {
+  const database = new BetterSqlite3(path);
+  try {
+    return work(database);
+  } finally {
+    database.close();
+  }
 }
 
 /** Everything below the folder as one text, byte by byte. */

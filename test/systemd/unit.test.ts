@@ -85,7 +85,7 @@ describe('the service unit', () => {
 
   test('lets it write below its data folder only, and hold all its sockets', () => {
     assert.equal(setting('ProtectSystem'), 'strict');
-    assert.equal(setting('StateDirectory'), 'energy-gateway');
+    assert.equal(setting('StateDirectory'), 'energy-gateway energy-gateway-keys');
     assert.match(
       UNIT,
       /^EnvironmentFile=\/var\/lib\/energy-gateway-versions\/current\/systemd\/energy-gateway\.env$/m,

@@ -1,3 +1,4 @@
+import type { SecretSealer } from '../../platform/files/index.ts';
 import { conflict, invalidBody, unprocessable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { slugFromName } from '../../lib/slug.ts';
@@ -41,6 +42,7 @@ import {
 import { createBackupStore } from './store.ts';
 
 interface BackupsOptions extends Omit<BackupOptions, 'historyPath' | 'signal' | 'limits'> {
+  sealer: SecretSealer;
   site: Pick<Site, 'get'>;
   metrics: Metrics;
   /** Telemetry and logs: their path and size on the disk. */
@@ -90,7 +92,7 @@ export class Backups {
   constructor(options: BackupsOptions) {
     this.#options = options;
     this.#limits = options.limits ?? LIMITS.backup;
-    this.#store = createBackupStore(options.database);
+    this.#store = createBackupStore(options.database, options.sealer);
     this.#opener = createBackupOpener({ ...options, limits: this.#limits });
     this.#log = options.log.child({ component: 'backups' });
     this.#runs = options.metrics.counter('backups_total', 'Backups by plan, by how they ended.', ['result']);

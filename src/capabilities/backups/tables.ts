@@ -14,10 +14,11 @@ export const backupPlan = sqliteTable('backup_plan', {
   target: text('target'),
   /** Login of WebDAV. */
   targetUsername: text('target_username'),
+  /** Sealed. */
   targetPassword: text('target_password'),
   /** The folder of the target was on another file system than the data when it was named. */
   isMount: integer('is_mount', { mode: 'boolean' }).notNull(),
-  /** Seals the backups. */
+  /** Seals the backups; sealed itself. */
   password: text('password'),
   includeHistory: integer('include_history', { mode: 'boolean' }).notNull(),
   /** Backups left at the target. */

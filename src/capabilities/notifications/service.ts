@@ -1,3 +1,4 @@
+import type { SecretSealer } from '../../platform/files/index.ts';
 import { randomUUID } from 'node:crypto';
 import { invalidBody, requireFound, requireUnderLimit, tooManyRequests } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
@@ -23,6 +24,7 @@ import { UnstoredChanges } from './unstored.ts';
 
 interface NotificationsOptions {
   database: Database;
+  sealer: SecretSealer;
   clock: Clock;
   log: Log;
   metrics: Metrics;
@@ -55,7 +57,7 @@ export class Notifications {
     this.#options = options;
     this.#log = options.log.child({ component: 'notifications' });
     this.#limits = limits;
-    this.#store = createNotificationStore(database);
+    this.#store = createNotificationStore(database, options.sealer);
     this.#outbox = new Outbox({ ...options, store: this.#store, limits, newDelivery: this.#newDelivery });
     this.#testRates = new Rates({ perSecond: limits.testsPerMinute / 60, burst: limits.testBurst });
   }

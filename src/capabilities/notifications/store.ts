@@ -1,5 +1,6 @@
 /** Rows of notification channels, their pending changes and their deliveries. */
 import { and, asc, desc, eq, inArray, isNull, lte, sql } from 'drizzle-orm';
+import type { SecretSealer } from '../../platform/files/index.ts';
 import {
   countOf,
   type Database,
@@ -25,9 +26,9 @@ import {
 
 export type NotificationStore = ReturnType<typeof createNotificationStore>;
 
-export function createNotificationStore({ orm }: Database) {
+export function createNotificationStore({ orm }: Database, sealer: SecretSealer) {
   return {
-    ...channelStatements(orm),
+    ...channelStatements(orm, sealer),
     ...pendingStatements(orm),
     ...deliveryStatements(orm),
     ...logStatements(orm),
@@ -36,7 +37,7 @@ export function createNotificationStore({ orm }: Database) {
 
 type Orm = Database['orm'];
 
-function channelStatements(orm: Orm) {
+function channelStatements(orm: Orm, sealer: SecretSealer) {
   const { id, createdAtMs } = notificationChannel;
   const all = orm.select().from(notificationChannel).orderBy(createdAtMs, id).prepare();
   const put = upsert({ orm }, notificationChannel, 'type', 'createdAtMs', 'omittedCount');
@@ -47,11 +48,18 @@ function channelStatements(orm: Orm) {
     .where(given(id))
     .prepare();
   const setOmitted = updateOf(orm, notificationChannel, given(id), 'omittedCount');
+  const putChannel = (channel: Channel): void =>
+    void put.run({ ...channel, secrets: sealer.seal(channel.secrets), omittedCount: 0 });
   return {
     // The check of rows has verified that the settings fit the type.
-    channels: (): Channel[] => all.all() as Channel[],
+    channels: (): Channel[] =>
+      all.all().map((row) => {
+        const channel = { ...row, secrets: sealer.open(row.secrets) ?? {} } as Channel;
+        if (sealer.isClear(row.secrets)) putChannel(channel);
+        return channel;
+      }),
     /** Leaves the number of omitted changes as it is. */
-    putChannel: (channel: Channel): void => void put.run({ ...channel, omittedCount: 0 }),
+    putChannel,
     omitted: (channelId: string): number => omitted.get({ id: channelId })?.omittedCount ?? 0,
     setOmitted: (channelId: string, count: number): void =>
       void setOmitted.run({ id: channelId, omittedCount: count }),

@@ -14,7 +14,8 @@ export const notificationChannel = sqliteTable('notification_channel', {
   deviceIds: text('device_ids', { mode: 'json' }).$type<readonly string[]>().notNull(),
   notifiesCleared: integer('notifies_cleared', { mode: 'boolean' }).notNull(),
   settings: text('settings', { mode: 'json' }).$type<Settings>().notNull(),
-  secrets: text('secrets', { mode: 'json' }).$type<Secrets>().notNull(),
+  /** Sealed. */
+  secrets: text('secrets', { mode: 'json' }).$type<Secrets | string>().notNull(),
   createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
   /** Changes dropped because too many waited; the next message names the number. */
   omittedCount: integer('omitted_count').notNull(),

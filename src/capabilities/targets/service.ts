@@ -1,3 +1,4 @@
+import type { SecretSealer } from '../../platform/files/index.ts';
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { alreadyExists, requireFound, requireUnderLimit } from '../../lib/errors.ts';
@@ -39,6 +40,7 @@ import { type ChangeStore, createChangeStore, createTargetStore, type Cursor } f
 import { NOTED_CONTENTS } from './tables.ts';
 
 interface TargetsOptions extends TargetParts {
+  sealer: SecretSealer;
   sources: RecordSources;
   /** Group commit of state.db. */
   commits: GroupCommit;
@@ -65,7 +67,7 @@ export class Targets {
 
   constructor(options: TargetsOptions) {
     this.#options = options;
-    this.#store = createTargetStore(options.database);
+    this.#store = createTargetStore(options.database, options.sealer);
     this.#changes = createChangeStore(options.database);
     this.#carried = new Records({ ...options, store: this.#changes, kept: options.limits.recordsKept });
     registerTargetMetrics(options.metrics, () => this.list());

@@ -1,6 +1,7 @@
 /** Rows of the targets. */
 import { and, asc, eq, gt, lt, lte, or, sql } from 'drizzle-orm';
 import type { EpochMs } from '../../lib/time.ts';
+import type { SecretSealer } from '../../platform/files/index.ts';
 import {
   countOf,
   type Database,
@@ -23,17 +24,29 @@ import {
 /** How far a target has come. */
 export type Cursor = Omit<typeof targetCursor.$inferSelect, 'targetId'>;
 
-export function createTargetStore({ orm }: Database) {
+export function createTargetStore({ orm }: Database, sealer: SecretSealer) {
   const all = orm.select().from(target).orderBy(target.name).prepare();
   const insert = orm.insert(target).values(placeholders(target)).prepare();
   const cursors = orm.select().from(targetCursor).prepare();
   const putCursor = upsert({ orm }, targetCursor);
 
+  const update = ({ id, secrets, ...values }: TargetRecord): void =>
+    void orm
+      .update(target)
+      .set({ ...values, secrets: sealer.seal(secrets) })
+      .where(eq(target.id, id))
+      .run();
+
   return {
-    all: (): TargetRecord[] => all.all(),
-    insert: (record: TargetRecord): void => void insert.run({ ...record }),
-    update: ({ id, ...values }: TargetRecord): void =>
-      void orm.update(target).set(values).where(eq(target.id, id)).run(),
+    all: (): TargetRecord[] =>
+      all.all().map(({ secrets, ...row }) => {
+        const record = { ...row, secrets: sealer.open(secrets) ?? {} };
+        if (sealer.isClear(secrets)) update(record);
+        return record;
+      }),
+    insert: (record: TargetRecord): void =>
+      void insert.run({ ...record, secrets: sealer.seal(record.secrets) }),
+    update,
     remove: (id: string): void => void orm.delete(target).where(eq(target.id, id)).run(),
     cursors: (): Map<string, Cursor> =>
       new Map(

@@ -18,7 +18,8 @@ export const target = sqliteTable('target', {
   kind: text('kind', { enum: TARGET_KINDS }).notNull(),
   isEnabled: integer('is_enabled', { mode: 'boolean' }).notNull(),
   settings: text('settings', { mode: 'json' }).$type<TargetSettings>().notNull(),
-  secrets: text('secrets', { mode: 'json' }).$type<TargetSecrets>().notNull(),
+  /** Sealed. */
+  secrets: text('secrets', { mode: 'json' }).$type<TargetSecrets | string>().notNull(),
   selection: text('selection', { mode: 'json' }).$type<Selection>().notNull(),
   createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
   updatedAtMs: integer('updated_at_ms').$type<EpochMs>().notNull(),

@@ -5,7 +5,7 @@ import { unavailable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/timestamp.ts';
 import type { Clock, Timer } from '../clock/index.ts';
-import { makePrivateFolder, removeFile, removeTree } from '../files/index.ts';
+import { makePrivateFolder, removeFile, removeTree, secretKeysIn } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
 import { programEntry } from '../processes/index.ts';
 import { type Database, isDamage } from '../sqlite/index.ts';
@@ -18,6 +18,8 @@ export interface BackupOptions {
   /** state.db, open. */
   database: Database;
   dataDir: string;
+  /** File of the keys that seal secrets; nobody else opens a backup, so they travel in it. */
+  secretKeysPath: string;
   clock: Clock;
   version: string;
   /** history.db, when telemetry and logs shall be in it too; they take their size on the disk once more meanwhile. */
@@ -74,6 +76,7 @@ export async function openBackup(options: BackupOptions, password: string) {
       history: historyPath === undefined ? undefined : { path: historyPath, copy: historyCopy },
       madeAtMs,
       stateFd: file.fd,
+      secretKeys: secretKeysIn(options.secretKeysPath),
       tlsDir: join(dataDir, TLS_FOLDER),
       password,
       workFactor: limits.workFactor,

@@ -1,5 +1,7 @@
 /** What a backup contains: a zip of these files, sealed by a password (see container.ts). */
 
+import { RESTORED_KEYS_FILE } from '../files/index.ts';
+
 /** The file is no backup, is damaged, or belongs to another password. */
 export class BackupError extends Error {
   override name = 'BackupError';
@@ -19,6 +21,8 @@ export interface BackupInfo {
 /** A `BackupInfo`. */
 export const INFO_FILE = 'backup.json';
 export const STATE_FILE = 'state.db';
+/** The keys that open sealed secrets in state.db (platform/files). */
+export const KEYS_FILE = RESTORED_KEYS_FILE;
 /** PEM files: the authority whose certificates the devices trust, and the keys of the servers. */
 export const TLS_FOLDER = 'tls';
 /** As the gateway names them; no restore takes others. */

@@ -30,6 +30,7 @@ import {
   INFO_FILE,
   JOURNAL_FILE,
   JOURNAL_FOLDER,
+  KEYS_FILE,
   RESTORE_DRAFT,
   STATE_FILE,
   TLS_FILE,
@@ -216,12 +217,13 @@ function requireOrdinary(
   const kind = (externalFileAttributes >>> MODE_SHIFT) & FILE_KIND;
   if (kind !== 0 && kind !== PLAIN_FILE)
     throw new BackupError(`${fileName} in the backup is not a plain file.`);
-  if (fileName === INFO_FILE && uncompressedSize > INFO_BYTES_MAX)
-    throw new BackupError(`${INFO_FILE} in the backup is longer than ${INFO_BYTES_MAX} bytes.`);
+  if ([INFO_FILE, KEYS_FILE].includes(fileName) && uncompressedSize > INFO_BYTES_MAX)
+    throw new BackupError(`${fileName} in the backup is longer than ${INFO_BYTES_MAX} bytes.`);
 }
 
 function isExpected(name: string): boolean {
-  return name === INFO_FILE || name === STATE_FILE || isIn(TLS_FOLDER, name, TLS_FILE) || isOfHistory(name);
+  const isPart = [INFO_FILE, STATE_FILE, KEYS_FILE].includes(name);
+  return isPart || isIn(TLS_FOLDER, name, TLS_FILE) || isOfHistory(name);
 }
 
 function isOfHistory(name: string): boolean {

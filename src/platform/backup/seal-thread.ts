@@ -17,6 +17,7 @@ import {
   INFO_FILE,
   JOURNAL_FILE,
   JOURNAL_FOLDER,
+  KEYS_FILE,
   STATE_FILE,
   TLS_FILE,
   TLS_FOLDER,
@@ -27,6 +28,8 @@ export interface SealThreadData {
   madeAtMs: EpochMs;
   /** Of the copy of state.db, open; its owner closes it. */
   stateFd: number;
+  /** What opens the secrets in state.db; undefined while there are none. */
+  secretKeys: string | undefined;
   tlsDir: string;
   password: string;
   /** history.db, in use, and the folder into which it is copied first; its owner removes that. */
@@ -78,13 +81,14 @@ function copyIfThere(from: string, to: string): void {
   }
 }
 
-function zipOf({ info, madeAtMs, stateFd, tlsDir, history }: SealThreadData): Readable {
+function zipOf({ info, madeAtMs, stateFd, secretKeys, tlsDir, history }: SealThreadData): Readable {
   if (history) copyHistory(history);
   const zip = new ZipFile();
   const state = createReadStream('', { fd: stateFd, start: 0, autoClose: false });
   const options = { mtime: new Date(madeAtMs), mode: 0o600, compress: true };
   for (const source of [zip, state]) source.on('error', (error: Error) => zip.outputStream.destroy(error));
   zip.addBuffer(Buffer.from(JSON.stringify(info, null, 2)), INFO_FILE, options);
+  if (secretKeys !== undefined) zip.addBuffer(Buffer.from(secretKeys), KEYS_FILE, options);
   if (isThere(tlsDir))
     for (const name of readdirSync(tlsDir).filter((file) => TLS_FILE.test(file)))
       zip.addBuffer(readFileSync(join(tlsDir, name)), `${TLS_FOLDER}/${name}`, options);

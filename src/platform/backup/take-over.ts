@@ -21,7 +21,7 @@ import {
   writePrivateFile,
 } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
-import { HISTORY_FILE, JOURNAL_FOLDER, STATE_FILE, TLS_FOLDER } from './layout.ts';
+import { HISTORY_FILE, JOURNAL_FOLDER, KEYS_FILE, STATE_FILE, TLS_FOLDER } from './layout.ts';
 
 /** In the data folder: what the next start takes over. */
 export const STAGE = 'restore';
@@ -39,7 +39,7 @@ const NOTE = 'restore-not-done.json';
 const TOLD_INTERVAL_MS = 3_600_000;
 
 /** History last: without it the state works, and beside state of another site it would be set aside. */
-const CONTENT = [STATE_FILE, TLS_FOLDER, JOURNAL_FOLDER, HISTORY_FILE];
+const CONTENT = [KEYS_FILE, STATE_FILE, TLS_FOLDER, JOURNAL_FOLDER, HISTORY_FILE];
 
 type Rename = (from: string, to: string) => void;
 

@@ -115,6 +115,12 @@ export const OPTIONS = [
     purpose: 'Folder of the databases, backups and the claim code; relative to the working folder.',
   },
   {
+    name: 'secrets_key_file',
+    ...filePath,
+    purpose:
+      'File of the key that seals passwords of targets, channels and backups, outside of data_dir; made when it is missing. Without this option it lies beside data_dir, with .key at the end.',
+  },
+  {
     name: 'http_host',
     default: '0.0.0.0',
     check: hostFault,

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { Backups } from '../../../src/capabilities/backups/index.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
+import { SecretSealer } from '../../../src/platform/files/index.ts';
 import { errorResponse } from '../../../src/platform/http/responses.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import { makeHome, PASSWORD } from '../../platform/backup/support.ts';
@@ -18,9 +19,12 @@ function planned(t: TestContext, timezone = 'UTC') {
   const folder = join(dataDir, '..', 'stick');
   mkdirSync(folder);
   const damages: Error[] = [];
+  const secretKeysPath = join(dataDir, '..', 'secrets.key');
   const backups = new Backups({
     database,
     dataDir,
+    secretKeysPath,
+    sealer: new SecretSealer({ path: secretKeysPath, dataDir, log }),
     clock,
     log,
     version: '9.9.9',

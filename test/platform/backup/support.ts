@@ -46,7 +46,9 @@ export function makeHome(test: Pick<TestContext, 'after'>, siteName: string): Ho
   rename(database, siteName);
   mkdirSync(join(dataDir, 'tls'));
   writeFileSync(join(dataDir, 'tls', 'authority.pem'), `key of ${siteName}`);
-  const options = { database, dataDir, clock, log, version: '9.9.9', limits: CHEAP };
+  const secretKeysPath = join(dataDir, '..', 'secrets.key');
+  writeFileSync(secretKeysPath, `${Buffer.alloc(32, siteName).toString('base64')}\n`);
+  const options = { database, dataDir, secretKeysPath, clock, log, version: '9.9.9', limits: CHEAP };
   let count = 0;
   return {
     dataDir,
