@@ -32,7 +32,7 @@ import {
 import { Targets } from '../capabilities/targets/index.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { nextTurn } from '../platform/clock/index.ts';
-import { packagePath, secretKeysPath } from '../platform/files/index.ts';
+import { installedVersion, packagePath, secretKeysPath } from '../platform/files/index.ts';
 import type { MqttBroker } from '../platform/mqtt/index.ts';
 import { UpdateFolder, updateKeyFiles } from '../platform/packages/index.ts';
 import { restoreFaultSince } from '../platform/backup/index.ts';
@@ -112,6 +112,7 @@ export async function buildCapabilities(
   const backups = buildBackups(infrastructure, records);
   backups.start();
   const updates = buildUpdates(infrastructure);
+  registerVersions(infrastructure);
   const observed = { ...flows, targets, updates };
   const appliance = buildAppliance(infrastructure, listening, records, observed, backups);
   started('backups', () => backups.stop());
@@ -153,6 +154,22 @@ function reportParts(
     recentLog: recentLog ?? (() => []),
     secrets: () => [...secrets(), auth.claim.code() ?? ''],
   };
+}
+
+/** After an upgrade that failed another version runs than is installed, and the package manager calls it a success. */
+function registerVersions({ options, metrics }: Infrastructure): void {
+  metrics
+    .gauge('version', 'The version that runs; always 1.', ['version'])
+    .set({ version: options.version }, 1);
+  metrics.gauge(
+    'installed_version',
+    'The version that the package manager has installed; always 1.',
+    ['version'],
+    (gauge) => {
+      gauge.reset();
+      gauge.set({ version: installedVersion() ?? options.version }, 1);
+    },
+  );
 }
 
 function buildBackups(infrastructure: Infrastructure, { site, audit }: Records): Backups {

@@ -1,10 +1,13 @@
 /** The files for Grafana and Prometheus ask for what /metrics of a started gateway has. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { startTestGateway } from '../support/test-gateway.ts';
-import { PROJECT_ROOT } from '../support/workspace.ts';
+import { PROJECT_ROOT, temporaryFolder } from '../support/workspace.ts';
+
+const noPromtool = spawnSync('promtool', ['--version']).status !== 0 && 'no promtool';
 
 const FILES = ['grafana-dashboard.json', 'alerts.yml', 'README.md'];
 
@@ -28,6 +31,53 @@ describe('the files for monitoring', () => {
         [],
       );
     });
+
+  test('every counter counts from 0 on, with each value of its labels', async (t) => {
+    const gateway = await startTestGateway(t);
+    const page = await (await gateway.request('OWNER', 'GET', '/metrics')).text();
+    const counters = [...page.matchAll(/^# TYPE (\S+) counter$/gm)].map(([, name = '']) => name);
+    assert.ok(counters.length > 30);
+    // Those of child programs begin with their programs, which are off here.
+    const empty = counters.filter((name) => !new RegExp(`^${name}[ {]`, 'm').test(page));
+    assert.deepEqual(
+      empty.filter((name) => !name.startsWith('gateway_program_')),
+      [],
+    );
+    assert.match(page, /^gateway_device_messages_dropped_total\{reason="malformed"\} 0$/m);
+  });
+
+  test('the version that runs and the one that is installed are told', async (t) => {
+    const gateway = await startTestGateway(t);
+    const page = await (await gateway.request('OWNER', 'GET', '/metrics')).text();
+    const [, running] = /^gateway_version\{version="([^"]+)"\} 1$/m.exec(page) ?? [];
+    const [, installed] = /^gateway_installed_version\{version="([^"]+)"\} 1$/m.exec(page) ?? [];
+    assert.ok(running);
+    assert.equal(installed, running);
+  });
+
+  test('a token in an authorization header is taken, as the example for Prometheus sends it', async (t) => {
+    const gateway = await startTestGateway(t);
+    const authorization = { Authorization: `Bearer ${gateway.token('READONLY')}` };
+    assert.equal((await gateway.call(null, 'GET', '/metrics', undefined, authorization)).status, 200);
+  });
+
+  test('promtool accepts the example and the rules', { skip: noPromtool }, (t) => {
+    const folder = temporaryFolder(t);
+    const readme = readFileSync(join(PROJECT_ROOT, 'docs/monitoring/README.md'), 'utf8');
+    const [, example = ''] = /```yaml\n([^`]+)```/.exec(readme) ?? [];
+    const configuration = join(folder, 'prometheus.yml');
+    const token = join(folder, 'token');
+    writeFileSync(token, 'token');
+    writeFileSync(configuration, example.replace('/etc/prometheus/energy-gateway-token', token));
+    const rules = join(PROJECT_ROOT, 'docs/monitoring/alerts.yml');
+    for (const words of [
+      ['check', 'config', configuration],
+      ['check', 'rules', rules],
+    ]) {
+      const { status, stdout, stderr } = spawnSync('promtool', words, { encoding: 'utf8' });
+      assert.equal(status, 0, stdout + stderr);
+    }
+  });
 
   test('README.md lists the queues that there are, each with depth, limit and what was dropped', async (t) => {
     const gateway = await startTestGateway(t);

@@ -99,7 +99,9 @@ export class Alerts {
         this.#raised.forgetCleared();
       },
     });
-    this.#dropped = metrics.counter('alerts_dropped_total', 'Raised alerts that were not kept.', ['reason']);
+    this.#dropped = metrics.counter('alerts_dropped_total', 'Raised alerts that were not kept.', {
+      reason: ['room'],
+    });
     metrics.gauge('alerts_raised', 'Alerts that are raised now.', ['severity'], (gauge) => {
       const all = [...this.#raised.all()].flatMap(([, ofDevice]) => [...ofDevice.values()]);
       for (const severity of ALERT_SEVERITIES)

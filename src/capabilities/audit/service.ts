@@ -60,9 +60,9 @@ export class Audit {
       restamp: (correction) => database.transaction(() => this.#store.restamp(correction)),
     });
     this.#refusals = new Refusals(clock, limits);
-    this.#dropped = options.metrics.counter('audit_dropped_total', 'Audit entries not kept one by one.', [
-      'reason',
-    ]);
+    this.#dropped = options.metrics.counter('audit_dropped_total', 'Audit entries not kept one by one.', {
+      reason: ['flood', 'disk'],
+    });
     this.#queue = options.metrics.queue('audit_entries', {
       limit: limits.waiting,
       depth: () => this.#waiting.length,

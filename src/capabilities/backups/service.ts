@@ -95,7 +95,9 @@ export class Backups {
     this.#store = createBackupStore(options.database, options.sealer);
     this.#opener = createBackupOpener({ ...options, limits: this.#limits });
     this.#log = options.log.child({ component: 'backups' });
-    this.#runs = options.metrics.counter('backups_total', 'Backups by plan, by how they ended.', ['result']);
+    this.#runs = options.metrics.counter('backups_total', 'Backups by plan, by how they ended.', {
+      result: ['good', 'failed'],
+    });
     options.metrics.measured(
       'backup_last_good_timestamp_seconds',
       'When the last backup was made that was opened and checked, in Unix time; 0: none yet.',

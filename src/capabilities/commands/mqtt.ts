@@ -34,7 +34,7 @@ export class ResponseHandler {
     this.#ignored = options.metrics.counter(
       'command_responses_ignored_total',
       'Responses that were not recorded.',
-      ['reason'],
+      { reason: ['malformed', 'another device', 'unknown execution', 'log full', 'not stored'] },
     );
   }
 

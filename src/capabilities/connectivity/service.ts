@@ -175,15 +175,15 @@ export class Connectivity {
     });
     const { keyLength, jsonDepth: depth, messageValues: values } = telemetry;
     this.#messageLimits = { keyLength, depth, values };
-    const messages = options.metrics.counter('device_messages_total', 'Messages of devices by kind.', [
-      'kind',
-    ]);
+    const messages = options.metrics.counter('device_messages_total', 'Messages of devices by kind.', {
+      kind: Object.keys(READINGS),
+    });
     for (const kind of Object.keys(READINGS) as DeviceMessageKind[])
       this.#counters.set(kind, messages.labels({ kind }));
     this.#dropped = options.metrics.counter(
       'device_messages_dropped_total',
       'Messages of devices that were dropped.',
-      ['reason'],
+      { reason: ['malformed', 'unknown topic', 'unknown channel'] },
     );
     this.#unsubscribe = [
       options.provisioning.events.on('credentials_revoked', 'connectivity', ({ hardwareId }) =>

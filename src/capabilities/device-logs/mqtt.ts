@@ -43,9 +43,9 @@ export class LogIntake {
 
   constructor(options: LogIntakeOptions) {
     this.#options = options;
-    this.#dropped = options.metrics.counter('device_logs_dropped_total', 'Entries of devices not stored.', [
-      'reason',
-    ]);
+    this.#dropped = options.metrics.counter('device_logs_dropped_total', 'Entries of devices not stored.', {
+      reason: ['rate', 'malformed', 'disk'],
+    });
   }
 
   /** A promise resolves when the entry is on disk. */

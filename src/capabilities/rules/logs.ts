@@ -48,9 +48,9 @@ export class RuleLogs {
   constructor(options: RuleLogsOptions) {
     this.#options = options;
     this.#store = createRuleLogStore(options.history);
-    this.#dropped = options.metrics.counter('rule_logs_dropped_total', 'Log entries of rules not stored.', [
-      'reason',
-    ]);
+    this.#dropped = options.metrics.counter('rule_logs_dropped_total', 'Log entries of rules not stored.', {
+      reason: ['rate', 'disk'],
+    });
     options.commits.join({
       write: () => {
         this.#writtenCount = this.#pending.length;

@@ -3,7 +3,7 @@
  * found from the package root, so that running from the sources and from the bundle sees the same ones.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
 let root: string | undefined;
 
@@ -17,6 +17,17 @@ export function packagePath(...segments: string[]): string {
 export function packageVersion(): string {
   const { version } = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) as { version: string };
   return version;
+}
+
+/**
+ * Version of the package that dpkg has installed, which is not the one that runs once an upgrade has failed; undefined when
+ * this program is not one of the versions of a package.
+ */
+export function installedVersion(): string | undefined {
+  const versions = dirname(packagePath());
+  const file = join(dirname(versions), 'package', 'package.json');
+  if (basename(versions) !== 'versions' || !existsSync(file)) return undefined;
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }
 
 function findRoot(from: string): string {

@@ -1,5 +1,5 @@
 export { DatedPieces } from './dated-pieces.ts';
-export { packagePath, packageVersion, readTree } from './files.ts';
+export { installedVersion, packagePath, packageVersion, readTree } from './files.ts';
 export { FolderFailure, folderPathProblem, inFolder, isOnOtherDisk } from './mounted-folder.ts';
 export { isLasting } from './lasting.ts';
 export { RESTORED_KEYS_FILE, secretKeysIn, secretKeysPath, SecretSealer } from './secret-sealer.ts';

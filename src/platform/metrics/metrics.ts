@@ -25,8 +25,19 @@ export function createMetrics() {
   return {
     /** One queue by its name; the answer counts what had no place in it. */
     queue,
-    counter: <Label extends string = never>(name: string, help: string, labels: readonly Label[] = []) =>
-      new Counter({ name: PREFIX + name, help, labelNames: [...labels], registers }),
+    /** With the values that a label can have, each counts from 0 on: the first rise of one that appears is seen by no rule. */
+    counter<Label extends string = never>(
+      name: string,
+      help: string,
+      values?: Readonly<Record<Label, readonly string[]>>,
+    ): Counter<Label> {
+      const labels = Object.entries<readonly string[]>(values ?? {}) as [Label, readonly string[]][];
+      const labelNames = labels.map(([label]) => label);
+      const counter = new Counter<Label>({ name: PREFIX + name, help, labelNames, registers });
+      for (const [label, known] of labels)
+        for (const value of known) counter.inc({ [label]: value } as Record<Label, string>, 0);
+      return counter;
+    },
     /** `collect` is asked at each scrape, so that state that exists anyway need not be copied. */
     gauge: <Label extends string = never>(
       name: string,

@@ -2,7 +2,7 @@ import { type Limits, LIMITS } from '../../lib/limits.ts';
 import type { Instruments } from '../metrics/index.ts';
 import { Program, type ProgramOptions } from './program.ts';
 
-type Counter = { inc(labels: { program: string }): void };
+type Counter = { inc(labels: { program: string }, count?: number): void };
 
 interface ProcessesOptions extends Instruments {
   limits?: Limits['processes'];
@@ -24,11 +24,13 @@ export class Processes {
     this.#options = options;
     this.#limits = options.limits ?? LIMITS.processes;
     const labels = ['program'] as const;
-    this.#ends = metrics.counter('program_ends_total', 'Runs of a child program that ended unasked.', labels);
+    this.#ends = metrics.counter('program_ends_total', 'Runs of a child program that ended unasked.', {
+      program: [],
+    });
     this.#dropped = metrics.counter(
       'program_dropped_total',
       'Messages to a child program that were dropped.',
-      labels,
+      { program: [] },
     );
     metrics.gauge('program_running', '1 while the child program runs.', labels, (gauge) => {
       for (const [program, { state }] of this.#programs) gauge.set({ program }, state === 'running' ? 1 : 0);
@@ -47,6 +49,7 @@ export class Processes {
   program(options: ProgramOptions): Program {
     const { clock, log } = this.#options;
     const { name } = options;
+    for (const counter of [this.#ends, this.#dropped]) counter.inc({ program: name }, 0);
     const queue = this.#options.metrics.queue(`program_${name}`, {
       limit: this.#limits.queuedBytes,
       depth: () => program.queuedBytes,

@@ -76,7 +76,7 @@ export class StateUpkeep {
     this.#failures = metrics.counter(
       'state_upkeep_failures_total',
       'Tasks of tending state.db that failed.',
-      ['task'],
+      { task: ['judge', 'checkpoint', 'room', 'copy', 'reserve', 'upkeep'] },
     );
     metrics.measured('state_room_bytes', 'Room inside state.db that a full disk cannot take away.', () =>
       this.#freeBytes(),

@@ -19,13 +19,18 @@ export interface ReceivedValue {
   isLatest: boolean;
 }
 
-export type RejectionReason =
-  | Rejection['reason']
-  | 'undeclared'
-  | 'future'
-  | 'late'
-  | 'not_a_number'
-  | 'too_many';
+export const REJECTION_REASONS = [
+  'wrong_type',
+  'not_in_enum',
+  'too_large',
+  'schema_mismatch',
+  'undeclared',
+  'future',
+  'late',
+  'not_a_number',
+  'too_many',
+] as const satisfies readonly (Rejection['reason'] | string)[];
+export type RejectionReason = (typeof REJECTION_REASONS)[number];
 
 /** Events of telemetry. */
 export interface TelemetryEvents {

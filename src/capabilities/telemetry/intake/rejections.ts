@@ -5,7 +5,7 @@ import { LIMITS } from '../../../lib/limits.ts';
 import type { Clock } from '../../../platform/clock/index.ts';
 import type { Metrics } from '../../../platform/metrics/index.ts';
 import type { Device } from '../../devices/index.ts';
-import type { RejectionReason, TelemetryEvents } from './events.ts';
+import { REJECTION_REASONS, type RejectionReason, type TelemetryEvents } from './events.ts';
 
 export class Rejections {
   readonly #events: Emitter<TelemetryEvents>;
@@ -23,7 +23,7 @@ export class Rejections {
     this.#dropped = options.metrics.counter(
       'telemetry_rejected_total',
       'Values and messages that were dropped or changed.',
-      ['reason'],
+      { reason: REJECTION_REASONS },
     );
   }
 
