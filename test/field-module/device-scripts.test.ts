@@ -83,6 +83,7 @@ function setUp(scriptsPerThread = 2, canStart = (): boolean => true) {
         post: (messages) => thread.posted.push(...(messages as ToThread<DeviceTypes>[])),
         end,
         terminate: end,
+        processorMs: () => Promise.resolve(0),
       };
     },
   });

@@ -2,7 +2,7 @@
  * Compiles uploads in a thread of their own: a large blueprint takes a few hundred milliseconds on a small board, and
  * two hostile megabytes of YAML seconds and a gigabyte.
  */
-import { GatewayError } from '../../lib/errors.ts';
+import { GatewayError, unavailable } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
@@ -11,6 +11,9 @@ import { programEntry } from '../../platform/processes/index.ts';
 import { TaskWorker, TaskFailure, type TaskTerms } from '../../platform/workers/index.ts';
 import type { BlueprintChecks, CompiledBlueprint } from './compile-archive.ts';
 import type { Profile } from './profiles/catalogue.ts';
+
+/** G: a board that is starved for a minute needs some more. */
+const BUSY_RETRY_AFTER_S = 60;
 
 export interface CompileTask {
   zip: Uint8Array;
@@ -26,6 +29,7 @@ export function createWorkerCompiler(options: { clock: Clock; log: Log; metrics:
   const worker = new TaskWorker<CompileTask, CompiledBlueprint>({
     entry: programEntry('capabilities/blueprints/worker'),
     timeoutMs: compileTimeoutMs,
+    countsProcessorTime: true,
     heapBytes: compileHeapBytes,
     waiting: compileWaiting,
     idleMs: compileIdleMs,
@@ -43,6 +47,11 @@ export function createWorkerCompiler(options: { clock: Clock; log: Log; metrics:
         const isTooMuch =
           error instanceof TaskFailure && (error.reason === 'timeout' || error.reason === 'out_of_memory');
         if (error instanceof GatewayError) queue.dropped();
+        if (error instanceof TaskFailure && error.reason === 'busy')
+          throw unavailable('The processor of the gateway is busy with other work; try again later.', {
+            cause: error,
+            retryAfterS: BUSY_RETRY_AFTER_S,
+          });
         if (!isTooMuch) throw error;
         return { problems: [`archive: judging it ${error.message}`], isZip: true };
       }

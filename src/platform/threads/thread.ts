@@ -3,6 +3,7 @@
  * the module that `programEntry` names, and speaks by messages only.
  */
 import { Worker } from 'node:worker_threads';
+import type { DurationMs } from '../../lib/time.ts';
 import { realPause } from '../clock/index.ts';
 import { END, LOADED } from './signals.ts';
 
@@ -19,6 +20,8 @@ export interface Thread {
    * zlib stream does that is not quite made.
    */
   end(): Promise<void>;
+  /** Processor time that it has taken, also while it is stuck; rejects when it has ended. */
+  processorMs(): Promise<DurationMs>;
   /** Ends the thread where it stands, for one that is stuck; resolves when it is gone. */
   terminate(): Promise<void>;
 }
@@ -44,7 +47,12 @@ export function startThread(options: ThreadOptions): Thread {
     return begin(options);
   } catch (error) {
     queueMicrotask(() => options.onExit(error as Error));
-    return { post: () => undefined, end: () => Promise.resolve(), terminate: () => Promise.resolve() };
+    return {
+      post: () => undefined,
+      end: () => Promise.resolve(),
+      terminate: () => Promise.resolve(),
+      processorMs: () => Promise.resolve(0),
+    };
   }
 }
 
@@ -82,6 +90,10 @@ function begin(options: ThreadOptions): Thread {
     await worker.terminate();
   };
   return {
+    processorMs: async () => {
+      const { user, system } = await worker.cpuUsage();
+      return (user + system) / 1_000;
+    },
     post: (message, transfer) => worker.postMessage(message, transfer),
     end: async () => {
       await loaded.promise;

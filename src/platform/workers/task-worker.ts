@@ -9,6 +9,8 @@ interface TaskWorkerOptions {
   entry: string;
   /** Longest duration of one task. */
   timeoutMs: DurationMs;
+  /** A task may take so much processor time; it fails as `busy` when it has not got that in twice the time. */
+  countsProcessorTime?: boolean;
   /** Largest heap of the thread. */
   heapBytes: number;
   /** Tasks that may wait, and as many again of those that give way; one more is refused. */
@@ -25,13 +27,13 @@ export interface TaskTerms {
   givesWay?: boolean;
   /** Default: that of the worker. */
   timeoutMs?: DurationMs;
-  /** Told, however the task ended, how long the thread was busy with it. */
+  /** Told, however the task ended, how much processor time it took. */
   onWork?: (durationMs: DurationMs) => void;
 }
 
 /** Why a task has no result. */
 export class TaskFailure extends Error {
-  readonly reason: 'timeout' | 'out_of_memory' | 'crashed' | 'failed' | 'stopped';
+  readonly reason: 'timeout' | 'busy' | 'out_of_memory' | 'crashed' | 'failed' | 'stopped';
 
   constructor(reason: TaskFailure['reason'], message: string, options?: ErrorOptions) {
     super(message, options);
@@ -45,10 +47,12 @@ export interface Question<Input> {
   input: Input;
 }
 
-export type Answer<Output> =
-  | { number: number; output: Output; failure?: undefined }
+/** `processorMs`: what the thread has taken since its start. */
+export type Answer<Output> = { number: number; processorMs: DurationMs } & (
+  | { output: Output; failure?: undefined }
   /** `code`: of what disk or system refused. */
-  | { number: number; output?: undefined; failure: string; code: string | undefined };
+  | { output?: undefined; failure: string; code: string | undefined }
+);
 
 interface Task<Input, Output> {
   input: Input;
@@ -72,6 +76,8 @@ export class TaskWorker<Input, Output> {
   readonly #behind: Task<Input, Output>[] = [];
   #current: (Task<Input, Output> & { number: number; timer: Timer; startedMs: MonotonicMs }) | undefined;
   #thread: Thread | undefined;
+  /** Processor time of the thread before the present task. */
+  #usedMs: DurationMs = 0;
   #idle: Timer | undefined;
   #number = 0;
   #isStopped = false;
@@ -126,9 +132,7 @@ export class TaskWorker<Input, Output> {
     const { clock } = this.#options;
     const { timeoutMs = this.#options.timeoutMs } = task.terms;
     const number = ++this.#number;
-    const timer = clock.setTimer(timeoutMs, () =>
-      this.#end(new TaskFailure('timeout', `took longer than ${timeoutMs / 1_000} s`)),
-    );
+    const timer = clock.setTimer(timeoutMs, () => void this.#overdue(number, timeoutMs));
     this.#current = { ...task, number, timer, startedMs: clock.monotonicMs() };
     try {
       this.#thread ??= this.#start();
@@ -137,6 +141,31 @@ export class TaskWorker<Input, Output> {
       // An input that cannot be copied: the next task need not wait for the end of its time.
       this.#end(new TaskFailure('crashed', messageOf(error)));
     }
+  }
+
+  /** The time of a task is over by the clock; on a busy processor it may have had little of it. */
+  async #overdue(number: number, timeoutMs: DurationMs): Promise<void> {
+    const { clock, countsProcessorTime } = this.#options;
+    const thread = this.#thread;
+    const takenMs = countsProcessorTime
+      ? await thread?.processorMs().then(
+          (sinceStartMs) => sinceStartMs - this.#usedMs,
+          // It has ended meanwhile.
+          () => undefined,
+        )
+      : timeoutMs;
+    const task = this.#current;
+    if (task?.number !== number || takenMs === undefined) return;
+    if (takenMs >= timeoutMs) {
+      const words = countsProcessorTime ? 's of processor time' : 's';
+      return this.#end(new TaskFailure('timeout', `took longer than ${timeoutMs / 1_000} ${words}`), takenMs);
+    }
+    const leftMs = task.startedMs + 2 * timeoutMs - clock.monotonicMs();
+    if (leftMs <= 0) return this.#end(new TaskFailure('busy', 'got too little processor time'), takenMs);
+    task.timer = clock.setTimer(
+      Math.min(leftMs, timeoutMs - takenMs),
+      () => void this.#overdue(number, timeoutMs),
+    );
   }
 
   /** Ends an idle thread after a while. */
@@ -174,7 +203,9 @@ export class TaskWorker<Input, Output> {
   #answered(thread: Thread, answer: Answer<Output>): void {
     const task = this.#current;
     if (this.#thread !== thread || task === undefined || task.number !== answer.number) return;
-    this.#ended(task);
+    const takenMs = answer.processorMs - this.#usedMs;
+    this.#usedMs = answer.processorMs;
+    this.#ended(task, takenMs);
     this.#current = undefined;
     if (answer.failure === undefined) task.resolve(answer.output);
     else {
@@ -184,20 +215,24 @@ export class TaskWorker<Input, Output> {
     this.#next();
   }
 
-  #ended({ timer, terms, startedMs }: { timer: Timer; terms: TaskTerms; startedMs: MonotonicMs }): void {
+  #ended(
+    { timer, terms, startedMs }: { timer: Timer; terms: TaskTerms; startedMs: MonotonicMs },
+    takenMs = this.#options.clock.monotonicMs() - startedMs,
+  ): void {
     timer.cancel();
-    terms.onWork?.(this.#options.clock.monotonicMs() - startedMs);
+    terms.onWork?.(takenMs);
   }
 
   /** Gives the thread up and fails the task in hand; the others get a new thread. */
-  #end(failure: TaskFailure): void {
+  #end(failure: TaskFailure, takenMs?: DurationMs): void {
     const thread = this.#thread;
     const task = this.#current;
     this.#thread = undefined;
+    this.#usedMs = 0;
     this.#current = undefined;
     this.#idle?.cancel();
     this.#idle = undefined;
-    if (task) this.#ended(task);
+    if (task) this.#ended(task, takenMs);
     task?.reject(failure);
     void thread?.end();
     this.#next();

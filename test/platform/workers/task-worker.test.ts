@@ -7,6 +7,7 @@ import { GatewayError } from '../../../src/lib/errors.ts';
 import { inWords } from '../../../src/lib/system-fault.ts';
 import { TaskWorker, TaskFailure } from '../../../src/platform/workers/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
+import { until } from '../../support/until.ts';
 import { recordingLog } from '../../support/workspace.ts';
 
 interface Input {
@@ -14,7 +15,10 @@ interface Input {
   value?: unknown;
 }
 
-function start(test: Pick<TestContext, 'after'>): { worker: TaskWorker<Input, unknown>; clock: TestClock } {
+function start(
+  test: Pick<TestContext, 'after'>,
+  options: { timeoutMs?: number; countsProcessorTime?: boolean } = {},
+): { worker: TaskWorker<Input, unknown>; clock: TestClock } {
   const clock = new TestClock();
   const worker = new TaskWorker<Input, unknown>({
     entry: join(import.meta.dirname, 'entry.ts'),
@@ -22,12 +26,16 @@ function start(test: Pick<TestContext, 'after'>): { worker: TaskWorker<Input, un
     heapBytes: 32 * 1_048_576,
     waiting: 2,
     idleMs: 10_000,
+    ...options,
     clock,
     log: recordingLog(clock).log,
   });
   test.after(() => worker.stop());
   return { worker, clock };
 }
+
+/** A thread that has begun has taken some processor time by then. */
+const ENOUGH_MS = 300;
 
 const failsWith = (reason: TaskFailure['reason'], message: RegExp) => (error: unknown) =>
   error instanceof TaskFailure && error.reason === reason && message.test(error.message);
@@ -83,6 +91,35 @@ test('a task may have a shorter time than others, and says how long it kept the 
   await clock.advance(1_000);
   await refused;
   assert.deepEqual(workMs, [1_000]);
+});
+
+test('a task that counts processor time ends when it has taken that', async (t) => {
+  const { worker, clock } = start(t, { timeoutMs: 1, countsProcessorTime: true });
+  const workMs: number[] = [];
+  const begunMs = performance.now();
+  const refused = assert.rejects(
+    worker.run({ kind: 'loop' }, { onWork: (durationMs) => void workMs.push(durationMs) }),
+    failsWith('timeout', /^took longer than 0\.001 s of processor time$/),
+  );
+  await until(() => performance.now() - begunMs > ENOUGH_MS);
+  await clock.advance(1);
+  await refused;
+  assert.ok((workMs[0] ?? 0) >= 1);
+});
+
+test('a task that gets no processor time in twice its time is no fault of its input', async (t) => {
+  const { worker, clock } = start(t, { countsProcessorTime: true });
+  const workMs: number[] = [];
+  const onWork = (durationMs: number): void => void workMs.push(durationMs);
+  assert.equal(await worker.run({ kind: 'echo', value: 1 }), 1);
+  const refused = assert.rejects(
+    worker.run({ kind: 'stand' }, { timeoutMs: 60_000, onWork }),
+    failsWith('busy', /^got too little processor time$/),
+  );
+  const passing = setInterval(() => void clock.advance(60_000), 50);
+  t.after(() => clearInterval(passing));
+  await refused;
+  assert.ok((workMs[0] ?? 60_000) < 60_000);
 });
 
 test('a task that fails says why, and the thread goes on', async (t) => {
