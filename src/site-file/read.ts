@@ -82,16 +82,6 @@ export function readSiteFile(path: string, environment: Environment): SiteFile {
   const resolved = references.resolved(document, '');
   const { judged, faults } = judge(resolved);
   const others = faults.filter(({ path: at }) => !references.faults.has(at));
-  const all = [...references.faults, ...others.map(({ path: at, message }) => [at, message] as const)].map(
-    ([at, message]) => `${at === '' ? path : at}: ${message}`,
-  );
-  if (!judged || all.length > 0) throw new SiteFileError(all);
-  // Checked already.
-  const raw = (resolved ?? {}) as { targets?: WantedTarget[] | null; notifications?: WantedChannel[] | null };
-  const targets = (raw.targets ?? []).map((target, index) => ({
-    ...target,
-    name: judged.targets[index]?.name ?? target.name,
-  }));
   const later: string[] = [];
   /** Empty for a file that cannot be read, which is a fault. */
   const contentOf: ContentOf = (name, bytesMax, at) => {
@@ -102,6 +92,20 @@ export function readSiteFile(path: string, environment: Environment): SiteFile {
       return Buffer.alloc(0);
     }
   };
+  const named = [...references.faults, ...others.map(({ path: at, message }) => [at, message] as const)].map(
+    ([at, message]) => `${at === '' ? path : at}: ${message}`,
+  );
+  if (!judged || named.length > 0) {
+    const lists = listsIn(resolved);
+    readFiles(lists, contentOf);
+    throw new SiteFileError([...named, ...later, ...repeatedNames(lists)]);
+  }
+  // Checked already.
+  const raw = (resolved ?? {}) as { targets?: WantedTarget[] | null; notifications?: WantedChannel[] | null };
+  const targets = (raw.targets ?? []).map((target, index) => ({
+    ...target,
+    name: judged.targets[index]?.name ?? target.name,
+  }));
   const blueprints = judged.blueprints.map(({ name, file: zip }, index) => ({
     name,
     zip: contentOf(zip, LIMITS.http.zipBodyBytes, `blueprints[${index}].file`),
@@ -121,6 +125,38 @@ export function readSiteFile(path: string, environment: Environment): SiteFile {
   later.push(...repeatedNames(file));
   if (later.length > 0) throw new SiteFileError(later);
   return file;
+}
+
+/** Entries of the file by list, of which nothing is known but that they are objects. */
+type Lists = Readonly<
+  Record<'users' | 'blueprints' | 'targets' | 'devices' | 'rules' | 'notifications', Entry[]>
+>;
+type Entry = { name?: unknown; slug?: unknown; file?: unknown };
+
+function listsIn(document: unknown): Lists {
+  const members = (document ?? {}) as Record<string, unknown>;
+  const of = (name: string): Entry[] => {
+    const list = members[name];
+    return Array.isArray(list) ? list.filter((entry) => typeof entry === 'object' && entry !== null) : [];
+  };
+  return {
+    users: of('users'),
+    blueprints: of('blueprints'),
+    targets: of('targets'),
+    devices: of('devices'),
+    rules: of('rules'),
+    notifications: of('notifications'),
+  };
+}
+
+/** Looks for the files that a document with other faults names, so that all faults are told at once. */
+function readFiles({ blueprints, rules }: Lists, contentOf: ContentOf): void {
+  const read = (entries: Entry[], list: string, bytesMax: number): void =>
+    entries.forEach(({ file }, index) => {
+      if (typeof file === 'string') contentOf(file, bytesMax, `${list}[${index}].file`);
+    });
+  read(blueprints, 'blueprints', LIMITS.http.zipBodyBytes);
+  read(rules, 'rules', LIMITS.rules.scriptBytes);
 }
 
 type ContentOf = (name: string, bytesMax: number, at: string) => Buffer;
@@ -168,9 +204,17 @@ function readBounded(path: string, bytesMax: number): Buffer {
   return readPlainFile(path);
 }
 
-function repeatedNames({ users, blueprints, targets, devices, rules, notifications }: SiteFile): string[] {
-  const lists = {
-    'users: the name': users.map(({ name }) => foldedName(name)),
+function repeatedNames({
+  users,
+  blueprints,
+  targets,
+  devices,
+  rules,
+  notifications,
+}: Pick<Lists, keyof Lists> | SiteFile): string[] {
+  const folded = (name: unknown): unknown => (typeof name === 'string' ? foldedName(name) : undefined);
+  const lists: Record<string, unknown[]> = {
+    'users: the name': users.map(({ name }) => folded(name)),
     'blueprints: the name': blueprints.map(({ name }) => name),
     'targets: the name': targets.map(({ name }) => name),
     'devices: the slug': devices.map(({ slug }) => slug),
@@ -178,9 +222,9 @@ function repeatedNames({ users, blueprints, targets, devices, rules, notificatio
     'notifications: the name': notifications.map(({ name }) => name),
   };
   return Object.entries(lists).flatMap(([what, names]) =>
-    [...new Set(names.filter((name, index) => names.indexOf(name) !== index))].map(
-      (name) => `${what} "${name}" stands there more than once`,
-    ),
+    [
+      ...new Set(names.filter((name, index) => typeof name === 'string' && names.indexOf(name) !== index)),
+    ].map((name) => `${what} "${String(name)}" stands there more than once`),
   );
 }
 

@@ -88,6 +88,28 @@ describe('a site file is refused', () => {
     );
   });
 
+  test('with all faults at once, whichever of them is a missing secret, a missing file or a name twice', (t) => {
+    const user = 'name: anna, role: OWNER, password: {env: NOBODY}';
+    const path = siteFile(
+      t,
+      `users: [{${user}}, {${user}}]\nsites: {}\nblueprints: [{name: meter, file: meter.zip}]\nrules: [{slug: a, file: a.lua}]`,
+    );
+    assert.throws(
+      () => readSiteFile(path, {}),
+      (error: Error) => {
+        for (const fault of [
+          /users\[0\]\.password: the environment has no NOBODY/,
+          /sites: is unknown/,
+          /blueprints\[0\]\.file: there is no .*meter\.zip/,
+          /rules\[0\]\.file: there is no .*a\.lua/,
+          /users: the name "anna" stands there more than once/,
+        ])
+          assert.match(error.message, fault);
+        return true;
+      },
+    );
+  });
+
   test('when it is no YAML, with line and column', (t) => {
     const path = siteFile(t, 'users:\n  - password: "hunter-222');
     assert.throws(() => readSiteFile(path, {}), /site\.yml:2:26: Missing closing [^\n]*$/);
