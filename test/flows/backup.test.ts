@@ -99,7 +99,7 @@ test('another box goes on where the first one stopped: devices, their credential
   assert.equal(answer.headers.get('cache-control'), 'no-store');
   assert.match(
     answer.headers.get('content-disposition') ?? '',
-    /^attachment; filename="halle-sud-3-\d{4}-\d\d-\d\d\.backup"$/,
+    /^attachment; filename="halle-sud-3-\d{4}-\d\d-\d\dT\d{6}\.backup"$/,
   );
   const bytes = Buffer.from(await answer.arrayBuffer());
   const { entries } = await first.ok('OWNER', 'GET', '/v3/audit?limit=1');

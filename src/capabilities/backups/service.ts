@@ -140,8 +140,9 @@ export class Backups {
     try {
       const { stream, ended } = await openBackup(this.#source(includeHistory, signal), password);
       void ended.then(end);
-      const day = formatTimestamp(this.#options.clock.wallMs()).slice(0, 10);
-      return { fileName: `${this.#owner().slug}-${day}.backup`, stream };
+      // Two of one day have two names: whoever saves them by their names keeps both.
+      const moment = formatTimestamp(this.#options.clock.wallMs()).slice(0, 19).replaceAll(':', '');
+      return { fileName: `${this.#owner().slug}-${moment}.backup`, stream };
     } catch (error) {
       end();
       throw error;
