@@ -1,8 +1,8 @@
 /** Events of telemetry for the rest of the gateway. */
 import type { Role } from '../../../lib/role.ts';
 import type { EpochMs, EpochS } from '../../../lib/time.ts';
+import type { TelemetryValue } from '../../../protocol/telemetry.ts';
 import type { Device } from '../../devices/index.ts';
-import type { Rejection, TelemetryValue } from '../../../protocol/telemetry.ts';
 
 /** The alerts that the newest values of a device report. */
 export interface ReportedAlerts {
@@ -29,7 +29,7 @@ export const REJECTION_REASONS = [
   'late',
   'not_a_number',
   'too_many',
-] as const satisfies readonly (Rejection['reason'] | string)[];
+] as const;
 export type RejectionReason = (typeof REJECTION_REASONS)[number];
 
 /** Events of telemetry. */
