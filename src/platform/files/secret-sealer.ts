@@ -26,7 +26,7 @@ interface SecretSealerOptions {
   dataDir: string;
   log: SecretLog;
   /** Default: chance of the system. */
-  random?: (size: number) => Buffer;
+  random?: (sizeBytes: number) => Buffer;
 }
 
 const isEmpty = (value: unknown): boolean =>
@@ -41,7 +41,7 @@ const nameOf = (key: Buffer): string => createHash('sha256').update(key).digest(
 export class SecretSealer {
   readonly #path: string;
   readonly #log: SecretLog;
-  readonly #random: (size: number) => Buffer;
+  readonly #random: (sizeBytes: number) => Buffer;
   #keys: readonly Buffer[];
 
   constructor({ path, dataDir, log, random = randomBytes }: SecretSealerOptions) {
