@@ -88,7 +88,7 @@ describe('a site file is refused', () => {
     );
   });
 
-  test('with all faults at once, whichever of them is a missing secret, a missing file or a name twice', (t) => {
+  test('names all faults at once, such as a missing secret, a missing file or a name twice', (t) => {
     const user = 'name: anna, role: OWNER, password: {env: NOBODY}';
     const path = siteFile(
       t,
