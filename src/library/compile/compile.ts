@@ -1,7 +1,7 @@
 /** From a device template to the files of an ordinary blueprint. */
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
-import type { Condition, Template } from './template.ts';
+import type { Condition, Template, TemplateCommand } from './template.ts';
 import type { AttributeBook } from './attributes.ts';
 import { luaText } from './lua-text.ts';
 import { hasSettings, manifestOf } from './manifest.ts';
@@ -87,6 +87,7 @@ export function compileTemplate(request: CompileRequest, books: LibraryBooks): C
     ),
   };
   check(parts, roles);
+  checkCommands(parts, commands);
   const manifest = manifestOf({ ...parts, commands, roles, constants });
   const transport = template.modbus
     ? 'modbus-transport'
@@ -185,6 +186,19 @@ function connectionOf({
     return { scheme, port, url, auth, user, own_certificate: own_certificate ? true : undefined, timeout_s };
   }
   return { stale_ms: (mqtt?.stale_s ?? 120) * 1_000 };
+}
+
+/** A written value that is an argument names one of its command. */
+function checkCommands({ problems }: PlanParts, commands: ReadonlyMap<string, TemplateCommand>): void {
+  for (const [name, { arguments: declared = {}, do: steps }] of commands)
+    for (const [index, step] of steps.entries()) {
+      const value = 'write' in step ? step.write.value : undefined;
+      if (typeof value === 'string' && !Object.hasOwn(declared, value.slice(1)))
+        problems.push({
+          path: ['commands', name, 'do', index, 'write', 'value'],
+          message: `there is no argument ${value.slice(1)}`,
+        });
+    }
 }
 
 /** What the shape of the file does not say: references that must exist, and one connection. */

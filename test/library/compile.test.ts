@@ -1,0 +1,91 @@
+/** Templates that are written wrongly, and what a compiled one has alike each time. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { compileTemplate, faultsOf, parseTemplate, TemplateError } from '#library';
+import { loadBuiltInProfiles } from '../../src/capabilities/blueprints/built-in.ts';
+import { books, compileFromLibrary, templateIds } from './library-files.ts';
+
+const METER = `template: device/1
+name: Meter
+maker: Acme
+products: [M1]
+category: power-meters
+sources: [manual]
+verified: one source
+modbus: { transports: [tcp] }
+values:
+  total_power: { input: 3 }
+roles: [{ role: grid, power: total_power }]
+commands:
+  set_limit:
+    name: Set Limit
+    arguments: { limit: { name: Limit } }
+    do: [write: { holding: 7, value: $limit }]
+`;
+
+/** All faults of a text as `line: message`. */
+function faults(text: string): string[] {
+  const parsed = parseTemplate(text);
+  const said = (found: { line: number; message: string }[]): string[] =>
+    found.map(({ line, message }) => `${line}: ${message}`);
+  if (!parsed.template) return said(parsed.faults);
+  try {
+    compileTemplate({ template: parsed.template, id: 'acme-meter' }, books);
+    return [];
+  } catch (error) {
+    if (error instanceof TemplateError) return said(faultsOf(error.problems, parsed));
+    throw error;
+  }
+}
+
+describe('a mistake in a template is named with its line', () => {
+  const rows: [title: string, from: string, to: string, expected: RegExp][] = [
+    ['an unknown key', 'input: 3', 'inputt: 3', /^10: values\.total_power.*inputt: unknown key/],
+    ['a register that does not exist', 'input: 3', 'input: 70000', /^10: .*input/],
+    ['an unknown type of registers', 'input: 3', 'input: 3, as: u24', /^10: .*as/],
+    ['a value without a source', '{ input: 3 }', '{ scale: 2 }', /^10: values\.total_power/],
+    ['a name in another form', 'total_power: {', 'Total-Power: {', /^\d+: values.*snake_case/],
+    [
+      'a role of a value that is not there',
+      'power: total_power',
+      'power: power',
+      /^11: .*there is no value power/,
+    ],
+    ['an unknown role', 'role: grid', 'role: moon', /^11: roles\.0\.role/],
+    ['a missing maker', 'maker: Acme\n', '', /^1: maker: is missing/],
+    [
+      'no connection',
+      'modbus: { transports: [tcp] }\n',
+      '',
+      /^1: the file: must have one of modbus, http and mqtt/m,
+    ],
+    ['an argument that is not there', 'value: $limit', 'value: $other', /^16: .*other/],
+    ['a key twice', 'maker: Acme\n', 'maker: Acme\nmaker: Other\n', /^4: /],
+  ];
+  for (const [title, from, to, expected] of rows)
+    test(title, () => {
+      assert.ok(METER.includes(from));
+      assert.match(faults(METER.replace(from, to)).join('\n'), expected);
+    });
+
+  test('none in a good one', () => {
+    assert.deepEqual(faults(METER), []);
+  });
+});
+
+test('the same template and parameters give the same bytes, and another choice another digest', () => {
+  for (const id of templateIds) assert.deepEqual(compileFromLibrary(id), compileFromLibrary(id));
+  const { digest } = compileFromLibrary('eastron/sdm630');
+  assert.notEqual(compileFromLibrary('eastron/sdm630', { role: 'pv' }).digest, digest);
+});
+
+test('a group of attributes.yml that is named like a profile has the members of the profile', () => {
+  const { profiles } = loadBuiltInProfiles();
+  for (const [group, members] of Object.entries(books.attributes.groups)) {
+    const profile = profiles.get(group);
+    if (!group.startsWith('lib.')) continue;
+    assert.ok(profile, `${group} is no profile`);
+    const declared = profile.members.map(({ name }) => name);
+    assert.deepEqual(Object.keys(members).toSorted(), declared.toSorted(), group);
+  }
+});
