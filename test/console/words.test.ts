@@ -35,6 +35,12 @@ const EXCEPTED: readonly string[] = [
   'Bearer',
   'Content-Type',
   'values',
+  'Slack',
+  'Discord',
+  'Mattermost',
+  'Google Chat',
+  'Microsoft Teams',
+  'color-mix(in srgb, red, blue)',
 ];
 
 /** Words that are the same in German. */

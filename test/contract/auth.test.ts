@@ -143,7 +143,7 @@ describe('a login', () => {
     const login = { name: 'installer', password: PASSWORD };
     const other = tokenOf(await api.call(null, 'POST', '/v3/auth/login', login));
     const headers = {
-      Cookie: `__Host-gateway_session=${token}; gateway_session=${other}`,
+      Cookie: `__Host-gateway_session=${token}; gateway_session_http=${other}`,
       'X-Requested-With': 'console',
     };
     assert.equal((await api.send('POST', '/v3/auth/logout', headers)).status, 200);

@@ -161,11 +161,11 @@ const EXTENSIONS: Readonly<Record<'none' | 'READONLY' | 'USER' | 'OWNER' | 'INST
     get_connection get_metrics get_energy get_energy_now get_energy_sources list_alerts get_alert get_token
     get_serial_port get_io_port get_device_profile stream_alerts get_me
     list_library_devices get_library_device get_library_template
-    change_own_password list_tokens create_token revoke_token list_blueprints list_serial_ports
+    change_own_password list_tokens revoke_token list_blueprints list_serial_ports
     list_io_ports list_device_profiles get_cloud_resource post_cloud_resource patch_cloud_resource
     delete_cloud_resource`,
   USER: `
-    acknowledge_alert acknowledge_alerts`,
+    acknowledge_alert acknowledge_alerts create_token`,
   OWNER: `
     get_problem_report get_backup_plan get_update import_telemetry update_energy_sources
     get_notification_channel get_notification_delivery get_audit_entry

@@ -162,6 +162,9 @@ async function control({ call }: Running, number: number): Promise<string[]> {
     const answer = await call(method, path, body);
     if (answer.status !== 200)
       refused.push(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    // A token makes so many others only.
+    const made = (answer.body as { access_token?: { id: string } }).access_token;
+    if (made) await call('DELETE', `/v3/auth/tokens/${made.id}`);
   }
   return refused;
 }

@@ -19,6 +19,11 @@ export const ofRequests: Readonly<Record<string, string>> = {
   'is larger than {1} bytes': 'ist größer als {1} Bytes',
   'is too long': 'ist zu lang',
   'must not be empty': 'darf nicht leer sein',
+  'has too many levels': 'hat zu viele Ebenen',
+  'an integer from -9223372036854775808 to 9223372036854775807':
+    'eine ganze Zahl von -9223372036854775808 bis 9223372036854775807',
+  'a number from -1.7976931348623157e308 to 1.7976931348623157e308':
+    'eine Zahl von -1.7976931348623157e308 bis 1.7976931348623157e308',
   'must be <1>, got <2>': 'muss <1> sein, nicht <2>',
   'at most {1}': 'höchstens {1}',
   'at least {1}': 'mindestens {1}',

@@ -306,5 +306,24 @@ export const sentences: Readonly<Record<string, string>> = {
   'permission denied; the service must be in the group of the file, mostly dialout':
     'Kein Zugriff: Der Dienst muss in der Gruppe der Datei sein, meist dialout.',
 
+  // Backups, folders, servers.
+  '{1} is in the data folder of the gateway. Choose a folder outside.':
+    '{1} liegt im Datenordner des Gateways. Wählen Sie einen Ordner außerhalb.',
+  'The key of stored secrets cannot be written to {1}: <2>':
+    'Der Schlüssel der gespeicherten Geheimnisse kann nicht nach {1} geschrieben werden: <2>',
+  'The place for backups sends more than was asked for: it is not to be trusted.':
+    'Der Speicherort der Sicherungen sendet mehr als verlangt: Ihm ist nicht zu trauen.',
+  'The backup holds {1} twice.': 'Die Sicherung enthält {1} zweimal.',
+  '{1} in the backup is not a plain file.': '{1} in der Sicherung ist keine gewöhnliche Datei.',
+  '{1} in the backup is longer than {2} bytes.': '{1} in der Sicherung ist länger als {2} Bytes.',
+  '{1} in the backup is not readable.': '{1} in der Sicherung ist nicht lesbar.',
+  '{1} does not answer in HTTP: is the address right?': '{1} antwortet nicht in HTTP: Stimmt die Adresse?',
+  'It said: "{1}"': 'Die Antwort: „{1}“',
+  ' It said: "{1}"': ' Die Antwort: „{1}“',
+  'The processor of the gateway is busy with other work; try again later.':
+    'Der Prozessor des Gateways ist mit anderem beschäftigt; versuchen Sie es später.',
+  'The CSV text is not UTF-8. Save it as "CSV UTF-8".':
+    'Der CSV-Text ist nicht in UTF-8. Speichern Sie ihn als „CSV UTF-8“.',
+
   ...ofRequests,
 };
