@@ -12,6 +12,7 @@ const LINE_LENGTH = 60;
 const FILES: Readonly<Record<string, string>> = {
   'application/zip': '@archive.zip',
   'text/csv': '@telemetry.csv',
+  'application/yaml': '@template.yml',
 };
 
 interface SampleRequest {

@@ -279,6 +279,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await page.locator('[data-test=logs]').getByText('grüß dich from a rule').waitFor();
     await page.locator('.cm-content').fill('this is no Lua');
     await page.getByRole('button', { name: 'Save and run' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Save all the same' }).click();
     await page
       .locator('[data-test=logs]')
       .getByText(/syntax error/)

@@ -1,6 +1,7 @@
 /** The console in German: chosen by the browser or the user, whole, and no wider than a phone. */
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -44,8 +45,7 @@ const ENGLISH = [...SAID_BY_CONSOLE, ...SAID_BY_GATEWAY, ...OPERATIONS];
 
 /** A server, a broker, a mail server and a folder that are not there; resolves once the box says so in its alerts. */
 async function failEverywhere(gateway: TestGateway): Promise<void> {
-  const folder = join(gateway.dataDir, 'stick');
-  mkdirSync(folder);
+  const folder = mkdtempSync(join(tmpdir(), 'stick-'));
   const plan = { schedule: 'DAILY', target: folder, password: 'a password of backups' };
   await gateway.ok('INSTALLER', 'PATCH', '/v3/backup/plan', plan);
   rmSync(folder, { recursive: true });

@@ -79,7 +79,7 @@ describe('a line that is lost', { skip: findBrowser() === undefined && NO_BROWSE
     await page.route(`${opened().gateway.origin}/`, async (route) => {
       if (route.request().resourceType() === 'document') return route.continue();
       const response = await route.fetch();
-      const body = (await response.text()).replace(/src="[^"]+"/, 'src="/another.js"');
+      const body = (await response.text()).replace(/(?<=module" src=")[^"]+/, '/another.js');
       return route.fulfill({ response, body });
     });
     await line.cut(page);

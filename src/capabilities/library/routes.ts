@@ -78,7 +78,7 @@ function ownRoutes(library: DeviceLibrary): Route[] {
     route({
       operation: 'upload_library_device',
       about: 'Stores a device template of your own beside the library; one of the same name is replaced.',
-      bodyMedia: ['multipart/form-data', YAML],
+      bodyMedia: [YAML, 'multipart/form-data'],
       answer: wire.libraryShapes.one,
       POST: [DEVICES],
       role: 'INSTALLER',

@@ -1,7 +1,7 @@
 /** Every request of the reference page, pasted into a shell beside a real gateway with what its names mean. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -10,6 +10,7 @@ import { WebSocket } from 'ws';
 import { membersOf } from '../../../scripts/checks/requests/description.ts';
 import { writeArchive } from '../../../src/capabilities/blueprints/source/archive.ts';
 import { sampleBlueprint } from '../../support/samples.ts';
+import { PROJECT_ROOT } from '../../support/workspace.ts';
 import { referenceFolder } from '../../support/reference.ts';
 import { startTestGateway, type TestGateway } from '../../support/test-gateway.ts';
 
@@ -39,6 +40,9 @@ const REFUSING: Record<string, number> = {
   get_announced_device: 404,
   accept_announced_device: 404,
   ignore_announced_device: 404,
+  // The one of the library is no template of the owner.
+  get_library_template: 404,
+  delete_library_device: 404,
 };
 
 /** The sample of each operation and stream, as a person copies it from the page. */
@@ -206,6 +210,11 @@ describe('a sample of the reference page works when it is pasted', () => {
     }
     if (operation === 'create_rule')
       await served.ok('OWNER', 'DELETE', '/v3/site/rule_engine/rules/surplus-to-load');
+    if (operation === 'upload_library_device')
+      copyFileSync(
+        join(PROJECT_ROOT, 'src/library/devices/eastron/sdm630.yml'),
+        join(folder, 'template.yml'),
+      );
     if (operation.endsWith('_profiles'))
       writeFileSync(join(folder, 'archive.zip'), await filesOf({ 'acme/flywheel.yml': PROFILE }));
     if (operation.endsWith('_blueprint'))
