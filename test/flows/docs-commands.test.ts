@@ -49,7 +49,7 @@ describe('the commands of a page work as they stand', { skip: noShell }, () => {
         // A caller that is refused is a command that does not work.
         .replaceAll(/\bcurl (?!-f)/g, 'curl --fail-with-body ')
         .replaceAll('https://metrics.example', 'http://127.0.0.1:9');
-      const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script], {
+      const { stdout } = await run('bash', ['--norc', '-euo', 'pipefail', '-c', script], {
         cwd: folder,
         env: {
           ...process.env,
