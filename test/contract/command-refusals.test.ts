@@ -112,7 +112,7 @@ describe('a call that is refused', () => {
       executions,
       { name: 'ping', ephemeral: 'yes' },
       400,
-      invalidField('ephemeral', 'Field "ephemeral" must be boolean, got "yes".'),
+      invalidField('ephemeral', 'Field "ephemeral" must be true or false, got "yes".'),
     ],
     [
       'execute with an unknown expand',

@@ -29,7 +29,7 @@ function log(bench: Bench, running: { id: string }): string[] {
 
 async function ignoredReasons(bench: Bench): Promise<string[]> {
   const text = await bench.metrics();
-  return [...text.matchAll(/command_responses_ignored_total\{reason="([^"]+)"\} (\d+)/g)].map(
+  return [...text.matchAll(/command_responses_ignored_total\{reason="([^"]+)"\} ([1-9]\d*)/g)].map(
     ([, reason, count]) => `${reason} ${count}`,
   );
 }

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import type { Device } from '../../../src/capabilities/devices/index.ts';
 import { decodeMessage } from '../../../src/protocol/device-message.ts';
+import { parseExactJson, unstorableNumber } from '../../../src/lib/json.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { type DevicesSetup, startDevices } from './support.ts';
 import { runs } from '../../support/runs.ts';
@@ -32,8 +33,11 @@ describe('a property is not taken', () => {
     ['with a fraction where an integer is declared', { battery_nameplate_capacity: 1.5 }, /must be integer/],
     ['with too long a name', { ['x'.repeat(11)]: 1 }, /The name of a property is too long/],
     ['with too large a value', { model: 'x'.repeat(99) }, /has more than 100 bytes/],
-    ['beyond 64 bits', '{"battery_nameplate_capacity":18446744073709551616}', /a number too large/],
-    ['that is not finite', '{"model":NaN}', /has a number that is not finite/],
+    [
+      'beyond 64 bits',
+      '{"battery_nameplate_capacity":18446744073709551616}',
+      /has an integer of more than 64 bits/,
+    ],
     ['too large to be finite', '{"model":1e999}', /has a number that is not finite/],
   ];
   for (const [title, body, complaint] of rows)
@@ -209,7 +213,8 @@ describe('properties', () => {
           const last = new Map(entries);
           for (const [key, item] of last)
             if (item === null) expected.delete(key);
-            else if (key !== 'timestamp') expected.set(key, JSON.parse(JSON.stringify(item)));
+            else if (key !== 'timestamp' && !unstorableNumber(parseExactJson(JSON.stringify(item))))
+              expected.set(key, JSON.parse(JSON.stringify(item)));
         }
         const row = setup.database
           .prepare<[string], { property_values: string }>(
