@@ -20,10 +20,8 @@ const SAMPLES = join(ROOT, 'docs', 'samples', 'rules');
 const SIMULATED = 'simulated-house';
 /** What the page names: placeholder in it → source. */
 const NAMED = { script: 'app.tsx', style: 'styles.css', icon: 'icon.svg' } as const;
-/** Says at the start page that the browser is too old, before anything that such a browser cannot read. */
-const CHECK = 'browser-check';
 
-/** The oldest browsers that show the console. `browser-check.ts` and docs/first-steps.md say the same. */
+/** The oldest browsers that show the console. `browser-check.ts`, `@supports` in the styles and docs/first-steps.md say the same. */
 export const OLDEST_BROWSERS = ['chrome111', 'firefox115', 'safari16.4'];
 
 type Output = Metafile['outputs'][string];
@@ -87,9 +85,7 @@ export async function bundleConsole(folder: string): Promise<BuiltFile[]> {
     page = page.replaceAll(`%${role}%`, `/${name}`);
     addWithImports(name);
   }
-  const check = await bundleCheck(folder);
-  first.add(check);
-  writeFileSync(join(folder, 'index.html'), page.replace('%check%', `/${check}`));
+  writeFileSync(join(folder, 'index.html'), page);
   const icon = outputs.find(({ inputs }) => `src/console/${NAMED.icon}` in inputs)?.name ?? '';
   const manifest = readFileSync(join(SOURCE, 'manifest.json'), 'utf8');
   writeFileSync(join(folder, 'manifest.json'), manifest.replaceAll('%icon%', `/${icon}`));
@@ -128,24 +124,6 @@ const inOnePiece: Plugin = {
 function contentOf({ path, inputs, imports: [only, ...others] }: Output & { path: string }): string {
   const isNameOnly = Object.values(inputs).every(({ bytesInOutput }) => bytesInOutput === 0);
   return isNameOnly && only && others.length === 0 ? only.path : path;
-}
-
-/** A plain script of ES5, which every browser can run. */
-async function bundleCheck(folder: string): Promise<string> {
-  const { metafile } = await build({
-    absWorkingDir: ROOT,
-    entryPoints: [`src/console/${CHECK}.ts`],
-    outdir: folder,
-    entryNames: '[name]-[hash]',
-    bundle: true,
-    format: 'iife',
-    target: 'es5',
-    minify: true,
-    tsconfig: join(SOURCE, 'tsconfig.json'),
-    metafile: true,
-    logLevel: 'warning',
-  });
-  return relative(folder, join(ROOT, Object.keys(metafile.outputs)[0] ?? ''));
 }
 
 /** The worker that keeps the shell; its name is the same for ever, because browsers ask for it by that. */

@@ -1,4 +1,6 @@
 /** The console: a client of the HTTP API like any other, in a browser. */
+// First, so that it runs before anything that fails in an old browser.
+import './browser-check.ts';
 import { type ComponentChildren, type RefObject, render } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { isAway, isConnected, obstacle } from './connection.ts';

@@ -1,12 +1,8 @@
 /**
- * Shows one sentence in a browser that is too old for the console, in place of a page that would fail somewhere. Of what the
- * oldest ones must have, the newest is looked for. Written without words that older browsers cannot read.
+ * Shows one sentence in a browser that is too old for the console, in place of a page that would fail somewhere. Browsers
+ * that cannot even read the script are found by `@supports` in the styles.
  */
-if (
-  !('toSorted' in Array.prototype) ||
-  !('TextDecoderStream' in globalThis) ||
-  !CSS.supports('color', 'color-mix(in srgb, red, blue)')
-) {
+if (!('toSorted' in Array.prototype) || !('TextDecoderStream' in globalThis)) {
   document.getElementById('too-old')?.removeAttribute('hidden');
   document.getElementById('app')?.remove();
 }

@@ -160,6 +160,21 @@ describe('older browsers', { skip: findBrowser() === undefined && NO_BROWSER }, 
       assert.ok(text.includes(version.replace(/(?=\d)/, ' ')), `${text} names ${version}`);
   });
 
+  test('a browser that is too old to read the script is told so by the styles alone', async (t) => {
+    const context = await opened().browser.newContext({ serviceWorkers: 'block' });
+    t.after(() => context.close());
+    const page = await context.newPage();
+    await page.route(/\.js$/, (route) => route.abort());
+    // As in a browser that does not know what is asked for.
+    await page.route(/\.css$/, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, body: (await response.text()).replace('color-mix(', 'unknown-mix(') });
+    });
+    await page.goto(opened().gateway.origin);
+    await page.locator('#too-old').waitFor();
+    assert.equal(await page.locator('#app').isVisible(), false);
+  });
+
   test('a fault of the page before its first request is not shown as a gateway that does not answer', async (t) => {
     const context = await opened().browser.newContext({ serviceWorkers: 'block' });
     t.after(() => context.close());
