@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 import { RULES, type RuleGateway, WITH_SANDBOX, withRules } from './rule-support.ts';
 
 interface Entry {
-  timestamp: string;
+  at: string;
   kind: string;
   name?: string;
   message?: string;
@@ -35,7 +35,7 @@ async function tried(
 const commands = (entries: Entry[], fromS: number): unknown[] =>
   entries
     .filter(({ kind }) => kind === 'command')
-    .map(({ timestamp, name, arguments: given }) => [Date.parse(timestamp) / 1_000 - fromS, name, given]);
+    .map(({ at, name, arguments: given }) => [Date.parse(at) / 1_000 - fromS, name, given]);
 
 const names = ({ requests }: MockDevice): unknown[] => requests.map(({ name }) => name);
 
@@ -140,7 +140,7 @@ describe('the sample rules', () => {
     const entries = await tried(gateway(), sampleRule('battery-night-reserve'), { from: to - 86_400, to });
     const clocks = entries
       .filter(({ kind }) => kind === 'command')
-      .map(({ timestamp, arguments: given }) => [timestamp.slice(11, 19), given]);
+      .map(({ at, arguments: given }) => [at.slice(11, 19), given]);
     for (const wanted of [
       ['22:00:00', { mode: 'backup', reserve_percent: 60 }],
       ['06:00:00', { mode: 'self_consumption' }],

@@ -21,7 +21,7 @@ export const STATE_ROWS_SQL = `
   INSERT INTO execution_response VALUES (7, 1, 'SUCCEEDED', '{}', 1);
   INSERT INTO rule VALUES (1, 'rule', 'night', 1, 'V3', 1000, 1, 1, 'return true');
   INSERT INTO energy_source SELECT 1, 'battery', id, 'power', 0, NULL, NULL, NULL FROM device WHERE slug = 'battery';
-  INSERT INTO energy_setting VALUES (1, 60);
+  INSERT INTO energy_setting VALUES (1, 60, 10000000);
   INSERT INTO alert SELECT 7, 'seven', id, 'DEVICE', 'low', 'warning', 'Low', 'so', 1, 1, 1, 2, 3, 'Ida', 'OWNER'
     FROM device WHERE slug = 'battery';
   INSERT INTO device_rhythm SELECT id, '[60000,61000]' FROM device WHERE slug = 'battery';
@@ -29,6 +29,10 @@ export const STATE_ROWS_SQL = `
     '{"origin":"http://127.0.0.1:9"}', '{"url":"http://127.0.0.1:9/"}', 1, 3);
   INSERT INTO notification_delivery VALUES (7, 'seven', 'hook', 'ALERTS', 'RETRYING', 1, 0, 0, 1, 1, 2, 'No.');
   INSERT INTO notification_pending VALUES (7, 'hook', 7, 'RAISED', 7);
+  INSERT INTO library_template VALUES ('own-meter', 'template: device/1');
+  INSERT INTO mqtt_guest VALUES ('guest', 'Plug', 'plug', randomblob(16), zeroblob(32), '["tele/plug/#"]', 1);
+  INSERT INTO mqtt_announcement VALUES ('guest', 'homeassistant/switch/plug/config', '{}');
+  INSERT INTO mqtt_announced_device VALUES ('announced', 'guest', NULL, NULL);
   INSERT INTO departed_device VALUES ('gone', 1, 5);
   INSERT INTO serial_port VALUES ('rs485', '/dev/ttyS0', 9600, 8, 'N', 1, '["meter"]');
   INSERT INTO io_port VALUES ('di-1', 'DIGITAL_INPUT', '/dev/gpiochip0', 17, 1, 'PULL_UP', 5);
