@@ -1,10 +1,19 @@
 /**
- * Bundles before a start, if anything that goes into a bundle changed since the last time: by content, since times of
+ * The first half of `npm start`: bundles before a start, if anything that goes into a bundle changed since the last time: by content, since times of
  * files say nothing after a checkout. Imports little, because it runs at every `npm start`.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseWords, runScript } from './support/arguments.ts';
+
+const HELP = `Usage: scripts/gwnode scripts/build-when-changed.ts
+
+Bundles the gateway into dist/ if anything that goes into a bundle has changed
+since the last time, by content. Otherwise it changes nothing. npm start runs
+it before the gateway.
+
+  --help  this text`;
 
 const ROOT = join(import.meta.dirname, '..');
 const OUT = join(ROOT, 'dist');
@@ -27,9 +36,17 @@ function digestOfSources(): string {
   return hash.digest('hex');
 }
 
-const digest = digestOfSources();
-if (!existsSync(MARK) || readFileSync(MARK, 'utf8') !== digest) {
-  const { bundle } = await import('./build.ts');
-  await bundle(OUT);
-  writeFileSync(MARK, digest);
-}
+await runScript(async () => {
+  const { help } = parseWords({ help: { type: 'boolean', default: false } });
+  if (help) {
+    console.log(HELP);
+    return 0;
+  }
+  const digest = digestOfSources();
+  if (!existsSync(MARK) || readFileSync(MARK, 'utf8') !== digest) {
+    const { bundle } = await import('./build.ts');
+    await bundle(OUT);
+    writeFileSync(MARK, digest);
+  }
+  return 0;
+});
