@@ -120,7 +120,7 @@ export class People {
     call: { method: 'POST' | 'PATCH' | 'DELETE'; path: string; body?: unknown },
   ): Promise<Outcome> {
     const attempt = thing.state.attempt(state);
-    const answer = await this.#tried(call);
+    const answer = await this.#tried(thing, call);
     if (answer === undefined) {
       thing.isDoubtful = true;
       if (thing.id === undefined) thing.isOver = true;
@@ -132,18 +132,20 @@ export class People {
     return answer;
   }
 
-  async #tried(call: {
-    method: 'POST' | 'PATCH' | 'DELETE';
-    path: string;
-    body?: unknown;
-  }): Promise<Outcome> {
+  async #tried(
+    thing: Thing,
+    call: { method: 'POST' | 'PATCH' | 'DELETE'; path: string; body?: unknown },
+  ): Promise<Outcome> {
     try {
       return await this.#options.client.json({ ...call, signal: AbortSignal.timeout(CALL_TIMEOUT_MS) });
     } catch (error) {
       if (error instanceof GatewayUnreachable || error instanceof SyntaxError) return undefined;
       if (!(error instanceof GatewayRefusal)) throw error;
-      // It was removed by a call whose answer was lost.
-      if (error.status === 404 && call.method === 'DELETE') return {};
+      if (error.status === 404 && call.method === 'DELETE' && thing.isDoubtful) {
+        // Removed by a call whose answer was lost or a 503. This is no acknowledgement: a failing disk may undo it.
+        thing.isOver = true;
+        return undefined;
+      }
       this.refusals.push(`${call.method} ${call.path}: ${error.message}`);
       return undefined;
     }
