@@ -18,6 +18,8 @@ export interface Stock {
   profilesZip: Buffer;
   /** A profile that does not come with the gateway. */
   ownProfileZip: Buffer;
+  /** A device template that does not come with the gateway. */
+  ownTemplate: Buffer;
   /** Of an alert that was raised. */
   alertId: string;
   /** Where somebody listens who takes whatever is sent. */
@@ -33,7 +35,7 @@ export interface Pool {
   /** Notes ids in a good answer. */
   learn(operation: string, answer: unknown): void;
   /** A good upload for the operation. */
-  archiveFor(operation: string): Buffer;
+  uploadFor(operation: string): Buffer;
   /** A good body that no example says, because it names something of this machine; undefined: none. */
   bodyFor(operation: string): Record<string, unknown> | undefined;
   /** Token of a session whose user has the password that requests tell; undefined until the gateway is claimed. */
@@ -58,6 +60,7 @@ const TOLD: Record<string, { kind: string; path: readonly string[] }> = {
   create_command_execution: { kind: 'execution', path: ['execution_id'] },
   upload_blueprint: { kind: 'blueprint', path: ['id'] },
   upload_device_profiles: { kind: 'profile', path: ['files', '0', 'profile_id'] },
+  upload_library_device: { kind: 'template', path: ['device', 'id'] },
   create_user: { kind: 'user', path: ['user', 'id'] },
   create_token: { kind: 'token', path: ['access_token', 'id'] },
   create_rule: { kind: 'rule', path: ['rule', 'id'] },
@@ -134,10 +137,11 @@ export function createPool(stock: Stock, random: Random): Pool {
     known,
     stock,
     session: () => session,
-    archiveFor: (operation) =>
-      operation === 'upload_device_profiles'
-        ? random.pick([stock.profilesZip, stock.ownProfileZip])
-        : stock.blueprintZip,
+    uploadFor: (operation) => {
+      if (operation === 'upload_device_profiles')
+        return random.pick([stock.profilesZip, stock.ownProfileZip]);
+      return operation === 'upload_library_device' ? stock.ownTemplate : stock.blueprintZip;
+    },
     bodyFor: (operation) => ownBodies(stock)[operation],
     learn: (operation, answer) => {
       // Its user is not in the pool, so nobody deletes it.
@@ -185,6 +189,7 @@ function idMakers(
     execution_id: () => anyOf('execution'),
     user_id: () => anyOf('user'),
     token_id: () => anyOf('token'),
+    template_id: () => anyOf('template'),
     profile_id: () => anyOf('profile'),
     alert_id: () => anyOf('alert', [stock.alertId]),
     rule_id: () => anyOf('rule'),

@@ -16,6 +16,18 @@ display_name: Flywheel
 telemetry: { spin: { display_name: Spin, type: float, unit: rpm } }
 `;
 
+const OWN_TEMPLATE = `template: device/1
+name: Well Pump
+maker: Acme
+products: [WP 1]
+category: sensors
+sources: [manual]
+verified: one source
+modbus: { transports: [tcp] }
+values:
+  flow: { input: 3, name: Flow, unit: m3/h, scale: 0.1 }
+`;
+
 interface Receiver {
   url: string;
   stop(): Promise<void>;
@@ -68,6 +80,7 @@ export async function prepareStock(
     luaBlueprintId: await uploadSample(bytes),
     profilesZip: await bytes('/v3/blueprints/device_profiles/download'),
     ownProfileZip: await writeArchive(new Map([['energy/flywheel.yml', Buffer.from(OWN_PROFILE)]])),
+    ownTemplate: Buffer.from(OWN_TEMPLATE),
     alertId: String(membersOf((alerts as unknown[])[0])['id']),
     receiverUrl,
     blueprintZip: await bytes(`/v3/blueprints/${String(blueprintId)}/zip?view=ORIGINAL`),

@@ -165,7 +165,7 @@ function draftOf(operation: Operation, values: Values, pool: Pool, random: Rando
         ? Buffer.from(
             `ts,telemetry=${pool.stock.attributes[0]} device=${pool.stock.device.id}\n1772352000,50\n`,
           )
-        : pool.archiveFor(operation.operation);
+        : pool.uploadFor(operation.operation);
   }
   return draft;
 }
