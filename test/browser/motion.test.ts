@@ -10,6 +10,8 @@ import { openAnother, useConsole } from './support.ts';
 /** After so long without a touch nothing moves. */
 const UNTOUCHED_MS = 31_000;
 const MEASURED_MS = 2_000;
+/** What a page does once, such as its last drawing or collecting garbage, does not keep it busy. */
+const ROUNDS = 3;
 /** Of one core. */
 const BUSY_MAX = 0.01;
 const OF_THE_COMPOSITOR = ['transform', 'opacity', 'offset', 'computedOffset', 'easing', 'composite'];
@@ -22,6 +24,9 @@ const NOTE_MOVEMENTS = `
     moved.push({ properties: frames.flatMap((frame) => Object.keys(frame)), iterations: options.iterations ?? 1 });
     return animate.call(this, frames, options);
   };`;
+
+/** Not what a pointer over a link changes in the styles. */
+const RUNNING_DROPS = `document.getAnimations().filter(({ effect }) => effect.target.matches('.drop-place')).length`;
 
 interface Movement {
   properties: string[];
@@ -80,6 +85,7 @@ describe('motion', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
       [],
     );
     assert.ok(movements.every(({ iterations }) => iterations === 1));
+    await page.evaluate('Promise.allSettled(document.getAnimations().map(({ finished }) => finished))');
     assert.equal(await page.evaluate(`getComputedStyle(document.querySelector('.drop-place')).opacity`), '0');
   });
 
@@ -109,14 +115,18 @@ describe('motion', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await start();
     await page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true });
       document.dispatchEvent(new Event('visibilitychange'))`);
-    assert.equal(await page.evaluate(`document.getAnimations().length`), 0);
+    assert.equal(await page.evaluate(RUNNING_DROPS), 0);
     await assertStill();
     await page.evaluate(
       `delete document.visibilityState; document.dispatchEvent(new Event('visibilitychange'))`,
     );
     await start();
-    await page.evaluate(`document.querySelector('.flow-stage').style.marginTop = '5000px'`);
-    await pass(page, 1_000);
+    // A slow machine draws it later: the page knows of it before this observer, which came after its own.
+    await page.evaluate(`new Promise((left) => {
+      const stage = document.querySelector('.flow-stage');
+      stage.style.marginTop = '5000px';
+      new IntersectionObserver(([entry]) => entry.isIntersecting || left()).observe(stage);
+    })`);
     await assertStill();
     await page.evaluate(`document.querySelector('.flow-stage').style.marginTop = ''`);
     await start();
@@ -150,13 +160,18 @@ describe('motion', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
       return metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN;
     };
     await page.locator('.drop-place').first().waitFor({ state: 'attached' });
-    await page.waitForTimeout(UNTOUCHED_MS);
     const busy: string[] = [];
-    for (const hash of PAGES) {
+    // The overview, on which drops run, comes last: until then nobody has touched anything for long enough.
+    const pages = [...PAGES.filter((hash) => hash !== '#/'), '#/'];
+    assert.ok((pages.length - 1) * MEASURED_MS > UNTOUCHED_MS);
+    for (const hash of pages) {
       await visit(page, hash);
-      const beforeS = await busyS();
-      await page.waitForTimeout(MEASURED_MS);
-      const share = ((await busyS()) - beforeS) / (MEASURED_MS / 1_000);
+      let share = Number.POSITIVE_INFINITY;
+      for (let round = 0; round < ROUNDS && !(share < BUSY_MAX); round++) {
+        const beforeS = await busyS();
+        await page.waitForTimeout(MEASURED_MS);
+        share = ((await busyS()) - beforeS) / (MEASURED_MS / 1_000);
+      }
       if (!(share < BUSY_MAX)) busy.push(`${hash}: ${(100 * share).toFixed(2)} %`);
     }
     assert.deepEqual(busy, []);

@@ -67,6 +67,8 @@ export function useDrops(at: string, curves: readonly Curve[]) {
       !matchMedia('(prefers-reduced-motion: reduce)').matches;
     if (!isWanted) return;
     ranAtMs.current = nowMs;
+    // After the clock was set forward those of before may still run.
+    stop();
     const places = stage.current?.querySelectorAll<HTMLElement>('.drop-place') ?? [];
     running.current = [...places].flatMap((place, index) => {
       const curve = curves[index];
