@@ -12,6 +12,7 @@ import { crc16, encodeRtuFrame } from '../../../src/field-module/field/modbus-rt
 import { FieldBus, scriptFaultOf, type ModbusClient } from '../../../src/field-module/field/index.ts';
 import { createSystemClock } from '../../../src/platform/clock/index.ts';
 import { settle, TestClock } from '../../support/test-clock.ts';
+import { until } from '../../support/until.ts';
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
 
@@ -153,10 +154,10 @@ describe('the Modbus simulator over a real socket', () => {
       ] as const) {
         simulated.command(line);
         assert.equal(await state(client), seen, line);
-        // The meter beside it works.
-        assert.equal(await state(client, 2), 'ok', line);
+        // The meter beside it works; on a busy machine an answer may come after its time limit.
+        await until(async () => (await state(client, 2)) === 'ok');
         simulated.command('ok');
-        assert.equal(await state(client), 'ok', `after ${line}`);
+        await until(async () => (await state(client)) === 'ok');
       }
     }));
 
