@@ -183,7 +183,7 @@ export class StateUpkeep {
     const { database, clock, limits, space } = this.#options;
     const { walBytes, freeBytes } = limits;
     const isShort = this.#freeBytes() < (freeBytes * limits.freePercentMin) / 100;
-    // The log is removed by each stop: its room is made once it is clear that this run lasts.
+    // The log is removed by each stop: its room is made anew by each run.
     if (!isShort && (this.#hasRoomInLog || clock.monotonicMs() - this.#beganMs < limits.logRoomAfterMs))
       return;
     if (space.room.freeBytes < 2 * freeBytes + walBytes) return;
