@@ -173,8 +173,9 @@ function endAll(children: Iterable<ChildProcess>): void {
     if (pid === undefined) continue;
     try {
       process.kill(-pid, 'SIGKILL');
-    } catch {
-      // Its last process has just ended.
+    } catch (error) {
+      // The last process of the group has just ended.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
   }
 }

@@ -82,9 +82,7 @@ const NEWER: Readonly<Record<string, readonly string[]>> = {
 
 const TAKE_AWAY = Object.entries(NEWER)
   .flatMap(([place, names]) =>
-    names.map(
-      (name) => `try { delete (${place})[${name.startsWith('Symbol.') ? name : `'${name}'`}] } catch {}`,
-    ),
+    names.map((name) => `delete (${place})[${name.startsWith('Symbol.') ? name : `'${name}'`}]`),
   )
   .join(';');
 

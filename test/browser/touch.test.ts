@@ -25,7 +25,7 @@ const SMALL = `(() => {
 describe('touch', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
   const opened = useConsole({ GATEWAY_RULE_SANDBOX: 'true' });
 
-  test('with a coarse pointer no target on any page is below 44 px at 390 px', async (t) => {
+  test('no target on any page is below 44 px with a coarse pointer at a width of 390 px', async (t) => {
     const { browser, gateway } = opened();
     const device = await gateway.provision('Battery');
     await device.connect();
