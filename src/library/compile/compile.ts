@@ -94,8 +94,6 @@ export function compileTemplate(request: CompileRequest, books: LibraryBooks): C
     : template.http
       ? 'http-transport'
       : 'mqtt-transport';
-  if (template.mqtt && books.runtime[`${transport}.lua`] === undefined)
-    problems.push({ path: ['mqtt'], message: 'is not read by this version; use modbus or http' });
   if (problems.length > 0) throw new TemplateError(problems);
   return { ...archiveOf({ id: request.id, parameters, manifest, plan, transport }, books), parameters };
 }
@@ -109,11 +107,13 @@ function archiveOf(
     `-- Made from the device template ${id}. What stands here is data; template.lua runs it.\n` +
     `local template = require('template')\nlocal transport = require('${transport}')\n\n` +
     `template.start(${luaText(plan)}, transport)\n`;
-  const scripts = {
-    'lua/main.lua': main,
-    'lua/template.lua': runtime['template.lua'] ?? '',
-    [`lua/${transport}.lua`]: runtime[`${transport}.lua`] ?? '',
-  };
+  const needed = ['template', ...(transport === 'modbus-transport' ? [] : ['json-transport']), transport];
+  const scripts: Record<string, string> = { 'lua/main.lua': main };
+  for (const name of needed) {
+    const content = runtime[`${name}.lua`];
+    if (content === undefined) throw new Error(`the library has no runtime/${name}.lua`);
+    scripts[`lua/${name}.lua`] = content;
+  }
   const origin = { template: id, parameters };
   const digest = createHash('sha256')
     .update(JSON.stringify([origin, manifest, scripts]))

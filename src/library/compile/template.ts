@@ -1,9 +1,9 @@
 /**
  * The form of a device template: one YAML file that says how a family of devices is reached, what its registers or
- * answers mean and how it is commanded. README.md explains each part with examples; `template.schema.json` of the
- * gateway is made from here.
+ * answers mean and how it is commanded. README.md explains each part with examples.
  */
 import * as v from 'valibot';
+import { BLUEPRINT_CATEGORIES } from '../../lib/blueprint-categories.ts';
 
 const name = v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]*$/, 'must be snake_case, such as total_power'));
 const text = v.pipe(v.string(), v.nonEmpty('must not be empty'));
@@ -367,20 +367,7 @@ export const templateSchema = v.strictObject({
   maker: text,
   description: v.optional(text),
   products: v.pipe(v.array(text), v.minLength(1)),
-  category: v.picklist([
-    'hydrogen-storage',
-    'electrolysers',
-    'solar-generators',
-    'fuel-cells',
-    'water-treatment',
-    'battery-systems',
-    'power-meters',
-    'hvac',
-    'electric-vehicles',
-    'control',
-    'data-providers',
-    'sensors',
-  ]),
+  category: v.picklist(BLUEPRINT_CATEGORIES),
   icon: v.optional(text),
   /** Where the facts come from; two at least where `verified` is more than `one source`. */
   sources: v.pipe(v.array(text), v.minLength(1)),

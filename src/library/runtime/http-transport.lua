@@ -1,7 +1,10 @@
 -- Asks an HTTP interface for template.lua. A request of the plan is {method, path, body}; {name} in paths and bodies is
 -- replaced by a setting of the connection or an argument of the command.
 
-local transport = {}
+local shared = require('json-transport')
+local filled, json_text = shared.filled, shared.json_text
+
+local transport = { raw = shared.raw }
 
 local function base_of(plan, settings)
   if plan.url then return plan.url end
@@ -24,26 +27,6 @@ end
 
 local function escaped(value)
   return (tostring(value):gsub('[^%w%-%._~]', function(char) return ('%%%02X'):format(char:byte()) end))
-end
-
-local function json_text(value)
-  if type(value) ~= 'string' then return tostring(value) end
-  return (json.encode(value):sub(2, -2))
-end
-
--- Whole numbers without a fraction, so that a device that reads digits only understands them.
-local function plain(value)
-  if math.type(value) == 'float' and value == math.floor(value) then return math.tointeger(value) end
-  return value
-end
-
-local function filled(text, args, settings, escape)
-  if not text then return nil end
-  return (text:gsub('{([a-z][a-z0-9_]*)}', function(name)
-    local value = args[name]
-    if value == nil then value = settings[name] end
-    if value ~= nil then return escape(plain(value)) end
-  end))
 end
 
 local function ask(client, plan, request, args, settings)
@@ -85,30 +68,6 @@ function transport.read(client, plan, group, settings)
   end
   if answered == 0 then return nil, last end
   return answers
-end
-
--- The member of a list whose `key` is `equals`.
-local function member(list, part)
-  for _, item in ipairs(list) do
-    if type(item) == 'table' and tostring(item[part.key]) == part.equals then return item end
-  end
-end
-
--- Follows the path of a rule into the answer: names, positions from 0, and members by a field.
-function transport.raw(answer, rule)
-  local value = answer
-  for _, part in ipairs(rule.path) do
-    if type(value) ~= 'table' then return nil end
-    if type(part) == 'number' then
-      value = value[part + 1]
-    elseif type(part) == 'table' then
-      value = member(value, part)
-    else
-      value = value[part]
-    end
-  end
-  if type(value) == 'table' then return nil end
-  return value
 end
 
 function transport.run(client, plan, step, args, settings)

@@ -1,7 +1,10 @@
 -- Reads topics of a broker for template.lua. A request of the plan is {topic, plain}, a step {topic, payload, retain}; {name}
 -- in topics and payloads is replaced by a setting of the connection or an argument of the command.
 
-local transport = {}
+local shared = require('json-transport')
+local filled, json_text = shared.filled, shared.json_text
+
+local transport = { raw = shared.raw }
 
 -- Of the last connection: when the settings change another one takes its place.
 local open_client
@@ -19,25 +22,6 @@ function transport.connect(plan, settings)
   local client, err = mqtt.new(uri, options)
   open_client = client
   return client, err
-end
-
-local function json_text(value)
-  if type(value) ~= 'string' then return tostring(value) end
-  return (json.encode(value):sub(2, -2))
-end
-
--- Whole numbers without a fraction, so that a device that reads digits only understands them.
-local function plain(value)
-  if math.type(value) == 'float' and value == math.floor(value) then return math.tointeger(value) end
-  return value
-end
-
-local function filled(text, args, settings, escape)
-  return (text:gsub('{([a-z][a-z0-9_]*)}', function(name)
-    local value = args[name]
-    if value == nil then value = settings[name] end
-    if value ~= nil then return escape(plain(value)) end
-  end))
 end
 
 -- A topic may end with a slash in the settings.
@@ -68,30 +52,6 @@ function transport.read(client, plan, group, settings)
   end
   if answered == 0 and #group.requests > 0 then return nil, last end
   return answers
-end
-
--- The member of a list whose `key` is `equals`.
-local function member(list, part)
-  for _, item in ipairs(list) do
-    if type(item) == 'table' and tostring(item[part.key]) == part.equals then return item end
-  end
-end
-
--- Follows the path of a rule into the message: names, positions from 0, and members by a field.
-function transport.raw(answer, rule)
-  local value = answer
-  for _, part in ipairs(rule.path) do
-    if type(value) ~= 'table' then return nil end
-    if type(part) == 'number' then
-      value = value[part + 1]
-    elseif type(part) == 'table' then
-      value = member(value, part)
-    else
-      value = value[part]
-    end
-  end
-  if type(value) == 'table' then return nil end
-  return value
 end
 
 function transport.run(client, plan, step, args, settings)

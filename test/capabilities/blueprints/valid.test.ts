@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { CATEGORIES } from '../../../src/capabilities/blueprints/validation/manifest.ts';
+import { BLUEPRINT_CATEGORIES } from '../../../src/lib/blueprint-categories.ts';
 import { ACCESS_LEVELS } from '../../../src/capabilities/blueprints/validation/attributes.ts';
 import { COLORS } from '../../../src/capabilities/blueprints/source/enums.ts';
 import { parseUnit } from '../../../src/capabilities/blueprints/source/units.ts';
@@ -29,7 +29,7 @@ const topLevel: Valid[] = [
     ),
   ],
   ['no contributors and no support fields', manifestWith('contributors: []\nsupport: {}\n')],
-  ...CATEGORIES.map((name): Valid => [`category ${name}`, manifestWith(`category: ${name}\n`)]),
+  ...BLUEPRINT_CATEGORIES.map((name): Valid => [`category ${name}`, manifestWith(`category: ${name}\n`)]),
   [
     'free dot fields, anywhere',
     manifestWith(

@@ -2,6 +2,7 @@
  * All problems of a manifest in one pass, in document order, never throwing (docs/interface/blueprints.md#manifest).
  * Profiles and Lua files are judged by their own parts.
  */
+import { BLUEPRINT_CATEGORIES } from '../../../lib/blueprint-categories.ts';
 import type { YamlMap } from '../source/yaml.ts';
 import { checkAlerts, checkOwnUnits } from './alerts.ts';
 import { checkAttributes } from './attributes.ts';
@@ -9,21 +10,6 @@ import { checkCommandGroups, checkCommands, checkConfiguration } from './command
 import type { ManifestContext } from './context.ts';
 import { checkCommunicationModules, checkRuntime } from './runtime.ts';
 import * as form from './shape.ts';
-
-export const CATEGORIES = [
-  'hydrogen-storage',
-  'electrolysers',
-  'solar-generators',
-  'fuel-cells',
-  'water-treatment',
-  'battery-systems',
-  'power-meters',
-  'hvac',
-  'electric-vehicles',
-  'control',
-  'data-providers',
-  'sensors',
-];
 
 const SPECS = ['device/1.0', 'device/3.0'];
 
@@ -46,7 +32,7 @@ const COMMON: form.Fields<ManifestContext> = {
 
 const NEW: form.Fields<ManifestContext> = {
   ...COMMON,
-  category: form.choice(CATEGORIES),
+  category: form.choice(BLUEPRINT_CATEGORIES),
   implements_draft: form.textOrTexts,
   runtime: { required: (context, _, value) => checkRuntime(context, value) },
   configuration: checkConfiguration,
