@@ -2,7 +2,7 @@
 import type { EnergySourcesOnWire } from '../../capabilities/energy/schema.ts';
 import { call } from '../api.ts';
 import { attributeTitle } from '../format.ts';
-import { type LiveDevice, liveDevice, liveDevices } from '../live.ts';
+import { deviceIds, type LiveDevice, liveDevice, liveDevices } from '../live.ts';
 import { may } from '../session.ts';
 import { Awaited, Button, Card, Form, SelectField, useAction, useStored } from '../ui.tsx';
 import { useTypedOver } from '../ui/typed.ts';
@@ -39,7 +39,9 @@ const POSITIVE: Readonly<Record<Role, readonly [usual: string, inverted: string]
 };
 
 export function SourcesCard() {
-  const { answer, error } = useStored(() => call<Answer>('GET', PATH));
+  const { answer: sources, error } = useStored(() => call<Answer>('GET', PATH));
+  // The list names devices: without their names it would be drawn twice and jump.
+  const answer = deviceIds.value && sources;
   return (
     <Card title={say.site.energyOfSite} data-test="energy-sources">
       <p class="hint">{say.site.sourcesHint}</p>
