@@ -151,8 +151,6 @@ export const STORAGE_LIMITS = {
     checkpointAtOnceBytes: 3 * 1_048_576,
     /** G: free pages inside state.db: some 6 000 commands with their trace on a disk that is full. */
     freeBytes: 4 * 1_048_576,
-    /** G: at once: on a disk that fills right after a start, control changes must still be stored. */
-    logRoomAfterMs: 0,
     /** G: below this part of them they are made anew, as soon as the disk has room. */
     freePercentMin: 75,
     /** G: below this part of them, on a disk short of room, old executions and audit entries give way early. */

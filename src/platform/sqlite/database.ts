@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type BetterSqlite3 from 'better-sqlite3';
 import { openFile } from './native.ts';
@@ -39,7 +39,7 @@ export function openDatabase(options: OpenOptions): Database {
     handle.pragma('busy_timeout = 5000');
     // The first read takes over the log of an earlier program; the settings below may already write.
     handle.pragma('user_version');
-    const lost = evidence?.lost();
+    const lost = evidence?.lost(handle);
     if (lost) options.onLost?.(lost);
     applyPragmas(handle);
     if (options.isChecked) requireSound(handle);
@@ -89,6 +89,7 @@ export class Database {
   readonly #trust: LogTrust;
   readonly #log: WriteAheadLog | undefined;
   readonly #dataVersion: BetterSqlite3.Statement<[], number>;
+  #descriptor: number | undefined;
   #pending: (() => void)[] = [];
   #onCommitted: (() => void) | undefined;
 
@@ -211,6 +212,15 @@ export class Database {
     await this.#handle.backup(path, { progress: () => COPIED_PAGES_PER_TURN });
   }
 
+  /**
+   * The file, for reads beside SQLite. Open until `close`: closing the file in this process cancels the locks that SQLite
+   * holds on it (https://sqlite.org/howtocorrupt.html, section 2.2).
+   */
+  get descriptor(): number {
+    this.#descriptor ??= openSync(this.path, 'r');
+    return this.#descriptor;
+  }
+
   /** Bytes of the file and its write-ahead log. */
   sizeBytes(): number {
     return fileBytes(this.path) + fileBytes(`${this.path}-wal`);
@@ -221,6 +231,7 @@ export class Database {
     if (!this.#handle.open) return;
     this.#handle.close();
     this.#log?.close();
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
   }
 
   #savepoint<Result>(fn: () => Result): Result {

@@ -4,6 +4,7 @@
  * (https://sqlite.org/walformat.html) says how many frames there were; frames of the present log behind its end show it too.
  */
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
+import type BetterSqlite3 from 'better-sqlite3';
 import { unlessRefused } from '../../lib/system-fault.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import { unlessAbsent } from '../files/index.ts';
@@ -25,7 +26,11 @@ const INDEX_HEADER_BYTES = 48;
 const LOG_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 
-/** What the log and its index say before the database is opened, which begins both anew. */
+/**
+ * What the log and its index say before the database is opened, which begins both anew. Afterwards SQLite itself is asked:
+ * closing the index in this process would cancel the locks that SQLite holds on it
+ * (https://sqlite.org/howtocorrupt.html, section 2.2), and the next program would shorten it under us.
+ */
 export class LogEvidence {
   readonly #path: string;
   readonly #index: Index | undefined;
@@ -40,44 +45,55 @@ export class LogEvidence {
   }
 
   /** To be called after the first read of the database, and before the first write. */
-  lost(): LostChanges | undefined {
+  lost(handle: BetterSqlite3.Database): LostChanges | undefined {
     return unlessRefused(
-      () => (this.#hasFewerFrames() || this.#hasFramesBehindEnd() ? this.#times : undefined),
+      () => (this.#isShortened(framesIn(handle)) ? this.#times : undefined),
       () => undefined,
     );
   }
 
-  #hasFewerFrames(): boolean {
-    const before = this.#index;
-    if (!before || before.frames <= before.backfilled) return false;
-    const after = indexOf(this.#path);
-    if (!after || after.frames === 0) return true;
-    // Another salt: the index is older than the log, as after a power cut.
-    return after.salt.equals(before.salt) && after.frames < before.frames;
-  }
-
-  /** A commit of the present log behind the first frame that does not fit. */
-  #hasFramesBehindEnd(): boolean {
-    const after = indexOf(this.#path);
-    if (!after) return false;
+  #isShortened(frames: number): boolean {
+    // SQLite takes no locks on the log, so it can be closed here.
     const descriptor = unlessAbsent(() => openSync(`${this.#path}-wal`, 'r'));
-    if (descriptor === undefined) return false;
     try {
       const header = Buffer.alloc(LOG_HEADER_BYTES);
-      if (readSync(descriptor, header, 0, LOG_HEADER_BYTES, 0) < LOG_HEADER_BYTES) return false;
-      const salt = header.subarray(16, 24);
-      const frameBytes = FRAME_HEADER_BYTES + header.readUInt32BE(8);
-      const frame = Buffer.alloc(FRAME_HEADER_BYTES);
-      const isAt = (number: number): boolean =>
-        readSync(descriptor, frame, 0, FRAME_HEADER_BYTES, LOG_HEADER_BYTES + number * frameBytes) ===
-        FRAME_HEADER_BYTES;
-      for (let number = after.frames + 1; isAt(number); number++)
-        if (frame.readUInt32BE(4) > 0 && frame.subarray(8, 16).equals(salt)) return true;
-      return false;
+      const isWhole =
+        descriptor !== undefined && readSync(descriptor, header, 0, LOG_HEADER_BYTES, 0) === LOG_HEADER_BYTES;
+      if (this.#hasFewerThanBefore(frames, header)) return true;
+      return isWhole && hasFramesBehind(frames, header, descriptor);
     } finally {
-      closeSync(descriptor);
+      if (descriptor !== undefined) closeSync(descriptor);
     }
   }
+
+  #hasFewerThanBefore(frames: number, header: Buffer): boolean {
+    const before = this.#index;
+    if (!before || before.frames <= before.backfilled) return false;
+    if (frames === 0) return true;
+    // Another salt: the index is older than the log, as after a power cut.
+    return saltOf(header).equals(before.salt) && frames < before.frames;
+  }
+}
+
+const saltOf = (header: Buffer): Buffer => header.subarray(16, 24);
+
+/** A commit of the present log behind the first frame that does not fit. */
+function hasFramesBehind(frames: number, header: Buffer, descriptor: number): boolean {
+  const frameBytes = FRAME_HEADER_BYTES + header.readUInt32BE(8);
+  const frame = Buffer.alloc(FRAME_HEADER_BYTES);
+  const isAt = (number: number): boolean =>
+    readSync(descriptor, frame, 0, FRAME_HEADER_BYTES, LOG_HEADER_BYTES + number * frameBytes) ===
+    FRAME_HEADER_BYTES;
+  for (let number = frames + 1; isAt(number); number++)
+    if (frame.readUInt32BE(4) > 0 && frame.subarray(8, 16).equals(saltOf(header))) return true;
+  return false;
+}
+
+/** Frames of the log that SQLite uses; NOOP writes nothing. */
+function framesIn(handle: BetterSqlite3.Database): number {
+  const [{ log } = { log: 0 }] = handle.pragma('wal_checkpoint(NOOP)') as { log: number }[];
+  // Below 0: a database without a log.
+  return Math.max(0, log);
 }
 
 /** Undefined where there is none that was finished. Numbers are in the order of the machine, which is little-endian here. */

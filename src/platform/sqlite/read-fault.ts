@@ -20,12 +20,16 @@ const readPage: Read = (descriptor, into, position) =>
 
 /**
  * Whether reads of the file or its log fail now and then, or nearly everywhere. False where only single places can never
- * be read: these are damage.
+ * be read: these are damage. A database that this process has open gives its descriptor (see `Database.descriptor`).
  */
-export function failsToRead(path: string, read = readPage): boolean {
-  return [path, `${path}-wal`].some((each) => {
+export function failsToRead(path: string, read = readPage, descriptor?: number): boolean {
+  const files = [
+    () => (descriptor === undefined ? failsInFile(path, read) : failsIn(descriptor, read)),
+    () => failsInFile(`${path}-wal`, read),
+  ];
+  return files.some((fails) => {
     try {
-      return failsIn(each, read);
+      return fails();
     } catch (error) {
       // A missing file cannot fail to be read.
       return error instanceof Error && 'code' in error && error.code !== 'ENOENT';
@@ -33,32 +37,36 @@ export function failsToRead(path: string, read = readPage): boolean {
   });
 }
 
-function failsIn(path: string, read: Read): boolean {
+function failsInFile(path: string, read: Read): boolean {
   const descriptor = openSync(path, 'r');
   try {
-    const pages = Math.ceil(fstatSync(descriptor).size / PAGE_BYTES);
-    const count = Math.min(pages, PAGES_READ_MAX);
-    const into = Buffer.alloc(PAGE_BYTES);
-    let [readable, unreadable] = [0, 0];
-    for (let index = 0; index < count && (readable > 0 || unreadable < FIRST_PAGES); index++) {
-      const failures = failuresAt(Math.floor((index * pages) / count) * PAGE_BYTES);
-      if (failures === 0) readable++;
-      else if (failures === TRIES) unreadable++;
-      else return true;
-    }
-    return unreadable > readable;
-
-    function failuresAt(position: number): number {
-      for (let failures = 0; failures < TRIES; failures++)
-        try {
-          read(descriptor, into, position);
-          return failures;
-        } catch (error) {
-          if (!(error instanceof Error && 'code' in error)) throw error;
-        }
-      return TRIES;
-    }
+    return failsIn(descriptor, read);
   } finally {
     closeSync(descriptor);
+  }
+}
+
+function failsIn(descriptor: number, read: Read): boolean {
+  const pages = Math.ceil(fstatSync(descriptor).size / PAGE_BYTES);
+  const count = Math.min(pages, PAGES_READ_MAX);
+  const into = Buffer.alloc(PAGE_BYTES);
+  let [readable, unreadable] = [0, 0];
+  for (let index = 0; index < count && (readable > 0 || unreadable < FIRST_PAGES); index++) {
+    const failures = failuresAt(Math.floor((index * pages) / count) * PAGE_BYTES);
+    if (failures === 0) readable++;
+    else if (failures === TRIES) unreadable++;
+    else return true;
+  }
+  return unreadable > readable;
+
+  function failuresAt(position: number): number {
+    for (let failures = 0; failures < TRIES; failures++)
+      try {
+        read(descriptor, into, position);
+        return failures;
+      } catch (error) {
+        if (!(error instanceof Error && 'code' in error)) throw error;
+      }
+    return TRIES;
   }
 }

@@ -11,7 +11,7 @@ import type { Instruments } from '../metrics/index.ts';
 import type { Database } from './database.ts';
 import { TaskWorker } from '../workers/index.ts';
 import { localCopies } from './local-copies.ts';
-import { storeAndDelete, type UpkeepResult, type UpkeepTask } from './upkeep-tasks.ts';
+import { type OpenFile, storeAndDelete, type UpkeepResult, type UpkeepTask } from './upkeep-tasks.ts';
 import { removeFile } from '../files/index.ts';
 
 interface StateUpkeepOptions extends Instruments {
@@ -36,7 +36,7 @@ const RESERVE_BYTES_MIN = 262_144;
  */
 export class StateUpkeep {
   readonly #options: StateUpkeepOptions;
-  readonly #worker: TaskWorker<UpkeepTask, UpkeepResult>;
+  readonly #worker: TaskWorker<UpkeepTask & OpenFile, UpkeepResult>;
   readonly #freeBytes: () => number;
   /** Without free pages: the size of a copy. */
   readonly #storedBytes: () => number;
@@ -46,7 +46,6 @@ export class StateUpkeep {
   #checkpointing: Promise<void> | undefined;
   #working: Promise<void> | undefined;
   #hasRoomInLog = false;
-  #beganMs: MonotonicMs = 0;
   #judgedAtMs: MonotonicMs = -Infinity;
   #copiedAtMonotonicMs: MonotonicMs | undefined;
   #copiedChanges = -1;
@@ -92,7 +91,6 @@ export class StateUpkeep {
 
   /** Begins maintenance. Call when the gateway is ready: before, it would slow the start of a small board. */
   start(): void {
-    this.#beganMs = this.#options.clock.monotonicMs();
     this.#work();
     this.#timer = this.#options.clock.setRepeating(this.#options.limits.upkeepIntervalMs, () => this.#work());
   }
@@ -180,12 +178,11 @@ export class StateUpkeep {
   }
 
   async #makeRoom(): Promise<void> {
-    const { database, clock, limits, space } = this.#options;
+    const { database, limits, space } = this.#options;
     const { walBytes, freeBytes } = limits;
     const isShort = this.#freeBytes() < (freeBytes * limits.freePercentMin) / 100;
     // The log is removed by each stop: its room is made anew by each run.
-    if (!isShort && (this.#hasRoomInLog || clock.monotonicMs() - this.#beganMs < limits.logRoomAfterMs))
-      return;
+    if (!isShort && this.#hasRoomInLog) return;
     if (space.room.freeBytes < 2 * freeBytes + walBytes) return;
     this.#hasRoomInLog = true;
     await this.#run({ kind: 'room', path: database.path, walBytes, freeBytes });
@@ -239,7 +236,7 @@ export class StateUpkeep {
   /** Resolves with the reason of a failure, which is also logged. */
   async #run(task: UpkeepTask): Promise<string | undefined> {
     try {
-      const { damage } = await this.#worker.run(task);
+      const { damage } = await this.#worker.run({ ...task, descriptor: this.#options.database.descriptor });
       if (damage !== undefined) this.#options.onDamage(damage);
       return damage;
     } catch (error) {

@@ -21,6 +21,11 @@ interface Room {
   freeBytes: number;
 }
 
+/** The database is open in this process: its file must not be opened and closed here (see `Database.descriptor`). */
+export interface OpenFile {
+  descriptor: number;
+}
+
 /** What it found. */
 export interface UpkeepResult {
   /** Damage of the database; undefined: none was found. */
@@ -28,9 +33,10 @@ export interface UpkeepResult {
 }
 
 /** @throws Error when the task failed for another reason than damage of the database */
-export function runUpkeep(task: UpkeepTask): UpkeepResult {
+export function runUpkeep(task: UpkeepTask & OpenFile): UpkeepResult {
+  const fails = (): boolean => failsToRead(task.path, undefined, task.descriptor);
   try {
-    if (task.kind === 'judge') return { damage: failsToRead(task.path) ? undefined : damageOf(task.path) };
+    if (task.kind === 'judge') return { damage: fails() ? undefined : damageOf(task.path) };
     if (task.kind === 'copy') makeCopy(task);
     else
       withConnection(task.path, (handle) => {
@@ -44,7 +50,7 @@ export function runUpkeep(task: UpkeepTask): UpkeepResult {
   } catch (error) {
     // A read that failed once, or a disk that cannot be read now, is no damage.
     const damage = isDamage(error) ? damageOf(task.path) : undefined;
-    if (damage === undefined || failsToRead(task.path)) throw error;
+    if (damage === undefined || fails()) throw error;
     return { damage };
   }
 }

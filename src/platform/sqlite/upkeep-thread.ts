@@ -1,5 +1,5 @@
 /** The thread that tends databases beside the event loop. One task at a time. */
 import { serveTasks } from '../workers/index.ts';
-import { runUpkeep, type UpkeepTask } from './upkeep-tasks.ts';
+import { type OpenFile, runUpkeep, type UpkeepTask } from './upkeep-tasks.ts';
 
-serveTasks((task: UpkeepTask) => runUpkeep(task));
+serveTasks((task: UpkeepTask & OpenFile) => runUpkeep(task));
