@@ -1,6 +1,5 @@
 /** The real gateway as a child process, for programs that start, measure and kill it. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
@@ -268,11 +267,16 @@ export async function freePorts(count: number): Promise<number[]> {
   );
 }
 
-/** Listens on a port by chance, on another one when it is taken. */
+/** Each process goes through a range of its own: a port that its gateway does not hold yet is taken by nobody else. */
+const PORTS_OF_PROCESS = 100;
+let portsTaken = 0;
+
+/** Listens on the next port, or on the one after it when it is taken. */
 async function holdPort(): Promise<Server> {
   const server = createServer();
   for (;;) {
-    server.listen(FIRST_PORT + randomInt(PORTS), '127.0.0.1');
+    const offset = (process.pid * PORTS_OF_PROCESS + portsTaken++) % PORTS;
+    server.listen(FIRST_PORT + offset, '127.0.0.1');
     try {
       await once(server, 'listening');
       return server;

@@ -7,6 +7,7 @@ import {
   createGatewayHome,
   type GatewayHome,
   type GatewayProcess,
+  logTail,
   startGateway,
 } from '../../scripts/support/gateway-process.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
@@ -158,6 +159,8 @@ export async function startHealthy(
         method,
         headers: { 'X-Service-Auth-Token': tokens.OWNER, Connection: 'close' },
         ...(body !== undefined && { body: body instanceof Uint8Array ? body : JSON.stringify(body) }),
+      }).catch((cause: unknown) => {
+        throw new Error(`${method} ${path} has no answer; end of the log:\n${logTail(home)}`, { cause });
       });
       const isJson = response.headers.get('Content-Type')?.includes('json');
       return { status: response.status, body: isJson ? await response.json() : await response.text() };
