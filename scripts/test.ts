@@ -63,8 +63,8 @@ const QUICK_RUNS_FACTOR = 0.2;
 /** A guess at what takes long. */
 const MS_PER_BYTE = 0.1;
 /** A test, and a file of tests, that takes longer hangs; it is named and the run goes on. Faults and installations take minutes. */
-const QUICK_TIMEOUT_MS = 300_000;
-const LONG_TIMEOUT_MS = 900_000;
+const QUICK_TIMEOUT_MS = 120_000;
+const LONG_TIMEOUT_MS = 600_000;
 
 /** A run that takes longer is ended, with the files named that are not done; `.ci/run` gives the whole check 28 minutes. */
 const RUN_LIMIT_MS = 2_400_000;

@@ -58,7 +58,7 @@ describe('the commands of a page work as they stand', { skip: noShell }, () => {
           TOKEN: gateway.token('INSTALLER'),
         },
       }).catch((error: { stdout?: string; stderr?: string }) => {
-        throw new Error(`${script}\n${error.stdout}\n${error.stderr}`, { cause: error });
+        throw new Error(`${error.stderr}\n${error.stdout}\n${script}`, { cause: error });
       });
       assert.equal(typeof stdout, 'string');
     });

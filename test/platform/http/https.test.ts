@@ -138,7 +138,7 @@ describe('HTTPS', () => {
     const { httpsPort, tls } = await serveSecure(t);
     const socket = await handshake(t, httpsPort, { ca: tls.caPem, ALPNProtocols: ['http/1.0'] });
     assert.equal(socket.alpnProtocol, 'http/1.0');
-    socket.write('GET /healthz HTTP/1.0\r\n\r\n');
+    socket.write('GET /v3/things/slug HTTP/1.0\r\nX-Service-Auth-Token: owner\r\n\r\n');
     const [first] = (await once(socket, 'data')) as [Buffer];
     assert.match(first.toString(), /^HTTP\/1\.1 200 OK\r\n/);
   });
