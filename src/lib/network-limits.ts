@@ -186,6 +186,9 @@ export const NETWORK_LIMITS = {
     unacknowledgedDeliveries: 1_000,
     /** G: payload bytes of the same; they are kept for its return. */
     unacknowledgedBytes: 1_048_576,
+    /** G: retained messages of devices of other makers, a few for each of them; in memory. */
+    retainedMessages: 2_000,
+    retainedBytes: 4 * 1_048_576,
     /** G: sessions with CleanSession 0 remembered per identity while away; the oldest is forgotten. */
     keptSessionsPerIdentity: 8,
     /** G: time for a connection that ends to take its last bytes. */

@@ -253,6 +253,26 @@ describe('an account of an MQTT device of another maker', () => {
     await until(() => commands.includes('late-plug/cmnd/POWER ON'));
   });
 
+  test('leaves its retained messages to who subscribes later, until its topics end', async () => {
+    const guest = await newGuest(['retaining']);
+    const client = await guest.open();
+    await publish(client, 'retaining/temperature', '21.5');
+    const hear = async (of: Guest): Promise<string[]> => {
+      const heard: string[] = [];
+      const later = await of.open();
+      later.on('message', (topic, payload, { retain }) =>
+        heard.push(`${topic} ${payload.toString()} ${retain}`),
+      );
+      await later.subscribeAsync('retaining/#', { qos: 1 });
+      await later.publishAsync('retaining/end', 'x', { qos: 1 });
+      await until(() => heard.includes('retaining/end x false'));
+      return heard.slice(0, -1);
+    };
+    assert.deepEqual(await hear(guest), ['retaining/temperature 21.5 true']);
+    await gateway().ok('OWNER', 'DELETE', `/v3/mqtt_guests/${guest.id}`);
+    assert.deepEqual(await hear(await newGuest(['retaining'])), []);
+  });
+
   test('learns that announcements are read when it listens for that', async () => {
     const client = await (await newGuest(['plug'])).open();
     const heard = new Promise<string>((resolve) =>

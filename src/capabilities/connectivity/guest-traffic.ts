@@ -3,7 +3,12 @@
  * guests, so that scripts talk to their devices.
  */
 import type { Log } from '../../platform/log/index.ts';
-import { DISCOVERY_STATUS_TOPIC, guestOfKey, type MqttGuests } from '../mqtt-guests/index.ts';
+import {
+  DISCOVERY_PREFIX,
+  DISCOVERY_STATUS_TOPIC,
+  guestOfKey,
+  type MqttGuests,
+} from '../mqtt-guests/index.ts';
 
 const WARNING_INTERVAL_MS = 60_000;
 /** Devices that listen for it announce themselves again. */
@@ -13,6 +18,8 @@ interface GuestTrafficOptions {
   guests: MqttGuests;
   /** Whether a communication module has this hardware id. */
   isModule: (hardwareId: string) => boolean;
+  /** Keeps the message for sessions that subscribe later; an empty payload removes it. */
+  retain: (topic: string, payload: Buffer) => void;
   /** Delivers to every session that subscribed. */
   publish: (topic: string, payload: string | Buffer) => Promise<number> | undefined;
   log: Log;
@@ -44,10 +51,13 @@ export class GuestTraffic {
   take(message: {
     topic: string;
     payload: Buffer;
+    isRetained: boolean;
     session?: { identity: { key: string } } | undefined;
   }): Promise<void> | void {
-    const { guests } = this.#options;
-    const { topic, payload } = message;
+    const { guests, retain } = this.#options;
+    const { topic, payload, isRetained } = message;
+    // Whoever reads announcements keeps them.
+    if (isRetained && !topic.startsWith(`${DISCOVERY_PREFIX}/`)) retain(topic, payload);
     this.#publish(topic, payload);
     const guestId = guestOfKey(message.session?.identity.key ?? '');
     return guestId === undefined ? undefined : guests.onMessage?.({ guestId, topic, payload });

@@ -170,6 +170,7 @@ export class Connectivity {
         const owner = this.#ownerOf(hardwareId);
         return owner !== undefined && isModule(owner);
       },
+      retain: (topic, payload) => this.broker?.retained.set(topic, payload),
       publish: (topic, payload) => this.broker?.publish(topic, payload),
       log: this.#log,
     });
@@ -189,9 +190,11 @@ export class Connectivity {
       options.provisioning.events.on('credentials_revoked', 'connectivity', ({ hardwareId }) =>
         this.broker?.closeSessions(hardwareId),
       ),
-      options.mqttGuests.events.on('guest_revoked', 'connectivity', ({ guestId }) =>
-        this.broker?.closeSessions(keyOfGuest(guestId)),
-      ),
+      options.mqttGuests.events.on('guest_revoked', 'connectivity', ({ guestId }) => {
+        this.broker?.closeSessions(keyOfGuest(guestId));
+        // Its topics may have changed.
+        this.broker?.retained.forget((topic) => !options.mqttGuests.isTopicOfGuests(topic));
+      }),
       this.#devices.events.on('device_deleted', 'connectivity', ({ device }) => {
         this.#presence.forget(device);
         this.#scripts.delete(device.id);
@@ -211,6 +214,7 @@ export class Connectivity {
       topic: deviceSource({ hardwareId, channelId }, subject),
       payload: Buffer.from(JSON.stringify(body)),
       duplicate: false,
+      isRetained: false,
       receivedAtMs: this.#clock.wallMs(),
     });
     return {

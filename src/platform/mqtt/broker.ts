@@ -16,6 +16,7 @@ import { Connection, type ConnectionContext } from './connection.ts';
 import { createLogin, withCertificate } from './login.ts';
 import { createBrokerMetrics } from './broker-metrics.ts';
 import { rareSenders } from './rare-senders.ts';
+import { RetainedMessages } from './retained-messages.ts';
 import { Router } from './router.ts';
 import { SessionRegistry } from './sessions.ts';
 import { TlsListener } from './tls-listener.ts';
@@ -43,6 +44,8 @@ export interface MqttBrokerOptions extends Instruments {
 
 /** Accepts streams at once and listens after `start`. */
 export class MqttBroker {
+  /** What new subscriptions get; nothing enters by itself. */
+  readonly retained: Pick<RetainedMessages, 'set' | 'forget'>;
   readonly #options: MqttBrokerOptions;
   readonly #connectRate: Rates;
   readonly #admission: Admission<Connection>;
@@ -53,11 +56,12 @@ export class MqttBroker {
 
   static async create(options: MqttBrokerOptions): Promise<MqttBroker> {
     const { log } = options;
-    const router = await Router.create((error) => log.error('broker library failed', { error }));
-    return new MqttBroker(options, router);
+    const retained = new RetainedMessages({ ...LIMITS.mqtt, ...options.limits });
+    const router = await Router.create(retained, (error) => log.error('broker library failed', { error }));
+    return new MqttBroker(options, router, retained);
   }
 
-  private constructor(options: MqttBrokerOptions, router: Router) {
+  private constructor(options: MqttBrokerOptions, router: Router, retained: RetainedMessages) {
     const { clock, log } = options;
     const limits = { ...LIMITS.mqtt, ...options.limits };
     const registry = new SessionRegistry<Connection>(clock, limits);
@@ -68,6 +72,7 @@ export class MqttBroker {
     const hooks = shielded(options.hooks, log);
     let lastSession = 0;
     this.#options = options;
+    this.retained = retained;
     this.#connectRate = new Rates({ perSecond: limits.connectsPerSecond, burst: limits.connectBurst });
     this.#admission = new Admission<Connection>(limits, (connection, limit) => {
       this.#warn(limit, connection.remoteAddress, 'connection without a login gave way to the next');
@@ -155,7 +160,7 @@ export class MqttBroker {
 
   /**
    * Publishes to the sessions now connected and subscribed, at QoS 1 or lower as subscribed, once per
-   * session; nothing is retained or queued for absent sessions. What a kept session does not acknowledge is sent
+   * session; nothing is queued for absent sessions. What a kept session does not acknowledge is sent
    * again when it returns, unless `isWanted` says no by then. Resolves with the number of sessions it was
    * written to.
    */

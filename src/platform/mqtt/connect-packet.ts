@@ -18,6 +18,7 @@ export interface Will {
   readonly topic: string;
   readonly payload: Buffer;
   readonly qos: 0 | 1 | 2;
+  readonly isRetained: boolean;
 }
 
 /** Turned away with an answer; the connection closes after it. */
@@ -112,7 +113,7 @@ function parsePayload(
     clientId,
     cleanSession,
     keepAliveS,
-    will: flags & 0x04 ? { topic: willTopic, payload: willPayload, qos: willQos(flags) } : undefined,
+    will: flags & 0x04 ? { topic: willTopic, payload: willPayload, ...willFlags(flags) } : undefined,
     username: flags & 0x80 ? username : undefined,
     password: flags & 0x40 ? password : undefined,
   };
@@ -120,6 +121,6 @@ function parsePayload(
 
 const EMPTY = Buffer.alloc(0);
 
-function willQos(flags: number): 0 | 1 | 2 {
-  return ((flags >> 3) & 3) as 0 | 1 | 2;
+function willFlags(flags: number): Pick<Will, 'qos' | 'isRetained'> {
+  return { qos: ((flags >> 3) & 3) as 0 | 1 | 2, isRetained: (flags & 0x20) !== 0 };
 }

@@ -150,7 +150,15 @@ export class Publications {
     if (!this.#keepRate(qos, nowMs)) return;
     this.#taken++;
     this.#handOver(
-      { session: this.#session, topic, payload, qos, duplicate, receivedAtMs: wallMs },
+      {
+        session: this.#session,
+        topic,
+        payload,
+        qos,
+        duplicate,
+        isRetained: (firstByte & 0x01) !== 0,
+        receivedAtMs: wallMs,
+      },
       packetId,
       digest,
     );

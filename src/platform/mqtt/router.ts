@@ -7,6 +7,7 @@
 import { Duplex } from 'node:stream';
 import { Aedes, type AedesPublishPacket, type Client } from 'aedes';
 import { generate, writeToStream } from 'mqtt-packet';
+import type { RetainedMessages } from './retained-messages.ts';
 import { deliveryQos, type GrantedSubscription, SessionPersistence } from './session-persistence.ts';
 import type { SessionState } from './sessions.ts';
 
@@ -34,12 +35,13 @@ const NEVER_MS = 500_000_000;
 
 export class Router {
   readonly #aedes: Aedes;
-  readonly #persistence = new SessionPersistence();
+  readonly #persistence: SessionPersistence;
   readonly #ports = new Map<string, RouterPort>();
   /** By payload, the one part of a packet that Aedes never copies. */
   readonly #wanted = new WeakMap<Buffer, () => boolean>();
 
-  private constructor(onError: (error: unknown) => void) {
+  private constructor(retained: RetainedMessages, onError: (error: unknown) => void) {
+    this.#persistence = new SessionPersistence(retained);
     // Otherwise the package keeps a buffer for each number of two bytes: 65 536 of them, 8 MB.
     writeToStream.cacheNumbers = false;
     this.#aedes = new Aedes({
@@ -62,8 +64,8 @@ export class Router {
     emitter.on('error', onError);
   }
 
-  static async create(onError: (error: unknown) => void): Promise<Router> {
-    const router = new Router(onError);
+  static async create(retained: RetainedMessages, onError: (error: unknown) => void): Promise<Router> {
+    const router = new Router(retained, onError);
     await router.#aedes.listen();
     return router;
   }

@@ -1,11 +1,12 @@
 /**
  * The state of sessions as Aedes asks for it, in its persistence interface: filters with the QoS that was granted, and
  * deliveries whose acknowledgement is not here yet, which go out again when the session returns ([MQTT-4.4.0-1]).
- * Nothing is retained, nothing is queued for sessions that are away, wills and what clients publish are the guard's.
+ * Nothing is queued for sessions that are away; wills and what clients publish are the guard's.
  */
 import { Readable } from 'node:stream';
 import type { AedesPublishPacket, Subscription } from 'aedes';
 import type { OutgoingDelivery, SessionState } from './sessions.ts';
+import type { RetainedMessages } from './retained-messages.ts';
 import { topicMatches } from './topic.ts';
 
 type ClientId = { id: string };
@@ -33,6 +34,11 @@ interface Connected {
 export class SessionPersistence {
   /** By the id that Aedes knows them by. */
   readonly #sessions = new Map<string, Connected>();
+  readonly #retained: RetainedMessages;
+
+  constructor(retained: RetainedMessages) {
+    this.#retained = retained;
+  }
 
   open(id: string, state: SessionState): void {
     this.#sessions.set(id, { state, isReturning: true, queuedTo: 0, onTaken: undefined });
@@ -126,8 +132,11 @@ export class SessionPersistence {
     return Readable.from(session ? returning(session) : []);
   }
 
-  createRetainedStreamCombi(): Readable {
-    return Readable.from([]);
+  /** For a new subscription. At QoS 0: one that is lost with the connection comes with the next subscription. */
+  createRetainedStreamCombi(filters: readonly string[]): Readable {
+    return Readable.from(
+      this.#retained.matching(filters).map((message) => ({ cmd: 'publish', qos: 0, ...message })),
+    );
   }
 
   async delWill(): Promise<void> {}

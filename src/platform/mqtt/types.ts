@@ -37,7 +37,7 @@ export interface MqttSession {
   readonly remoteAddress: string;
 }
 
-/** A publication of a client that passed guard and access list. The retain flag is dropped. */
+/** A publication of a client that passed guard and access list. */
 export interface MqttMessage {
   readonly session: MqttSession;
   readonly topic: string;
@@ -46,6 +46,8 @@ export interface MqttMessage {
   readonly qos: 0 | 1 | 2;
   /** The DUP flag: the client says that it sent this packet before [MQTT-3.3.1-1]; always false at QoS 0. */
   readonly duplicate: boolean;
+  /** The RETAIN flag: new subscriptions of the topic expect this message. */
+  readonly isRetained: boolean;
   /** Wall clock at receipt, stamped once, milliseconds since 1970. */
   readonly receivedAtMs: EpochMs;
 }

@@ -57,6 +57,7 @@ export function startConnectivity(test: Pick<TestContext, 'after'>): Connectivit
         : Buffer.from(typeof payload === 'string' ? payload : JSON.stringify(payload)),
       qos: 1,
       duplicate: false,
+      isRetained: false,
       receivedAtMs: clock.wallMs(),
     });
   return {

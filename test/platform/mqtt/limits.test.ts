@@ -48,6 +48,8 @@ const REACHED_BY: Record<keyof typeof LIMITS.mqtt, readonly [file: string, title
   awaitedInRowMax: ['awaited', 'is taken for one that waits ever more seldom after it was by chance'],
   unacknowledgedBytes: ['redelivery', 'leaves too many bytes unacknowledged'],
   unacknowledgedDeliveries: ['delivery', 'is cut off when it leaves deliveries unacknowledged'],
+  retainedMessages: ['retained', 'no more messages or bytes than the limits'],
+  retainedBytes: ['retained', 'no more messages or bytes than the limits'],
   keptSessionsPerIdentity: ['delivery', 'is one of eight per identity'],
   closeTimeoutMs: ['stop', 'does not wait for a client that never closes its side'],
   stopTimeoutMs: ['stop', 'sends no acknowledgement of what is still pending at its limit'],
