@@ -38,13 +38,13 @@ describe('the house', () => {
     assert.deepEqual(orphans(sources, existsSync(join(PROJECT_ROOT, 'src/gateway.ts'))), []);
   });
 
-  test('what is exported is imported by somebody', () => {
+  test('imports every export somewhere', () => {
     const code = files.filter(({ path }) => /^(?:src|test|scripts)\/.*\.tsx?$/.test(path));
     // Types of the console are made of declarations, which need a name for what a function infers.
     assert.deepEqual(deadExports(code, ['CommandEvents', 'NewStandalone']), []);
   });
 
-  test('what an index.ts offers has a docstring', () => {
+  test('has a docstring on every export of an index.ts', () => {
     assert.deepEqual(undocumented(sources), []);
   });
 

@@ -190,7 +190,7 @@ describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSE
     assert.equal(await page.getByRole('alert').count(), 0);
   });
 
-  test('without a complaint of the page', () => {
+  test('runs without a complaint of the page', () => {
     assert.deepEqual(opened().complaints, []);
   });
 });

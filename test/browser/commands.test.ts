@@ -39,7 +39,7 @@ describe('a command', { skip: findBrowser() === undefined && NO_BROWSER }, () =>
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
   });
 
-  test('without an answer in time may have been carried out, until the device says so', async () => {
+  test('is shown as maybe carried out when no answer comes in time, until the device answers', async () => {
     const { page } = opened();
     for (const [state, end] of [
       ['completed', 'Done, late response'],
@@ -61,7 +61,7 @@ describe('a command', { skip: findBrowser() === undefined && NO_BROWSER }, () =>
     }
   });
 
-  test('whose late answer comes after its dialog was closed is not left as unanswered', async () => {
+  test('shows a late answer also after its dialog was closed', async () => {
     const { page } = opened();
     device.requests.length = 0;
     await send();

@@ -66,7 +66,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     await page.getByRole('button', { name: 'Another blueprint' }).click();
   });
 
-  test('what was typed of a device stays while one looks elsewhere', async () => {
+  test('keep typed text while another page is open', async () => {
     const { page, open } = opened();
     await page.getByRole('button', { name: /^Battery Inverter/ }).click();
     await page.fill('[name=name]', 'Cellar battery');

@@ -210,7 +210,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     await lonely.leave();
   });
 
-  test('only changed values of a device are drawn again', async (t) => {
+  test('draw only changed values of a device again', async (t) => {
     const page = await openAnother(t, opened(), {
       prepare: (one) =>
         one.addInitScript(`{

@@ -53,7 +53,7 @@ describe('a backup is restored', { skip: findBrowser() === undefined && NO_BROWS
     assert.equal(await page.inputValue('[name=restore_password]'), '');
   });
 
-  test('not when the dialog is closed while the file is sent, which shows how far it is', async (t) => {
+  test('never when the dialog is closed while the file is sent; the dialog shows how far it is', async (t) => {
     const page = await openAnother(t, opened());
     await visit(page, '#/system/backup');
     const asked: string[] = [];

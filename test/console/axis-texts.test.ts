@@ -31,7 +31,7 @@ test('times are dates where a day of the site begins, also when its clocks chang
   assert.deepEqual(timeTexts(years, 365 * 86_400, 86_400), ['Jan 2025', 'Jan 2026']);
 });
 
-test('what is only on or off is read as that, and other numbers as numbers', () => {
+test('a number that is only ever on or off is read as a boolean, any other as a number', () => {
   const read = (isSwitch: boolean): string[] =>
     [1, 0, 0.5, null, undefined].map((value) => cellText(value, isSwitch));
   assert.deepEqual(read(true), ['on', 'off', '', '–', '–']);

@@ -87,7 +87,7 @@ test('numbers, dates and ages are written in the language of the reader', async 
   ]);
 });
 
-test('what the gateway refuses is told in the language of the reader, by its code or its sentence', async () => {
+test('a refusal is shown in the language of the reader, by its code or its sentence', async () => {
   const answer = [
     { code: 'rule_limit_reached', message: 'The site has 200 rules.', details: { limit: 200 } },
     { code: 'history_degraded', message: 'History takes no data: the disk fails.' },
@@ -237,7 +237,7 @@ test('an entry of a log, and the end of a command, is in German where the gatewa
   );
 });
 
-test('only the manifests of the box and its module are translated', async () => {
+test('the console translates only the manifests of the box and its module', async () => {
   const blueprints = join(PROJECT_ROOT, 'src/capabilities/blueprints/built-in/blueprints');
   const manifests = ['gateway', 'communication-module'].map(
     (name) => parse(readFileSync(join(blueprints, name, 'manifest.yml'), 'utf8')) as Manifest,

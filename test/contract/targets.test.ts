@@ -119,7 +119,7 @@ describe('a target is not made', () => {
     assert.equal(refusal(await gateway().call('USER', 'POST', TARGETS, BODY)), '403 insufficient_role'));
 });
 
-test('what is not there is told', async () => {
+test('a missing thing is answered with 404 and its name', async () => {
   const { call } = gateway();
   for (const [method, path] of [
     ['GET', `${TARGETS}/${NOBODY}`],

@@ -164,7 +164,7 @@ describe('no session over MQTT is opened', () => {
   }
 });
 
-test('what a device publishes reaches no other client, and requests reach only whom they are for', async () => {
+test('a message of a device reaches no other client, and a request reaches only its device', async () => {
   const { own, other } = devices.MQTT;
   const [listening, bystander] = [await own.dial(), await other.dial()];
   const heard: string[] = [];

@@ -171,7 +171,7 @@ async function sunOnly(t: { after: (end: () => Promise<void>) => void }) {
   return { gateway, shine };
 }
 
-test('what is imported counts in days that were looked at before', async (t) => {
+test('imported samples count in days that were looked at before', async (t) => {
   const { gateway, shine } = await sunOnly(t);
   const fromS = NOON_S - 40 * DAY_S - 12 * 3_600;
   const day = `from=${iso(fromS)}&to=${iso(fromS + DAY_S)}`;

@@ -86,7 +86,7 @@ test('a value that does not change is there under another slug, and once the bro
   assert.ok(!seen.some(({ topic, payload }) => topic === state && payload === '1'));
 });
 
-test('only the attributes that are sent are told', async (t) => {
+test('a stream names only the attributes that are sent', async (t) => {
   const all = await site(t);
   if (!all) return;
   const { device, seen, last } = all;

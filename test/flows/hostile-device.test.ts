@@ -58,7 +58,7 @@ const payload = fc.oneof(
   },
 );
 
-test('whatever a device sends is acknowledged, and nothing fails', async (t) => {
+test('any message of a device is acknowledged, and nothing fails', async (t) => {
   const gateway = await startTestGateway(t);
   const hostile = await gateway.provision('Hostile');
   const good = await gateway.provision('Good');

@@ -65,7 +65,7 @@ test('everything that was made in 1970 is from today once the clock is set, and 
   assert.deepEqual(await moments(gateway), right);
 });
 
-test('what was made by a clock that was ahead and is put back is not from the future', async (t) => {
+test('a thing made while the clock was ahead is not in the future once the clock is put back', async (t) => {
   const clock = new TestClock(SET_MS);
   const gateway = await startTestGateway(t, { clock });
   clock.step(10 * 365 * 86_400_000);
@@ -75,7 +75,7 @@ test('what was made by a clock that was ahead and is put back is not from the fu
     assert.match(String(at), /^2026-03-01T0[78]:/, what);
 });
 
-test('what a run before made in 1970 is from the start of a run with a right clock', async (t) => {
+test('a thing made in 1970 by an earlier run gets the start of the run with a right clock', async (t) => {
   const first = await startTestGateway(t, { clock: new TestClock(60_000) });
   await makeAll(first);
   await first.stop();

@@ -9,7 +9,7 @@ import { sent, useNotifications } from './notification-support.ts';
 const { gatherMs, namedAlerts, retryFirstMs } = LIMITS.notifications;
 const { addDevice, addWebhook, deliveriesOf, eventually, gatewayOf, pass } = useNotifications();
 
-test('what is still raised an hour after it was given up is told again, without another change', async (t) => {
+test('an alert that is still raised an hour after its delivery was given up is sent again', async (t) => {
   const gateway = gatewayOf();
   const device = await addDevice(gateway);
   const { id, server } = await addWebhook(t, { device_ids: [device.id] });
@@ -41,7 +41,7 @@ test('what is still raised an hour after it was given up is told again, without 
   );
 });
 
-test('what had no place while nothing got through is counted after a restart, and what is over gives way first', async (t) => {
+test('alerts that had no place in the queue are counted after a restart, and cleared ones give way first', async (t) => {
   const gateway = gatewayOf();
   const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `made_up_${index}`);
   const devices = await Promise.all(Array.from({ length: 5 }, () => addDevice(gateway)));

@@ -116,7 +116,7 @@ test('an alert that is stored before anybody was told of it is told once', async
   );
 });
 
-test('on a disk that fails every sync people are told all the same', async (t) => {
+test('people are notified even when the disk fails every sync', async (t) => {
   const disk: { fault?: Error } = {};
   const { device, eventually, pass, server } = await start(t, {
     syncFile: async () => {
@@ -130,7 +130,7 @@ test('on a disk that fails every sync people are told all the same', async (t) =
   assert.equal(sent(server)[0]?.alerts[0]?.name, 'made_up');
 });
 
-test('what was sent and cannot be noted is not sent again', async (t) => {
+test('a delivery that was sent but could not be noted is not sent again', async (t) => {
   const { device, eventually, gateway, inState, pass, server } = await start(t);
   inState(
     "CREATE TRIGGER refuse BEFORE UPDATE OF attempts ON notification_delivery BEGIN SELECT RAISE(ABORT, 'refused'); END",

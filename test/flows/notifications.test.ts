@@ -149,7 +149,7 @@ test('severity, devices and grace periods decide who hears of it', async (t) => 
   assert.equal(errors.posts.length + ofOther.posts.length, 0);
 });
 
-test('what came back before its end was told is not told again', async (t) => {
+test('an alert that is raised again before its end was sent is not sent again', async (t) => {
   const gateway = gatewayOf();
   const device = await addDevice(gateway);
   const { id, server } = await addWebhook(t, { device_ids: [device.id] });
@@ -261,7 +261,7 @@ test('after a day of attempts a message is given up', async (t) => {
   );
 });
 
-test('what only an installer may see goes to nobody outside, until an owner may see it', async (t) => {
+test('an alert for installers is sent to nobody outside until an owner may see it', async (t) => {
   const gateway = gatewayOf();
   const manifest =
     'blueprint_spec: device/3.0\ndisplay_name: G\nruntime: {type: embedded}\n' +
@@ -285,7 +285,7 @@ test('what only an installer may see goes to nobody outside, until an owner may 
   assert.equal((await deliveriesOf(id)).length, 2);
 });
 
-test('what was raised before an upgrade that keeps who may see it is told to nobody again', async (t) => {
+test('an alert raised before an upgrade is not sent again after it', async (t) => {
   const gateway = gatewayOf();
   const device = await addDevice(gateway);
   const { id, server } = await addWebhook(t, { device_ids: [device.id] });

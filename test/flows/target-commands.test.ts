@@ -100,7 +100,7 @@ test('nothing comes from a target that was not told to carry commands', async (t
   assert.equal(await statusOf(gateway), undefined);
 });
 
-test('what may not be done is refused with a sentence, done to no device, and recorded', async (t) => {
+test('a request that is not allowed is refused with a sentence, reaches no device and is recorded', async (t) => {
   const all = await site(t);
   if (!all) return;
   const { gateway, broker, device, other, answers, ask, endOf } = all;

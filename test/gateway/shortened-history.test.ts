@@ -24,7 +24,7 @@ function box(t: TestContext) {
   return { note: join(dataDir, 'history-shortened.json'), start };
 }
 
-test('what was removed early is told for a day, and a start neither ends that nor begins it anew', (t) => {
+test('history that was removed early is shown for a day, whether or not the gateway restarts', (t) => {
   const { start } = box(t);
   const first = start(START_MS);
   assert.deepEqual([first.history.isRecent(removed(0)), first.history.isRecent(removed(3))], [false, true]);

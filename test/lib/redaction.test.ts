@@ -45,7 +45,7 @@ describe('a text that leaves the box has lost', () => {
   });
 });
 
-test('what helps to find a fault stays', () => {
+test('details that help to find a fault stay', () => {
   for (const text of [
     '{"level":"warn","message":"history cannot be opened","path":"/var/lib/energy-gateway/history.db","duration_ms":12}',
     'device 3f0c6a52-6a0e-4d0e-9b52-0c6f3f0f7a11 OFFLINE at 2026-03-01T08:00:00.000Z',

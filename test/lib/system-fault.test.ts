@@ -27,7 +27,7 @@ for (const [code, words] of [
     assert.equal(inWords(own), 'Own words.');
   });
 
-test('what the system said, which names the file, follows where nothing else is told', () => {
+test('the own message of the system, which names the file, follows where no other cause is known', () => {
   assert.match(inWordsAndDetail(refusal('EIO')), /^The disk fails now.* Check it\. \(EIO: refused\)$/);
   assert.equal(inWordsAndDetail(new Error('Own words.')), 'Own words.');
 });
@@ -37,7 +37,7 @@ test('other errors say what they said', () => {
   assert.equal(inWords('text'), 'text');
 });
 
-test('what is refused has a stand-in; a fault of the program goes on', () => {
+test('a refused read has a stand-in, and a fault of the program is thrown on', () => {
   const thrown = (error: Error) =>
     unlessRefused(
       () => {
@@ -59,7 +59,7 @@ test('what is refused has a stand-in; a fault of the program goes on', () => {
   );
 });
 
-test('what a person has to mend stays; a drive that is away, or slow, may come back', () => {
+test('a fault that a person has to mend lasts; one of a drive that is away or slow may pass', () => {
   for (const code of ['EACCES', 'EPERM', 'ENOTDIR', 'ELOOP', 'ENOENT'])
     assert.equal(staysRefused(refusal(code)), true, code);
   for (const code of ['EROFS', 'ESTALE', 'ENOTCONN', 'ETIMEDOUT', 'EHOSTDOWN', 'EIO', 'ENOMEM', 'EINTR'])

@@ -9,7 +9,7 @@ import { admin, newHome } from './support.ts';
 const PASSWORD = 'correct horse';
 
 describe('local commands', () => {
-  test('whose output nobody takes end in order, and say so where it is lost', async () => {
+  test('end in order when nobody reads their output, and say so where it is lost', async () => {
     const home = await newHome();
     const run = (output: number | 'pipe') =>
       spawnSync(process.execPath, [home.entries.admin, 'create-token'], {

@@ -115,7 +115,7 @@ describe('decodeCommandResponse (docs/interface/mqtt-devices.md#commands)', () =
     assert.equal(({} as { polluted?: boolean }).polluted, undefined);
   });
 
-  test('whatever arrives, the payload is an object and a failure has a text message', () => {
+  test('returns an object, and a text for a failure, whatever arrives', () => {
     holds(
       property(string(), jsonValue(), dictionary(string(), jsonValue()), (state, payload, rest) => {
         for (const word of [state, 'error']) {

@@ -64,7 +64,7 @@ describe('decodeDeviceLog (docs/interface/mqtt-devices.md#logs)', () => {
     assert.equal(decode({ message: 'aéé' }, 4)?.message, 'aé');
   });
 
-  test('whatever arrives, an entry is well-formed and within its limit', () => {
+  test('returns a well-formed entry within its limit, whatever arrives', () => {
     holds(
       property(dictionary(string(), jsonValue()), string({ unit: CHARACTER }), (rest, message) => {
         const entry = decode({ ...rest, message }, 20);

@@ -51,7 +51,7 @@ test('a question handed on as text comes as one that was never taken apart', () 
   assert.deepEqual(decodeFromSandbox(encodeSandboxMessage({ ...head, ...request })), passed);
 });
 
-test('what is of no known type is refused', () => {
+test('a value of no known type is refused', () => {
   for (const payload of ['{"type":"else"}\n{}', '7', '{}', 'null\n{"type":"answer"}'])
     assert.throws(() => decodeToSandbox(payload), /of no known type/);
   assert.throws(() => decodeFromSandbox(Buffer.from('{}')), /is text/);

@@ -124,7 +124,7 @@ test('samples of all kinds come back, in any order, while pages go from series t
   );
 });
 
-test('what is frozen stays, whatever becomes of its pages', () => {
+test('a frozen head stays the same when its pages are reused', () => {
   const head = openHead(CHUNK_SAMPLES);
   for (let at = 0; at < 100; at++) head.number(0, START_S + at, at);
   const before = contentOf(head, 0);
@@ -172,7 +172,7 @@ test('thousands of series take little more than their samples, and after a seali
   assert.ok(pages.sizeBytes < sizeBytes / 4, `${pages.sizeBytes} bytes`);
 });
 
-test('what comes while a head is sealed has the memory of what is sealed already', () => {
+test('samples that come while a head is sealed use the memory that sealing has freed', () => {
   const pages = new OpenPages();
   const head = openHead(256, pages);
   fill(head);

@@ -118,7 +118,7 @@ test('parts of one sealing and series come in order of sealing', () => {
   );
 });
 
-test('what is no directory is refused, and nothing of it is known', () => {
+test('a file that is no directory is refused and leaves no directory open', () => {
   const directory = new PartDirectory();
   const whole = encodeDirectory([{ id: 1, seriesId: 1, day: 0, firstS: 5, lastS: 9 }]);
   const claimsMore = Uint8Array.from(whole);

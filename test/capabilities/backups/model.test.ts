@@ -135,7 +135,7 @@ describe('backups at a target', () => {
     assert.deepEqual(namesToRemove(there, DEPOT, 2, name('10')), [name('27'), name('28')]);
   });
 
-  test('what a cut of power left half written goes', () => {
+  test('removes files that a power cut left half written', () => {
     const there = [`${name('10')}.part`, name('11')];
     assert.deepEqual(namesToRemove(there, DEPOT, 2, name('11')), [`${name('10')}.part`]);
   });

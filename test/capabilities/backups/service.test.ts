@@ -108,7 +108,7 @@ test('an upload that nobody takes over is forgotten after a day', async (t) => {
   assert.equal(existsSync(uploaded), false);
 });
 
-test('what a cut of power left half written at the target goes although the next try fails', async (t) => {
+test('a backup that a power cut left half written at the target is removed even when the next try fails', async (t) => {
   const { backups, folder, database, saying } = planned(t);
   writeFileSync(join(folder, 'depot-x-20260228T000000Z.backup.part'), 'half');
   // Nobody can restore it, so it is not stored.

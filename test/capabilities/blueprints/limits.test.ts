@@ -58,7 +58,7 @@ test('a JSON schema is nested to a bounded depth', () => {
   );
 });
 
-test('what a JSON schema holds beside its keywords is nested to a bounded depth, too', () => {
+test('a JSON schema is refused when members beside its keywords are nested too deeply', () => {
   const problems = (levels: number): string[] => {
     const schema = `{"default":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
     return problemsOf(

@@ -18,7 +18,7 @@ function startDeferred() {
   return { clock, lines, disk, deferred: new DeferredNotices({ clock, log, durable }) };
 }
 
-test('what could not be told is told after the first sync that succeeds, once, and under each key the newest', async () => {
+test('a notice that waits for a sync is sent once after the first sync that succeeds, the newest of each key', async () => {
   const { clock, lines, disk, deferred } = startDeferred();
   const told: string[] = [];
   deferred.add('a', () => told.push('old'));
@@ -36,7 +36,7 @@ test('what could not be told is told after the first sync that succeeds, once, a
   assert.equal(clock.waiting, 0);
 });
 
-test('what is deferred again while it is told is tried again, and nothing after the stop', async () => {
+test('a notice that is deferred again while it is sent is tried again, and none is sent after the stop', async () => {
   const { clock, disk, deferred } = startDeferred();
   let told = 0;
   const tell = (): void => {

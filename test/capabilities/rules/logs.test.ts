@@ -39,7 +39,7 @@ test('entries are read at once, also those that wait for the disk, in pages that
   }
 });
 
-test('whoever follows all logs misses nothing when the rule that wrote last is deleted', async (t) => {
+test('a follower of all logs misses nothing when the rule that wrote last is deleted', async (t) => {
   const records = await startRecords(t);
   const { rules } = records;
   const [rule, last] = [rules.create(newRule('a')), rules.create(newRule('b'))];

@@ -229,7 +229,7 @@ describe('a command of a rule behind a disk that hangs', () => {
 });
 
 describe('a rule is told', () => {
-  test('only after the value is on the disk', async (t) => {
+  test('gets a value only after it is on the disk', async (t) => {
     let disk = Promise.resolve();
     const { site } = await siteWithBattery(t, { syncState: () => disk });
     const synced = Promise.withResolvers<void>();
@@ -304,7 +304,7 @@ describe('a rule is told', () => {
         );
   });
 
-  test('what the device answered, and the execution says who asked', async (t) => {
+  test('gets the answer of the device, and the execution says who asked', async (t) => {
     const { site, device } = await siteWithBattery(t);
     const asked = site.request('execute', execute(device.id, { ephemeral: true }));
     await respond(site, 'completed', { result: { done: true } });
@@ -335,7 +335,7 @@ describe('a rule is told', () => {
     );
   });
 
-  test('what it stored, and not what another rule keeps for itself', async (t) => {
+  test('gets values that it stored itself, and none that another rule stored', async (t) => {
     const { site } = await siteWithBattery(t);
     const other = site.rules.create(newRule('other'));
     for (const store of ['rule', 'shared', 'public'] as const)

@@ -219,7 +219,7 @@ describe('a request', () => {
     assert.deepEqual(site.program.of('answer'), []);
   });
 
-  test('whose answer is larger than a message is refused instead of never answered', async (t) => {
+  test('is refused when its answer is larger than a message', async (t) => {
     const result = 'x'.repeat(LIMITS.processes.messageBytes);
     const site = await startSandbox(t, { callMethod: async () => ({ ok: true, result }) });
     site.program.hello();
@@ -253,7 +253,7 @@ describe('a sandbox that does not read', () => {
     assert.deepEqual(namesOf(site), ['start a', 'start b', 'answer', `stop ${one}`, `stop ${two}`]);
   });
 
-  test('and dies is told only what the next one has to know', async (t) => {
+  test('and dies leaves to the next one only the messages that it needs', async (t) => {
     const site = await startSandbox(t);
     site.program.hello();
     site.program.room = 0;

@@ -156,7 +156,7 @@ describe('a restore', () => {
     }
   });
 
-  test('whose way back the disk refuses too ends the start, which is tried again', async (t) => {
+  test('ends the start, which is tried again, when the disk refuses the way back too', async (t) => {
     const home = await waiting(t);
     const refuse: typeof renameSync = (from, to) => {
       if (/restore\/tls$|before-restore-\d+\/state\.db$/.test(String(from)))

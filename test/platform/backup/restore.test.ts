@@ -62,7 +62,7 @@ test('a backup whose reader stops reading is given up, so that another can be ma
   }, /ended early/);
 });
 
-test('what a cut of power left of backups and restores goes with the next start, and nothing else', (t) => {
+test('remains of backups and restores after a power cut are removed by the next start, and nothing else is', (t) => {
   const { dataDir, log } = makeHome(t, 'Old');
   const backups = join(dataDir, 'backups');
   for (const folder of [

@@ -7,7 +7,7 @@ const part = (name: string, content: string): string =>
   `--limit\r\nContent-Disposition: form-data; name="${name}"; filename="a.zip"\r\n\r\n${content}\r\n--limit--\r\n`;
 
 describe('an upload', () => {
-  test('whose form is broken or lacks the field is 400', async (t) => {
+  test('is 400 when its form is broken or lacks the field', async (t) => {
     const { ask } = await serve(t);
     for (const body of ['', 'nothing of a form', part('other', 'PK'), part('data', 'PK').slice(0, -12)]) {
       const answer = await ask('POST', '/v3/upload', { body, headers: { 'Content-Type': FORM } });

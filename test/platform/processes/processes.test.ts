@@ -151,7 +151,7 @@ describe('a child program', () => {
     await until(() => lines.filter(({ level }) => level === 'warn').length === 2);
   });
 
-  test('whose owner cannot say its settings, or fails when it runs or ends, is tried again', async (t) => {
+  test('is started again when its owner cannot give its settings, or fails when it runs or ends', async (t) => {
     let [asked, told] = [0, 0];
     const fail = (): never => {
       told++;

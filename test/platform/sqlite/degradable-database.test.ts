@@ -212,7 +212,7 @@ describe('a database that the gateway can do without', () => {
     assert.deepEqual(newer.database.setAsideNames().foreign, ['history.db.of-b']);
   });
 
-  test('whose taking back the power cut off is taken back by the next opening', (t) => {
+  test('is taken back by the next opening when a power cut ended the first try', (t) => {
     const first = bench(t);
     const journal = join(first.folder, 'journal');
     mkdirSync(journal);

@@ -134,7 +134,7 @@ describe('a disk that cannot be read', () => {
     assert.equal(recovery(), undefined);
   });
 
-  test('once is none either: what is found damaged is looked at again', (t) => {
+  test('once is no damage either: the file is read again', (t) => {
     const { open, recovery, isWell } = damaged(t);
     const failedOnce = {
       failsToRead: () => {

@@ -50,7 +50,7 @@ describe('a disk fails to read', () => {
     assert.ok(reads < 100, `${reads} reads`);
   });
 
-  test('not of an empty file, or one that is not there', (t) => {
+  test('never for an empty file, or one that is not there', (t) => {
     assert.equal(failsToRead(file(t, 0)), false);
     assert.equal(failsToRead(join(temporaryFolder(t), 'nothing.db')), false);
   });

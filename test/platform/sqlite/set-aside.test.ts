@@ -92,7 +92,7 @@ test('two that are set aside at the same moment of a wrong clock do not take eac
   );
 });
 
-test('what was set aside is found with its size and kind, the oldest first, and removed with what belongs to it', (t) => {
+test('a database that was set aside is listed with its size and kind, the oldest first, and removed with its companions', (t) => {
   const { path, folder } = world(t);
   const write = (name: string, bytes: number, atS: number): void => {
     writeFileSync(join(folder, name), Buffer.alloc(bytes));

@@ -55,7 +55,7 @@ test('a thread that comes to no turn is ended where it stands', async () => {
   await thread.end();
 });
 
-test('what a thread is told before it listens is heard when it does', async () => {
+test('a message to a thread that does not listen yet arrives once it does', async () => {
   const thread = await started('speaks later');
   thread.post('early');
   await until(() => thread.heard.includes('heard early'));

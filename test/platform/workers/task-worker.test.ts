@@ -50,7 +50,7 @@ test('a task beyond the waiting ones is refused', async (t) => {
   assert.deepEqual(await Promise.all(tasks), [1, 2, 3]);
 });
 
-test('what the system refuses to a task is told as that', async (t) => {
+test('a task that the system refuses fails with the reason of the system', async (t) => {
   const { worker } = start(t);
   await assert.rejects(worker.run({ kind: 'refused' }), (error) => {
     assert.ok(failsWith('failed', /^the work failed$/)(error));

@@ -89,7 +89,7 @@ describe('a kept connection', () => {
   });
 });
 
-test('what a server sends beyond the length of its answer is left out', async (t) => {
+test('bytes that a server sends beyond the length of its answer are left out', async (t) => {
   const url = await serve(t, (socket) => socket.end(`${OK} and more`));
   assert.equal(await ask('GET', url), 'ok');
 });

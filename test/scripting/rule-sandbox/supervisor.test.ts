@@ -79,7 +79,7 @@ describe('the supervisor of rules', () => {
     await rules.stop();
   });
 
-  test('what a rule said just before it is stopped or replaced is heard', async () => {
+  test('keeps log entries that a rule wrote just before it was stopped or replaced', async () => {
     const rules = superviseRules({
       answer: ({ ruleId }) => {
         // The entry before the question still waits to be handed over.
