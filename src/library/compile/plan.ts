@@ -229,6 +229,8 @@ const SUNSPEC_NONE: Readonly<Record<string, number>> = {
   u16: 0xffff,
   i16: -0x8000,
   u32: 0xffff_ffff,
+  // Beyond 53 bits a number is a float in Lua too.
+  u64: 2 ** 64,
   i32: -0x8000_0000,
   acc32: 0,
 };
