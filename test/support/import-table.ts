@@ -415,6 +415,7 @@ export const TABLE: ImportTable = {
     'age-encryption': ['platform/backup'],
     'better-sqlite3': ['platform/sqlite'],
     croner: ['scripting/rule-sandbox'],
+    'dns-packet': ['platform/mdns'],
     'drizzle-orm': ['platform/sqlite', ...CAPABILITIES],
     hono: ['platform/http'],
     mqtt: ['field-module', 'platform/mqtt-client'],

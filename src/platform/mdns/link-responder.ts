@@ -1,9 +1,9 @@
 /**
  * The life of a host's records on one network. Source: RFC 6762 sections 6 to 10.
  *
- *   probing ─three questions, nobody objects─▶ announced ─▶ answers
- *      ▲  └───────somebody has the name──────▶ another name
- *      └──────────somebody says otherwise─────────┘
+ *   probing ─three probes without objection─▶ announced ─▶ answers
+ *      ▲  └──────another host has the name─────▶ another name
+ *      └────────a record contradicts───────────────┘
  */
 import type { Buffer } from 'node:buffer';
 import { TokenBucket } from '../../lib/token-bucket.ts';
@@ -11,13 +11,13 @@ import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 import {
+  dataOf,
   decodeMessage,
   type DnsRecord,
   encodeMessage,
   isSameName,
   isSameRecord,
   type Message,
-  TYPE,
 } from './message.ts';
 import type { MulticastLink, Sender } from './network.ts';
 import type { HostRecords } from './records.ts';
@@ -27,13 +27,13 @@ interface LinkResponderOptions {
   records: HostRecords;
   clock: Clock;
   limits: Limits['mdns'];
-  /** 0 to 1, so that hosts that start together do not speak together. */
+  /** 0 to 1: hosts that start together send at different moments. */
   random: () => number;
-  /** Before the first question; longer after many conflicts. */
+  /** Before the first probe; longer after many conflicts. */
   pauseMs: DurationMs;
   /** Every address of this machine is its own on each of its networks. */
   isOwnAddress: (address: string) => boolean;
-  /** Somebody else has the name. */
+  /** Another host has the name. */
   onConflict: () => void;
   onAnnounced: () => void;
 }
@@ -48,7 +48,7 @@ const SHARED_MIN_MS = 20;
 const SHARED_SPREAD_MS = 100;
 const REPEAT_MS = 1_000;
 const DEFENCE_MS = 250;
-/** RFC 6762 section 6.7: askers that are no multicast DNS shall not keep it for long. */
+/** RFC 6762 section 6.7: clients that are no multicast DNS cache an answer for this long. */
 const LEGACY_TTL_S = 10;
 const MDNS_PORT = 5_353;
 
@@ -67,7 +67,7 @@ export class LinkResponder {
     this.#begin(options.pauseMs);
   }
 
-  /** False: nothing is heard any more. */
+  /** False: the link receives nothing any more. */
   isJoined(): boolean {
     return this.#options.link.isJoined();
   }
@@ -78,7 +78,7 @@ export class LinkResponder {
       this.#options.link.send(
         encodeMessage({
           isResponse: true,
-          answers: this.#options.records.all.map((record) => ({ ...record, ttlS: 0 })),
+          answers: this.#options.records.all.map((record) => ({ ...record, ttl: 0 })),
         }),
       );
     this.#state = 'stopped';
@@ -109,7 +109,7 @@ export class LinkResponder {
     if (count === PROBES) return this.#announce(0);
     const questions = this.#options.records.names.map((name) => ({
       name,
-      type: TYPE.ANY,
+      type: 'ANY' as const,
       isUnicast: count === 0,
     }));
     this.#options.link.send(encodeMessage({ questions, authorities: this.#options.records.unique }));
@@ -130,39 +130,41 @@ export class LinkResponder {
     if (!this.#bucket.take(this.#options.clock.monotonicMs())) return;
     const message = decodeMessage(bytes);
     if (message === undefined) return;
-    if (message.isResponse) return this.#hear(message);
+    if (message.isResponse) return this.#receiveResponse(message);
     if (this.#state === 'announced') return this.#answer(message, from);
     this.#compare(message);
   }
 
-  /** Does this record say something else about a name of ours? */
+  /** Whether a record says something else about a name of this host. */
   #contradicts(record: DnsRecord): boolean {
     if (!this.#options.records.names.some((name) => isSameName(name, record.name))) return false;
     const mine = this.#options.records.unique.filter(({ type }) => type === record.type);
     // A goodbye claims nothing, and a type that this host does not have cannot contradict it.
-    if (record.ttlS === 0 || mine.length === 0) return false;
+    if (record.ttl === 0 || mine.length === 0) return false;
     if (mine.some((own) => isSameRecord(own, record))) return false;
-    return !(record.type === TYPE.A && this.#options.isOwnAddress(record.data.join('.')));
+    return !(record.type === 'A' && this.#options.isOwnAddress(record.data));
   }
 
-  #hear({ answers, additionals }: Message): void {
+  #receiveResponse({ answers, additionals }: Message): void {
     if (![...answers, ...additionals].some((record) => this.#contradicts(record))) return;
-    // Who comes second asks again; if the other insists, the name is lost.
+    // The host probes again; if the other host objects, it takes another name.
     if (this.#state === 'announced') return this.#begin(0);
     this.#forgetTimers();
     this.#options.onConflict();
   }
 
-  /** Two that ask for one name at the same time: who has the lesser data waits (RFC 6762 section 8.2). */
+  /** Two hosts probe for one name at the same time: the one with the lesser data waits (RFC 6762 section 8.2). */
   #compare({ questions, authorities }: Message): void {
     const isMine = (name: string): boolean =>
       this.#options.records.names.some((own) => isSameName(own, name));
-    if (!questions.some(({ name, type }) => type === TYPE.ANY && isMine(name))) return;
+    if (!questions.some(({ name, type }) => type === 'ANY' && isMine(name))) return;
     const theirs = authorities.filter((record) => this.#contradicts(record));
     const isLesser = theirs.some((record) =>
       this.#options.records.unique.some(
         (own) =>
-          own.type === record.type && isSameName(own.name, record.name) && own.data.compare(record.data) < 0,
+          own.type === record.type &&
+          isSameName(own.name, record.name) &&
+          dataOf(own).compare(dataOf(record)) < 0,
       ),
     );
     if (isLesser) this.#begin(YIELD_MS);
@@ -175,23 +177,23 @@ export class LinkResponder {
     if (query.questions.every(({ isUnicast }) => isUnicast))
       return this.#options.link.send(encodeMessage({ isResponse: true, answers, additionals }), from);
     const isProbe = query.authorities.length > 0;
-    const speak = (): void => this.#multicast(answers, additionals, isProbe ? DEFENCE_MS : REPEAT_MS);
-    // Others may have the same to say, and somebody may be quicker.
-    if (answers.some(({ isUnique }) => !isUnique))
-      this.#later(SHARED_MIN_MS + this.#options.random() * SHARED_SPREAD_MS, speak);
-    else speak();
+    const send = (): void => this.#multicast(answers, additionals, isProbe ? DEFENCE_MS : REPEAT_MS);
+    // Other hosts may answer, too: at different moments, so that their packets do not collide.
+    if (answers.some(({ flush }) => flush !== true))
+      this.#later(SHARED_MIN_MS + this.#options.random() * SHARED_SPREAD_MS, send);
+    else send();
   }
 
   #answerLegacy({ id, questions }: Message, answers: readonly DnsRecord[], from: Sender): void {
     const plain = answers.map((record) => ({
       ...record,
-      isUnique: false,
-      ttlS: Math.min(record.ttlS, LEGACY_TTL_S),
+      flush: false,
+      ttl: Math.min(record.ttl ?? 0, LEGACY_TTL_S),
     }));
     this.#options.link.send(encodeMessage({ id, isResponse: true, questions, answers: plain }), from);
   }
 
-  /** What everybody heard just now is not said again. */
+  /** A record that was sent to all just now is not sent again. */
   #multicast(answers: readonly DnsRecord[], additionals: readonly DnsRecord[], pauseMs: DurationMs): void {
     const nowMs = this.#options.clock.monotonicMs();
     const isDue = (record: DnsRecord): boolean =>

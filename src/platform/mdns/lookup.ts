@@ -7,7 +7,7 @@ import { createSocket } from 'node:dgram';
 import { lookup } from 'node:dns/promises';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
-import { decodeMessage, encodeMessage, isSameName, TYPE } from './message.ts';
+import { decodeMessage, encodeMessage, isSameName } from './message.ts';
 import { GROUP, systemNetwork } from './network.ts';
 
 interface LookupOptions {
@@ -41,7 +41,7 @@ export async function addressOf(host: string, options: LookupOptions): Promise<s
 function askGroup(host: string, options: LookupOptions): Promise<string | undefined> {
   const { clock, group = GROUP, limits, addresses = systemNetwork().addresses() } = options;
   return new Promise((resolve) => {
-    const question = encodeMessage({ questions: [{ name: host, type: TYPE.A, isUnicast: false }] });
+    const question = encodeMessage({ questions: [{ name: host, type: 'A', isUnicast: false }] });
     const askers: Asker[] = [];
     let sent = 0;
     let isOver = false;
@@ -108,12 +108,10 @@ function openAsker(address: string, onAnswer: (bytes: Buffer) => void): Promise<
   });
 }
 
-/** The IPv4 address that an answer gives for the name; undefined when it is no such answer. */
+/** The IPv4 address that a message gives for the name; undefined for any other message. */
 export function readAnswer(bytes: Buffer, host: string): string | undefined {
   const message = decodeMessage(bytes);
   if (!message?.isResponse) return undefined;
-  const found = message.answers.find(
-    ({ name, type, data }) => type === TYPE.A && data.length === 4 && isSameName(name, host),
-  );
-  return found?.data.join('.');
+  const answer = message.answers.find(({ name, type }) => type === 'A' && isSameName(name, host));
+  return answer?.type === 'A' ? answer.data : undefined;
 }

@@ -5,7 +5,7 @@ import { after, describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { createSystemClock } from '../../../src/platform/clock/index.ts';
 import { addressOf, readAnswer } from '../../../src/platform/mdns/lookup.ts';
-import { encodeMessage, TYPE } from '../../../src/platform/mdns/message.ts';
+import { encodeMessage } from '../../../src/platform/mdns/message.ts';
 
 const clock = createSystemClock();
 after(() => clock.close());
@@ -15,7 +15,7 @@ const unknown = (): Promise<string> => Promise.reject(new Error('not found'));
 const addresses = ['127.0.0.1'];
 
 function encodeQuestion(name: string): Buffer {
-  return encodeMessage({ questions: [{ name, type: TYPE.A, isUnicast: false }] });
+  return encodeMessage({ questions: [{ name, type: 'A', isUnicast: false }] });
 }
 
 /** The answer of a host to a question: its name by a pointer into the question, and its address. */

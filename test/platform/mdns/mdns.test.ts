@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import { Mdns } from '../../../src/platform/mdns/index.ts';
-import { type DnsRecord, encodeName, type Question, TYPE } from '../../../src/platform/mdns/message.ts';
+import type { DnsRecord, Question, QuestionType } from '../../../src/platform/mdns/message.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { recordingLog } from '../../support/workspace.ts';
 import { ether, type Ether, type Heard } from './ether.ts';
@@ -66,17 +66,21 @@ async function settle(clock: TestClock): Promise<void> {
   }
 }
 
-const question = (name: string, type: number, isUnicast = false): Question => ({ name, type, isUnicast });
-const record = (name: string, type: number, data: Buffer, ttlS = 120): DnsRecord => ({
+const question = (name: string, type: QuestionType, isUnicast = false): Question => ({
   name,
   type,
-  ttlS,
-  isUnique: true,
-  data,
+  isUnicast,
 });
 const HOST = 'energy-gateway.local';
-const addressRecord = (address: string, ttlS?: number): DnsRecord =>
-  record(HOST, TYPE.A, Buffer.from(address.split('.').map(Number)), ttlS);
+const addressOf = (name: string, data: string, ttl = 120): DnsRecord => ({
+  name,
+  type: 'A',
+  ttl,
+  class: 'IN',
+  flush: true,
+  data,
+});
+const addressRecord = (address: string, ttl?: number): DnsRecord => addressOf(HOST, address, ttl);
 const named = (records: readonly DnsRecord[]): string[] => records.map(({ name, type }) => `${name} ${type}`);
 
 describe('multicast DNS does not', () => {
@@ -101,7 +105,7 @@ describe('multicast DNS does not', () => {
     const { net, clock, mdns } = box({ addresses: ['10.0.0.1', '10.1.0.1'] });
     await settle(clock);
     net.say({ isResponse: true, answers: [addressRecord('10.1.0.1'), addressRecord('10.0.0.9', 0)] });
-    net.say({ isResponse: true, answers: [record(HOST, TYPE.TXT, Buffer.of(0))] });
+    net.say({ isResponse: true, answers: [{ ...addressRecord(''), type: 'TXT', data: [''] } as DnsRecord] });
     await settle(clock);
     assert.equal(mdns.hostName, HOST);
   });
@@ -109,12 +113,12 @@ describe('multicast DNS does not', () => {
   test('answer before it has the name, nor questions about others, nor what is known already', async () => {
     const { net, clock, said } = box();
     await new Promise((resolve) => setImmediate(resolve));
-    net.say({ questions: [question(HOST, TYPE.A)] });
+    net.say({ questions: [question(HOST, 'A')] });
     assert.deepEqual(said(), []);
     await settle(clock);
     said();
-    net.say({ questions: [question('other.local', TYPE.A), question('_ipp._tcp.local', TYPE.PTR)] });
-    net.say({ questions: [question(HOST, TYPE.A)], answers: [addressRecord('10.0.0.1', 60)] });
+    net.say({ questions: [question('other.local', 'A'), question('_ipp._tcp.local', 'PTR')] });
+    net.say({ questions: [question(HOST, 'A')], answers: [addressRecord('10.0.0.1', 60)] });
     await settle(clock);
     assert.deepEqual(said(), []);
   });
@@ -125,11 +129,11 @@ describe('multicast DNS does not', () => {
     await settle(clock);
     said();
     net.say(Buffer.from('nonsense that is no message'));
-    net.say({ questions: Array.from({ length: 20 }, () => question(HOST, TYPE.A)) });
+    net.say({ questions: Array.from({ length: 20 }, () => question(HOST, 'A')) });
     await clock.advance(60_000);
     said();
     for (let count = 0; count < 40; count += 1) {
-      net.say({ questions: [question(HOST, TYPE.A, true)] }, { address: '10.0.0.5' });
+      net.say({ questions: [question(HOST, 'A', true)] }, { address: '10.0.0.5' });
     }
     const answered = said().length;
     assert.ok(answered > 0 && answered <= limits.packetBurst, String(answered));
@@ -150,7 +154,7 @@ describe('multicast DNS does not', () => {
     const refuse = async (): Promise<void> => {
       await clock.advance(200);
       const name = mdns.hostName;
-      net.say({ isResponse: true, answers: [record(name, TYPE.A, Buffer.of(10, 0, 0, 7))] });
+      net.say({ isResponse: true, answers: [addressOf(name, '10.0.0.7')] });
       await new Promise((resolve) => setImmediate(resolve));
     };
     await new Promise((resolve) => setImmediate(resolve));
@@ -174,21 +178,21 @@ describe('multicast DNS', () => {
       [false, false, false, true, true],
     );
     const [probe, , , announcement] = messages;
-    assert.deepEqual(probe?.questions[0], question(HOST, TYPE.ANY, true));
+    assert.deepEqual(probe?.questions[0], question(HOST, 'ANY', true));
     assert.deepEqual(named(probe?.authorities ?? []).slice(0, 2), [
-      `${HOST} ${TYPE.A}`,
-      `energy-gateway._http._tcp.local ${TYPE.SRV}`,
+      `${HOST} A`,
+      `energy-gateway._http._tcp.local SRV`,
     ]);
     assert.deepEqual(named(announcement?.answers ?? []), [
-      `${HOST} ${TYPE.A}`,
-      `energy-gateway._http._tcp.local ${TYPE.SRV}`,
-      `energy-gateway._http._tcp.local ${TYPE.TXT}`,
-      `energy-gateway._mqtt._tcp.local ${TYPE.SRV}`,
-      `energy-gateway._mqtt._tcp.local ${TYPE.TXT}`,
-      `_http._tcp.local ${TYPE.PTR}`,
-      `_services._dns-sd._udp.local ${TYPE.PTR}`,
-      `_mqtt._tcp.local ${TYPE.PTR}`,
-      `_services._dns-sd._udp.local ${TYPE.PTR}`,
+      `${HOST} A`,
+      `energy-gateway._http._tcp.local SRV`,
+      `energy-gateway._http._tcp.local TXT`,
+      `energy-gateway._mqtt._tcp.local SRV`,
+      `energy-gateway._mqtt._tcp.local TXT`,
+      `_http._tcp.local PTR`,
+      `_services._dns-sd._udp.local PTR`,
+      `_mqtt._tcp.local PTR`,
+      `_services._dns-sd._udp.local PTR`,
     ]);
   });
 
@@ -196,14 +200,14 @@ describe('multicast DNS', () => {
     const { net, clock, said } = box();
     await settle(clock);
     said();
-    net.say({ questions: [question('Energy-Gateway.local', TYPE.A)] });
-    net.say({ questions: [question(HOST, TYPE.A)] });
+    net.say({ questions: [question('Energy-Gateway.local', 'A')] });
+    net.say({ questions: [question(HOST, 'A')] });
     const [heard, ...more] = said();
     assert.equal(more.length, 0);
     assert.equal(heard?.to, undefined);
     assert.deepEqual(heard?.message.answers, [addressRecord('10.0.0.1')]);
     await clock.advance(1_000);
-    net.say({ questions: [question(HOST, TYPE.A)] });
+    net.say({ questions: [question(HOST, 'A')] });
     assert.equal(said().length, 1);
   });
 
@@ -211,36 +215,36 @@ describe('multicast DNS', () => {
     const { net, clock, said } = box();
     await settle(clock);
     said();
-    net.say({ questions: [question(HOST, 28)] });
+    net.say({ questions: [question(HOST, 'AAAA')] });
     const [answer] = said()[0]?.message.answers ?? [];
-    assert.equal(answer?.type, TYPE.NSEC);
-    assert.deepEqual(answer?.data, Buffer.concat([encodeName(HOST), Buffer.of(0, 1, 0x40)]));
+    assert.equal(answer?.type, 'NSEC');
+    assert.deepEqual(answer?.data, { nextDomain: HOST, rrtypes: ['A'] });
   });
 
   test('answers for its services after a moment, with everything the asker needs next', async () => {
     const { net, clock, said } = box();
     await settle(clock);
     said();
-    net.say({ questions: [question('_http._tcp.local', TYPE.PTR)] });
+    net.say({ questions: [question('_http._tcp.local', 'PTR')] });
     assert.deepEqual(said(), []);
     await clock.advance(120);
     const message = said()[0]?.message ?? assert.fail();
-    assert.deepEqual(named(message.answers), [`_http._tcp.local ${TYPE.PTR}`]);
-    assert.ok(named(message.additionals).includes(`${HOST} ${TYPE.A}`));
-    const service = message.additionals.find(({ type }) => type === TYPE.SRV);
-    assert.equal(service?.data.readUInt16BE(4), 8_080);
+    assert.deepEqual(named(message.answers), [`_http._tcp.local PTR`]);
+    assert.ok(named(message.additionals).includes(`${HOST} A`));
+    const service = message.additionals.find(({ type }) => type === 'SRV');
+    assert.deepEqual(service?.data, { priority: 0, weight: 0, port: 8_080, target: HOST });
   });
 
   test('answers an asker that is no multicast DNS alone, with its question and for a short time', async () => {
     const { net, clock, said } = box();
     await settle(clock);
     said();
-    net.say({ id: 77, questions: [question(HOST, TYPE.A)] }, { address: '10.0.0.5', port: 40_000 });
+    net.say({ id: 77, questions: [question(HOST, 'A')] }, { address: '10.0.0.5', port: 40_000 });
     const { to, message } = said()[0] ?? assert.fail();
     assert.equal(to, '10.0.0.5:40000');
     assert.equal(message.id, 77);
-    assert.deepEqual(message.questions, [question(HOST, TYPE.A)]);
-    assert.deepEqual(message.answers, [{ ...addressRecord('10.0.0.1', 10), isUnique: false }]);
+    assert.deepEqual(message.questions, [question(HOST, 'A')]);
+    assert.deepEqual(message.answers, [{ ...addressRecord('10.0.0.1', 10), flush: false }]);
   });
 
   test('defends its name against one that asks for it later', async () => {
@@ -290,7 +294,7 @@ describe('multicast DNS', () => {
     assert.ok(
       from
         .filter((heard) => heard.from === '10.0.0.1')
-        .every(({ message }) => message.answers.every(({ ttlS }) => ttlS === 0)),
+        .every(({ message }) => message.answers.every(({ ttl }) => ttl === 0)),
     );
   });
 
@@ -301,7 +305,7 @@ describe('multicast DNS', () => {
     await clock.advance(LIMITS.mdns.lookMs);
     await settle(clock);
     said();
-    net.say({ questions: [question(HOST, TYPE.A)] });
+    net.say({ questions: [question(HOST, 'A')] });
     assert.deepEqual(
       said().map(({ message }) => message.answers),
       [[addressRecord('10.0.0.1')]],
@@ -315,8 +319,8 @@ describe('multicast DNS', () => {
     mdns.stop();
     const [goodbye, ...more] = said();
     assert.equal(more.length, 0);
-    assert.ok(goodbye?.message.answers.every(({ ttlS }) => ttlS === 0));
-    net.say({ questions: [question(HOST, TYPE.A)] });
+    assert.ok(goodbye?.message.answers.every(({ ttl }) => ttl === 0));
+    net.say({ questions: [question(HOST, 'A')] });
     await settle(clock);
     assert.deepEqual(said(), []);
   });
