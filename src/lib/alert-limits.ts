@@ -63,6 +63,8 @@ export const NOTIFICATION_LIMITS = {
   retryFirstMs: 30_000,
   retryMaxMs: 3_600_000,
   attempts: 30,
+  /** G: how often a channel is notified that the disk refuses writes. */
+  diskNoticeMs: 86_400_000,
   testBurst: 3,
   testsPerMinute: 6,
   deliveryItems: 50,

@@ -4,4 +4,3 @@ export { alertRoutes, alertStreams } from './routes.ts';
 export { alertToWire } from './schema.ts';
 export { Alerts } from './service.ts';
 export { alert, ALERT_SEVERITIES } from './tables.ts';
-export { keyOfAlert } from './unstored.ts';

@@ -28,13 +28,12 @@ import { RaisedAlerts } from './raised.ts';
 import { Rhythms } from './rhythms.ts';
 import { createAlertStore } from './store.ts';
 import { ALERT_SEVERITIES } from './tables.ts';
-import { keyOfAlert, UnstoredAlerts } from './unstored.ts';
 
 interface AlertEvents {
   /** After it was stored. */
   alert_changed: AlertChange;
-  /** The disk refused it: it is in no list, and comes as `alert_changed` once it can be stored, if it still holds. */
-  alert_not_stored: AlertChange;
+  /** The disk refused to store alerts; the next check tries again. */
+  store_refused: { device: Device };
 }
 
 interface AlertsOptions extends Instruments {
@@ -60,7 +59,6 @@ export class Alerts {
   readonly #limits: Limits['alerts'];
   readonly #store;
   readonly #raised: RaisedAlerts;
-  readonly #unstored: UnstoredAlerts;
   readonly #absences: Absences;
   readonly #rhythms: Rhythms;
   readonly #rates: Rates;
@@ -76,7 +74,6 @@ export class Alerts {
     this.#limits = limits;
     this.#store = createAlertStore(database);
     this.#raised = new RaisedAlerts(limits);
-    this.#unstored = new UnstoredAlerts(limits.raised);
     this.#absences = new Absences({ clock, devices, offlineAfterMs: limits.offlineAfterMs });
     this.#rhythms = new Rhythms(limits);
     this.#rates = new Rates({
@@ -137,7 +134,6 @@ export class Alerts {
       }),
       devices.events.on('device_deleted', owner, ({ device }) => {
         this.#raised.forgetDevice(device.id);
-        this.#unstored.forget(({ deviceId }) => deviceId === device.id);
         this.#absences.forget(device.id);
         this.#rhythms.forget(device.id);
       }),
@@ -204,9 +200,6 @@ export class Alerts {
         this.#followSilence(device, isOnline);
       }
       this.#raiseOffline();
-      // Alerts that still hold were tried, and refused, again.
-      for (const change of this.#unstored.look(Math.round(clock.wallMs())))
-        this.events.emit('alert_not_stored', change);
       this.#passGrace();
       this.#keepRhythms();
     } catch (error) {
@@ -322,7 +315,7 @@ export class Alerts {
     } catch (error) {
       const context = { device_id: device.id, error };
       this.#log.warnLimited('store', 60_000, 'alerts could not be stored, will be tried again', context);
-      this.#announceUnstored(device, turns);
+      this.events.emit('store_refused', { device });
       return false;
     }
     if (room < 0) this.#dropped.inc({ reason: 'room' }, -room);
@@ -330,23 +323,8 @@ export class Alerts {
       if (knownTo) this.#raised.show(alert);
       else if (kind === 'RAISED') this.#raised.add(alert, clock.monotonicMs());
       else this.#raised.clear(alert);
-    const stored = new Set(changes.map(({ alert }) => keyOfAlert(alert)));
-    this.#unstored.forget((alert) => stored.has(keyOfAlert(alert)));
     for (const change of changes) this.events.emit('alert_changed', change);
     return true;
-  }
-
-  /** Alerts that begin are announced without being stored; those that end, once that can be stored. */
-  #announceUnstored(device: Device, turns: readonly Turn[]): void {
-    const { clock, devices } = this.#options;
-    const manifest = devices.manifest(device);
-    for (const turn of turns) {
-      if (turn.kind !== 'RAISED') continue;
-      const periodMs = graceMs(manifest, turn.source, turn.name);
-      const alert = this.#alertOf(device, turn, 0);
-      const change = this.#unstored.refused(alert, periodMs, clock.monotonicMs());
-      if (change) this.events.emit('alert_not_stored', change);
-    }
   }
 
   /** Deletes cleared alerts that are too old or too many. */

@@ -36,7 +36,7 @@ interface Surroundings {
 }
 
 export function composeAlerts(
-  delivery: Delivery,
+  delivery: Omit<Delivery, 'number'>,
   notified: readonly NotifiedAlert[],
   around: Surroundings,
 ): Message {
@@ -105,7 +105,7 @@ function rank({ alert, kinds }: NotifiedAlert): number {
 }
 
 function titleOf(
-  { raisedCount, clearedCount, omittedCount }: Delivery,
+  { raisedCount, clearedCount, omittedCount }: Omit<Delivery, 'number'>,
   notified: readonly NotifiedAlert[],
 ): string {
   const [only] = notified;

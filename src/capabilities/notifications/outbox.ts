@@ -5,7 +5,7 @@
 import type { Limits } from '../../lib/limits.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
-import { ALERT_SEVERITIES, type AlertChange, isNewsFor } from '../alerts/index.ts';
+import { type Alert, ALERT_SEVERITIES, type AlertChange, isNewsFor } from '../alerts/index.ts';
 import { type Channel, CHANNEL_ROLE } from './model.ts';
 import type { NewDelivery, Waiting } from './sender.ts';
 import type { NotificationStore } from './store.ts';
@@ -35,25 +35,17 @@ export class Outbox {
     });
   }
 
-  /**
-   * Within a transaction. Returns the ids of the channels that have something to send now.
-   * @param knows whether the channel was notified of a change before it could be stored
-   */
-  add(
-    channels: readonly Channel[],
-    changes: readonly AlertChange[],
-    knows: (channelId: string, change: AlertChange) => boolean,
-  ): string[] {
+  /** Within a transaction. Returns the ids of the channels that have something to send now. */
+  add(channels: readonly Channel[], changes: readonly AlertChange[]): string[] {
     const notified = new Set<string>();
     for (const change of changes) {
       const { kind, alert } = change;
       const what = pendingKindOf(kind, alert);
       if (!what || !isNewsFor(change, CHANNEL_ROLE)) continue;
       for (const channel of channels) {
-        if (!isWanted(channel, change, what)) continue;
+        if (!isWanted(channel, alert, what)) continue;
         // The clearing was not sent yet, so the alert that came back needs no message.
         if (what === 'RAISED' && this.#store.takeBackCleared(channel.id, alert.number)) continue;
-        if (what === 'RAISED' && knows(channel.id, change)) continue;
         this.#store.addPending({ channelId: channel.id, alertNumber: alert.number, kind: what });
         notified.add(channel.id);
       }
@@ -122,23 +114,15 @@ export class Outbox {
   }
 }
 
-/** Channels that want the change. */
-export function channelsFor(channels: readonly Channel[], change: AlertChange): Channel[] {
-  const what = pendingKindOf(change.kind, change.alert);
-  return what && isNewsFor(change, CHANNEL_ROLE)
-    ? channels.filter((channel) => isWanted(channel, change, what))
-    : [];
-}
-
 /** An alert counts once it has outlasted its grace period; one that is cleared before is never sent. */
-function pendingKindOf(kind: AlertChange['kind'], alert: AlertChange['alert']): Pending['kind'] | undefined {
+function pendingKindOf(kind: AlertChange['kind'], alert: Alert): Pending['kind'] | undefined {
   if (kind === 'CLEARED') return alert.isLasting ? 'CLEARED' : undefined;
   if (kind === 'ACKNOWLEDGED' || !alert.isLasting) return undefined;
   // Whoever acknowledged it knows of it.
   return alert.acknowledgedAtMs === undefined ? 'RAISED' : undefined;
 }
 
-function isWanted(channel: Channel, { alert }: AlertChange, what: Pending['kind']): boolean {
+function isWanted(channel: Channel, alert: Alert, what: Pending['kind']): boolean {
   const { deviceIds, isEnabled, minimumSeverity, notifiesCleared } = channel;
   if (!isEnabled || (what === 'CLEARED' && !notifiesCleared)) return false;
   if (ALERT_SEVERITIES.indexOf(alert.severity) < ALERT_SEVERITIES.indexOf(minimumSeverity)) return false;

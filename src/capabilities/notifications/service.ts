@@ -9,18 +9,18 @@ import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import { DeliveryError } from '../../platform/outbound/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
-import { type Alert, type Alerts, keyOfAlert } from '../alerts/index.ts';
+import type { Alerts } from '../alerts/index.ts';
 import type { Devices } from '../devices/index.ts';
 import type { Site } from '../site/index.ts';
 import { type ChannelChange, changedChannel, newChannel } from './changes.ts';
 import { composeAlerts, composeTest, type NotifiedAlert } from './compose.ts';
+import { DiskNotice, refusedDisk } from './disk-notice.ts';
 import type { Channel } from './model.ts';
-import { channelsFor, Outbox } from './outbox.ts';
+import { Outbox } from './outbox.ts';
 import { type NewDelivery, Sender } from './sender.ts';
 import { createNotificationStore, type NotificationStore } from './store.ts';
 import type { Delivery } from './tables.ts';
 import { send } from './transports.ts';
-import { UnstoredChanges } from './unstored.ts';
 
 interface NotificationsOptions {
   database: Database;
@@ -43,7 +43,8 @@ export class Notifications {
   readonly #store: NotificationStore;
   readonly #outbox: Outbox;
   readonly #channels = new Map<string, Channel>();
-  readonly #senders = new Map<string, ChannelSenders>();
+  readonly #senders = new Map<string, Sender>();
+  readonly #diskNotice: DiskNotice;
   readonly #testRates: Rates;
   readonly #newDelivery: NewDelivery = (channelId, kind) => {
     const counts = { raisedCount: 0, clearedCount: 0, omittedCount: 0, attempts: 0 };
@@ -59,6 +60,13 @@ export class Notifications {
     this.#limits = limits;
     this.#store = createNotificationStore(database, options.sealer);
     this.#outbox = new Outbox({ ...options, store: this.#store, limits, newDelivery: this.#newDelivery });
+    this.#diskNotice = new DiskNotice({
+      ...options,
+      log: this.#log,
+      limits,
+      channels: () => this.#channels.values(),
+      send: (channel) => this.#sendDiskNotice(channel),
+    });
     this.#testRates = new Rates({ perSecond: limits.testsPerMinute / 60, burst: limits.testBurst });
   }
 
@@ -67,32 +75,25 @@ export class Notifications {
     const { alerts, database } = this.#options;
     for (const channel of this.#store.channels()) {
       this.#channels.set(channel.id, channel);
-      this.#sendersOf(channel.id).stored.wake();
+      this.#senderOf(channel.id).wake();
     }
     alerts.alsoStore = (changes) => {
-      const channels = [...this.#channels.values()];
-      const notified = this.#outbox.add(channels, changes, (id, change) =>
-        this.#sendersOf(id).unstoredChanges.knows(change),
-      );
+      const notified = this.#outbox.add([...this.#channels.values()], changes);
       database.afterCommit(() => {
-        for (const { unstoredChanges } of this.#senders.values())
-          for (const change of changes) unstoredChanges.forget(change);
-        for (const channelId of notified) this.#sendersOf(channelId).stored.wake();
+        this.#diskNotice.noteStored();
+        for (const channelId of notified) this.#senderOf(channelId).wake();
       });
     };
-    this.#stopFollowing = alerts.events.on('alert_not_stored', 'notifications', (change) => {
-      for (const channel of channelsFor([...this.#channels.values()], change)) {
-        const { unstoredChanges, unstored } = this.#sendersOf(channel.id);
-        unstoredChanges.add(change);
-        unstored.wake();
-      }
-    });
+    this.#stopFollowing = alerts.events.on('store_refused', 'notifications', () =>
+      this.#diskNotice.noteRefused(),
+    );
   }
 
   async stop(): Promise<void> {
     this.#stopFollowing();
+    this.#diskNotice.stop();
     this.#stopping.abort(new Error('the gateway stops'));
-    await Promise.all([...this.#senders.values()].map(stopSenders));
+    await Promise.all([...this.#senders.values()].map((sender) => sender.stop()));
   }
 
   /** Moments in memory that a wrong clock gave. */
@@ -121,9 +122,8 @@ export class Notifications {
     const changed = changedChannel(this.require(id), this.#withDeviceIds(change));
     this.#put(changed);
     // A channel that is switched on again does not send alerts of the past.
-    const { stored, unstored } = this.#sendersOf(id);
-    if (!changed.isEnabled) this.#outbox.clear(id);
-    else for (const sender of [stored, unstored]) sender.retrySoon();
+    if (changed.isEnabled) this.#senderOf(id).retrySoon();
+    else this.#outbox.clear(id);
     return changed;
   }
 
@@ -132,9 +132,9 @@ export class Notifications {
     this.require(id);
     this.#store.removeChannel(id);
     this.#channels.delete(id);
-    const senders = this.#senders.get(id);
+    const sender = this.#senders.get(id);
     this.#senders.delete(id);
-    if (senders) await stopSenders(senders);
+    await sender?.stop();
   }
 
   /** @throws GatewayError notification_channel_not_found (404) */
@@ -223,53 +223,52 @@ export class Notifications {
     return { ...change, deviceIds: change.deviceIds.map((name) => this.#options.devices.require(name).id) };
   }
 
-  #sendersOf(channelId: string): ChannelSenders {
-    return this.#senders.getOrInsertComputed(channelId, () => {
-      const limits = this.#limits;
-      const unstoredChanges = new UnstoredChanges({ channelId, limits, newDelivery: this.#newDelivery });
-      const common = { ...this.#options, log: this.#log.child({ channel_id: channelId }), limits };
-      return {
-        unstoredChanges,
-        stored: new Sender({
-          ...common,
+  #senderOf(channelId: string): Sender {
+    return this.#senders.getOrInsertComputed(
+      channelId,
+      () =>
+        new Sender({
+          ...this.#options,
+          log: this.#log.child({ channel_id: channelId }),
+          limits: this.#limits,
           waiting: this.#outbox.waitingOf(channelId),
-          send: (delivery, signal) => this.#send(delivery, this.#storedAlerts(delivery), signal),
+          send: (delivery, signal) => this.#send(delivery, signal),
         }),
-        unstored: new Sender({
-          ...common,
-          waiting: unstoredChanges,
-          send: (delivery, signal) => this.#send(delivery, this.#unstoredAlerts(unstoredChanges), signal),
-        }),
-      };
-    });
+    );
   }
 
   async #send(
     delivery: Delivery,
-    notified: readonly NotifiedAlert[],
     signal: AbortSignal,
   ): Promise<{ remark: string | undefined } | undefined> {
-    const { clock, site } = this.#options;
     const channel = this.require(delivery.channelId);
-    if (notified.length === 0 || !channel.isEnabled) return undefined;
+    const alerts = this.#alertsOf(delivery);
+    if (alerts.length === 0 || !channel.isEnabled) return undefined;
+    return { remark: await this.#sendAlerts(channel, delivery, alerts, signal) };
+  }
+
+  async #sendDiskNotice(channel: Channel): Promise<void> {
+    const { clock, devices } = this.#options;
+    const gateway = devices.all().find(({ type }) => type === 'GATEWAY');
+    if (!gateway) return;
+    const delivery = { ...this.#newDelivery(channel.id, 'ALERTS'), raisedCount: 1 };
+    const alert = refusedDisk(gateway, Math.floor(clock.wallMs()));
+    await this.#sendAlerts(channel, delivery, [alert], this.#stopping.signal);
+  }
+
+  async #sendAlerts(
+    channel: Channel,
+    delivery: Omit<Delivery, 'number'>,
+    alerts: readonly NotifiedAlert[],
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { clock, site } = this.#options;
     const around = { site: site.get(), nowMs: clock.wallMs(), namedMax: this.#limits.namedAlerts };
-    const message = composeAlerts(delivery, notified, around);
-    return { remark: await send(channel, message, { clock, limits: this.#limits, signal }) };
+    const message = composeAlerts(delivery, alerts, around);
+    return send(channel, message, { clock, limits: this.#limits, signal });
   }
 
-  #unstoredAlerts({ changes }: UnstoredChanges): NotifiedAlert[] {
-    const byAlert = new Map<string, { alert: Alert; kinds: Set<'RAISED' | 'CLEARED'> }>();
-    for (const { kind, alert } of changes) {
-      const kinds = byAlert.get(keyOfAlert(alert))?.kinds ?? new Set();
-      byAlert.set(keyOfAlert(alert), { alert, kinds: kinds.add(kind === 'CLEARED' ? kind : 'RAISED') });
-    }
-    return [...byAlert.values()].map((one) => ({
-      ...one,
-      device: this.#options.devices.get(one.alert.deviceId),
-    }));
-  }
-
-  #storedAlerts(delivery: Delivery): NotifiedAlert[] {
+  #alertsOf(delivery: Delivery): NotifiedAlert[] {
     const { alerts, devices } = this.#options;
     const byAlert = new Map<number, Set<'RAISED' | 'CLEARED'>>();
     for (const { alertNumber, kind } of this.#store.pendingOf(delivery.number))
@@ -280,13 +279,3 @@ export class Notifications {
     });
   }
 }
-
-/** Senders of one channel: for changes that are stored, and for changes that cannot be. */
-interface ChannelSenders {
-  unstoredChanges: UnstoredChanges;
-  stored: Sender;
-  unstored: Sender;
-}
-
-const stopSenders = ({ stored, unstored }: ChannelSenders): Promise<unknown> =>
-  Promise.all([stored.stop(), unstored.stop()]);
