@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { messageOf } from '../src/lib/errors.ts';
-import { parseTimestampMs } from '../src/lib/timestamp.ts';
+import { parseTimestampMs } from '../src/lib/time.ts';
 import { parseArguments, UsageError } from './support/arguments.ts';
 
 const HELP = `Moves telemetry between gateways.

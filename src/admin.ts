@@ -6,12 +6,17 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { ACCESS_COMMANDS } from './admin/access-commands.ts';
 import { BACKUP_COMMANDS } from './admin/backup-commands.ts';
-import { type Command, readArguments, runLocally, type Terminal, UsageError } from './admin/command.ts';
-import { BOX_COMMANDS } from './admin/box-commands.ts';
-import { PROVISION_COMMANDS } from './admin/provision-command.ts';
+import {
+  type Command,
+  PROVISION_COMMANDS,
+  readArguments,
+  runLocally,
+  type Terminal,
+  UsageError,
+} from './admin/command.ts';
+import { BOX_COMMANDS, UPDATE_COMMANDS } from './admin/box-commands.ts';
 import { ASKING_COMMANDS } from './admin/asking-commands.ts';
 import { SET_ASIDE_COMMANDS } from './admin/set-aside-commands.ts';
-import { UPDATE_COMMANDS } from './admin/update-command.ts';
 import { ISSUABLE_ROLES } from './capabilities/auth/index.ts';
 import { messageOf, UnrecoverableError } from './lib/errors.ts';
 import { inWordsAndDetail } from './lib/system-fault.ts';

@@ -3,14 +3,19 @@
  * devices is made here.
  */
 import type { Appliance } from './capabilities/appliance/index.ts';
-import { announce, type AnnouncedPorts, createAnnouncement } from './gateway/announcement.ts';
+import {
+  announce,
+  type AnnouncedPorts,
+  buildServers,
+  createAnnouncement,
+  type Servers,
+} from './gateway/servers.ts';
 import { buildCapabilities, type Listening } from './gateway/capabilities.ts';
 import { openCertificates } from './gateway/certificates.ts';
 import { provisionAtFirstStart } from './gateway/first-provisioning.ts';
 import { type GatewayOptions, openInfrastructure, type StartedHook } from './gateway/infrastructure.ts';
 import { listenOn } from './gateway/listen-fault.ts';
 import { startPrograms } from './gateway/programs.ts';
-import { buildServers, type Servers } from './gateway/servers.ts';
 import { LIMITS } from './lib/limits.ts';
 import { type Clock, within } from './platform/clock/index.ts';
 import type { Log } from './platform/log/index.ts';

@@ -5,7 +5,7 @@
  */
 import mqtt, { type MqttClient } from 'mqtt';
 import { messageOf } from '../../src/lib/errors.ts';
-import { clientOptions } from '../../src/field-module/client-options.ts';
+import { clientOptions } from '../../src/field-module/connection-configuration.ts';
 import type { Clock, Timer } from '../../src/platform/clock/index.ts';
 import type { ConnectionConfiguration } from './connection-configuration.ts';
 

@@ -1,10 +1,9 @@
 /** Local commands about access: tokens, users, a lost password. */
 import { resolve } from 'node:path';
 import { type Auth, type IssuableRole, ISSUABLE_ROLES } from '../capabilities/auth/index.ts';
-import { parseDurationMs } from '../lib/duration.ts';
+import { formatTimestamp, parseDurationMs } from '../lib/time.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { normalizedName, storedNameProblem } from '../lib/text.ts';
-import { formatTimestamp } from '../lib/timestamp.ts';
 import { type Command, type Local, type RecordAudit, table, UsageError, type Values } from './command.ts';
 
 const TOKENS_AT_ONCE = 1_000;

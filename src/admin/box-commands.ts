@@ -1,13 +1,14 @@
 /** Local commands that end something: the data, the installation, the site on this box. Each asks twice. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { accessSync, constants, copyFileSync, existsSync, mkdtempSync, readdirSync, statSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../lib/errors.ts';
 import { saveBackup } from '../platform/backup/index.ts';
 import { packageVersion, removeFile, removeTree, secretKeysPath } from '../platform/files/index.ts';
+import { type DebPackage, judgePackage, updateKeyFiles } from '../platform/packages/index.ts';
 import { passwordOf } from './backup-commands.ts';
-import { type Command, openFile, type Terminal, UsageError, type Values } from './command.ts';
+import { type Command, openFile, type Terminal, tried, UsageError, type Values } from './command.ts';
 
 const SERVICE = 'energy-gateway.service';
 const GO_ON_HERE = `Back here instead: systemctl enable --now ${SERVICE}`;
@@ -107,7 +108,7 @@ export const BOX_COMMANDS: Record<string, Command> = {
   },
 };
 
-export function requireRoot(): void {
+function requireRoot(): void {
   if (process.getuid?.() !== 0) throw new UsageError('This has to be run by root, with sudo.');
 }
 
@@ -137,8 +138,77 @@ function stopService(): boolean {
 }
 
 /** Runs a program, whose output is shown. @throws Error when it fails */
-export function system(program: string, words: readonly string[]): void {
+function system(program: string, words: readonly string[]): void {
   const { status, error } = spawnSync(program, words, { stdio: 'inherit' });
   if (status !== 0)
     throw new Error(`${program} ${words[0] ?? ''} failed (${error ? messageOf(error) : status}).`);
+}
+
+// The local command that installs a newer version from a file: from a stick, a download, or an upload to the gateway.
+
+export const UPDATE_COMMANDS: Record<string, Command> = {
+  update: {
+    takes: ['package'],
+    options: ['yes'],
+    prepare: async (values, [path = ''], terminal) => {
+      requireRoot();
+      // Somebody who can write to the stick could change the file between check and installation.
+      const folder = temporaryFolder();
+      const copy = join(folder, 'energy-gateway.deb');
+      try {
+        copyOf(path, copy);
+        const found = await judgePackage(copy, { version: packageVersion(), keyFiles: updateKeyFiles() });
+        await agree(found, values, terminal);
+        // After an interrupted update apt refuses all later ones until this was done.
+        system('sh', ['-c', 'dpkg --force-confold --configure -a </dev/null || true']);
+        // apt and not dpkg: it changes nothing when a package is missing that the new version needs.
+        system('env', [
+          'DEBIAN_FRONTEND=noninteractive',
+          'apt-get',
+          // The system's own updates may be under way.
+          '--option=DPkg::Lock::Timeout=600',
+          'install',
+          '--yes',
+          '--no-install-recommends',
+          copy,
+        ]);
+        return () => [
+          `Version ${found.version} is installed; energy-gateway-versions status tells whether it stays.`,
+        ];
+      } finally {
+        removeTree(folder);
+      }
+    },
+  },
+};
+
+function temporaryFolder(): string {
+  return tried(
+    () => mkdtempSync(join(tmpdir(), 'energy-gateway-update-')),
+    (reason) => `In ${tmpdir()} no folder can be made, which an update needs: ${firstPart(reason)}`,
+  );
+}
+
+function copyOf(path: string, copy: string): void {
+  const isFile = tried(() => statSync(path).isFile());
+  tried(() => accessSync(path, constants.R_OK));
+  if (!isFile) throw new UsageError(`${path} is not a file`);
+  tried(
+    () => copyFileSync(path, copy),
+    (reason) => `${path} cannot be copied to ${tmpdir()}: ${firstPart(reason)}`,
+  );
+}
+
+/** Without the path of the copy, which means nothing to a person. */
+const firstPart = (reason: string): string => reason.split(',', 1)[0] ?? '';
+
+async function agree(
+  { version, releaseNotes }: DebPackage,
+  { yes }: Values,
+  { ask, complain }: Terminal,
+): Promise<void> {
+  complain(`Version ${version} in the place of ${packageVersion()}.\n\n${releaseNotes}\n\n`);
+  if (yes) return;
+  if (!ask) throw new UsageError('give --yes; there is no terminal to ask on');
+  if ((await ask('Install it? Type "yes": ')) !== 'yes') throw new UsageError('Nothing was changed.');
 }

@@ -1,8 +1,7 @@
 /** Local commands about data that was damaged, missing or of another site: the gateway went on without it, and kept it. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { EpochMs } from '../lib/time.ts';
-import { formatTimestamp } from '../lib/timestamp.ts';
+import { type EpochMs, formatTimestamp } from '../lib/time.ts';
 import {
   HISTORY_SALVAGE,
   openDatabase,

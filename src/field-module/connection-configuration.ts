@@ -1,5 +1,6 @@
 /** The connection configuration that provisioning returns. */
 import { isObject } from '../lib/members.ts';
+import type { LineOptions } from '../platform/mqtt-client/index.ts';
 
 export interface ConnectionConfiguration {
   mqttHost: string;
@@ -75,4 +76,41 @@ function textOf(object: Record<string, unknown>, name: string): string {
   const value = object[name];
   if (typeof value !== 'string' || value === '') throw new Error(`${name} must be a text`);
   return value;
+}
+
+// How a client of the gateway's broker connects with a connection configuration.
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const KEEP_ALIVE_S = 30;
+
+/** `host` is the configured one, or the address that was found for it. */
+export function clientOptions(connection: ConnectionConfiguration, host: string): LineOptions {
+  const { credentials } = connection;
+  const common = {
+    host,
+    port: connection.mqttPort,
+    clientId: '',
+    clean: true,
+    keepalive: KEEP_ALIVE_S,
+    protocolVersion: 4 as const,
+    // The pause between attempts is ours, so that it grows.
+    reconnectPeriod: 0,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+  };
+  if (credentials.protocol === 'MQTT')
+    return {
+      ...common,
+      protocol: 'mqtt',
+      username: credentials.username,
+      password: credentials.password,
+    };
+  return {
+    ...common,
+    protocol: 'mqtts',
+    key: credentials.privateKey,
+    cert: credentials.certificate,
+    ca: credentials.caChain,
+    // The gateway's own authority is checked; its box may be called by any name or address.
+    checkServerIdentity: () => undefined,
+  };
 }

@@ -1,6 +1,6 @@
 /** What a communication module is told at its start: where the gateway is, and its ports. */
 import { messageOf } from '../lib/errors.ts';
-import { isSerialServer, parseSerialServer, serialServerPath } from '../lib/serial-server.ts';
+import { isSerialServer, parseSerialServer, serialServerPath } from '../lib/address.ts';
 import { IO_PORT_KINDS } from '../protocol/module.ts';
 import {
   type ConnectionConfiguration,

@@ -1,27 +1,23 @@
 /** A communication module. Its main thread owns all ports and connections, other threads run scripts. */
 import { LIMITS, type Limits } from '../lib/limits.ts';
 import { mapped } from '../lib/members.ts';
-import type { DurationMs, MonotonicMs } from '../lib/time.ts';
+import type { DurationMs, EpochMs, MonotonicMs } from '../lib/time.ts';
 import type { Clock, Timer } from '../platform/clock/index.ts';
 import type { Log } from '../platform/log/index.ts';
 import { MODULE_CHANNEL, MODULE_INTERVALS, moduleOffers } from '../protocol/module.ts';
 import { Calls } from './calls.ts';
-import { createCommands } from './commands.ts';
+import { createCommands, createDeviceRegistry, type DeviceRegistry } from './device-registry.ts';
+import { noAnswer, type Surroundings } from './thread-messages.ts';
 import { ContentLibrary } from './content-library.ts';
-import { noAnswer } from './configuration-values.ts';
 import { type ControlChannel, createControlChannel, type Order } from './control-channel.ts';
-import { ScriptLifecycle } from './script-lifecycle.ts';
-import { FieldBus, type IoKind } from './field/index.ts';
-import { MqttCalls } from './mqtt-calls.ts';
-import { GatewayTime } from './gateway-time.ts';
-import type { ModuleConfiguration } from './module-configuration.ts';
-import { GatewayLink } from './mqtt.ts';
-import { createDeviceRegistry, type DeviceRegistry } from './device-registry.ts';
 import { DeviceScripts } from './device-scripts.ts';
-import { Scans } from './scan/scans.ts';
-import type { Surroundings } from './thread-messages.ts';
+import { FieldBus, type IoKind } from './field/index.ts';
+import type { ModuleConfiguration } from './module-configuration.ts';
+import { MqttCalls } from './mqtt-calls.ts';
+import { GatewayLink } from './mqtt.ts';
 import { createPublisher, type Publisher } from './publisher.ts';
-import { Standstill } from './standstill.ts';
+import { Scans } from './scan/scans.ts';
+import { ScriptLifecycle } from './script-lifecycle.ts';
 
 interface ModuleOptions {
   configuration: ModuleConfiguration;
@@ -328,4 +324,75 @@ function createBus({ clock, configuration }: ModuleOptions, limits: Limits, log:
     onPortFailed: (failure) =>
       log.warnLimited(`port:${failure.port}`, limits.module.sameErrorMs, 'port failed', failure),
   });
+}
+
+// Whether the clock of this board can be believed, judged by the time that the gateway sent. A board without a battery
+// begins with the time of its last shutdown: values stamped by it would pass for old ones, or be dropped as such.
+
+export class GatewayTime {
+  readonly #clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
+  readonly #toleranceMs: DurationMs;
+  /** The time that the gateway sent last, and when it arrived. */
+  #told: { nowMs: EpochMs; atMs: MonotonicMs } | undefined;
+
+  constructor(clock: Pick<Clock, 'wallMs' | 'monotonicMs'>, toleranceMs: DurationMs) {
+    this.#clock = clock;
+    this.#toleranceMs = toleranceMs;
+  }
+
+  /** Takes the time of the gateway; undefined: its clock is not set. */
+  told(nowMs: EpochMs | undefined): void {
+    this.#told = nowMs === undefined ? undefined : { nowMs, atMs: this.#clock.monotonicMs() };
+  }
+
+  /** How far this board is ahead of the gateway; 0 while the gateway's time is unknown. */
+  get aheadMs(): DurationMs {
+    if (this.#told === undefined) return 0;
+    const { nowMs, atMs } = this.#told;
+    return this.#clock.wallMs() - (nowMs + this.#clock.monotonicMs() - atMs);
+  }
+
+  get isBelieved(): boolean {
+    return Math.abs(this.aheadMs) <= this.#toleranceMs;
+  }
+}
+
+// How long a message that arrives now may have waited unread: a program stands still while its machine is paused or out of
+// memory, and a command that came meanwhile must not pass for a new one.
+
+/** G: a beat later than this means that the program stood still. */
+const LATE_MS = 1_000;
+/** G: within this time everything that waited in the socket is read. */
+const READING_MS = 2_000;
+
+export class Standstill {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  readonly #intervalMs: DurationMs;
+  #beatAtMs: MonotonicMs;
+  #last: { sinceMs: MonotonicMs; readAtMs: MonotonicMs } | undefined;
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>, intervalMs: DurationMs) {
+    this.#clock = clock;
+    this.#intervalMs = intervalMs;
+    this.#beatAtMs = clock.monotonicMs();
+  }
+
+  /** To be called at least every `intervalMs`. */
+  beat(): void {
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#isLate(nowMs)) this.#last = { sinceMs: this.#beatAtMs, readAtMs: nowMs + READING_MS };
+    this.#beatAtMs = nowMs;
+  }
+
+  /** The longest possible wait; 0 while the program runs without a pause. */
+  get waitedMs(): DurationMs {
+    const nowMs = this.#clock.monotonicMs();
+    const isBeingRead = this.#last !== undefined && nowMs < this.#last.readAtMs;
+    if (isBeingRead) return nowMs - (this.#last?.sinceMs ?? nowMs);
+    return this.#isLate(nowMs) ? nowMs - this.#beatAtMs : 0;
+  }
+
+  #isLate(nowMs: MonotonicMs): boolean {
+    return nowMs - this.#beatAtMs > this.#intervalMs + LATE_MS;
+  }
 }

@@ -13,8 +13,7 @@ import { addressOf } from '../platform/mdns/index.ts';
 import { loadLine } from '../platform/mqtt-client/index.ts';
 import { commandRequestTopic, deviceSource } from '../protocol/device-topic.ts';
 import { MODULE_CHANNEL, moduleTopic } from '../protocol/module.ts';
-import { clientOptions } from './client-options.ts';
-import type { ConnectionConfiguration } from './connection-configuration.ts';
+import { clientOptions, type ConnectionConfiguration } from './connection-configuration.ts';
 
 /** Last part of a topic below the address of a channel. */
 const SUBJECTS = {

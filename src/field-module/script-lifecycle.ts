@@ -13,18 +13,19 @@ import type { Clock, Timer } from '../platform/clock/index.ts';
 import { cutToBytes } from '../lib/text.ts';
 import type { MonotonicMs } from '../lib/time.ts';
 import { type Assignment, decodeFacts, type FromModule, type ScriptState } from '../protocol/module.ts';
-import { canonicalValues, noAnswer } from './configuration-values.ts';
+import {
+  canonicalValues,
+  type ConfigurationGroups,
+  type DeviceLogEntry,
+  type FailureReason,
+  type GivenCommand,
+  noAnswer,
+  type Question,
+  type ScriptEvent,
+} from './thread-messages.ts';
 import type { Log } from '../platform/log/index.ts';
 import type { ContentLibrary } from './content-library.ts';
 import type { Publisher } from './publisher.ts';
-import type {
-  ConfigurationGroups,
-  DeviceLogEntry,
-  FailureReason,
-  GivenCommand,
-  Question,
-  ScriptEvent,
-} from './thread-messages.ts';
 import type { DeviceScripts, ScriptEvents } from './device-scripts.ts';
 
 interface ScriptLifecycleOptions {

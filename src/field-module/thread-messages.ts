@@ -1,4 +1,5 @@
 /** Messages between the module's main thread, which owns all connections and ports, and the threads that run scripts. */
+import { exactJson } from '../lib/json.ts';
 import type { DurationMs } from '../lib/time.ts';
 import type { LogSeverity } from '../protocol/device-log.ts';
 import type { BlueprintFacts, FromModule, ToModule } from '../protocol/module.ts';
@@ -193,3 +194,15 @@ export type CallResult =
     }
   | { kind: 'latest'; payload: Uint8Array; ageMs: DurationMs }
   | { kind: 'fault'; fault: ScriptFault };
+
+// Configuration values as JSON has them, and the answer to a question about them. Pure.
+
+/** The same text for the same values; the order of parameters means nothing. */
+export function canonicalValues(values: Record<string, unknown> | undefined): string {
+  return exactJson(values === undefined ? [] : Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Where no script answers, values that are to be written go through, and values that are stored count. */
+export function noAnswer({ type, id }: Question): QuestionAnswer {
+  return { type: type === 'configuration_check' ? 'configuration_verdict' : 'configuration_values', id };
+}

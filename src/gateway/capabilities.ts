@@ -5,7 +5,6 @@ import { Appliance, problemReport, type ReportOptions } from '../capabilities/ap
 import { Audit } from '../capabilities/audit/index.ts';
 import { Auth } from '../capabilities/auth/index.ts';
 import { Backups } from '../capabilities/backups/index.ts';
-import { Updates } from '../capabilities/updates/index.ts';
 import { Blueprints } from '../capabilities/blueprints/index.ts';
 import { Commands } from '../capabilities/commands/index.ts';
 import { Connectivity } from '../capabilities/connectivity/index.ts';
@@ -14,38 +13,38 @@ import { DeviceLogs } from '../capabilities/device-logs/index.ts';
 import { DeviceService } from '../capabilities/devices/index.ts';
 import { Energy } from '../capabilities/energy/index.ts';
 import { DeviceLibrary } from '../capabilities/library/index.ts';
+import { type IoPortRecord, ModulePorts, type SerialPortRecord } from '../capabilities/module-ports/index.ts';
 import { Modules } from '../capabilities/modules/index.ts';
-import { type IoPortRecord, ModulePorts } from '../capabilities/module-ports/index.ts';
-import { analogProblem, canProblem, gpioProblem, serialLineProblem } from '../platform/host/index.ts';
-import { portsOfOption } from './serial-port-option.ts';
 import { MqttGuests } from '../capabilities/mqtt-guests/index.ts';
 import { Notifications } from '../capabilities/notifications/index.ts';
 import { Provisioning } from '../capabilities/provisioning/index.ts';
 import { Rules } from '../capabilities/rules/index.ts';
 import { createSite } from '../capabilities/site/index.ts';
+import { Targets } from '../capabilities/targets/index.ts';
 import {
-  Telemetry,
-  ThreadedHistory,
   historyOwner,
   retentionPolicy,
+  Telemetry,
+  ThreadedHistory,
 } from '../capabilities/telemetry/index.ts';
-import { Targets } from '../capabilities/targets/index.ts';
+import { Updates } from '../capabilities/updates/index.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { parseDeclaredPort } from '../lib/address.ts';
+import { restoreFaultSince } from '../platform/backup/index.ts';
 import { nextTurn } from '../platform/clock/index.ts';
+import type { Config } from '../platform/config/index.ts';
 import { installedVersion, packagePath, secretKeysPath } from '../platform/files/index.ts';
+import { analogProblem, canProblem, gpioProblem, serialLineProblem } from '../platform/host/index.ts';
 import type { MqttBroker } from '../platform/mqtt/index.ts';
 import { UpdateFolder, updateKeyFiles } from '../platform/packages/index.ts';
-import { restoreFaultSince } from '../platform/backup/index.ts';
+import { programEntry } from '../platform/processes/index.ts';
 import { lastRecovery, textOfRecovery } from '../platform/sqlite/index.ts';
 import { commandRecorder } from './audit-trail.ts';
-import { programEntry } from '../platform/processes/index.ts';
-import type { Infrastructure, StartedHook } from './infrastructure.ts';
+import { provisioningFault } from './first-provisioning.ts';
 import { folderStatus, knownCopies } from './folder-status.ts';
-import { recentLosses } from './lost-changes.ts';
+import { type Infrastructure, keepRowStamps, recentLosses, type StartedHook } from './infrastructure.ts';
 import { noteMissingHistory } from './missing-history.ts';
 import { ShortenedHistory } from './shortened-history.ts';
-import { provisioningFault } from './first-provisioning.ts';
-import { keepRowStamps } from './row-stamps.ts';
 import { targetRecordSources, targetsStatus } from './targets.ts';
 
 /** Facts that are known only once the servers listen. */
@@ -461,4 +460,17 @@ function connectReports({
 function ioPortProblem({ kind, path }: Pick<IoPortRecord, 'kind' | 'path'>): Promise<string | undefined> {
   if (kind === 'CAN') return canProblem(path);
   return kind === 'ANALOG_INPUT' ? analogProblem(path) : gpioProblem(path);
+}
+
+// The serial ports of the option.
+
+/** `rs485=/dev/ttyUSB0:9600:8N1` and so on, as the option's check has let it pass. */
+function portsOfOption(text: Config['serialPorts']): SerialPortRecord[] {
+  return (text ?? '').split(',').flatMap((declared) => {
+    const port = parseDeclaredPort(declared);
+    if (port === undefined) return [];
+    const { format, ...line } = port;
+    const [dataBits, parity = 'N', stopBits] = format;
+    return { ...line, dataBits: Number(dataBits), parity, stopBits: Number(stopBits), aliases: [] };
+  });
 }

@@ -1,34 +1,47 @@
 /** The base of all parts: databases, their group commits, metrics, the box. */
 import { existsSync, fdatasync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
-import { applyRestore, removeLeftovers } from '../platform/backup/index.ts';
-import { type Clock, keepProvenTime } from '../platform/clock/index.ts';
-import type { Config } from '../platform/config/index.ts';
-import { packagePath, secretKeysPath, SecretSealer } from '../platform/files/index.ts';
-import { createHost, DiskSpace } from '../platform/host/index.ts';
 import { GatewayError, messageOf, UnrecoverableError } from '../lib/errors.ts';
 import { LIMITS, type Limits } from '../lib/limits.ts';
 import { hasCode } from '../lib/system-fault.ts';
-import { programEntry } from '../platform/processes/index.ts';
+import { type EpochMs, formatTimestamp } from '../lib/time.ts';
+import { applyRestore, removeLeftovers } from '../platform/backup/index.ts';
+import {
+  type Clock,
+  createStampCorrector,
+  keepProvenTime,
+  type StampCorrection,
+} from '../platform/clock/index.ts';
+import type { Config } from '../platform/config/index.ts';
+import {
+  packagePath,
+  readNote,
+  secretKeysPath,
+  SecretSealer,
+  writePrivateFile,
+} from '../platform/files/index.ts';
+import { createHost, DiskSpace } from '../platform/host/index.ts';
 import type { Log } from '../platform/log/index.ts';
 import type { Mdns } from '../platform/mdns/index.ts';
 import { createMetrics, type Metrics } from '../platform/metrics/index.ts';
+import { programEntry } from '../platform/processes/index.ts';
 import {
   createGroupCommit,
   type Database,
   DegradableDatabase,
-  HISTORY_SALVAGE,
   type GroupCommit,
+  HISTORY_SALVAGE,
+  type LostChanges,
   openState,
   releaseStartReserve,
+  rowStampsOf,
   StateUpkeep,
-  takeStartReserve,
   type SyncFile,
+  takeStartReserve,
 } from '../platform/sqlite/index.ts';
-import { HistoryRoom } from './history-room.ts';
-import { lossNoter } from './lost-changes.ts';
 import type { Tls } from '../platform/tls/index.ts';
+import { HistoryRoom } from './history-room.ts';
 
 export interface GatewayOptions {
   config: Config;
@@ -199,4 +212,92 @@ function openStateDatabase(
   stateUpkeep.holdRoom();
   started('state upkeep', () => stateUpkeep.stop());
   return { state, stateUpkeep };
+}
+
+// What a start found missing at the end of a write-ahead log: named in the service log, and an alert for some days.
+
+/** In the data folder. Whoever removes it ends the alert. */
+const NOTE = 'changes-lost.json';
+const TOLD_INTERVAL_MS = 3_600_000;
+/** G: more losses within a week are of one broken disk. */
+const KEPT = 10;
+
+interface Options {
+  config: Pick<Config, 'dataDir'>;
+  clock: Pick<Clock, 'wallMs'>;
+  log: Log;
+}
+
+interface Loss extends LostChanges {
+  file: string;
+  foundAtMs: EpochMs;
+}
+
+/** Returns what notes a loss of a database file. */
+function lossNoter(options: Options): (path: string) => (lost: LostChanges) => void {
+  const { config, clock, log } = options;
+  return (path) =>
+    ({ fromMs, toMs }) => {
+      log.error('the write-ahead log is incomplete: changes may be missing', {
+        database: path,
+        from: formatTimestamp(fromMs),
+        to: formatTimestamp(toMs),
+      });
+      const loss: Loss = { file: basename(path), fromMs, toMs, foundAtMs: clock.wallMs() };
+      try {
+        const note = JSON.stringify([...lossesOf(options), loss].slice(-KEPT));
+        writePrivateFile(join(config.dataDir, NOTE), note);
+      } catch (error) {
+        log.warn('the note of missing changes could not be written', { error });
+      }
+    };
+}
+
+/** Sentences about the losses of the last days, for the alert. */
+export function recentLosses(options: Options): () => readonly string[] {
+  const shownFromMs = options.clock.wallMs() - LIMITS.state.recoveryShownMs;
+  return () =>
+    lossesOf(options)
+      .filter(({ foundAtMs }) => foundAtMs >= shownFromMs)
+      .map(({ file, fromMs, toMs }) => `${file} from ${formatTimestamp(fromMs)} to ${formatTimestamp(toMs)}`);
+}
+
+function lossesOf({ config, log }: Options): readonly Loss[] {
+  const path = join(config.dataDir, NOTE);
+  const note = readNote(path, (error) =>
+    log.warnLimited(path, TOLD_INTERVAL_MS, 'the note of missing changes cannot be read', { path, error }),
+  );
+  return Array.isArray(note) ? (note as Loss[]) : [];
+}
+
+// What was made by a wrong clock gets its true moment once the clock is right: in state.db, and in memory.
+
+/** Their capabilities correct more than a moment: ends of tokens, and the order of commands and their responses. */
+const CORRECTED_ELSEWHERE = ['access_token', 'execution'];
+
+/** Has rows in memory. */
+interface Holder {
+  restamp(correction: StampCorrection): void;
+}
+
+/** To be called before rows are read; those who keep them in memory join the returned list. */
+export function keepRowStamps({ options, state }: Infrastructure, started: StartedHook): Holder[] {
+  const { clock, log } = options;
+  const restampRows = rowStampsOf(state, CORRECTED_ELSEWHERE);
+  const holders: Holder[] = [];
+  const restamp = (): void => {
+    const correction = stamps.correction();
+    if (!correction) return;
+    try {
+      restampRows(correction);
+    } catch (error) {
+      // The next start does it.
+      log.warn('moments that a wrong clock gave could not be corrected', { error });
+    }
+    for (const holder of holders) holder.restamp(correction);
+  };
+  const stamps = createStampCorrector(clock, restamp);
+  started('row stamps', () => stamps.stop());
+  restamp();
+  return holders;
 }

@@ -1,5 +1,5 @@
 /** Rules of a site file, known by their slugs. */
-import { formatDurationMs, parseDurationMs } from '../lib/duration.ts';
+import { formatDurationMs, parseDurationMs } from '../lib/time.ts';
 import type { Api } from './api.ts';
 import type { WantedRule } from './read.ts';
 import { changed, requestStep, type Step } from './step.ts';

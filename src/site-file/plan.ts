@@ -2,10 +2,9 @@
 import { messageOf } from '../lib/errors.ts';
 import { foldedName } from '../lib/text.ts';
 import type { Api } from './api.ts';
-import { blueprintIds } from './blueprint-ids.ts';
+import { blueprintIds, deviceSteps } from './plan-devices.ts';
 import { channelSteps } from './plan-channels.ts';
 import { configurationSteps } from './plan-configuration.ts';
-import { deviceSteps } from './plan-devices.ts';
 import { ruleSteps } from './plan-rules.ts';
 import { targetSteps } from './plan-targets.ts';
 import { type SiteFile, SiteFileError } from './read.ts';

@@ -1,7 +1,7 @@
 /** Whether a module believes the clock of its board. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { GatewayTime } from '../../src/field-module/gateway-time.ts';
+import { GatewayTime } from '../../src/field-module/module.ts';
 
 function setUp(wallMs = 1_000_000_000) {
   const clock = { now: { wallMs, monotonicMs: 50 } };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Standstill } from '../../src/field-module/standstill.ts';
+import { Standstill } from '../../src/field-module/module.ts';
 import { TestClock } from '../support/test-clock.ts';
 
 test('what arrives has waited for as long as the program stood still, until all of it is read', async () => {

@@ -15,7 +15,7 @@ import { createSystemClock } from '../../src/platform/clock/index.ts';
 import { openDatabase } from '../../src/platform/sqlite/index.ts';
 import { makeCertificate } from '../../src/platform/tls/certificates.ts';
 import { fingerprintOf } from '../../src/platform/tls/index.ts';
-import { readKeyFile } from '../../src/platform/tls/key-files.ts';
+import { readKeyFile } from '../../src/platform/tls/model.ts';
 import { dial, type Dialler, provisionDialler } from '../support/device-dial.ts';
 import { startTestGateway, type TestGateway } from '../support/test-gateway.ts';
 import { until } from '../support/until.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { announce, type AnnouncedPorts, createAnnouncement } from '../../src/gateway/announcement.ts';
+import { announce, type AnnouncedPorts, createAnnouncement } from '../../src/gateway/servers.ts';
 import { type Config, loadConfig } from '../../src/platform/config/index.ts';
 import type { AnnouncedService, Mdns } from '../../src/platform/mdns/index.ts';
 import { TestClock } from '../support/test-clock.ts';

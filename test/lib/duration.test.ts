@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { formatDurationMs, parseDurationMs } from '../../src/lib/duration.ts';
+import { formatDurationMs, parseDurationMs } from '../../src/lib/time.ts';
 
 describe('a duration string', () => {
   const refused = [

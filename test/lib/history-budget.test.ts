@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assert as assertProperty, nat, property } from 'fast-check';
-import { historyBudget } from '../../src/lib/history-budget.ts';
+import { historyBudget } from '../../src/gateway/history-room.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
 
 const MIB = 1_048_576;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { addressKey } from '../../src/lib/address.ts';
-import { Rates } from '../../src/lib/rates.ts';
+import { Rates } from '../../src/lib/token-bucket.ts';
 
 describe('rates', () => {
   test('have a burst and a rate for one address, and others do not notice', () => {

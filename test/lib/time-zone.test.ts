@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { canonicalTimeZone } from '../../src/lib/time-zone.ts';
+import { canonicalTimeZone } from '../../src/lib/time.ts';
 
 describe('no time zone is', () => {
   for (const name of [

@@ -5,8 +5,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../src/lib/limits.ts';
-import type { DurationMs, DurationS, EpochMs, EpochS, MonotonicMs } from '../../src/lib/time.ts';
-import { formatTimestamp } from '../../src/lib/timestamp.ts';
+import {
+  type DurationMs,
+  type DurationS,
+  type EpochMs,
+  type EpochS,
+  formatTimestamp,
+  type MonotonicMs,
+} from '../../src/lib/time.ts';
 import { TestClock } from '../support/test-clock.ts';
 
 const atMs = (instantMs: EpochMs): number => instantMs;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { formatTimestamp, parseTimestampMs } from '../../src/lib/timestamp.ts';
+import { formatTimestamp, parseTimestampMs } from '../../src/lib/time.ts';
 
 describe('an instant', () => {
   const refused = [

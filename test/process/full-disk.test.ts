@@ -6,7 +6,7 @@ import { closeSync, existsSync, mkdirSync, openSync, rmSync, statfsSync, writeSy
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { createTokens, type GatewayHome } from '../../scripts/support/gateway-process.ts';
-import { clientOptions } from '../../src/field-module/client-options.ts';
+import { clientOptions } from '../../src/field-module/connection-configuration.ts';
 import { zipOf } from '../capabilities/blueprints/support.ts';
 import { MockDevice } from '../support/mock-device.ts';
 import { until } from '../support/until.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import Database from 'better-sqlite3';
 import { createMetrics } from '../../src/platform/metrics/index.ts';
-import { registerStoreMetrics } from '../../src/capabilities/telemetry/store-metrics.ts';
+import { registerStoreMetrics } from '../../src/capabilities/telemetry/service.ts';
 import type { TestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 import { acknowledged, attribute, manifestOf, startTelemetry } from '../capabilities/telemetry/support.ts';

@@ -2,21 +2,22 @@ import { randomUUID } from 'node:crypto';
 import { Emitter } from '../../lib/emitter.ts';
 import { notFound } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
-import { Rates } from '../../lib/rates.ts';
-import type { EpochMs } from '../../lib/time.ts';
+import { Rates } from '../../lib/token-bucket.ts';
+import type { DurationMs, EpochMs } from '../../lib/time.ts';
+import type { Clock } from '../../platform/clock/index.ts';
 import type { Principal } from '../../platform/http/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
 import { RetentionLoop, type ScarceRoom } from '../../platform/retention/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
-import type { Device, Devices } from '../devices/index.ts';
-import type { Telemetry, ReportedAlerts } from '../telemetry/index.ts';
-import { Absences } from './absences.ts';
-import { describeRaised, graceMs } from './description.ts';
+import type { ConnectivityStatus, Device, Devices } from '../devices/index.ts';
+import type { ReportedAlerts, Telemetry } from '../telemetry/index.ts';
 import {
   type Alert,
   type AlertChange,
   type AlertFilter,
+  describeRaised,
+  graceMs,
   isShown,
   maySee,
   OFFLINE,
@@ -379,3 +380,42 @@ export class Alerts {
 const ALERT_DETAILS = 'alert_details';
 const IS_OFFLINE = { source: 'GATEWAY', name: OFFLINE, readRole: 'READONLY' } as const;
 const IS_SILENT = { source: 'GATEWAY', name: SILENT, readRole: 'READONLY' } as const;
+
+// Devices that are offline, and since when by the monotonic clock, which steps of the wall clock do not affect.
+
+class Absences {
+  readonly #options: { clock: Clock; devices: Devices; offlineAfterMs: DurationMs };
+  /** Monotonic start of the absence, by device id. */
+  readonly #sinceMs = new Map<string, number>();
+
+  constructor(options: { clock: Clock; devices: Devices; offlineAfterMs: DurationMs }) {
+    this.#options = options;
+  }
+
+  /** Absences begin now for devices that are offline at the start, because nobody knows since when they are. */
+  start(): void {
+    const { devices } = this.#options;
+    for (const device of devices.all()) this.note(device, devices.connectivity(device.id));
+  }
+
+  note(device: Device, status: ConnectivityStatus): void {
+    // The gateway's own device and its built-in module are parts of it.
+    if (device.communication.type === 'MQTT_V1_LOCALHOST') return;
+    if (status === 'ONLINE') this.#sinceMs.delete(device.id);
+    else if (!this.#sinceMs.has(device.id)) this.#sinceMs.set(device.id, this.#options.clock.monotonicMs());
+  }
+
+  forget(deviceId: string): void {
+    this.#sinceMs.delete(deviceId);
+  }
+
+  /** Devices that are away for too long, with the length of their absence. */
+  *overdue(): Iterable<{ device: Device; awayMs: DurationMs }> {
+    const { clock, devices, offlineAfterMs } = this.#options;
+    const nowMs = clock.monotonicMs();
+    for (const [deviceId, sinceMs] of this.#sinceMs) {
+      const device = devices.get(deviceId);
+      if (device && nowMs - sinceMs >= offlineAfterMs) yield { device, awayMs: nowMs - sinceMs };
+    }
+  }
+}

@@ -1,6 +1,5 @@
 /** Entities of several topics: covers, valves, climates, fans, humidifiers, water heaters. */
-import { type EntityBuilder } from './entity-builder.ts';
-import { numberOf, numericArgument, wordsOf } from './entity-values.ts';
+import { type EntityBuilder, numberOf, numericArgument, wordsOf } from './entity-builder.ts';
 
 function cover(entity: EntityBuilder): void {
   const states = ['open', 'opening', 'closed', 'closing', 'stopped'] as const;

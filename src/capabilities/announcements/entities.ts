@@ -1,8 +1,15 @@
 /** What each kind of entity gives a device: attributes, and commands with their bounds. */
 import type { Entity } from './announcement.ts';
-import { EntityBuilder, Refusal, type Scope, textOfPayload } from './entity-builder.ts';
+import {
+  EntityBuilder,
+  numberOf,
+  numericArgument,
+  Refusal,
+  type Scope,
+  textOfPayload,
+  wordsOf,
+} from './entity-builder.ts';
 import { CLIMATE_KINDS } from './climate-entities.ts';
-import { numberOf, numericArgument, wordsOf } from './entity-values.ts';
 import type { Interpreted } from './model.ts';
 import { baseNames, displayNameOf } from './names.ts';
 import { NUMERIC_CLASSES, unitOf } from './units.ts';

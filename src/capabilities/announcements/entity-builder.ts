@@ -1,9 +1,10 @@
 /** Gathers what one entity gives its device; what is not supported raises `Refusal`. */
-import { maySlug } from './names.ts';
 import type { Config, Entity } from './announcement.ts';
 import type { Argument, Attribute, Availability, AvailabilityTopic, Interpreted } from './model.ts';
-import { readTemplate, readValueTemplate } from './template.ts';
+import { maySlug } from './names.ts';
 import { TemplateFault } from './template-parser.ts';
+import { readTemplate, readValueTemplate } from './template.ts';
+import { unitOf } from './units.ts';
 
 /** Why an entity is left out; goes on behind its name. */
 export class Refusal extends Error {}
@@ -180,5 +181,46 @@ function withConversion(
   return (payload) => {
     const text = read(payload);
     return text === undefined || NO_VALUES.has(text) ? undefined : convert(text);
+  };
+}
+
+// Values of entities: numbers, words for two states, bounds.
+
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
+
+/** Undefined for a text that is no finite number. */
+export function numberOf(text: string): number | undefined {
+  const plain = text.trim();
+  const value = Number(plain);
+  return NUMBER.test(plain) && Number.isFinite(value) ? value : undefined;
+}
+
+/** The words that an entity has for on and off. */
+export function wordsOf(
+  entity: EntityBuilder,
+  onKey: string,
+  offKey: string,
+  on: string,
+  off: string,
+): { on: string; off: string } {
+  return { on: entity.text(onKey) ?? on, off: entity.text(offKey) ?? off };
+}
+
+/** @throws Refusal for bounds that contradict each other */
+export function numericArgument(
+  entity: EntityBuilder,
+  keys: { min: string; max: string },
+  [min, max]: readonly [number, number],
+): Argument {
+  const bounds = { min: entity.number(keys.min, min), max: entity.number(keys.max, max) };
+  if (bounds.min > bounds.max) throw new Refusal(`its ${keys.min} is greater than its ${keys.max}`);
+  const unit = entity.text('unit_of_measurement');
+  const code = unit === undefined ? undefined : unitOf(unit);
+  return {
+    name: 'value',
+    displayName: unit === undefined || unit === '' ? 'Value' : `Value in ${unit}`,
+    type: 'float',
+    ...bounds,
+    ...(code !== undefined && { unit: code }),
   };
 }

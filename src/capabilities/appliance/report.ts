@@ -1,7 +1,6 @@
 /** The problem report: data for remote support, without secrets. */
 import { withoutSecrets } from '../../lib/redaction.ts';
-import type { EpochMs } from '../../lib/time.ts';
-import { formatTimestamp } from '../../lib/timestamp.ts';
+import { type EpochMs, formatTimestamp } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Host } from '../../platform/host/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';

@@ -2,7 +2,7 @@
 import * as v from 'valibot';
 import { quotedField } from '../../lib/csv.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { formatTimestamp } from '../../lib/timestamp.ts';
+import { formatTimestamp } from '../../lib/time.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import { type AuditFilter, ORIGIN_KINDS, type StoredEntry } from './model.ts';
 

@@ -1,6 +1,6 @@
 /** Requests and answers of access operations as they stand on the wire. */
 import * as v from 'valibot';
-import { parseDurationMs } from '../../lib/duration.ts';
+import { parseDurationMs } from '../../lib/time.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import { effectiveRole, ISSUABLE_ROLES, TOKEN_KINDS, type TokenRecord, type User } from './model.ts';

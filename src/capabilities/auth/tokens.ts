@@ -3,10 +3,12 @@
  * way. Tokens that were read are cached only while no other process changes the database, so that its changes
  * count at once.
  */
+import { hash } from 'node:crypto';
 import { insufficientRole, requireFound, requireUnderLimit } from '../../lib/errors.ts';
-import { type Principal } from '../../platform/http/index.ts';
 import { type Role, roleIncludes, ROLES } from '../../lib/role.ts';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
+import { correctStamp, type StampCorrection } from '../../platform/clock/index.ts';
+import type { Principal } from '../../platform/http/index.ts';
 import {
   effectiveRole,
   type IssuableRole,
@@ -18,8 +20,6 @@ import {
   type User,
 } from './model.ts';
 import type { AuthParts } from './parts.ts';
-import { hashOf, newTokenText } from './secrets.ts';
-import { TokenTimes } from './token-times.ts';
 
 interface TokenRequest {
   name: string;
@@ -290,4 +290,105 @@ export class Tokens {
 /** @throws GatewayError token_not_found (404) */
 function required(token: TokenRecord | undefined): TokenRecord {
   return requireFound('token_not_found', 'There is no such token.', token);
+}
+
+// Times of tokens follow the clock. If the clock is put back and later forward again, tokens that were moved back with it, or
+// made in between, move forward with it, so that no token loses time. state.db keeps by how much, because the box may lose
+// its power in between.
+
+class TokenTimes {
+  readonly #options: Pick<AuthParts, 'clock' | 'database' | 'limits' | 'store'>;
+  /** Within the transaction that moved tokens. */
+  readonly #onMoved: () => void;
+  /** Steps of the clock that are not stored yet. */
+  #steps: DurationMs[] = [];
+
+  constructor(options: Pick<AuthParts, 'clock' | 'database' | 'limits' | 'store'>, onMoved: () => void) {
+    this.#options = options;
+    this.#onMoved = onMoved;
+  }
+
+  /** By how much the clock is still behind after it was put back. */
+  get behindMs(): DurationMs {
+    return this.#options.store.behind.get()?.behindMs ?? 0;
+  }
+
+  /** Tokens made before the clock was set get the true time of their creation, and expire by it. */
+  restamp(correction: StampCorrection): void {
+    const { database, store } = this.#options;
+    database.transaction(() => {
+      for (const { id, createdAtMs } of store.tokens.all()) {
+        const byMs = Math.round(correctStamp(createdAtMs, correction) - createdAtMs);
+        if (byMs !== 0) store.tokens.shift(id, byMs);
+      }
+      this.#onMoved();
+    });
+  }
+
+  /**
+   * Follows a clock that may have gone ahead while nobody looked: the box was off, or the clock not set. Time that passed
+   * meanwhile counts as such a step, too.
+   */
+  resume(): void {
+    const { clock, store } = this.#options;
+    const known = store.behind.get();
+    if (known && clock.isSet()) this.follow(Math.max(0, clock.wallMs() - known.knownAtMs));
+  }
+
+  /** Follows a step of a clock that was set before, too. */
+  follow(stepMs: DurationMs): void {
+    this.#steps.push(Math.round(stepMs));
+    this.settle();
+  }
+
+  /** Stores steps that the disk did not take before, and now and then what the clock shows. */
+  settle(): void {
+    const { clock, database, limits, store } = this.#options;
+    const known = store.behind.get();
+    const nowMs = Math.round(clock.wallMs());
+    const isRecent = known === undefined || Math.abs(nowMs - known.knownAtMs) < limits.lastUseIntervalMs;
+    if (this.#steps.length === 0 && isRecent) return;
+    database.transaction(() => {
+      let behindMs = known?.behindMs ?? 0;
+      for (const stepMs of this.#steps) {
+        if (stepMs > 0 && behindMs > 0) store.tokens.goAhead(stepMs);
+        behindMs = Math.max(0, behindMs - stepMs);
+      }
+      store.behind.put(behindMs, nowMs);
+      this.#onMoved();
+    });
+    this.#steps = [];
+  }
+}
+
+// Secrets that authenticate: tokens for programs, a claim code for people to type.
+
+/** 256 bits: nobody guesses it, so a plain hash is enough to store it. */
+const TOKEN_BYTES = 32;
+const TOKEN_PREFIX = 'gw_';
+
+/** Crockford's base 32: no letter looks like a digit. */
+const LETTERS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+/** 60 bits; logins are throttled, so nobody tries more than some thousands a day. */
+const CODE_LETTERS = 12;
+const CODE_GROUP = /.{4}(?=.)/g;
+
+export function newTokenText(random: (sizeBytes: number) => Buffer): string {
+  return `${TOKEN_PREFIX}${random(TOKEN_BYTES).toString('base64url')}`;
+}
+
+/** Such as `7K2M-Q9XD-0FTB`. */
+export function newClaimCode(random: (sizeBytes: number) => Buffer): string {
+  const letters = [...random(CODE_LETTERS)].map((byte) => LETTERS[byte % LETTERS.length] ?? '');
+  return letters.join('').replace(CODE_GROUP, '$&-');
+}
+
+/** The code as it was made, from whatever a person typed: any case, blanks, O for 0, I or L for 1. */
+export function normalizeClaimCode(typed: string): string {
+  const letters = typed.toUpperCase().replace(/[\s-]/g, '').replaceAll('O', '0').replace(/[IL]/g, '1');
+  return letters.replace(CODE_GROUP, '$&-');
+}
+
+export function hashOf(secret: string): Buffer {
+  return hash('sha256', secret, 'buffer');
 }

@@ -2,10 +2,8 @@ import type { SecretSealer } from '../../platform/files/index.ts';
 import { conflict, invalidBody, unprocessable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { slugFromName } from '../../lib/slug.ts';
-import { canonicalTimeZone } from '../../lib/time-zone.ts';
+import { canonicalTimeZone, type EpochMs, formatTimestamp, type MonotonicMs } from '../../lib/time.ts';
 import { inWords } from '../../lib/system-fault.ts';
-import type { EpochMs, MonotonicMs } from '../../lib/time.ts';
-import { formatTimestamp } from '../../lib/timestamp.ts';
 import {
   BackupError,
   type BackupInfo,

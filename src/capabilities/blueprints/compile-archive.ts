@@ -1,16 +1,22 @@
 /** From the files of an upload to a compiled blueprint, or to all of its problems. */
+import { GatewayError, unavailable } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+import type { Log } from '../../platform/log/index.ts';
+import type { Metrics } from '../../platform/metrics/index.ts';
+import { programEntry } from '../../platform/processes/index.ts';
+import { TaskFailure, type TaskTerms, TaskWorker } from '../../platform/workers/index.ts';
 import { compileManifest } from './compiler/compile.ts';
 import { compileScript, scriptOf } from './compiler/script.ts';
 import type { CompiledManifest } from './manifest.ts';
-import type { ProfileCatalogue } from './profiles/catalogue.ts';
-import { readArchive, textOfUtf8, type ArchiveFiles } from './source/archive.ts';
+import type { Profile, ProfileCatalogue } from './profiles/catalogue.ts';
+import { checkProfiles } from './profiles/conformance.ts';
+import { type ArchiveFiles, readArchive, textOfUtf8 } from './source/archive.ts';
 import { resolveSchema } from './source/schemas.ts';
 import { parseYaml, type YamlMap } from './source/yaml.ts';
 import { createContext } from './validation/context.ts';
 import { checkManifest, checkSpec } from './validation/manifest.ts';
 import { Problems } from './validation/problems.ts';
-import { checkProfiles } from './profiles/conformance.ts';
 
 export type CompiledBlueprint =
   | {
@@ -98,4 +104,55 @@ function readManifest(files: ArchiveFiles): { manifest?: YamlMap; problems: stri
   if (problems.length > 0) return { problems };
   if (!(value instanceof Map)) return { problems: [`${MANIFEST}: must be a mapping`] };
   return { manifest: value, problems: [] };
+}
+
+// Compiles uploads in a thread of their own: a large blueprint takes a few hundred milliseconds on a small board, and
+// two hostile megabytes of YAML seconds and a gigabyte.
+
+/** G: a board that is starved for a minute needs some more. */
+const BUSY_RETRY_AFTER_S = 60;
+
+export interface CompileTask {
+  zip: Uint8Array;
+  /** Uploaded profiles by id. */
+  profiles: ReadonlyMap<string, Profile>;
+  checks: BlueprintChecks;
+}
+
+export type BlueprintCompiler = ReturnType<typeof createWorkerCompiler>;
+
+export function createWorkerCompiler(options: { clock: Clock; log: Log; metrics: Metrics }) {
+  const { compileTimeoutMs, compileHeapBytes, compileWaiting, compileIdleMs } = LIMITS.blueprints;
+  const worker = new TaskWorker<CompileTask, CompiledBlueprint>({
+    entry: programEntry('capabilities/blueprints/worker'),
+    timeoutMs: compileTimeoutMs,
+    countsProcessorTime: true,
+    heapBytes: compileHeapBytes,
+    waiting: compileWaiting,
+    idleMs: compileIdleMs,
+    ...options,
+  });
+  const queue = options.metrics.queue('blueprint_compilations', {
+    limit: 2 * compileWaiting,
+    depth: () => worker.waiting,
+  });
+  return {
+    async compile(task: CompileTask, terms?: TaskTerms) {
+      try {
+        return await worker.run(task, terms);
+      } catch (error) {
+        const isTooMuch =
+          error instanceof TaskFailure && (error.reason === 'timeout' || error.reason === 'out_of_memory');
+        if (error instanceof GatewayError) queue.dropped();
+        if (error instanceof TaskFailure && error.reason === 'busy')
+          throw unavailable('The processor of the gateway is busy with other work; try again later.', {
+            cause: error,
+            retryAfterS: BUSY_RETRY_AFTER_S,
+          });
+        if (!isTooMuch) throw error;
+        return { problems: [`archive: judging it ${error.message}`], isZip: true };
+      }
+    },
+    stop: () => worker.stop(),
+  };
 }

@@ -1,4 +1,10 @@
-export { checkArguments, maskSensitive } from './arguments.ts';
+export {
+  checkArguments,
+  checkDeviceValue,
+  checkWritableValue,
+  maskSensitive,
+  type ValueDeclaration,
+} from './values.ts';
 export type {
   CompiledAlert,
   CompiledArgument,
@@ -12,4 +18,3 @@ export { missingRequirements, offersOfModule, remedyFor } from './requirements.t
 export { blueprintRoutes } from './routes.ts';
 export { blueprintShape, toWire as blueprintToWire } from './schema.ts';
 export { Blueprints } from './service.ts';
-export { checkDeviceValue, checkWritableValue, type ValueDeclaration } from './values.ts';

@@ -1,6 +1,6 @@
 /** The blueprint as it stands on the wire (docs/interface/http.md#blueprints-and-profiles). */
 import * as v from 'valibot';
-import { formatTimestamp } from '../../lib/timestamp.ts';
+import { formatTimestamp } from '../../lib/time.ts';
 import { type MediaAnswer, shape } from '../../platform/http/index.ts';
 import { type Blueprint, BUILT_IN_BLUEPRINTS } from './model.ts';
 import type { ListedProfile, UploadedFile } from './profiles/library.ts';

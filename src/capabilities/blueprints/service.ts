@@ -7,15 +7,19 @@ import {
   tooManyRequests,
 } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { Rates } from '../../lib/rates.ts';
+import { Rates } from '../../lib/token-bucket.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { TaskTerms } from '../../platform/workers/index.ts';
 import { builtInFiles, builtInFingerprint, loadBuiltInBlueprints } from './built-in.ts';
-import type { BlueprintChecks, CompiledBlueprint } from './compile-archive.ts';
-import { createWorkerCompiler, type BlueprintCompiler } from './compile-worker.ts';
+import {
+  type BlueprintChecks,
+  type BlueprintCompiler,
+  type CompiledBlueprint,
+  createWorkerCompiler,
+} from './compile-archive.ts';
 import type { CompiledManifest } from './manifest.ts';
 import {
   BUILT_IN_BLUEPRINTS,

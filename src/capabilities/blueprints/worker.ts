@@ -1,7 +1,6 @@
 /** Entry of the thread that judges and compiles uploads. */
 import { serveTasks } from '../../platform/workers/index.ts';
 import { catalogueOf } from './built-in.ts';
-import { compileArchive } from './compile-archive.ts';
-import type { CompileTask } from './compile-worker.ts';
+import { compileArchive, type CompileTask } from './compile-archive.ts';
 
 serveTasks(({ zip, profiles, checks }: CompileTask) => compileArchive(zip, catalogueOf(profiles), checks));

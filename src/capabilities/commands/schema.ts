@@ -1,7 +1,7 @@
 /** Shapes on the wire. Source: docs/interface/http.md#commands. */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
-import { formatTimestamp } from '../../lib/timestamp.ts';
+import { formatTimestamp } from '../../lib/time.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import type { ResponseState } from '../../protocol/command.ts';
 import type { Device, Devices } from '../devices/index.ts';

@@ -31,8 +31,7 @@ import {
 } from './model.ts';
 import { ResponseHandler } from './mqtt.ts';
 import { ResponseBuffer } from './response-buffer.ts';
-import { createRetention } from './retention.ts';
-import { type CommandStore, createCommandStore } from './store.ts';
+import { type CommandStore, createCommandStore, createRetention } from './store.ts';
 
 export interface CommandRequest {
   /** Name of a command or one of its aliases. */

@@ -1,8 +1,12 @@
 /** Rows of executions and of their responses. */
 import { and, asc, count, desc, eq, gte, lt, not, or, type SQL, sql } from 'drizzle-orm';
 import { unionAll } from 'drizzle-orm/sqlite-core';
+import { parseWritableJson } from '../../lib/json.ts';
+import type { Limits } from '../../lib/limits.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import type { StampCorrection, StampRange } from '../../platform/clock/index.ts';
+import type { Instruments } from '../../platform/metrics/index.ts';
+import { RetentionLoop, type ScarceRoom } from '../../platform/retention/index.ts';
 import {
   correctedStamp,
   countOf,
@@ -15,7 +19,6 @@ import {
   removalOf,
 } from '../../platform/sqlite/index.ts';
 import type { ResponseState } from '../../protocol/command.ts';
-import { parseWritableJson } from '../../lib/json.ts';
 import type { CommandResponse, Execution, ExecutionFilter, OwnState } from './model.ts';
 import { execution, executionResponse } from './tables.ts';
 
@@ -312,4 +315,54 @@ function conditionsOf(filter: ExecutionFilter): (SQL | undefined)[] {
     hiddenRoles: sql`${id} NOT IN (SELECT id FROM ${execution} WHERE ${isGuarded} AND coalesce(read_role, 'SYSTEM') IN ${listed('hiddenRoles')})`,
   };
   return Object.keys(parametersOf(filter)).map((name) => conditions[name]);
+}
+
+// Deletes executions that are too old or too many, in small batches. Source: docs/interface/http.md#commands: ephemeral
+// ones live 24 hours, others 90 days. Insertion limits the number per device; this limits the total.
+
+export function createRetention(
+  options: Instruments & {
+    database: Database;
+    store: CommandStore;
+    limits: Limits['commands'];
+    room?: ScarceRoom | undefined;
+  },
+): RetentionLoop {
+  const { database, store, clock, log, limits, room } = options;
+  const deleted = options.metrics.counter('executions_deleted_total', 'Executions deleted by retention.');
+  const lifetimes = [
+    { ephemeral: true, lifetimeMs: limits.ephemeralLifetimeMs },
+    { ephemeral: false, lifetimeMs: limits.persistentLifetimeMs },
+  ];
+
+  /** True when a full batch was taken. */
+  function removed(remove: () => number): boolean {
+    const count = database.transaction(remove);
+    deleted.inc(count);
+    return count === limits.deletedAtOnce;
+  }
+
+  return new RetentionLoop({
+    clock,
+    log,
+    limits,
+    room,
+    what: 'executions',
+    failures: options.metrics.counter('execution_retention_failures_total', 'Retention rounds that failed.'),
+    deleteBatch: () => {
+      let hasMore = false;
+      for (const { ephemeral, lifetimeMs } of lifetimes) {
+        const old = clock.proven.olderThan(lifetimeMs);
+        if (old && removed(() => store.removeOld(ephemeral, old, limits.deletedAtOnce))) hasMore = true;
+      }
+      const kept = room?.isScarce
+        ? Math.min(limits.executions, limits.executionsWhenScarce)
+        : limits.executions;
+      const surplus = store.countAll() - kept;
+      if (surplus > 0 && removed(() => store.trimAll(Math.min(surplus, limits.deletedAtOnce))))
+        hasMore = true;
+      return hasMore;
+    },
+    restamp: (correction) => database.transaction(() => store.restamp(correction)),
+  });
 }

@@ -29,8 +29,7 @@ import type {
   DeviceMessageKind,
   LocalSession,
 } from './model.ts';
-import { DeferredNotices } from './deferred-notices.ts';
-import { type DeviceNotice, DeviceNotices, MINUTE_MS } from './device-notices.ts';
+import { DeferredNotices, type DeviceNotice, DeviceNotices, MINUTE_MS } from './device-notices.ts';
 import { GuestTraffic } from './guest-traffic.ts';
 import { Presence, isCarried } from './presence.ts';
 

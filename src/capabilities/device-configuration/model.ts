@@ -2,7 +2,7 @@
  * Configuration of devices: named groups of parameters that the manifest declares and people set. Source:
  * docs/interface/http.md#configuration, docs/interface/blueprints.md#configuration.
  */
-import { parseTimestampMs } from '../../lib/timestamp.ts';
+import { parseTimestampMs } from '../../lib/time.ts';
 import type { Device } from '../devices/index.ts';
 import {
   checkWritableValue,

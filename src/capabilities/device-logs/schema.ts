@@ -1,7 +1,7 @@
 /** Shapes on the wire. Source: docs/interface/http.md#device-logs and docs/interface/http.md#streams. */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
-import { formatTimestamp } from '../../lib/timestamp.ts';
+import { formatTimestamp } from '../../lib/time.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import { LOG_SEVERITIES } from '../../protocol/device-log.ts';
 import type { LogEntry, LogFilter } from './model.ts';

@@ -6,7 +6,6 @@ export {
   type DeviceType,
   isModule,
 } from './model.ts';
-export { devicePaths } from './paths.ts';
-export { DEVICE_COLLECTION_PATHS, deviceRoutes } from './routes.ts';
+export { DEVICE_COLLECTION_PATHS, devicePaths, deviceRoutes } from './routes.ts';
 export { deviceName } from './schema.ts';
 export { type Devices, DeviceService, type NewDevice } from './service.ts';

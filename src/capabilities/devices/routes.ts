@@ -1,7 +1,6 @@
 import { type Call, route, type Route, shape } from '../../platform/http/index.ts';
 import type { Site } from '../site/index.ts';
 import type { Device } from './model.ts';
-import { devicePaths } from './paths.ts';
 import * as wire from './schema.ts';
 import type { DeviceService } from './service.ts';
 
@@ -120,5 +119,14 @@ function changingRoutes(options: RouteOptions): Route[] {
         return { device: answer(options, call, device) };
       },
     }),
+  ];
+}
+
+/** All paths of an operation on one device; the first is the canonical one (docs/interface/http.md#other-names). */
+export function devicePaths(suffix: string): [string, ...string[]] {
+  return [
+    `/v3/devices/{device_id}${suffix}`,
+    `/v3/sites/{site_id}/devices/{device_id}${suffix}`,
+    `/v3/site/devices/{device_id}${suffix}`,
   ];
 }

@@ -1,6 +1,6 @@
 /** Shapes on the wire. Source: docs/interface/http.md#devices. */
 import * as v from 'valibot';
-import { formatTimestamp } from '../../lib/timestamp.ts';
+import { formatTimestamp } from '../../lib/time.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import type { Role } from '../../lib/role.ts';
 import { type Site, siteShapes, siteToWire } from '../site/index.ts';

@@ -19,18 +19,18 @@ import {
   missingRequirements,
   remedyFor,
 } from '../blueprints/index.ts';
-import type {
-  BeforeHandover,
-  Communication,
-  CommunicationType,
-  ConnectivityStatus,
-  Device,
-  DeviceChange,
-  DeviceEvents,
-  DeviceType,
+import {
+  type BeforeHandover,
+  type Communication,
+  type CommunicationType,
+  type ConnectivityStatus,
+  type Device,
+  type DeviceChange,
+  type DeviceEvents,
+  type DeviceType,
+  Registry,
 } from './model.ts';
 import { Properties, type PropertyMessage } from './properties.ts';
-import { Registry } from './registry.ts';
 import { DepartedDevices } from './departed.ts';
 import { createDeviceStore, type DeviceStore } from './store.ts';
 

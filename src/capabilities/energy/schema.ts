@@ -2,8 +2,7 @@
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { camelMembers, recordOf } from '../../lib/members.ts';
-import type { EpochS } from '../../lib/time.ts';
-import { formatTimestamp } from '../../lib/timestamp.ts';
+import { type EpochS, formatTimestamp } from '../../lib/time.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import type { Book } from './books.ts';
 import { GRANULARITIES } from './calendar.ts';

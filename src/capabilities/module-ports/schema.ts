@@ -1,7 +1,7 @@
 /** Ports of the built-in module on the wire. */
 import * as v from 'valibot';
 import { camelMembers } from '../../lib/members.ts';
-import { canonicalPortPath, isSerialServer, parseSerialServer } from '../../lib/serial-server.ts';
+import { canonicalPortPath, isSerialServer, parseSerialServer } from '../../lib/address.ts';
 import { shape } from '../../platform/http/index.ts';
 import type { IoPortRecord, ListedSerialPort, SerialPortRecord } from './service.ts';
 import { BIASES, IO_KINDS } from './tables.ts';

@@ -1,17 +1,16 @@
+import { hash } from 'node:crypto';
+import { unprocessable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
+import { mapped } from '../../lib/members.ts';
 import { cutToBytes } from '../../lib/text.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import { createKeyValueStore, type Database, type KeyValueStore } from '../../platform/sqlite/index.ts';
-import { type Blueprints, offersOfModule } from '../blueprints/index.ts';
-import type { Commands } from '../commands/index.ts';
-import type { Connectivity, DeviceMessage } from '../connectivity/index.ts';
-import type { DeviceConfiguration } from '../device-configuration/index.ts';
-import { type Device, type Devices, type DeviceService, isModule } from '../devices/index.ts';
-import type { Site } from '../site/index.ts';
 import {
+  type BlueprintFacts,
   contentChunk,
   decodeFromModule,
+  encodeFacts,
   encodeModuleMessage,
   type FromModule,
   MODULE_PROTOCOL,
@@ -19,19 +18,26 @@ import {
   type ScriptState,
   type ToModule,
 } from '../../protocol/module.ts';
+import { type Blueprints, type CompiledManifest, offersOfModule } from '../blueprints/index.ts';
+import type { Commands } from '../commands/index.ts';
+import type { Connectivity, DeviceMessage } from '../connectivity/index.ts';
+import type { DeviceConfiguration } from '../device-configuration/index.ts';
+import { type Device, type Devices, type DeviceService, isModule } from '../devices/index.ts';
+import type { Site } from '../site/index.ts';
 import type { BuiltInModule } from './built-in-module.ts';
-import { createContents, type Contents } from './contents.ts';
-import {
-  createModuleRequests,
-  type DeviceRequest,
-  type ModuleAnswer,
-  type ModuleRequests,
-} from './requests.ts';
 import { ModuleRuns } from './runs.ts';
 import { ModuleScans, type Scan, type ScanOrder } from './scans.ts';
-import { answerStorage, executePeerCommand, type StorageRequest, tableOf } from './script-requests.ts';
+import {
+  answerStorage,
+  createModuleRequests,
+  type DeviceRequest,
+  executePeerCommand,
+  type ModuleAnswer,
+  type ModuleRequests,
+  type StorageRequest,
+  tableOf,
+} from './script-requests.ts';
 import { deviceStorage } from './tables.ts';
-import { isBuiltIn, requireModule } from './module-device.ts';
 
 interface ScriptStatus {
   state: ScriptState;
@@ -375,4 +381,73 @@ export class Modules {
     if (error !== undefined) return this.#fail(module, message.id, error);
     return this.#send(module, { type: 'answer', id: message.id, ...outcome });
   }
+}
+
+// Contents that modules fetch in chunks: scripts and facts of blueprints, by their SHA-256.
+
+type Contents = ReturnType<typeof createContents>;
+
+function createContents(blueprints: Blueprints) {
+  const known = new Map<string, ReturnType<typeof load>>();
+
+  function load(blueprintId: string, script: Uint8Array) {
+    const facts = encodeFacts(factsOf(blueprints.manifest(blueprintId)));
+    return { script: contentOf(script), facts: contentOf(facts) };
+  }
+
+  return {
+    /** Script and facts of a blueprint; undefined when it has no script. */
+    ofBlueprint: (blueprintId: string) => {
+      const script = known.has(blueprintId) ? undefined : blueprints.script(blueprintId);
+      if (script) known.set(blueprintId, load(blueprintId, script));
+      const loaded = known.get(blueprintId);
+      return loaded && { script: loaded.script.summary, facts: loaded.facts.summary };
+    },
+    /** The bytes of a content by its hash. */
+    get: (wanted: string) => {
+      const contents = [...known.values()].flatMap(({ script, facts }) => [script, facts]);
+      return contents.find(({ summary }) => summary.hash === wanted)?.bytes;
+    },
+    /** Forgets all but the blueprints in use. */
+    keepOnly: (blueprintIds: ReadonlySet<string>) => {
+      for (const blueprintId of known.keys()) if (!blueprintIds.has(blueprintId)) known.delete(blueprintId);
+    },
+  };
+}
+
+function contentOf(bytes: Uint8Array) {
+  return { bytes, summary: { hash: hash('sha256', bytes), size: bytes.length } };
+}
+
+function factsOf(manifest: CompiledManifest): BlueprintFacts {
+  const types = (declared: Record<string, { type: string }>): Record<string, string> =>
+    mapped(declared, ({ type }) => type);
+  return {
+    api: manifest.blueprint_spec === 'device_compiled/3.0' ? 'v3' : 'v1',
+    telemetry: types(manifest.telemetry),
+    properties: types(manifest.properties),
+    configuration: mapped(manifest.configuration, ({ parameters }) =>
+      Object.keys(parameters).filter((name) => parameters[name]?.required === true),
+    ),
+  };
+}
+
+// Which devices are modules.
+
+function isBuiltIn(device: Device): boolean {
+  return isModule(device) && device.communication.type === 'MQTT_V1_LOCALHOST';
+}
+
+/**
+ * @param runtime id or slug of a module, or of the gateway for the one that is built in
+ * @throws GatewayError device_not_found (404), invalid_runtime (422)
+ */
+function requireModule(devices: Pick<Devices, 'all' | 'require'>, runtime: string): Device {
+  const asked = devices.require(runtime);
+  const module = asked.type === 'GATEWAY' ? devices.all().find(isBuiltIn) : asked;
+  if (module && isModule(module)) return module;
+  throw unprocessable(
+    'invalid_runtime',
+    `"${asked.name}" talks to no field devices: a communication module does, or the gateway.`,
+  );
 }

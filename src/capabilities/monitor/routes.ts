@@ -1,8 +1,7 @@
 import * as v from 'valibot';
-import { formatTimestamp } from '../../lib/timestamp.ts';
+import { type EpochMs, type EpochS, formatTimestamp } from '../../lib/time.ts';
 import { query, stream, type Stream, type StreamSocket } from '../../platform/http/index.ts';
 import { type Role, roleIncludes, roleNeededFor } from '../../lib/role.ts';
-import type { EpochMs, EpochS } from '../../lib/time.ts';
 import { writableJson } from '../../lib/json.ts';
 import type { Audit } from '../audit/index.ts';
 import { DEVICE_COLLECTION_PATHS, type Device, type Devices } from '../devices/index.ts';

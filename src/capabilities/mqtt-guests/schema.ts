@@ -1,7 +1,7 @@
 /** Accounts of MQTT clients of other makers on the wire. Source: docs/interface/http.md#mqtt-accounts. */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
-import { formatTimestamp } from '../../lib/timestamp.ts';
+import { formatTimestamp } from '../../lib/time.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import { deviceName } from '../devices/index.ts';
 import { type MqttGuest, topicProblem } from './model.ts';

@@ -1,7 +1,6 @@
 /** Content of notification messages. */
-import type { EpochMs } from '../../lib/time.ts';
+import { type EpochMs, formatTimestamp } from '../../lib/time.ts';
 import { inOneLine } from '../../lib/text.ts';
-import { formatTimestamp } from '../../lib/timestamp.ts';
 import { type Alert, ALERT_SEVERITIES, type AlertSeverity, alertToWire } from '../alerts/index.ts';
 import type { Device } from '../devices/index.ts';
 import type { Delivery, Pending } from './tables.ts';

@@ -86,7 +86,8 @@ export function refusedDisk(gateway: Device, nowMs: EpochMs): NotifiedAlert {
     name: 'disk_refuses_writes',
     severity: 'error',
     displayName: 'The disk refuses writes',
-    details: 'Alerts cannot be stored. They are sent once the disk takes them. Check the disk of the gateway.',
+    details:
+      'Alerts cannot be stored. They are sent once the disk takes them. Check the disk of the gateway.',
     readRole: 'READONLY',
     isLasting: true,
     timesRaised: 1,

@@ -2,7 +2,7 @@ import type { SecretSealer } from '../../platform/files/index.ts';
 import { randomUUID } from 'node:crypto';
 import { invalidBody, requireFound, requireUnderLimit, tooManyRequests } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
-import { Rates } from '../../lib/rates.ts';
+import { Rates } from '../../lib/token-bucket.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import { type Clock, correctMoments, type StampCorrection } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
@@ -237,10 +237,7 @@ export class Notifications {
     );
   }
 
-  async #send(
-    delivery: Delivery,
-    signal: AbortSignal,
-  ): Promise<{ remark: string | undefined } | undefined> {
+  async #send(delivery: Delivery, signal: AbortSignal): Promise<{ remark: string | undefined } | undefined> {
     const channel = this.require(delivery.channelId);
     const alerts = this.#alertsOf(delivery);
     if (alerts.length === 0 || !channel.isEnabled) return undefined;

@@ -1,14 +1,13 @@
-import { randomBytes as systemRandomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomBytes as systemRandomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import { Emitter } from '../../lib/emitter.ts';
 import { alreadyExists, notFound, unprocessable } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import type { Clock } from '../../platform/clock/index.ts';
 import type { Role } from '../../lib/role.ts';
+import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import { BUILT_IN_IDS } from '../blueprints/index.ts';
 import { type Device, type DeviceService, type DeviceType, isModule } from '../devices/index.ts';
-import { isPassword, newHardwareId, newPassword, type RandomBytes } from './credentials.ts';
 import type {
   Addresses,
   CertificateIssuer,
@@ -17,7 +16,7 @@ import type {
   MqttProtocol,
   ProvisioningEvents,
 } from './model.ts';
-import { createCredentialStore } from './store.ts';
+import { createCredentialStore, type StoredPassword } from './store.ts';
 
 /** Channel of a device that owns its hardware id. */
 const OWN_CHANNEL = 'ucm';
@@ -333,4 +332,45 @@ const localAddress = (hardwareId: string) => ({
 
 function communicationOf(protocol: MqttProtocol): 'MQTT_V1_TLS' | 'MQTT_V1_PLAINTEXT' {
   return protocol === 'MQTTS' ? 'MQTT_V1_TLS' : 'MQTT_V1_PLAINTEXT';
+}
+
+// Device credentials. A password has 256 random bits, so one round of a salted hash protects it as well as
+// many would, and a thousand devices can log in after a restart without a queue.
+
+const PASSWORD_BYTES = 32;
+const SALT_BYTES = 16;
+const HARDWARE_ID_BYTES = 20;
+
+/** Makes so many random bytes. */
+export type RandomBytes = (sizeBytes: number) => Buffer;
+
+/** 40 upper-case hexadecimal digits. */
+function newHardwareId(random: RandomBytes): string {
+  return random(HARDWARE_ID_BYTES).toString('hex').toUpperCase();
+}
+
+/** A password and what is stored of it. */
+function newPassword(hardwareId: string, random: RandomBytes): { password: string; stored: StoredPassword } {
+  const password = random(PASSWORD_BYTES).toString('base64url');
+  return { password, stored: { hardwareId, ...storedPassword(password, random) } };
+}
+
+/** What is stored of a password. */
+export function storedPassword(password: string, random: RandomBytes): Hashed {
+  const salt = random(SALT_BYTES);
+  return { salt, sha256: hashOf(salt, Buffer.from(password)) };
+}
+
+type Hashed = Omit<StoredPassword, 'hardwareId'>;
+
+/** Compares in constant time; without a stored password it takes as long. */
+export function isPassword(stored: Hashed | undefined, given: Buffer): boolean {
+  const { salt, sha256 } = stored ?? NO_PASSWORD;
+  return timingSafeEqual(hashOf(salt, given), sha256) && stored !== undefined;
+}
+
+const NO_PASSWORD = { salt: Buffer.alloc(SALT_BYTES), sha256: Buffer.alloc(32) };
+
+function hashOf(salt: Buffer, password: Buffer): Buffer {
+  return createHash('sha256').update(salt).update(password).digest();
 }

@@ -1,7 +1,6 @@
 /** A dry run on the wire; an extension, as the contract has none. */
 import * as v from 'valibot';
-import { formatDurationMs } from '../../lib/duration.ts';
-import { formatTimestamp } from '../../lib/timestamp.ts';
+import { formatDurationMs, formatTimestamp } from '../../lib/time.ts';
 import { shape } from '../../platform/http/index.ts';
 import {
   DRY_RUN_ENDS,

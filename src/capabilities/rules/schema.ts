@@ -1,9 +1,8 @@
 /** Shapes on the wire. Source: docs/interface/http.md#rules. */
 import { isUtf8 } from 'node:buffer';
 import * as v from 'valibot';
-import { formatDurationMs, parseDurationMs } from '../../lib/duration.ts';
+import { formatDurationMs, formatTimestamp, parseDurationMs } from '../../lib/time.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { formatTimestamp } from '../../lib/timestamp.ts';
 import { asUtf8 } from '../../lib/utf8-file.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import { LOG_SEVERITIES } from '../../protocol/device-log.ts';

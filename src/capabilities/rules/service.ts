@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { formatDurationMs } from '../../lib/duration.ts';
+import { formatDurationMs } from '../../lib/time.ts';
 import { Emitter } from '../../lib/emitter.ts';
 import {
   alreadyExists,

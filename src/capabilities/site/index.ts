@@ -1,4 +1,3 @@
-export { sitePaths } from './paths.ts';
-export { siteRoutes } from './routes.ts';
+export { sitePaths, siteRoutes } from './routes.ts';
 export { newSiteBody, siteShapes, siteToWire } from './schema.ts';
 export { createSite, resolveSiteId, type Site } from './service.ts';

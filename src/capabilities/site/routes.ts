@@ -1,7 +1,5 @@
-import { notFound } from '../../lib/errors.ts';
-import { type Call, listed, route, type Route, shape } from '../../platform/http/index.ts';
-import { cloudRoutes, notAvailable } from './cloud-routes.ts';
-import { sitePaths } from './paths.ts';
+import { type GatewayError, notFound, unprocessable } from '../../lib/errors.ts';
+import { type Call, listed, type Method, route, type Route, shape } from '../../platform/http/index.ts';
 import {
   existenceQuery,
   isListed,
@@ -123,4 +121,55 @@ function isMeant(site: Site, call: Call, mayBeMissing: boolean): boolean {
   if (id === '' || id === site.get().id) return true;
   if (mayBeMissing) return false;
   throw notFound('site_not_found', `There is no site "${id}" here.`);
+}
+
+// Operations that exist in the cloud deployment of the interface only. They are refused with a code of their
+// own, so that a client can tell them from a wrong path (docs/interface/http.md#cloud-operations).
+
+const COLLECTIONS = ['connections', 'invitations', 'users', 'tokens', 'notifications'];
+
+const PATHS = COLLECTIONS.flatMap((name) =>
+  [`/v3/${name}`, ...sitePaths(`/${name}`)].flatMap((path) => [path, `${path}/{cloud_id}`]),
+);
+
+const TERMINAL_PATHS: [string, ...string[]] = [
+  '/v3/devices/{device_id}/run_terminal',
+  ...sitePaths('/devices/{device_id}/run_terminal'),
+];
+
+const METHODS: readonly Method[] = ['GET', 'POST', 'PATCH', 'DELETE'];
+
+function cloudRoutes(): Route[] {
+  const [first = '', ...others] = PATHS;
+  return [
+    cloudRoute('run_terminal', 'POST', TERMINAL_PATHS),
+    ...METHODS.map((method) =>
+      cloudRoute(`${method.toLowerCase()}_cloud_resource`, method, [first, ...others]),
+    ),
+  ];
+}
+
+function cloudRoute(operation: string, method: Method, paths: Route['paths']): Route {
+  return {
+    operation,
+    method,
+    paths,
+    role: 'READONLY',
+    about: 'Belongs to the cloud deployment.',
+    answer: null,
+    unresolved: ['site_id', 'device_id'],
+    errors: ['422 not_available_on_gateway'],
+    handle: () => {
+      throw notAvailable('This belongs to the cloud deployment; a gateway does not have it.');
+    },
+  };
+}
+
+function notAvailable(message: string): GatewayError {
+  return unprocessable('not_available_on_gateway', message);
+}
+
+/** All paths of an operation on the site; the first is the canonical one (docs/interface/http.md#other-names). */
+export function sitePaths(suffix: string): [string, ...string[]] {
+  return [`/v3/sites/{site_id}${suffix}`, `/v3/site${suffix}`];
 }

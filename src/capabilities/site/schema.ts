@@ -1,7 +1,7 @@
 /** Requests and answers of site operations as they stand on the wire (docs/interface/http.md#sites). */
 import * as v from 'valibot';
 import { nameContains } from '../../lib/text.ts';
-import { canonicalTimeZone } from '../../lib/time-zone.ts';
+import { canonicalTimeZone } from '../../lib/time.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import type { Role } from '../../lib/role.ts';
 import { RESETTABLE, type SiteChange, type SiteRecord } from './model.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Emitter } from '../../lib/emitter.ts';
 import { notFound } from '../../lib/errors.ts';
 import { normalizedName } from '../../lib/text.ts';
-import { canonicalTimeZone } from '../../lib/time-zone.ts';
+import { canonicalTimeZone } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';

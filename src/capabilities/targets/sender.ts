@@ -6,7 +6,7 @@
  */
 import { DoublingPause } from '../../lib/doubling-pause.ts';
 import type { Limits } from '../../lib/limits.ts';
-import type { EpochMs, EpochS } from '../../lib/time.ts';
+import type { EpochMs, EpochS, MonotonicMs } from '../../lib/time.ts';
 import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
@@ -14,6 +14,7 @@ import { processorMs } from '../../platform/threads/index.ts';
 import type { Changes, Telemetry } from '../telemetry/index.ts';
 import {
   backlogOrderOf,
+  carriesTelemetry,
   type DeviceLabels,
   type LabelledRecord,
   type LabelledSamples,
@@ -21,13 +22,11 @@ import {
   TargetFailure,
   type TargetRecord,
   type TargetStatus,
-  carriesTelemetry,
 } from './model.ts';
 import { isSamePlace, RecentPositions } from './recent-positions.ts';
-import { Throughput } from './throughput.ts';
 import type { ReadRecords, Records } from './records/records.ts';
-import type { Cursor } from './store.ts';
 import { SampleFilter } from './sample-filter.ts';
+import type { Cursor } from './store.ts';
 
 interface SenderOptions {
   record: TargetRecord;
@@ -409,4 +408,48 @@ export class Sender {
 function oldestS({ records }: ReadRecords): EpochS | undefined {
   if (records.length === 0) return undefined;
   return Math.floor(Math.min(...records.map(({ atMs }) => atMs)) / 1_000);
+}
+
+// Samples and bytes per second over the last half minute.
+
+const SPAN_MS = 30_000;
+const SLOTS = 6;
+const SLOT_MS = SPAN_MS / SLOTS;
+
+interface Slot {
+  fromMs: MonotonicMs;
+  samples: number;
+  bytes: number;
+}
+
+class Throughput {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  readonly #startedMs: MonotonicMs;
+  #slots: Slot[] = [];
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    this.#clock = clock;
+    this.#startedMs = clock.monotonicMs();
+  }
+
+  add(samples: number, bytes: number): void {
+    const nowMs = this.#clock.monotonicMs();
+    const fromMs = nowMs - (nowMs % SLOT_MS);
+    let slot = this.#slots.at(-1);
+    if (slot?.fromMs !== fromMs) {
+      slot = { fromMs, samples: 0, bytes: 0 };
+      this.#slots = [...this.#slots.slice(1 - SLOTS), slot];
+    }
+    slot.samples += samples;
+    slot.bytes += bytes;
+  }
+
+  now(): { samplesPerS: number; bytesPerS: number } {
+    const nowMs = this.#clock.monotonicMs();
+    const slots = this.#slots.filter(({ fromMs }) => fromMs > nowMs - SPAN_MS);
+    const spanS = Math.max(1, Math.min(SPAN_MS, nowMs - this.#startedMs) / 1_000);
+    const sum = (of: (slot: Slot) => number): number =>
+      Math.round(slots.reduce((total, slot) => total + of(slot), 0) / spanS);
+    return { samplesPerS: sum(({ samples }) => samples), bytesPerS: sum(({ bytes }) => bytes) };
+  }
 }

@@ -1,7 +1,7 @@
 /** Fields that several request bodies share. */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
-import { parseInstantMs } from '../../lib/timestamp.ts';
+import { parseInstantMs } from '../../lib/time.ts';
 import { shape } from '../../platform/http/index.ts';
 
 const { targets: limits } = LIMITS;

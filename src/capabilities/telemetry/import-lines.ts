@@ -4,8 +4,7 @@
  */
 import { invalidBody } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import type { EpochS } from '../../lib/time.ts';
-import { parseTimestampMs } from '../../lib/timestamp.ts';
+import { type EpochS, parseTimestampMs } from '../../lib/time.ts';
 
 /** G: a line of our own answers is shorter, also with a thousand columns of long texts. */
 const LINE_MAX = 4 * 1_048_576;

@@ -14,7 +14,7 @@ export {
   ThreadedHistory,
 } from '#telemetry-store';
 export type { TelemetryEvents, ReportedAlerts } from './intake/events.ts';
-export { localDayEdges } from './local-days.ts';
+export { localDayEdges } from './resolve-query.ts';
 export { telemetryRoutes, telemetryStreams } from './routes.ts';
 export { instantS } from './schema.ts';
 export { type AmountsQuery, Telemetry } from './service.ts';

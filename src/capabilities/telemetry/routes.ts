@@ -2,7 +2,7 @@
 import type * as v from 'valibot';
 import { gatewayError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { formatTimestamp } from '../../lib/timestamp.ts';
+import { formatTimestamp } from '../../lib/time.ts';
 import {
   type Call,
   type Route,

@@ -3,9 +3,8 @@
  * docs/interface/http.md#time-series).
  */
 import * as v from 'valibot';
-import { parseDurationMs } from '../../lib/duration.ts';
+import { parseDurationMs, parseInstantMs } from '../../lib/time.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { parseInstantMs } from '../../lib/timestamp.ts';
 import { type MediaAnswer, query, shape } from '../../platform/http/index.ts';
 import { writableJson } from '../../lib/json.ts';
 import type { LatestAnswer } from './intake/latest.ts';

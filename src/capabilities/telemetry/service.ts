@@ -1,10 +1,3 @@
-import { Emitter } from '../../lib/emitter.ts';
-import { unavailable } from '../../lib/errors.ts';
-import { LIMITS, type Limits } from '../../lib/limits.ts';
-import type { Role } from '../../lib/role.ts';
-import type { DurationMs, EpochS, MonotonicMs } from '../../lib/time.ts';
-import type { Connectivity, DeviceMessage } from '../connectivity/index.ts';
-import type { Device } from '../devices/index.ts';
 import {
   type AmountColumn,
   type AmountMinutes,
@@ -18,15 +11,22 @@ import {
   type Series,
   stretchOf,
 } from '#telemetry-store';
+import { Emitter } from '../../lib/emitter.ts';
+import { unavailable } from '../../lib/errors.ts';
+import { LIMITS, type Limits } from '../../lib/limits.ts';
+import type { Role } from '../../lib/role.ts';
+import type { DurationMs, EpochS, MonotonicMs } from '../../lib/time.ts';
+import type { Metrics } from '../../platform/metrics/index.ts';
+import type { Connectivity, DeviceMessage } from '../connectivity/index.ts';
+import type { Device } from '../devices/index.ts';
+import { importCsv, type ImportReport } from './import.ts';
 import { ClockSyncBuffer, hasTime } from './intake/clock-sync-buffer.ts';
-import type { TelemetryEvents, ReportedAlerts } from './intake/events.ts';
+import type { ReportedAlerts, TelemetryEvents } from './intake/events.ts';
 import type { IncomingMessage } from './intake/ingest.ts';
 import { Intake, type IntakeOptions } from './intake/intake.ts';
 import type { LatestAnswer, LatestValues } from './intake/latest.ts';
-import { importCsv, type ImportReport } from './import.ts';
 import { QueryResolver } from './resolve-query.ts';
 import type { TimeSeriesQuery } from './schema.ts';
-import { registerStoreMetrics } from './store-metrics.ts';
 
 interface TelemetryOptions extends Omit<IntakeOptions, 'events' | 'limits'> {
   connectivity: Pick<Connectivity, 'handle'>;
@@ -303,4 +303,26 @@ async function* withHeader(header: string, rows: AsyncGenerator<Uint8Array>): As
   const head = Buffer.from(header);
   yield first.done ? head : Buffer.concat([head, first.value]);
   yield* rows;
+}
+
+// The state of the store on the metrics page.
+
+export function registerStoreMetrics(metrics: Metrics, status: () => EngineStatus | undefined): void {
+  const show = (name: string, help: string, value: (status: EngineStatus) => number | undefined): void => {
+    metrics.gauge(`telemetry_store_${name}`, help, [], (gauge) => {
+      const known = status();
+      const shown = known && value(known);
+      // Unknown is not zero: such a sample is left out.
+      if (shown === undefined) gauge.remove();
+      else gauge.set(shown);
+    });
+  };
+  show('used_bytes', 'Pages of history.db in use.', ({ usedBytes }) => usedBytes);
+  show('file_bytes', 'Size of history.db.', ({ fileBytes }) => fileBytes);
+  show('limit_bytes', 'Limit of everything that belongs to the history.', ({ sizeMaxBytes }) => sizeMaxBytes);
+  show('forecast_days', 'Days until the oldest is removed to make room.', ({ forecastDays }) => forecastDays);
+  show('series', 'Series known.', ({ seriesCount }) => seriesCount);
+  show('open_samples', 'Samples in the journal only.', ({ openSamples }) => openSamples);
+  show('damaged', 'Blocks and records not readable since the start.', ({ damaged }) => damaged);
+  show('degraded', '1 while the store cannot write.', ({ degraded }) => (degraded === undefined ? 0 : 1));
 }

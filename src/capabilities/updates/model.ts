@@ -1,5 +1,5 @@
 /** A rolled-back version in a sentence for the operator. */
-import { formatTimestamp } from '../../lib/timestamp.ts';
+import { formatTimestamp } from '../../lib/time.ts';
 import type { TrialFailure } from '../../platform/packages/index.ts';
 
 export function sentenceOf({ atMs, version, reason, status, words }: TrialFailure): string {

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
-import { messageOf } from '../../lib/errors.ts';
 import { DoublingPause } from '../../lib/doubling-pause.ts';
+import { messageOf } from '../../lib/errors.ts';
 import type { Timer } from '../../platform/clock/index.ts';
 import { PortFault } from './port-fault.ts';
 import { type PortOptions, ProgramFailure, type RunningProgram } from './system-program.ts';
@@ -11,7 +11,7 @@ const EXTENDED_ID_MAX = 0x1fff_ffff;
 const DATA_BYTES_MAX = 8;
 const SETTLED_MS = 1_000;
 
-export interface CanFrame {
+interface CanFrame {
   id: number;
   /** At most 8 bytes. */
   data: Buffer;
@@ -171,3 +171,60 @@ function frameOf(line: string): CanFrame | undefined {
   if (address === '') return undefined;
   return { id: Number.parseInt(address, 16), data: Buffer.from(bytes, 'hex') };
 }
+
+/** `oldest` and `newest`: which frame gives way when there is no room. */
+type MailboxRule = { sizeMax: number; drops: 'oldest' | 'newest' };
+
+/** Frames of a bus that wait until a script takes them, bounded in number for each identifier. Pure. */
+export class CanMailbox {
+  readonly #rule: MailboxRule;
+  /** Undefined: all of them, in one row. */
+  readonly #ids: ReadonlySet<number> | undefined;
+  readonly #rows = new Map<number, { frames: CanFrame[]; dropped: number }>();
+
+  constructor(ids: readonly number[] | undefined, rule: MailboxRule) {
+    this.#rule = rule;
+    this.#ids = ids && new Set(ids);
+  }
+
+  put(frame: CanFrame): void {
+    if (this.#ids?.has(frame.id) === false) return;
+    const row = this.#row(this.#ids === undefined ? ALL : frame.id);
+    if (row.frames.length < this.#rule.sizeMax) {
+      row.frames.push(frame);
+      return;
+    }
+    row.dropped += 1;
+    if (this.#rule.drops === 'newest') return;
+    row.frames.shift();
+    row.frames.push(frame);
+  }
+
+  /** Everything of the identifier, oldest first; undefined takes from the row of all. */
+  take(id: number = ALL): CanFrame[] {
+    const row = this.#row(id);
+    const { frames } = row;
+    row.frames = [];
+    return frames;
+  }
+
+  /** Frames that gave way since the last call. */
+  takeDropped(id: number): number {
+    const row = this.#row(id);
+    const { dropped } = row;
+    row.dropped = 0;
+    return dropped;
+  }
+
+  #row(id: number): { frames: CanFrame[]; dropped: number } {
+    const known = this.#rows.get(id);
+    if (known) return known;
+    const row = { frames: [], dropped: 0 };
+    // An identifier that the script did not order has no frames, and no row is kept for it.
+    if (id === ALL || this.#ids?.has(id) === true) this.#rows.set(id, row);
+    return row;
+  }
+}
+
+/** No identifier has this number. */
+const ALL = -1;

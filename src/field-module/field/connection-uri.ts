@@ -1,6 +1,11 @@
 /** Where a device is (docs/interface/lua-devices.md#connection-uris). Pure. */
-import { hostOf, leadingZeros } from '../../lib/address.ts';
-import { isSerialServer, parseSerialServer, type SerialServer } from '../../lib/serial-server.ts';
+import {
+  hostOf,
+  isSerialServer,
+  leadingZeros,
+  parseSerialServer,
+  type SerialServer,
+} from '../../lib/address.ts';
 
 export type FieldAddress =
   | {

@@ -5,7 +5,7 @@
 import { messageOf } from '../../lib/errors.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import { PortFault } from './port-fault.ts';
-import { RetryPause } from './retry-pause.ts';
+import { RetryPause } from './turn-queue.ts';
 import type { PortOptions, RunningProgram } from './system-program.ts';
 
 /** What is the same for all inputs of one watch. */

@@ -2,12 +2,7 @@ import net from 'node:net';
 import type { Duplex } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import { type Limits, LIMITS } from '../../lib/limits.ts';
-import {
-  canonicalPortPath,
-  isSerialServer,
-  parseSerialServer,
-  serialServerPath,
-} from '../../lib/serial-server.ts';
+import { canonicalPortPath, isSerialServer, parseSerialServer, serialServerPath } from '../../lib/address.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import { type FieldAddress, noPort, parseConnectionUri, portNamed } from './connection-uri.ts';
@@ -17,9 +12,8 @@ import type { ModbusRequest } from './modbus-pdu.ts';
 import { ModbusRtu } from './modbus-rtu.ts';
 import { type ModbusClient, ModbusTcp } from './modbus-tcp.ts';
 import { PortFault } from './port-fault.ts';
-import { systemSerialLines } from './serial-line.ts';
+import { socketLine, systemSerialLines } from './serial-line.ts';
 import { type OpenSerialLine, SerialPort, type SerialSettings } from './serial-port.ts';
-import { socketLine } from './socket-line.ts';
 import type { SystemPrograms } from './system-program.ts';
 
 type TcpAddress = FieldAddress & { kind: 'tcp' };

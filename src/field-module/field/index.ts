@@ -1,11 +1,9 @@
 export { noPort } from './connection-uri.ts';
 export { FieldBus, type PortMapping, type Visit } from './field-bus.ts';
-export { CanMailbox } from './can-mailbox.ts';
-export { type BrokerOptions, MqttConnection, type MqttSubscriber } from './mqtt-connection.ts';
-export { MqttMailbox } from './mqtt-mailbox.ts';
+export { type CanBus, CanMailbox } from './can-bus.ts';
+export { type BrokerOptions, MqttConnection, MqttMailbox, type MqttSubscriber } from './mqtt-connection.ts';
 export type { Quantity } from './analog-input.ts';
 export { type DeviceIdentification, identifyDevice, textOf } from './device-identification.ts';
-export type { CanBus } from './can-bus.ts';
 export type { IoKind, IoPortMapping } from './io-ports.ts';
 export type { ModbusClient } from './modbus-tcp.ts';
 export { isUnreached, type ModbusAnswer, scriptFaultOf } from './modbus-fault.ts';

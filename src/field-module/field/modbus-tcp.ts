@@ -14,9 +14,8 @@ import type { Clock, Timer } from '../../platform/clock/index.ts';
 import { failed, isUnreached, type ModbusAnswer, type ModbusFault, reasonOf } from './modbus-fault.ts';
 import { isWrite, type ModbusRequest, requestProblem } from './modbus-pdu.ts';
 import { ModbusTcpConnection, type Question } from './modbus-tcp-connection.ts';
-import { RetryPause } from './retry-pause.ts';
+import { RetryPause, TurnQueue } from './turn-queue.ts';
 import { SilentUnits } from './silent-units.ts';
-import { TurnQueue } from './turn-queue.ts';
 
 /** Opens a connection; rejects when that fails or the signal is aborted. */
 type Dial = (signal: AbortSignal) => Promise<Duplex>;

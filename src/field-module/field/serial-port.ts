@@ -5,8 +5,7 @@ import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import { reasonOf } from './modbus-fault.ts';
 import { PortFault } from './port-fault.ts';
-import { RetryPause } from './retry-pause.ts';
-import { TurnQueue } from './turn-queue.ts';
+import { RetryPause, TurnQueue } from './turn-queue.ts';
 
 /** Settings of a serial line. */
 export interface SerialSettings {

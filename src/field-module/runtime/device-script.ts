@@ -1,8 +1,6 @@
 /** One script of a device: its libraries, its entry, its commands one after another, its callbacks. */
-import type { Limits } from '../../lib/limits.ts';
-import { cutToBytes } from '../../lib/text.ts';
-import type { DurationMs } from '../../lib/time.ts';
-import { TokenBucket } from '../../lib/token-bucket.ts';
+import { RepeatFilter } from '#scripting/host';
+import { HTTP_LIBRARY, httpFunctions } from '#scripting/http';
 import {
   type HostFunction,
   type HostResult,
@@ -13,27 +11,30 @@ import {
   type Scripts,
   textOf,
 } from '#scripting/lua';
-import type { Clock } from '../../platform/clock/index.ts';
 import { exactJson, parseExactJson } from '../../lib/json.ts';
-import type {
-  CallResult,
-  ConfigurationGroups,
-  FailureReason,
-  Question,
-  ScriptEvent,
-  ScriptOrder,
-  ScriptStart,
-  Surroundings,
-  ThreadCall,
+import type { Limits } from '../../lib/limits.ts';
+import { cutToBytes } from '../../lib/text.ts';
+import type { DurationMs } from '../../lib/time.ts';
+import { TokenBucket } from '../../lib/token-bucket.ts';
+import type { Clock, Timer } from '../../platform/clock/index.ts';
+import {
+  type CallResult,
+  canonicalValues,
+  type ConfigurationGroups,
+  type DeviceLogEntry,
+  type FailureReason,
+  noAnswer,
+  type Question,
+  type ScriptEvent,
+  type ScriptOrder,
+  type ScriptStart,
+  type Surroundings,
+  type ThreadCall,
 } from '../thread-messages.ts';
-import { canonicalValues, noAnswer } from '../configuration-values.ts';
-import { ABSENT_LIBRARIES } from './absent-libraries.ts';
 import { canFunctions, canLibrary } from './can-library.ts';
 import { type CommandQueue, createCommandQueue, withoutPosition } from './command-queue.ts';
 import { CONFIGURATION_LIBRARY, configurationFunctions } from './configuration-library.ts';
-import { createDeviceLog, type DeviceLog } from './device-log.ts';
 import { enapterFunctions, enapterLibrary } from './enapter-library.ts';
-import { HTTP_LIBRARY, httpFunctions } from '#scripting/http';
 import { ioFunctions, ioLibrary } from './io-library.ts';
 import { modbusFunctions, modbusLibrary } from './modbus-library.ts';
 import { MQTT_LIBRARY, mqttFunctions } from './mqtt-library.ts';
@@ -311,4 +312,69 @@ function librariesOf(isOld: boolean): Library[] {
 /** A list is no table of parameters, unless it is empty. */
 function tableOf({ text }: LuaJson): { values?: Record<string, unknown> } {
   return text.startsWith('{') ? { values: parseExactJson(text) as Record<string, unknown> } : {};
+}
+
+// Libraries of hardware that no module of software has: they are there and refuse
+// (docs/interface/lua-devices.md#absent-libraries).
+
+const SOURCE = String.raw`
+local analogout = kit.library('analogout', {})
+function analogout.new() return nil, 'analogout is not supported by this module' end
+
+local led = kit.library('led', {})
+for _, name in ipairs({ 'on', 'off', 'blink' }) do
+  led[name] = function() return 'led is not supported by this module' end
+end
+`;
+
+const ABSENT_LIBRARIES: Library = { name: 'absent', source: SOURCE };
+
+// The log of one device, bounded where a flood costs least.
+
+type DeviceLog = ReturnType<typeof createDeviceLog>;
+
+const SUMMARY_AFTER_MS = 1_000;
+
+export function createDeviceLog(options: {
+  clock: Clock;
+  limits: Limits['module'];
+  /** Size limit of one entry; longer ones are cut, as the gateway would do. */
+  messageBytes: number;
+  post: (entry: DeviceLogEntry) => void;
+}) {
+  const { clock, limits, post } = options;
+  const bucket = new TokenBucket(limits.logsPerSecond, limits.logBurst, clock.monotonicMs());
+  const errors = new RepeatFilter({ intervalMs: limits.sameErrorMs, most: limits.errorsRemembered });
+  let dropped = 0;
+  let summary: Timer | undefined;
+
+  function tellDropped(): void {
+    summary?.cancel();
+    summary = undefined;
+    if (dropped === 0) return;
+    const message = `${dropped} log entries were dropped, because there were too many`;
+    dropped = 0;
+    post({ message, severity: 'warning', persist: false });
+  }
+
+  /** Dropped entries are reported before the next entry that passes, or a while later. */
+  function write(entry: DeviceLogEntry): void {
+    if (!bucket.take(clock.monotonicMs())) {
+      dropped += 1;
+      summary ??= clock.setTimer(SUMMARY_AFTER_MS, tellDropped);
+      return;
+    }
+    tellDropped();
+    post({ ...entry, message: cutToBytes(entry.message, options.messageBytes) });
+  }
+
+  return {
+    write,
+    /** An error of the script; the same text at most once a minute. */
+    error: (message: string) => {
+      const text = cutToBytes(message, options.messageBytes);
+      if (errors.isNews(text, clock.monotonicMs()))
+        write({ message: text, severity: 'error', persist: false });
+    },
+  };
 }

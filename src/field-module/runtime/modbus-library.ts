@@ -2,7 +2,7 @@
  * Modbus for scripts: `modbus` of the newer generation (docs/interface/lua-devices.md#modbus), `modbustcp`,
  * `modbusrtu` and the global functions of the older one. Connections and lines belong to the main thread.
  */
-import { serialServerPath } from '../../lib/serial-server.ts';
+import { serialServerPath } from '../../lib/address.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import { noPort, parseConnectionUri, portNamed } from '../field/connection-uri.ts';
 import type { ModbusRequest, ReadKind, SerialSettings, WriteKind } from '../field/index.ts';

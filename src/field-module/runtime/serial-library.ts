@@ -1,7 +1,7 @@
 /**
  * Raw serial ports: `serial` (docs/interface/lua-devices.md#serial), and `rs485` and `rs232` of the older generation.
  */
-import { isSerialServer, parseSerialServer, serialServerPath } from '../../lib/serial-server.ts';
+import { isSerialServer, parseSerialServer, serialServerPath } from '../../lib/address.ts';
 import type { MonotonicMs } from '../../lib/time.ts';
 import {
   type HostFunction,

@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unavailable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
-import { formatTimestamp } from '../../lib/timestamp.ts';
+import { formatTimestamp } from '../../lib/time.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 import { makePrivateFolder, removeFile, removeTree, secretKeysIn } from '../files/index.ts';
 import type { Log } from '../log/index.ts';

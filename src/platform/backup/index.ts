@@ -1,10 +1,9 @@
 export { type Backup, type BackupOptions, openBackup } from './backup.ts';
-export { deliverBackup } from './delivery.ts';
+export { deliverBackup, saveBackup } from './save.ts';
 export { BackupError, type BackupInfo } from './layout.ts';
 export { removeLeftovers } from './leftovers.ts';
 export { type BackupOpener, createBackupOpener } from './opening.ts';
 export { isPlainCopy, prepareCopyRestore, prepareRestore } from './restore.ts';
-export { saveBackup } from './save.ts';
 export { applyRestore, restoreFaultSince } from './take-over.ts';
 export type { BackupTarget } from './target.ts';
 export { createTarget, sftpKey, TargetError, targetProblem } from './targets.ts';

@@ -1,2 +1,2 @@
 export { ConfigError, loadConfig, optionHelp, optionTable, type Config } from './config.ts';
-export { readServiceManager } from './service-manager.ts';
+export { readServiceManager } from './options.ts';

@@ -4,10 +4,10 @@
  */
 import { isIP } from 'node:net';
 import { normalize } from 'node:path';
+import { parseDeclaredPort } from '../../lib/address.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { parseDeclaredPort } from '../../lib/serial-server.ts';
 import { normalizedName, storedNameProblem } from '../../lib/text.ts';
-import { canonicalTimeZone } from '../../lib/time-zone.ts';
+import { canonicalTimeZone, type DurationMs } from '../../lib/time.ts';
 
 export type OptionValue = string | number | boolean;
 
@@ -327,3 +327,23 @@ export const OPTIONS = [
     purpose: 'Form of the service log; auto is text on a terminal, journal under systemd, else json.',
   },
 ] as const satisfies readonly Option[];
+
+/** What a service manager says in the environment (sd_notify(3), sd_watchdog_enabled(3)). */
+interface ServiceManager {
+  /** Where notices go; undefined when nobody waits for them. */
+  notifySocket: string | undefined;
+  /** Silence after which the manager restarts the process; undefined: it does not watch. */
+  watchdogMs: DurationMs | undefined;
+}
+
+/** A watchdog meant for another process (`WATCHDOG_PID`) is none. */
+export function readServiceManager(
+  environment: Readonly<Record<string, string | undefined>>,
+  processId: number,
+): ServiceManager {
+  const { NOTIFY_SOCKET: notifySocket, WATCHDOG_USEC: period, WATCHDOG_PID: watched } = environment;
+  const isOurs = watched === undefined || watched === String(processId);
+  const watchdogMs =
+    period !== undefined && /^[1-9]\d{0,15}$/.test(period) ? Number(period) / 1_000 : undefined;
+  return { notifySocket: notifySocket || undefined, watchdogMs: isOurs ? watchdogMs : undefined };
+}

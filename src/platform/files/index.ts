@@ -1,16 +1,17 @@
-export { DatedPieces } from './dated-pieces.ts';
-export { installedVersion, packagePath, packageVersion, readTree } from './files.ts';
-export { FolderFailure, folderPathProblem, inFolder, isOnOtherDisk } from './mounted-folder.ts';
-export { isLasting } from './lasting.ts';
-export { RESTORED_KEYS_FILE, secretKeysIn, secretKeysPath, SecretSealer } from './secret-sealer.ts';
+export { DatedPieces, FolderFailure, folderPathProblem, inFolder, isOnOtherDisk } from './dated-pieces.ts';
 export {
+  installedVersion,
   isGone,
+  isLasting,
   isThere,
   keepStream,
   makePrivateFolder,
+  packagePath,
+  packageVersion,
   readNote,
   readPlainFile,
   readPrivateFile,
+  readTree,
   removeFile,
   removeTree,
   requireNoObstacle,
@@ -21,3 +22,4 @@ export {
   unlessAbsent,
   writePrivateFile,
 } from './private-files.ts';
+export { RESTORED_KEYS_FILE, secretKeysIn, secretKeysPath, SecretSealer } from './secret-sealer.ts';

@@ -1,4 +1,9 @@
-export { createDocument } from './document.ts';
-export { exampleOf } from './example.ts';
+export {
+  type ApiDescriptionOptions,
+  createDocument,
+  describeApi,
+  DONE,
+  exampleOf,
+  type PathParameter,
+} from './openapi.ts';
 export { createJsonSchemas, type JsonSchema } from './json-schema.ts';
-export { type ApiDescriptionOptions, describeApi, DONE, type PathParameter } from './openapi.ts';

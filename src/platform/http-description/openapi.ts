@@ -2,18 +2,22 @@
  * The API description (OpenAPI 3.1), assembled from the routes and streams that serve requests. Pure: what is
  * not in a route cannot be in the description, and the other way round.
  */
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
 import type { GenericSchema } from 'valibot';
 import { mapped } from '../../lib/members.ts';
-import { exampleOf } from './example.ts';
-import { createJsonSchemas, type JsonSchema, type JsonSchemas } from './json-schema.ts';
-import { createRefusals, type Refusals } from './openapi-refusals.ts';
 import {
+  acceptsGzip,
+  type Call,
   type MediaAnswer,
   type Route,
   type RouteGroup,
   SESSION_COOKIES,
   type Stream,
 } from '../http/index.ts';
+import { createJsonSchemas, type JsonSchema, type JsonSchemas } from './json-schema.ts';
+import { createRefusals, type Refusals } from './openapi-refusals.ts';
 
 /** A parameter of paths. */
 export interface PathParameter {
@@ -295,4 +299,90 @@ function describeStream(parts: Parts, stream: Stream): JsonSchema {
     'x-required-role': role,
     ...(schema && { message: { schema, example: exampleOf(schema, parts.schemas.named) } }),
   };
+}
+
+// One value that fits a JSON Schema of ours: the examples it carries, else what its words allow at least.
+
+const DEFINITION = /^#\/components\/schemas\//;
+
+/** @param named the definitions that references mean, by name */
+export function exampleOf(schema: JsonSchema, named: Readonly<Record<string, JsonSchema>>): unknown {
+  const { $ref: reference, examples, anyOf, const: only, enum: allowed, default: usual } = schema;
+  if (Array.isArray(examples)) return examples[0];
+  if (typeof reference === 'string') return exampleOf(named[reference.replace(DEFINITION, '')] ?? {}, named);
+  if (only !== undefined) return only;
+  if (usual !== undefined && usual !== null) return usual;
+  if (Array.isArray(allowed)) return allowed[0];
+  if (Array.isArray(anyOf)) return exampleOf((anyOf as JsonSchema[])[0] ?? {}, named);
+  return exampleOfType(schema, named);
+}
+
+function exampleOfType(schema: JsonSchema, named: Readonly<Record<string, JsonSchema>>): unknown {
+  switch (schema['type']) {
+    case 'object':
+      return mapped((schema['properties'] ?? {}) as Record<string, JsonSchema>, (member) =>
+        exampleOf(member, named),
+      );
+    case 'array':
+      return schema['items'] === undefined ? [] : [exampleOf(schema['items'] as JsonSchema, named)];
+    case 'integer':
+    case 'number':
+      return schema['minimum'] ?? 1;
+    case 'boolean':
+      return false;
+    case 'string':
+      return schema['format'] === 'uuid' ? '3f0c6a52-6a0e-4d0e-9b52-0c6f3f0f7a11' : 'text';
+    case 'null':
+      return null;
+    default:
+      return {};
+  }
+}
+
+// A text that stays the same while the program runs: built when it is first asked for, kept compressed only,
+// and not sent again to a caller that has it (RFC 9110 section 13.1.2).
+
+const compress = promisify(gzip);
+const expand = promisify(gunzip);
+
+interface Kept {
+  compressed: Buffer;
+  /** Weak, because one tag stands for both encodings. */
+  tag: string;
+}
+
+/** Answers a call with the document. @param headers besides those of type, encoding and validation */
+export function createDocument(
+  mediaType: string,
+  build: () => string | Promise<string>,
+  headers: Readonly<Record<string, string>> = {},
+): (call: Pick<Call, 'header'>) => Promise<Response> {
+  let kept: Promise<Kept> | undefined;
+
+  async function keep(): Promise<Kept> {
+    const text = await build();
+    const tag = `W/"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
+    return { compressed: await compress(text, { level: 9 }), tag };
+  }
+
+  return async (call) => {
+    const { compressed, tag } = await (kept ??= keep());
+    const common = { ...headers, ETag: tag, 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding' };
+    if (isKnown(call.header('if-none-match'), tag))
+      return new Response(null, { status: 304, headers: common });
+    const isCompressed = acceptsGzip(call.header('accept-encoding'));
+    const body = isCompressed ? compressed : await expand(compressed);
+    return new Response(new Uint8Array(body), {
+      headers: {
+        ...common,
+        'Content-Type': mediaType,
+        ...(isCompressed && { 'Content-Encoding': 'gzip' }),
+      },
+    });
+  };
+}
+
+function isKnown(header: string | undefined, tag: string): boolean {
+  const tags = (header ?? '').split(',').map((each) => each.trim());
+  return tags.includes(tag) || tags.includes('*');
 }

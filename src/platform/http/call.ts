@@ -1,9 +1,15 @@
 /** What a handler gets of one request; values that few operations need are made on demand. */
 import type { ServerResponse } from 'node:http';
 import { unavailable } from '../../lib/errors.ts';
-import { type Exchange, hostOf, isEncrypted, remoteAddressOf, type RequestContext } from './exchange.ts';
+import {
+  type Exchange,
+  hostOf,
+  isEncrypted,
+  type Principal,
+  remoteAddressOf,
+  type RequestContext,
+} from './exchange.ts';
 import { boundedBody } from './parse.ts';
-import type { Principal } from './principal.ts';
 import { type Pieces, streamOf } from './responses.ts';
 
 /** Stands for "no token" in operations that need none. */

@@ -4,7 +4,7 @@ import { Admission } from '../../lib/admission.ts';
 import { addressKey } from '../../lib/address.ts';
 import { tooManyRequests } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
-import { Rates } from '../../lib/rates.ts';
+import { Rates } from '../../lib/token-bucket.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Metrics } from '../metrics/index.ts';
 import { SocketsByEnds } from '../sockets/index.ts';

@@ -2,8 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from 'hono';
 import { gatewayError } from '../../lib/errors.ts';
-import type { Principal } from './principal.ts';
-import type { RunStream } from './stream-socket.ts';
+import type { Role } from '../../lib/role.ts';
 import type { Caller } from './callers.ts';
 
 export interface Exchange {
@@ -74,3 +73,40 @@ export function requireHost(incoming: IncomingMessage | undefined): void {
     header: 'Host',
   });
 }
+
+// Who calls: the answer of the `authenticate` hook. Roles: docs/interface/http.md#roles.
+
+/** Who calls. */
+export interface Principal {
+  role: Role;
+  /** What the call is recorded under: a token, a user, a rule, a device's script, a target, or the anonymous role. */
+  origin: {
+    kind: 'token' | 'user' | 'rule' | 'device' | 'target' | 'anonymous';
+    id: string;
+    name: string;
+  };
+  /** Key of what is limited per caller: one for the sessions of a person, one for all its tokens. */
+  rateKey: string;
+  /** The token or session that the call came with; absent without one. */
+  tokenId?: string;
+}
+
+// A WebSocket as capabilities see it, and what may be sent over it.
+
+/** A value of a shape as it may be sent: the same, read-only. */
+export type Wire<Value> = Value extends readonly (infer Item)[]
+  ? readonly Wire<Item>[]
+  : Value extends object
+    ? { readonly [Name in keyof Value]: Wire<Value[Name]> }
+    : Value;
+
+/** One side of a WebSocket as a capability sees it: outgoing only, bounded by the platform. */
+export interface StreamSocket<Message = unknown> {
+  /** Sends one JSON text frame; a reader too slow for the queue is closed with 1013. */
+  readonly send: (message: Wire<Message>) => void;
+  /** Close codes of docs/interface/http.md#streams. */
+  close(code: 1000 | 1001 | 1008 | 1011 | 1013, reason: string): void;
+}
+
+/** Runs on an open socket; returns what is to be called once it is closed, by whomever. */
+export type RunStream<Message = unknown> = (socket: StreamSocket<Message>) => readonly (() => void)[];

@@ -2,13 +2,11 @@ export type { Answered } from './operation.ts';
 export { acceptsGzip, attachment, attachmentHeaders, JSON_HEADERS, listed, statusOf } from './responses.ts';
 export type { Call } from './call.ts';
 export type { RouteGroup } from './route.ts';
-export { issueText } from './issue-text.ts';
-export { parseBody } from './parse.ts';
+export { issueText, parseBody } from './parse.ts';
 export * as query from './query.ts';
 export * as shape from './wire-schema.ts';
-export type { Principal } from './principal.ts';
+export type { Principal, StreamSocket } from './exchange.ts';
 export { route, stream, type MediaAnswer, type Method, type Route, type Stream } from './route.ts';
-export type { StreamSocket } from './stream-socket.ts';
 export {
   endedSessionCookies,
   refuseForeignForm,

@@ -5,10 +5,9 @@ import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Metrics } from '../metrics/index.ts';
-import { remoteAddressOf, type RequestContext } from './exchange.ts';
+import { type Principal, remoteAddressOf, type RequestContext } from './exchange.ts';
 import { parseBody, readText } from './parse.ts';
 import type { Pipeline } from './pipeline.ts';
-import type { Principal } from './principal.ts';
 import { errorResponse, jsonResponse } from './responses.ts';
 import type { Route } from './route.ts';
 

@@ -2,7 +2,7 @@
  * From raw query and body to checked values. Every fault is listed, one problem per fault, so that a person
  * corrects a request in one go. Bodies are JSON whatever `Content-Type` says (docs/interface/http.md#requests).
  */
-import { type GenericSchema, getDotPath, type InferOutput, safeParse } from 'valibot';
+import { type BaseIssue, type GenericSchema, getDotPath, type InferOutput, safeParse } from 'valibot';
 import {
   errorOfProblems,
   type GatewayError,
@@ -12,8 +12,6 @@ import {
 } from '../../lib/errors.ts';
 import { JsonExcess, JsonFault, parseJson, unstorableNumberOf } from '../../lib/json.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { refuseForeignEncoding } from './body-encoding.ts';
-import { issueText } from './issue-text.ts';
 
 export function parseQuery<Schema extends GenericSchema>(
   schema: Schema,
@@ -147,4 +145,79 @@ function refuseBrokenBody(error: unknown): never {
 
 function tooLarge(limit: number): GatewayError {
   return gatewayError('too_large', 'payload_too_large', `The body is larger than ${limit} bytes.`, { limit });
+}
+
+// The encodings of a body that the gateway reads: none but UTF-8, and nothing compressed (docs/interface/http.md#requests).
+
+const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i;
+const READABLE = new Set(['', 'utf-8', 'utf8', 'us-ascii', 'ascii']);
+
+/** @throws GatewayError unsupported_media_type (415) */
+function refuseForeignEncoding(headers: Headers): void {
+  const coding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';
+  if (coding !== '' && coding !== 'identity')
+    throw unsupported(
+      'Content-Encoding',
+      'The body is compressed. Send it as it is, without Content-Encoding.',
+    );
+  const charset = CHARSET.exec(headers.get('content-type') ?? '')?.[1] ?? '';
+  if (!READABLE.has(charset.toLowerCase()))
+    throw unsupported('Content-Type', `The body has the charset ${charset.slice(0, 40)}. Send it as UTF-8.`);
+}
+
+function unsupported(header: string, message: string): Error {
+  return gatewayError('unsupported_media_type', 'unsupported_media_type', message, { header });
+}
+
+// What is wrong with a value, in the words of the interface and not in those of the validating library.
+
+/** Types as the library calls them, and in words; what follows a choice of one of several. */
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  boolean: 'true or false',
+  Array: 'a list',
+  Object: 'an object',
+  integer: 'a whole number',
+  null: 'null',
+};
+const FORMS: Readonly<Record<string, string>> = {
+  uuid: 'a UUID',
+  iso_timestamp: 'an RFC 3339 timestamp such as 2026-03-01T08:00:00Z',
+  integer: 'a whole number',
+  finite: 'a finite number',
+  decimal: 'a number',
+  url: 'an address',
+};
+const SHOWN_LENGTH = 80;
+
+/** Goes on behind the name of a member. */
+export function issueText({ type, input, expected, received, message }: BaseIssue<unknown>): string {
+  if (input === undefined && received === 'undefined') return 'is required';
+  if (!/^Invalid [\w ]+: (?:Expected|Received) /.test(message)) return message;
+  const form = FORMS[type];
+  if (form !== undefined) return `must be ${form}${given(received)}`;
+  const bound = /^([<>]=)(.+)$/.exec(expected ?? '');
+  if (bound) {
+    const most = bound[1] === '<=' ? 'at most' : 'at least';
+    if (!type.includes('length')) return `must be ${most} ${bound[2]}${given(received)}`;
+    return `must have ${most} ${bound[2]} ${Array.isArray(input) ? 'items' : 'characters'}`;
+  }
+  return `must be ${allowed(expected ?? '')}${given(received)}`;
+}
+
+/** `("A" | "B" | null)` → `one of: A, B`. */
+function allowed(expected: string): string {
+  const words = expected.replace(/^\((.*)\)$/, '$1').split(' | ');
+  const choices = words.filter((word) => /^".*"$/.test(word)).map((word) => word.slice(1, -1));
+  const types = words.filter((word) => !/^".*"$/.test(word) && word !== 'undefined');
+  const known = types.filter((word) => word !== 'null' || types.length + choices.length === 1);
+  const parts = [...new Set(known.map((word) => TYPES[word] ?? word))];
+  if (choices.length > 0)
+    parts.unshift(choices.length === 1 ? `"${choices[0]}"` : `one of: ${choices.join(', ')}`);
+  return parts.join(' or ');
+}
+
+function given(received: string): string {
+  return `, got ${(TYPES[received] ?? received).slice(0, SHOWN_LENGTH)}`;
 }

@@ -5,10 +5,14 @@
  * are all texts; `about` is the sentence that it says of the parameter. Source: docs/interface/http.md#values and docs/interface/http.md#lists.
  */
 import * as v from 'valibot';
-import { formatDurationMs, parseDurationMs } from '../../lib/duration.ts';
+import {
+  type DurationMs,
+  formatDurationMs,
+  parseDurationMs,
+  parseInstantMs,
+  parseTimestampMs,
+} from '../../lib/time.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import type { DurationMs } from '../../lib/time.ts';
-import { parseInstantMs, parseTimestampMs } from '../../lib/timestamp.ts';
 import { parsed as parsedText, wire, WIRE, type WireSchema } from './wire-schema.ts';
 
 const rawList = v.optional(v.array(v.string()), []);

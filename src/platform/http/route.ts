@@ -6,7 +6,7 @@
 import type { GenericSchema, InferOutput } from 'valibot';
 import type { Call } from './call.ts';
 import type { Role } from '../../lib/role.ts';
-import type { RunStream, Wire } from './stream-socket.ts';
+import type { RunStream, Wire } from './exchange.ts';
 
 const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
 /** Methods that operations have. */

@@ -6,10 +6,9 @@ import { type Limits, LIMITS } from '../../lib/limits.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import { Application, type AppOptions } from './app.ts';
 import { type Connections, createConnections } from './connections.ts';
-import { requestOfUpgrade } from './exchange.ts';
+import { type Principal, requestOfUpgrade } from './exchange.ts';
 import { NodeServer, type NodeServerOptions } from './node-server.ts';
 import { Pipeline, type PipelineOptions } from './pipeline.ts';
-import type { Principal } from './principal.ts';
 import { Callers } from './callers.ts';
 import { WebSockets } from './web-socket.ts';
 

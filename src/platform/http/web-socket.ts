@@ -10,9 +10,8 @@ import { gatewayError, tooManyRequests } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { Instruments } from '../metrics/index.ts';
 import { rateKeyOf } from './pipeline.ts';
-import type { Principal } from './principal.ts';
+import type { Principal, RunStream, StreamSocket } from './exchange.ts';
 import { commonHeaders, errorResponse, httpDate, httpText } from './responses.ts';
-import type { RunStream, StreamSocket } from './stream-socket.ts';
 
 /** What to run on the open socket, and for whom. */
 export interface Admitted {

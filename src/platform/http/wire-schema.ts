@@ -10,7 +10,7 @@ import { remembered } from '../../lib/remembered.ts';
 import { isSlug } from '../../lib/slug.ts';
 import { nameProblem, normalizedName } from '../../lib/text.ts';
 import { ROLES } from '../../lib/role.ts';
-import { formatTimestamp } from '../../lib/timestamp.ts';
+import { formatTimestamp } from '../../lib/time.ts';
 
 /** JSON Schema, draft 2020-12. */
 export type WireSchema = Readonly<Record<string, unknown>>;

@@ -1,4 +1,3 @@
-export { RecentLines } from './recent-lines.ts';
 export {
   createLog,
   createStreamLog,
@@ -6,4 +5,5 @@ export {
   type LogFields,
   type LogFormat,
   type LogLevel,
+  RecentLines,
 } from './log.ts';

@@ -1,2 +1,1 @@
-export type { Instruments } from './instruments.ts';
-export { createMetrics, type Metrics } from './metrics.ts';
+export { createMetrics, type Instruments, type Metrics } from './metrics.ts';

@@ -1,5 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { unlessRefused } from '../../lib/system-fault.ts';
+import type { Clock } from '../clock/index.ts';
+import type { Log } from '../log/index.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -105,4 +107,11 @@ function createQueues(registers: Registry[]) {
     counter.inc(0);
     return { dropped: (count = 1) => counter.inc(count) };
   };
+}
+
+/** What every part that works by itself is handed: the time, the log and the metrics. */
+export interface Instruments {
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
 }

@@ -1,8 +1,18 @@
 /** CONNECT: what it says, or how it is turned away (MQTT 3.1.1 chapter 3.1). */
 import type { DurationS } from '../../lib/time.ts';
-import { PACKET, PACKET_TOO_LARGE, violation, type Violation, WRONG_FLAGS } from './packet-types.ts';
-import { FieldReader } from './strings.ts';
-import { topicNameProblem } from './topic.ts';
+import {
+  FieldReader,
+  levelCount,
+  PACKET,
+  PACKET_TOO_LARGE,
+  topicNameProblem,
+  violation,
+  type Violation,
+  WRONG_FLAGS,
+} from './packets.ts';
+import type { PublicationsContext } from './publications.ts';
+import type { IdentityRecord } from './sessions.ts';
+import type { MqttSession } from './types.ts';
 
 export interface Connect {
   readonly clientId: string;
@@ -14,7 +24,7 @@ export interface Connect {
   readonly password: Buffer | undefined;
 }
 
-export interface Will {
+interface Will {
   readonly topic: string;
   readonly payload: Buffer;
   readonly qos: 0 | 1 | 2;
@@ -123,4 +133,34 @@ const EMPTY = Buffer.alloc(0);
 
 function willFlags(flags: number): Pick<Will, 'qos' | 'isRetained'> {
   return { qos: ((flags >> 3) & 3) as 0 | 1 | 2, isRetained: (flags & 0x20) !== 0 };
+}
+
+// Wills: delivered like a message when a session ends without DISCONNECT ([MQTT-3.1.2-8]).
+
+/**
+ * Hands a will to the message hook; one that the client may not publish is ignored, one over its rate is dropped.
+ * Never throws.
+ */
+export function deliverWill(
+  context: PublicationsContext,
+  session: MqttSession,
+  { bucket }: IdentityRecord,
+  will: Will,
+): void {
+  const { hooks, limits, clock, log, metrics } = context;
+  const { topic } = will;
+  if (Buffer.byteLength(topic) > limits.topicBytes || levelCount(topic) > limits.topicLevels) return;
+  if (!hooks.mayPublish(session.identity, topic)) return;
+  if (!bucket.take(clock.monotonicMs())) return metrics.dropped.inc({ reason: 'rate' });
+  const onFailure = (error: unknown): void => {
+    metrics.dropped.inc({ reason: 'not_taken' });
+    log.warn('will was not taken', { error, topic });
+  };
+  metrics.messagesIn.inc();
+  try {
+    const taken = hooks.onMessage({ session, ...will, duplicate: false, receivedAtMs: clock.wallMs() });
+    taken?.catch(onFailure);
+  } catch (error) {
+    onFailure(error);
+  }
 }

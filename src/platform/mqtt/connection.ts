@@ -5,24 +5,32 @@
  * connection is bounded by limits and not by what the client sends.
  */
 import type { Duplex } from 'node:stream';
-import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
-import type { Timer } from '../clock/index.ts';
-import type { Login, LoginFailure } from './login.ts';
-import type { Router } from './router.ts';
-import type { MqttHooks, MqttIdentity, MqttSession } from './types.ts';
+import type { DurationMs, DurationS, MonotonicMs } from '../../lib/time.ts';
+import { type Clock, setDeadline, type Timer } from '../clock/index.ts';
+import type { Log } from '../log/index.ts';
 import { Channel } from './channel.ts';
-import { connack, connectHeaderProblem, parseConnect, type Connect } from './connect-packet.ts';
-import { type ConnectionLog, createConnectionLog } from './connection-log.ts';
+import { connack, type Connect, connectHeaderProblem, deliverWill, parseConnect } from './connect-packet.ts';
 import type { FrameSink } from './frame-reader.ts';
 import { HOLD, Inbound } from './inbound.ts';
-import { watchSilence } from './keep-alive.ts';
-import { isViolation, PACKET, PACKET_TOO_LARGE, type Violation, violation } from './packet-types.ts';
-import { headerProblem, parsePacketId, parseSubscribe, parseUnsubscribe, PINGRESP_BYTES } from './packets.ts';
+import type { Login, LoginFailure } from './login.ts';
+import {
+  headerProblem,
+  isViolation,
+  PACKET,
+  PACKET_TOO_LARGE,
+  parsePacketId,
+  parseSubscribe,
+  parseUnsubscribe,
+  PINGRESP_BYTES,
+  type Violation,
+  violation,
+} from './packets.ts';
 import { Publications, type PublicationsContext, type PublicationsPort } from './publications.ts';
+import type { Router } from './router.ts';
 import type { SessionOwner, SessionRegistry, SessionState } from './sessions.ts';
 import { Subscriptions } from './subscriptions.ts';
 import type { TurnScheduler } from './turn-scheduler.ts';
-import { deliverWill } from './wills.ts';
+import type { MqttHooks, MqttIdentity, MqttSession } from './types.ts';
 
 export interface ConnectionContext extends PublicationsContext {
   readonly hooks: MqttHooks;
@@ -368,4 +376,87 @@ export class Connection implements SessionOwner, FrameSink {
     this.#log.failed(error);
     this.close('internal');
   }
+}
+
+// Ends a session that sends no whole packet within one and a half keep-alive periods ([MQTT-3.1.2-24]).
+
+/**
+ * Watches until cancelled. One timer per session that is set anew only when it fires, so that a packet
+ * costs nothing here.
+ */
+function watchSilence(options: {
+  clock: Clock;
+  keepAliveS: DurationS;
+  /** Monotonic time of the last packet. */
+  lastPacketMs: () => MonotonicMs;
+  /** True while the silence is ours: the connection is not being read. */
+  isHeld: () => boolean;
+  onSilent: () => void;
+}): Timer {
+  const { clock } = options;
+  const allowedMs = options.keepAliveS * 1_500;
+  let sinceMs = clock.monotonicMs();
+  let timer: Timer;
+  const arm = (): void => {
+    sinceMs = Math.max(sinceMs, options.lastPacketMs());
+    timer = setDeadline(clock, Math.max(1, sinceMs + allowedMs - clock.monotonicMs()), look);
+  };
+  const look = (): void => {
+    if (options.isHeld()) sinceMs = clock.monotonicMs();
+    const isSilent = clock.monotonicMs() - Math.max(sinceMs, options.lastPacketMs()) >= allowedMs;
+    if (isSilent) options.onSilent();
+    else arm();
+  };
+  arm();
+  return { cancel: () => timer.cancel() };
+}
+
+// The service log of one connection: each sentence at most once a minute for one client.
+
+const WARNING_INTERVAL_MS = 60_000;
+/** G: a client may choose a longer name than a person wants to read. */
+const CLIENT_ID_LENGTH = 64;
+
+/** Ends that nobody wanted and that have no warning of their own. */
+const REMARKABLE_ENDS: ReadonlySet<string> = new Set([
+  'connect_timeout',
+  'identity_sessions',
+  'keepalive',
+  'not_taken',
+  'payload_too_large',
+  'topic_too_long',
+  'unacknowledged_deliveries',
+  'unreleased_messages',
+]);
+
+type ConnectionLog = ReturnType<typeof createConnectionLog>;
+
+function createConnectionLog(log: Log, remoteAddress: string) {
+  let session: MqttSession | undefined;
+  const warn = (key: string, sentence: string, fields: Record<string, unknown>): void => {
+    const whose = { identity: session?.identity.key, remote_address: remoteAddress };
+    log.warnLimited(`mqtt_${key}`, WARNING_INTERVAL_MS, sentence, { ...whose, ...fields });
+  };
+  return {
+    opened: (opened: MqttSession) => {
+      session = opened;
+    },
+    violation: ({ statement, problem }: Violation) => {
+      const sentence = 'connection closed: the client broke the protocol';
+      warn(`violation:${remoteAddress}`, sentence, { statement, problem });
+    },
+    full: (limit: string, { key }: MqttIdentity) =>
+      warn(`${limit}:${key}`, 'client turned away: too many sessions', { limit, identity: key }),
+    slow: (queuedBytes: number) => {
+      const sentence = 'connection closed: the client does not read what it asked for';
+      warn(`slow:${remoteAddress}`, sentence, { queued_bytes: queuedBytes });
+    },
+    ended: (reason: string) => {
+      if (!REMARKABLE_ENDS.has(reason)) return;
+      const whose = session?.identity.key ?? remoteAddress;
+      const client_id = session?.clientId.slice(0, CLIENT_ID_LENGTH);
+      warn(`close:${reason}:${whose}`, 'connection closed by the broker', { reason, client_id });
+    },
+    failed: (error: unknown) => log.error('connection failed inside the broker', { error }),
+  };
 }

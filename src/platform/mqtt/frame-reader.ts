@@ -4,8 +4,7 @@
  * (amortised), into a buffer that doubles up to the announced size, so that neither dribbled bytes nor an
  * announced size cost more than what really arrived.
  */
-import type { Violation } from './packet-types.ts';
-import { violation } from './packet-types.ts';
+import { type Violation, violation } from './packets.ts';
 
 export interface FrameSink {
   /** Judges a packet by its fixed header, before any of its body is kept. */

@@ -1,3 +1,4 @@
 export { MqttBroker, type MqttBrokerOptions } from './broker.ts';
-export { topicFilterProblem, topicMatches } from './topic.ts';
+export { topicMatches } from '../../lib/topic-matches.ts';
+export { topicFilterProblem } from './packets.ts';
 export type { MqttHooks, MqttIdentity, MqttMessage, MqttRefusal, MqttSession } from './types.ts';

@@ -4,7 +4,7 @@
  * ever and devices of one site may share an address.
  */
 import { addressKey } from '../../lib/address.ts';
-import { Rates } from '../../lib/rates.ts';
+import { Rates } from '../../lib/token-bucket.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import type { MqttCertificate, MqttHooks, MqttIdentity, MqttLimits } from './types.ts';

@@ -11,16 +11,20 @@ import { createHash } from 'node:crypto';
 import type { DurationMs, EpochMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
-import type { Answering, AwaitedMessage } from './awaited-messages.ts';
 import type { BrokerMetrics } from './broker-metrics.ts';
 import type { Channel } from './channel.ts';
 import { HOLD, type Inbound } from './inbound.ts';
-import type { IsOneOfFew } from './rare-senders.ts';
-import type { IdentityRecord, ReceivedMessage, SessionState } from './sessions.ts';
+import {
+  EMPTY_TOPIC,
+  nonAsciiProblem,
+  PACKET,
+  textProblem,
+  violation,
+  type Violation,
+  WILDCARD_IN_NAME,
+} from './packets.ts';
+import type { Answering, AwaitedMessage, IdentityRecord, ReceivedMessage, SessionState } from './sessions.ts';
 import type { MqttHooks, MqttLimits, MqttMessage, MqttSession } from './types.ts';
-import { PACKET, violation, type Violation } from './packet-types.ts';
-import { nonAsciiProblem, textProblem } from './strings.ts';
-import { EMPTY_TOPIC, WILDCARD_IN_NAME } from './topic.ts';
 
 const TRUNCATED = violation('MQTT-4.8.0-1', 'PUBLISH ends within a field');
 const NO_PACKET_ID = violation('MQTT-2.3.1-1', 'packet identifier is 0');
@@ -408,3 +412,21 @@ function digestOf(topic: Buffer, payload: Buffer): string {
 const SLASH = 0x2f;
 const PLUS = 0x2b;
 const HASH = 0x23;
+
+// Whether a client that sends seldom gets its acknowledgement at once. While few clients do, that costs few syncs of
+// the disk, however much others send; where many do, they share a sync.
+
+type IsOneOfFew = ReturnType<typeof rareSenders>;
+
+/** Notes each message; answers true when its sender and few others sent seldom lately. */
+export function rareSenders(limits: Pick<MqttLimits, 'rareMs' | 'rareSenders' | 'rareWindowMs'>) {
+  /** When rare senders sent last, oldest first. */
+  const spokeMs: MonotonicMs[] = Array.from({ length: limits.rareSenders }, () => Number.NEGATIVE_INFINITY);
+  return (sender: { lastMessageMs: MonotonicMs }, nowMs: MonotonicMs): boolean => {
+    const isRare = nowMs - sender.lastMessageMs >= limits.rareMs;
+    sender.lastMessageMs = nowMs;
+    if (!isRare) return false;
+    spokeMs.push(nowMs);
+    return nowMs - (spokeMs.shift() ?? nowMs) >= limits.rareWindowMs;
+  };
+}

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import type { AedesPublishPacket, Subscription } from 'aedes';
 import type { OutgoingDelivery, SessionState } from './sessions.ts';
 import type { RetainedMessages } from './retained-messages.ts';
-import { topicMatches } from './topic.ts';
+import { topicMatches } from '../../lib/topic-matches.ts';
 
 type ClientId = { id: string };
 type DeliveryId = Pick<AedesPublishPacket, 'brokerCounter' | 'messageId'>;

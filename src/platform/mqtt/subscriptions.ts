@@ -1,8 +1,7 @@
 /** SUBSCRIBE, UNSUBSCRIBE and the deliveries that follow from them, of one session. */
 import type { Router, RouterClient, RouterPort } from './router.ts';
 import type { MqttHooks, MqttLimits, MqttSession } from './types.ts';
-import { type Subscribe, suback } from './packets.ts';
-import { levelCount } from './topic.ts';
+import { levelCount, suback, type Subscribe } from './packets.ts';
 
 interface SubscriptionsContext {
   readonly limits: MqttLimits;

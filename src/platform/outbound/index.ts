@@ -1,3 +1,1 @@
-export { DeliveryError } from './delivery-error.ts';
-export { post } from './post.ts';
-export { sendMail } from './mail.ts';
+export { DeliveryError, post, sendMail } from './delivery.ts';

@@ -5,8 +5,14 @@ export {
   type PackageProblem,
   requireInstallable,
 } from './deb-package.ts';
-export { type InstalledVersion, judgePackage, updateKeyFiles } from './package-check.ts';
-export { publicKeyOf, signPackage, verifyPackage } from './signature.ts';
+export {
+  type InstalledVersion,
+  judgePackage,
+  publicKeyOf,
+  signPackage,
+  updateKeyFiles,
+  verifyPackage,
+} from './signature.ts';
 export {
   TRIAL_FAILURE_REASONS,
   type TrialFailure,

@@ -10,9 +10,10 @@
  * The key id is the first 16 digits of the SHA-256 of the key as SubjectPublicKeyInfo (RFC 8410).
  */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
-import { appendFileSync, createReadStream, readFileSync, statSync } from 'node:fs';
+import { appendFileSync, createReadStream, existsSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { PackageError } from './deb-package.ts';
+import { packagePath, readPlainFile } from '../files/index.ts';
+import { type DebPackage, describePackage, PackageError, requireInstallable } from './deb-package.ts';
 
 const ARCHIVE_MAGIC = '!<arch>\n';
 const HEADER_BYTES = 60;
@@ -134,4 +135,47 @@ async function signedText(path: string, bytes: number): Promise<Buffer> {
 export function publicKeyOf(privateKeyFile: string): string {
   const key = createPublicKey(createPrivateKey(readFileSync(privateKeyFile, 'utf8')));
   return key.export({ type: 'spki', format: 'pem' });
+}
+
+// Whether a file may take the place of the installed version: signed by a key that it knows, and fit for this box.
+
+/** What a package is compared with. */
+export interface InstalledVersion {
+  /** As package.json has it. */
+  version: string;
+  /** Public keys (PEM) of whoever may sign; files that are not there are passed over. */
+  keyFiles: readonly string[];
+}
+
+/** Those of the version that is installed, and the owner's own. */
+export function updateKeyFiles(): string[] {
+  return [packagePath('update-keys.pem'), '/etc/energy-gateway/update-keys.pem'];
+}
+
+const PROCESSORS: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
+/** Where packages are unpacked. */
+const UNPACKED_AT = '/usr';
+
+/** Reads the whole file; only what was signed is taken apart. @throws PackageError with a sentence for a person */
+export async function judgePackage(
+  path: string,
+  { version, keyFiles }: InstalledVersion,
+): Promise<DebPackage> {
+  const trusted = keyFiles
+    .filter((file) => existsSync(file))
+    .map((file) => readPlainFile(file).toString('utf8'));
+  if (trusted.join('').trim() === '')
+    throw new PackageError(
+      'unknown_key',
+      'The installed version knows no key: put the public key of your packages into /etc/energy-gateway/update-keys.pem.',
+    );
+  await verifyPackage(path, trusted.join('\n'));
+  const found = await describePackage(path, version);
+  const disk = statfsSync(UNPACKED_AT);
+  await requireInstallable(found, {
+    version: version.replace('-', '~'),
+    architecture: PROCESSORS[process.arch] ?? process.arch,
+    freeBytes: disk.bavail * disk.bsize,
+  });
+  return found;
 }

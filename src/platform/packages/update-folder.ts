@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { EpochMs } from '../../lib/time.ts';
 import { keepStream, makePrivateFolder, readPrivateFile, removeFile, syncFolder } from '../files/index.ts';
 import type { DebPackage } from './deb-package.ts';
-import { type InstalledVersion, judgePackage } from './package-check.ts';
+import { type InstalledVersion, judgePackage } from './signature.ts';
 
 /** What the package puts beside the gateway. */
 interface Updater {

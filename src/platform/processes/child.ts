@@ -5,8 +5,7 @@
  */
 import { OneByOne } from '../../lib/batcher.ts';
 import { type Limits, LIMITS } from '../../lib/limits.ts';
-import { createOutbox, type Outbox } from './outbox.ts';
-import { type Payload, readMessage, type ToChild, type ToParent } from './wire.ts';
+import { createOutbox, type Outbox, type Payload, readMessage, type ToChild, type ToParent } from './wire.ts';
 
 /** A program's end of the channel to the gateway. */
 export interface ParentLink extends Pick<Outbox, 'send' | 'drained' | 'queuedBytes' | 'isClosed'> {

@@ -1,6 +1,5 @@
 export { connectToParent, type ParentLink } from './child.ts';
-export { programEntry } from './entry.ts';
-export type { ProgramRights } from './launch.ts';
+export { programEntry, type ProgramRights } from './launch.ts';
 export { Processes } from './processes.ts';
 export { Program, type ProgramOptions, type ProgramState } from './program.ts';
 export type { Exit } from './run.ts';

@@ -6,8 +6,7 @@ import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 import { killGroup, launch, type LaunchOptions, type ProgramRights } from './launch.ts';
-import { createOutbox, type Outbox } from './outbox.ts';
-import { type Payload, readMessage, type ToChild, type ToParent } from './wire.ts';
+import { createOutbox, type Outbox, type Payload, readMessage, type ToChild, type ToParent } from './wire.ts';
 
 /** Why and after how long a run ended. */
 export interface Exit {

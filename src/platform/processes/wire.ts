@@ -1,3 +1,6 @@
+import { Batcher } from '../../lib/batcher.ts';
+import type { Limits } from '../../lib/limits.ts';
+
 /**
  * What goes over the channel between the gateway and a child program. The payloads of `data`, those of
  * one turn together, belong to `protocol/`; the rest is ours. The first message in each direction carries the protocol's version.
@@ -32,4 +35,76 @@ function arePayloads(value: unknown): value is Payload[] {
   return (
     Array.isArray(value) && value.every((each) => typeof each === 'string' || each instanceof Uint8Array)
   );
+}
+
+// The sending end of a channel between two processes, the same on both sides, with a bound in bytes.
+
+export type Outbox = ReturnType<typeof createOutbox>;
+
+export function createOutbox(options: {
+  /** Writes to the channel; `done` is called when the message has left this process. */
+  post: (message: { kind: 'data'; payloads: Payload[] }, done: () => void) => void;
+  limits: Pick<Limits['processes'], 'messageBytes' | 'queuedBytes'>;
+  onDropped: () => void;
+}) {
+  const { limits } = options;
+  let queuedBytes = 0;
+  /** Those of them that are not posted yet. */
+  let gatheredBytes = 0;
+  let closed = false;
+  let waiting: (() => void)[] = [];
+
+  const gathered = new Batcher<Payload>((payloads) => {
+    const sizeBytes = gatheredBytes;
+    gatheredBytes = 0;
+    options.post({ kind: 'data', payloads }, () => {
+      if (closed) return;
+      queuedBytes -= sizeBytes;
+      wake();
+    });
+  });
+  const isDrained = (): boolean => closed || queuedBytes <= limits.queuedBytes / 2;
+  function wake(): void {
+    if (!isDrained()) return;
+    const awake = waiting;
+    waiting = [];
+    for (const resolve of awake) resolve();
+  }
+
+  return {
+    /**
+     * Hands a payload to the channel, with those of the same turn. False: it was dropped, because it is larger than a
+     * message may be or the other side does not read fast enough; the drop is counted.
+     */
+    send: (payload: Payload) => {
+      const sizeBytes = typeof payload === 'string' ? Buffer.byteLength(payload) : payload.byteLength;
+      if (closed || sizeBytes > limits.messageBytes || queuedBytes + sizeBytes > limits.queuedBytes) {
+        options.onDropped();
+        return false;
+      }
+      queuedBytes += sizeBytes;
+      gatheredBytes += sizeBytes;
+      gathered.add(payload);
+      return true;
+    },
+    /** Hands over now what was sent: what is posted past the outbox comes behind it. */
+    flush: () => gathered.flush(),
+    /** Resolves when half of the bound is free again, or when the channel is gone. */
+    drained: () => (isDrained() ? Promise.resolve() : new Promise<void>((resolve) => waiting.push(resolve))),
+    /** Bytes that the other side has not taken yet. */
+    get queuedBytes() {
+      return queuedBytes;
+    },
+    /** Nothing is taken any more. */
+    get isClosed() {
+      return closed;
+    },
+    /** The channel ends: nothing is queued any more, nobody waits. */
+    close: () => {
+      gathered.flush();
+      closed = true;
+      queuedBytes = 0;
+      wake();
+    },
+  };
 }

@@ -1,2 +1,1 @@
-export { closeServer, listen } from './listen.ts';
-export { SocketsByEnds } from './sockets-by-ends.ts';
+export { closeServer, listen, SocketsByEnds } from './sockets-by-ends.ts';

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
 
 /** Where a connection comes from and goes to, as far as it tells two of them apart. */
 type Ends = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localPort'>;
@@ -37,4 +37,23 @@ export class SocketsByEnds {
 
 function keyOf({ remoteAddress, remotePort, localPort }: Ends): string {
   return `${remoteAddress} ${remotePort} ${localPort}`;
+}
+
+// Binding and closing a listener as promises.
+
+/** Resolves with the port really used; rejects when the address is taken. */
+export function listen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      const address = server.address();
+      resolve(typeof address === 'object' && address ? address.port : port);
+    });
+  });
+}
+
+/** Resolves when the last connection is closed. */
+export function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => server.close(() => resolve()));
 }

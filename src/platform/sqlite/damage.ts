@@ -1,7 +1,7 @@
 /** Whether a database file is damaged, and whether a copy can replace ours. */
 import BetterSqlite3 from 'better-sqlite3';
 import { hasCode } from '../../lib/system-fault.ts';
-import { withConnection } from './connection.ts';
+import { withConnection } from './native.ts';
 import { readMigrations } from './migrations.ts';
 
 /** Extended codes such as SQLITE_CORRUPT_INDEX included. */

@@ -1,16 +1,18 @@
 import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type BetterSqlite3 from 'better-sqlite3';
-import { openFile } from './native.ts';
-import { LIMITS } from '../../lib/limits.ts';
-import { makePrivateFolder, requireUsableFile } from '../files/index.ts';
+import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { asSystemFault } from '../../lib/system-fault.ts';
-import { requireSound } from './damage.ts';
-import { migrate, type MigrationOptions } from './migrations.ts';
-import { lastingStatement } from './lasting-statement.ts';
-import { createOrm, type Orm } from './orm.ts';
+import type { StampCorrection } from '../clock/index.ts';
+import { CommitGroup } from '../commit/index.ts';
+import { makePrivateFolder, requireUsableFile } from '../files/index.ts';
+import type { Instruments } from '../metrics/index.ts';
+import { isDamage, requireSound } from './damage.ts';
 import { LogEvidence, type LostChanges } from './log-evidence.ts';
 import { LogTrust } from './log-trust.ts';
+import { migrate, type MigrationOptions } from './migrations.ts';
+import { openFile } from './native.ts';
+import { createOrm, type Orm } from './orm.ts';
 import { type SyncFile, WriteAheadLog } from './write-ahead-log.ts';
 
 export interface OpenOptions extends MigrationOptions {
@@ -275,4 +277,124 @@ function runAll(work: readonly (() => void)[]): void {
 
 function fileBytes(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+interface Participant {
+  /** Writes everything buffered, inside the transaction; must be repeatable, so it forgets nothing yet. */
+  write(): void;
+  /** The rows are in the database: forget them. Where syncs are shared, a power cut may still undo it. */
+  committed(): void;
+  /** The committed rows are on disk: callers that wait for this may be answered. */
+  synced?(): void;
+}
+
+/** One transaction for the buffered rows of many participants. */
+export type GroupCommit = CommitGroup & {
+  /** Registers a participant; order of registration is order of writing. */
+  join: (participant: Participant) => void;
+};
+
+/** The participants' buffered rows share one synced transaction. `CommitGroup` does waiting, windows and retries. */
+export function createGroupCommit(
+  options: Instruments & {
+    database: Pick<Database, 'path' | 'transaction' | 'durable'>;
+    name: string;
+    limits?: Limits['commits'];
+    /** The database turned out to be damaged; called for every commit that fails so. */
+    onDamage?: () => void;
+  },
+): GroupCommit {
+  const { database, onDamage, ...rest } = options;
+  const participants: Participant[] = [];
+  const group = new CommitGroup({
+    ...rest,
+    target: database.path,
+    commit: async () => {
+      try {
+        database.transaction(() => {
+          for (const participant of participants) participant.write();
+        });
+      } catch (error) {
+        if (isDamage(error)) onDamage?.();
+        throw error;
+      }
+      // Before the sync: rows that are buffered while it runs were not written.
+      for (const participant of participants) participant.committed();
+      await database.durable();
+      for (const participant of participants) participant.synced?.();
+    },
+  });
+  return Object.assign(group, {
+    join: (participant: Participant): void => void participants.push(participant),
+  });
+}
+
+// Moments of creation and change, in all tables alike, follow the clock once it is right (decision 0025).
+
+const MOMENT = /^(created|updated|uploaded|changed|attempted)_at_ms$/;
+
+/** Returns what corrects them in one transaction. @param except names of tables that are left as they are */
+export function rowStampsOf(
+  database: Database,
+  except: readonly string[],
+): (correction: StampCorrection) => void {
+  const statements = columnsOf(database)
+    .filter(({ table, column }) => MOMENT.test(column) && !except.includes(table))
+    .map(({ table, column }) =>
+      // The same as `correctedStamp` and `isWrongStamp` say.
+      database.prepare<StampCorrection>(`UPDATE ${table} SET ${column} =
+        min(max(${column} + iif(${column} < @plausibleFromMs, @jumpMs, @backMs), @earliestMs), @nowMs)
+        WHERE ${column} < @plausibleFromMs OR ${column} > @aheadFromMs`),
+    );
+  return (correction) =>
+    database.transaction(() => {
+      for (const statement of statements) statement.run({ ...correction });
+    });
+}
+
+function columnsOf(database: Database): { table: string; column: string }[] {
+  const columns = `SELECT list.name AS "table", info.name AS "column"
+    FROM pragma_table_list AS list, pragma_table_info(list.name) AS info
+    WHERE list.schema = 'main' AND list.type = 'table'`;
+  return database.prepare<[], { table: string; column: string }>(columns).all();
+}
+
+type Statement = BetterSqlite3.Statement<unknown[], unknown>;
+
+/** An open connection. */
+interface Opening {
+  prepare: (sql: string) => Statement;
+}
+
+/**
+ * A statement that is prepared when it is first used, and again for every other opening of its database; what drizzle and
+ * our stores use of one. Most of a start's hundreds of statements are not needed for a while.
+ */
+export function lastingStatement(
+  use: <Result>(fn: (opening: Opening) => Result) => Result,
+  sql: string,
+): Pick<Statement, 'pluck' | 'raw' | 'run' | 'get' | 'all'> {
+  const modes = new Set<'pluck' | 'raw'>();
+  let prepared: { opening: Opening; statement: Statement } | undefined;
+  const statementIn = (opening: Opening): Statement => {
+    if (prepared?.opening === opening) return prepared.statement;
+    const statement = opening.prepare(sql);
+    for (const mode of modes) statement[mode]();
+    prepared = { opening, statement };
+    return statement;
+  };
+  const lasting = {
+    pluck: () => {
+      modes.add('pluck');
+      return lasting as Statement;
+    },
+    raw: () => {
+      modes.add('raw');
+      return lasting as Statement;
+    },
+    run: (...parameters: unknown[]) => use((opening) => statementIn(opening).run(...parameters)),
+    get: (...parameters: unknown[]) => use((opening) => statementIn(opening).get(...parameters)),
+    all: (...parameters: unknown[]) => use((opening) => statementIn(opening).all(...parameters)),
+  };
+  return lasting;
 }

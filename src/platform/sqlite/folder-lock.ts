@@ -9,8 +9,7 @@ import { join, resolve } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import { messageOf, unavailable, UnrecoverableError } from '../../lib/errors.ts';
 import { inWords, unlessRefused } from '../../lib/system-fault.ts';
-import type { DurationMs } from '../../lib/time.ts';
-import { formatTimestamp } from '../../lib/timestamp.ts';
+import { type DurationMs, formatTimestamp } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import {
   isLasting,

@@ -7,7 +7,7 @@ import { readdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EpochMs } from '../../lib/time.ts';
 import { makePrivateFolder, removeFile, syncFile, syncFolder } from '../files/index.ts';
-import { withConnection } from './connection.ts';
+import { withConnection } from './native.ts';
 import { faultOfCopy } from './damage.ts';
 
 export interface CopyTask {

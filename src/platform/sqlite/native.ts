@@ -2,6 +2,7 @@
 import { accessSync } from 'node:fs';
 import { dirname } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
+import { requireNoObstacle } from '../files/index.ts';
 
 new BetterSqlite3(':memory:').close();
 
@@ -16,5 +17,19 @@ export function openFile(path: string, options: BetterSqlite3.Options = {}): Bet
     if (error instanceof BetterSqlite3.SqliteError) throw error;
     accessSync(dirname(path));
     return new BetterSqlite3(path, options);
+  }
+}
+
+/** Works with a database, which may be in use, over a connection of its own. */
+export function withConnection<Result>(
+  path: string,
+  work: (handle: BetterSqlite3.Database) => Result,
+): Result {
+  requireNoObstacle(path);
+  const handle = openFile(path, { fileMustExist: true });
+  try {
+    return work(handle);
+  } finally {
+    handle.close();
   }
 }

@@ -7,8 +7,7 @@ import { copyFileSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { messageOf, UnrecoverableError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import type { EpochMs } from '../../lib/time.ts';
-import { formatTimestamp } from '../../lib/timestamp.ts';
+import { type EpochMs, formatTimestamp } from '../../lib/time.ts';
 import {
   isThere,
   readNote,

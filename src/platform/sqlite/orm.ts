@@ -2,10 +2,10 @@
  * Typed rows: drizzle over the one connection of a database. Tables are defined in the `tables.ts` of the
  * capability that owns them; the migration files stay the truth on disk, and a test holds the two together.
  */
-import { type Column, eq, getTableColumns, sql, type SQL } from 'drizzle-orm';
+import type BetterSqlite3 from 'better-sqlite3';
+import { and, type Column, count, eq, getTableColumns, gte, lt, ne, sql, type SQL } from 'drizzle-orm';
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
 import { getTableConfig, type SQLiteColumn, type SQLiteTable } from 'drizzle-orm/sqlite-core';
-import type BetterSqlite3 from 'better-sqlite3';
 
 export type Orm = BetterSQLite3Database & { readonly $client: BetterSqlite3.Database };
 
@@ -110,4 +110,82 @@ export function correctedStamp(column: Column): SQL {
   const isBehind = sql`${column} < ${sql.placeholder('plausibleFromMs')}`;
   const shift = sql`iif(${isBehind}, ${sql.placeholder('jumpMs')}, ${sql.placeholder('backMs')})`;
   return sql`min(max(${column} + ${shift}, ${sql.placeholder('earliestMs')}), ${sql.placeholder('nowMs')})`;
+}
+
+type KeyValueTable = SQLiteTable & Record<'scope' | 'key' | 'value', SQLiteColumn>;
+
+/** Statements of a table of keys and values; a value is text or bytes, as its column says. */
+export type KeyValueStore<Value> = ReturnType<typeof createKeyValueStore<Value>>;
+
+/** Values of scripts by scope and key; each scope has a bound of its own. */
+export function createKeyValueStore<Value>(orm: Orm, table: KeyValueTable) {
+  const { scope, key, value } = table;
+  const ofScope = given(scope);
+  const isEntry = and(ofScope, given(key));
+  const read = orm.select({ value }).from(table).where(isEntry).prepare();
+  const write = upsert({ orm }, table);
+  const remove = orm.delete(table).where(isEntry).prepare();
+  const removeScope = orm.delete(table).where(ofScope).prepare();
+  const bytesBeside = orm
+    .select({ bytes: sql<number>`coalesce(sum(octet_length(${key}) + octet_length(${value})), 0)` })
+    .from(table)
+    .where(and(ofScope, ne(key, sql.placeholder('key'))))
+    .prepare();
+
+  return {
+    read: (of: string, name: string): Value | undefined =>
+      read.get({ scope: of, key: name })?.value as Value | undefined,
+    write: (of: string, name: string, kept: Value): void =>
+      void write.run({ scope: of, key: name, value: kept }),
+    remove: (of: string, name: string): void => void remove.run({ scope: of, key: name }),
+    removeScope: (of: string): void => void removeScope.run({ scope: of }),
+    /** Bytes of a scope's keys and values, without those of one key. */
+    bytesBeside: (of: string, name: string): number => bytesBeside.get({ scope: of, key: name })?.bytes ?? 0,
+  };
+}
+
+// Conditions and prepared statements that many stores have alike.
+
+/** A condition that restricts nothing while the parameter is NULL. */
+export function unlessNull(parameter: string, condition: SQL): SQL {
+  return sql`(${sql.placeholder(parameter)} IS NULL OR ${condition})`;
+}
+
+/** That a moment is within a range; parameters: those of `StampRange`. */
+export function isWithin(column: SQLiteColumn): SQL | undefined {
+  return and(gte(column, sql.placeholder('fromMs')), lt(column, sql.placeholder('beforeMs')));
+}
+
+/** How many rows meet the condition. */
+export function countOf(orm: Orm, table: SQLiteTable, condition?: SQL) {
+  const counted = orm.select({ count: count() }).from(table).where(condition).prepare();
+  return (parameters: Record<string, unknown> = {}): number => counted.get(parameters)?.count ?? 0;
+}
+
+/** The highest number of a column; 0 without a row. */
+export function highestOf(orm: Orm, column: SQLiteColumn, condition?: SQL) {
+  const highest = orm
+    .select({ number: sql<number | null>`max(${column})` })
+    .from(column.table)
+    .where(condition)
+    .prepare();
+  return (parameters: Record<string, unknown> = {}): number => highest.get(parameters)?.number ?? 0;
+}
+
+/** Sets these columns where the condition is met; parameters: the columns and those of the condition. */
+export function updateOf<Table extends SQLiteTable>(
+  orm: Orm,
+  table: Table,
+  condition: SQL | undefined,
+  ...names: (keyof Table['$inferSelect'] & string)[]
+) {
+  return orm.update<SQLiteTable>(table).set(placeholders(table, names)).where(condition).prepare();
+}
+
+/** Deletes the rows whose key in this column the query finds. */
+export function removalOf(orm: Orm, column: SQLiteColumn, rows: SQL) {
+  return orm
+    .delete(column.table)
+    .where(sql`${column} IN ${rows}`)
+    .prepare();
 }

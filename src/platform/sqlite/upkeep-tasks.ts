@@ -1,7 +1,7 @@
 /** Work on a database while it is in use; each task has a connection of its own. */
 import type BetterSqlite3 from 'better-sqlite3';
 import './native.ts';
-import { withConnection } from './connection.ts';
+import { withConnection } from './native.ts';
 import { damageOf, isDamage } from './damage.ts';
 import type { Database } from './database.ts';
 import { type CopyTask, makeCopy } from './local-copies.ts';

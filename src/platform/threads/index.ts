@@ -1,2 +1,1 @@
-export { startThread, type Thread } from './thread.ts';
-export { connectThread, processorMs, type ThreadPort } from './inside.ts';
+export { connectThread, processorMs, startThread, type Thread, type ThreadPort } from './thread.ts';

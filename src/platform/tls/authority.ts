@@ -8,15 +8,17 @@ import { isRefusal } from '../../lib/system-fault.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import { type Clock, CLOCK_PLAUSIBLE_FROM_MS } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
-import { openKeyFolder, readKeyFile, writeKeyFile } from './key-files.ts';
 import {
   type ClientCertificate,
   fingerprintOf,
   type KeyAndCertificate,
   LONG_VALIDITY,
+  openKeyFolder,
+  readKeyFile,
   renewalReason,
   type ServerNames,
   usableNames,
+  writeKeyFile,
 } from './model.ts';
 import { constraintsOf, dividedNames, type PermittedNames } from './name-constraints.ts';
 

@@ -9,8 +9,7 @@ import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import { readPlainFile } from '../files/index.ts';
-import { CERTIFICATES, parseKeyFile } from './key-files.ts';
-import type { KeyAndCertificate } from './model.ts';
+import { CERTIFICATES, type KeyAndCertificate, parseKeyFile } from './model.ts';
 
 export interface OperatorFiles {
   certificatePath: string;

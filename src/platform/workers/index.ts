@@ -1,2 +1,1 @@
-export { TaskWorker, TaskFailure, type TaskTerms } from './task-worker.ts';
-export { serveTasks } from './serve.ts';
+export { serveTasks, TaskFailure, type TaskTerms, TaskWorker } from './task-worker.ts';

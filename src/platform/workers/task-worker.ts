@@ -1,8 +1,9 @@
 import { messageOf, unavailable } from '../../lib/errors.ts';
+import { codeOf } from '../../lib/system-fault.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
-import { startThread, type Thread } from '../threads/index.ts';
+import { connectThread, processorMs, startThread, type Thread } from '../threads/index.ts';
 
 interface TaskWorkerOptions {
   /** Absolute path of the thread's entry, which calls `serveTasks`. */
@@ -237,4 +238,17 @@ export class TaskWorker<Input, Output> {
     void thread?.end();
     this.#next();
   }
+}
+
+/** Called once by the entry of a worker thread: answers every task with what `handle` makes of its input. */
+export function serveTasks(handle: (input: never) => unknown): void {
+  const { post, onMessage } = connectThread<undefined, Question<never>, Answer<unknown>>();
+  const answer = async ({ number, input }: Question<never>): Promise<Answer<unknown>> => {
+    try {
+      return { number, output: await handle(input), processorMs: processorMs() };
+    } catch (error) {
+      return { number, failure: messageOf(error), code: codeOf(error), processorMs: processorMs() };
+    }
+  };
+  onMessage((question) => void answer(question).then((message) => post(message)));
 }

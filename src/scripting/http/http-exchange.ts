@@ -2,7 +2,8 @@
  * One HTTP request of a script with everything that belongs to it: redirects, cookies, compression, time limit,
  * size limit. Source: docs/interface/lua-devices.md#http; RFC 9110 for redirects; RFC 6265 for cookies, in the small.
  */
-import type { IncomingMessage } from 'node:http';
+import type { Agent, IncomingMessage, request as Request } from 'node:http';
+import type { Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
 import { hostOf, leadingZeros } from '../../lib/address.ts';
@@ -10,9 +11,6 @@ import { messageOf } from '../../lib/errors.ts';
 import { withoutSecrets } from '../../lib/redaction.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
-import { repairAnswerHead } from './answer-head.ts';
-import { bodyText } from './body-text.ts';
-import { connectionFor } from './connections.ts';
 import { type Cookie, cookieHeader, rememberCookies } from './cookies.ts';
 import { type DigestChallenge, digestChallenge, digestHeader, type DigestLogin } from './digest.ts';
 
@@ -298,4 +296,124 @@ export function failureText(error: unknown): string {
     return `tls: ${reason}; with the option insecure_tls the certificate is not checked`;
   if (/EPROTO|TLS|SSL/.test(code)) return `tls: ${reason}`;
   return messageOf(error);
+}
+
+// Repairs the head of an answer before Node's parser reads it, which takes no blank before a colon and no second
+// Content-Length. Small devices send both, and what they mean is clear (RFC 9112, 5.1 and 6.3).
+
+/** A head of more bytes goes on as it is. */
+const HEAD_BYTES_MAX = 65_536;
+const START = 'HTTP/';
+const INFORMATION = /^HTTP\/\S+ 1(?!01)/;
+
+/** Reads the next answer of a connection; called once for each request. */
+function repairAnswerHead(socket: Socket): void {
+  const push = (bytes: Buffer | null): boolean =>
+    (Object.getPrototypeOf(socket) as Socket).push.call(socket, bytes);
+  let head: Buffer | undefined = Buffer.alloc(0);
+  socket.push = (bytes: Buffer | null): boolean => {
+    if (head === undefined) return push(bytes);
+    if (bytes === null) {
+      if (head.length > 0) push(head);
+      return push(null);
+    }
+    head = Buffer.concat([head, bytes]);
+    const text = head.toString('latin1');
+    const isHttp = text.startsWith(START.slice(0, text.length));
+    const end = isHttp ? /\r?\n\r?\n/.exec(text) : undefined;
+    if (end === null && head.length <= HEAD_BYTES_MAX) return true;
+    const size = end ? end.index + end[0].length : 0;
+    const rest = head.subarray(size);
+    // Another head follows one that is for information only.
+    head = size > 0 && INFORMATION.test(text) ? Buffer.alloc(0) : undefined;
+    const hasRoom = push(Buffer.from(repaired(text.slice(0, size)), 'latin1'));
+    return rest.length > 0 ? socket.push(rest) : hasRoom;
+  };
+}
+
+/** The head with names next to their colons, and with one length where equal ones were repeated. */
+function repaired(head: string): string {
+  const named = head.replace(/^([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]+:/gm, '$1:');
+  const lengths = [...named.matchAll(/^content-length:(.*)$/gim)].flatMap(([, value = '']) =>
+    value.split(','),
+  );
+  const [first = '', ...more] = lengths.map((value) => value.trim());
+  if (more.length === 0 || !/^\d+$/.test(first) || more.some((value) => value !== first)) return named;
+  let isKept = false;
+  return named.replace(/^(content-length:).*(\r?\n)/gim, (_line, name: string, end: string) => {
+    if (isKept) return '';
+    isKept = true;
+    return `${name} ${first}${end}`;
+  });
+}
+
+// Bodies in the encoding that scripts read: UTF-8 without a byte order mark.
+
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** @param contentType the header; a charset that is not known, or none, leaves the bytes as they are */
+function bodyText(body: Buffer, contentType = ''): Buffer {
+  const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1];
+  const decoder = charset === undefined ? undefined : decoderOf(charset);
+  if (decoder !== undefined) return Buffer.from(decoder.decode(body));
+  return body.subarray(0, 3).equals(BYTE_ORDER_MARK) ? body.subarray(3) : body;
+}
+
+/** UTF-8 needs none, and bytes that only claim to be UTF-8 stay as they are. */
+function decoderOf(charset: string): TextDecoder | undefined {
+  try {
+    const decoder = new TextDecoder(charset);
+    return decoder.encoding === 'utf-8' ? undefined : decoder;
+  } catch {
+    return undefined;
+  }
+}
+
+// The connections of scripts to servers of HTTP: kept for the next request. A request that must not be carried out twice has a
+// connection of its own, because a server may close a kept one at the moment when it is used again.
+
+const KEPT = { keepAlive: true, maxFreeSockets: 4, timeout: 60_000 };
+/** Methods that may be carried out twice without harm (RFC 9110, 9.2.1). */
+const REPEATABLE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+interface Client {
+  request: typeof Request;
+  /** Keeps connections for the next request. */
+  kept: Agent;
+  /** One request, one connection. */
+  single: Agent;
+}
+
+let clients: Record<'plain' | 'strict' | 'lenient', Client> | undefined;
+
+/** The function and the agent for one request to a server of `protocol`. */
+function connectionFor(
+  method: string,
+  protocol: string,
+  insecureTls: boolean,
+): { request: typeof Request; agent: Agent } {
+  const { kept, single, request } = clientOf(protocol, insecureTls);
+  return { request, agent: REPEATABLE.has(method) ? kept : single };
+}
+
+/**
+ * Loaded with the first request, because most scripts never ask; and not by `import`, which fetches all that `node:http`
+ * offers, an engine for `fetch` among it: 16 MB in every thread of scripts.
+ */
+function loadClients(): NonNullable<typeof clients> {
+  const http = process.getBuiltinModule('node:http');
+  const https = process.getBuiltinModule('node:https');
+  const plain = { request: http.request, kept: new http.Agent(KEPT), single: new http.Agent() };
+  const overTls = (options: object): Client => ({
+    request: https.request,
+    kept: new https.Agent({ ...KEPT, ...options }),
+    single: new https.Agent(options),
+  });
+  return { plain, strict: overTls({}), lenient: overTls({ rejectUnauthorized: false }) };
+}
+
+function clientOf(protocol: string, insecureTls: boolean): Client {
+  clients ??= loadClients();
+  if (protocol === 'http:') return clients.plain;
+  return insecureTls ? clients.lenient : clients.strict;
 }

@@ -1,7 +1,6 @@
 /** Loads the libraries that are written in Lua into a new state. */
 import { BASE_LIBRARY } from './libraries/base.ts';
-import { CHUNK_HEAD, type Library, PRELUDE_NAME } from './library.ts';
-import { LUA_INDEX, LuaStack } from './stack.ts';
+import { CHUNK_HEAD, type Library, LUA_INDEX, LuaStack, PRELUDE_NAME } from './stack.ts';
 import type { HostFunction } from './task.ts';
 import { LuaError } from './values.ts';
 import { LuaInstance, type Pointer } from './wasm.ts';

@@ -3,15 +3,14 @@ import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import { JSON_LIBRARY, jsonFunctions } from './libraries/json.ts';
 import { Jobs, SCHEDULER_LIBRARY } from './libraries/scheduler.ts';
 import { TIME_LIBRARY, timeFunctions } from './libraries/time.ts';
-import type { Library } from './library.ts';
-import { LuaMachine, type ScriptClock } from './machine.ts';
-import type { Scheduler, ScheduledTask, Runnable } from './scheduler.ts';
+import { type Library, LuaStack } from './stack.ts';
+import { LuaMachine, PeriodicTimers, type ScriptClock } from './machine.ts';
 import { compileLibraries, type Prelude } from './prelude.ts';
-import { PeriodicTimers } from './periodic-timers.ts';
+import type { Runnable, ScheduledTask, Scheduler } from './scheduler.ts';
 import { type Image, LuaState } from './state.ts';
 import { type HostFunction, LuaFailure } from './task.ts';
-import { luaSource } from './syntax.ts';
 import { textOf } from './values.ts';
+import { LuaInstance } from './wasm.ts';
 
 /** A module that came along with the script: what `require` finds. */
 export interface ScriptModule {
@@ -212,4 +211,61 @@ export class Script implements Runnable {
     const { state, clock, overlaps } = this.#parts;
     return new LuaMachine({ state, clock, overlaps, onReady: () => this.#task.wake() });
   }
+}
+
+// Syntax of Lua files, judged by the virtual machine that will run them.
+
+/** Where a script does not compile, and why. */
+export interface SyntaxFault {
+  /** 1-based; undefined when the fault belongs to no line (a binary chunk). */
+  line: number | undefined;
+  message: string;
+}
+
+/** Compiles scripts without running them. */
+export type SyntaxChecker = ReturnType<typeof createSyntaxChecker>;
+
+/** Far above what the parser takes for the largest file that a blueprint may hold (2 MiB). */
+const MEMORY_BYTES = 192 * 1_048_576;
+const OK = 0;
+/** A chunk name that no message can contain by chance, and `=`: use it as it is. */
+const CHUNK_NAME = '\u0001';
+const FAULT = new RegExp(`^${CHUNK_NAME}:(\\d+): ([^]*)$`);
+
+/** One checker per task: its memory is freed with it. */
+export function createSyntaxChecker() {
+  const instance = new LuaInstance({ memoryBytes: MEMORY_BYTES });
+  const { exports } = instance;
+  const stack = new LuaStack(instance);
+  const state = exports.luaL_newstate();
+  const name = instance.allocate(Buffer.from(`=${CHUNK_NAME}`));
+  const mode = instance.allocate(Buffer.from('t'));
+
+  return {
+    /** The first fault of a Lua source text, or undefined. Nothing of it is run. */
+    check(source: Uint8Array) {
+      const text = luaSource(source);
+      const buffer = instance.allocate(text);
+      const status = exports.luaL_loadbufferx(state, buffer, text.length, name, mode);
+      exports.free(buffer);
+      const fault = status === OK ? undefined : faultOf(stack.errorText(state));
+      exports.lua_settop(state, 0);
+      return fault;
+    },
+  };
+}
+
+/**
+ * The text that is compiled: without a byte order mark, and with a first line `#!…` made a comment, as the
+ * stand-alone interpreter does.
+ */
+export function luaSource(source: Uint8Array): Uint8Array {
+  const hasMark = source[0] === 0xef && source[1] === 0xbb && source[2] === 0xbf;
+  const text = hasMark ? source.subarray(3) : source;
+  return text[0] === 0x23 ? Buffer.concat([Buffer.from('--'), text]) : text;
+}
+
+function faultOf(message: string): SyntaxFault {
+  const match = FAULT.exec(message);
+  return match ? { line: Number(match[1]), message: match[2] ?? '' } : { line: undefined, message };
 }

@@ -1,6 +1,5 @@
 /** The call stack of a coroutine that failed, read without allocating: memory may be what failed. */
-import { PRELUDE_NAME } from './library.ts';
-import type { LuaStack } from './stack.ts';
+import { type LuaStack, PRELUDE_NAME } from './stack.ts';
 import type { Pointer } from './wasm.ts';
 
 /** Offsets in `lua_Debug` of Lua 5.4, 32 bit. */

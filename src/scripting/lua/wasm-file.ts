@@ -4,8 +4,15 @@
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { numberBytes, Reader, sized, unknownFile } from './wasm-bytes.ts';
-import { fuelExport, globalsWithFuel, meteredCode } from './wasm-meter.ts';
+import {
+  fuelExport,
+  globalsWithFuel,
+  meteredCode,
+  numberBytes,
+  Reader,
+  sized,
+  unknownFile,
+} from './wasm-meter.ts';
 
 /** Addresses in the memory of the instance; 0 is NULL. */
 export type Pointer = number;

@@ -1,6 +1,5 @@
 /** Parts of the journal that could not be read. */
-import type { EpochS } from '../../lib/time.ts';
-import { formatTimestamp } from '../../lib/timestamp.ts';
+import { type EpochS, formatTimestamp } from '../../lib/time.ts';
 import type { JournalDamage } from '../journal/index.ts';
 import type { EngineState } from './state.ts';
 

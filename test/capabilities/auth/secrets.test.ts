@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { array, assert as assertProperty, constantFrom, property, string, uint8Array } from 'fast-check';
-import { newClaimCode, newTokenText, normalizeClaimCode } from '../../../src/capabilities/auth/secrets.ts';
+import { newClaimCode, newTokenText, normalizeClaimCode } from '../../../src/capabilities/auth/tokens.ts';
 import { CHARACTER } from '../../support/characters.ts';
 import { startAuth } from './support.ts';
 

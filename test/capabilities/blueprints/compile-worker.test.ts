@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import {
-  createWorkerCompiler,
   type BlueprintCompiler,
-} from '../../../src/capabilities/blueprints/compile-worker.ts';
+  createWorkerCompiler,
+} from '../../../src/capabilities/blueprints/compile-archive.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { recordingLog } from '../../support/workspace.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assert as assertProperty, property, string } from 'fast-check';
-import { isSafePattern } from '../../../src/capabilities/blueprints/source/patterns.ts';
+import { isSafePattern } from '../../../src/capabilities/blueprints/source/schemas.ts';
 import { CHARACTER } from '../../support/characters.ts';
 import { manifestWith, problemsOf } from './support.ts';
 import { runs } from '../../support/runs.ts';

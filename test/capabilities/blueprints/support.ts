@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { catalogueOf } from '../../../src/capabilities/blueprints/built-in.ts';
 import {
+  type BlueprintChecks,
   compileArchive,
   compileFiles,
-  type BlueprintChecks,
+  type CompileTask,
 } from '../../../src/capabilities/blueprints/compile-archive.ts';
-import type { CompileTask } from '../../../src/capabilities/blueprints/compile-worker.ts';
 import { Blueprints, type CompiledManifest } from '../../../src/capabilities/blueprints/index.ts';
 import { writeArchive } from '../../../src/capabilities/blueprints/source/archive.ts';
 import type { Log } from '../../../src/platform/log/index.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DeferredNotices } from '../../../src/capabilities/connectivity/deferred-notices.ts';
+import { DeferredNotices } from '../../../src/capabilities/connectivity/device-notices.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { recordingLog } from '../../support/workspace.ts';

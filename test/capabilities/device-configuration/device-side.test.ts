@@ -1,7 +1,7 @@
 /** Changes that the device is asked about first. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createDeviceSideConfiguration } from '../../../src/capabilities/device-configuration/device-side.ts';
+import { createDeviceSideConfiguration } from '../../../src/capabilities/device-configuration/routes.ts';
 import { settle } from '../../support/test-clock.ts';
 import { startConfiguration } from './support.ts';
 

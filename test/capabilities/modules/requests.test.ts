@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Device } from '../../../src/capabilities/devices/index.ts';
-import { createModuleRequests } from '../../../src/capabilities/modules/requests.ts';
+import { createModuleRequests } from '../../../src/capabilities/modules/script-requests.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import type { ToModule } from '../../../src/protocol/module.ts';
 import { TestClock } from '../../support/test-clock.ts';

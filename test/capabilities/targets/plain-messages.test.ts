@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { linesOf } from '../../../src/capabilities/targets/influxdb/line-protocol.ts';
 import type { LabelledSamples } from '../../../src/capabilities/targets/model.ts';
-import { plainMessages } from '../../../src/capabilities/targets/mqtt/plain-messages.ts';
-import { unknownNames } from '../../../src/capabilities/targets/mqtt/templates.ts';
+import { plainMessages, unknownNames } from '../../../src/capabilities/targets/mqtt/plain-messages.ts';
 
 function samplesOf(more: Partial<LabelledSamples> & { values: number[] }): LabelledSamples {
   const { values, ...rest } = more;

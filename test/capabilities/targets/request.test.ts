@@ -1,7 +1,7 @@
 /** Commands that a target asks for, as they come (docs/interface/http.md#targets). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseRequest } from '../../../src/capabilities/targets/commands/request.ts';
+import { parseRequest } from '../../../src/capabilities/targets/commands/command-requests.ts';
 
 test('a request has its deadline in milliseconds, and whole numbers with all their digits', () => {
   const text =

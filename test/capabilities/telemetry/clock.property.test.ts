@@ -16,7 +16,7 @@ import { Engine } from '../../../src/telemetry-store/engine/engine.ts';
 import { Ingest } from '../../../src/capabilities/telemetry/intake/ingest.ts';
 import { LatestValue } from '../../../src/capabilities/telemetry/intake/latest-value.ts';
 import { IngestPlans } from '../../../src/capabilities/telemetry/intake/ingest-plans.ts';
-import { Rejections } from '../../../src/capabilities/telemetry/intake/rejections.ts';
+import { Rejections, type TelemetryEvents } from '../../../src/capabilities/telemetry/intake/events.ts';
 import { SeriesRegistry } from '../../../src/capabilities/telemetry/intake/series-registry.ts';
 import { Emitter } from '../../../src/lib/emitter.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
@@ -28,7 +28,6 @@ import { runs } from '../../support/runs.ts';
 import { recordingLog, temporaryFolder } from '../../support/workspace.ts';
 import { attribute, createTestDevices, manifestOf, TEST_POLICY, withoutPrototype } from './support.ts';
 import { fromStored } from '../../../src/telemetry-store/codec/series.ts';
-import type { TelemetryEvents } from '../../../src/capabilities/telemetry/intake/events.ts';
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;

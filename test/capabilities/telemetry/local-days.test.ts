@@ -1,7 +1,7 @@
 /** Buckets of whole days by the calendar of the site. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { localDayEdges } from '../../../src/capabilities/telemetry/local-days.ts';
+import { localDayEdges } from '../../../src/capabilities/telemetry/resolve-query.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { attribute, manifestOf, startTelemetry } from './support.ts';
 

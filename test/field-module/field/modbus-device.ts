@@ -7,7 +7,7 @@ import {
   createTcpFrameReader,
   encodeTcpFrame,
   type TcpFrame,
-} from '../../../src/field-module/field/modbus-tcp-frame.ts';
+} from '../../../src/field-module/field/modbus-tcp-connection.ts';
 import { streamPair } from '../../support/stream-pair.ts';
 import type { TestClock } from '../../support/test-clock.ts';
 

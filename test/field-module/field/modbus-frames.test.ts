@@ -8,7 +8,10 @@ import {
   encodeRtuFrame,
   rtuAnswerLength,
 } from '../../../src/field-module/field/modbus-rtu-frame.ts';
-import { createTcpFrameReader, encodeTcpFrame } from '../../../src/field-module/field/modbus-tcp-frame.ts';
+import {
+  createTcpFrameReader,
+  encodeTcpFrame,
+} from '../../../src/field-module/field/modbus-tcp-connection.ts';
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
 

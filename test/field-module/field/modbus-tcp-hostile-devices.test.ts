@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
 import { describe, test } from 'node:test';
-import { encodeTcpFrame, type TcpFrame } from '../../../src/field-module/field/modbus-tcp-frame.ts';
+import { encodeTcpFrame, type TcpFrame } from '../../../src/field-module/field/modbus-tcp-connection.ts';
 import { settle, TestClock } from '../../support/test-clock.ts';
 import { fakeDevice, type FakeDevice, type Seen } from './modbus-device.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';
-import { createDeviceLog } from '../../../src/field-module/runtime/device-log.ts';
+import { createDeviceLog } from '../../../src/field-module/runtime/device-script.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
 function setUp() {

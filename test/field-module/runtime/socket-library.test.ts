@@ -7,7 +7,7 @@ import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
 import { after, describe, test, type TestContext } from 'node:test';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { hostRefusal } from '../../../src/field-module/runtime/configured-hosts.ts';
+import { hostRefusal } from '../../../src/field-module/runtime/socket-library.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { startBench } from '../../platform/tls/support.ts';
 import { until } from '../../support/until.ts';

@@ -6,7 +6,10 @@ import * as fc from 'fast-check';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { FieldBus } from '../../../src/field-module/field/index.ts';
 import { decodeRtuFrame, encodeRtuFrame } from '../../../src/field-module/field/modbus-rtu-frame.ts';
-import { createTcpFrameReader, encodeTcpFrame } from '../../../src/field-module/field/modbus-tcp-frame.ts';
+import {
+  createTcpFrameReader,
+  encodeTcpFrame,
+} from '../../../src/field-module/field/modbus-tcp-connection.ts';
 import { Scans } from '../../../src/field-module/scan/scans.ts';
 import type { FromModule } from '../../../src/protocol/module.ts';
 import { runs } from '../../support/runs.ts';

@@ -1,8 +1,7 @@
 /** Who calls, behind reverse proxies: the headers of strangers first. */
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
-import { isOwnOrigin } from '../../../src/platform/http/host-names.ts';
-import { Callers } from '../../../src/platform/http/callers.ts';
+import { Callers, isOwnOrigin } from '../../../src/platform/http/callers.ts';
 import { until } from '../../support/until.ts';
 import { firstError, parseAnswer, raw, serve } from './support.ts';
 

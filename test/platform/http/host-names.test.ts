@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { isLocalHost } from '../../../src/platform/http/host-names.ts';
+import { isLocalHost } from '../../../src/platform/http/callers.ts';
 import { serve } from './support.ts';
 
 const OWN = ['gateway.works.example'];

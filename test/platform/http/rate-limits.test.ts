@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';
-import { createRateLimits } from '../../../src/platform/http/rate-limits.ts';
+import { createRateLimits } from '../../../src/platform/http/pipeline.ts';
 import { type Answer, firstError, serve } from './support.ts';
 
 function assertTooMany(answer: Answer, withinS: number): void {

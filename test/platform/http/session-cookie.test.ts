@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { GatewayError } from '../../../src/lib/errors.ts';
 import { endedSessionCookies, refuseForeignForm, sessionCookie } from '../../../src/platform/http/index.ts';
-import { isOwnOrigin } from '../../../src/platform/http/host-names.ts';
+import { isOwnOrigin } from '../../../src/platform/http/callers.ts';
 import { raw, serve } from './support.ts';
 
 const COOKIE = 'gateway_session_http=owner';

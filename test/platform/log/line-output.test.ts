@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';
-import { LineOutput } from '../../../src/platform/log/line-output.ts';
+import { LineOutput } from '../../../src/platform/log/log.ts';
 import { type LogLine, temporaryFolder } from '../../support/workspace.ts';
 
 /** Of 1 KiB each: several times what may wait, and more than a pipe holds. */

@@ -12,7 +12,7 @@ import {
   uint8Array,
 } from 'fast-check';
 import { FrameReader } from '../../../src/platform/mqtt/frame-reader.ts';
-import type { Violation } from '../../../src/platform/mqtt/packet-types.ts';
+import type { Violation } from '../../../src/platform/mqtt/packets.ts';
 import { packet } from '../../support/mqtt-bytes.ts';
 import { runs } from '../../support/runs.ts';
 

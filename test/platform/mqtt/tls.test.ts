@@ -9,7 +9,7 @@ import { connect, connectAsync, type IClientOptions, type MqttClient } from 'mqt
 import { LIMITS } from '../../../src/lib/limits.ts';
 import type { MqttHooks } from '../../../src/platform/mqtt/index.ts';
 import { makeCertificate } from '../../../src/platform/tls/certificates.ts';
-import { readKeyFile } from '../../../src/platform/tls/key-files.ts';
+import { readKeyFile } from '../../../src/platform/tls/model.ts';
 import { type ClientCertificate, Tls, fingerprintOf } from '../../../src/platform/tls/index.ts';
 import { metric, startTestBroker, type TestBroker } from '../../support/mqtt.ts';
 import { TestClock } from '../../support/test-clock.ts';

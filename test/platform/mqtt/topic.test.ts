@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { array, assert as check, constantFrom, property } from 'fast-check';
-import { topicFilterProblem, topicMatches, topicNameProblem } from '../../../src/platform/mqtt/topic.ts';
+import { topicMatches } from '../../../src/lib/topic-matches.ts';
+import { topicFilterProblem, topicNameProblem } from '../../../src/platform/mqtt/packets.ts';
 import { runs } from '../../support/runs.ts';
 
 /** The definition of chapter 4.7 level by level, without regard to speed. */

@@ -14,9 +14,8 @@ import {
   type TLSSocket,
 } from 'node:tls';
 import { makeCertificate } from '../../../src/platform/tls/certificates.ts';
-import { LONG_VALIDITY } from '../../../src/platform/tls/model.ts';
+import { LONG_VALIDITY, parseKeyFile } from '../../../src/platform/tls/model.ts';
 import { constraintsOf, encodeNameConstraints } from '../../../src/platform/tls/name-constraints.ts';
-import { parseKeyFile } from '../../../src/platform/tls/key-files.ts';
 import { assertOpenssl, startBench } from './support.ts';
 
 /** A handshake with a server of this context; resolves with the client's socket. */
@@ -113,7 +112,7 @@ describe('the authority', () => {
   test('stays and speaks for every name when it is of an earlier version, without such bounds', async (t) => {
     const { folder, open, names } = startBench(t);
     const { makeAuthority } = await import('../../../src/platform/tls/certificates.ts');
-    const { openKeyFolder, writeKeyFile } = await import('../../../src/platform/tls/key-files.ts');
+    const { openKeyFolder, writeKeyFile } = await import('../../../src/platform/tls/model.ts');
     openKeyFolder(folder);
     const old = await makeAuthority({
       commonName: 'Energy Gateway CA old',

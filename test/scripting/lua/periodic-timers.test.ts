@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assert as assertProperty, asyncProperty, integer } from 'fast-check';
 import { LIMITS } from '../../../src/lib/limits.ts';
-import { PeriodicTimers } from '../../../src/scripting/lua/periodic-timers.ts';
+import { PeriodicTimers } from '../../../src/scripting/lua/machine.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { testScript } from '../../support/lua.ts';
 

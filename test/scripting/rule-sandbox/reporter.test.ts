@@ -1,7 +1,7 @@
 /** What the sandbox tells a gateway that does not read fast enough. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createReporter } from '../../../src/scripting/rule-sandbox/reporter.ts';
+import { createReporter } from '../../../src/scripting/rule-sandbox/sandbox.ts';
 import {
   decodeFromSandbox,
   type FromSandbox,

@@ -7,7 +7,7 @@ import { createSyntaxChecker, luaSource, type SyntaxChecker } from '#scripting/l
 import { LIMITS } from '../../../lib/limits.ts';
 import type { ArchiveFiles } from '../source/archive.ts';
 import { findPreloads, findRequires } from '../source/lua-requires.ts';
-import { folderOf, resolvePath } from '../source/paths.ts';
+import { folderOf, resolvePath } from '../source/schemas.ts';
 import { mapOf, textOf } from '../source/tree.ts';
 import type { YamlMap, YamlValue } from '../source/yaml.ts';
 

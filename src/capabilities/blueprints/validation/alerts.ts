@@ -1,5 +1,5 @@
 /** Alerts and own units of a manifest (docs/interface/blueprints.md#alerts). */
-import { parseDurationMs } from '../../../lib/duration.ts';
+import { parseDurationMs } from '../../../lib/time.ts';
 import type { ManifestContext } from './context.ts';
 import { choice, type Fields, filledText, listed, namedObjects, type Scope, text, texts } from './shape.ts';
 

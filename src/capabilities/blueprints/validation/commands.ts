@@ -4,9 +4,8 @@ import { enumItems } from '../source/enums.ts';
 import { mapOf, textOf } from '../source/tree.ts';
 import type { YamlMap, YamlValue } from '../source/yaml.ts';
 import { checkValue } from '../values.ts';
-import { ACCESS_LEVELS, checkAliases, NAME, takenNames } from './attributes.ts';
+import { ACCESS_LEVELS, checkAliases, checkEnum, NAME, takenNames } from './attributes.ts';
 import { checkSchemaField, type ManifestContext } from './context.ts';
-import { checkEnum } from './enums.ts';
 import * as form from './shape.ts';
 
 const ICON: form.Fields<ManifestContext> = { icon: form.text };

@@ -2,8 +2,7 @@
 import type { YamlMap, YamlValue } from '../source/yaml.ts';
 import { parseUnit } from '../source/units.ts';
 import { ALERT_FIELDS, ALERT_NAME } from './alerts.ts';
-import { NAME } from './attributes.ts';
-import { checkEnum } from './enums.ts';
+import { checkEnum, NAME } from './attributes.ts';
 import { Problems } from './problems.ts';
 import * as form from './shape.ts';
 

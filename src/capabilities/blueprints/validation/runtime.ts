@@ -1,5 +1,5 @@
 /** How the device is driven: `runtime` of 3.0, `communication_module` of 1.0 (docs/interface/blueprints.md#runtime). */
-import { resolvePath } from '../source/paths.ts';
+import { resolvePath } from '../source/schemas.ts';
 import { mapOf, textOf } from '../source/tree.ts';
 import type { YamlMap, YamlValue } from '../source/yaml.ts';
 import type { ManifestContext } from './context.ts';

@@ -9,7 +9,7 @@ import {
 } from '../../../platform/mqtt-client/index.ts';
 import type { CommandSettings, CommandStatus, MqttSettings, TargetRecord } from '../model.ts';
 import { mqttClientOf } from '../mqtt/target-client.ts';
-import { filledTemplate, topicLevel } from '../mqtt/templates.ts';
+import { filledTemplate, topicLevel } from '../mqtt/plain-messages.ts';
 import type { TargetParts } from '../parts.ts';
 import { CommandRequests } from './command-requests.ts';
 

@@ -6,25 +6,29 @@
  *                                                                                                        │
  *                                       answer, until the broker has it ◀── outcome, on disk ◀───────────┘
  */
+import * as v from 'valibot';
 import {
-  invalidBody,
   GatewayError,
+  gatewayError,
+  invalidBody,
   notFound,
   type Problem,
   tooManyRequests,
   unavailable,
   unprocessable,
 } from '../../../lib/errors.ts';
+import { parseWritableJson } from '../../../lib/json.ts';
+import { LIMITS } from '../../../lib/limits.ts';
 import { defined } from '../../../lib/members.ts';
-import { formatTimestamp } from '../../../lib/timestamp.ts';
+import { type EpochMs, formatTimestamp } from '../../../lib/time.ts';
 import { TokenBucket } from '../../../lib/token-bucket.ts';
-import { statusOf } from '../../../platform/http/index.ts';
+import { parseBody, shape, statusOf } from '../../../platform/http/index.ts';
 import { type Execution, executionToWire } from '../../commands/index.ts';
 import type { Device } from '../../devices/index.ts';
 import type { CommandSettings, RequestOutcome, TargetRecord } from '../model.ts';
 import type { TargetParts } from '../parts.ts';
 import { createRequestStore, type RememberedRequest } from '../store.ts';
-import { idIn, parseRequest, type TargetRequest } from './request.ts';
+import { timestampMs } from '../wire-fields.ts';
 
 interface CommandRequestsOptions extends TargetParts {
   record: Pick<TargetRecord, 'id' | 'name'>;
@@ -288,3 +292,62 @@ const UNKNOWN: readonly Problem[] = [
     message: 'The gateway was restarted meanwhile: what became of the request is not known.',
   },
 ];
+
+// The wire format of a command that a target sends.
+
+const { commands: limits } = LIMITS.targets;
+const { nameLength } = LIMITS.http;
+
+interface TargetRequest {
+  /** Given by the sender: the same id is the same request. */
+  id: string;
+  /** Id or slug of the device. */
+  device: string;
+  name: string;
+  arguments: Record<string, unknown>;
+  expiresAtMs: EpochMs;
+}
+
+const text = (lengthMax: number) =>
+  v.pipe(
+    v.string(),
+    v.minLength(1, 'must not be empty'),
+    v.maxLength(lengthMax, `must have at most ${lengthMax} characters`),
+  );
+
+const requestBody = v.pipe(
+  v.object({
+    id: text(limits.requestIdLength),
+    device_id: text(nameLength),
+    name: text(nameLength),
+    arguments: v.nullish(shape.anyNames({ value: 5 })),
+    expires_at: timestampMs,
+  }),
+  v.transform((body): TargetRequest => ({
+    id: body.id,
+    device: body.device_id,
+    name: body.name,
+    arguments: body.arguments ?? {},
+    expiresAtMs: Math.floor(body.expires_at),
+  })),
+);
+
+/** @throws GatewayError invalid_body (400), payload_too_large (413) */
+export function parseRequest(payload: Buffer): TargetRequest {
+  if (payload.length > limits.requestBytes)
+    throw gatewayError('too_large', 'payload_too_large', 'The request is too large.', {
+      limit: limits.requestBytes,
+    });
+  return parseBody(requestBody, payload.toString('utf8'), LIMITS.http.jsonDepth, parseWritableJson);
+}
+
+/** The id of a payload that may be no valid request, so that the sender can match the answer. */
+function idIn(payload: Buffer): string | undefined {
+  if (payload.length > limits.requestBytes) return undefined;
+  try {
+    const { id } = (JSON.parse(payload.toString('utf8')) ?? {}) as { id?: unknown };
+    return typeof id === 'string' && id.length <= limits.requestIdLength ? id : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -5,8 +5,7 @@
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { EpochS, MonotonicMs } from '../../../lib/time.ts';
-import { formatTimestamp } from '../../../lib/timestamp.ts';
+import { type EpochS, formatTimestamp, type MonotonicMs } from '../../../lib/time.ts';
 import { type DatedPieces, FolderFailure } from '../../../platform/files/index.ts';
 import { csvField } from '../../telemetry/index.ts';
 import {

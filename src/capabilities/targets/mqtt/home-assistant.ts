@@ -11,8 +11,7 @@ import type { Device } from '../../devices/index.ts';
 import type { Latest } from '../../telemetry/index.ts';
 import type { LabelledSamples, MqttSettings } from '../model.ts';
 import { jsonValue } from '../sample-text.ts';
-import type { SampleMessage } from './plain-messages.ts';
-import { topicLevel } from './templates.ts';
+import { type SampleMessage, topicLevel } from './plain-messages.ts';
 
 /** Classes of sensors by the unit of the manifest, and how Home Assistant writes the unit. */
 const CLASSES: Readonly<Record<string, { deviceClass: string; unit?: string }>> = {

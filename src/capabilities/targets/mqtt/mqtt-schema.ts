@@ -13,8 +13,7 @@ import {
   type MqttSettings,
 } from '../model.ts';
 import { pem } from '../wire-fields.ts';
-import { RECORDS_TOPIC } from './plain-messages.ts';
-import { RECORD_NAMES, SITE_NAMES, TEMPLATE_NAMES, unknownNames } from './templates.ts';
+import { RECORD_NAMES, RECORDS_TOPIC, SITE_NAMES, TEMPLATE_NAMES, unknownNames } from './plain-messages.ts';
 
 const { targets: limits } = LIMITS;
 const { commands: commandLimits } = limits;

@@ -33,7 +33,7 @@ import {
 } from '../model.ts';
 import { birthMetrics, dataMetrics, noteLatest, type PublishedDevice } from './sparkplug-metrics.ts';
 import { asFailure, type MqttSinkParts, sizeOf } from './target-client.ts';
-import { topicLevel } from './templates.ts';
+import { topicLevel } from './plain-messages.ts';
 
 interface SparkplugSinkOptions extends MqttSinkParts {
   open: (more: { will: () => MqttMessage; onMessage: (message: MqttArrival) => Promise<void> }) => MqttClient;

@@ -7,8 +7,7 @@
  *   connectivity ─▶ noteConnectivity ─────────────────────────────────┴─▶ read(cursor) ─▶ sink
  *   device and rule logs, by their own numbers ──────────────────────────┘
  */
-import type { EpochMs } from '../../../lib/time.ts';
-import { formatTimestamp, parseTimestampMs } from '../../../lib/timestamp.ts';
+import { type EpochMs, formatTimestamp, parseTimestampMs } from '../../../lib/time.ts';
 import type { GroupCommit } from '../../../platform/sqlite/index.ts';
 import type { ConnectivityStatus, Device } from '../../devices/index.ts';
 import type { CarriedRecord, FoundRecord, RecordContent, RecordCursor } from '../model.ts';

@@ -1,6 +1,11 @@
 /** Events of telemetry for the rest of the gateway. */
+import type { Emitter } from '../../../lib/emitter.ts';
+import { LIMITS } from '../../../lib/limits.ts';
+import { ReportThrottle } from '../../../lib/report-throttle.ts';
 import type { Role } from '../../../lib/role.ts';
 import type { EpochMs, EpochS } from '../../../lib/time.ts';
+import type { Clock } from '../../../platform/clock/index.ts';
+import type { Metrics } from '../../../platform/metrics/index.ts';
 import type { TelemetryValue } from '../../../protocol/telemetry.ts';
 import type { Device } from '../../devices/index.ts';
 
@@ -19,7 +24,7 @@ export interface ReceivedValue {
   isLatest: boolean;
 }
 
-export const REJECTION_REASONS = [
+const REJECTION_REASONS = [
   'wrong_type',
   'not_in_enum',
   'too_large',
@@ -30,7 +35,7 @@ export const REJECTION_REASONS = [
   'not_a_number',
   'too_many',
 ] as const;
-export type RejectionReason = (typeof REJECTION_REASONS)[number];
+type RejectionReason = (typeof REJECTION_REASONS)[number];
 
 /** Events of telemetry. */
 export interface TelemetryEvents {
@@ -56,4 +61,35 @@ export interface TelemetryEvents {
     reason: RejectionReason;
     message: string;
   };
+}
+
+// Reports dropped values: once per device, attribute, reason and hour, and a limited number per device.
+
+export class Rejections {
+  readonly #events: Emitter<TelemetryEvents>;
+  readonly #clock: Clock;
+  readonly #dropped: { inc: (labels: { reason: string }) => void };
+  readonly #reports = new ReportThrottle({
+    intervalMs: LIMITS.devices.reportIntervalMs,
+    perOwner: LIMITS.devices.reportsPerDevice,
+    owners: LIMITS.devices.reportedDevices,
+  });
+
+  constructor(options: { events: Emitter<TelemetryEvents>; clock: Clock; metrics: Metrics }) {
+    this.#events = options.events;
+    this.#clock = options.clock;
+    this.#dropped = options.metrics.counter(
+      'telemetry_rejected_total',
+      'Values and messages that were dropped or changed.',
+      { reason: REJECTION_REASONS },
+    );
+  }
+
+  report(device: Device, attribute: string | undefined, reason: RejectionReason, sentence: string): void {
+    this.#dropped.inc({ reason });
+    const key = `${reason} ${attribute ?? ''}`;
+    const message = this.#reports.report(device.id, key, sentence, this.#clock.monotonicMs());
+    if (message !== undefined)
+      this.#events.emit('attribute_rejected', { device, attribute, reason, message });
+  }
 }

@@ -25,9 +25,8 @@ import {
 } from '#telemetry-store';
 import { type Arrival, arrivalNow, LatestValue } from './latest-value.ts';
 import { type AttributePlan, type DevicePlan, type IngestPlans, mismatchOf } from './ingest-plans.ts';
-import type { Rejections } from './rejections.ts';
+import type { ReceivedValue, Rejections, TelemetryEvents } from './events.ts';
 import type { SeriesRegistry, SeriesState } from './series-registry.ts';
-import type { ReceivedValue, TelemetryEvents } from './events.ts';
 
 /** G: shapes kept per device; further combinations of attributes are written without a shape. */
 const SHAPES_PER_DEVICE = 16;

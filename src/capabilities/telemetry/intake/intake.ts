@@ -20,12 +20,11 @@ import {
 } from '#telemetry-store';
 import type { Instruments } from '../../../platform/metrics/index.ts';
 import type { Devices } from '../../devices/index.ts';
-import type { TelemetryEvents } from './events.ts';
+import { Rejections, type TelemetryEvents } from './events.ts';
 import { type IncomingMessage, Ingest } from './ingest.ts';
 import { IngestPlans } from './ingest-plans.ts';
 import { LatestValues } from './latest.ts';
 import { LatestValue } from './latest-value.ts';
-import { Rejections } from './rejections.ts';
 import { SeriesRegistry } from './series-registry.ts';
 
 /** Room for the history on the disk; it may change while the gateway runs. */

@@ -1,5 +1,5 @@
 /** What every script has: Lua's own functions, fitted to waiting and to the habits of 5.3, and `require`. */
-import { KEPT, type Library } from '../library.ts';
+import { KEPT, type Library } from '../stack.ts';
 
 /**
  * A host call that waits yields `tag` out of every coroutine in its way; so does the count hook, with `flags[1]` set,

@@ -1,7 +1,7 @@
 /** `json` and `inspect`. */
 import { ReportThrottle } from '../../../lib/report-throttle.ts';
 import type { MonotonicMs } from '../../../lib/time.ts';
-import type { Library } from '../library.ts';
+import type { Library } from '../stack.ts';
 import type { HostFunction } from '../task.ts';
 import { jsonOf, LuaError, LuaJson } from '../values.ts';
 

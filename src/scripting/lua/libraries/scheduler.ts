@@ -4,13 +4,11 @@
  */
 import type { Limits } from '../../../lib/limits.ts';
 import type { DurationMs } from '../../../lib/time.ts';
-import { numberArgument } from '../arguments.ts';
-import type { Library } from '../library.ts';
+import { LuaError, numberArgument } from '../values.ts';
+import type { Library } from '../stack.ts';
 import type { LuaFailure } from '../task.ts';
-import type { LuaMachine, ScriptClock } from '../machine.ts';
-import type { PeriodicTimers } from '../periodic-timers.ts';
+import type { LuaMachine, PeriodicTimers, ScriptClock } from '../machine.ts';
 import type { HostFunction, HostResult } from '../task.ts';
-import { LuaError } from '../values.ts';
 
 export const SCHEDULER_LIBRARY: Library = {
   name: 'scheduler',

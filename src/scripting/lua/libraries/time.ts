@@ -1,11 +1,10 @@
 /** The part of `os` that is about time, in the zone of the site, and `system`. */
 import type { DurationMs } from '../../../lib/time.ts';
-import { bytesArgument, numberArgument, numberArgumentOr } from '../arguments.ts';
+import { bytesArgument, LuaError, numberArgument, numberArgumentOr, numberOf } from '../values.ts';
 import { epochOf, formatTime, isSummerTime, zonedTime } from '../calendar.ts';
-import type { Library } from '../library.ts';
+import type { Library } from '../stack.ts';
 import type { ScriptClock } from '../machine.ts';
 import { type HostFunction, waiting } from '../task.ts';
-import { LuaError, numberOf } from '../values.ts';
 
 /** Dates and their fields. */
 const DATES = String.raw`

@@ -2,21 +2,18 @@
  * Runs a rule's script through a past period: the same run as that of a live rule, with a clock that
  * jumps from one event to the next and a gateway made of records.
  */
-import { DoublingPause } from '../../../lib/doubling-pause.ts';
-import { cutToBytes } from '../../../lib/text.ts';
-import type { Limits } from '../../../lib/limits.ts';
-import type { DurationMs, EpochMs, MonotonicMs } from '../../../lib/time.ts';
 import { type HostFunction, Scheduler, Scripts, textOf, waiting } from '#scripting/lua';
-import type { Clock } from '../../../platform/clock/index.ts';
+import { DoublingPause } from '../../../lib/doubling-pause.ts';
+import type { Limits } from '../../../lib/limits.ts';
+import { cutToBytes } from '../../../lib/text.ts';
+import type { DurationMs, EpochMs, MonotonicMs } from '../../../lib/time.ts';
+import { type Clock, ProvenTime, repeatOn, sleepOn, type Timer } from '../../../platform/clock/index.ts';
 import type { DryRunEntry, DryRunPeriod, DryRunReport } from '../../../protocol/dry-run.ts';
 import type { RecordedRequest, RuleAnswer, RuleScript, SandboxSite } from '../../../protocol/rule-sandbox.ts';
 import { createRuleLog, type RuleLog } from '../rule-log.ts';
 import { createRun, type Run } from '../rule-run.ts';
 import type { RunEnd } from '../thread-messages.ts';
-import { createNotes, type Notes } from './notes.ts';
-import { RecordedSite } from './recorded-site.ts';
-import { createIdleDetector, type IdleDetector } from './idle-detector.ts';
-import { VirtualClock } from './virtual-clock.ts';
+import { createNotes, type Notes, RecordedSite } from './recorded-site.ts';
 
 interface DryRunOptions {
   rule: RuleScript;
@@ -209,4 +206,108 @@ function notedHttp(notes: Notes, { rules }: DryRunOptions['limits']): Record<str
       return [undefined, 'no requests are sent in a dry run'];
     }),
   };
+}
+
+/** Tells when a script has nothing left to do but wait for time to pass. */
+type IdleDetector = ReturnType<typeof createIdleDetector>;
+
+/** `nextTurn` lets everything that is ready run. */
+function createIdleDetector(nextTurn: () => Promise<void>) {
+  const state = { open: 0, wake: (): void => undefined };
+  return {
+    /** Marks work that the script, or its machine, waits for in real time. */
+    during: async <Result>(work: Promise<Result>): Promise<Result> => {
+      state.open++;
+      try {
+        return await work;
+      } finally {
+        state.open--;
+        state.wake();
+      }
+    },
+    /** Resolves when no such work is open and everything that followed from it has run. */
+    reached: async () => {
+      await nextTurn();
+      while (state.open > 0) {
+        await new Promise<void>((resolve) => {
+          state.wake = resolve;
+        });
+        await nextTurn();
+      }
+    },
+  };
+}
+
+// Time of a script that goes through a past period: it moves only when it is told to.
+
+interface Alarm {
+  dueMs: EpochMs;
+  fn: () => void;
+}
+
+export class VirtualClock implements Clock {
+  readonly #startMs: EpochMs;
+  readonly proven = new ProvenTime(this);
+  /** In the order in which they were set, which is the order of those due at one instant. */
+  readonly #alarms = new Set<Alarm>();
+  #nowMs: EpochMs;
+
+  constructor(startMs: EpochMs) {
+    this.#startMs = startMs;
+    this.#nowMs = startMs;
+  }
+
+  wallMs(): EpochMs {
+    return this.#nowMs;
+  }
+
+  monotonicMs(): MonotonicMs {
+    return this.#nowMs - this.#startMs;
+  }
+
+  setTimer(durationMs: DurationMs, fn: () => void): Timer {
+    const alarm = { dueMs: this.#nowMs + Math.max(0, durationMs), fn };
+    this.#alarms.add(alarm);
+    return { cancel: () => void this.#alarms.delete(alarm) };
+  }
+
+  setRepeating(intervalMs: DurationMs, fn: () => void): Timer {
+    return repeatOn((fire) => this.setTimer(intervalMs, fire), fn);
+  }
+
+  sleep(durationMs: DurationMs, signal?: AbortSignal): Promise<void> {
+    return sleepOn((fn) => this.setTimer(durationMs, fn), signal);
+  }
+
+  isSet(): boolean {
+    return true;
+  }
+
+  onStepped(): () => void {
+    return () => undefined;
+  }
+
+  /** When the next timer is due; infinite without one. */
+  nextDueMs(): EpochMs {
+    return this.#next()?.dueMs ?? Number.POSITIVE_INFINITY;
+  }
+
+  moveTo(atMs: EpochMs): void {
+    this.#nowMs = Math.max(this.#nowMs, atMs);
+  }
+
+  /** Moves to the next timer and fires it. */
+  fireNext(): void {
+    const next = this.#next();
+    if (!next) return;
+    this.#alarms.delete(next);
+    this.moveTo(next.dueMs);
+    next.fn();
+  }
+
+  #next(): Alarm | undefined {
+    let next: Alarm | undefined;
+    for (const alarm of this.#alarms) if (!next || alarm.dueMs < next.dueMs) next = alarm;
+    return next;
+  }
 }

@@ -2,22 +2,26 @@
  * The gateway as a script in a dry run sees it: telemetry is what was recorded up to the virtual instant, commands
  * are noted and count as done, storage is a scratch copy, everything else is as it is now.
  */
+import { exactJson } from '../../../lib/json.ts';
 import type { Limits } from '../../../lib/limits.ts';
+import { cutToBytes } from '../../../lib/text.ts';
 import type { EpochMs } from '../../../lib/time.ts';
-import type { RecordedResults } from '../../../protocol/dry-run.ts';
+import type {
+  DryRunEntry,
+  DryRunReport,
+  RecordedResults,
+  RecordedSample,
+} from '../../../protocol/dry-run.ts';
 import {
   DRY_RUN_FACTS,
   type RecordedRequest,
   type RuleAnswer,
-  type RuleRequest,
   type RuleMethods,
+  type RuleRequest,
+  type RuleStore,
 } from '../../../protocol/rule-sandbox.ts';
-import { exactJson } from '../../../lib/json.ts';
 import type { JsonValue } from '../../../protocol/telemetry.ts';
 import type { Change } from '../thread-messages.ts';
-import type { Notes } from './notes.ts';
-import { Recording } from './recording.ts';
-import { createScratchStorage } from './scratch-storage.ts';
 
 interface RecordedSiteOptions {
   clock: { wallMs(): EpochMs };
@@ -186,4 +190,138 @@ export class RecordedSite {
     this.#watches.set(watchId, recording);
     return DONE;
   }
+}
+
+// Storage of a rule in a dry run: begins with the present content, takes every change, and is thrown away.
+
+function createScratchStorage(options: {
+  limits: Pick<Limits['rules'], 'storageBytes' | 'dryRun'>;
+  /** Reads the real storage. */
+  original: (store: RuleStore, key: string) => Promise<string | null>;
+  notes: Notes;
+}) {
+  const { limits, original, notes } = options;
+  /** Changed values; null: removed. */
+  const changed = new Map<RuleStore, Map<string, string | null>>();
+
+  /** JSON text, or null. */
+  async function read(store: RuleStore, key: string): Promise<string | null> {
+    const own = changed.get(store)?.get(key);
+    return own === undefined ? original(store, key) : own;
+  }
+
+  function set(store: RuleStore, key: string, value: string | null): void {
+    changed.getOrInsertComputed(store, () => new Map()).set(key, value);
+  }
+
+  function bytesBeside(store: RuleStore, key: string): number {
+    let bytes = 0;
+    for (const [name, value] of changed.get(store) ?? [])
+      if (name !== key) bytes += Buffer.byteLength(name) + Buffer.byteLength(value ?? '');
+    return bytes;
+  }
+
+  return {
+    read,
+    /** An error as the gateway would give it, or undefined. */
+    write: async (store: RuleStore, key: string, value: string) => {
+      if ((await read(store, key)) === value) return undefined;
+      const sizeBytes = Buffer.byteLength(key) + Buffer.byteLength(value);
+      if (bytesBeside(store, key) + sizeBytes > limits.storageBytes)
+        return `the store holds at most ${limits.storageBytes} bytes`;
+      set(store, key, value);
+      notes.add({ kind: 'storage', store, key, value: cutToBytes(value, limits.dryRun.textBytes) });
+      return undefined;
+    },
+    remove: async (store: RuleStore, key: string) => {
+      if ((await read(store, key)) === null) return;
+      set(store, key, null);
+      notes.add({ kind: 'storage', store, key });
+    },
+  };
+}
+
+// Samples of one attribute as they were recorded, read forwards and in chunks.
+
+type Chunk = RecordedResults['samples'];
+
+export class Recording {
+  readonly #load: (afterMs: EpochMs) => Promise<Chunk>;
+  #chunk: Chunk | undefined;
+  /** Index in the chunk of the first sample later than the last instant. */
+  #position = 0;
+  #loading: Promise<void> | undefined;
+
+  /** `load` gives the samples later than an instant, and the last one before. */
+  constructor(load: (afterMs: EpochMs) => Promise<Chunk>) {
+    this.#load = load;
+  }
+
+  /** The newest sample not later than the instant. Instants must not go back. */
+  async at(nowMs: EpochMs): Promise<RecordedSample | undefined> {
+    const { samples, before } = await this.#reach(nowMs);
+    return this.#position > 0 ? samples[this.#position - 1] : (before ?? undefined);
+  }
+
+  /** The first sample that is later. */
+  async after(nowMs: EpochMs): Promise<RecordedSample | undefined> {
+    const { samples } = await this.#reach(nowMs);
+    return samples[this.#position];
+  }
+
+  async #reach(nowMs: EpochMs): Promise<Chunk> {
+    // Far ahead, the chunk around the instant is loaded instead of all those between.
+    for (;;) {
+      const chunk = this.#chunk;
+      if (chunk && (chunk.isComplete || (chunk.samples.at(-1)?.[0] ?? 0) > nowMs)) {
+        while ((chunk.samples[this.#position]?.[0] ?? Number.POSITIVE_INFINITY) <= nowMs) this.#position++;
+        return chunk;
+      }
+      this.#loading ??= this.#fill(nowMs);
+      await this.#loading;
+    }
+  }
+
+  async #fill(nowMs: EpochMs): Promise<void> {
+    try {
+      this.#chunk = await this.#load(nowMs);
+      this.#position = 0;
+    } finally {
+      this.#loading = undefined;
+    }
+  }
+}
+
+// The entries of a dry run: what the script did, bounded in number and size.
+
+/** An entry before it is stamped; an intersection with a union is kept apart member by member. */
+type WithoutTime<Entry> = Entry extends unknown ? Omit<Entry, 'atMs'> : never;
+
+export type Notes = ReturnType<typeof createNotes>;
+
+export function createNotes(options: {
+  clock: { wallMs(): EpochMs };
+  limits: Limits['rules']['dryRun'];
+  tell: (entry: DryRunEntry) => void;
+}) {
+  const { clock, limits, tell } = options;
+  /** Entries of each kind, including those that there was no room for. */
+  const counts: DryRunReport['counts'] = {};
+  let bytes = 0;
+  return {
+    counts,
+    add: (entry: WithoutTime<DryRunEntry>) => {
+      const count = (counts[entry.kind] ?? 0) + 1;
+      counts[entry.kind] = count;
+      if (count > limits.entriesOfKind || bytes >= limits.entriesBytes) return;
+      const stamped: DryRunEntry = { atMs: clock.wallMs(), ...entry };
+      bytes += Buffer.byteLength(JSON.stringify(stamped, exactAsText));
+      if (bytes <= limits.entriesBytes) tell(stamped);
+    },
+  };
+}
+
+/** Integers beyond 2^53 have no JSON of their own; here only their length counts. */
+function exactAsText(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
 }

@@ -1,8 +1,7 @@
 /** Host functions of the rule library. */
 import { Buffer } from 'node:buffer';
-import { parseDurationMs } from '../../../lib/duration.ts';
+import { type DurationMs, type MonotonicMs, parseDurationMs } from '../../../lib/time.ts';
 import type { Limits } from '../../../lib/limits.ts';
-import type { DurationMs, MonotonicMs } from '../../../lib/time.ts';
 import {
   bytesArgument,
   type HostFunction,
@@ -26,7 +25,7 @@ import type {
   RuleRequest,
   SandboxSite,
 } from '../../../protocol/rule-sandbox.ts';
-import { storageKeyOf } from '../../../protocol/storage-key.ts';
+import { storageKeyOf } from '../../../protocol/module.ts';
 import { parseExactJson } from '../../../lib/json.ts';
 import type { JsonValue } from '../../../protocol/telemetry.ts';
 import type { GatewayRequests } from '../requests.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { Recording } from '../../../../src/scripting/rule-sandbox/dry-run/recording.ts';
+import { Recording } from '../../../../src/scripting/rule-sandbox/dry-run/recorded-site.ts';
 import type { RecordedSample } from '../../../../src/protocol/dry-run.ts';
 
 test('the newest and the next sample are right at any instant, for any samples in pieces of any size', async () => {

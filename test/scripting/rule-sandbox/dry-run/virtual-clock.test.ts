@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { VirtualClock } from '../../../../src/scripting/rule-sandbox/dry-run/virtual-clock.ts';
+import { VirtualClock } from '../../../../src/scripting/rule-sandbox/dry-run/dry-run.ts';
 
 const START_MS = 1_000_000;
 
