@@ -9,10 +9,10 @@ import { PROJECT_ROOT } from '../support/workspace.ts';
 const bench = (...args: string[]) =>
   spawnSync(process.execPath, [join(PROJECT_ROOT, 'scripts/bench.ts'), ...args], { encoding: 'utf8' });
 
-/** Those that wait for real time or repeat what another one covers are started by whoever changes what they measure. */
-const SLOW = ['start', 'engines', 'growth', 'memory', 'telemetry-gateway'];
+/** They wait for real time: run one by hand after a change of what it measures. */
+const SLOW = ['start', 'memory', 'telemetry-gateway'];
 
-// A suite does not wait for what it would have to load first: its tests would run outside of it.
+// Loaded before the suite, which does not wait for promises.
 const ALL = await benchmarks();
 
 describe('every benchmark that is quick with little work', () => {
