@@ -15,7 +15,7 @@ import {
   UsageError,
 } from './admin/command.ts';
 import { BOX_COMMANDS, UPDATE_COMMANDS } from './admin/box-commands.ts';
-import { ASKING_COMMANDS } from './admin/asking-commands.ts';
+import { STATUS_COMMANDS } from './admin/status-commands.ts';
 import { SET_ASIDE_COMMANDS } from './admin/set-aside-commands.ts';
 import { ISSUABLE_ROLES } from './capabilities/auth/index.ts';
 import { messageOf, UnrecoverableError } from './lib/errors.ts';
@@ -89,7 +89,7 @@ const COMMANDS: Record<string, Command> = {
   ...BOX_COMMANDS,
   ...SET_ASIDE_COMMANDS,
   ...PROVISION_COMMANDS,
-  ...ASKING_COMMANDS,
+  ...STATUS_COMMANDS,
   ...UPDATE_COMMANDS,
 };
 

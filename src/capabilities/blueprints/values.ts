@@ -3,7 +3,7 @@ import { Validator } from '@cfworker/json-schema';
 import { messageOf, type Problem } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { isObject, mapped } from '../../lib/members.ts';
-import { remembered } from '../../lib/remembered.ts';
+import { memoized } from '../../lib/memoized.ts';
 import type { AttributeType, CompiledCommand, EnumItem, EnumValue } from './manifest.ts';
 
 /** Common part of arguments, parameters, properties and telemetry attributes. */
@@ -124,7 +124,7 @@ function isEmptyTable(value: unknown): boolean {
 }
 
 /** JSON Schema draft-07 (docs/interface/blueprints.md#types). The package changes the schema it is given, so it gets a copy. */
-const validatorOf = remembered((schema: object) => new Validator(structuredClone(schema), '7'));
+const validatorOf = memoized((schema: object) => new Validator(structuredClone(schema), '7'));
 
 /** The first fault of `value` against the schema; `undefined` when it conforms. */
 function schemaProblem(schema: unknown, value: unknown): string | undefined {

@@ -9,7 +9,7 @@
  *      ▼                    │ STARTED, IN_PROGRESS
  *   (removed)               └───────────────▶ TIMEOUT     silence, end of the gateway
  */
-import { remembered } from '../../lib/remembered.ts';
+import { memoized } from '../../lib/memoized.ts';
 import type { CompiledCommand, CompiledManifest } from '../blueprints/index.ts';
 import type { Principal } from '../../platform/http/index.ts';
 import type { Role } from '../../lib/role.ts';
@@ -188,7 +188,7 @@ export function readAccessLevel(command: CompiledCommand): string {
 }
 
 /** Commands whose executions not everybody may see, with the access level that may. */
-export const guardedCommands = remembered(({ commands }: CompiledManifest) =>
+export const guardedCommands = memoized(({ commands }: CompiledManifest) =>
   Object.entries(commands)
     .map(([name, command]) => [name, readAccessLevel(command)] as const)
     .filter(([, accessLevel]) => accessLevel !== 'readonly'),

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ReportThrottle } from '../../lib/report-throttle.ts';
 import type { Limits } from '../../lib/limits.ts';
-import { remembered } from '../../lib/remembered.ts';
+import { memoized } from '../../lib/memoized.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Metrics } from '../../platform/metrics/index.ts';
 import { type Role, roleIncludes, roleNeededFor } from '../../lib/role.ts';
@@ -213,7 +213,7 @@ function visible(
 }
 
 /** Declared names by themselves and by their aliases; a name that is neither stays as it is. */
-const declaredNamesOf = remembered(
+const declaredNamesOf = memoized(
   (properties: CompiledManifest['properties']): ReadonlyMap<string, string> => {
     const names = new Map(
       Object.entries(properties)

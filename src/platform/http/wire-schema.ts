@@ -6,7 +6,7 @@
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { type Camel, camel, isObject } from '../../lib/members.ts';
-import { remembered } from '../../lib/remembered.ts';
+import { memoized } from '../../lib/memoized.ts';
 import { isSlug } from '../../lib/slug.ts';
 import { nameProblem, normalizedName } from '../../lib/text.ts';
 import { ROLES } from '../../lib/role.ts';
@@ -243,7 +243,7 @@ export function filled<Entries extends v.ObjectEntries, Value extends object>(
 }
 
 /** Where the members of a shape stand in records, found once for each shape. */
-const namesOf = remembered((entries: v.ObjectEntries) =>
+const namesOf = memoized((entries: v.ObjectEntries) =>
   Object.entries(entries).map(([name, { type }]) => {
     const inside = camel(name);
     return {

@@ -26,7 +26,7 @@ const ASKED: Readonly<Record<string, readonly string[]>> = {
   kernel: ['dmesg', '--level=err,warn', '--time-format=iso'],
 };
 
-export const ASKING_COMMANDS: Record<string, Command> = {
+export const STATUS_COMMANDS: Record<string, Command> = {
   ready: {
     takes: [],
     prepare: () => async (local) => {
