@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeArchive } from '../../src/capabilities/blueprints/source/archive.ts';
 import type { FieldDevicesOrder, FromFieldDevices, Poll, ToFieldDevices } from './field-devices.ts';
-import { createGatewayClient, type GatewayClient, inParallel, uploadBlueprint } from './gateway-client.ts';
+import { type GatewayClient, inParallel, uploadBlueprint } from './gateway-client.ts';
 import type { GatewayHome } from './gateway-process.ts';
 
 const PROJECT_ROOT = join(import.meta.dirname, '..', '..');

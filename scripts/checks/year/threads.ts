@@ -6,7 +6,7 @@ import { EventEmitter } from 'node:events';
 import { syncBuiltinESMExports } from 'node:module';
 import workerThreads, { type Worker as Thread } from 'node:worker_threads';
 import type { UpkeepResult, UpkeepTask } from '../../../src/platform/sqlite/upkeep-tasks.ts';
-import { END, LOADED } from '../../../src/platform/threads/thread.ts';
+import { END, LOADED } from '../../../src/platform/threads/signals.ts';
 import type { Answer, Question } from '../../../src/platform/workers/task-worker.ts';
 
 const ENTRY = /\/upkeep-thread\.[jt]s$/;

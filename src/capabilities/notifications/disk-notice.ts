@@ -2,7 +2,6 @@
  * The one message that needs no database: the disk refuses writes. Alerts that cannot be stored are not sent one by one; they
  * follow when they are stored.
  */
-import { randomUUID } from 'node:crypto';
 import { DoublingPause } from '../../lib/doubling-pause.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, EpochMs, MonotonicMs } from '../../lib/time.ts';
@@ -77,10 +76,13 @@ export class DiskNotice {
 }
 
 /** The alert of the message: nothing stores it, so it is in no list. */
-export function refusedDisk(gateway: Device, nowMs: EpochMs): NotifiedAlert {
+export function refusedDisk(
+  gateway: Device,
+  { id, createdAtMs }: { id: string; createdAtMs: EpochMs },
+): NotifiedAlert {
   const alert = {
     number: 0,
-    id: randomUUID(),
+    id,
     deviceId: gateway.id,
     source: 'GATEWAY',
     name: 'disk_refuses_writes',
@@ -91,7 +93,7 @@ export function refusedDisk(gateway: Device, nowMs: EpochMs): NotifiedAlert {
     readRole: 'READONLY',
     isLasting: true,
     timesRaised: 1,
-    raisedAtMs: nowMs,
+    raisedAtMs: createdAtMs,
   } as const;
   return { alert, device: gateway, kinds: new Set(['RAISED']) };
 }

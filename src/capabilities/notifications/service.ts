@@ -245,12 +245,10 @@ export class Notifications {
   }
 
   async #sendDiskNotice(channel: Channel): Promise<void> {
-    const { clock, devices } = this.#options;
-    const gateway = devices.all().find(({ type }) => type === 'GATEWAY');
+    const gateway = this.#options.devices.all().find(({ type }) => type === 'GATEWAY');
     if (!gateway) return;
     const delivery = { ...this.#newDelivery(channel.id, 'ALERTS'), raisedCount: 1 };
-    const alert = refusedDisk(gateway, Math.floor(clock.wallMs()));
-    await this.#sendAlerts(channel, delivery, [alert], this.#stopping.signal);
+    await this.#sendAlerts(channel, delivery, [refusedDisk(gateway, delivery)], this.#stopping.signal);
   }
 
   async #sendAlerts(

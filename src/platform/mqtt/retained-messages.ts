@@ -2,7 +2,7 @@
  * The newest retained message of each topic, in memory: a new subscription gets those that match ([MQTT-3.3.1-6]). After a
  * restart devices connect anew and publish them again.
  */
-import { topicMatches } from './topic.ts';
+import { topicMatches } from '../../lib/topic-matches.ts';
 import type { MqttLimits } from './types.ts';
 
 interface RetainedMessage {

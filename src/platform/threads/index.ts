@@ -1,1 +1,2 @@
-export { connectThread, processorMs, startThread, type Thread, type ThreadPort } from './thread.ts';
+export { startThread, type Thread } from './thread.ts';
+export { connectThread, processorMs, type ThreadPort } from './inside.ts';
