@@ -1,7 +1,7 @@
 /** Makes the targets of a site file, or changes the members that the file names. */
 import { shownUrl } from '../lib/shown-url.ts';
 import type { Api } from './api.ts';
-import { deviceIds } from './plan-channels.ts';
+import { deviceIds } from './plan-configuration.ts';
 import type { SiteFile, WantedTarget } from './read.ts';
 import {
   changed,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { isSlug, slugFromName } from '../../src/lib/slug.ts';
+import { isSlug, slugFromName } from '../../src/lib/text.ts';
 import { runs } from '../support/runs.ts';
 
 const UUID = '0f8fad5b-d9cb-469f-a165-70867728950e';

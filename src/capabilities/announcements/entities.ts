@@ -1,18 +1,9 @@
 /** What each kind of entity gives a device: attributes, and commands with their bounds. */
 import type { Entity } from './announcement.ts';
-import {
-  EntityBuilder,
-  numberOf,
-  numericArgument,
-  Refusal,
-  type Scope,
-  textOfPayload,
-  wordsOf,
-} from './entity-builder.ts';
+import { EntityBuilder, numberOf, NUMERIC_CLASSES, numericArgument, Refusal, type Scope, textOfPayload, unitOf, wordsOf } from './entity-builder.ts';
 import { CLIMATE_KINDS } from './climate-entities.ts';
 import type { Interpreted } from './model.ts';
 import { baseNames, displayNameOf } from './names.ts';
-import { NUMERIC_CLASSES, unitOf } from './units.ts';
 
 type Kind = (entity: EntityBuilder) => void;
 

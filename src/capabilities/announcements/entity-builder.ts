@@ -4,7 +4,6 @@ import type { Argument, Attribute, Availability, AvailabilityTopic, Interpreted 
 import { maySlug } from './names.ts';
 import { TemplateFault } from './template-parser.ts';
 import { readTemplate, readValueTemplate } from './template.ts';
-import { unitOf } from './units.ts';
 
 /** Why an entity is left out; goes on behind its name. */
 export class Refusal extends Error {}
@@ -224,3 +223,89 @@ export function numericArgument(
     ...(code !== undefined && { unit: code }),
   };
 }
+
+// Units of announcements as the units of manifests (docs/interface/blueprints.md#units). Data.
+
+const UNITS: Readonly<Record<string, string>> = {
+  '°C': 'Cel',
+  C: 'Cel',
+  '°F': '[degF]',
+  F: '[degF]',
+  K: 'K',
+  '%': '%',
+  W: 'W',
+  kW: 'kW',
+  MW: 'MW',
+  Wh: 'Wh',
+  kWh: 'kWh',
+  MWh: 'MWh',
+  VA: 'VA',
+  kVA: 'kVA',
+  var: 'VAR',
+  VAR: 'VAR',
+  VAr: 'VAR',
+  kvar: 'kVAR',
+  V: 'V',
+  mV: 'mV',
+  kV: 'kV',
+  A: 'A',
+  mA: 'mA',
+  Ah: 'Ah',
+  Hz: 'Hz',
+  kHz: 'kHz',
+  Pa: 'Pa',
+  hPa: 'hPa',
+  kPa: 'kPa',
+  mbar: 'mbar',
+  bar: 'bar',
+  lx: 'lx',
+  ppm: '[ppm]',
+  ppb: '[ppb]',
+  dB: 'dB',
+  dBm: 'dBm',
+  s: 's',
+  ms: 'ms',
+  min: 'min',
+  h: 'h',
+  d: 'd',
+  m: 'm',
+  km: 'km',
+  cm: 'cm',
+  mm: 'mm',
+  kg: 'kg',
+  g: 'g',
+  L: 'L',
+  l: 'L',
+  mL: 'mL',
+  'm³': 'm3',
+  m3: 'm3',
+  'm³/h': 'm3/h',
+  'L/min': 'L/min',
+  'L/h': 'L/h',
+  'm/s': 'm/s',
+  'km/h': 'km/h',
+  'mm/h': 'mm/h',
+  'W/m²': 'W/m2',
+  'W/m2': 'W/m2',
+  'µg/m³': 'ug/m3',
+  'μg/m³': 'ug/m3',
+  'mg/m³': 'mg/m3',
+  '°': 'deg',
+  rpm: 'rpm',
+  Ohm: 'Ohm',
+  Ω: 'Ohm',
+  'µS/cm': 'uS/cm',
+  B: 'B',
+};
+
+/** The unit in a manifest; undefined for one that has no code there. */
+export function unitOf(announced: string): string | undefined {
+  return Object.hasOwn(UNITS, announced) ? UNITS[announced] : undefined;
+}
+
+/** Beyond units, what makes a sensor a number. */
+export const NUMERIC_CLASSES: ReadonlySet<string> = new Set(
+  'apparent_power aqi area atmospheric_pressure battery blood_glucose_concentration carbon_dioxide carbon_monoxide conductivity current data_rate data_size distance duration energy energy_distance energy_storage frequency gas humidity illuminance irradiance moisture monetary nitrogen_dioxide nitrogen_monoxide nitrous_oxide ozone ph pm1 pm10 pm25 power power_factor precipitation precipitation_intensity pressure reactive_energy reactive_power signal_strength sound_pressure speed sulphur_dioxide temperature volatile_organic_compounds volatile_organic_compounds_parts voltage volume volume_flow_rate volume_storage water weight wind_direction wind_speed'.split(
+    ' ',
+  ),
+);

@@ -1,3 +1,2 @@
-export { applianceRoutes } from './routes.ts';
-export { problemReport, type ReportOptions } from './report.ts';
+export { applianceRoutes, problemReport, type ReportOptions } from './routes.ts';
 export { Appliance, type PartsStatus } from './service.ts';

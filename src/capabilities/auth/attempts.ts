@@ -13,7 +13,7 @@ import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
 import type { Clock } from '../../platform/clock/index.ts';
-import type { AuthParts } from './parts.ts';
+import type { AuthParts } from './store.ts';
 
 const FIRST_DELAY_MS = 1_000;
 

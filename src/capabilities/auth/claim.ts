@@ -5,7 +5,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { DurationMs } from '../../lib/time.ts';
 import { readPrivateFile, removeFile, writePrivateFile } from '../../platform/files/index.ts';
-import type { AuthParts } from './parts.ts';
+import type { AuthParts } from './store.ts';
 import { hashOf, newClaimCode, normalizeClaimCode } from './tokens.ts';
 
 const TOLD_INTERVAL_MS: DurationMs = 60_000;

@@ -6,7 +6,7 @@ import { argon2, timingSafeEqual } from 'node:crypto';
 import { tooManyRequests } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
-import type { AuthParts } from './parts.ts';
+import type { AuthParts } from './store.ts';
 
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;

@@ -5,10 +5,9 @@ import { CLOCK_PLAUSIBLE_FROM_MS, createStampCorrector } from '../../platform/cl
 import { Attempts } from './attempts.ts';
 import { Claim } from './claim.ts';
 import type { AuthEvents } from './model.ts';
-import type { AuthParts } from './parts.ts';
+import { type AuthParts, type AuthStore, createAuthStore } from './store.ts';
 import { Passwords } from './password.ts';
 import { SignIn } from './sign-in.ts';
-import { type AuthStore, createAuthStore } from './store.ts';
 import { Tokens } from './tokens.ts';
 import { Users } from './users.ts';
 

@@ -5,7 +5,7 @@ import type { Attempt, Attempts } from './attempts.ts';
 import type { Claim } from './claim.ts';
 import type { NewToken, User } from './model.ts';
 import type { Passwords } from './password.ts';
-import type { AuthParts } from './parts.ts';
+import type { AuthParts } from './store.ts';
 import type { Tokens } from './tokens.ts';
 import type { UserChange, Users } from './users.ts';
 

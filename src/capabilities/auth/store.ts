@@ -1,18 +1,11 @@
 /** Rows of users, access tokens and the claim. */
 import { and, eq, gt, isNotNull, ne, type SQL, sql } from 'drizzle-orm';
+import type { Emitter } from '../../lib/emitter.ts';
+import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
-import {
-  absent,
-  countOf,
-  type Database,
-  given,
-  placeholders,
-  present,
-  presentRow,
-  updateOf,
-  upsert,
-} from '../../platform/sqlite/index.ts';
-import type { IssuableRole, TokenKind, TokenRecord, User } from './model.ts';
+import type { Instruments } from '../../platform/metrics/index.ts';
+import { absent, countOf, type Database, given, placeholders, present, presentRow, updateOf, upsert } from '../../platform/sqlite/index.ts';
+import type { AuthEvents, IssuableRole, TokenKind, TokenRecord, User } from './model.ts';
 import { accessToken, claim, clockBehind, userAccount } from './tables.ts';
 
 export type AuthStore = ReturnType<typeof createAuthStore>;
@@ -173,4 +166,17 @@ function maybeUser(row: typeof userAccount.$inferSelect | undefined): User | und
 
 function userOf({ passwordHash, ...user }: typeof userAccount.$inferSelect): User {
   return { ...user, hasPassword: passwordHash !== null };
+}
+
+// Dependencies of all parts of access.
+
+export interface AuthParts extends Instruments {
+  database: Database;
+  store: AuthStore;
+  limits: Limits['auth'];
+  events: Emitter<AuthEvents>;
+  /** Folder with the file of the claim code. */
+  dataDir: string;
+  newId: () => string;
+  random: (sizeBytes: number) => Buffer;
 }

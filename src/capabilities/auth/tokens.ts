@@ -19,7 +19,7 @@ import {
   type TokenRecord,
   type User,
 } from './model.ts';
-import type { AuthParts } from './parts.ts';
+import type { AuthParts } from './store.ts';
 
 interface TokenRequest {
   name: string;

@@ -4,7 +4,7 @@ import { foldedName } from '../../lib/text.ts';
 import type { Claim } from './claim.ts';
 import type { IssuableRole, User } from './model.ts';
 import type { Passwords } from './password.ts';
-import type { AuthParts } from './parts.ts';
+import type { AuthParts } from './store.ts';
 import type { Tokens } from './tokens.ts';
 
 export interface UserChange {

@@ -1,7 +1,7 @@
 import type { SecretSealer } from '../../platform/files/index.ts';
 import { conflict, invalidBody, unprocessable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
-import { slugFromName } from '../../lib/slug.ts';
+import { slugFromName } from '../../lib/text.ts';
 import { canonicalTimeZone, type EpochMs, formatTimestamp, type MonotonicMs } from '../../lib/time.ts';
 import { inWords } from '../../lib/system-fault.ts';
 import {

@@ -14,9 +14,8 @@ import { checkProfiles } from './profiles/conformance.ts';
 import { type ArchiveFiles, readArchive, textOfUtf8 } from './source/archive.ts';
 import { resolveSchema } from './source/schemas.ts';
 import { parseYaml, type YamlMap } from './source/yaml.ts';
-import { createContext } from './validation/context.ts';
+import { createContext, Problems } from './validation/shape.ts';
 import { checkManifest, checkSpec } from './validation/manifest.ts';
-import { Problems } from './validation/problems.ts';
 
 export type CompiledBlueprint =
   | {

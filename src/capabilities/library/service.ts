@@ -1,7 +1,7 @@
 import type { TemplateFault } from '#library';
 import { errorOfProblems, notFound, type Problem, requireUnderLimit } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { slugFromName } from '../../lib/slug.ts';
+import { slugFromName } from '../../lib/text.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import { programEntry } from '../../platform/processes/index.ts';

@@ -25,8 +25,7 @@ import type { DeviceConfiguration } from '../device-configuration/index.ts';
 import { type Device, type Devices, type DeviceService, isModule } from '../devices/index.ts';
 import type { Site } from '../site/index.ts';
 import type { BuiltInModule } from './built-in-module.ts';
-import { ModuleRuns } from './runs.ts';
-import { ModuleScans, type Scan, type ScanOrder } from './scans.ts';
+import { ModuleRuns, ModuleScans, type Scan, type ScanOrder } from './scans.ts';
 import {
   answerStorage,
   createModuleRequests,

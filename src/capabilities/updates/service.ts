@@ -1,18 +1,9 @@
 import { conflict, unprocessable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
-import type { MonotonicMs } from '../../lib/time.ts';
+import { formatTimestamp, type MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
-import {
-  type DebPackage,
-  type InstalledVersion,
-  PackageError,
-  type PackageProblem,
-  type TrialFailure,
-  type UpdateFolder,
-  type UpdateOutcome,
-} from '../../platform/packages/index.ts';
-import { sentenceOf } from './model.ts';
+import { type DebPackage, type InstalledVersion, PackageError, type PackageProblem, type TrialFailure, type UpdateFolder, type UpdateOutcome } from '../../platform/packages/index.ts';
 
 interface UpdatesOptions {
   clock: Pick<Clock, 'monotonicMs'>;
@@ -159,3 +150,20 @@ export class Updates {
 function refused(problem: UpdateProblem, message: string, cause?: unknown) {
   return unprocessable('update_refused', message, { problem }, cause);
 }
+
+// A rolled-back version in a sentence for the operator.
+
+function sentenceOf({ atMs, version, reason, status, words }: TrialFailure): string {
+  const said = words === undefined ? '' : `: ${words}`;
+  return `Version ${version} went away at ${formatTimestamp(atMs)}: ${WHY[reason](status ?? 'no exit code')}${said}`;
+}
+
+const WHY: Record<TrialFailure['reason'], (status: string) => string> = {
+  NOT_READY: () => 'it did not become ready in time',
+  ENDED: (status) => `it ended by itself several times (${status})`,
+  REFUSED: () => 'it refused to run',
+  HUNG: () => 'it hung',
+  CUT_OFF: () => 'it was cut off several times before it was ready',
+  NO_COPY: () => 'there was no room for a copy of the state, so it was not started',
+  OTHER: () => 'see energy-gateway-versions status on the box',
+};

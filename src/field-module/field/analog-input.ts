@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { messageOf } from '../../lib/errors.ts';
-import { PortFault } from './port-fault.ts';
+import { PortFault } from './modbus-fault.ts';
 import type { PortOptions } from './system-program.ts';
 
 /** What a channel measures: V, A, °C. */

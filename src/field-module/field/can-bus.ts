@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { DoublingPause } from '../../lib/doubling-pause.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Timer } from '../../platform/clock/index.ts';
-import { PortFault } from './port-fault.ts';
+import { PortFault } from './modbus-fault.ts';
 import { type PortOptions, ProgramFailure, type RunningProgram } from './system-program.ts';
 
 /** Identifiers above this have the extended format of 29 bits. */

@@ -4,7 +4,7 @@
  */
 import { messageOf } from '../../lib/errors.ts';
 import type { DurationMs } from '../../lib/time.ts';
-import { PortFault } from './port-fault.ts';
+import { PortFault } from './modbus-fault.ts';
 import { RetryPause } from './turn-queue.ts';
 import type { PortOptions, RunningProgram } from './system-program.ts';
 

@@ -6,7 +6,7 @@ import { DoublingPause } from '../../lib/doubling-pause.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Timer } from '../../platform/clock/index.ts';
-import { PortFault } from './port-fault.ts';
+import { PortFault } from './modbus-fault.ts';
 import type { PortOptions, RunningProgram } from './system-program.ts';
 
 interface DigitalOutputOptions extends PortOptions {

@@ -6,7 +6,6 @@ export type { Quantity } from './analog-input.ts';
 export { type DeviceIdentification, identifyDevice, textOf } from './device-identification.ts';
 export type { IoKind, IoPortMapping } from './io-ports.ts';
 export type { ModbusClient } from './modbus-tcp.ts';
-export { isUnreached, type ModbusAnswer, scriptFaultOf } from './modbus-fault.ts';
+export { isUnreached, type ModbusAnswer, PortFault, type ScriptFault, scriptFaultOf } from './modbus-fault.ts';
 export type { ModbusRequest, ReadKind, WriteKind } from './modbus-pdu.ts';
-export { PortFault, type ScriptFault } from './port-fault.ts';
 export { characterMs, type SerialPort, type SerialSettings, type SerialTurn } from './serial-port.ts';

@@ -7,10 +7,9 @@ import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Asking, ModbusClient } from './modbus-tcp.ts';
-import { failed, isUnreached, type ModbusAnswer, type ModbusFault } from './modbus-fault.ts';
+import { failed, isUnreached, type ModbusAnswer, type ModbusFault, PortFault } from './modbus-fault.ts';
 import { decodeAnswer, encodeRequest, isWrite, type ModbusRequest, requestProblem } from './modbus-pdu.ts';
 import { decodeRtuFrame, encodeRtuFrame, rtuAnswerLength } from './modbus-rtu-frame.ts';
-import { PortFault } from './port-fault.ts';
 import { characterMs, type SerialPort, type SerialSettings, type SerialTurn } from './serial-port.ts';
 import { SilentUnits } from './silent-units.ts';
 

@@ -3,8 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
-import { reasonOf } from './modbus-fault.ts';
-import { PortFault } from './port-fault.ts';
+import { PortFault, reasonOf } from './modbus-fault.ts';
 import { RetryPause, TurnQueue } from './turn-queue.ts';
 
 /** Settings of a serial line. */

@@ -1,10 +1,8 @@
 export { type Backup, type BackupOptions, openBackup } from './backup.ts';
 export { deliverBackup, saveBackup } from './save.ts';
 export { BackupError, type BackupInfo } from './layout.ts';
-export { removeLeftovers } from './leftovers.ts';
+export { discardUpload, isPlainCopy, keepUpload, prepareCopyRestore, prepareRestore, removeLeftovers, restoreUpload } from './restore.ts';
 export { type BackupOpener, createBackupOpener } from './opening.ts';
-export { isPlainCopy, prepareCopyRestore, prepareRestore } from './restore.ts';
 export { applyRestore, restoreFaultSince } from './take-over.ts';
 export type { BackupTarget } from './target.ts';
 export { createTarget, sftpKey, TargetError, targetProblem } from './targets.ts';
-export { discardUpload, keepUpload, restoreUpload } from './uploaded.ts';

@@ -2,40 +2,19 @@
  * Puts a backup back. It is opened and judged while the gateway may run; the next start takes it over before
  * anything is opened. Both survive a cut of power at any moment: either the old state is there, or the new one.
  */
-import { mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Entry, openPromise, type ZipFile } from 'yauzl';
 import { messageOf } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { Clock } from '../clock/index.ts';
-import {
-  isThere,
-  keepStream,
-  makePrivateFolder,
-  packagePath,
-  removeFile,
-  removeTree,
-  syncFolder,
-  writePrivateFile,
-} from '../files/index.ts';
+import { isThere, keepStream, makePrivateFolder, packagePath, removeFile, removeTree, syncFolder, writePrivateFile } from '../files/index.ts';
+import type { Log } from '../log/index.ts';
 import { foreignSchemaIn, isStateOfGateway, judgeCopy, judgeSchema } from '../sqlite/index.ts';
-import { unseal } from './container.ts';
-import {
-  BackupError,
-  type BackupInfo,
-  BACKUPS_FOLDER,
-  BEING_CHECKED,
-  HISTORY_FILE,
-  INFO_FILE,
-  JOURNAL_FILE,
-  JOURNAL_FOLDER,
-  KEYS_FILE,
-  RESTORE_DRAFT,
-  STATE_FILE,
-  TLS_FILE,
-  TLS_FOLDER,
-} from './layout.ts';
+import { unseal } from './backup.ts';
+import { BackupError, type BackupInfo, BACKUPS_FOLDER, BEING_CHECKED, BEING_MADE, HISTORY_FILE, INFO_FILE, JOURNAL_FILE, JOURNAL_FOLDER, KEYS_FILE, OUTGOING, READ_BACK, RESTORE_DRAFT, STATE_FILE, TLS_FILE, TLS_FOLDER, UPLOADED } from './layout.ts';
+import type { BackupOpener } from './opening.ts';
 import { ASIDE, READY, readyText, STAGE, TRIES, unusedName } from './take-over.ts';
 
 /** A backup, open, and what it is for. */
@@ -254,4 +233,64 @@ function infoOf(stage: string): BackupInfo {
     if (!(error instanceof SyntaxError)) throw error;
   }
   throw new BackupError(`${INFO_FILE} in the backup is not readable.`);
+}
+
+// A backup that is uploaded: first its bytes, then the request to take it over.
+
+const NOTHING = 'No backup was uploaded.';
+
+/** Keeps the bytes, in place of an upload before; nothing is kept when it throws. Resolves with their number. */
+export function keepUpload(dataDir: string, stream: ReadableStream<Uint8Array>): Promise<number> {
+  return keepStream(join(dataDir, BACKUPS_FOLDER, UPLOADED), stream);
+}
+
+/** Forgets the upload, if there is one. */
+export function discardUpload(dataDir: string): void {
+  removeTree(join(dataDir, BACKUPS_FOLDER, UPLOADED));
+}
+
+/**
+ * Makes the upload ready for the next start, as the local command does it. Resolves with undefined for a plain copy of
+ * state.db, which does not say when it was made. @throws BackupError
+ */
+export async function restoreUpload(
+  dataDir: string,
+  password: string,
+  opener: Pick<BackupOpener, 'open'>,
+): Promise<BackupInfo | undefined> {
+  const path = join(dataDir, BACKUPS_FOLDER, UPLOADED);
+  if (!existsSync(path)) throw new BackupError(NOTHING);
+  try {
+    const info = await opener.open({ kind: 'restore', path, password });
+    removeFile(path);
+    return info;
+  } catch (error) {
+    // Another caller took it over, or began to upload another one.
+    throw existsSync(path) ? error : new BackupError(NOTHING, { cause: error });
+  }
+}
+
+// Files that a power cut left of backups and restores. They may be as large as the whole history, and nothing continues them.
+
+const UNFINISHED = [BEING_MADE, BEING_CHECKED, OUTGOING, READ_BACK, UPLOADED];
+
+/** At a start, before anything is made or uploaded. What cannot be removed is told and stays. */
+export function removeLeftovers({ dataDir, log }: { dataDir: string; log: Log }): void {
+  try {
+    for (const path of leftoversIn(dataDir)) {
+      removeTree(path);
+      log.info('what was left of a backup was removed', { path });
+    }
+  } catch (error) {
+    log.warn('what was left of a backup cannot be removed', { error });
+  }
+}
+
+function leftoversIn(dataDir: string): string[] {
+  const folder = join(dataDir, BACKUPS_FOLDER);
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  const paths = names
+    .filter((name) => UNFINISHED.some((begin) => name.startsWith(begin)))
+    .map((name) => join(folder, name));
+  return [...paths, join(dataDir, RESTORE_DRAFT)].filter((path) => existsSync(path));
 }

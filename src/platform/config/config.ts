@@ -6,7 +6,7 @@ import { type Option, OPTIONS, type OptionValue, typeOf } from './options.ts';
 import { isAnyAddress } from '../../lib/address.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { type Camel, camel } from '../../lib/members.ts';
-import { nearNameHint } from '../../lib/near-name.ts';
+import { nearNameHint } from '../../lib/text.ts';
 import { yamlFault } from '../../lib/yaml-fault.ts';
 
 const SHOWN_LENGTH = 100;

@@ -1,7 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
-import { connectionFailure } from '../../lib/connection-failure.ts';
+import { connectionFailure } from '../../lib/errors.ts';
 import type { DurationMs, DurationS, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 

@@ -7,8 +7,7 @@ import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { type Camel, camel, isObject } from '../../lib/members.ts';
 import { memoized } from '../../lib/memoized.ts';
-import { isSlug } from '../../lib/slug.ts';
-import { nameProblem, normalizedName } from '../../lib/text.ts';
+import { isSlug, nameProblem, normalizedName } from '../../lib/text.ts';
 import { ROLES } from '../../lib/role.ts';
 import { formatTimestamp } from '../../lib/time.ts';
 

@@ -1,6 +1,5 @@
 import type { MqttClient as Library } from 'mqtt';
-import { connectionFailure } from '../../lib/connection-failure.ts';
-import { messageOf } from '../../lib/errors.ts';
+import { connectionFailure, messageOf } from '../../lib/errors.ts';
 import { defined } from '../../lib/members.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import { type Clock, nextTurn, type Timer } from '../clock/index.ts';

@@ -1,5 +1,5 @@
 /** HTTP requests to servers outside whose addresses people typed. */
-import { connectionFailure } from '../../lib/connection-failure.ts';
+import { connectionFailure } from '../../lib/errors.ts';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 import { type HttpAnswer, HttpClient, HttpFailure } from '../http-client/index.ts';

@@ -9,11 +9,10 @@ import { makePrivateFolder, requireUsableFile } from '../files/index.ts';
 import type { Instruments } from '../metrics/index.ts';
 import { isDamage, requireSound } from './damage.ts';
 import { LogEvidence, type LostChanges } from './log-evidence.ts';
-import { LogTrust } from './log-trust.ts';
+import { LogTrust, type SyncFile, WriteAheadLog } from './write-ahead-log.ts';
 import { migrate, type MigrationOptions } from './migrations.ts';
 import { openFile } from './native.ts';
 import { createOrm, type Orm } from './orm.ts';
-import { type SyncFile, WriteAheadLog } from './write-ahead-log.ts';
 
 export interface OpenOptions extends MigrationOptions {
   /** True: the whole file is read first, and damage anywhere in it refused. */

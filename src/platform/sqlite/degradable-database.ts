@@ -4,14 +4,13 @@ import type BetterSqlite3 from 'better-sqlite3';
 import { unavailable } from '../../lib/errors.ts';
 import type { Clock, Timer } from '../clock/index.ts';
 import { isThere, makePrivateFolder, removeFile } from '../files/index.ts';
-import { isDamage } from './damage.ts';
+import { failsToRead, isDamage } from './damage.ts';
 import { type Database, lastingStatement, openDatabase, type OpenOptions } from './database.ts';
 import { diskFails } from '../../lib/system-fault.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
 import { NewerDatabaseError, readMigrations } from './migrations.ts';
 import { createOrm, type Orm } from './orm.ts';
-import { failsToRead } from './read-fault.ts';
-import { foreignPath, freeName, nameOfNewer, newestOfNewer, setAside, setAsideOf } from './set-aside.ts';
+import { foreignPath, freeName, nameOfNewer, newestOfNewer, setAside, setAsideOf } from './local-copies.ts';
 import { salvageFirst, type SalvageTables } from './salvage.ts';
 
 /** A user with a connection of its own to the file, such as a thread. */

@@ -18,13 +18,11 @@ import {
   writePrivateFile,
 } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
-import { isDamage, judgeCopy, provenDamageOf } from './damage.ts';
+import { failsToRead, isDamage, judgeCopy, provenDamageOf } from './damage.ts';
 import { Database, openDatabase, type OpenOptions } from './database.ts';
 import { diskFails } from '../../lib/system-fault.ts';
-import { localCopies, type LocalCopy } from './local-copies.ts';
-import { failsToRead } from './read-fault.ts';
+import { localCopies, type LocalCopy, removeSetAside, setAside, setAsideOf } from './local-copies.ts';
 import { rebuild } from './rebuild.ts';
-import { removeSetAside, setAside, setAsideOf } from './set-aside.ts';
 
 /** A recovery of state.db, which is shown to people for some days. */
 interface StateRecovery {

@@ -2,10 +2,9 @@
 import type BetterSqlite3 from 'better-sqlite3';
 import './native.ts';
 import { withConnection } from './native.ts';
-import { damageOf, isDamage } from './damage.ts';
+import { damageOf, failsToRead, isDamage } from './damage.ts';
 import type { Database } from './database.ts';
 import { type CopyTask, makeCopy } from './local-copies.ts';
-import { failsToRead } from './read-fault.ts';
 
 /** What the thread can be asked for. */
 export type UpkeepTask =

@@ -1,7 +1,7 @@
 /** Which start of a module speaks for it. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ModuleRuns } from '../../../src/capabilities/modules/runs.ts';
+import { ModuleRuns } from '../../../src/capabilities/modules/scans.ts';
 import type { Device } from '../../../src/capabilities/devices/index.ts';
 import type { MqttSession } from '../../../src/platform/mqtt/index.ts';
 import { TestClock } from '../../support/test-clock.ts';

@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { CanBus } from '../../../src/field-module/field/can-bus.ts';
 import { DigitalOutput } from '../../../src/field-module/field/digital-output.ts';
-import { PortFault } from '../../../src/field-module/field/port-fault.ts';
+import { PortFault } from '../../../src/field-module/field/modbus-fault.ts';
 import {
   ProgramFailure,
   type RunningProgram,

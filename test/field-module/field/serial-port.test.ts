@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../../src/lib/limits.ts';
-import { PortFault } from '../../../src/field-module/field/port-fault.ts';
+import { PortFault } from '../../../src/field-module/field/modbus-fault.ts';
 import { SerialPort } from '../../../src/field-module/field/serial-port.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { fakeSerialDevice, type FakeSerialDevice, played, SETTINGS } from './serial-device.ts';

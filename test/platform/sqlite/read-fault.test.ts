@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
-import { failsToRead } from '../../../src/platform/sqlite/read-fault.ts';
+import { failsToRead } from '../../../src/platform/sqlite/damage.ts';
 import { temporaryFolder } from '../../support/workspace.ts';
 
 const PAGE_BYTES = 4_096;
