@@ -172,7 +172,7 @@ interface Turns {
   sums(): Pick<StoreRun, 'busyMs' | 'processorMs' | 'longestMs'>;
 }
 
-/** G: so many show what one costs. */
+/** So many show what one costs. */
 const EMPTY_TURNS = 1_000;
 
 /** Counts the time between two pauses. */
@@ -231,7 +231,7 @@ function createTurns(): Turns {
   };
 }
 
-/** G: so many messages are made before they are taken in together, so that reading the clock costs next to nothing. */
+/** So many messages are made before they are taken in together, so that reading the clock costs next to nothing. */
 const MESSAGES_PER_TURN = 200;
 
 async function replay(parts: {

@@ -360,9 +360,9 @@ export class GatewayTime {
 // How long a message that arrives now may have waited unread: a program stands still while its machine is paused or out of
 // memory, and a command that came meanwhile must not pass for a new one.
 
-/** G: a beat later than this means that the program stood still. */
+/** A beat later than this means that the program stood still. */
 const LATE_MS = 1_000;
-/** G: within this time everything that waited in the socket is read. */
+/** Within this time everything that waited in the socket is read. */
 const READING_MS = 2_000;
 
 export class Standstill {

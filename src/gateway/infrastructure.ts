@@ -219,7 +219,7 @@ function openStateDatabase(
 /** In the data folder. Whoever removes it ends the alert. */
 const NOTE = 'changes-lost.json';
 const TOLD_INTERVAL_MS = 3_600_000;
-/** G: more losses within a week are of one broken disk. */
+/** More losses within a week are of one broken disk. */
 const KEPT = 10;
 
 interface Options {

@@ -1,38 +1,38 @@
 /** Bounds of alerts and of what is sent because of them; a part of `LIMITS`, see there for C, M, G. */
 export const ALERT_LIMITS = {
-  /** G: raised at once by one device, and by all; further ones are counted, and raised once there is room. */
+  /** Raised at once by one device, and by all; further ones are counted, and raised once there is room. */
   raisedPerDevice: 256,
   raised: 5_000,
-  /** G: changes of one device that are stored at once; beyond, its reports are read every `checkIntervalMs`. */
+  /** Changes of one device that are stored at once; beyond, its reports are read every `checkIntervalMs`. */
   changesPerDevice: 20,
   changesPerDevicePerMinute: 6,
-  /** G: how often grace periods, absences and changes without an event are checked. */
+  /** How often grace periods, absences and changes without an event are checked. */
   checkIntervalMs: 10_000,
-  /** G: an alert that comes back sooner is the same one, so that an unsteady value makes one entry. */
+  /** An alert that comes back sooner is the same one, so that an unsteady value makes one entry. */
   sameAlertMs: 60_000,
-  /** G: cleared ones remembered for that. */
+  /** Cleared ones remembered for that. */
   remembered: 2_000,
-  /** G: a device that is away for longer raises an alert; modules and routers restart faster. */
+  /** A device that is away for longer raises an alert; modules and routers restart faster. */
   offlineAfterMs: 300_000,
-  /** G: the longest pauses of the last days, nights included, tell how often a device sends. */
+  /** The longest pauses of the last days, nights included, tell how often a device sends. */
   rhythmDayMs: 86_400_000,
   rhythmDays: 7,
   rhythmDaysMin: 2,
-  /** G: a device that pauses for longer on a usual day sends on change, or sleeps at night: it has no rhythm. */
+  /** A device that pauses for longer on a usual day sends on change, or sleeps at night: it has no rhythm. */
   rhythmPauseMs: 5_400_000,
-  /** G: a connected device is silent after so many of its longest usual pauses, and after this time at least. */
+  /** A connected device is silent after so many of its longest usual pauses, and after this time at least. */
   silentPauses: 4,
   silentAfterMs: 900_000,
-  /** G: details that the device sends with an alert. */
+  /** Details that the device sends with an alert. */
   detailsBytes: 1_024,
   nameBytes: 255,
-  /** G: two years; some 6 MiB at most, and 1/20 of it for one device. */
+  /** Two years; some 6 MiB at most, and 1/20 of it for one device. */
   lifetimeMs: 730 * 86_400_000,
   kept: 20_000,
   keptPerDevice: 1_000,
-  /** G: kept when the room for state on a full disk becomes scarce. */
+  /** Kept when the room for state on a full disk becomes scarce. */
   keptWhenScarce: 1_000,
-  /** G: default size of a page. */
+  /** Default size of a page. */
   listItems: 50,
   deletedAtOnce: 500,
   retentionIntervalMs: 3_600_000,
@@ -40,34 +40,34 @@ export const ALERT_LIMITS = {
 } as const;
 
 export const NOTIFICATION_LIMITS = {
-  /** G: people and services of one site. */
+  /** People and services of one site. */
   channels: 16,
   devicesPerChannel: 500,
-  /** G: receivers of one mail. */
+  /** Receivers of one mail. */
   addresses: 10,
   secretLength: 256,
   urlLength: 2_048,
-  /** G: changes within this time go into one message. */
+  /** Changes within this time go into one message. */
   gatherMs: 10_000,
-  /** G: messages of one channel; changes meanwhile wait for the next one. */
+  /** Messages of one channel; changes meanwhile wait for the next one. */
   burst: 5,
   perHour: 12,
-  /** G: alerts that a message names; the others are counted. */
+  /** Alerts that a message names; the others are counted. */
   namedAlerts: 50,
-  /** G: changes that wait while nothing gets through; further ones are counted. */
+  /** Changes that wait while nothing gets through; further ones are counted. */
   pendingPerChannel: 1_000,
-  /** C ntfy: a message of more than 4 096 bytes becomes an attachment. */
+  /** Source: ntfy: a message of more than 4 096 bytes becomes an attachment. */
   ntfyTextCharacters: 1_000,
   timeoutMs: 20_000,
-  /** G: 30 s, 1 min … 1 h: the last of so many attempts comes a day after the first. */
+  /** 30 s, 1 min … 1 h: the last of so many attempts comes a day after the first. */
   retryFirstMs: 30_000,
   retryMaxMs: 3_600_000,
   attempts: 30,
-  /** G: how often a channel is notified that the disk refuses writes. */
+  /** How often a channel is notified that the disk refuses writes. */
   diskNoticeMs: 86_400_000,
   testBurst: 3,
   testsPerMinute: 6,
   deliveryItems: 50,
-  /** G: of each channel. */
+  /** Of each channel. */
   deliveriesKept: 200,
 } as const;

@@ -8,7 +8,7 @@ import type { Numbers } from './time.ts';
 
 /**
  * Every bound of the gateway in one place: value, unit in the name, and where the number comes from
- * (C = a page of docs/interface, M = measured, G = reasoned guess).
+ *.
  */
 const VALUES = {
   ...NETWORK_LIMITS,
@@ -19,102 +19,102 @@ const VALUES = {
   alerts: ALERT_LIMITS,
   notifications: NOTIFICATION_LIMITS,
   telemetry: {
-    /** C docs/interface/mqtt-devices.md#telemetry and docs/interface/mqtt-devices.md#messages. */
+    /** Source: docs/interface/mqtt-devices.md#telemetry and docs/interface/mqtt-devices.md#messages. */
     attributesPerMessage: 1_000,
     stringBytes: 4_096,
     jsonBytes: 16_384,
     arrayItems: 256,
     keyLength: 128,
     jsonDepth: 16,
-    /** M: values of one message, nested ones too; so many take 8 ms on x64, whatever they are. */
+    /** Measured: values of one message, nested ones too; so many take 8 ms on x64, whatever they are. */
     messageValues: 16_384,
-    /** C docs/interface/mqtt-devices.md#time. */
+    /** Source: docs/interface/mqtt-devices.md#time. */
     futureToleranceMs: 60_000,
     lateMs: 7 * 86_400_000,
     /** 2100-01-01: no sample is later. Times are kept as 32-bit numbers, which reach a little further. */
     timeEndS: 4_102_444_800,
-    /** C docs/interface/http.md#latest-values. */
+    /** Source: docs/interface/http.md#latest-values. */
     latestDevices: 100,
     latestAttributes: 200,
     relevanceIntervalMs: 31_536_000_000,
     relevanceIntervalDefaultMs: 30_000,
-    /** C docs/interface/http.md#time-series: items of one time series query. */
+    /** Source: docs/interface/http.md#time-series: items of one time series query. */
     queryItems: 100,
-    /** G: columns after arrays and matchers are resolved; a row still fits one piece of the answer. */
+    /** Columns after arrays and matchers are resolved; a row still fits one piece of the answer. */
     queryColumns: 1_000,
-    /** G: comparisons of names and labels to find them; they block the event loop for part of a second. */
+    /** Comparisons of names and labels to find them; they block the event loop for part of a second. */
     queryComparisons: 2_000_000,
-    /** G: one import file; scripts/telemetry-transfer.ts makes smaller ones. */
+    /** One import file; scripts/telemetry-transfer.ts makes smaller ones. */
     importBytes: 64 * 1_048_576,
-    /** C docs/interface/http.md#time-series: cost of one query. */
+    /** Source: docs/interface/http.md#time-series: cost of one query. */
     queryBuckets: 200_000,
     queryCells: 2_000_000,
-    /** G: samples, and bytes of their text, in one step of a reader that goes through time. */
+    /** Samples, and bytes of their text, in one step of a reader that goes through time. */
     readSamples: 2_000,
     readBytes: 262_144,
-    /** G: queries running at once; further ones wait for their turn. */
+    /** Queries running at once; further ones wait for their turn. */
     queriesAtOnce: 8,
     queriesWaiting: 64,
-    /** G: journal records between two that can be read alone; a damaged record costs that much at most. */
+    /** Journal records between two that can be read alone; a damaged record costs that much at most. */
     recordsPerKey: 60,
-    /** M: samples of the journal before they are sealed: half an hour of a large site, 0.2 s of a restart. */
+    /** Measured: samples of the journal before they are sealed: half an hour of a large site, 0.2 s of a restart. */
     openSamples: 2_000_000,
-    /** M: of these, uncompressed samples per series; larger chunks are barely shorter, and reads decode all of them. */
+    /** Measured: of these, uncompressed samples per series; larger chunks are barely shorter, and reads decode all of them. */
     openChunkSamples: 256,
-    /** G: minute cells of today's parts kept for charts, of 48 bytes: some 40 series of a day. */
+    /** Minute cells of today's parts kept for charts, of 48 bytes: some 40 series of a day. */
     minuteCells: 131_072,
-    /** G: further samples wait until the store has caught up. */
+    /** Further samples wait until the store has caught up. */
     openSamplesMax: 8_000_000,
-    /** G: pauses before the thread of the store starts again; the first and the longest. */
+    /** Pauses before the thread of the store starts again; the first and the longest. */
     storeRestartFirstMs: 500,
     storeRestartMaxMs: 60_000,
-    /** G: journal records on their way to the store before acknowledgements wait for it. */
+    /** Journal records on their way to the store before acknowledgements wait for it. */
     storeBacklogBytes: 8 * 1_048_576,
-    /** G: JavaScript memory of the store's thread; a large query and a sealing together stay below half of it. */
+    /** JavaScript memory of the store's thread; a large query and a sealing together stay below half of it. */
     storeHeapMib: 256,
-    /** M: with Node's own 48 MiB the process is 30 MiB larger and no faster. */
+    /** Measured: with Node's own 48 MiB the process is 30 MiB larger and no faster. */
     storeYoungHeapMib: 6,
-    /** G: a quiet site seals this often. */
+    /** A quiet site seals this often. */
     sealIntervalMs: 2 * 3_600_000,
-    /** G: sealings that readers of changes have not passed, a week of a large site; beyond, each two become one. */
+    /** Sealings that readers of changes have not passed, a week of a large site; beyond, each two become one. */
     changeEntries: 512,
-    /** G: sealed journal records kept in memory for readers that follow closely. */
+    /** Sealed journal records kept in memory for readers that follow closely. */
     changeRecentBytes: 2 * 1_048_576,
-    /** G: a smaller backlog is sent in order also by a reader that begins with the newest: half a second. */
+    /** A smaller backlog is sent in order also by a reader that begins with the newest: half a second. */
     changeBacklogSamples: 65_536,
-    /** G: outages that such a reader still owes; beyond, the two oldest become one. */
+    /** Outages that such a reader still owes; beyond, the two oldest become one. */
     changeOwedRanges: 32,
-    /** G: messages without a time of their own that wait for a clock that was never set. */
+    /** Messages without a time of their own that wait for a clock that was never set. */
     messagesBeforeClock: 10_000,
-    /** G: messages that wait unacknowledged while the history cannot be opened; further ones are refused. */
+    /** Messages that wait unacknowledged while the history cannot be opened; further ones are refused. */
     messagesBeforeHistory: 1_000,
   },
   deviceLogs: {
-    /** C docs/interface/mqtt-devices.md#logs. */
+    /** Source: docs/interface/mqtt-devices.md#logs. */
     messageBytes: 16_384,
     perSecond: 20,
     burst: 200,
-    /** C docs/interface/http.md#device-logs. */
+    /** Source: docs/interface/http.md#device-logs. */
     pageItems: 50,
     persistentDays: 90,
     persistentEntries: 50_000,
     ephemeralHours: 24,
     ephemeralEntries: 5_000,
-    /** G: at most one summary of dropped entries per device in this time. */
+    /** At most one summary of dropped entries per device in this time. */
     summaryIntervalMs: 10_000,
     retentionIntervalMs: 600_000,
-    /** G: time for which one batch of a deletion may block the event loop. */
+    /** Time for which one batch of a deletion may block the event loop. */
     retentionBatchMs: 20,
-    /** G: rows deleted in one transaction. */
+    /** Rows deleted in one transaction. */
     deletedAtOnce: 500,
     retentionPauseMs: 50,
   },
   commands: {
-    /** C docs/interface/http.md#commands. */
+    /** Source: docs/interface/http.md#commands. */
     timeoutMs: 60_000,
-    /** G: for so long after a request or its last response log entries of the device count as signs of life. */
+    /** For so long after a request or its last response log entries of the device count as signs of life. */
     logLifeMs: 300_000,
-    /** G: a command of a script is sent within this time or its own timeout, or not at all, because a disk may hang. */
+    /** A command of a script is sent within this time or its own timeout, or not at all, because a disk may hang. */
     sentWithinMs: 5_000,
     keepAliveFirstMs: 2_000,
     keepAliveIntervalMs: 2_000,
@@ -122,172 +122,172 @@ const VALUES = {
     persistentLifetimeMs: 90 * 86_400_000,
     persistentPerDevice: 10_000,
     pageItems: 50,
-    /** G: responses stored per execution; further ones are counted. */
+    /** Responses stored per execution; further ones are counted. */
     responsesPerExecution: 1_000,
-    /** G: executions in flight per device. */
+    /** Executions in flight per device. */
     inFlightPerDevice: 64,
     responsePayloadBytes: 65_536,
-    /** G: all responses of one execution; beyond, progress is counted, not stored. */
+    /** All responses of one execution; beyond, progress is counted, not stored. */
     responseBytesPerExecution: 1_048_576,
-    /** G: arguments as JSON; far below what one MQTT message may carry. */
+    /** Arguments as JSON; far below what one MQTT message may carry. */
     argumentsBytes: 65_536,
-    /** G: responses waiting for a disk that takes no data; beyond, they are not acknowledged. */
+    /** Responses waiting for a disk that takes no data; beyond, they are not acknowledged. */
     bufferedResponseBytes: 8 * 1_048_576,
-    /** M: filtering a site-wide list by state or name over so many took 13 ms on x64. */
+    /** Measured: filtering a site-wide list by state or name over so many took 13 ms on x64. */
     executions: 50_000,
-    /** G: of all devices, kept when the room for state on a full disk becomes scarce. */
+    /** Of all devices, kept when the room for state on a full disk becomes scarce. */
     executionsWhenScarce: 1_000,
-    /** G: executions deleted at once, each with up to `responsesPerExecution` rows. */
+    /** Executions deleted at once, each with up to `responsesPerExecution` rows. */
     deletedAtOnce: 20,
     retentionIntervalMs: 60_000,
-    /** G: pause between two batches of a larger deletion. */
+    /** Pause between two batches of a larger deletion. */
     retentionPauseMs: 50,
   },
   connectivity: {
-    /** C docs/interface/mqtt-devices.md#connectivity. */
+    /** Source: docs/interface/mqtt-devices.md#connectivity. */
     graceMs: 10_000,
-    /** C docs/interface/mqtt-devices.md#connectivity: a carried device that is silent for so long is OFFLINE. */
+    /** Source: docs/interface/mqtt-devices.md#connectivity: a carried device that is silent for so long is OFFLINE. */
     silenceMs: 60_000,
   },
   devices: {
-    /** G: registry is held in memory; see docs/decisions. */
+    /** Registry is held in memory; see docs/decisions. */
     devices: 2_000,
     propertyBytes: 16_384,
     propertyNameLength: 128,
     propertiesPerDevice: 1_000,
-    /** G: names and values together; every change of one writes them all. */
+    /** Names and values together; every change of one writes them all. */
     propertiesBytesPerDevice: 262_144,
-    /** G: hours of running for which the history of an unknown device is kept: 30 days. */
+    /** Hours of running for which the history of an unknown device is kept: 30 days. */
     unknownKeptHours: 720,
-    /** G: deletions remembered, so that the history follows them. */
+    /** Deletions remembered, so that the history follows them. */
     deletionsKept: 10_000,
-    /** C docs/interface/mqtt-devices.md#telemetry: a fault of a value is reported once an hour. */
+    /** Source: docs/interface/mqtt-devices.md#telemetry: a fault of a value is reported once an hour. */
     reportIntervalMs: 3_600_000,
-    /** G: faults of one device reported in that time, because a device that invents names would fill its log. */
+    /** Faults of one device reported in that time, because a device that invents names would fill its log. */
     reportsPerDevice: 100,
-    /** G: devices whose faults are counted individually, 10 KB each at most. */
+    /** Devices whose faults are counted individually, 10 KB each at most. */
     reportedDevices: 2_000,
   },
   siteFile: {
-    /** G: lists of a site file; some 100 bytes an entry. */
+    /** Lists of a site file; some 100 bytes an entry. */
     entries: 1_000,
     fileBytes: 1_048_576,
-    /** G: a password, a token, or certificates as PEM. */
+    /** A password, a token, or certificates as PEM. */
     secretBytes: 65_536,
   },
   blueprints: {
-    /** C docs/interface/blueprints.md#archive. */
+    /** Source: docs/interface/blueprints.md#archive. */
     unpackedBytes: 100 * 1_048_576,
     entries: 2_000,
     manifestBytes: 2 * 1_048_576,
     luaFileBytes: 2 * 1_048_576,
     problems: 200,
-    /** G: values of one YAML file with every alias expanded; the largest published manifest has about 5 000. */
+    /** Values of one YAML file with every alias expanded; the largest published manifest has about 5 000. */
     manifestNodes: 200_000,
-    /** M: words, marks and blanks of one YAML file, some eight to a value; so many take 1.5 s. */
+    /** Measured: words, marks and blanks of one YAML file, some eight to a value; so many take 1.5 s. */
     manifestTokens: 300_000,
-    /** G: nesting of YAML and JSON Schema values; published manifests reach 8. */
+    /** Nesting of YAML and JSON Schema values; published manifests reach 8. */
     manifestDepth: 64,
-    /** G: one profile file; the largest of ours has 1 KiB. */
+    /** One profile file; the largest of ours has 1 KiB. */
     profileBytes: 65_536,
-    /** G: all profile files of one upload together. */
+    /** All profile files of one upload together. */
     profileTreeBytes: 4 * 1_048_576,
-    /** G: uploaded blueprints without a device; beyond, those unused the longest are removed. */
+    /** Uploaded blueprints without a device; beyond, those unused the longest are removed. */
     unused: 100,
-    /** G: an uploaded blueprint that no device had for so many days of running is removed. */
+    /** An uploaded blueprint that no device had for so many days of running is removed. */
     unusedDays: 30,
     cleaningIntervalMs: 86_400_000,
-    /** M: a large blueprint (400 attributes, 30 Lua files) takes 0.13 s and 36 MiB on a desktop core. */
+    /** Measured: a large blueprint (400 attributes, 30 Lua files) takes 0.13 s and 36 MiB on a desktop core. */
     compileTimeoutMs: 30_000,
     compileHeapBytes: 128 * 1_048_576,
-    /** G: uploads that wait for the compiling thread, and as many again that are only validated. */
+    /** Uploads that wait for the compiling thread, and as many again that are only validated. */
     compileWaiting: 8,
-    /** M: validation takes no longer, with the start of the thread on a busy board; uploads wait for it. */
+    /** Measured: validation takes no longer, with the start of the thread on a busy board; uploads wait for it. */
     validateTimeoutMs: 10_000,
-    /** G: time of the compiling thread for one token, and for all callers without one together. */
+    /** Time of the compiling thread for one token, and for all callers without one together. */
     validateWorkMsPerMinute: 15_000,
     compileIdleMs: 30_000,
   },
   library: {
-    /** G: one device template; the largest of the library has 5 KiB. */
+    /** One device template; the largest of the library has 5 KiB. */
     templateBytes: 65_536,
-    /** G: uploaded templates; reading all of them takes a second on a small board. */
+    /** Uploaded templates; reading all of them takes a second on a small board. */
     ownTemplates: 200,
-    /** G: mistakes of one template that are told. */
+    /** Mistakes of one template that are told. */
     faults: 50,
-    /** M: reading the whole library takes 0.6 s on a desktop core. */
+    /** Measured: reading the whole library takes 0.6 s on a desktop core. */
     taskTimeoutMs: 20_000,
     heapBytes: 96 * 1_048_576,
     waiting: 16,
     idleMs: 30_000,
   },
   deviceConfiguration: {
-    /** G: one value as JSON; a certificate or a small table fits. */
+    /** One value as JSON; a certificate or a small table fits. */
     valueBytes: 16_384,
   },
   commits: {
-    /** C decision 0002: adaptive window of the group commit. */
+    /** Source: decision 0002: adaptive window of the group commit. */
     windowMinMs: 10,
     windowMaxMs: 1_000,
-    /** G: part of the longest window left for the sync itself. */
+    /** Part of the longest window left for the sync itself. */
     syncAllowanceMs: 100,
-    /** G: commits in a row that may use the short window (flash wear). */
+    /** Commits in a row that may use the short window (flash wear). */
     shortWindows: 4,
-    /** G: time without a waiting request that allows one more; less than a second, for a device that sends every second. */
+    /** Time without a waiting request that allows one more; less than a second, for a device that sends every second. */
     shortWindowPauseMs: 900,
-    /** G: syncs for senders that wait for each acknowledgement: a day of one message a second, all at once. */
+    /** Syncs for senders that wait for each acknowledgement: a day of one message a second, all at once. */
     quickSyncs: 86_400,
     /** As many as steady traffic takes at worst; it leaves fewer for others. */
     quickSyncsPerSecond: 2,
     quickWindowMs: 2,
-    /** G: a group of this size means load; it is committed at the next pause of `quietMs`. */
+    /** A group of this size means load; it is committed at the next pause of `quietMs`. */
     busyRequests: 256,
     busyBytes: 65_536,
     quietMs: 2,
-    /** G: load without a pause is committed this often. */
+    /** Load without a pause is committed this often. */
     busyWindowMs: 100,
-    /** G: one commit of this size is long enough to be efficient; it does not wait. */
+    /** One commit of this size is long enough to be efficient; it does not wait. */
     largeBytes: 1_048_576,
-    /** G: bytes buffered while the disk does not take them; beyond, data is refused, not acknowledged. */
+    /** Bytes buffered while the disk does not take them; beyond, data is refused, not acknowledged. */
     bufferedBytes: 32 * 1_048_576,
     retryMs: 1_000,
   },
   processes: {
-    /** G: Node with our modules starts in well under 1 s; an ARM board under load takes a few. */
+    /** Node with our modules starts in well under 1 s; an ARM board under load takes a few. */
     helloMs: 15_000,
-    /** G: a child that answers none of three heartbeats is stuck. */
+    /** A child that answers none of three heartbeats is stuck. */
     heartbeatIntervalMs: 5_000,
     missedHeartbeats: 3,
-    /** G: pause before the next start; doubles to the maximum, falls back after a stable run. */
+    /** Pause before the next start; doubles to the maximum, falls back after a stable run. */
     restartFirstMs: 500,
     restartMaxMs: 60_000,
     stableMs: 10_000,
     /**
-     * G: a program that was asked to end gets SIGTERM after the first time, SIGKILL after the second, and is given up after
+     * A program that was asked to end gets SIGTERM after the first time, SIGKILL after the second, and is given up after
      * the third; all programs in parallel, in much less time than the gateway itself has.
      */
     stopMs: 2_000,
     termMs: 500,
     reapMs: 500,
-    /** G: a program that nobody needs ends after this, so that trying things out does not start it each time. */
+    /** A program that nobody needs ends after this, so that trying things out does not start it each time. */
     idleMs: 30_000,
-    /** G: one message between programs: a payload from a device with its surroundings. */
+    /** One message between programs: a payload from a device with its surroundings. */
     messageBytes: 1_048_576,
-    /** G: on the way to one program before messages are dropped. */
+    /** On the way to one program before messages are dropped. */
     queuedBytes: 8 * 1_048_576,
   },
   journal: {
-    /** M: at 1 000 values/s a segment lasts a quarter of an hour. */
+    /** Measured: at 1 000 values/s a segment lasts a quarter of an hour. */
     segmentBytes: 1_048_576,
-    /** G: released segments kept for reuse; others are removed. */
+    /** Released segments kept for reuse; others are removed. */
     spareSegments: 4,
-    /** G: damaged segments kept for a person to look at; beyond, the oldest are removed once their content is stored. */
+    /** Damaged segments kept for a person to look at; beyond, the oldest are removed once their content is stored. */
     damagedSegments: 16,
   },
   field: FIELD_LIMITS,
   module: MODULE_LIMITS,
   stop: {
-    /** C issue: SIGTERM finishes within this. */
+    /** Required: SIGTERM finishes within this. */
     totalMs: 10_000,
   },
 } as const;

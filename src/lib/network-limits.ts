@@ -1,132 +1,132 @@
 /** Bounds of everything that arrives over the network, a part of `LIMITS`; letters as there: C contract, M measured, G guess. */
 export const NETWORK_LIMITS = {
   mqttGuests: {
-    /** G: accounts of devices of other makers; a bridge or a zigbee2mqtt stands for many devices. */
+    /** Accounts of devices of other makers; a bridge or a zigbee2mqtt stands for many devices. */
     guests: 100,
     topics: 50,
-    /** G: announcements of all accounts; a zigbee2mqtt with a hundred devices has some thousand. */
+    /** Announcements of all accounts; a zigbee2mqtt with a hundred devices has some thousand. */
     announcements: 10_000,
-    /** G: the largest announcements, of whole devices, have some ten kilobytes. */
+    /** The largest announcements, of whole devices, have some ten kilobytes. */
     announcementBytes: 65_536,
-    /** G: entities of one announced device. */
+    /** Entities of one announced device. */
     entities: 300,
-    /** G: announcements of one device come one by one. */
+    /** Announcements of one device come one by one. */
     settleMs: 3_000,
   },
   http: {
-    /** C docs/interface/http.md#requests: JSON body. */
+    /** Source: docs/interface/http.md#requests: JSON body. */
     jsonBodyBytes: 1_048_576,
-    /** C docs/interface/http.md#blueprints-and-profiles: compressed archive. */
+    /** Source: docs/interface/http.md#blueprints-and-profiles: compressed archive. */
     zipBodyBytes: 20 * 1_048_576,
     /**
-     * C docs/interface/http.md#requests: request line and headers together; latest values of 100 devices are asked
+     * Source: docs/interface/http.md#requests: request line and headers together; latest values of 100 devices are asked
      * for in the query.
      */
     headerBytes: 65_536,
-    /** G: a client that needs longer to send its headers is not one of ours (slowloris). */
+    /** A client that needs longer to send its headers is not one of ours (slowloris). */
     headersTimeoutMs: 10_000,
-    /** G: whole request including its body. */
+    /** Whole request including its body. */
     requestTimeoutMs: 60_000,
-    /** G: a request that sent so much in that time gets the same time again, for a package or backup over a slow network. */
+    /** A request that sent so much in that time gets the same time again, for a package or backup over a slow network. */
     requestProgressBytes: 262_144,
     keepAliveTimeoutMs: 65_000,
-    /** G: how often these times are checked; a slow request lives so much longer at most. */
+    /** How often these times are checked; a slow request lives so much longer at most. */
     timeoutCheckIntervalMs: 2_000,
-    /** G: a connection on which nothing moves, not even the blanks of a waiting command call, is closed. */
+    /** A connection on which nothing moves, not even the blanks of a waiting command call, is closed. */
     silenceTimeoutMs: 120_000,
-    /** G: sockets in all; far above what one site needs, far below the file limit. */
+    /** Sockets in all; far above what one site needs, far below the file limit. */
     connections: 1_000,
-    /** G: sockets of one remote address, so that one machine cannot take them all. */
+    /** Sockets of one remote address, so that one machine cannot take them all. */
     connectionsPerAddress: 400,
-    /** G: sockets that one token keeps when there is no room; the others give way like those without a token. */
+    /** Sockets that one token keeps when there is no room; the others give way like those without a token. */
     connectionsPerIdentity: 200,
-    /** G: of one address; a program that opens a connection for each request stays far below. */
+    /** Of one address; a program that opens a connection for each request stays far below. */
     connectsPerSecond: 200,
     connectBurst: 2_000,
-    /** G: nesting of a JSON body; code that walks deeper ones would overflow its stack. */
+    /** Nesting of a JSON body; code that walks deeper ones would overflow its stack. */
     jsonDepth: 64,
-    /** C docs/interface/http.md#rates: requests per second and token, and its burst. */
+    /** Source: docs/interface/http.md#rates: requests per second and token, and its burst. */
     requestsPerSecond: 50,
     requestBurst: 200,
-    /** G: requests per second and address of callers without a token, and their burst: a page with its files. */
+    /** Requests per second and address of callers without a token, and their burst: a page with its files. */
     unauthenticatedPerSecond: 100,
     unauthenticatedBurst: 400,
-    /** G: requests that one connection sends ahead; more than any client does, few enough to forget. */
+    /** Requests that one connection sends ahead; more than any client does, few enough to forget. */
     pipelinedRequests: 32,
-    /** G: a connection that sent more ahead counts as so many connections of its address. */
+    /** A connection that sent more ahead counts as so many connections of its address. */
     connectsPerPipeline: 20,
-    /** C docs/interface/http.md#rates: failed authentications per minute and address. */
+    /** Source: docs/interface/http.md#rates: failed authentications per minute and address. */
     failedAuthenticationsPerMinute: 20,
-    /** C docs/interface/http.md#rates: anonymous Validate per minute and address. */
+    /** Source: docs/interface/http.md#rates: anonymous Validate per minute and address. */
     anonymousValidatePerMinute: 10,
-    /** G: anonymous reads of the API description per minute and address; a person reloads a page less often. */
+    /** Anonymous reads of the API description per minute and address; a person reloads a page less often. */
     anonymousDescriptionPerMinute: 120,
-    /** C docs/interface/http.md#lists: page size, default and maximum. */
+    /** Source: docs/interface/http.md#lists: page size, default and maximum. */
     pageItems: 1_000,
-    /** C docs/interface/http.md. */
+    /** Source: docs/interface/http.md. */
     tokenLength: 512,
     nameLength: 255,
     requestIdLength: 128,
-    /** G: entries of one refusal; a caller with more mistakes corrects these first. */
+    /** Entries of one refusal; a caller with more mistakes corrects these first. */
     problems: 50,
   },
   webSocket: {
-    /** C docs/interface/http.md#streams. */
+    /** Source: docs/interface/http.md#streams. */
     connections: 200,
-    /** G: that one token keeps when all places are taken; further ones give way to others. */
+    /** That one token keeps when all places are taken; further ones give way to others. */
     connectionsPerIdentity: 100,
-    /** G: of these, those of one token among several of a person. */
+    /** Of these, those of one token among several of a person. */
     connectionsPerToken: 50,
-    /** G: the same of one remote address. */
+    /** The same of one remote address. */
     connectionsPerAddress: 150,
-    /** C docs/interface/http.md#streams: frame from a client. */
+    /** Source: docs/interface/http.md#streams: frame from a client. */
     inboundFrameBytes: 65_536,
-    /** C docs/interface/http.md#streams: queued for a slow reader before 1013. */
+    /** Source: docs/interface/http.md#streams: queued for a slow reader before 1013. */
     queuedBytes: 1_048_576,
     pingIntervalMs: 30_000,
     missedPongs: 2,
-    /** G: a peer that does not answer our close frame has this long before its socket is destroyed. */
+    /** A peer that does not answer our close frame has this long before its socket is destroyed. */
     closeTimeoutMs: 2_000,
   },
   tls: {
-    /** G: time until a new address of the gateway is in its certificates. */
+    /** Time until a new address of the gateway is in its certificates. */
     checkIntervalMs: 300_000,
-    /** G: one maker of browsers refuses server certificates of more than 825 days, of private authorities too. */
+    /** One maker of browsers refuses server certificates of more than 825 days, of private authorities too. */
     webValidityMs: 820 * 86_400_000,
-    /** G: renewed so long before its end; a gateway that is off for half a year starts with a valid one. */
+    /** Renewed so long before its end; a gateway that is off for half a year starts with a valid one. */
     webRenewalMs: 200 * 86_400_000,
-    /** G: for clocks of other machines that are a little late. */
+    /** For clocks of other machines that are a little late. */
     webBackdatingMs: 86_400_000,
-    /** G: an operator's certificate is warned of so long before its end; most are renewed a month before. */
+    /** An operator's certificate is warned of so long before its end; most are renewed a month before. */
     operatorWarningMs: 14 * 86_400_000,
   },
   mdns: {
     /** RFC 6762 section 17. */
     packetBytes: 9_000,
-    /** G: of one network, so that a flood costs no more. */
+    /** Of one network, so that a flood costs no more. */
     packetsPerSecond: 50,
     packetBurst: 200,
-    /** G: networks of one machine; more are bridges of containers. */
+    /** Networks of one machine; more are bridges of containers. */
     networks: 8,
     /** RFC 6762 section 8.1: so many conflicts, then a pause before each further name. */
     conflictsAtOnce: 15,
     conflictPauseMs: 5_000,
-    /** G: how soon a new network is noticed. */
+    /** How soon a new network is noticed. */
     lookMs: 10_000,
-    /** G: how often it is logged that a network cannot be joined. */
+    /** How often it is logged that a network cannot be joined. */
     sameWarningMs: 3_600_000,
   },
   /** Of connections to brokers of others. */
   mqttClient: {
-    /** G: largest packet that a broker may send; a request of a target has at most a quarter. */
+    /** Largest packet that a broker may send; a request of a target has at most a quarter. */
     packetMaxBytes: 262_144,
-    /** G: packets of one connection that answer nothing; a broker in order sends none. */
+    /** Packets of one connection that answer nothing; a broker in order sends none. */
     unaskedMax: 16,
-    /** G: messages that are handled before everything else gets its turn. */
+    /** Messages that are handled before everything else gets its turn. */
     messagesAtOnce: 32,
   },
   mqtt: {
-    /** C docs/interface/mqtt-devices.md#limits. */
+    /** Source: docs/interface/mqtt-devices.md#limits. */
     payloadBytes: 262_144,
     topicBytes: 256,
     topicLevels: 10,
@@ -134,66 +134,66 @@ export const NETWORK_LIMITS = {
     sessions: 2_000,
     subscriptionsPerSession: 32,
     failedLoginsPerMinute: 20,
-    /** G: how long the answer to a failed login waits once the address is past its limit. */
+    /** How long the answer to a failed login waits once the address is past its limit. */
     failedLoginDelayMs: 5_000,
-    /** C docs/interface/mqtt-devices.md#limits; options of these names replace the two. */
+    /** Source: docs/interface/mqtt-devices.md#limits; options of these names replace the two. */
     messagesPerSecond: 100,
     messageBurst: 500,
-    /** G: a message that is larger or takes longer counts as several of this size or time. */
+    /** A message that is larger or takes longer counts as several of this size or time. */
     countedBytes: 10_240,
     countedWorkMs: 2,
-    /** G: work for clients in one turn of the event loop, and for one identity of them. */
+    /** Work for clients in one turn of the event loop, and for one identity of them. */
     turnWorkMs: 10,
     sliceWorkMs: 2,
-    /** G: packet = payload + topic + fixed parts. */
+    /** Packet = payload + topic + fixed parts. */
     packetBytes: 262_144 + 1_024,
-    /** G: every other packet; a SUBSCRIBE with the longest filters that may be granted fits in. */
+    /** Every other packet; a SUBSCRIBE with the longest filters that may be granted fits in. */
     requestPacketBytes: 16_384,
-    /** G: CONNECT carries client id, will and credentials; will payload is bounded by this too. */
+    /** CONNECT carries client id, will and credentials; will payload is bounded by this too. */
     connectPacketBytes: 16_384,
-    /** G: a socket that does not send CONNECT in this time is closed. */
+    /** A socket that does not send CONNECT in this time is closed. */
     connectTimeoutMs: 10_000,
-    /** C docs/interface/mqtt-devices.md#broker: used when the client asks for keepalive 0. */
+    /** Source: docs/interface/mqtt-devices.md#broker: used when the client asks for keepalive 0. */
     keepAliveDefaultS: 300,
-    /** G: bytes queued towards one client before it is cut off as too slow. */
+    /** Bytes queued towards one client before it is cut off as too slow. */
     outboundQueuedBytes: 1_048_576,
-    /** G: open sockets per remote address; communication modules share one address. */
+    /** Open sockets per remote address; communication modules share one address. */
     connectionsPerAddress: 1_000,
-    /** G: sockets in all, before login too: every session plus room for those still logging in. */
+    /** Sockets in all, before login too: every session plus room for those still logging in. */
     connections: 2_500,
-    /** C issue: 100 known devices a second are not refused; twice that, in case all are behind one address. */
+    /** Required: 100 known devices a second are not refused; twice that, in case all are behind one address. */
     connectsPerSecond: 200,
-    /** G: all connections of one address after a power cut, with a second attempt of each. */
+    /** All connections of one address after a power cut, with a second attempt of each. */
     connectBurst: 2_000,
-    /** G: messages of one connection handed over and not yet acknowledged; then its socket is not read. */
+    /** Messages of one connection handed over and not yet acknowledged; then its socket is not read. */
     inFlightMessages: 1_000,
-    /** G: payload bytes of these, a few of the largest messages; and of all connections. Memory is two to three times as much. */
+    /** Payload bytes of these, a few of the largest messages; and of all connections. Memory is two to three times as much. */
     inFlightBytes: 1_048_576,
     inFlightBytesInAll: 4 * 1_048_576,
-    /** G: a message so soon after the last acknowledgement has waited for it; so often in a row is no chance. */
+    /** A message so soon after the last acknowledgement has waited for it; so often in a row is no chance. */
     awaitedMs: 100,
     awaitedInRow: 2,
-    /** G: and at most, after it was chance again and again: a minute at one message a second. */
+    /** And at most, after it was chance again and again: a minute at one message a second. */
     awaitedInRowMax: 64,
-    /** G: but a client that sends every second does not wait, although its acknowledgement comes just before. */
+    /** But a client that sends every second does not wait, although its acknowledgement comes just before. */
     steadyMs: 970,
-    /** G: a client that was silent for so long sends rarely; so many of them in `rareWindowMs` are acknowledged at once. */
+    /** A client that was silent for so long sends rarely; so many of them in `rareWindowMs` are acknowledged at once. */
     rareMs: 400,
     rareSenders: 4,
-    /** G: longer than a second, for clients that all send at the same moment of each second. */
+    /** Longer than a second, for clients that all send at the same moment of each second. */
     rareWindowMs: 1_500,
-    /** G: deliveries at QoS 1 without acknowledgement before a client is cut off. */
+    /** Deliveries at QoS 1 without acknowledgement before a client is cut off. */
     unacknowledgedDeliveries: 1_000,
-    /** G: payload bytes of the same; they are kept for its return. */
+    /** Payload bytes of the same; they are kept for its return. */
     unacknowledgedBytes: 1_048_576,
-    /** G: retained messages of devices of other makers, a few for each of them; in memory. */
+    /** Retained messages of devices of other makers, a few for each of them; in memory. */
     retainedMessages: 2_000,
     retainedBytes: 4 * 1_048_576,
-    /** G: sessions with CleanSession 0 remembered per identity while away; the oldest is forgotten. */
+    /** Sessions with CleanSession 0 remembered per identity while away; the oldest is forgotten. */
     keptSessionsPerIdentity: 8,
-    /** G: time for a connection that ends to take its last bytes. */
+    /** Time for a connection that ends to take its last bytes. */
     closeTimeoutMs: 1_000,
-    /** G: at stop, the wait for pending acknowledgements; leaves most of `stop.totalMs` to the others. */
+    /** At stop, the wait for pending acknowledgements; leaves most of `stop.totalMs` to the others. */
     stopTimeoutMs: 3_000,
   },
 } as const;

@@ -13,7 +13,7 @@ interface RepairedJson {
 
 /** Nesting is read by recursion. */
 const DEPTH_MAX = 64;
-/** G: more of one message is not worth naming. */
+/** More of one message is not worth naming. */
 const LEFT_OUT_MAX = 100;
 
 /** Byte order mark, as it is and as its bytes. */

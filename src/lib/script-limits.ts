@@ -2,58 +2,58 @@
 
 export const SCRIPT_LIMITS = {
   lua: {
-    /** C docs/interface/lua-devices.md#http: an HTTP body; JSON text of a script is no larger. */
+    /** Source: docs/interface/lua-devices.md#http: an HTTP body; JSON text of a script is no larger. */
     jsonBytes: 8 * 1_048_576,
-    /** C docs/interface/lua-devices.md#values. */
+    /** Source: docs/interface/lua-devices.md#values. */
     jsonDepth: 32,
-    /** C docs/interface/lua-devices.md#limits; together with the end of a script in C code it is below 1 s. */
+    /** Source: docs/interface/lua-devices.md#limits; together with the end of a script in C code it is below 1 s. */
     turnMs: 800,
-    /** G: a script that runs for longer yields to the others of its thread. */
+    /** A script that runs for longer yields to the others of its thread. */
     sliceMs: 5,
     /**
-     * M: steps of one slice where it cannot be paused, inside the C library or a comparator; 0.1 to 0.3 s. The common
+     * Measured: steps of one slice where it cannot be paused, inside the C library or a comparator; 0.1 to 0.3 s. The common
      * patterns take up to 7 for each byte of a text, sorting 100 000 numbers by a function takes 40 000 000.
      */
     sliceSteps: 80_000_000,
-    /** G: one call inside the C library where steps take longer; well before its thread would be ended for it. */
+    /** One call inside the C library where steps take longer; well before its thread would be ended for it. */
     nativeMs: 600,
-    /** G: depth of calls, in places for values; 66 000 of the smallest calls, which fit the smallest memory. */
+    /** Depth of calls, in places for values; 66 000 of the smallest calls, which fit the smallest memory. */
     stackSlots: 200_000,
-    /** G: a slice of this length is stuck inside the C library; only the end of its thread ends it. */
+    /** A slice of this length is stuck inside the C library; only the end of its thread ends it. */
     stuckMs: 850,
-    /** G: how often the owner of the threads checks them; each check wakes an otherwise idle program. */
+    /** How often the owner of the threads checks them; each check wakes an otherwise idle program. */
     watchIntervalMs: 50,
-    /** M: the hook costs about 2 % at this count of instructions. */
+    /** Measured: the hook costs about 2 % at this count of instructions. */
     hookInstructions: 1_000,
-    /** M: allocations in one slice for which there was no memory; each costs a collection of all garbage. */
+    /** Measured: allocations in one slice for which there was no memory; each costs a collection of all garbage. */
     memoryRefusals: 8,
-    /** G: a state that has not grown beyond this is cleared and used again instead of a new one. */
+    /** A state that has not grown beyond this is cleared and used again instead of a new one. */
     resetBytes: 4 * 1_048_576,
-    /** C docs/interface/lua-devices.md#scheduler. */
+    /** Source: docs/interface/lua-devices.md#scheduler. */
     jobs: 100,
     jobPeriodMs: 50,
-    /** G: part of its period by which a job may be late, 20 ms at most, to run together with others. */
+    /** Part of its period by which a job may be late, 20 ms at most, to run together with others. */
     timerSlackPermille: 20,
     /**
-     * C docs/interface/lua-devices.md#scheduler and docs/interface/lua-rules.md#runtime-v3: wall time of one call,
+     * Source: docs/interface/lua-devices.md#scheduler and docs/interface/lua-rules.md#runtime-v3: wall time of one call,
      * waiting included.
      */
     callMs: 10_000,
-    /** G: least wait, so that waiting in a loop does not bypass the limit on processor time. */
+    /** Least wait, so that waiting in a loop does not bypass the limit on processor time. */
     delayMs: 1,
-    /** C docs/interface/lua-devices.md#http. */
+    /** Source: docs/interface/lua-devices.md#http. */
     httpBodyBytes: 8 * 1_048_576,
     httpTimeoutMs: 10_000,
     httpRedirects: 10,
-    /** G: connecting, sending and receiving of one request that asks for more. */
+    /** Connecting, sending and receiving of one request that asks for more. */
     httpTimeoutMaxMs: 300_000,
-    /** G: cookies that a client with a jar remembers. */
+    /** Cookies that a client with a jar remembers. */
     httpCookies: 100,
-    /** G: servers with digest authentication that let the next request in at once; others are asked twice. */
+    /** Servers with digest authentication that let the next request in at once; others are asked twice. */
     httpDigests: 32,
-    /** C docs/interface/lua-rules.md#limits. */
+    /** Source: docs/interface/lua-rules.md#limits. */
     httpRequests: 8,
-    /** C docs/interface/lua-devices.md#mqtt, unless they have a letter. */
+    /** Source: docs/interface/lua-devices.md#mqtt. */
     mqtt: {
       /** Clients of one script, and filters of one client. */
       clients: 8,
@@ -69,21 +69,21 @@ export const SCRIPT_LIMITS = {
       /** Messages of a client that wait for its functions. */
       queuedMessages: 256,
       queuedBytes: 4 * 1_048_576,
-      /** G: newest messages that a connection keeps for `latest`; the oldest go. */
+      /** Newest messages that a connection keeps for `latest`; the oldest go. */
       latestBytes: 8 * 1_048_576,
-      /** G: a larger packet costs the connection, because it has to be in memory before its topic is known. */
+      /** A larger packet costs the connection, because it has to be in memory before its topic is known. */
       packetBytes: 8 * 1_048_576,
       unaskedPackets: 16,
       messagesAtOnce: 32,
-      /** G: to connect, and for each acknowledgement. */
+      /** To connect, and for each acknowledgement. */
       answerMs: 5_000,
-      /** G: pause before connecting again, doubling. */
+      /** Pause before connecting again, doubling. */
       reconnectFirstMs: 500,
       reconnectMaxMs: 30_000,
-      /** G: an account may get its topics after the script has started. */
+      /** An account may get its topics after the script has started. */
       refusedAgainMs: 30_000,
     },
-    /** C docs/interface/lua-devices.md#tcp-udp-and-websocket, unless they have a letter. */
+    /** Source: docs/interface/lua-devices.md#tcp-udp-and-websocket. */
     sockets: {
       /** Connections and sockets of one script; beyond it the one that was not used for longest is closed. */
       open: 16,
@@ -98,103 +98,103 @@ export const SCRIPT_LIMITS = {
       queuedBytes: 1_048_576,
       sendsPerSecond: 50,
       sendBurst: 200,
-      /** G: addresses of names that a socket has sent to. */
+      /** Addresses of names that a socket has sent to. */
       senders: 64,
-      /** G: connecting, and a write that the device does not take. */
+      /** Connecting, and a write that the device does not take. */
       connectMs: 3_000,
       handshakeMs: 5_000,
       writeMs: 5_000,
       timeoutMs: 1_000,
       timeoutMsMax: 60_000,
     },
-    /** G: share of one processor that a script may take in the long run, in a thousand; then its turns wait. */
+    /** Share of one processor that a script may take in the long run, in a thousand; then its turns wait. */
     processorPermille: 250,
-    /** G: processor time that a script may take at once before the share counts. */
+    /** Processor time that a script may take at once before the share counts. */
     processorBurstMs: 3_000,
   },
   rules: {
-    /** C docs/interface/lua-rules.md#limits. */
+    /** Source: docs/interface/lua-rules.md#limits. */
     rules: 200,
     scriptBytes: 262_144,
     memoryBytes: 32 * 1_048_576,
     execIntervalMinMs: 100,
     execIntervalMaxMs: 86_400_000,
-    /** C docs/interface/lua-rules.md#storage. */
+    /** Source: docs/interface/lua-rules.md#storage. */
     storageKeyBytes: 128,
     storageValueBytes: 65_536,
     storageBytes: 1_048_576,
-    /** G: an answer waits so long for the resulting state; a sandbox that is started takes a second. */
+    /** An answer waits so long for the resulting state; a sandbox that is started takes a second. */
     startAnswerMs: 3_000,
-    /** C docs/interface/lua-rules.md#logs. */
+    /** Source: docs/interface/lua-rules.md#logs. */
     logMessageBytes: 4_096,
     logsPerSecond: 50,
-    /** G: entries about a rule besides its own: errors, starts and ends. */
+    /** Entries about a rule besides its own: errors, starts and ends. */
     ownLogsPerSecond: 10,
     logEntries: 1_000,
     logPageItems: 50,
-    /** C docs/interface/lua-rules.md#devices and docs/interface/lua-rules.md#commands. */
+    /** Source: docs/interface/lua-rules.md#devices and docs/interface/lua-rules.md#commands. */
     relevanceMs: 30_000,
     averageMaxMs: 86_400_000,
     commandTimeoutMs: 10_000,
     commandsAtOnce: 16,
     /**
-     * C docs/interface/lua-rules.md#runtime-v3: pause before a rule that failed starts again; doubles, falls back
+     * Source: docs/interface/lua-rules.md#runtime-v3: pause before a rule that failed starts again; doubles, falls back
      * after good running.
      */
     restartFirstMs: 10_000,
     restartMaxMs: 300_000,
     stableMs: 600_000,
-    /** G: how often the same error of a scheduled function is logged. */
+    /** How often the same error of a scheduled function is logged. */
     repeatedErrorMs: 60_000,
     errorsRemembered: 200,
-    /** G: questions to the gateway per second and rule; more of them wait. */
+    /** Questions to the gateway per second and rule; more of them wait. */
     requestsPerSecond: 500,
     requestBurst: 1_000,
     /**
-     * G: answers that a question brings along because they followed it before, and how long they may be used: as long as a
+     * Answers that a question brings along because they followed it before, and how long they may be used: as long as a
      * thread may wait for a processor on a small board.
      */
     readsAhead: 32,
     readAheadMs: 100,
-    /** G: characters of such a question together with the one before it, and of such an answer; remembered questions. */
+    /** Characters of such a question together with the one before it, and of such an answer; remembered questions. */
     readAheadLength: 1_024,
     readsRemembered: 128,
-    /** G: commands and storage writes are synced to flash; more of them wait. */
+    /** Commands and storage writes are synced to flash; more of them wait. */
     writesPerSecond: 10,
     writeBurst: 50,
-    /** M: threads that share the rules, 18 MiB each; further ones are for rules that had to be ended with their thread. */
+    /** Measured: threads that share the rules, 18 MiB each; further ones are for rules that had to be ended with their thread. */
     threads: 1,
     solitaryThreads: 4,
-    /** G: JavaScript memory of one thread; the scripts' own memory is not in it. */
+    /** JavaScript memory of one thread; the scripts' own memory is not in it. */
     threadHeapMib: 128,
     threadYoungHeapMib: 4,
-    /** G: delay before the memory of ended states is collected; a collection takes some 10 ms. */
+    /** Delay before the memory of ended states is collected; a collection takes some 10 ms. */
     releaseMs: 2_000,
-    /** G: a wall clock corrected by less than this does not make a job of the calendar run twice. */
+    /** A wall clock corrected by less than this does not make a job of the calendar run twice. */
     clockStepMs: 86_400_000,
-    /** G: jobs that the clock skips come at once when it is put forward by no more than this; otherwise they are left out. */
+    /** Jobs that the clock skips come at once when it is put forward by no more than this; otherwise they are left out. */
     clockCatchUpMs: 600_000,
-    /** G: a job of the calendar looks at the clock this often, so that a jump of it is noticed. */
+    /** A job of the calendar looks at the clock this often, so that a jump of it is noticed. */
     calendarCheckMs: 60_000,
     dryRun: {
-      /** G: a week shows what a rule does on every day of it. */
+      /** A week shows what a rule does on every day of it. */
       periodMs: 7 * 86_400_000,
-      /** G: a function every second for the longest period, and something beside it. */
+      /** A function every second for the longest period, and something beside it. */
       steps: 1_000_000,
-      /** G: as long as somebody waits in front of a browser; after the grace period its thread is ended. */
+      /** As long as somebody waits in front of a browser; after the grace period its thread is ended. */
       durationMs: 60_000,
       graceMs: 5_000,
-      /** G: it rests after so much work, so that rules and the gateway get the processor of a small board. */
+      /** It rests after so much work, so that rules and the gateway get the processor of a small board. */
       workMs: 40,
       restMs: 10,
-      /** G: entries of one kind in the answer, and bytes of all entries, which fit one message to the gateway. */
+      /** Entries of one kind in the answer, and bytes of all entries, which fit one message to the gateway. */
       entriesOfKind: 500,
       entriesBytes: 524_288,
-      /** G: of a stored value or an address in the answer. */
+      /** Of a stored value or an address in the answer. */
       textBytes: 1_024,
-      /** G: attributes whose samples are held, some hundred kilobytes each. */
+      /** Attributes whose samples are held, some hundred kilobytes each. */
       attributes: 256,
-      /** G: answers that do not change, kept instead of being asked for again. */
+      /** Answers that do not change, kept instead of being asked for again. */
       facts: 1_000,
     },
   },

@@ -3,66 +3,66 @@ import { AUTH_LIMITS } from './access-limits.ts';
 
 export const STORAGE_LIMITS = {
   backup: {
-    /** G: a state.db of thousands of devices has some hundred MiB. */
+    /** A state.db of thousands of devices has some hundred MiB. */
     unpackedBytes: 4 * 1_024 ** 3,
-    /** M: 2^16 KiB of memory for scrypt, for a fraction of a second; it was 32 MiB of argon2id before. */
+    /** Measured: 2^16 KiB of memory for scrypt, for a fraction of a second; it was 32 MiB of argon2id before. */
     workFactor: 16,
-    /** C: what the command `age -p` makes, 256 MiB; a hostile file may ask for any number. */
+    /** As the command `age -p` makes it, 256 MiB; a hostile file may ask for any number. */
     workFactorMax: 18,
-    /** G: JavaScript memory of the thread that seals. */
+    /** JavaScript memory of the thread that seals. */
     threadHeapMib: 64,
-    /** G: a backup with years of history that is uploaded for a restore; the disk bounds it before. */
+    /** A backup with years of history that is uploaded for a restore; the disk bounds it before. */
     uploadBytes: 64 * 1_024 ** 3,
-    /** G: backups that a plan leaves at its target: a year of days. */
+    /** Backups that a plan leaves at its target: a year of days. */
     keepMax: 366,
     alertAfterDaysMax: 366,
     checkIntervalMs: 60_000,
-    /** G: pause before a backup by plan that failed is tried again. */
+    /** Pause before a backup by plan that failed is tried again. */
     retryMs: 3_600_000,
-    /** G: copies from before restores, each of the size of the state then. */
+    /** Copies from before restores, each of the size of the state then. */
     asideKept: 3,
-    /** G: starts, two seconds apart, that a restore is tried for when the disk refuses it. */
+    /** Starts, two seconds apart, that a restore is tried for when the disk refuses it. */
     restoreTries: 5,
-    /** G: the answer of a restore is out before the gateway starts again. */
+    /** The answer of a restore is out before the gateway starts again. */
     restartPauseMs: 1_000,
-    /** G: a caller that reads nothing of a backup for so long does not prevent another one. */
+    /** A caller that reads nothing of a backup for so long does not prevent another one. */
     readerIdleMs: 600_000,
-    /** M: when a caller goes away, its thread ends within a second; so long the next one waits before it is refused. */
+    /** Measured: when a caller goes away, its thread ends within a second; so long the next one waits before it is refused. */
     readerLeavesMs: 2_000,
-    /** G: an upload that nobody took over by then is forgotten. */
+    /** An upload that nobody took over by then is forgotten. */
     uploadKeptMs: 86_400_000,
-    /** G: a stick that does not answer is not waited for when the gateway stops. */
+    /** A stick that does not answer is not waited for when the gateway stops. */
     stopMs: 2_000,
-    /** G: opening the backup of a year of history on a slow card. */
+    /** Opening the backup of a year of history on a slow card. */
     openTimeoutMs: 3 * 3_600_000,
-    /** C as for users. */
+    /** As for users. */
     passwordLengthMin: AUTH_LIMITS.passwordLengthMin,
     passwordLengthMax: AUTH_LIMITS.passwordLengthMax,
   },
   energy: {
-    /** G: a year and a day of days, two years of months; M: a day of nine series every 10 s is some 20 ms. */
+    /** A year and a day of days, two years of months; measured: a day of nine series every 10 s is some 20 ms. */
     daysMax: 732,
     hourDaysMax: 62,
     queriesAtOnce: 4,
-    /** G: read by one query, so that a month reads each stored day once. */
+    /** Read by one query, so that a month reads each stored day once. */
     daysAtOnce: 31,
-    /** G: attributes that people say are the energy of the site; each is three series at most. */
+    /** Attributes that people say are the energy of the site; each is three series at most. */
     sourcesMax: 32,
-    /** G: some missed messages of a device that sends every minute. */
+    /** Some missed messages of a device that sends every minute. */
     gapAfterDefaultS: 300,
     gapAfterMinS: 15,
     gapAfterMaxS: 7_200,
-    /** G: an evenly spread rise of a counter says little of the hours of a longer outage. */
+    /** An evenly spread rise of a counter says little of the hours of a longer outage. */
     bridgeS: 6 * 3_600,
     /**
-     * G: more than any source of a single site has, and far below what the patterns for "not available" of 32 bits look
+     * More than any source of a single site has, and far below what the patterns for "not available" of 32 bits look
      * like: 0x80000000 and 0xFFFFFFFF in watts are 2.1 and 4.3 GW. An owner may say otherwise.
      */
     powerMaxDefaultW: 10_000_000,
     powerMaxLeastW: 1_000,
     powerMaxMostW: 1e12,
     /**
-     * G: books of hours or whole days in memory, of 0.5 KB each: two years beside some months in hours. And how long they are
+     * Books of hours or whole days in memory, of 0.5 KB each: two years beside some months in hours. And how long they are
      * good: today, while late messages come, later, when only room for history makes others of them.
      */
     cachedBooks: 9_600,
@@ -71,169 +71,169 @@ export const STORAGE_LIMITS = {
     keptMs: 86_400_000,
   },
   targets: {
-    /** G: some engines, some brokers, one of each for a trial. */
+    /** Some engines, some brokers, one of each for a trial. */
     targetsMax: 16,
     urlLength: 2_000,
     secretLength: 4_096,
     pemLength: 65_536,
     patternLength: 128,
     patternsMax: 200,
-    /** G: how often a target that has everything looks for more. */
+    /** How often a target that has everything looks for more. */
     intervalMs: 1_000,
-    /** G: how often what waits is counted while a delivery is under way or fails. */
+    /** How often what waits is counted while a delivery is under way or fails. */
     lagIntervalMs: 2_000,
-    /** M: samples read and sent together; writing them as lines takes some 5 ms on x64. */
+    /** Measured: samples read and sent together; writing them as lines takes some 5 ms on x64. */
     samplesAtOnce: 8_192,
-    /** G: records of all contents that are read and sent together. */
+    /** Records of all contents that are read and sent together. */
     recordsAtOnce: 500,
-    /** G: changed rows of each content that wait for targets; beyond, the oldest are dropped. */
+    /** Changed rows of each content that wait for targets; beyond, the oldest are dropped. */
     recordsKept: 50_000,
-    /** G: lines of one request, before they are compressed. */
+    /** Lines of one request, before they are compressed. */
     bodyBytes: 1_048_576,
-    /** G: bytes of a server's answer that are read. */
+    /** Bytes of a server's answer that are read. */
     answerBytes: 65_536,
     timeoutMs: 30_000,
-    /** G: messages to a broker that wait for their acknowledgement. */
+    /** Messages to a broker that wait for their acknowledgement. */
     messagesInFlight: 100,
     topicLength: 512,
     payloadLength: 2_048,
     sparkplug: {
-      /** G: of one message. */
+      /** Of one message. */
       metricsMax: 500,
-      /** G: values that were measured longer ago are historical. */
+      /** Values that were measured longer ago are historical. */
       historicalAfterMs: 300_000,
     },
     commands: {
-      /** G: one request. */
+      /** One request. */
       requestBytes: 65_536,
       requestIdLength: 128,
-      /** G: how long ahead a deadline may be: a request is remembered for as long. */
+      /** How long ahead a deadline may be: a request is remembered for as long. */
       deadlineMs: 86_400_000,
-      /** G: requests of one target that are remembered. */
+      /** Requests of one target that are remembered. */
       remembered: 10_000,
-      /** G: an answer without acknowledgement is kept so long after the deadline. */
+      /** An answer without acknowledgement is kept so long after the deadline. */
       answerKeptMs: 86_400_000,
       perMinuteDefault: 60,
       perMinuteMax: 600,
-      /** G: requests at once, after silence. */
+      /** Requests at once, after silence. */
       burst: 10,
-      /** G: a refused person learns the reason; a program that never stops is not answered for ever. */
+      /** A refused person learns the reason; a program that never stops is not answered for ever. */
       refusalBurst: 20,
     },
-    /** G: wait for deliveries under way when a target is closed, because a server may not answer. */
+    /** Wait for deliveries under way when a target is closed, because a server may not answer. */
     stopMs: 1_000,
-    /** G: pauses after a failure, each twice the last. */
+    /** Pauses after a failure, each twice the last. */
     retryFirstMs: 1_000,
     retryMaxMs: 60_000,
-    /** G: how often cursors are stored; after a power cut so much is sent again. */
+    /** How often cursors are stored; after a power cut so much is sent again. */
     cursorIntervalMs: 10_000,
-    /** G: what a target acknowledged in this time before its connection ended is sent again; VictoriaMetrics keeps 5 s of it in memory. */
+    /** What a target acknowledged in this time before its connection ended is sent again; VictoriaMetrics keeps 5 s of it in memory. */
     resendMs: 20_000,
-    /** G: for a person who wonders why a series is missing; further refusals are shown again. */
+    /** For a person who wonders why a series is missing; further refusals are shown again. */
     refusalShownMs: 3_600_000,
     bytesPerSecondDefault: 10 * 1_048_576,
     bytesPerSecondLeast: 1_024,
     bytesPerSecondMost: 1_073_741_824,
     processorPercentDefault: 50,
-    /** G: of a folder: samples of so much time go to one file of each day. */
+    /** Of a folder: samples of so much time go to one file of each day. */
     pieceMinutesDefault: 60,
     pieceMinutesMax: 1_440,
-    /** G: a larger file is finished before its time is over. */
+    /** A larger file is finished before its time is over. */
     pieceBytes: 64 * 1_048_576,
-    /** G: late samples of so many days at once. */
+    /** Late samples of so many days at once. */
     openFilesMax: 64,
   },
   state: {
-    /** G: stays allocated on the disk, so that changes are possible when it is full; one transaction fits. */
+    /** Stays allocated on the disk, so that changes are possible when it is full; one transaction fits. */
     walBytes: 4 * 1_048_576,
-    /** G: a log of this size is moved into the file beside the event loop; at the second one at once, here. */
+    /** A log of this size is moved into the file beside the event loop; at the second one at once, here. */
     checkpointBytes: 1_048_576,
     checkpointAtOnceBytes: 3 * 1_048_576,
-    /** G: free pages inside state.db: some 6 000 commands with their trace on a disk that is full. */
+    /** Free pages inside state.db: some 6 000 commands with their trace on a disk that is full. */
     freeBytes: 4 * 1_048_576,
-    /** G: below this part of them they are made anew, as soon as the disk has room. */
+    /** Below this part of them they are made anew, as soon as the disk has room. */
     freePercentMin: 75,
-    /** G: below this part of them, on a disk short of room, old executions and audit entries give way early. */
+    /** Below this part of them, on a disk short of room, old executions and audit entries give way early. */
     scarcePercent: 50,
-    /** G: a file that is removed at a start on a full disk, to make room for log, its index, keys, codes. */
+    /** A file that is removed at a start on a full disk, to make room for log, its index, keys, codes. */
     startReserveBytes: 8 * 1_048_576,
-    /** G: long enough for the next visit of somebody who looks once a week. */
+    /** Long enough for the next visit of somebody who looks once a week. */
     recoveryShownMs: 7 * 86_400_000,
-    /** G: damaged copies of state.db that are kept, as large as it is each. */
+    /** Damaged copies of state.db that are kept, as large as it is each. */
     damagedKept: 3,
     upkeepIntervalMs: 5_000,
-    /** G: after a failed read the whole file is read no more often than this. */
+    /** After a failed read the whole file is read no more often than this. */
     judgeIntervalMs: 60_000,
-    /** G: local copies, each of the size of what is stored: half a day by the hour, a week by the day. */
+    /** Local copies, each of the size of what is stored: half a day by the hour, a week by the day. */
     copyIntervalMs: 3_600_000,
-    /** G: what they may write to the card; larger copies are made less often, but once a day. */
+    /** What they may write to the card; larger copies are made less often, but once a day. */
     copyBytesPerHour: 2 * 1_048_576,
     copyIntervalMaxMs: 86_400_000,
     copiesHourly: 12,
     copiesDaily: 7,
-    /** G: copies from before migrations, for a return to one of the last versions. */
+    /** Copies from before migrations, for a return to one of the last versions. */
     copiesBeforeMigrations: 5,
     upkeepTimeoutMs: 600_000,
     upkeepHeapBytes: 64 * 1_048_576,
     upkeepIdleMs: 10_000,
   },
   history: {
-    /** G: left free for others by removing history; at most this part of a small disk. */
+    /** Left free for others by removing history; at most this part of a small disk. */
     freeBytes: 256 * 1_048_576,
     freePercent: 5,
     freePercentMax: 20,
-    /** G: least size of the history, however full the disk is. */
+    /** Least size of the history, however full the disk is. */
     floorBytes: 32 * 1_048_576,
-    /** G: parts of the whole: journal of telemetry; of the file: logs of devices, logs of rules; telemetry has the rest. */
+    /** Parts of the whole: journal of telemetry; of the file: logs of devices, logs of rules; telemetry has the rest. */
     journalPercent: 12,
     deviceLogPercent: 20,
     ruleLogPercent: 5,
     /**
-     * G: what was set aside leaves this part to what is used; beyond, damaged copies that gave all they had go, and then
+     * What was set aside leaves this part to what is used; beyond, damaged copies that gave all they had go, and then
      * histories of other sites but the newest.
      */
     setAsidePercentMax: 50,
-    /** G: smaller changes, as part of the limit, are not reported. */
+    /** Smaller changes, as part of the limit, are not reported. */
     stepPercent: 1,
     checkIntervalMs: 10_000,
-    /** G: part of the room of logs that is freed at once, and that may be used before the next check. */
+    /** Part of the room of logs that is freed at once, and that may be used before the next check. */
     logStepPercent: 5,
-    /** G: early removal is shown for a day. */
+    /** Early removal is shown for a day. */
     removalShownMs: 86_400_000,
-    /** G: a history that removes something more often than once a month is full, which is shown once. */
+    /** A history that removes something more often than once a month is full, which is shown once. */
     removalQuietMs: 30 * 86_400_000,
-    /** G: it is noted for the next start this often at most, for the sake of the card. */
+    /** It is noted for the next start this often at most, for the sake of the card. */
     removalNotedMs: 3_600_000,
-    /** G: so is a part that could not be read; files that were set aside are named as long as they are there. */
+    /** So is a part that could not be read; files that were set aside are named as long as they are there. */
     damageShownMs: 86_400_000,
   },
   disk: {
-    /** G: the last free room, or this part of a small disk, is for state alone. */
+    /** The last free room, or this part of a small disk, is for state alone. */
     lowBytes: 64 * 1_048_576,
     lowPercent: 5,
     lowFiles: 64,
-    /** G: less than one page of a large file system with its bookkeeping. */
+    /** Less than one page of a large file system with its bookkeeping. */
     fullBytes: 131_072,
     checkIntervalMs: 2_000,
   },
   log: {
-    /** G: log lines of a program that nobody takes; some thousand lines. */
+    /** Log lines of a program that nobody takes; some thousand lines. */
     waitingBytes: 1_048_576,
   },
   report: {
-    /** G: some thousand lines of the service log, kept in memory for a report. */
+    /** Some thousand lines of the service log, kept in memory for a report. */
     recentBytes: 524_288,
   },
   update: {
-    /** G: our packages have 40 MB. */
+    /** Our packages have 40 MB. */
     packageBytes: 200_000_000,
     /** The upload, and what the data needs meanwhile. */
     roomBytes: 250_000_000,
-    /** C energy-gateway-update.service: after that an update was given up. */
+    /** Source: energy-gateway-update.service: after that an update was given up. */
     installMs: 3_600_000,
   },
   start: {
-    /** G: a local command or a gateway that is stopping holds the data folder so long at most. */
+    /** A local command or a gateway that is stopping holds the data folder so long at most. */
     lockWaitMs: 3_000,
   },
 } as const;

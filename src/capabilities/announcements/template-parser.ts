@@ -27,9 +27,9 @@ export type Part =
   | { kind: 'set'; name: string; value: Expression }
   | { kind: 'if'; branches: { condition: Expression | undefined; parts: Part[] }[] };
 
-/** G: the longest that were seen have some hundred characters. */
+/** The longest that were seen have some hundred characters. */
 const LENGTH_MAX = 4_096;
-/** G: nesting is read by recursion. */
+/** Nesting is read by recursion. */
 const DEPTH_MAX = 32;
 
 /** Without its end, a piece reaches to the end of the text. */

@@ -10,7 +10,7 @@ interface Template {
   render(names: Readonly<Record<string, TemplateValue>>): string | undefined;
 }
 
-/** G: no value of a device is longer. */
+/** No value of a device is longer. */
 const TEXT_MAX = 65_536;
 
 /** There is no value for this message. */

@@ -329,7 +329,7 @@ function faultsOf({
   ];
 }
 
-/** G: devices named in a detail, so that it stays readable. */
+/** Devices named in a detail, so that it stays readable. */
 const UNKNOWN_NAMED = 10;
 
 const listed = (head: string, names: readonly string[]): string | undefined =>
@@ -355,7 +355,7 @@ function rounded(value: number): number {
 
 const DAY_MS = 86_400_000;
 const STEP_MS = 3_600_000;
-/** G: a shorter span says nothing about a day, because a start writes more than the hours after it. */
+/** A shorter span says nothing about a day, because a start writes more than the hours after it. */
 const SPAN_MIN_MS = 1_800_000;
 
 class WritingRate {

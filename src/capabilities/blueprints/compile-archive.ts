@@ -108,7 +108,7 @@ function readManifest(files: ArchiveFiles): { manifest?: YamlMap; problems: stri
 // Compiles uploads in a thread of their own: a large blueprint takes a few hundred milliseconds on a small board, and
 // two hostile megabytes of YAML seconds and a gigabyte.
 
-/** G: a board that is starved for a minute needs some more. */
+/** A board that is starved for a minute needs some more. */
 const BUSY_RETRY_AFTER_S = 60;
 
 export interface CompileTask {

@@ -13,7 +13,7 @@ import type { LogEntry } from './model.ts';
 import type { DeviceLogStore, LogDevice } from './store.ts';
 
 const HOUR_MS = 3_600_000;
-/** G: entries deleted before the sizes are compared again. */
+/** Entries deleted before the sizes are compared again. */
 const ROWS_PER_STEP = 20;
 /** Share of the room that is freed at once, and that new entries may take before the sizes are compared again. */
 const LOG_STEP = LIMITS.history.logStepPercent / 100;

@@ -45,7 +45,7 @@ export function bucketsOf(timeZone: string, granularity: Granularity, fromS: Epo
     .filter((hour) => hour.toS > fromS && hour.fromS < toS);
 }
 
-/** G: more than a month on either side. */
+/** More than a month on either side. */
 const MARGIN_S = 32 * DAY_S;
 
 function monthsOf(timeZone: string, fromS: EpochS, toS: EpochS): Bucket[] {

@@ -19,7 +19,7 @@ interface Counted {
   sinceS: EpochS;
 }
 
-/** C docs/energy.md: one entry for each attribute. */
+/** Source: docs/energy.md: one entry for each attribute. */
 const REPORT_INTERVAL_MS: DurationMs = 3_600_000;
 
 export class ImplausibleValues {

@@ -59,7 +59,7 @@ interface Surroundings {
 
 type Bounds = readonly [least: number, most: number];
 
-/** %. G: a little beyond, because some batteries count so; 255, 6 553.5 and 65 535 stand for "not available". */
+/** %. A little beyond, because some batteries count so; 255, 6 553.5 and 65 535 stand for "not available". */
 export const SOC_BOUNDS: Bounds = [-5, 120];
 
 export function powerNow(sources: readonly EnergySource[], around: Surroundings): PowerNow {

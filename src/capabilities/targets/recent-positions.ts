@@ -8,7 +8,7 @@ import type { Place } from './model.ts';
 
 /** Positions remembered within the time that is sent again. */
 const REMEMBERED = 8;
-/** G: after more returns to one position in a row, the reconnects are no restarts of the server. */
+/** After more returns to one position in a row, the reconnects are no restarts of the server. */
 const RETURNS_MAX = 4;
 
 export const isSamePlace = (a: Place, b: Place): boolean =>

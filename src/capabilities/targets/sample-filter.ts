@@ -8,7 +8,7 @@ interface Last {
   value: unknown;
 }
 
-/** G: series remembered; beyond that the oldest ones are forgotten, and their next sample is sent. */
+/** Series remembered; beyond that the oldest ones are forgotten, and their next sample is sent. */
 const SERIES_KEPT = 20_000;
 
 /** An empty list restricts nothing, as in channels. */

@@ -6,7 +6,7 @@ import { invalidBody } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { type EpochS, parseTimestampMs } from '../../lib/time.ts';
 
-/** G: a line of our own answers is shorter, also with a thousand columns of long texts. */
+/** A line of our own answers is shorter, also with a thousand columns of long texts. */
 const LINE_MAX = 4 * 1_048_576;
 const SEPARATOR_LINE = /^"?sep=([,;\t])"?\r?$/;
 const HEAD = /^"?ts"?([,;\t])/;

@@ -24,7 +24,7 @@ export interface ImportReport {
 
 /** Bytes given to the journal at once: as many as it commits without waiting for more (decision 0020). */
 const BYTES_PER_REQUEST = LIMITS.commits.largeBytes;
-/** M: values between two turns of the event loop, which take less than 2 ms; devices and requests have theirs in between. */
+/** Measured: values between two turns of the event loop, which take less than 2 ms; devices and requests have theirs in between. */
 const VALUES_PER_TURN = 1_024;
 
 interface Column {

@@ -57,7 +57,7 @@ interface DeviceScriptOptions {
 
 /** Name of the compiled script in messages. */
 const FILE = 'main.lua';
-/** C docs/interface/lua-devices.md#life: the older generation waits longer for web services. */
+/** Source: docs/interface/lua-devices.md#life: the older generation waits longer for web services. */
 const OLD_CALL_MS = 30_000;
 
 export class DeviceScript {

@@ -92,7 +92,7 @@ export async function isPlainCopy(file: FileHandle): Promise<boolean> {
   return buffer.equals(SQLITE_HEADER);
 }
 
-/** G: one line of JSON. */
+/** One line of JSON. */
 const INFO_BYTES_MAX = 65_536;
 
 const SQLITE_HEADER = Buffer.from('SQLite format 3\0', 'latin1');

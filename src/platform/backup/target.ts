@@ -67,13 +67,13 @@ export class ReadBack {
   }
 }
 
-/** G: for a call that moves no file. */
+/** For a call that moves no file. */
 const CALL_TIMEOUT_MS: DurationMs = 120_000;
-/** G: of the slowest uplink that a backup goes over. */
+/** Of the slowest uplink that a backup goes over. */
 const LEAST_BYTES_PER_MS = 32;
-/** G: a listing of some thousand files. */
+/** A listing of some thousand files. */
 const OUTPUT_MAX_BYTES = 4 * 1_048_576;
-/** G: memory of a program of the system; a listing without end would fill it. */
+/** Memory of a program of the system; a listing without end would fill it. */
 const PROGRAM_BYTES_MAX = 128 * 1_048_576;
 const LOOK_MS: DurationMs = 50;
 

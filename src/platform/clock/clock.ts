@@ -75,9 +75,9 @@ function setTimer(durationMs: DurationMs, fn: () => void): Timer {
   return { cancel: () => clearTimeout(handle) };
 }
 
-/** G: a timer that is later is late because the program stood still, as on a card that takes no writes for a while. */
+/** A timer that is later is late because the program stood still, as on a card that takes no writes for a while. */
 const STANDSTILL_MS = 500;
-/** G: what waits in the sockets of a whole fleet is read by then. */
+/** What waits in the sockets of a whole fleet is read by then. */
 const READING_MS = 2_000;
 
 /**

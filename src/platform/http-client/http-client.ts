@@ -38,7 +38,7 @@ export class HttpFailure extends Error {
   override name = 'HttpFailure';
 }
 
-/** G: 1xx answers before the real one; more are no server of HTTP (RFC 9110, 15.2). */
+/** 1xx answers before the real one; more are no server of HTTP (RFC 9110, 15.2). */
 const INTERIM_ANSWERS_MAX = 16;
 /** After more in a row, the server closes each connection by habit and has not restarted. */
 const ENDED_AFTER_ONE_MAX = 3;

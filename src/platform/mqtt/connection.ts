@@ -414,7 +414,7 @@ function watchSilence(options: {
 // The service log of one connection: each sentence at most once a minute for one client.
 
 const WARNING_INTERVAL_MS = 60_000;
-/** G: a client may choose a longer name than a person wants to read. */
+/** A client may choose a longer name than a person wants to read. */
 const CLIENT_ID_LENGTH = 64;
 
 /** Ends that nobody wanted and that have no warning of their own. */

@@ -14,9 +14,9 @@ interface HttpPost {
 }
 
 const ANSWER_MAX_BYTES = 1_048_576;
-/** G: characters of an answer that are looked at. */
+/** Characters of an answer that are looked at. */
 const ANSWER_READ = 4_096;
-/** G: of what a server says, in a log that people read. */
+/** Of what a server says, in a log that people read. */
 const SAID_LENGTH = 200;
 /** Parts of an address that are not hidden in what the server repeats: they are no secrets. */
 const HIDDEN_LENGTH_MIN = 8;

@@ -166,10 +166,10 @@ export function isStateOfGateway(path: string): boolean {
 // aside, which would give up data that the disk can read again a moment later.
 
 const PAGE_BYTES = 4_096;
-/** G: in a larger file this many are spread over it; half a second on a slow card. */
+/** In a larger file this many are spread over it; half a second on a slow card. */
 const PAGES_READ_MAX = 1_024;
 const TRIES = 3;
-/** G: a dead medium may take seconds for each page: after this many failures from the start no more are read. */
+/** A dead medium may take seconds for each page: after this many failures from the start no more are read. */
 const FIRST_PAGES = 16;
 
 /** Reads at a position of an open file. */

@@ -77,7 +77,7 @@ function shareSyncs(handle: BetterSqlite3.Database): void {
   handle.pragma('wal_autocheckpoint = 0');
 }
 
-/** M: 256 KiB, below a millisecond; more pages make the copy no faster. */
+/** Measured: 256 KiB, below a millisecond; more pages make the copy no faster. */
 const COPIED_PAGES_PER_TURN = 64;
 
 /** One SQLite file: transactions with after-commit work, and when a commit is durable. Statements are in `store.ts` files. */

@@ -37,7 +37,7 @@ interface DegradableOptions extends OpenOptions {
   failsToRead?: (path: string) => boolean;
 }
 
-/** G: soon enough after a person made room or repaired permissions. */
+/** Soon enough after a person made room or repaired permissions. */
 const RETRY_MS = 5_000;
 /** The part of a database that stores of plain SQL and group commits use. */
 export type SqlDatabase = Pick<Database, 'path' | 'prepare' | 'orm' | 'transaction' | 'durable'>;

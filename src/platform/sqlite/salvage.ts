@@ -7,9 +7,9 @@ import { openFile } from './native.ts';
 import { isDamage } from './damage.ts';
 import type { Database } from './database.ts';
 
-/** G: rows read and written at once, which takes a few milliseconds. */
+/** Rows read and written at once, which takes a few milliseconds. */
 const ROWS_PER_BITE = 100;
-/** G: probes behind damaged pages of one table; each page costs a few. */
+/** Probes behind damaged pages of one table; each page costs a few. */
 const PROBES_MAX = 1_024;
 
 type Key = readonly (number | string)[];

@@ -27,7 +27,7 @@ interface StateUpkeepOptions extends Instruments {
 }
 
 const RESERVE_FILE = 'start.reserve';
-/** G: less helps no start. */
+/** Less helps no start. */
 const RESERVE_BYTES_MIN = 262_144;
 
 /**

@@ -94,7 +94,7 @@ export class WriteAheadLog {
 // reading (https://sqlite.org/fileformat2.html#walformat). So after a failure, and at the start, the log is moved into
 // the database, which is synced, and reset.
 
-/** G: readers end within milliseconds, so this is long enough to wait for them. */
+/** Readers end within milliseconds, so this is long enough to wait for them. */
 const READERS_MS = 100;
 
 /** The first may fail with an error of the earlier program. */

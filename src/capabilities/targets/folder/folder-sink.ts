@@ -32,9 +32,9 @@ interface FolderSinkOptions {
   settings: FolderSettings;
   pieces: DatedPieces;
   monotonicMs: () => MonotonicMs;
-  /** G: larger files are kept before their time is over. */
+  /** Larger files are kept before their time is over. */
   pieceBytes: number;
-  /** G: files open at once; late samples may belong to many days. */
+  /** Files open at once; late samples may belong to many days. */
   openFilesMax: number;
 }
 

@@ -30,9 +30,9 @@ const TOO_LARGE = 413;
 const FROM_BETWEEN = new Set([502, 503, 504]);
 /** Answers of a server to lines that it cannot take. */
 const CONTENT_REFUSED = new Set([400, 422]);
-/** G: enough to understand the server's answer, short enough for a status. */
+/** Enough to understand the server's answer, short enough for a status. */
 const SAID_LENGTH = 300;
-/** G: shorter secrets occur in texts by chance, and protect nothing. */
+/** Shorter secrets occur in texts by chance, and protect nothing. */
 const HIDDEN_LENGTH_MIN = 4;
 
 interface InfluxdbSinkOptions {

@@ -28,7 +28,7 @@ import { type AttributePlan, type DevicePlan, type IngestPlans, mismatchOf } fro
 import type { ReceivedValue, Rejections, TelemetryEvents } from './events.ts';
 import type { SeriesRegistry, SeriesState } from './series-registry.ts';
 
-/** G: shapes kept per device; further combinations of attributes are written without a shape. */
+/** Shapes kept per device; further combinations of attributes are written without a shape. */
 const SHAPES_PER_DEVICE = 16;
 
 const NO_ALERTS: readonly string[] = [];

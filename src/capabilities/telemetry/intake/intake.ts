@@ -67,7 +67,7 @@ interface HeldMessage {
 
 const NO_CONTENT: EngineContent = { series: [], nextSeriesId: 1, lastSequence: 0, neededFrom: 1 };
 
-/** G: soon enough to notice that the folder can be used again. */
+/** Soon enough to notice that the folder can be used again. */
 const JOURNAL_RETRY_MS = 5_000;
 const WARNING_INTERVAL_MS = 60_000;
 
