@@ -1,8 +1,9 @@
 /** Between what a person types and the values of arguments and parameters that a manifest declares. */
-import { mapped } from '../lib/members.ts';
 import { Faults } from './faults.ts';
+import { mapped } from '../lib/members.ts';
 import type { Argument } from './shapes.ts';
-import { language, say } from './words/index.ts';
+import { textOfNumber, typedNumber } from './typed-number.ts';
+import { say } from './words/index.ts';
 
 /** Text of each control; the empty text means "not given". */
 export type Texts = Readonly<Record<string, string>>;
@@ -97,34 +98,3 @@ function expectation({ type, display_name: name }: Argument): string {
   if (type === 'float') return say.values.mustBeNumber(name);
   return type === 'boolean' ? say.values.mustBeYesOrNo(name) : say.values.mustBeJson(name);
 }
-
-// Numbers as people type them, in fields of text: a field of the kind `number` takes a comma away without a word where
-// the browser speaks another language than its reader, and 3,5 becomes 35.
-
-const SIGN = '[\\-+]?';
-/** In German both are understood; elsewhere a comma may stand between thousands, and is refused. */
-const MARK = language === 'de' ? '[.,]' : '[.]';
-const DIGITS = `(?:[0-9]+(?:${MARK}[0-9]*)?|${MARK}[0-9]+)(?:[eE][\\-+]?[0-9]+)?`;
-const WHOLE = new RegExp(`^${SIGN}${DIGITS}$`);
-
-/** What the text says; undefined: no number. */
-export function typedNumber(text: string): number | undefined {
-  const trimmed = text.trim();
-  const value = WHOLE.test(trimmed) ? Number(trimmed.replace(',', '.')) : Number.NaN;
-  return Number.isFinite(value) ? value : undefined;
-}
-
-/** A number as its reader would type it. */
-export const textOfNumber = (value: number): string =>
-  language === 'de' ? String(value).replace('.', ',') : String(value);
-
-/** Attributes of such a field; the browser refuses what is none, with the title as the reason. */
-export const DECIMAL = {
-  type: 'text',
-  inputMode: 'decimal',
-  pattern: ` *${SIGN}${DIGITS} *`,
-  title: say.values.number,
-} as const;
-
-/** The same without a sign. */
-export const DECIMAL_FROM_0 = { ...DECIMAL, pattern: ` *${DIGITS} *` } as const;

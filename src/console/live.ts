@@ -4,19 +4,19 @@
  */
 import { type Signal, signal } from '@preact/signals';
 import type { DurationMs, EpochMs } from '../lib/time.ts';
-import { callFor, callForText, isNotFound, noteLineBack, noteLineLost } from './api.ts';
+import { callFor, isNotFound, noteLineBack, noteLineLost } from './api.ts';
 import { isAway, isConnected } from './connection.ts';
-import { changesElsewhere, commandsElsewhere, noteElsewhere } from './elsewhere.ts';
 import { noteGatewayTime } from './gateway-time.ts';
-import { type KnownValue, setValue } from './main-values.ts';
+import { type KnownValue, setValue } from './known-value.ts';
+import { changesElsewhere, commandsElsewhere, noteElsewhere } from './elsewhere.ts';
+import { lookForOtherConsole } from './other-console.ts';
 import { askManifests, forgetManifests, manifestOf } from './manifests.ts';
 import { asSaid } from './own-manifest.ts';
-import { Polling } from './polling.ts';
 import { noteConnection, readDevice, readList } from './read-devices.ts';
-import { route } from './route.ts';
 import { confirm } from './session.ts';
-import type { Device, LatestValue, LogEntry, Manifest, MonitorMessage } from './shapes.ts';
+import { Polling } from './polling.ts';
 import { ChangingStream } from './stream.ts';
+import type { Device, LatestValue, LogEntry, Manifest, MonitorMessage } from './shapes.ts';
 
 export interface LiveDevice {
   device: Device;
@@ -404,20 +404,3 @@ export function listenToLog(deviceId: string, listener: LogListener): () => void
   logListeners.set(deviceId, listeners.add(listener));
   return () => listeners.delete(listener);
 }
-
-// After an update the gateway serves another console than the one that runs here, and its files are gone: the next page
-// loads the new one.
-
-let isOther = false;
-
-/** Looks for it, as after a lost connection. */
-async function lookForOtherConsole(): Promise<void> {
-  const own = document.querySelector('script[type=module]')?.getAttribute('src') ?? '';
-  const page = await callForText('GET', '/', undefined, 'text/html').catch(() => own);
-  isOther = !page.includes(own);
-}
-
-// Only when the page changes: nobody loses what is typed.
-route.subscribe(() => {
-  if (isOther) location.reload();
-});

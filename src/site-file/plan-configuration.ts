@@ -3,7 +3,15 @@ import type { Api } from './api.ts';
 import { findDevice, type PresentDevice, type Terms } from './plan-devices.ts';
 import type { SiteFile, WantedChannel } from './read.ts';
 import type { WantedDevice } from './schema.ts';
-import { changed, changedWithSecrets, type Members, membersOf, patchSteps, requestStep, type Step } from './step.ts';
+import {
+  changed,
+  changedWithSecrets,
+  type Members,
+  membersOf,
+  patchSteps,
+  requestStep,
+  type Step,
+} from './step.ts';
 
 interface Group {
   device: WantedDevice;

@@ -1,7 +1,7 @@
 /** What stands beside the lines of a scale. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { axisTexts, cellText, timeTexts } from '../../src/console/history/window.ts';
+import { axisTexts, cellText, timeTexts } from '../../src/console/history/axis-texts.ts';
 import { zone } from '../../src/console/zone.ts';
 
 const rows: [title: string, values: (number | null)[], step: number, texts: string[]][] = [

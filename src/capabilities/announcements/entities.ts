@@ -1,6 +1,16 @@
 /** What each kind of entity gives a device: attributes, and commands with their bounds. */
 import type { Entity } from './announcement.ts';
-import { EntityBuilder, numberOf, NUMERIC_CLASSES, numericArgument, Refusal, type Scope, textOfPayload, unitOf, wordsOf } from './entity-builder.ts';
+import {
+  EntityBuilder,
+  numberOf,
+  NUMERIC_CLASSES,
+  numericArgument,
+  Refusal,
+  type Scope,
+  textOfPayload,
+  unitOf,
+  wordsOf,
+} from './entity-builder.ts';
 import { CLIMATE_KINDS } from './climate-entities.ts';
 import type { Interpreted } from './model.ts';
 import { baseNames, displayNameOf } from './names.ts';

@@ -4,7 +4,17 @@ import type { Emitter } from '../../lib/emitter.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import type { Instruments } from '../../platform/metrics/index.ts';
-import { absent, countOf, type Database, given, placeholders, present, presentRow, updateOf, upsert } from '../../platform/sqlite/index.ts';
+import {
+  absent,
+  countOf,
+  type Database,
+  given,
+  placeholders,
+  present,
+  presentRow,
+  updateOf,
+  upsert,
+} from '../../platform/sqlite/index.ts';
 import type { AuthEvents, IssuableRole, TokenKind, TokenRecord, User } from './model.ts';
 import { accessToken, claim, clockBehind, userAccount } from './tables.ts';
 

@@ -14,8 +14,9 @@ import { checkProfiles } from './profiles/conformance.ts';
 import { type ArchiveFiles, readArchive, textOfUtf8 } from './source/archive.ts';
 import { resolveSchema } from './source/schemas.ts';
 import { parseYaml, type YamlMap } from './source/yaml.ts';
-import { createContext, Problems } from './validation/shape.ts';
+import { createContext } from './validation/context.ts';
 import { checkManifest, checkSpec } from './validation/manifest.ts';
+import { Problems } from './validation/problems.ts';
 
 export type CompiledBlueprint =
   | {
@@ -108,7 +109,7 @@ function readManifest(files: ArchiveFiles): { manifest?: YamlMap; problems: stri
 // Compiles uploads in a thread of their own: a large blueprint takes a few hundred milliseconds on a small board, and
 // two hostile megabytes of YAML seconds and a gigabyte.
 
-/** A board that is starved for a minute needs some more. */
+/** G: a board that is starved for a minute needs some more. */
 const BUSY_RETRY_AFTER_S = 60;
 
 export interface CompileTask {

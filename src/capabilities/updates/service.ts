@@ -3,7 +3,15 @@ import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { formatTimestamp, type MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
-import { type DebPackage, type InstalledVersion, PackageError, type PackageProblem, type TrialFailure, type UpdateFolder, type UpdateOutcome } from '../../platform/packages/index.ts';
+import {
+  type DebPackage,
+  type InstalledVersion,
+  PackageError,
+  type PackageProblem,
+  type TrialFailure,
+  type UpdateFolder,
+  type UpdateOutcome,
+} from '../../platform/packages/index.ts';
 
 interface UpdatesOptions {
   clock: Pick<Clock, 'monotonicMs'>;

@@ -6,7 +6,7 @@ import { Check, type Choice, Field, Form, InputField, SecretField, SelectField }
 import { useItemForm, type useTyped } from '../ui/typed.ts';
 import { CommandFields } from './target-commands.tsx';
 import { bodyOf, takesNewestFirst, type Typed, typedOf } from './target-typed.ts';
-import { DECIMAL_FROM_0 } from '../arguments.ts';
+import { DECIMAL_FROM_0 } from '../typed-number.ts';
 import { say } from '../words/index.ts';
 
 const KINDS: readonly Choice<Typed['kind']>[] = [

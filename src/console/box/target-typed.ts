@@ -1,7 +1,7 @@
 /** The input of a target's form, and the body that is sent. Pure. */
 import type { Target } from '../shapes.ts';
 import { edgesOf } from '../period.ts';
-import { textOfNumber, typedNumber } from '../arguments.ts';
+import { textOfNumber, typedNumber } from '../typed-number.ts';
 import { zone } from '../zone.ts';
 
 export type Typed = Readonly<ReturnType<typeof typedOf>>;

@@ -4,7 +4,7 @@ import uPlot from 'uplot';
 import type { DurationS, EpochS } from '../../lib/time.ts';
 import { momentText } from '../format.ts';
 import { zone } from '../zone.ts';
-import { axisTexts, cellText, timeTexts } from './window.ts';
+import { axisTexts, cellText, timeTexts } from './axis-texts.ts';
 import type { Lines } from './series.ts';
 import { say } from '../words/index.ts';
 

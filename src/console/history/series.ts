@@ -1,7 +1,6 @@
 /** The CSV of the API as lines on a time grid, connected as far as the device's own rhythm reaches. */
 import { parseCsv } from '../../lib/csv.ts';
 import type { DurationS, EpochS } from '../../lib/time.ts';
-import { callForText } from '../api.ts';
 
 /** A number; null where there is a gap; undefined between two values that belong together. */
 export type Cell = number | null | undefined;
@@ -21,10 +20,10 @@ export interface Lines {
 }
 
 const AGGREGATIONS = ['auto', 'min', 'max'] as const;
-type Aggregation = (typeof AGGREGATIONS)[number];
+export type Aggregation = (typeof AGGREGATIONS)[number];
 
 /** The steps of a chart. */
-interface Grid {
+export interface Grid {
   fromS: EpochS;
   toS: EpochS;
   stepS: DurationS;
@@ -101,23 +100,4 @@ export function connected(column: readonly Cell[]): Cell[] {
       shown.fill(undefined, from + 1, from + pause);
     }
   return shown;
-}
-
-// Reads telemetry for charts.
-
-/** The lines of what is wanted, and the CSV that they are from. @throws ApiError, NoAnswer */
-export async function queryLines(
-  wanted: readonly (Wanted & { aggregations: readonly Aggregation[] })[],
-  grid: Grid,
-): Promise<{ text: string; lines: Lines }> {
-  const body = {
-    from: grid.fromS,
-    to: grid.toS,
-    granularity: `${grid.stepS}s`,
-    telemetry: wanted.flatMap(({ device, attribute, aggregations }) =>
-      aggregations.map((aggregation) => ({ device, attribute, aggregation })),
-    ),
-  };
-  const text = await callForText('POST', '/v3/telemetry/query_timeseries', body, 'text/csv');
-  return { text, lines: linesOf(text, wanted, grid) };
 }

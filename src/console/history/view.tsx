@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { DurationS, EpochS } from '../../lib/time.ts';
 import { isClockUnset } from '../clock-unset.ts';
 import { words } from '../format.ts';
-import { cellText, stepOf, stretchOf, textOfWindow, type Window, windowOf, withBefore } from './window.ts';
+import { cellText } from './axis-texts.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
 import { sheetOf, sheetTime } from '../sheet.ts';
 import { timesAs } from '../zone.ts';
@@ -23,7 +23,9 @@ import {
 } from '../ui.tsx';
 import { download } from '../ui/page-pieces.tsx';
 import type { ChartCanvas as Drawn, LineLabel } from './chart-canvas.tsx';
-import { aggregationsOf, type Cell, type Lines, queryLines, type Wanted, withLinesBefore } from './series.ts';
+import { queryLines } from './query.ts';
+import { aggregationsOf, type Cell, type Lines, type Wanted, withLinesBefore } from './series.ts';
+import { stepOf, stretchOf, textOfWindow, type Window, windowOf, withBefore } from './window.ts';
 import { WindowControls } from './window-controls.tsx';
 import { say } from '../words/index.ts';
 

@@ -7,7 +7,7 @@ import { SourcesCard } from '../site/sources.tsx';
 import { Awaited, Button, Card, Form, InputField, PageHead, useAction, useStored } from '../ui.tsx';
 import { useTypedOver } from '../ui/typed.ts';
 import type { Site } from '../shapes.ts';
-import { DECIMAL, textOfNumber, typedNumber } from '../arguments.ts';
+import { DECIMAL, textOfNumber, typedNumber } from '../typed-number.ts';
 import { ownZone } from '../zone.ts';
 import { say } from '../words/index.ts';
 

@@ -1,7 +1,8 @@
 /** Controls for arguments of a command or parameters of a configuration group. */
-import { choicesOf, DECIMAL, type Declared, isLong, textOfNumber, type Texts } from '../arguments.ts';
+import { choicesOf, type Declared, isLong, type Texts } from '../arguments.ts';
 import { Field, Input, Select } from '../ui.tsx';
 import type { Argument } from '../shapes.ts';
+import { DECIMAL, textOfNumber } from '../typed-number.ts';
 import { say } from '../words/index.ts';
 
 export function ArgumentFields({

@@ -2,10 +2,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EpochS } from '../../lib/time.ts';
 import { momentText } from '../format.ts';
-import { cellText, stepOf, textOfWindow } from '../history/window.ts';
+import { cellText } from '../history/axis-texts.ts';
 import type { ChartProps, Mark } from '../history/chart-canvas.tsx';
 import type { Lines } from '../history/series.ts';
 import { type Chosen, labelOf, readLines, useCanvas } from '../history/view.tsx';
+import { stepOf, textOfWindow } from '../history/window.ts';
 import { liveDevice } from '../live.ts';
 import { drawable } from '../main-values.ts';
 import { Awaited, Button, ErrorNotice, Loading, PictureTable, useAnswer } from '../ui.tsx';

@@ -2,7 +2,8 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { gatewayNowMs } from '../gateway-time.ts';
-import { type Cell, queryLines } from '../history/series.ts';
+import { queryLines } from '../history/query.ts';
+import type { Cell } from '../history/series.ts';
 import type { LiveDevice } from '../live.ts';
 import { useAnswer, useRefresh } from '../ui.tsx';
 import { say } from '../words/index.ts';

@@ -4,7 +4,7 @@ import { useMemo } from 'preact/hooks';
 import { ageText, freshness, showValue } from '../format.ts';
 import { nowS, slowNowS } from '../gateway-time.ts';
 import { isAway } from '../connection.ts';
-import { pauseOf } from '../main-values.ts';
+import { pauseOf } from '../known-value.ts';
 import type { LiveDevice } from '../live.ts';
 import { alertTitle } from '../alert-title.ts';
 import { say } from '../words/index.ts';

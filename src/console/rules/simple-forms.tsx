@@ -1,7 +1,7 @@
 /** Forms for the commonest rules: the script is written from a few answers. */
 import { useState } from 'preact/hooks';
 import type { DurationS } from '../../lib/time.ts';
-import { DECIMAL, DECIMAL_FROM_0, type Declared, initialTexts, type Texts, typedNumber, typedValues } from '../arguments.ts';
+import { type Declared, initialTexts, type Texts, typedValues } from '../arguments.ts';
 import { attributeTitle, scaleFactor } from '../format.ts';
 import { type LiveDevice, liveDevice, liveDevices } from '../live.ts';
 import { ArgumentFields } from '../parts/argument-form.tsx';
@@ -12,6 +12,7 @@ import { useTyped } from '../ui/typed.ts';
 import { createRule, rulePage, scriptOf } from './engine.ts';
 import { RULE_NAME } from './fields.tsx';
 import { limitScript, surplusScript, timeScript } from './simple.ts';
+import { DECIMAL, DECIMAL_FROM_0, typedNumber } from '../typed-number.ts';
 import { say } from '../words/index.ts';
 
 type SimpleKind = 'limit' | 'time' | 'surplus';

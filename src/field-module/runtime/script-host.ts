@@ -1,12 +1,28 @@
 /** The interface of a script's libraries to its host. */
-import { type HostFunction, type HostResult, type Library, LuaJson, type LuaValue, numberArgumentOr, textArgument, textOf, waiting } from '#scripting/lua';
+import {
+  type HostFunction,
+  type HostResult,
+  type Library,
+  LuaJson,
+  type LuaValue,
+  numberArgumentOr,
+  textArgument,
+  textOf,
+  waiting,
+} from '#scripting/lua';
 import { exactJson, parseExactJson } from '../../lib/json.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { EpochS, MonotonicMs } from '../../lib/time.ts';
 import type { BlueprintFacts } from '../../protocol/module.ts';
 import { noPort, portOfUri } from '../field/connection-uri.ts';
 import type { IoKind } from '../field/index.ts';
-import type { CallResult, ConfigurationGroups, DeviceLogEntry, Surroundings, ThreadCall } from '../thread-messages.ts';
+import type {
+  CallResult,
+  ConfigurationGroups,
+  DeviceLogEntry,
+  Surroundings,
+  ThreadCall,
+} from '../thread-messages.ts';
 
 export interface ScriptHost {
   readonly channelId: string;

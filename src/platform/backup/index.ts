@@ -1,7 +1,15 @@
 export { type Backup, type BackupOptions, openBackup } from './backup.ts';
 export { deliverBackup, saveBackup } from './save.ts';
 export { BackupError, type BackupInfo } from './layout.ts';
-export { discardUpload, isPlainCopy, keepUpload, prepareCopyRestore, prepareRestore, removeLeftovers, restoreUpload } from './restore.ts';
+export {
+  discardUpload,
+  isPlainCopy,
+  keepUpload,
+  prepareCopyRestore,
+  prepareRestore,
+  removeLeftovers,
+  restoreUpload,
+} from './restore.ts';
 export { type BackupOpener, createBackupOpener } from './opening.ts';
 export { applyRestore, restoreFaultSince } from './take-over.ts';
 export type { BackupTarget } from './target.ts';

@@ -9,11 +9,38 @@ import { type Entry, openPromise, type ZipFile } from 'yauzl';
 import { messageOf } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import type { Clock } from '../clock/index.ts';
-import { isThere, keepStream, makePrivateFolder, packagePath, removeFile, removeTree, syncFolder, writePrivateFile } from '../files/index.ts';
+import {
+  isThere,
+  keepStream,
+  makePrivateFolder,
+  packagePath,
+  removeFile,
+  removeTree,
+  syncFolder,
+  writePrivateFile,
+} from '../files/index.ts';
 import type { Log } from '../log/index.ts';
 import { foreignSchemaIn, isStateOfGateway, judgeCopy, judgeSchema } from '../sqlite/index.ts';
 import { unseal } from './backup.ts';
-import { BackupError, type BackupInfo, BACKUPS_FOLDER, BEING_CHECKED, BEING_MADE, HISTORY_FILE, INFO_FILE, JOURNAL_FILE, JOURNAL_FOLDER, KEYS_FILE, OUTGOING, READ_BACK, RESTORE_DRAFT, STATE_FILE, TLS_FILE, TLS_FOLDER, UPLOADED } from './layout.ts';
+import {
+  BackupError,
+  type BackupInfo,
+  BACKUPS_FOLDER,
+  BEING_CHECKED,
+  BEING_MADE,
+  HISTORY_FILE,
+  INFO_FILE,
+  JOURNAL_FILE,
+  JOURNAL_FOLDER,
+  KEYS_FILE,
+  OUTGOING,
+  READ_BACK,
+  RESTORE_DRAFT,
+  STATE_FILE,
+  TLS_FILE,
+  TLS_FOLDER,
+  UPLOADED,
+} from './layout.ts';
 import type { BackupOpener } from './opening.ts';
 import { ASIDE, READY, readyText, STAGE, TRIES, unusedName } from './take-over.ts';
 

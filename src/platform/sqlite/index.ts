@@ -1,6 +1,15 @@
 export { createGroupCommit, Database, type GroupCommit, openDatabase, rowStampsOf } from './database.ts';
 export { foreignSchemaIn, isDamage, isStateOfGateway, judgeCopy, judgeSchema } from './damage.ts';
-export { copyCompact, foreignPath, localCopies, type LocalCopy, removeSetAside, setAside, type SetAside, setAsideOf } from './local-copies.ts';
+export {
+  copyCompact,
+  foreignPath,
+  localCopies,
+  type LocalCopy,
+  removeSetAside,
+  setAside,
+  type SetAside,
+  setAsideOf,
+} from './local-copies.ts';
 export { lockFolder, tryLockFolder, type FolderLock } from './folder-lock.ts';
 export { lastRecovery, openState, textOfRecovery } from './open-state.ts';
 export { releaseStartReserve, StateUpkeep, takeStartReserve } from './state-upkeep.ts';

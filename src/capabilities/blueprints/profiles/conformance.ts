@@ -7,7 +7,9 @@ import { canonicalUnit } from '../source/units.ts';
 import type { EnumValue } from '../manifest.ts';
 import { listOf, mapOf, sectionOf, textOf } from '../source/tree.ts';
 import type { YamlMap } from '../source/yaml.ts';
-import { listed as listedTexts, type ManifestContext, type Problems } from '../validation/shape.ts';
+import type { ManifestContext } from '../validation/context.ts';
+import type { Problems } from '../validation/problems.ts';
+import { listed as listedTexts } from '../validation/shape.ts';
 import type { DeclaredMember, MemberSection, ProfileCatalogue } from './catalogue.ts';
 
 /** An entry of a manifest as far as profiles care. */

@@ -8,8 +8,9 @@ import { canonicalUnit } from '../source/units.ts';
 import { readArchive, textOfUtf8 } from '../source/archive.ts';
 import { listOf, mapOf, sectionOf, textOf } from '../source/tree.ts';
 import { parseYaml, type YamlMap } from '../source/yaml.ts';
-import { checkProfileShape } from '../validation/manifest.ts';
-import { listed, Problems } from '../validation/shape.ts';
+import { checkProfileShape } from '../validation/profile.ts';
+import { Problems } from '../validation/problems.ts';
+import { listed } from '../validation/shape.ts';
 import { ProfileCatalogue, type Profile, type ProfileMember } from './catalogue.ts';
 
 /** Path of a profile file → its text. */

@@ -3,8 +3,9 @@ import { COLORS, enumValueOf } from '../source/enums.ts';
 import { mapOf, textOf } from '../source/tree.ts';
 import { parseUnit, type Unit } from '../source/units.ts';
 import type { YamlKey, YamlMap, YamlValue } from '../source/yaml.ts';
+import { checkSchemaField, type ManifestContext } from './context.ts';
 import * as form from './shape.ts';
-import { checkObject, checkSchemaField, choice, type Fields, kindOf, type ManifestContext, type Scope, shown, text } from './shape.ts';
+import { checkObject, choice, type Fields, kindOf, type Scope, shown, text } from './shape.ts';
 
 export const ACCESS_LEVELS = ['readonly', 'user', 'owner', 'installer', 'vendor', 'system'];
 export const NAME = /^[A-Za-z][A-Za-z0-9_]*$/;

@@ -5,8 +5,8 @@ import { mapOf, textOf } from '../source/tree.ts';
 import type { YamlMap, YamlValue } from '../source/yaml.ts';
 import { checkValue } from '../values.ts';
 import { ACCESS_LEVELS, checkAliases, checkEnum, NAME, takenNames } from './attributes.ts';
+import { checkSchemaField, type ManifestContext } from './context.ts';
 import * as form from './shape.ts';
-import { checkSchemaField, type ManifestContext } from './shape.ts';
 
 const ICON: form.Fields<ManifestContext> = { icon: form.text };
 

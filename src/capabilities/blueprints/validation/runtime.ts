@@ -2,8 +2,8 @@
 import { resolvePath } from '../source/schemas.ts';
 import { mapOf, textOf } from '../source/tree.ts';
 import type { YamlMap, YamlValue } from '../source/yaml.ts';
+import type { ManifestContext } from './context.ts';
 import * as form from './shape.ts';
-import type { ManifestContext } from './shape.ts';
 
 const AMALGAMATION_MODES = ['isolate', 'nodebug'];
 /** Rocks whose modules every runtime brings. */

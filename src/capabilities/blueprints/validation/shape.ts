@@ -2,12 +2,9 @@
  * The form of authored objects as data: which fields, which kind of value, which are needed. Wording of the
  * problems: docs/interface/blueprints.md#problems. Old specs (`device/1.0`) ignore unknown fields and nulls.
  */
-import { LIMITS } from '../../../lib/limits.ts';
 import { nearNameHint } from '../../../lib/text.ts';
-import type { ArchiveFiles } from '../source/archive.ts';
-import { resolveSchema } from '../source/schemas.ts';
-import { namesOf } from '../source/tree.ts';
 import type { YamlMap, YamlValue } from '../source/yaml.ts';
+import type { Problems } from './problems.ts';
 
 export interface Scope {
   problems: Problems;
@@ -165,90 +162,4 @@ export function listed(path: string, value: YamlValue | undefined): [path: strin
   return value.flatMap((item, index) =>
     typeof item === 'string' ? [[`${path}[${index}]`, item] as [string, string]] : [],
   );
-}
-
-// Problems of one document, in the order they were found: each text once, at most as many as are worth
-// reading, and a count of the others (docs/interface/blueprints.md#problems).
-
-/** Texts remembered so that repetitions are not counted twice. */
-const REMEMBERED_MAX = 20_000;
-
-export class Problems {
-  readonly #texts: string[] = [];
-  readonly #known = new Set<string>();
-  #more = 0;
-
-  add(path: string, problem: string): void {
-    this.addText(path === '' ? problem : `${path}: ${problem}`);
-  }
-
-  addText(text: string): void {
-    if (this.#known.has(text)) return;
-    if (this.#known.size < REMEMBERED_MAX) this.#known.add(text);
-    if (this.#texts.length < LIMITS.blueprints.problems) this.#texts.push(text);
-    else this.#more++;
-  }
-
-  addAll(texts: readonly string[]): void {
-    for (const text of texts) this.addText(text);
-  }
-
-  get isEmpty(): boolean {
-    return this.#texts.length === 0;
-  }
-
-  list(): string[] {
-    return this.#more === 0 ? [...this.#texts] : [...this.#texts, `... and ${this.#more} more`];
-  }
-}
-
-// Data that the checks of one manifest share.
-
-export interface ManifestContext extends Scope {
-  manifest: YamlMap;
-  /** Problems that the lenient check accepts; the same object as `problems` in the strict check. */
-  lenient: Problems;
-  files: ArchiveFiles;
-  /** Codes of the manifest's own units. */
-  ownUnits: ReadonlySet<string>;
-  telemetryNames: ReadonlySet<string>;
-  commandNames: ReadonlySet<string>;
-  commandGroups: ReadonlySet<string>;
-}
-
-export function createContext(
-  manifest: YamlMap,
-  files: ArchiveFiles,
-  problems: Problems,
-  lenient: Problems,
-): ManifestContext {
-  return {
-    lenient,
-    manifest,
-    files,
-    problems,
-    isOld: manifest.get('blueprint_spec') === 'device/1.0',
-    ownUnits: namesOf(manifest.get('units')),
-    telemetryNames: namesOf(manifest.get('telemetry')),
-    commandNames: namesOf(manifest.get('commands')),
-    commandGroups: namesOf(manifest.get('command_groups')),
-  };
-}
-
-/** Reports what is wrong with a `json_schema` field of an entry of the given type. */
-export function checkSchemaField(context: ManifestContext, path: string, entry: YamlMap): void {
-  if (context.isOld) return;
-  const schema = entry.get('json_schema');
-  const isJson = entry.get('type') === 'json';
-  if (schema === undefined) {
-    if (isJson) context.problems.add(`${path}.json_schema`, 'required for type json');
-    return;
-  }
-  if (!isJson) {
-    context.problems.add(`${path}.json_schema`, 'allowed only for type json');
-    return;
-  }
-  if (typeof schema !== 'string') return;
-  const { problem } = resolveSchema(context.files, schema);
-  if (problem !== undefined) context.problems.add(`${path}.json_schema`, problem);
 }

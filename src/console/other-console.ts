@@ -1,0 +1,20 @@
+/**
+ * After an update the gateway serves another console than the one that runs here, whose further parts are gone: the next
+ * page is the other's.
+ */
+import { callForText } from './api.ts';
+import { route } from './route.ts';
+
+let isOther = false;
+
+/** Looks for it, as after a lost connection. */
+export async function lookForOtherConsole(): Promise<void> {
+  const own = document.querySelector('script[type=module]')?.getAttribute('src') ?? '';
+  const page = await callForText('GET', '/', undefined, 'text/html').catch(() => own);
+  isOther = !page.includes(own);
+}
+
+// Not where somebody stays who was asked.
+route.subscribe(() => {
+  if (isOther) location.reload();
+});
