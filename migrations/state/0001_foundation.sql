@@ -217,7 +217,9 @@ CREATE TABLE rule (
   created_at_ms    INTEGER NOT NULL,
   updated_at_ms    INTEGER NOT NULL,
   -- Lua source
-  code             TEXT NOT NULL
+  code             TEXT NOT NULL,
+  -- JSON: id and parameters of the strategy that the code is made from
+  strategy         TEXT
 ) STRICT;
 
 -- `scope` is the id of a rule, or 'shared' or 'public' for what all rules share.

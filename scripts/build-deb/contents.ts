@@ -150,7 +150,7 @@ export function stageGateway(staging: Staging): void {
   tree.copy('migrations', `${release}/migrations`);
   const builtIn = 'src/capabilities/blueprints/built-in';
   tree.copy(builtIn, `${release}/${builtIn}`);
-  for (const part of ['devices', 'runtime', 'attributes.yml', 'sunspec.yml'])
+  for (const part of ['devices', 'runtime', 'strategies', 'attributes.yml', 'sunspec.yml'])
     tree.copy(`src/library/${part}`, `${release}/src/library/${part}`);
   tree.program('scripts/energy-gateway', `${release}/scripts/energy-gateway`);
   tree.copy('systemd/energy-gateway.env', `${release}/systemd/energy-gateway.env`);

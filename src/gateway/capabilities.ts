@@ -27,6 +27,7 @@ import {
   Telemetry,
   ThreadedHistory,
 } from '../capabilities/telemetry/index.ts';
+import { Strategies } from '../capabilities/strategies/index.ts';
 import { Updates } from '../capabilities/updates/index.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { parseDeclaredPort } from '../lib/address.ts';
@@ -77,18 +78,11 @@ export async function buildCapabilities(
   await flows.telemetry.start();
   await flows.commands.start();
   flows.deviceLogs.start();
-  const { options, metrics, state: database, history, historyCommits } = infrastructure;
+  const { options, metrics, state: database } = infrastructure;
   const { clock, log, config } = options;
   const base = { clock, log, metrics, database };
   const announcements = startAnnouncements(infrastructure, records, started);
-  const rules = new Rules({
-    ...base,
-    history,
-    historyCommits,
-    logSizeMaxBytes: () => infrastructure.historyRoom.budget.ruleLogMaxBytes,
-    onLogsRemovedEarly: (count) => infrastructure.historyRoom.noteRemoved(count),
-  });
-  started('rules', () => rules.stop());
+  const { rules, strategies } = buildRules(infrastructure, records, started);
   const modulePorts = new ModulePorts({
     database,
     log: log.child({ component: 'module-ports' }),
@@ -121,6 +115,7 @@ export async function buildCapabilities(
     ...flows,
     announcements,
     rules,
+    strategies,
     modules,
     alerts,
     notifications,
@@ -132,6 +127,24 @@ export async function buildCapabilities(
     updates,
     report: () => problemReport(reportParts(infrastructure, appliance, secrets, records)),
   };
+}
+
+/** Rules, and the library that makes them. */
+function buildRules(infrastructure: Infrastructure, { devices }: Records, started: StartedHook) {
+  const { options, metrics, state: database, history, historyCommits, historyRoom } = infrastructure;
+  const { clock, log } = options;
+  const rules = new Rules({
+    clock,
+    log,
+    metrics,
+    database,
+    history,
+    historyCommits,
+    logSizeMaxBytes: () => historyRoom.budget.ruleLogMaxBytes,
+    onLogsRemovedEarly: (count) => historyRoom.noteRemoved(count),
+  });
+  started('rules', () => rules.stop());
+  return { rules, strategies: new Strategies({ devices, rules }) };
 }
 
 /** Only claim code, passwords of backups and secrets of targets are stored as they were typed. */

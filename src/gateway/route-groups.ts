@@ -20,6 +20,7 @@ import { scanRoutes } from '../capabilities/modules/index.ts';
 import { libraryRoutes } from '../capabilities/library/index.ts';
 import { modulePortRoutes } from '../capabilities/module-ports/index.ts';
 import { siteRoutes } from '../capabilities/site/index.ts';
+import { strategyRoutes } from '../capabilities/strategies/index.ts';
 import { targetRoutes } from '../capabilities/targets/index.ts';
 import { updateRoutes } from '../capabilities/updates/index.ts';
 import { telemetryRoutes, telemetryStreams } from '../capabilities/telemetry/index.ts';
@@ -51,7 +52,10 @@ export function routeGroups(
       ...scanRoutes(modules),
     ]),
     group('Blueprints', 'Kinds of devices: manifests, scripts, profiles.', blueprintRoutes(blueprints)),
-    group('Library', 'Devices that the gateway knows how to read.', libraryRoutes(parts.library)),
+    group('Library', 'Devices that the gateway knows how to read, and rules that it can make.', [
+      ...libraryRoutes(parts.library),
+      ...strategyRoutes(parts),
+    ]),
     group(
       'Configuration',
       'Configuration of devices by the groups of their blueprints.',

@@ -7,3 +7,6 @@ export { TemplateError } from './compile/problem.ts';
 export { faultsOf, type ParsedTemplate, parseTemplate, type TemplateFault } from './parse.ts';
 export { withMeterRoles } from './compile/meter.ts';
 export type { Template } from './compile/template.ts';
+export { loadStrategy } from './strategy/load.ts';
+export { type ScriptValues, strategyScript } from './strategy/script.ts';
+export { type Localized, type Strategy, type StrategyParameter, WEEKDAYS } from './strategy/strategy.ts';

@@ -102,6 +102,7 @@ const LISTS: readonly List[] = [
   { path: '/v3/blueprints/device_profiles', key: 'profiles' },
   { path: '/v3/library/devices', key: 'devices' },
   { path: '/v3/library/updates', key: 'updates' },
+  { path: '/v3/library/strategies', key: 'strategies' },
   { path: '/v3/targets', key: 'targets' },
   { path: '/v3/mqtt_guests', key: 'mqtt_guests' },
   { path: '/v3/announced_devices', key: 'announced_devices' },

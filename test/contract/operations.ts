@@ -160,7 +160,8 @@ const EXTENSIONS: Readonly<Record<'none' | 'READONLY' | 'USER' | 'OWNER' | 'INST
   READONLY: `
     get_connection get_metrics get_energy get_energy_now get_energy_sources list_alerts get_alert get_token
     get_serial_port get_io_port get_device_profile stream_alerts get_me
-    list_library_devices get_library_device get_library_template
+    list_library_devices get_library_device get_library_template list_library_strategies
+    get_library_strategy
     change_own_password list_tokens revoke_token list_blueprints list_serial_ports
     list_io_ports list_device_profiles get_cloud_resource post_cloud_resource patch_cloud_resource
     delete_cloud_resource`,
@@ -175,7 +176,8 @@ const EXTENSIONS: Readonly<Record<'none' | 'READONLY' | 'USER' | 'OWNER' | 'INST
     export_audit list_mqtt_guests create_mqtt_guest get_mqtt_guest update_mqtt_guest
     generate_mqtt_guest_password delete_mqtt_guest list_announced_devices get_announced_device
     accept_announced_device ignore_announced_device
-    make_library_blueprint list_library_updates`,
+    make_library_blueprint list_library_updates show_strategy_script create_strategy_rule
+    update_rule_parameters`,
   INSTALLER: `
     create_backup update_backup_plan run_backup_plan upload_backup restore_backup upload_update
     install_update discard_update list_users get_user create_user update_user delete_user add_serial_port

@@ -14,7 +14,7 @@ export const CAPABILITY_ORDER = [
   ['device-configuration', 'commands', 'telemetry', 'device-logs', 'announcements'],
   ['monitor', 'modules', 'energy', 'alerts', 'library'],
   ['rules', 'notifications', 'targets'],
-  ['module-ports', 'backups', 'updates'],
+  ['module-ports', 'backups', 'updates', 'strategies'],
   ['appliance'],
 ];
 
@@ -222,6 +222,19 @@ export const TABLE: ImportTable = {
         'capabilities/device-logs',
       ],
     },
+    // Rules that are made from a few parameters.
+    {
+      place: 'capabilities/strategies',
+      mayImport: [
+        'platform',
+        'library',
+        'capabilities/site',
+        'capabilities/blueprints',
+        'capabilities/devices',
+        'capabilities/energy',
+        'capabilities/rules',
+      ],
+    },
     // Telemetry goes on to engines elsewhere; commands may come from there.
     {
       place: 'capabilities/targets',
@@ -355,8 +368,8 @@ export const TABLE: ImportTable = {
       node: 'all',
       folders: ['journal', 'codec', 'query', 'engine'],
     },
-    // Devices as data, and the compiler that makes blueprints of them.
-    { place: 'library', mayImport: [], folders: ['compile'] },
+    // Devices and strategies as data, and what makes blueprints and scripts of them.
+    { place: 'library', mayImport: [], folders: ['compile', 'strategy'] },
     { place: 'protocol', mayImport: [] },
     // It reads the machine's file out of the package that brings it.
     { place: 'scripting/lua', mayImport: [], node: ['node:fs', 'node:module'] },

@@ -9,12 +9,20 @@ type EngineState = 'ACTIVE' | 'SUSPENDED';
 export const RUNTIME_VERSIONS = ['V1', 'V3'] as const;
 type RuntimeVersion = (typeof RUNTIME_VERSIONS)[number];
 
+/** The script of a rule, and how it runs. */
 export interface RuleScript {
   /** Lua source. */
   code: string;
   runtimeVersion: RuntimeVersion;
   /** How often a V1 script runs; undefined for V3, which schedules itself. */
   execIntervalMs: DurationMs | undefined;
+}
+
+/** The strategy of the library that a script is made from. */
+export interface RuleStrategy {
+  readonly id: string;
+  /** Values by parameter, all of them. */
+  readonly parameters: Readonly<Record<string, unknown>>;
 }
 
 /** A rule as it is stored. */
@@ -24,6 +32,8 @@ export interface Rule {
   /** As the user has set it. */
   readonly disabled: boolean;
   readonly script: RuleScript;
+  /** Undefined: a person wrote or changed the script. */
+  readonly strategy: RuleStrategy | undefined;
   readonly createdAtMs: EpochMs;
 }
 

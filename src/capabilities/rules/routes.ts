@@ -41,12 +41,14 @@ function ruleOf({ rules }: RouteOptions, call: Call): Rule {
 }
 
 /** The rule on the wire, after a change has taken effect. */
-async function answerSoon(options: RouteOptions, rule: Rule) {
-  await options.rules.settled([rule]);
-  return answerOf(options, rule);
+export async function answerWithRule(rules: Rules, rule: Rule) {
+  await rules.settled([rule]);
+  return answerOf({ rules }, rule);
 }
 
-function answerOf({ rules }: RouteOptions, rule: Rule) {
+const answerSoon = ({ rules }: RouteOptions, rule: Rule) => answerWithRule(rules, rule);
+
+function answerOf({ rules }: Pick<RouteOptions, 'rules'>, rule: Rule) {
   return wire.ruleToWire(rule, rules.condition(rule));
 }
 

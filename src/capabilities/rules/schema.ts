@@ -124,7 +124,7 @@ export function engineToWire(engine: Engine, timezone: string) {
 }
 
 export function ruleToWire(
-  { id, slug: name, disabled, script: text }: Rule,
+  { id, slug: name, disabled, script: text, strategy }: Rule,
   { isStarted, isStarting, restartsAtMs, isBroken }: RuleCondition,
 ) {
   return {
@@ -135,11 +135,17 @@ export function ruleToWire(
     ...(isStarting && { starting: true as const }),
     ...(restartsAtMs !== undefined && { restarts_at: formatTimestamp(restartsAtMs) }),
     ...(isBroken && { broken: true as const }),
-    script: {
-      code: Buffer.from(text.code, 'utf8').toString('base64'),
-      runtime_version: text.runtimeVersion,
-      ...(text.execIntervalMs !== undefined && { exec_interval: formatDurationMs(text.execIntervalMs) }),
-    },
+    script: scriptToWire(text),
+    ...(strategy && { strategy: { id: strategy.id, parameters: { ...strategy.parameters } } }),
+  };
+}
+
+/** A script as it stands on the wire. */
+export function scriptToWire({ code: text, runtimeVersion, execIntervalMs }: RuleScript) {
+  return {
+    code: Buffer.from(text, 'utf8').toString('base64'),
+    runtime_version: runtimeVersion,
+    ...(execIntervalMs !== undefined && { exec_interval: formatDurationMs(execIntervalMs) }),
   };
 }
 
@@ -153,6 +159,12 @@ export function logToWire({ ruleId, receivedAtMs, severity, message }: RuleLogEn
     rule_id: ruleId,
   };
 }
+
+const scriptShape = v.object({
+  code: shape.about(v.string(), 'Base64 of UTF-8 text.'),
+  runtime_version: v.picklist(RUNTIME_VERSIONS),
+  exec_interval: v.optional(shape.about(v.string(), 'Duration; only for V1.')),
+});
 
 const ruleShape = shape.named(
   'Rule',
@@ -173,11 +185,13 @@ const ruleShape = shape.named(
     broken: v.optional(
       shape.about(v.literal(true), 'The script does not compile and waits for another one; else absent.'),
     ),
-    script: v.object({
-      code: shape.about(v.string(), 'Base64 of UTF-8 text.'),
-      runtime_version: v.picklist(RUNTIME_VERSIONS),
-      exec_interval: v.optional(shape.about(v.string(), 'Duration; only for V1.')),
-    }),
+    script: scriptShape,
+    strategy: v.optional(
+      shape.about(
+        v.object({ id: v.string(), parameters: shape.anyObject() }),
+        'The strategy of the library that the script is made from; absent for a script of your own.',
+      ),
+    ),
   }),
   {
     id: '5b0c6a52-6a0e-4d0e-9b52-0c6f3f0f7a11',
@@ -209,6 +223,7 @@ const ruleLogShape = shape.named(
 export type RuleOnWire = v.InferOutput<typeof ruleShape>;
 export type EngineOnWire = v.InferOutput<typeof ruleShapes.engine>['engine'];
 
+/** Answers of the operations on rules. */
 export const ruleShapes = {
   engine: v.object({
     engine: shape.named(
@@ -226,6 +241,7 @@ export const ruleShapes = {
   list: shape.listOf('rules', ruleShape),
   logs: shape.listOf('logs', ruleLogShape),
   log: ruleLogShape,
+  script: v.object({ script: scriptShape }),
   check: v.object({
     fault: v.optional(
       shape.about(

@@ -24,12 +24,13 @@ import {
   type RuleEvents,
   type RuleRunner,
   type RuleScript,
+  type RuleStrategy,
 } from './model.ts';
 import { createRuleStore, type RuleStore } from './store.ts';
 import { runtimeWarnings } from './runtime-warnings.ts';
 
 /** A rule to be added. */
-export type NewRule = Pick<Rule, 'slug' | 'script' | 'disabled'>;
+export type NewRule = Pick<Rule, 'slug' | 'script' | 'disabled'> & { strategy?: RuleStrategy };
 
 export interface DryRunRequest {
   /** Id or slug of the rule whose storage is used; undefined: an empty storage. */
@@ -167,13 +168,14 @@ export class Rules {
   }
 
   /** @throws GatewayError already_exists, rule_limit_reached */
-  create({ slug, script, disabled }: NewRule): Rule {
+  create({ slug, script, disabled, strategy }: NewRule): Rule {
     const { rules: limit } = this.#limits;
     requireUnderLimit('rule_limit_reached', `The site has ${limit} rules.`, this.#rules.size, limit);
     this.#requireFreeSlug(slug);
     // Before it is stored: the checker may be refused memory or a file, and then nothing may have changed.
     const fault = this.check(script);
-    const rule = { id: this.#newId(), slug, disabled, script, createdAtMs: this.#options.clock.wallMs() };
+    const createdAtMs = this.#options.clock.wallMs();
+    const rule = { id: this.#newId(), slug, disabled, script, strategy, createdAtMs };
     this.#store.insert(rule);
     this.#rules.set(rule.id, rule);
     this.#noteSyntax(rule, fault);
@@ -190,10 +192,14 @@ export class Rules {
     return renamed;
   }
 
-  /** Replaces the whole script; a running rule starts again with it. */
-  updateScript(rule: Rule, script: RuleScript): Rule {
+  /**
+   * Replaces the whole script; a running rule starts again with it. Without a strategy, another text is a script of a
+   * person's own.
+   */
+  updateScript(rule: Rule, script: RuleScript, strategy?: RuleStrategy): Rule {
     const fault = this.check(script);
-    const updated = this.#put({ ...rule, script });
+    const kept = script.code === rule.script.code ? rule.strategy : undefined;
+    const updated = this.#put({ ...rule, script, strategy: strategy ?? kept });
     this.#noteSyntax(updated, fault);
     this.#apply(updated);
     return updated;

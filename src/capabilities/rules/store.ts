@@ -1,5 +1,6 @@
 /** Rows of the rule engine, of rules, of the storage of scripts, and of the logs of rules. */
 import { and, asc, desc, gt, sql, sum } from 'drizzle-orm';
+import { exactJson, parseExactJson } from '../../lib/json.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import {
   countOf,
@@ -13,7 +14,7 @@ import {
   type SqlDatabase,
 } from '../../platform/sqlite/index.ts';
 import { type LogSeverity, severityMask } from '../../protocol/device-log.ts';
-import type { Rule, RuleLogEntry } from './model.ts';
+import type { Rule, RuleLogEntry, RuleStrategy } from './model.ts';
 import { rule, ruleEngine, ruleLog, ruleLogSize, ruleStorage } from './tables.ts';
 
 export type RuleStore = ReturnType<typeof createRuleStore>;
@@ -44,19 +45,29 @@ export function createRuleStore({ orm }: Database) {
   };
 }
 
-function ruleOf({ id, slug, disabled, createdAtMs, ...script }: typeof rule.$inferSelect): Rule {
+function ruleOf({ id, slug, disabled, createdAtMs, strategy, ...script }: typeof rule.$inferSelect): Rule {
   const { code, runtimeVersion, execIntervalMs } = script;
   return {
     id,
     slug,
     disabled,
     script: { code, runtimeVersion, execIntervalMs: execIntervalMs ?? undefined },
+    strategy: strategy === null ? undefined : (parseExactJson(strategy) as RuleStrategy),
     createdAtMs,
   };
 }
 
-function rowOf({ script, ...rest }: Rule, updatedAtMs: EpochMs): Omit<typeof rule.$inferSelect, 'number'> {
-  return { ...rest, ...script, execIntervalMs: script.execIntervalMs ?? null, updatedAtMs };
+function rowOf(
+  { script, strategy, ...rest }: Rule,
+  updatedAtMs: EpochMs,
+): Omit<typeof rule.$inferSelect, 'number'> {
+  return {
+    ...rest,
+    ...script,
+    execIntervalMs: script.execIntervalMs ?? null,
+    strategy: strategy === undefined ? null : exactJson(strategy),
+    updatedAtMs,
+  };
 }
 
 const { number, ruleId, receivedAtMs, severity, message } = ruleLog;

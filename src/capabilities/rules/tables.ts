@@ -21,6 +21,8 @@ export const rule = sqliteTable('rule', {
   createdAtMs: integer('created_at_ms').$type<EpochMs>().notNull(),
   updatedAtMs: integer('updated_at_ms').$type<EpochMs>().notNull(),
   code: text('code').notNull(),
+  /** JSON of a RuleStrategy. */
+  strategy: text('strategy'),
 });
 
 export const ruleStorage = sqliteTable(

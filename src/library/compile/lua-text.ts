@@ -2,10 +2,24 @@
 
 const LINE_MAX = 110;
 
-type Data = string | number | boolean | undefined | readonly Data[] | { readonly [key: string]: Data };
+type Data =
+  | string
+  | number
+  | bigint
+  | boolean
+  | null
+  | undefined
+  | readonly Data[]
+  | { readonly [key: string]: Data };
+
+const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', "'": "\\'", '\n': '\\n' };
 
 function textOf(value: string): string {
-  return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n')}'`;
+  // oxlint-disable-next-line no-control-regex -- control characters are what is escaped
+  const escaped = value.replaceAll(/['\\\u0000-\u001f\u007f]/g, (character) => {
+    return ESCAPES[character] ?? `\\${String(character.charCodeAt(0)).padStart(3, '0')}`;
+  });
+  return `'${escaped}'`;
 }
 
 const keyOf = (name: string): string =>
@@ -19,6 +33,7 @@ const RESERVED = new Set(
 /** Members without a value are left out; short tables stand on one line. */
 export function luaText(value: Data, indent = ''): string {
   if (typeof value === 'string') return textOf(value);
+  if (value === null) return 'nil';
   if (typeof value !== 'object') return String(value);
   const inner = `${indent}  `;
   const parts = Array.isArray(value)

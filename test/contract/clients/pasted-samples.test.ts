@@ -116,6 +116,15 @@ describe('a sample of the reference page works when it is pasted', () => {
         disable: true,
       });
     }
+    if (command.includes('/update_parameters')) {
+      await provideDevice();
+      await call('OWNER', 'DELETE', '/v3/site/rule_engine/rules/surplus-to-load');
+      await ok('OWNER', 'POST', '/v3/library/strategies/daily/rule', {
+        slug: 'surplus-to-load',
+        parameters: { action: { device: 'battery-1', command: 'stop' } },
+        disable: true,
+      });
+    }
     if (command.includes('_ports')) {
       await call('INSTALLER', 'POST', '/v3/serial_ports', { name: 'rs485', path: '/dev/ttyUSB0' });
       const input = { name: 'di-1', kind: 'DIGITAL_INPUT', path: '/dev/gpiochip0', line: 17 };

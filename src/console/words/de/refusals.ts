@@ -104,6 +104,7 @@ export const refusals: ReadonlyMap<string, Sentence> = new Map([
   ['rule_limit_reached', most('Regeln')],
   ['rule_not_found', text('Diese Regel gibt es nicht mehr.')],
   ['rule_sandbox_off', text('Regeln sind auf diesem Gateway ausgeschaltet.')],
+  ['rule_without_strategy', text('Diese Regel hat ein eigenes Skript und keine Parameter.')],
   ['runtime_full', most('Geräte an diesem Modul')],
   ['scan_active', text('Hier wird schon gesucht. Versuchen Sie es, wenn diese Suche zu Ende ist.')],
   ['serial_port_limit_reached', most('Anschlüsse')],
@@ -115,6 +116,7 @@ export const refusals: ReadonlyMap<string, Sentence> = new Map([
   ['site_not_found', text('Diese Anlage gibt es hier nicht.')],
   ['starting', text('Das Gateway startet oder wird beendet.')],
   ['state_degraded', because('Befehle und Änderungen werden abgelehnt.')],
+  ['strategy_not_found', text('Diese Strategie gibt es nicht.')],
   ['target_limit_reached', most('Ziele')],
   ['target_not_found', text('Dieses Ziel gibt es nicht mehr.')],
   ['telemetrypersistence/NO_TELEMETRY_ATTRIBUTES_FOUND', text('Keinen dieser Werte gibt es.')],
@@ -144,5 +146,6 @@ export const BY_SENTENCE = [
   'invalid_configuration',
   'invalid_profiles',
   'invalid_query',
+  'invalid_strategy_parameters',
   'invalid_template',
 ];

@@ -1,0 +1,2 @@
+export { strategyRoutes } from './routes.ts';
+export { Strategies } from './service.ts';

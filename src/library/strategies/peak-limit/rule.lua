@@ -1,0 +1,83 @@
+-- Keeps the mean import of every quarter or half hour below a limit: first by the battery, then by switching loads off.
+
+local WINDOW_S = tonumber(P.window) * 60
+
+local began, used_ws, seen_at = nil, 0, nil
+local battery_w, room_since = 0, nil
+
+-- Watts that may be imported for the rest of the window.
+local function allowed_w(grid_w)
+  local now = os.time()
+  local start = now - now % WINDOW_S
+  if start ~= began then
+    -- Of a window that had begun before the rule, the part that nobody saw counts as used up to the limit.
+    used_ws = began and 0 or P.limit_w * (now - start)
+    began, seen_at = start, now
+  end
+  used_ws = used_ws + math.max(0, grid_w) * math.max(0, now - seen_at)
+  seen_at = now
+  -- The end of a window does not allow what the beginning of the next one would pay for.
+  local left_s = math.max(60, start + WINDOW_S - now)
+  return math.min(P.limit_w * 1.5, (P.limit_w * WINDOW_S - used_ws) / left_s) * (1 - P.margin / 100)
+end
+
+local function shed(index, is_off)
+  keep('off_' .. index, is_off)
+  keep('switched_at', os.time())
+  room_since = nil
+end
+
+-- The last load of the list goes first.
+local function next_shed()
+  for index = #P.loads, 1, -1 do
+    if not state['off_' .. index] then return index end
+  end
+end
+
+local function next_back()
+  for index = 1, #P.loads do
+    if state['off_' .. index] then return index end
+  end
+end
+
+local function apply()
+  local power = math.floor(battery_w / 100 + 0.5) * 100
+  if P.battery and power > 0 then
+    set('battery', power, P.battery, power)
+  elseif P.battery then
+    set('battery', 'released', P.release)
+  end
+  for index, load in ipairs(P.loads) do
+    local is_off = state['off_' .. index] == true
+    set('load ' .. index, is_off and 'off' or 'on', is_off and load.off or load.on)
+  end
+end
+
+local function look()
+  local grid_w = read(P.meter)
+  if not grid_w then
+    if is_starting() then return end
+    -- Nothing is known: loads off, and the battery decides by itself.
+    battery_w = 0
+    for index = 1, #P.loads do
+      if not state['off_' .. index] then shed(index, true) end
+    end
+    return apply()
+  end
+  local over_w = grid_w - allowed_w(grid_w)
+  local soc = read(P.battery_soc)
+  local is_usable = P.battery and (not P.battery_soc or (soc and soc > P.battery_min))
+  battery_w = is_usable and math.max(0, math.min(P.battery_max_w, battery_w + over_w)) or 0
+  local is_exhausted = not is_usable or battery_w >= P.battery_max_w
+  local victim, back = next_shed(), next_back()
+  local has_room = back and battery_w <= 0 and -over_w >= P.loads[back].power_w
+  room_since = has_room and (room_since or system.uptime()) or nil
+  if over_w > 0 and is_exhausted and victim and elapsed('switched_at') >= 20 then
+    shed(victim, true)
+  elseif has_room and system.uptime() - room_since >= P.hold_s and elapsed('switched_at') >= P.min_off_min * 60 then
+    shed(back, false)
+  end
+  apply()
+end
+
+follow(look, { P.meter })

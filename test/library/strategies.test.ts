@@ -1,0 +1,291 @@
+/** The scripts of the strategies in the sandbox, in simulated time. */
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { createSyntaxChecker } from '../../src/scripting/lua/index.ts';
+import { PROJECT_ROOT } from '../support/workspace.ts';
+import { action, scriptOf, setpoint, SimulatedSite, strategy, textOf, value } from './strategy-site.ts';
+
+const IDS = readdirSync(join(PROJECT_ROOT, 'src/library/strategies'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
+
+/** No value for a minute must be enough to be safe. */
+const SILENCE_S = 60;
+
+describe('the library of strategies', () => {
+  for (const id of IDS)
+    test(`has a readable script of ${id} that compiles`, () => {
+      const { rule, parameters } = strategy(id);
+      assert.ok(rule.split('\n').length <= 120, `${rule.split('\n').length} lines`);
+      assert.equal(createSyntaxChecker().check(Buffer.from(scriptOf(id, {}))), undefined);
+      const read = new Set([...rule.matchAll(/\bP\.(\w+)/g)].map(([, name]) => name));
+      assert.deepEqual(
+        new Set(Object.keys(parameters)),
+        read,
+        'each parameter is read, and each read is one',
+      );
+    });
+
+  test('shares at most 120 lines between all scripts', () => {
+    assert.ok(textOf('shared.lua').split('\n').length <= 120);
+  });
+});
+
+describe('the strategy limit', () => {
+  const code = (side: string): string =>
+    scriptOf('limit', {
+      watched: value('tank', 'temperature'),
+      side,
+      limit: 50,
+      hold_s: 60,
+      action: action('fan', 'on'),
+    });
+
+  test('runs its command once, when the value has been beyond the limit for long enough', async () => {
+    const site = new SimulatedSite();
+    await site.start(code('above'));
+    await site.pass(50, () => site.measure('tank.temperature', 51));
+    await site.pass(20, () => site.measure('tank.temperature', 49));
+    await site.pass(50, () => site.measure('tank.temperature', 51));
+    assert.deepEqual(site.commands, []);
+    await site.pass(600, () => site.measure('tank.temperature', 52));
+    assert.equal(site.commands.length, 1);
+    await site.start(code('above'));
+    await site.pass(300, () => site.measure('tank.temperature', 52));
+    assert.equal(site.commands.length, 1, 'a restart repeats nothing');
+    await site.pass(20, () => site.measure('tank.temperature', 40));
+    await site.pass(100, () => site.measure('tank.temperature', 52));
+    assert.equal(site.commands.length, 2);
+  });
+
+  test('tries again when the device refuses', async () => {
+    const site = new SimulatedSite();
+    site.rejected.add('fan');
+    await site.start(code('below'));
+    await site.pass(120, () => site.measure('tank.temperature', 10));
+    site.rejected.clear();
+    await site.pass(30, () => site.measure('tank.temperature', 10));
+    assert.deepEqual(site.changes('fan'), ['on']);
+    assert.equal(site.said.filter((text) => text.includes('offline')).length, 1, 'a fault is logged once');
+  });
+});
+
+describe('the strategy daily', () => {
+  test('runs its command on the chosen days, and later when the device was offline', async () => {
+    // A Sunday.
+    const site = new SimulatedSite(Date.UTC(2026, 2, 1, 21, 59));
+    const parameters = { at: '22:00', days: ['monday', 'tuesday'], action: action('boiler', 'off') };
+    await site.start(scriptOf('daily', parameters));
+    await site.pass(86_400, undefined, 600);
+    assert.deepEqual(site.commands, []);
+    await site.pass(120, undefined, 10);
+    assert.equal(site.commands.length, 1);
+    await site.pass(86_280, undefined, 120);
+    site.rejected.add('boiler');
+    await site.pass(180, undefined, 10);
+    site.rejected.clear();
+    await site.pass(60, undefined, 10);
+    assert.equal(site.commands.length, 2);
+  });
+});
+
+describe('the strategy surplus-loads', () => {
+  const load = (name: string, powerW: number) => ({
+    power_w: powerW,
+    on: action(name, 'on'),
+    off: action(name, 'off'),
+  });
+  const code = (more: Parameters<typeof scriptOf>[1] = {}): string =>
+    scriptOf('surplus-loads', {
+      meter: value('meter'),
+      loads: [load('boiler', 2_000), load('pump', 500)],
+      ...more,
+    });
+  /** What the meter shows with this much sun. */
+  const sun = (site: SimulatedSite, pvW: number) => (): void => {
+    const used = (site.last('boiler') === 'on' ? 1_900 : 0) + (site.last('pump') === 'on' ? 450 : 0);
+    site.measure('meter', 300 + used - pvW);
+  };
+
+  test('switches on by priority, keeps minimum times, and sheds in reverse order', async () => {
+    const site = new SimulatedSite();
+    await site.start(code());
+    await site.pass(100, sun(site, 3_000));
+    assert.deepEqual([site.last('boiler'), site.last('pump')], ['off', 'off'], 'clouds may pass');
+    await site.pass(60, sun(site, 3_000));
+    assert.deepEqual([site.last('boiler'), site.last('pump')], ['on', 'off'], 'the first one first');
+    await site.pass(200, sun(site, 3_000));
+    assert.deepEqual([site.last('boiler'), site.last('pump')], ['on', 'on']);
+    await site.pass(180, sun(site, 0));
+    assert.deepEqual([site.last('boiler'), site.last('pump')], ['on', 'on'], 'on for at least ten minutes');
+    await site.pass(600, sun(site, 2_000));
+    assert.deepEqual([site.last('boiler'), site.last('pump')], ['on', 'off'], 'the last one goes first');
+    await site.pass(600, sun(site, 0));
+    assert.deepEqual([site.last('boiler'), site.last('pump')], ['off', 'off']);
+    assert.deepEqual(site.changes('boiler'), ['off', 'on', 'off']);
+    assert.deepEqual(site.changes('pump'), ['off', 'on', 'off']);
+  });
+
+  test('switches everything off within a minute of silence, and does not jump after a restart', async () => {
+    const site = new SimulatedSite();
+    await site.start(code());
+    await site.pass(600, sun(site, 5_000));
+    const before = site.commands.length;
+    await site.start(code());
+    await site.pass(30);
+    assert.deepEqual([site.last('boiler'), site.last('pump')], ['on', 'on'], 'the meter may report late');
+    await site.pass(100, sun(site, 5_000));
+    assert.ok(site.commands.slice(before).every(({ name }) => name === 'on'));
+    await site.pass(SILENCE_S);
+    assert.deepEqual([site.last('boiler'), site.last('pump')], ['off', 'off']);
+    const gone = new SimulatedSite();
+    await gone.start(code());
+    await gone.pass(600, sun(gone, 5_000));
+    await gone.start(code());
+    await gone.pass(SILENCE_S);
+    assert.deepEqual([gone.last('boiler'), gone.last('pump')], ['off', 'off'], 'silent from the start');
+  });
+
+  test('leaves the sun to the battery until it is charged enough', async () => {
+    const site = new SimulatedSite();
+    await site.start(code({ battery_soc: value('battery', 'soc'), battery_from: 80 }));
+    const charged = (soc: number) => (): void => {
+      site.measure('battery.soc', soc);
+      sun(site, 5_000)();
+    };
+    await site.pass(600, charged(79));
+    assert.equal(site.last('boiler'), 'off');
+    await site.pass(200, charged(80));
+    assert.equal(site.last('boiler'), 'on');
+    await site.pass(SILENCE_S, sun(site, 5_000));
+    assert.equal(site.last('boiler'), 'off', 'the charge is unknown');
+  });
+});
+
+describe('the strategy surplus-charging', () => {
+  const code = (more: Parameters<typeof scriptOf>[1] = {}): string =>
+    scriptOf('surplus-charging', {
+      meter: value('meter'),
+      charger_power: value('charger'),
+      current: setpoint('charger', 'set_current', 'current'),
+      stop: action('charger', 'stop'),
+      ...more,
+    });
+  /** A car on three phases that takes what it is allowed. */
+  function house(site: SimulatedSite, loadW = 500) {
+    let currentA = 0;
+    site.onCommand = ({ device, name, arguments: given }) => {
+      if (device === 'charger') currentA = name === 'stop' ? 0 : (given['current'] as number);
+    };
+    return (pvW: number, battery?: { soc: number; chargesW: number }) => (): void => {
+      const chargerW = currentA * 690;
+      const batteryW = -(battery?.chargesW ?? 0);
+      if (battery) {
+        site.measure('battery', batteryW);
+        site.measure('battery.soc', battery.soc);
+      }
+      site.measure('charger', chargerW);
+      site.measure('meter', loadW + chargerW - pvW - batteryW);
+    };
+  }
+
+  test('starts after a while, follows the sun, and stops after a while below the smallest current', async () => {
+    const site = new SimulatedSite();
+    const sun = house(site);
+    await site.start(code());
+    await site.pass(115, sun(6_000));
+    assert.equal(site.last('charger'), 'stop');
+    await site.pass(20, sun(6_000));
+    assert.equal(site.last('charger'), 'set_current 7');
+    await site.pass(20, sun(9_000));
+    assert.equal(site.last('charger'), 'set_current 12');
+    await site.pass(20, sun(20_000));
+    assert.equal(site.last('charger'), 'set_current 16');
+    await site.pass(60, sun(3_000));
+    assert.equal(site.last('charger'), 'set_current 6', 'a cloud passes');
+    await site.pass(60, sun(6_000));
+    assert.equal(site.last('charger'), 'set_current 7');
+    await site.pass(900, sun(2_000));
+    assert.equal(site.last('charger'), 'stop');
+    assert.deepEqual(
+      new Set(
+        site
+          .changes('charger')
+          .slice(1, -1)
+          .map((text) => text.split(' ')[0]),
+      ),
+      new Set(['set_current']),
+    );
+  });
+
+  test('answers a sample at once, and never sends two currents within the pause of the device', async () => {
+    const site = new SimulatedSite();
+    const sun = house(site);
+    await site.start(code({ interval_s: 10 }));
+    await site.pass(200, sun(6_000), 1);
+    await site.pass(1, sun(9_000), 1);
+    assert.equal(site.last('charger'), 'set_current 12', 'within one sample');
+    let second = 0;
+    await site.pass(120, () => sun(6_000 + (second++ % 2) * 4_000)(), 1);
+    const sentS = site.commands.map(({ atS }) => atS);
+    const pauses = sentS.slice(1).map((atS, index) => atS - (sentS[index] ?? 0));
+    assert.ok(Math.min(...pauses.slice(1)) >= 10, pauses.join(' '));
+  });
+
+  test('starts no more often a day than it may', async () => {
+    const site = new SimulatedSite();
+    const sun = house(site);
+    const quick = { start_hold_s: 0, stop_hold_s: 0, min_on_min: 0, min_off_min: 0, starts: 3 };
+    await site.start(code(quick));
+    for (let round = 0; round < 6; round++) {
+      await site.pass(60, sun(8_000));
+      await site.pass(60, sun(0));
+    }
+    const starts = (): number =>
+      site
+        .changes('charger')
+        .filter((text, index, all) => text !== 'stop' && (all[index - 1] ?? 'stop') === 'stop').length;
+    assert.equal(starts(), 3);
+    await site.start(code(quick));
+    await site.pass(120, sun(8_000));
+    assert.equal(starts(), 3, 'a restart does not forget them');
+    await site.pass(17 * 3_600, sun(0), 60);
+    await site.pass(120, sun(8_000));
+    assert.equal(starts(), 4, 'the next day begins anew');
+  });
+
+  test('stops within a minute when a value is missing', async () => {
+    const site = new SimulatedSite();
+    const sun = house(site);
+    await site.start(code());
+    await site.pass(300, sun(6_000));
+    await site.pass(SILENCE_S, () => site.measure('charger', 4_830));
+    assert.equal(site.last('charger'), 'stop');
+  });
+
+  test('goes on with the same current after a restart', async () => {
+    const site = new SimulatedSite();
+    const sun = house(site);
+    await site.start(code());
+    await site.pass(300, sun(6_000));
+    await site.start(code());
+    await site.pass(100, sun(6_000));
+    assert.deepEqual(site.changes('charger'), ['stop', 'set_current 7']);
+  });
+
+  test('leaves the sun to the battery below the set charge, and takes its charging power above', async () => {
+    const site = new SimulatedSite();
+    const sun = house(site);
+    await site.start(
+      code({ battery_power: value('battery'), battery_soc: value('battery', 'soc'), car_from: 50 }),
+    );
+    await site.pass(600, sun(6_000, { soc: 40, chargesW: 5_000 }));
+    assert.equal(site.last('charger'), 'stop');
+    await site.pass(300, sun(6_000, { soc: 60, chargesW: 0 }));
+    assert.equal(site.last('charger'), 'set_current 7');
+    await site.pass(900, sun(500, { soc: 60, chargesW: -4_830 }));
+    assert.equal(site.last('charger'), 'stop', 'the battery never feeds the car');
+  });
+});

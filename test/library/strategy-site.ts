@@ -1,0 +1,149 @@
+/** A site in simulated time for the scripts of strategies: values that age, commands that change them. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadStrategy, type ScriptValues, type Strategy, strategyScript } from '#library';
+import type { RuleAnswer } from '../../src/protocol/rule-sandbox.ts';
+import type { JsonValue } from '../../src/protocol/telemetry.ts';
+import { answers, ok, refused, type RunningRule, startRule } from '../support/rule-run.ts';
+import { TestClock } from '../support/test-clock.ts';
+import { PROJECT_ROOT } from '../support/workspace.ts';
+
+const FOLDER = join(PROJECT_ROOT, 'src/library/strategies');
+
+export const textOf = (path: string): string => readFileSync(join(FOLDER, path), 'utf8');
+
+export const strategy = (id: string): Strategy =>
+  loadStrategy(id, { declaration: textOf(`${id}/strategy.yml`), rule: textOf(`${id}/rule.lua`) });
+
+/** Parameters as scripts get them. */
+export const value = (device: string, attribute = 'power', factor = 1): ScriptValues => ({
+  device,
+  attribute,
+  factor,
+});
+export const action = (device: string, command: string): ScriptValues => ({ device, command, arguments: {} });
+export const setpoint = (device: string, command: string, argument: string): ScriptValues => ({
+  device,
+  command,
+  argument,
+  arguments: {},
+});
+
+export interface Commanded {
+  /** Seconds since the site began. */
+  atS: number;
+  device: string;
+  name: string;
+  arguments: Record<string, JsonValue>;
+}
+
+interface Execute {
+  deviceId: string;
+  name: string;
+  arguments: Record<string, JsonValue>;
+}
+
+/** The script of a strategy with these parameters over the defaults. */
+export function scriptOf(id: string, parameters: Record<string, ScriptValues>): string {
+  const declared = strategy(id);
+  const defaults = Object.fromEntries(
+    Object.entries(declared.parameters).map(([name, parameter]) => [
+      name,
+      parameter.kind === 'list' ? [] : 'default' in parameter ? parameter.default : undefined,
+    ]),
+  );
+  return strategyScript(declared, { ...defaults, ...parameters }, textOf('shared.lua'));
+}
+
+export class SimulatedSite {
+  readonly clock: TestClock;
+  readonly commands: Commanded[] = [];
+  readonly rejected = new Set<string>();
+  /** Called with each command that a device has accepted. */
+  onCommand: (command: Commanded) => void = () => undefined;
+  readonly #startMs: number;
+  readonly #values = new Map<string, { value: number; atMs: number }>();
+  readonly #watches = new Map<string, Set<number>>();
+  readonly #answers: ReturnType<typeof answers>;
+  #rule: RunningRule | undefined;
+
+  constructor(wallMs = Date.UTC(2026, 2, 1, 8)) {
+    this.clock = new TestClock(wallMs);
+    this.#startMs = this.clock.monotonicMs();
+    this.#answers = answers({
+      find_device: ({ idOrSlug }: { idOrSlug: string }) =>
+        ok({ id: idOrSlug, slug: idOrSlug, name: idOrSlug, type: 'LUA' }),
+      latest: (asked: { deviceId: string; name: string; relevanceMs: number }) => this.#latest(asked),
+      watch: ({ deviceId, watchId, name }: { deviceId: string; watchId: number; name: string }) => {
+        const key = `${deviceId}.${name}`;
+        this.#watches.set(key, (this.#watches.get(key) ?? new Set()).add(watchId));
+        return ok(null);
+      },
+      execute: (given: Execute) => this.#execute(given),
+    });
+  }
+
+  get nowS(): number {
+    return (this.clock.monotonicMs() - this.#startMs) / 1_000;
+  }
+
+  /** What the rule has logged. */
+  get said(): string[] {
+    return this.#rule?.said() ?? [];
+  }
+
+  /** Starts the rule, or starts it again with what it has stored. */
+  async start(code: string): Promise<void> {
+    this.#rule?.run.stop();
+    this.#watches.clear();
+    this.#rule = startRule(code, { clock: this.clock, answers: this.#answers, rule: { id: 'r' } });
+    await this.#rule.idle();
+  }
+
+  /** A new value of `device.attribute`; the power of a device without a dot. */
+  measure(name: string, measured: number): void {
+    const key = name.includes('.') ? name : `${name}.power`;
+    const atMs = this.clock.wallMs();
+    this.#values.set(key, { value: measured, atMs });
+    for (const watchId of this.#watches.get(key) ?? [])
+      this.#rule?.run.changed({ watchId, value: measured, timestampMs: atMs });
+  }
+
+  /** Lets time pass in steps; `before` measures what there is in each of them. */
+  async pass(durationS: number, before: () => void = () => undefined, stepS = 5): Promise<void> {
+    const endS = this.nowS + durationS;
+    while (this.nowS < endS) {
+      before();
+      await this.#rule?.idle();
+      await this.clock.advance(stepS * 1_000);
+      await this.#rule?.idle();
+    }
+  }
+
+  /** Commands as `name` or `name value`, in order, each once until another one of the device follows. */
+  changes(device: string): string[] {
+    const texts = this.commands
+      .filter((command) => command.device === device)
+      .map(({ name, arguments: given }) => [name, ...Object.values(given).map(String)].join(' '));
+    return texts.filter((text, index) => text !== texts[index - 1]);
+  }
+
+  last(device: string): string | undefined {
+    return this.changes(device).at(-1);
+  }
+
+  #latest({ deviceId, name, relevanceMs }: { deviceId: string; name: string; relevanceMs: number }) {
+    const found = this.#values.get(`${deviceId}.${name}`);
+    if (!found || this.clock.wallMs() - found.atMs > relevanceMs)
+      return refused(`no recent value of "${name}"`);
+    return ok({ value: found.value, timestampMs: found.atMs });
+  }
+
+  #execute({ deviceId: device, name, arguments: given }: Execute): RuleAnswer {
+    if (this.rejected.has(device)) return refused('device is offline');
+    const command = { atS: this.nowS, device, name, arguments: given };
+    this.commands.push(command);
+    this.onCommand(command);
+    return ok({});
+  }
+}
