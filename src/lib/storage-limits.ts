@@ -65,7 +65,7 @@ export const STORAGE_LIMITS = {
      * Books of hours or whole days in memory, of 0.5 KB each: two years beside some months in hours. And how long they are
      * good: today, while late messages come, later, when only room for history makes others of them.
      */
-    cachedBooks: 9_600,
+    cachedBalances: 9_600,
     keptTodayMs: 20_000,
     keptLateMs: 300_000,
     keptMs: 86_400_000,

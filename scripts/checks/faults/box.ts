@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../../src/platform/clock/index.ts';
 import { startCallers } from '../world/callers.ts';
-import { createHistorian, type Historian, HISTORY_OPTIONS } from '../world/historian.ts';
+import { createHistoryImport, type HistoryImport, HISTORY_OPTIONS } from '../world/history-import.ts';
 import { HouseworkWatch } from '../world/housework.ts';
 import type { Problem } from '../world/journal.ts';
 import { People } from '../world/people.ts';
@@ -74,7 +74,7 @@ export class Box {
   #isLost = false;
   #world: PopulatedWorld | undefined;
   #people: People | undefined;
-  #historian: Historian | undefined;
+  #historyImport: HistoryImport | undefined;
   #housework: HouseworkWatch | undefined;
   #stopCallers: (() => Promise<void>) | undefined;
 
@@ -108,7 +108,7 @@ export class Box {
     await this.gateway.healthy();
     const world = await populate({ ...this.#options, home, run: () => this.#run });
     this.#world = world;
-    this.#historian = await createHistorian(world, this.#options.devices);
+    this.#historyImport = await createHistoryImport(world, this.#options.devices);
     const { id } = await provisionDevice(world.client, 'Configured');
     await assignBlueprint(world.client, id, await batteryInverterBlueprint(world.client));
     const client = await this.installer(home);
@@ -159,9 +159,9 @@ export class Box {
     return this.#people;
   }
 
-  get historian(): Historian {
-    if (!this.#historian) throw new Error('nobody is there yet');
-    return this.#historian;
+  get historyImport(): HistoryImport {
+    if (!this.#historyImport) throw new Error('nobody is there yet');
+    return this.#historyImport;
   }
 
   get housework(): HouseworkWatch {
@@ -260,12 +260,12 @@ export class Box {
   /** Everything acknowledged, read back from the gateway that runs. People must rest. */
   async verify(): Promise<Verdict> {
     const verdict = await verify(this.world, this.gateway.startedAtMs);
-    const history = await this.historian.verify();
+    const history = await this.historyImport.verify();
     const control = await this.people.verify();
     await this.allConnected();
     return {
       ...verdict,
-      samples: verdict.samples + this.historian.valueCount,
+      samples: verdict.samples + this.historyImport.valueCount,
       problems: [...verdict.problems, ...history, ...control],
     };
   }

@@ -125,7 +125,7 @@ async function killAtHousework(box: Box, housework: Housework): Promise<Problem[
     while (!isSo() && clock.monotonicMs() < deadlineMs) await clock.sleep(HOUSEWORK_POLL_MS);
   };
   const enough = new AbortController();
-  const written = box.historian.write(enough.signal);
+  const written = box.historyImport.write(enough.signal);
   await until(() => box.housework.present() === (housework === 'retention' ? 'roll-up' : housework));
   enough.abort();
   if (housework === 'retention') {

@@ -2,7 +2,7 @@
 import { parseCsv } from '../../../src/lib/csv.ts';
 import { type GatewayClient, inParallel, type ProvisionedDevice } from '../../support/gateway-client.ts';
 import { LINE_ENGINE_PROGRAMS } from '../../support/line-engine-programs.ts';
-import { Book, type Series } from './book.ts';
+import { SeriesChecksums, type Series } from './series-checksums.ts';
 import type { Server } from './programs.ts';
 
 export interface Range {
@@ -19,8 +19,8 @@ export async function bookOfGateway(
   devices: readonly ProvisionedDevice[],
   series: readonly Series[],
   { seriesCount, startS, seconds }: Range,
-): Promise<Book> {
-  const book = new Book(seriesCount, startS, seconds);
+): Promise<SeriesChecksums> {
+  const checksums = new SeriesChecksums(seriesCount, startS, seconds);
   for (const [index, { id }] of devices.entries()) {
     const ofDevice = series.filter(({ device }) => device === index);
     const csv = await client.text({
@@ -38,9 +38,9 @@ export async function bookOfGateway(
     const [, ...rows] = parseCsv(csv);
     for (const [second, ...cells] of rows)
       for (const [column, cell] of cells.entries())
-        if (cell !== '') book.note(ofDevice[column] as Series, Number(second), cell);
+        if (cell !== '') checksums.note(ofDevice[column] as Series, Number(second), cell);
   }
-  return book;
+  return checksums;
 }
 
 export async function bookOfEngine(
@@ -48,20 +48,25 @@ export async function bookOfEngine(
   devices: readonly ProvisionedDevice[],
   series: readonly Series[],
   { seriesCount, startS, seconds }: Range,
-): Promise<Book> {
-  const book = new Book(seriesCount, startS, seconds);
+): Promise<SeriesChecksums> {
+  const checksums = new SeriesChecksums(seriesCount, startS, seconds);
   const { name } = server.recipe;
   if (name === 'Mosquitto') throw new Error('a broker keeps nothing to be read');
   await inParallel(series, SERIES_AT_ONCE, async (one) => {
     const slug = devices[one.device]?.slug ?? '';
     const values = await LINE_ENGINE_PROGRAMS[name].values(server.origin, slug, one.attribute);
-    for (const [atS, value] of values) book.note(one, atS, value);
+    for (const [atS, value] of values) checksums.note(one, atS, value);
   });
-  return book;
+  return checksums;
 }
 
 /** One sentence for each series that differs. */
-export function differences(who: string, found: Book, sent: Book, series: readonly Series[]): string[] {
+export function differences(
+  who: string,
+  found: SeriesChecksums,
+  sent: SeriesChecksums,
+  series: readonly Series[],
+): string[] {
   return series.flatMap((one) => {
     const [has, had] = [found.sum(one), sent.sum(one)];
     if (has.count === had.count && has.checksum === had.checksum) return [];

@@ -4,8 +4,8 @@ import { type DeviceLink, openDeviceLink } from '../../support/device-link.ts';
 import { freePorts, type Program } from '../../support/gateway-process.ts';
 import { createRandom, type Random } from '../../support/random.ts';
 import { createWorkload, type Workload } from '../../support/workload.ts';
-import { Above, type RequestSums } from './above.ts';
-import { Book, type Series, seriesOf } from './book.ts';
+import { UpstreamClient, type RequestSums } from './upstream-client.ts';
+import { SeriesChecksums, type Series, seriesOf } from './series-checksums.ts';
 import { bookOfEngine, bookOfGateway, differences, type Range } from './compare.ts';
 import { SendingDevice } from './devices.ts';
 import { isInstalled, Server, SERVER_PROGRAMS } from './programs.ts';
@@ -58,13 +58,13 @@ class Check {
   readonly #workload: Workload;
   readonly #series: Series[];
   readonly #range: Range;
-  readonly #sent: Book;
+  readonly #sent: SeriesChecksums;
   readonly #site: Site;
   readonly #servers: Server[];
   readonly #startedMs: number;
   #devices: SendingDevice[] = [];
   #commanded: DeviceLink | undefined;
-  #above: { client: Above; book: Book } | undefined;
+  #upstream: { client: UpstreamClient; checksums: SeriesChecksums } | undefined;
   #values = 0;
 
   private constructor(
@@ -79,7 +79,7 @@ class Check {
     this.#series = seriesOf(parts.workload);
     const { startS } = parts;
     this.#range = { seriesCount: this.#series.length, startS, seconds: options.seconds };
-    this.#sent = this.#newBook();
+    this.#sent = this.#newChecksums();
     this.#startedMs = options.clock.monotonicMs();
   }
 
@@ -115,20 +115,20 @@ class Check {
       random: this.#random.fork(2),
     });
     if (!this.#site.hasDisk) say('without power cuts: no disk of its own here');
-    this.#above?.client.begin();
+    this.#upstream?.client.begin();
     await this.#sendAll([...schedule]);
     await Promise.all(this.#servers.map((server) => server.settled()));
     await this.#until('every message is acknowledged', async () =>
       this.#devices.reduce((sum, { waiting }) => sum + waiting, 0),
     );
-    await this.#above?.client.end();
+    await this.#upstream?.client.end();
     say('all is sent; the targets catch up');
     await this.#caughtUp();
     return this.#judge(schedule.length);
   }
 
   async close(): Promise<void> {
-    this.#above?.client.close();
+    this.#upstream?.client.close();
     await Promise.all(this.#devices.map((device) => device.close()));
     await this.#commanded?.close(0);
     await Promise.all(this.#servers.map((server) => server.go('kill')));
@@ -160,17 +160,17 @@ class Check {
       this.#site.devices[index]?.slug ?? '',
       new Map(this.#series.filter((one) => one.device === index).map((one) => [one.attribute, one] as const)),
     ];
-    const book = this.#newBook();
-    const client = new Above({
+    const checksums = this.#newChecksums();
+    const client = new UpstreamClient({
       port,
       site: SITE_NAME,
       clock,
       random: this.#random.fork(3),
-      book,
+      checksums,
       series: new Map(this.#devices.map((_, index) => ofDevice(index))),
       command: { device: device.slug, name, tagArgument },
     });
-    this.#above = { client, book };
+    this.#upstream = { client, checksums };
     await client.subscribe();
     const link = openDeviceLink({
       config: device.config,
@@ -250,7 +250,7 @@ class Check {
         : waiting.map(({ name, status }) => `${name} ${status.state} ${status.lag_samples}`).join();
     });
     // What the broker still has for the subscriber.
-    const above = this.#above;
+    const above = this.#upstream;
     if (!above) return;
     const { clock } = this.#options;
     for (let before = -1; before !== above.client.messages; await clock.sleep(QUIET_MS))
@@ -260,7 +260,7 @@ class Check {
   async #judge(happenings: number): Promise<TargetCheckReport> {
     const { client, devices } = this.#site;
     const range = this.#range;
-    const found: [who: string, book: Book, series: Series[]][] = [
+    const found: [who: string, checksums: SeriesChecksums, series: Series[]][] = [
       ['the gateway', await bookOfGateway(client, devices, this.#series, range), this.#series],
     ];
     for (const server of this.#servers.filter(({ recipe }) => recipe.name !== 'Mosquitto')) {
@@ -269,29 +269,29 @@ class Check {
       const series = this.#series.filter(({ form }) => name !== 'VictoriaMetrics' || form !== 'state');
       found.push([name, await bookOfEngine(server, devices, series, range), series]);
     }
-    if (this.#above) found.push(['the subscriber', this.#above.book, this.#series]);
-    const problems = found.flatMap(([who, book, series]) => [
-      ...differences(who, book, this.#sent, series),
-      ...book.contradictions.map((contradiction) => `${who}: ${contradiction}`),
+    if (this.#upstream) found.push(['the subscriber', this.#upstream.checksums, this.#series]);
+    const problems = found.flatMap(([who, checksums, series]) => [
+      ...differences(who, checksums, this.#sent, series),
+      ...checksums.contradictions.map((contradiction) => `${who}: ${contradiction}`),
     ]);
     for (const { name, status } of await this.#site.targets())
       if (status.lost_samples > 0) problems.push(`${name} counts ${status.lost_samples} lost samples`);
-    const requests = this.#above?.client.sums();
-    problems.push(...(this.#above?.client.problems() ?? []));
+    const requests = this.#upstream?.client.sums();
+    problems.push(...(this.#upstream?.client.problems() ?? []));
     if (requests?.carriedOut === 0) problems.push('no command was carried out');
     return {
       values: this.#values,
       happenings,
-      repeated: this.#above?.book.repeated ?? 0,
-      messages: this.#above?.client.messages ?? 0,
+      repeated: this.#upstream?.checksums.repeated ?? 0,
+      messages: this.#upstream?.client.messages ?? 0,
       requests,
       tookMs: this.#options.clock.monotonicMs() - this.#startedMs,
       problems,
     };
   }
 
-  #newBook(): Book {
-    return new Book(this.#range.seriesCount, this.#range.startS, this.#range.seconds);
+  #newChecksums(): SeriesChecksums {
+    return new SeriesChecksums(this.#range.seriesCount, this.#range.startS, this.#range.seconds);
   }
 
   /** @param left what is missing: 0 when nothing is, and another answer whenever it goes on */

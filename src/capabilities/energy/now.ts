@@ -1,7 +1,7 @@
 /** Present powers. An unknown value is absent with a reason; an old value is never shown in its place. */
 import { meanOf } from '../../lib/mean.ts';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
-import { readingOf } from './books.ts';
+import { readingOf } from './balance.ts';
 import { addFlows, emptyFlows } from './flows.ts';
 import { type EnergyRole, type EnergySource, type FlowMatrix, type Use, USES } from './model.ts';
 import { ROLES } from './tables.ts';

@@ -23,14 +23,14 @@ export function energyRoutes(energy: Energy): Route[] {
       about:
         'Energy by source and use for whole hours, days or months in the time zone of the site. Default of `from`: today; ' +
         'of `to`: now.',
-      answer: wire.energyShapes.books,
+      answer: wire.energyShapes.balances,
       GET: sitePaths('/energy'),
       role: 'READONLY',
       query: wire.energyQuery,
       errors: ['404 site_not_found', '422 query_too_large', '503 unavailable'],
       handle: async ({ query: { from, to, granularity }, signal }) => {
         const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? ms : ms / 1_000);
-        const answer = await energy.books({ fromS: seconds(from), toS: seconds(to), granularity }, signal);
+        const answer = await energy.balances({ fromS: seconds(from), toS: seconds(to), granularity }, signal);
         return { energy: wire.energyToWire(answer) };
       },
     }),

@@ -4,7 +4,7 @@ import { LIMITS } from '../../lib/limits.ts';
 import { camelMembers, recordOf } from '../../lib/members.ts';
 import { type EpochS, formatTimestamp } from '../../lib/time.ts';
 import { query, shape } from '../../platform/http/index.ts';
-import type { Book } from './books.ts';
+import type { EnergyBalance } from './balance.ts';
 import { GRANULARITIES } from './calendar.ts';
 import { ASSUMPTION } from './flows.ts';
 import {
@@ -178,7 +178,7 @@ export const energyShapes = {
       }),
     ),
   }),
-  books: v.object({
+  balances: v.object({
     energy: shape.named(
       'Energy',
       v.object({
@@ -230,30 +230,30 @@ export function energyToWire({ timezone, buckets, total, sources, nowS }: Energy
   const roles = ROLES.filter((role) => sources.some((source) => source.role === role));
   const last = buckets.at(-1);
   const first = buckets[0];
-  const toWire = (book: Book, fromS: EpochS, toS: EpochS) => {
+  const toWire = (balance: EnergyBalance, fromS: EpochS, toS: EpochS) => {
     const pastS = Math.max(0, Math.min(toS, nowS) - fromS);
     const byRole = (read: (place: number) => number): Record<string, number> =>
       recordOf(roles, (role) => Math.max(0, Math.round(read(ROLES.indexOf(role)))));
     return {
-      ...bookToWire(book.flowsWh),
-      gap_s: byRole((place) => pastS - (book.knownS[place] as number)),
-      bridged_s: byRole((place) => book.bridgedS[place] as number),
-      implausible: byRole((place) => book.implausible[place] as number),
+      ...balanceToWire(balance.flowsWh),
+      gap_s: byRole((place) => pastS - (balance.knownS[place] as number)),
+      bridged_s: byRole((place) => balance.bridgedS[place] as number),
+      implausible: byRole((place) => balance.implausible[place] as number),
     };
   };
   return {
     timezone,
     assumption: ASSUMPTION,
     total: toWire(total, first?.fromS ?? nowS, last?.toS ?? nowS),
-    buckets: buckets.map(({ fromS, toS, book }) => ({
+    buckets: buckets.map(({ fromS, toS, balance }) => ({
       from: formatTimestamp(fromS * 1_000),
       to: formatTimestamp(toS * 1_000),
-      ...toWire(book, fromS, toS),
+      ...toWire(balance, fromS, toS),
     })),
   };
 }
 
-function bookToWire(flows: FlowMatrix) {
+function balanceToWire(flows: FlowMatrix) {
   const sum = (origins: readonly Origin[], uses: readonly Use[]): number =>
     origins.reduce(
       (all, origin) => all + uses.reduce((row, use) => row + (flows[flowIndex(origin, use)] as number), 0),

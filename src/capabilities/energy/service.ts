@@ -14,7 +14,7 @@ import {
   type Telemetry,
   type TelemetryEvents,
 } from '../telemetry/index.ts';
-import { addBook, type Book, emptyBook, keepBooks, type SourceColumns } from './books.ts';
+import { addBalance, type EnergyBalance, emptyBalance, addMinutes, type SourceColumns } from './balance.ts';
 import { asOnePart, type Bucket, bucketsOf, daysOf, type Granularity, type LocalDay } from './calendar.ts';
 import type { EnergySource } from './model.ts';
 import { ImplausibleValues, type Watched } from './implausible.ts';
@@ -47,8 +47,8 @@ interface EnergyQuery {
 
 export interface EnergyAnswer {
   timezone: string;
-  buckets: (Bucket & { book: Book })[];
-  total: Book;
+  buckets: (Bucket & { balance: EnergyBalance })[];
+  total: EnergyBalance;
   sources: readonly EnergySource[];
   nowS: EpochS;
 }
@@ -59,20 +59,20 @@ interface Reading {
   gapAfterS: DurationS;
 }
 
-interface DayBooks {
+interface DayBalances {
   untilMs: MonotonicMs;
-  books: Promise<Book[]>;
+  balances: Promise<EnergyBalance[]>;
   count: number;
 }
 
 /** Books by day, the least recently used first: all of the same reading. */
-interface Shelf {
+interface DayCache {
   of: string;
-  days: Map<string, DayBooks>;
+  days: Map<string, DayBalances>;
   count: number;
 }
 
-/** The energy of the site: present powers, and the books of hours, days and months. */
+/** The energy of the site: present powers, and the balances of hours, days and months. */
 export class Energy {
   readonly events: Emitter<EnergyEvents>;
   readonly sources: EnergySources;
@@ -84,7 +84,7 @@ export class Energy {
   };
   readonly #options: EnergyOptions;
   readonly #limits: Limits['energy'];
-  #shelf: Shelf = { of: '', days: new Map(), count: 0 };
+  #cache: DayCache = { of: '', days: new Map(), count: 0 };
   #running = 0;
 
   constructor(options: EnergyOptions) {
@@ -114,7 +114,7 @@ export class Energy {
   }
 
   /** @throws GatewayError invalid_query, query_too_large, unavailable */
-  async books(query: EnergyQuery, signal: AbortSignal): Promise<EnergyAnswer> {
+  async balances(query: EnergyQuery, signal: AbortSignal): Promise<EnergyAnswer> {
     const { clock, site } = this.#options;
     const { timezone } = site.get();
     const nowS = Math.floor(clock.wallMs() / 1_000);
@@ -151,9 +151,9 @@ export class Energy {
     const reading = { ...this.#columnsOf(sources, powerMaxW), gapAfterS };
     const buckets = bucketsOf(timezone, granularity, fromS, toS).map((bucket) => ({
       ...bucket,
-      book: emptyBook(),
+      balance: emptyBalance(),
     }));
-    const total = emptyBook();
+    const total = emptyBalance();
     const first = buckets[0]?.fromS ?? fromS;
     const last = buckets.at(-1)?.toS ?? toS;
     // Days in the future need no reading.
@@ -161,50 +161,51 @@ export class Energy {
       .filter((day) => day.fromS <= nowS)
       .map((day) => (granularity === 'hour' ? day : asOnePart(day)));
     let place = 0;
-    for await (const { day, books } of this.#booksOf(days, reading, nowS, signal))
-      for (const [part, book] of books.entries()) {
+    for await (const { day, balances } of this.#balancesOf(days, reading, nowS, signal))
+      for (const [part, balance] of balances.entries()) {
         const atS = day.edgesS[part] as number;
         while (place < buckets.length && (buckets[place] as Bucket).toS <= atS) place++;
         const bucket = buckets[place];
         if (!bucket || bucket.fromS > atS) continue;
-        addBook(bucket.book, book);
-        addBook(total, book);
+        addBalance(bucket.balance, balance);
+        addBalance(total, balance);
       }
     return { timezone, buckets, total, sources, nowS };
   }
 
   /** Books of days one after another. They are cached for a while, because late messages and imports seldom change past days. */
-  async *#booksOf(
+  async *#balancesOf(
     days: readonly LocalDay[],
     reading: Reading,
     nowS: EpochS,
     signal: AbortSignal,
-  ): AsyncGenerator<{ day: LocalDay; books: Book[] }> {
+  ): AsyncGenerator<{ day: LocalDay; balances: EnergyBalance[] }> {
     const of = JSON.stringify([
       reading.gapAfterS,
       reading.columns.map(({ rateMax }) => rateMax),
       reading.placed,
     ]);
-    if (this.#shelf.of !== of) this.#shelf = { of, days: new Map(), count: 0 };
+    if (this.#cache.of !== of) this.#cache = { of, days: new Map(), count: 0 };
     // The sources may change while this query is answered.
-    const shelf = this.#shelf;
+    const cache = this.#cache;
     for (const [place, day] of days.entries()) {
       signal.throwIfAborted();
-      const books = this.#known(shelf, keyOf(day)) ?? this.#readOn(shelf, days.slice(place), reading, nowS);
-      yield { day, books: await books };
+      const balances =
+        this.#known(cache, keyOf(day)) ?? this.#readOn(cache, days.slice(place), reading, nowS);
+      yield { day, balances: await balances };
     }
   }
 
-  #known(shelf: Shelf, key: string): Promise<Book[]> | undefined {
-    const known = shelf.days.get(key);
+  #known(cache: DayCache, key: string): Promise<EnergyBalance[]> | undefined {
+    const known = cache.days.get(key);
     if (!known) return undefined;
-    shelf.days.delete(key);
+    cache.days.delete(key);
     if (known.untilMs <= this.#options.clock.monotonicMs()) {
-      shelf.count -= known.count;
+      cache.count -= known.count;
       return undefined;
     }
-    shelf.days.set(key, known);
-    return known.books;
+    cache.days.set(key, known);
+    return known.balances;
   }
 
   #check(message: TelemetryEvents['telemetry_received']): void {
@@ -247,33 +248,38 @@ export class Energy {
   }
 
   #clear(): void {
-    this.#shelf = { of: '', days: new Map(), count: 0 };
+    this.#cache = { of: '', days: new Map(), count: 0 };
   }
 
   /** Reads the first of these days and the following unknown ones, up to the length of one query. */
-  #readOn(shelf: Shelf, days: readonly LocalDay[], reading: Reading, nowS: EpochS): Promise<Book[]> {
+  #readOn(
+    cache: DayCache,
+    days: readonly LocalDay[],
+    reading: Reading,
+    nowS: EpochS,
+  ): Promise<EnergyBalance[]> {
     const ahead = days.slice(0, this.#limits.daysAtOnce);
-    const end = ahead.findIndex((day, place) => place > 0 && this.#known(shelf, keyOf(day)) !== undefined);
+    const end = ahead.findIndex((day, place) => place > 0 && this.#known(cache, keyOf(day)) !== undefined);
     const run = end < 0 ? ahead : ahead.slice(0, end);
     const read = this.#readDays(run, reading, nowS);
     for (const [place, day] of run.entries()) {
-      const books = read.then((all) => all[place] ?? []);
-      const added = { untilMs: this.#goodUntilMs(day, nowS), books, count: day.edgesS.length - 1 };
-      shelf.days.set(keyOf(day), added);
-      shelf.count += added.count;
-      books.catch(() => this.#takeOut(shelf, keyOf(day), added));
+      const balances = read.then((all) => all[place] ?? []);
+      const added = { untilMs: this.#goodUntilMs(day, nowS), balances, count: day.edgesS.length - 1 };
+      cache.days.set(keyOf(day), added);
+      cache.count += added.count;
+      balances.catch(() => this.#takeOut(cache, keyOf(day), added));
     }
-    for (const [key, oldest] of shelf.days) {
-      if (shelf.count <= this.#limits.cachedBooks) break;
-      this.#takeOut(shelf, key, oldest);
+    for (const [key, oldest] of cache.days) {
+      if (cache.count <= this.#limits.cachedBalances) break;
+      this.#takeOut(cache, key, oldest);
     }
     return read.then(([first = []]) => first);
   }
 
-  #takeOut(shelf: Shelf, key: string, books: DayBooks): void {
-    if (shelf.days.get(key) !== books) return;
-    shelf.days.delete(key);
-    shelf.count -= books.count;
+  #takeOut(cache: DayCache, key: string, balances: DayBalances): void {
+    if (cache.days.get(key) !== balances) return;
+    cache.days.delete(key);
+    cache.count -= balances.count;
   }
 
   #goodUntilMs(day: LocalDay, nowS: EpochS): MonotonicMs {
@@ -288,25 +294,25 @@ export class Energy {
     days: readonly LocalDay[],
     { columns, placed, gapAfterS }: Reading,
     nowS: EpochS,
-  ): Promise<Book[][]> {
-    const books = days.map((day) => day.edgesS.slice(1).map(emptyBook));
+  ): Promise<EnergyBalance[][]> {
+    const balances = days.map((day) => day.edgesS.slice(1).map(emptyBalance));
     const [first, last] = [days[0], days.at(-1)];
-    if (columns.length === 0 || !first || !last) return books;
+    if (columns.length === 0 || !first || !last) return balances;
     const fromS = first.fromS - (first.fromS % CELL.minuteS);
     const endS = Math.min(last.toS, nowS + CELL.minuteS);
     const { bridgeS } = this.#limits;
     const toS = endS - (endS % CELL.minuteS);
     const pieces = this.#options.telemetry.amounts({ columns, fromS, toS, gapS: gapAfterS, bridgeS }, NEVER);
     const parts = days.flatMap(({ edgesS }, day) =>
-      edgesS.slice(1).map((endS, part) => ({ endS, book: books[day]?.[part] })),
+      edgesS.slice(1).map((endS, part) => ({ endS, balance: balances[day]?.[part] })),
     );
     let place = 0;
-    const bookAt = (startS: EpochS): Book | undefined => {
+    const balanceAt = (startS: EpochS): EnergyBalance | undefined => {
       while ((parts[place]?.endS ?? Number.POSITIVE_INFINITY) <= startS) place++;
-      return parts[place]?.book;
+      return parts[place]?.balance;
     };
-    for await (const minutes of pieces) keepBooks(minutes, placed, columns.length, bookAt);
-    return books;
+    for await (const minutes of pieces) addMinutes(minutes, placed, columns.length, balanceAt);
+    return balances;
   }
 
   #columnsOf(sources: readonly EnergySource[], powerMaxW: number): Pick<Reading, 'columns' | 'placed'> {
@@ -334,7 +340,7 @@ export class Energy {
     return { columns, placed };
   }
 
-  /** Devices that never sent a value make no gaps in the books of others. */
+  /** Devices that never sent a value make no gaps in the balances of others. */
   #wasHeard({ deviceId, power, energyForward }: EnergySource): boolean {
     const { devices, telemetry } = this.#options;
     const device = devices.get(deviceId);

@@ -6,7 +6,7 @@ import mqtt, { type MqttClient } from 'mqtt';
 import type { Clock } from '../../../src/platform/clock/index.ts';
 import type { CommandRequest } from '../../support/device-link.ts';
 import type { Random } from '../../support/random.ts';
-import type { Book, Series } from './book.ts';
+import type { SeriesChecksums, Series } from './series-checksums.ts';
 
 /** Between the look at the clock in the gateway and the message at the device, on a machine with much to do. */
 const TRANSIT_MS = 2_000;
@@ -35,13 +35,13 @@ interface AboveOptions {
   site: string;
   clock: Clock;
   random: Random;
-  book: Book;
+  checksums: SeriesChecksums;
   /** By slug of the device. */
   series: ReadonlyMap<string, ReadonlyMap<string, Series>>;
   command: { device: string; name: string; tagArgument: string };
 }
 
-export class Above {
+export class UpstreamClient {
   readonly #options: AboveOptions;
   readonly #client: MqttClient;
   readonly #asked: Asked[] = [];
@@ -151,12 +151,12 @@ export class Above {
       return;
     }
     this.messages++;
-    const { book, series } = this.#options;
+    const { checksums, series } = this.#options;
     const ofDevice = series.get(device);
     const values = body['values'] as Record<string, unknown>;
     for (const [attribute, value] of Object.entries(values)) {
       const found = ofDevice?.get(attribute);
-      if (found) book.note(found, Number(body['timestamp']), value);
+      if (found) checksums.note(found, Number(body['timestamp']), value);
     }
   }
 }

@@ -1,12 +1,12 @@
-/** The energy books of a site: what each role delivered and took, minute by minute, and what is not known. */
+/** The energy balances of a site: what each role delivered and took, minute by minute, and what is not known. */
 import type { DurationS, EpochS } from '../../lib/time.ts';
 import { type AmountMinutes, CELL } from '../telemetry/index.ts';
 import { addFlows, emptyFlows } from './flows.ts';
 import type { EnergyRole, EnergySource, FlowMatrix, Reading } from './model.ts';
 import { ROLES } from './tables.ts';
 
-/** The book of one period. */
-export interface Book {
+/** The balance of one period. */
+export interface EnergyBalance {
   flowsWh: FlowMatrix;
   /** Known seconds of each role, in the order of `ROLES`; with several devices the seconds that all of them are known. */
   knownS: Float64Array<ArrayBuffer>;
@@ -16,14 +16,14 @@ export interface Book {
   implausible: Float64Array<ArrayBuffer>;
 }
 
-export const emptyBook = (): Book => ({
+export const emptyBalance = (): EnergyBalance => ({
   flowsWh: emptyFlows(),
   knownS: new Float64Array(ROLES.length),
   bridgedS: new Float64Array(ROLES.length),
   implausible: new Float64Array(ROLES.length),
 });
 
-export function addBook(into: Book, other: Book): void {
+export function addBalance(into: EnergyBalance, other: EnergyBalance): void {
   for (const part of ['flowsWh', 'knownS', 'bridgedS', 'implausible'] as const)
     for (const [index, value] of other[part].entries())
       into[part][index] = (into[part][index] as number) + value;
@@ -49,12 +49,12 @@ interface RoleMinute {
 const WHOLE_S = CELL.minuteS - 1e-6;
 const TWO_WAY: ReadonlySet<EnergyRole> = new Set(['battery', 'grid']);
 
-/** Adds the minutes to the books that `bookAt` returns for their starts; undefined: the minute is skipped. */
-export function keepBooks(
+/** Adds the minutes to the balances that `balanceAt` returns for their starts; undefined: the minute is skipped. */
+export function addMinutes(
   minutes: AmountMinutes,
   sources: readonly SourceColumns[],
   width: number,
-  bookAt: (startS: EpochS) => Book | undefined,
+  balanceAt: (startS: EpochS) => EnergyBalance | undefined,
 ): void {
   // These objects are used again for every minute, because a year has half a million.
   const roles = new Map<EnergyRole, RoleMinute>();
@@ -67,17 +67,17 @@ export function keepBooks(
   });
   const places = [...roles].map(([role, minute]) => ({ place: ROLES.indexOf(role), minute }));
   for (let row = 0; row < minutes.startsS.length; row++) {
-    const book = bookAt(minutes.startsS[row] as EpochS);
-    if (!book) continue;
+    const balance = balanceAt(minutes.startsS[row] as EpochS);
+    if (!balance) continue;
     const offset = row * width * CELL.length;
     for (const { columns, minute, isFirst } of parts)
       add(minute, minuteOf(minutes.cells, offset, columns), isFirst);
     for (const { place, minute } of places) {
-      book.knownS[place] = (book.knownS[place] as number) + minute.knownS;
-      book.bridgedS[place] = (book.bridgedS[place] as number) + minute.bridgedS;
-      book.implausible[place] = (book.implausible[place] as number) + minute.implausible;
+      balance.knownS[place] = (balance.knownS[place] as number) + minute.knownS;
+      balance.bridgedS[place] = (balance.bridgedS[place] as number) + minute.bridgedS;
+      balance.implausible[place] = (balance.implausible[place] as number) + minute.implausible;
     }
-    addFlows(readingOf(roles), book.flowsWh);
+    addFlows(readingOf(roles), balance.flowsWh);
   }
 }
 

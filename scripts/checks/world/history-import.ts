@@ -36,7 +36,7 @@ export const HISTORY_OPTIONS: Readonly<Record<string, string>> = {
   GATEWAY_TELEMETRY_QUARTER_DAYS: '400',
 };
 
-export interface HistorianOptions {
+export interface HistoryImportOptions {
   client: GatewayClient;
   /** Ids of devices that nobody else writes to, and a number for each that no other device has. */
   devices: readonly { id: string; number: number }[];
@@ -52,10 +52,10 @@ export interface Piece {
 const DEVICES = 8;
 
 /** With devices of its own, numbered from `firstNumber` on. */
-export async function createHistorian(
-  { attributes, client, clock }: Pick<HistorianOptions, 'attributes' | 'client' | 'clock'>,
+export async function createHistoryImport(
+  { attributes, client, clock }: Pick<HistoryImportOptions, 'attributes' | 'client' | 'clock'>,
   firstNumber: number,
-): Promise<Historian> {
+): Promise<HistoryImport> {
   const blueprintId = await batteryInverterBlueprint(client);
   const numbers = Array.from({ length: DEVICES }, (_, index) => firstNumber + index);
   const devices = await inParallel(numbers, QUESTIONS_AT_ONCE, async (number) => {
@@ -64,16 +64,16 @@ export async function createHistorian(
     return { id, number };
   });
   const numeric = attributes.filter(({ type }) => type === 'float' || type === 'integer');
-  return new Historian({ client, devices, attributes: numeric, clock });
+  return new HistoryImport({ client, devices, attributes: numeric, clock });
 }
 
-export class Historian {
-  readonly #options: HistorianOptions;
+export class HistoryImport {
+  readonly #options: HistoryImportOptions;
   readonly #todayS: number;
   readonly #acknowledged: Piece[] = [];
   #begun = 0;
 
-  constructor(options: HistorianOptions) {
+  constructor(options: HistoryImportOptions) {
     this.#options = options;
     this.#todayS = Math.floor(options.clock.wallMs() / 1_000 / DAY_S) * DAY_S;
   }

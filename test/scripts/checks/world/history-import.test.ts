@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Historian, judgeBuckets } from '../../../../scripts/checks/world/historian.ts';
+import { HistoryImport, judgeBuckets } from '../../../../scripts/checks/world/history-import.ts';
 import { type Attribute, sampleValue } from '../../../../scripts/checks/world/samples.ts';
 import { type GatewayClient, GatewayUnreachable } from '../../../../scripts/support/gateway-client.ts';
 import { TestClock } from '../../../support/test-clock.ts';
@@ -52,14 +52,14 @@ describe('what was imported', () => {
         return {};
       },
     };
-    const historian = new Historian({
+    const historyImport = new HistoryImport({
       client,
       devices: [{ id: 'a', number: 1 }],
       attributes: [ATTRIBUTE],
       clock: new TestClock(),
     });
-    await historian.write(new AbortController().signal);
-    assert.equal(historian.valueCount, 2 * 900);
+    await historyImport.write(new AbortController().signal);
+    assert.equal(historyImport.valueCount, 2 * 900);
     const [first = '', second = ''] = imports;
     assert.match(first, /^ts,telemetry=power device=a\n\d+,-?[\d.]+\n/);
     const secondOf = (csv: string): number => Number(csv.split('\n')[1]?.split(',')[0]);

@@ -35,7 +35,7 @@ export interface Sum {
   checksum: number;
 }
 
-export class Book {
+export class SeriesChecksums {
   readonly #startS: number;
   readonly #seconds: number;
   /** Digest of each second of each series, 0 where there is nothing. */
@@ -77,7 +77,7 @@ export class Book {
   }
 
   /** The first second of the workload in which the two differ; undefined: in none. */
-  firstDifference(other: Book, { index }: Series): number | undefined {
+  firstDifference(other: SeriesChecksums, { index }: Series): number | undefined {
     const [own, others] = [this.#digests[index], other.#digests[index]];
     const second = own?.findIndex((digest, at) => digest !== others?.[at]) ?? -1;
     return second === -1 ? undefined : second;
