@@ -181,7 +181,7 @@ async function startOrEnd(
   }
 }
 
-// Words for a person whose terminal is gone, or lies on a full disk, must not stop control; the log hears its own stream.
+// Words for a person whose terminal is gone, or lies on a full disk, must not stop control; the log handles errors of its own stream.
 process.stderr.on('error', () => undefined);
 // Databases, keys and codes are for the user of the gateway alone.
 process.umask(0o077);

@@ -38,7 +38,7 @@ const OPTIONS = {
   version: { type: 'boolean', default: false },
 } as const;
 
-/** A mistake in the command line, told without a stack. */
+/** A mistake in the command line, reported without a stack. */
 export class UsageError extends Error {}
 
 /** Does work that fails because of a mistake in the command line. @throws UsageError with the reason of the failure */

@@ -77,7 +77,7 @@ async function orders(): Promise<Orders | undefined> {
 
 /** @throws Error that names the file, for whoever reads the log of the service */
 function configurationOf(path: string): ModuleConfiguration {
-  // A pipe would be waited for, before anybody is told of it.
+  // Reading a pipe would block before the fault is reported.
   if (!statSync(path).isFile()) throw new Error(`${path} is not a file`);
   try {
     return parseModuleConfiguration(readFileSync(path, 'utf8'));

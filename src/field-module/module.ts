@@ -326,7 +326,7 @@ function createBus({ clock, configuration }: ModuleOptions, limits: Limits, log:
   });
 }
 
-// Whether the clock of this board can be believed, judged by the time that the gateway sent. A board without a battery
+// Whether the clock of this board is right, judged by the time that the gateway sent. A board without a battery
 // begins with the time of its last shutdown: values stamped by it would pass for old ones, or be dropped as such.
 
 export class GatewayTime {

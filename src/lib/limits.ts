@@ -213,7 +213,7 @@ const VALUES = {
     templateBytes: 65_536,
     /** Uploaded templates; reading all of them takes a second on a small board. */
     ownTemplates: 200,
-    /** Mistakes of one template that are told. */
+    /** Mistakes of one template that are reported. */
     faults: 50,
     /** Measured: reading the whole library takes 0.6 s on a desktop core. */
     taskTimeoutMs: 20_000,

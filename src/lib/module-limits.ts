@@ -131,7 +131,7 @@ export const MODULE_LIMITS = {
   /** Pause before connecting to the gateway again, doubling; a gateway that starts is found within seconds. */
   reconnectFirstMs: 250,
   reconnectMaxMs: 5_000,
-  /** Messages without an acknowledgement; then scripts are told that nothing can be sent. */
+  /** Messages without an acknowledgement; then scripts get the error that nothing can be sent. */
   unacknowledged: 1_000,
   /** Responses and persistent log entries that wait for an acknowledgement. */
   keptBytes: 8 * 1_048_576,

@@ -49,7 +49,7 @@ export interface RecordedResults {
 /** One thing that the script did, or would have done. */
 export type DryRunEntry = { atMs: EpochMs } & (
   | { kind: 'log'; severity: LogSeverity; message: string }
-  /** `error`: it would have been refused, and the script was told so. */
+  /** `error`: it would have been refused, and the script got that error. */
   | {
       kind: 'command';
       deviceId: string;

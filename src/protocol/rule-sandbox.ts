@@ -6,7 +6,7 @@
  * Life. The sandbox starts knowing nothing but its settings; whenever it runs (again), the gateway sends `start`
  * for every rule that shall run. It then keeps each of them running by itself: a failed rule starts again after a
  * pause, a rule that stuck is ended together with its thread, its neighbours start again at once. What a rule
- * does is told by `state`, what it says by `log`. `generation` is a number of the gateway's choice that grows
+ * does comes with `state`, what it logs with `log`. `generation` is a number of the gateway's choice that grows
  * with every `start` of a rule; it comes back with `state` and `log`, so that late messages can be told apart.
  *
  * Requests. A rule that needs the gateway asks with `request`; the gateway answers each one, in any order, with
@@ -16,7 +16,7 @@
  *
  * Dry runs. With `dry_run` the gateway has one script go through a past period in virtual time, on a thread of its
  * own beside the rules; one at a time. It asks with `dry_run_request` and ends with `dry_run_over`, unless
- * `dry_run_end` ends it before: then nothing more is heard of it.
+ * `dry_run_end` ends it before: then nothing more comes of it.
  *
  * Nothing here is trusted to be fast: the sandbox bounds what a rule may ask per second, and the gateway may
  * answer late; a rule only waits.
@@ -132,7 +132,7 @@ export interface RuleMethods {
   storage_write: { store: RuleStore; key: string; value: string };
   storage_remove: { store: RuleStore; key: string };
   /**
-   * From now on `changed` comes with every sample of the attribute that is newer than the last one told, or, for
+   * From now on `changed` comes with every sample of the attribute that is newer than the last one sent, or, for
    * `connectivity`, with each change. Under load samples may be left out, the newest never.
    */
   watch:

@@ -149,7 +149,7 @@ function listsIn(document: unknown): Lists {
   };
 }
 
-/** Looks for the files that a document with other faults names, so that all faults are told at once. */
+/** Looks for the files that a document with other faults names, so that all faults are reported at once. */
 function readFiles({ blueprints, rules }: Lists, contentOf: ContentOf): void {
   const read = (entries: Entry[], list: string, bytesMax: number): void =>
     entries.forEach(({ file }, index) => {

@@ -12,13 +12,13 @@ type RhythmLimits = Pick<
 >;
 
 interface Rhythm {
-  /** When it was last heard or came online; undefined while it is offline. */
+  /** When it last sent data or came online; undefined while it is offline. */
   lastMs: MonotonicMs | undefined;
   dayFromMs: MonotonicMs;
   /** Longest pause of the day so far. */
   longestMs: DurationMs;
   isHeardToday: boolean;
-  /** The longest pause of each of the last days on which it was heard. */
+  /** The longest pause of each of the last days on which it sent data. */
   readonly days: DurationMs[];
 }
 

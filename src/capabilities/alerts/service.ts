@@ -261,7 +261,7 @@ export class Alerts {
       return;
     }
     const isHeard = heardAtMs !== undefined && silentMs === undefined;
-    // An alert of an earlier run stays until the device is heard.
+    // An alert of an earlier run stays until the device sends data.
     if (isHeard || this.#raised.has(device.id, IS_OFFLINE)) this.#clearOwn(device, IS_SILENT, clock.wallMs());
   }
 

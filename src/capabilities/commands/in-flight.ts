@@ -127,7 +127,7 @@ export class InFlight {
     return responseCount >= responsesPerExecution || responseSizeBytes >= responseBytesPerExecution;
   }
 
-  /** The device was heard: the silence timer starts anew. */
+  /** The device sent something: the silence timer starts anew. */
   noteProgress(live: Live): void {
     const entry = this.#entryOf(live);
     entry.answeredMs = this.#options.clock.monotonicMs();

@@ -67,7 +67,7 @@ export type Input =
   | 'not_sent'
   /** Publishing failed; whether the device got the request is not known. */
   | 'send_failed'
-  /** Nothing was heard for the timeout. */
+  /** The device sent nothing for the timeout. */
   | 'silence'
   /** The gateway stops, or starts and finds the execution unfinished. */
   | 'restart'

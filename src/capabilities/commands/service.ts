@@ -220,7 +220,7 @@ export class Commands {
     this.#retention.start();
   }
 
-  /** Ends open executions, once no device is heard any more. Resolves when that is on disk, or the disk fails; never rejects. */
+  /** Ends open executions, once no device is connected any more. Resolves when that is on disk, or the disk fails; never rejects. */
   async endAll(): Promise<void> {
     this.#inFlight.endAll();
     await this.#flush('what is under way ends as TIMEOUT with the next start');

@@ -1,7 +1,7 @@
 /**
  * ONLINE and OFFLINE. A device with a connection of its own is ONLINE while a session of its hardware is open, and for a
  * grace period after the last one, because clients reconnect after seconds. A carried device is ONLINE while its module is
- * and the device was recently heard on its channel.
+ * and the device recently sent something on its channel.
  */
 import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
@@ -64,7 +64,7 @@ export class Presence {
     this.#options.devices.setConnectivity(device.id, 'ONLINE');
   }
 
-  /** Makes a carried device OFFLINE at once, because it will not be heard. */
+  /** Makes a carried device OFFLINE at once, because it will send nothing. */
   silence(device: Device): void {
     if (isCarried(device)) this.#silence(device.id);
   }

@@ -327,7 +327,7 @@ export class Connectivity {
     return (await this.broker?.publish(topic, payload)) ?? 0;
   }
 
-  /** How long nothing was heard on a session; undefined: it has ended. */
+  /** Time since the last packet of a session; undefined: it has ended. */
   silentMs(session: MqttSession): DurationMs | undefined {
     return this.broker?.silentMs(session);
   }

@@ -6,7 +6,7 @@ export interface LogEntry {
   readonly deviceId: string;
   /** Receipt at the broker, the sort key; never decreases per device within one run. */
   readonly receivedAtMs: EpochMs;
-  /** The device's own time in Unix seconds, when it told one. */
+  /** The device's own time in Unix seconds, when it sent one. */
   readonly deviceTimeS: EpochS | undefined;
   readonly severity: LogSeverity;
   readonly message: string;

@@ -141,7 +141,7 @@ interface ScanOptions {
 export class Scan {
   readonly place: string;
   readonly moduleId: string;
-  /** The module was told to scan. */
+  /** The module got the request to scan. */
   isAsked = false;
   readonly #options: ScanOptions;
   readonly #events: (ScanUnit | ScanEnd)[] = [];

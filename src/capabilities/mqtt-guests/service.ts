@@ -47,7 +47,7 @@ interface NewGuest {
   topics: readonly string[];
 }
 
-/** What an account was refused last, and is not told otherwise. */
+/** The last refusal of an account, which MQTT 3.1.1 does not send to it. */
 export interface GuestRefusal {
   what: MqttRefusal['what'];
   topic: string;

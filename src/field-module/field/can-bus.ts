@@ -141,7 +141,7 @@ export class CanBus {
       } catch (error) {
         onFailed(messageOf(error));
         const fault = new PortFault('connection_failed', messageOf(error), error);
-        // A buffer that is full takes the first ones; whoever is told that his was not sent sends it again.
+        // A full buffer takes the first frames; the callers of the others get an error and send again.
         const sent = error instanceof ProgramFailure ? sentOf(error.said ?? '', interfaceName) : 0;
         for (const [index, { resolve, reject }] of batch.entries())
           if (index < sent) resolve();

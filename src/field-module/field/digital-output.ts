@@ -75,7 +75,7 @@ export class DigitalOutput {
 
   /** Ends an impulse that is going on: nobody would do it later. Resolves when the line is let go. */
   async close(): Promise<void> {
-    // `onFailed` has told why it stays as it is.
+    // `onFailed` has the reason; the output stays as it is.
     await this.#inTurn(() => this.#endImpulse()).catch(() => undefined);
     this.#isClosed = true;
     this.#again?.cancel();
@@ -119,7 +119,7 @@ export class DigitalOutput {
     this.#impulse = impulse;
   }
 
-  /** What goes wrong is told by `onFailed`. */
+  /** Failures go to `onFailed`. */
   async #orTold(change: Promise<void>): Promise<void> {
     try {
       await change;

@@ -91,7 +91,7 @@ export class IoPorts {
 
 type InputPort = IoPortMapping & { kind: 'digital_input' };
 
-/** Inputs that one watch can watch together; failures are told under the first name. */
+/** Inputs that one watch can watch together; failures are reported under the first name. */
 interface InputGroup {
   name: string;
   port: InputPort;

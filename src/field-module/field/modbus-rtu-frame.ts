@@ -26,7 +26,7 @@ const EXCEPTION_FLAG = 0x80;
 const FRAME_MAX = 256;
 
 /**
- * How long the answer that begins so will be, envelope included; undefined while that cannot be told yet,
+ * How long the answer that begins so will be, envelope included; undefined while it is not known yet,
  * 0 when no answer begins so.
  */
 export function rtuAnswerLength(begun: Buffer): number | undefined {

@@ -220,7 +220,7 @@ async function settleLine(turn: SerialTurn, silenceMs: DurationMs): Promise<Buff
   return surplus;
 }
 
-/** Whether the adapter hears what it sends: with an echo a write to a unit that is off looks like a confirmed one. */
+/** Whether the adapter receives what it sends: with an echo a write to a unit that is off looks like a confirmed one. */
 interface Echo {
   isKnown: boolean;
 }

@@ -1,6 +1,6 @@
 /**
  * Programs of the operating system that reach hardware for which the runtime has no call (docs/decisions, CAN and
- * contacts). They are told and tell by lines of text, and end with this process, however it ends.
+ * contacts). They read and write lines of text, and end with this process, however it ends.
  */
 import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';

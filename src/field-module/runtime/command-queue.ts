@@ -20,7 +20,7 @@ interface CommandQueueOptions {
   clock: Pick<ScriptClock, 'monotonicMs'>;
   callMs: DurationMs;
   waitingMax: number;
-  /** A command that has waited longer is not begun: its caller was told of a timeout, or would be before its end. */
+  /** A command that has waited longer is not begun: its caller got a timeout, or would get it before the end. */
   waitMs: () => DurationMs;
   /** Size limit of one response. */
   messageBytes: number;

@@ -143,7 +143,7 @@ async function stage<Result>(
     try {
       syncFolder(dataDir);
     } catch (error) {
-      // Whoever is told that it failed must not find the old state after some later start.
+      // After an error was returned, no later start may bring the old state.
       renameSync(ready, draft);
       throw error;
     }
@@ -183,7 +183,7 @@ async function unpack(
     for await (const entry of zip.eachEntry()) {
       requireOrdinary(entry, seen);
       const isHistory = isOfHistory(entry.fileName);
-      // The size of history is bounded by the disk alone; it is told apart by its name.
+      // The size of history is bounded by the disk alone; it is recognised by its name.
       if (!isHistory) unpackedBytes += entry.uncompressedSize;
       if (unpackedBytes > mostBytes) throw new BackupError(`The backup is larger than ${mostBytes} bytes.`);
       await write(zip, entry, isHistory && !withHistory ? undefined : join(stage, entry.fileName));
@@ -301,7 +301,7 @@ export async function restoreUpload(
 
 const UNFINISHED = [BEING_MADE, BEING_CHECKED, OUTGOING, READ_BACK, UPLOADED];
 
-/** At a start, before anything is made or uploaded. What cannot be removed is told and stays. */
+/** At a start, before anything is made or uploaded. What cannot be removed is logged and stays. */
 export function removeLeftovers({ dataDir, log }: { dataDir: string; log: Log }): void {
   try {
     for (const path of leftoversIn(dataDir)) {

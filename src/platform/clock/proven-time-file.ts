@@ -10,8 +10,8 @@ const SAVE_INTERVAL_MS = 600_000;
 /**
  * Resumes the proven time of the last run and saves it from now on: regularly, and at once when the clock
  * jumped. Without a file, as after an update of a version that had none, nothing is newer than `witnessPath` was
- * changed (pass the main database, before it is opened). A file that cannot be read is told to `onUnreadable`. One that
- * cannot be written is told to `onFailure` and tried again: time is then proven from what was saved last, which is always
+ * changed (pass the main database, before it is opened). A file that cannot be read is reported to `onUnreadable`. One that
+ * cannot be written is reported to `onFailure` and tried again: time is then proven from what was saved last, which is always
  * safe.
  */
 export function keepProvenTime(options: {
@@ -47,7 +47,7 @@ export function keepProvenTime(options: {
   };
 }
 
-/** Undefined when there is no such file, or nothing that can be used; what cannot be read is told. */
+/** Undefined when there is no such file, or nothing that can be used; what cannot be read is reported. */
 function readProven(path: string, onUnreadable: (error: unknown) => void): number | undefined {
   const note = readNote(path, onUnreadable) as { proven_ms?: unknown } | undefined;
   const provenMs = note?.proven_ms;

@@ -18,7 +18,7 @@ export interface StampRange {
 
 /**
  * A lower bound of the true time, for whatever must not happen too early: deleting for age. The wall clock of a
- * box may start hours or years ahead and stay there, so it is believed only when it shows less; otherwise time
+ * box may start hours or years ahead and stay there, so it counts only when it shows less; otherwise time
  * passes here exactly as fast as this program runs. Hence two promises, whatever the wall clock does:
  *
  *   - it never advances by more than the monotonic time that has passed, over restarts too, and

@@ -107,7 +107,7 @@ export class CommitGroup {
   }
 
   /**
-   * As `request`, for a caller that rather hears of a failure than waits until it is over: rejects with it. The data stays
+   * As `request`, for a caller that wants an error instead of waiting until the disk works again: rejects. The data stays
    * buffered, and may be stored nevertheless.
    */
   async requestOrFail(bytes: number): Promise<void> {

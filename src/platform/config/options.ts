@@ -55,7 +55,7 @@ function hostFault(host: string): string | undefined {
   return 'must be a name such as box.local or an address such as 10.0.0.7, without http:// and port';
 }
 
-/** What is pasted where the name of a file belongs shall not be told to anybody. */
+/** What is pasted where the name of a file belongs may be a secret, and is not logged. */
 const pathFault = (path: string): string | undefined =>
   // oxlint-disable-next-line no-control-regex
   /[\u0000-\u001f]/.test(path) ? 'must be the path of a file, not what the file holds' : undefined;

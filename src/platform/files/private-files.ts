@@ -161,7 +161,7 @@ export function readPrivateFile(path: string): string | undefined {
 }
 
 /**
- * A note that the gateway left for itself, in JSON. Undefined when there is none, or none that can be read, which is told:
+ * A note that the gateway left for itself, in JSON. Undefined when there is none, or none that can be read, which is reported:
  * a disk may leave zeros of it, and nothing that works may end for want of a note.
  */
 export function readNote(path: string, onUnreadable: (error: unknown) => void): unknown {

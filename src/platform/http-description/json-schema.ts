@@ -22,7 +22,7 @@ export function createJsonSchemas(schemas: readonly GenericSchema[], reference: 
   for (const schema of schemas) collectNamed(schema, named);
   const known = new Map<GenericSchema, JsonSchema>();
 
-  /** JSON Schema of a valibot schema; named ones inside come as references. @throws Error for what cannot be told */
+  /** JSON Schema of a valibot schema; named ones inside come as references. @throws Error for what JSON Schema cannot express */
   const of = (schema: GenericSchema): JsonSchema =>
     known.getOrInsertComputed(schema, () => clean(convert(schema)));
 
@@ -41,7 +41,7 @@ export function createJsonSchemas(schemas: readonly GenericSchema[], reference: 
         definitions,
         overrideRef: ({ referenceId }) => reference(referenceId),
         overrideSchema: ({ valibotSchema: { type }, jsonSchema }) => {
-          // A custom check is told by the `wire` that follows it.
+          // A custom check is described by the `wire` that follows it.
           if (type === 'custom') return {};
           // Client generators have no type for `const: true`.
           if (type === 'literal' && typeof jsonSchema.const === 'boolean') return { type: 'boolean' };

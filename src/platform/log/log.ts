@@ -42,7 +42,7 @@ interface LogOptions {
   clock: Clock;
 }
 
-/** A log to standard output. A reader that hangs costs lines, which are told, and not the memory of the program. */
+/** A log to standard output. A reader that hangs costs lines, which are counted in the log, and not the memory of the program. */
 export function createStreamLog(options: LogOptions & { stream: Writable; recent?: RecentLines }): Log {
   const { stream, recent } = options;
   const output = new LineOutput(stream, LIMITS.log, ({ lines, bytes }) =>
@@ -172,7 +172,7 @@ export class LineOutput {
   readonly #onFlowing: (leftOut: LeftOut) => void;
   #leftOut: LeftOut = { lines: 0, bytes: 0 };
 
-  /** @param onFlowing told once for every gap, when the reader has taken what was before it */
+  /** @param onFlowing called once for every gap, when the reader has taken what was before it */
   constructor(stream: Writable, limits: { waitingBytes: number }, onFlowing: (leftOut: LeftOut) => void) {
     this.#stream = stream;
     this.#waitingBytes = limits.waitingBytes;

@@ -18,7 +18,7 @@ export interface MulticastLink {
   readonly address: string;
   /**
    * False when the address came back with another interface, as of an adapter that was reset, or with another size of its
-   * network: nothing would be heard there.
+   * network: nothing would be received there.
    */
   isJoined(): boolean;
   onPacket(listener: (bytes: Buffer, from: Sender) => void): void;
@@ -43,7 +43,7 @@ export function systemNetwork(isLoopback = false): Network {
         .flatMap((addresses) => addresses ?? [])
         .filter(({ family, internal }) => family === 'IPv4' && internal === isLoopback);
     } catch (error) {
-      // Without another open file the system does not tell; what it told before stands.
+      // Without another open file the system does not list them; the last list stands.
       if (!(error instanceof Error && 'code' in error)) throw error;
     }
     return known;

@@ -5,7 +5,7 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
 
-/** Where a client connects, beside what the library is told. */
+/** Where a client connects, beside the options of the library. */
 export interface LineOptions extends IClientOptions {
   protocol: 'mqtt' | 'mqtts';
   host: string;

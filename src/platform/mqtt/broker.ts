@@ -177,7 +177,7 @@ export class MqttBroker {
     this.#context.registry.forgetKept(identityKey);
   }
 
-  /** How long nothing was heard of a session; undefined: it has ended. */
+  /** Time since the last packet of a session; undefined: it has ended. */
   silentMs(session: MqttSession): DurationMs | undefined {
     const connection = this.#connectionOf(session);
     return connection && this.#context.clock.monotonicMs() - connection.lastPacketMs;

@@ -12,7 +12,7 @@ import { topicMatches } from '../../lib/topic-matches.ts';
 type ClientId = { id: string };
 type DeliveryId = Pick<AedesPublishPacket, 'brokerCounter' | 'messageId'>;
 
-/** Aedes is told QoS 1 for every filter: of overlapping filters it would take the QoS of the first ([MQTT-3.3.5-1]). */
+/** Aedes gets QoS 1 for every filter: of overlapping filters it would take the QoS of the first ([MQTT-3.3.5-1]). */
 export interface GrantedSubscription extends Subscription {
   qos: 1;
   granted: 0 | 1 | 2;

@@ -22,7 +22,7 @@ const SAID_LENGTH = 200;
 const HIDDEN_LENGTH_MIN = 8;
 
 /**
- * Resolves when the server took it (2xx). Of an answer that refuses it the sentence is told, short and without what was secret
+ * Resolves when the server took it (2xx). The error has the sentence of an answer that refuses it, short and without what was secret
  * in the request; of others the status alone. No redirection is followed, so that nobody can read other servers of the
  * network by it. @throws DeliveryError
  */

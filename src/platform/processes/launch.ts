@@ -59,7 +59,7 @@ export function launch(options: LaunchOptions): ChildProcess {
 /** The highest: with 500 the gateway, which is larger, was still chosen in a memory limit of 190 MB. */
 const OOM_SCORE = 1_000;
 
-/** When memory is out, the kernel ends a child, which comes back, and not the gateway; where it cannot be told, it chooses. */
+/** When memory is out, the kernel ends a child, which is restarted, and not the gateway, where the system allows to ask for it. */
 function endBeforeGateway(processId: number): void {
   unlessRefused(
     () => writeFileSync(`/proc/${processId}/oom_score_adj`, String(OOM_SCORE)),

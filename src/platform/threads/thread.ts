@@ -75,7 +75,7 @@ function begin(options: ThreadOptions): Thread {
   worker.on('error', (error: Error) => {
     failure = error;
   });
-  // A message that cannot be read here, such as one that is nested too deeply: whoever waits for it would wait in vain.
+  // A message that cannot be read here, such as one that is nested too deeply: whoever waits for it would wait for ever.
   worker.on('messageerror', (error: Error) => {
     failure = error;
     void worker.terminate();

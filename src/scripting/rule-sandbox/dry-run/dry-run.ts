@@ -238,7 +238,7 @@ function createIdleDetector(nextTurn: () => Promise<void>) {
   };
 }
 
-// Time of a script that goes through a past period: it moves only when it is told to.
+// Time of a script that goes through a past period: it moves only by `moveTo`.
 
 interface Alarm {
   dueMs: EpochMs;
