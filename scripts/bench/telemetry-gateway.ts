@@ -13,6 +13,7 @@ import {
   type GatewayProcess,
   anonymousBytes,
   withGateway,
+  writtenBytes,
 } from '../support/gateway-process.ts';
 import { publish } from '../support/telemetry-end-to-end.ts';
 import type { DeviceLogin } from '../support/telemetry-load-parameters.ts';
@@ -160,9 +161,4 @@ async function measure(phase: Phase, report: Report): Promise<void> {
 function cpuMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) * 10;
-}
-
-/** Bytes that the process caused to be written to disks (proc_pid_io(5)). */
-function writtenBytes(pid: number): number {
-  return Number(/^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1] ?? 0);
 }

@@ -229,6 +229,8 @@ const VALUES = {
     /** Source: decision 0002: adaptive window of the group commit. */
     windowMinMs: 10,
     windowMaxMs: 1_000,
+    /** Of values that the gateway and modules measure of themselves: each commit costs the card four pages. */
+    unawaitedWindowMs: 60_000,
     /** Part of the longest window left for the sync itself. */
     syncAllowanceMs: 100,
     /** Commits in a row that may use the short window (flash wear). */

@@ -10,7 +10,7 @@ const bench = (...args: string[]) =>
   spawnSync(process.execPath, [join(PROJECT_ROOT, 'scripts/bench.ts'), ...args], { encoding: 'utf8' });
 
 /** They wait for real time: run one by hand after a change of what it measures. */
-const SLOW = ['start', 'memory', 'telemetry-gateway'];
+const SLOW = ['start', 'memory', 'telemetry-gateway', 'written'];
 
 // Loaded before the suite, which does not wait for promises.
 const ALL = await benchmarks();

@@ -18,7 +18,7 @@ export interface DeviceMessage {
   qos: 0 | 1 | 2;
   /** The client marked it as sent again: handlers that count exactly once compare it with what they have. */
   duplicate: boolean;
-  /** The gateway itself sent it: nobody waits until it is stored. */
+  /** From the gateway or a module, about itself: nobody waits until it is stored. */
   isOwn?: boolean;
   /** The session on which it came; absent when the gateway itself sent it. */
   session?: MqttSession | undefined;

@@ -385,7 +385,7 @@ export class Connectivity {
       receivedAtMs: message.receivedAtMs,
       qos: message.qos,
       duplicate: message.duplicate,
-      isOwn: message.isOwn,
+      isOwn: message.isOwn === true || (message.qos === 0 && isModule(device)),
       session: message.session,
     });
   }

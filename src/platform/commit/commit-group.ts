@@ -84,7 +84,7 @@ export class CommitGroup {
   /**
    * Says that `bytes` more are buffered; resolves after the sync of their commit, with a promise that the group shares.
    * Rejects with `unavailable` when the buffers are over their limit. Data that is not awaited is committed with the
-   * next data, or alone at the end of the longest window.
+   * next data that is, or alone after `unawaitedWindowMs`.
    */
   request(bytes: number, isAwaited = true): Promise<void> {
     if (this.isFull(bytes)) {
@@ -299,9 +299,10 @@ class SyncBudget {
 
   /** How long the first request of a batch waits for others. */
   waitMs({ isAwaited, isExpedited }: { isAwaited: boolean; isExpedited: boolean }): DurationMs {
-    const { windowMinMs, windowMaxMs, syncAllowanceMs, quickWindowMs } = this.#limits;
+    const { windowMinMs, windowMaxMs, syncAllowanceMs, quickWindowMs, unawaitedWindowMs } = this.#limits;
+    if (!isAwaited) return unawaitedWindowMs;
     if (isExpedited && this.hasQuick()) return quickWindowMs;
-    return isAwaited && this.#shortWindows >= 1 ? windowMinMs : windowMaxMs - syncAllowanceMs;
+    return this.#shortWindows >= 1 ? windowMinMs : windowMaxMs - syncAllowanceMs;
   }
 
   /** Whether the budget allows a quick sync now. */

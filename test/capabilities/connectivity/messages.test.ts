@@ -176,6 +176,19 @@ describe('a message is handed on', () => {
     );
   });
 
+  test('when a module speaks of itself at QoS 0, as one that nobody waits for', async (t) => {
+    const setup = startConnectivity(t);
+    const { module } = setup.provisioning.own;
+    const device = await setup.addStandalone();
+    await setup.deliver(module, 'v1/telemetry', { status: 'ok' }, 0);
+    await setup.deliver(module, 'v1/telemetry', { status: 'ok' }, 1);
+    await setup.deliver(device, 'v1/telemetry', { power: 1 }, 0);
+    assert.deepEqual(
+      setup.messages.map(({ isOwn }) => isOwn),
+      [true, false, false],
+    );
+  });
+
   test('when a Lua device uses the address of its module', async (t) => {
     const setup = startConnectivity(t);
     const lua = await setup.addLua();

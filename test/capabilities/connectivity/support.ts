@@ -17,8 +17,8 @@ export interface ConnectivitySetup extends ProvisioningSetup {
   openSession: (device: Device) => MqttSession;
   closeSession: (session: MqttSession) => void;
   /** One message below the device's own address, unless a whole topic is given. */
-  deliver: (device: Device, subject: string, payload: unknown) => Promise<void> | void;
-  deliverAt: (topic: string, payload: unknown) => Promise<void> | void;
+  deliver: (device: Device, subject: string, payload: unknown, qos?: 0 | 1) => Promise<void> | void;
+  deliverAt: (topic: string, payload: unknown, qos?: 0 | 1) => Promise<void> | void;
   /** A standalone device with an address of its own. */
   addStandalone: (name?: string) => Promise<Device>;
   /** A Lua device on the built-in module, or on another one. */
@@ -48,14 +48,14 @@ export function startConnectivity(test: Pick<TestContext, 'after'>): Connectivit
     clientId: '',
     remoteAddress: '10.0.0.9',
   });
-  const deliverAt = (topic: string, payload: unknown): Promise<void> | void =>
+  const deliverAt = (topic: string, payload: unknown, qos: 0 | 1 = 1): Promise<void> | void =>
     hooks.onMessage({
       session: { id: 's', identity: { key: 'H' }, clientId: '', remoteAddress: '10.0.0.9' },
       topic,
       payload: Buffer.isBuffer(payload)
         ? payload
         : Buffer.from(typeof payload === 'string' ? payload : JSON.stringify(payload)),
-      qos: 1,
+      qos,
       duplicate: false,
       isRetained: false,
       receivedAtMs: clock.wallMs(),
@@ -73,8 +73,8 @@ export function startConnectivity(test: Pick<TestContext, 'after'>): Connectivit
     },
     closeSession: (session) => hooks.onSessionClosed(session, 'lost'),
     deliverAt,
-    deliver: ({ communication }, subject, payload) =>
-      deliverAt(`v1/from/${communication.hardwareId}/${communication.channelId}/${subject}`, payload),
+    deliver: ({ communication }, subject, payload, qos) =>
+      deliverAt(`v1/from/${communication.hardwareId}/${communication.channelId}/${subject}`, payload, qos),
     addStandalone: async (name = 'Battery') => (await provisioning.standalone({ name }, 'localhost')).device,
     addLua: async (runtime) =>
       provisioning.luaDevice({

@@ -158,7 +158,7 @@ describe('a commit group', () => {
     assert.ok(commits.length < 130, `${commits.length} commits in 100 s`);
   });
 
-  test('stores what nobody waits for with what comes next, or alone at the end of the longest window', async () => {
+  test('stores what nobody waits for with what comes next, or alone after its own window', async () => {
     const { clock, group, commits } = createGroup();
     void group.request(1, false);
     await clock.advance(500);
@@ -167,8 +167,18 @@ describe('a commit group', () => {
     assert.equal(commits.length, 1);
     void group.request(1, false);
     group.expedite();
-    await clock.advance(limits.windowMaxMs - limits.syncAllowanceMs);
+    await clock.advance(limits.unawaitedWindowMs - 1);
+    void group.request(1, false);
+    assert.equal(commits.length, 1);
+    await clock.advance(1);
     assert.equal(commits.length, 2);
+  });
+
+  test('commits what nobody waits for as soon as it is much', async () => {
+    const { clock, group, commits } = createGroup();
+    void group.request(limits.busyBytes, false);
+    await clock.advance(limits.quietMs);
+    assert.equal(commits.length, 1);
   });
 
   test('spends no sync on it beside a device that speaks every second, and keeps no device waiting', async () => {

@@ -37,7 +37,7 @@ export interface IncomingMessage {
   device: Device;
   body: Record<string, unknown>;
   receivedAtMs: EpochMs;
-  /** A message of the gateway itself: nobody waits until it is stored. */
+  /** From the gateway or a module, about itself: nobody waits until it is stored. */
   isOwn?: boolean;
 }
 
