@@ -3,10 +3,11 @@
  * docs/communication-module.md describes it. Pure: encodes, decodes, judges; both ends use it. Whatever does
  * not fit the table below is refused with a sentence; keys that are not in it are passed over.
  */
-import { Buffer, isUtf8 } from 'node:buffer';
+import { Buffer } from 'node:buffer';
 import * as v from 'valibot';
 import { exactJson, parseExactJson } from '../lib/json.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { isStorageKey } from './storage-key.ts';
 import { isObject } from '../lib/members.ts';
 import type { EpochS } from '../lib/time.ts';
 import { deviceTopic } from './device-topic.ts';
@@ -353,26 +354,4 @@ export function moduleOffers(
 export function moduleAnswer(name: string): { state: string; payload: Record<string, unknown> } {
   if (name === 'reboot') return { state: 'completed', payload: {} };
   return { state: 'error', payload: { message: 'command handler not implemented' } };
-}
-
-// Storage keys of scripts. A key is any bytes in Lua, and text in messages and in the database: bytes that
-// are no UTF-8 are marked and written as one character each, so that two keys never become one. Pure.
-
-/** Stands for no character, so a text has no reason to begin with it; one that does is marked itself. */
-const MARK = '\uffff';
-
-/** The text for a key of a script. */
-export function storageKeyOf(bytes: Buffer): string {
-  const text = bytes.toString('utf8');
-  return isUtf8(bytes) && !text.startsWith(MARK) ? text : `${MARK}${bytes.toString('latin1')}`;
-}
-
-/** Bytes that the key has for the script. */
-export function storageKeyLength(key: string): number {
-  return key.startsWith(MARK) ? key.length - MARK.length : Buffer.byteLength(key);
-}
-
-/** Whether a device may have the key: 1 to 64 bytes. */
-export function isStorageKey(key: string): boolean {
-  return key.length > 0 && storageKeyLength(key) <= LIMITS.module.storageKeyBytes;
 }

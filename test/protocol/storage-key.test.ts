@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assert as holds, property, string, uint8Array } from 'fast-check';
 import { LIMITS } from '../../src/lib/limits.ts';
-import { isStorageKey, storageKeyLength, storageKeyOf } from '../../src/protocol/module.ts';
+import { isStorageKey, storageKeyLength, storageKeyOf } from '../../src/protocol/storage-key.ts';
 import { runs } from '../support/runs.ts';
 
 test('keys of other bytes are other texts, which JSON and UTF-8 carry, and have the length of their bytes', () => {

@@ -11,7 +11,7 @@ import type {
 } from '../../protocol/rule-sandbox.ts';
 import { roleIncludes, roleOfAccessLevel } from '../../lib/role.ts';
 import type { EpochMs } from '../../lib/time.ts';
-import { storageKeyLength } from '../../protocol/module.ts';
+import { storageKeyLength } from '../../protocol/storage-key.ts';
 import { exactJson, parseWritableJson } from '../../lib/json.ts';
 import { ALERTS_KEY, type JsonValue } from '../../protocol/telemetry.ts';
 import type { Commands } from '../commands/index.ts';

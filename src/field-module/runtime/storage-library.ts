@@ -1,7 +1,7 @@
 /** `storage`: texts that outlive restarts, kept by the gateway (docs/interface/lua-devices.md#storage). */
 import { LIMITS } from '../../lib/limits.ts';
 import { type HostFunction, type HostResult, type Library, bytesArgument, waiting } from '#scripting/lua';
-import { isStorageKey, storageKeyOf } from '../../protocol/module.ts';
+import { isStorageKey, storageKeyOf } from '../../protocol/storage-key.ts';
 import type { ChannelRequest } from '../control-channel.ts';
 import { failedResult, resultOf, type ScriptHost } from './script-host.ts';
 

@@ -25,7 +25,7 @@ import type {
   RuleRequest,
   SandboxSite,
 } from '../../../protocol/rule-sandbox.ts';
-import { storageKeyOf } from '../../../protocol/module.ts';
+import { storageKeyOf } from '../../../protocol/storage-key.ts';
 import { parseExactJson } from '../../../lib/json.ts';
 import type { JsonValue } from '../../../protocol/telemetry.ts';
 import type { GatewayRequests } from '../requests.ts';
