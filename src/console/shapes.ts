@@ -4,8 +4,13 @@ import type { LogEntryOnWire } from '../capabilities/device-logs/schema.ts';
 import type { DeviceOnWire } from '../capabilities/devices/schema.ts';
 import type { DryRunOnWire as DryRunReport } from '../capabilities/rules/dry-run-schema.ts';
 import type { RuleOnWire as Rule } from '../capabilities/rules/schema.ts';
+import type {
+  StrategyEntryOnWire as StrategyEntry,
+  StrategyOnWire as Strategy,
+  StrategyParameterOnWire as StrategyParameter,
+} from '../capabilities/strategies/schema.ts';
 
-export type { DryRunReport, Rule };
+export type { DryRunReport, Rule, Strategy, StrategyEntry, StrategyParameter };
 export type {
   MeOnWire as Me,
   UserOnWire as User,

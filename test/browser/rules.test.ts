@@ -254,12 +254,12 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     device.onRequest = (request) => void device.answer(request, 'completed', {});
     await open('#/new-rule');
     await page.getByRole('link', { name: /^When a value is too high/ }).click();
-    await page.locator('[name=watched_device]').selectOption({ label: 'Battery' });
-    await page.locator('[name=watched_name]').selectOption('battery_soc');
+    await page.locator('[name="watched.device"]').selectOption({ label: 'Battery' });
+    await page.locator('[name="watched.name"]').selectOption('battery_soc');
     await page.fill('[name=limit]', '90');
-    await page.fill('[name=hold]', '0');
-    await page.locator('[name=then_device]').selectOption({ label: 'Battery' });
-    await page.locator('[name=then_name]').selectOption('stop');
+    await page.fill('[name=hold_s]', '0');
+    await page.locator('[name="action.device"]').selectOption({ label: 'Battery' });
+    await page.locator('[name="action.name"]').selectOption('stop');
     await page.fill('[name=slug]', 'not-too-full');
     await picture(page, 'rule-form');
     await page.getByRole('button', { name: 'Create rule' }).click();
@@ -267,7 +267,54 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await device.telemetry({ battery_soc: 80 });
     await device.telemetry({ battery_soc: 95 });
     await until(() => device.requests.some(({ name }) => name === 'stop'));
-    await page.locator('[data-test=logs]').getByText('battery: stop').waitFor();
+    await page.locator('[data-test=logs]').getByText('command stop').waitFor();
+  });
+
+  test('the parameters of a rule are changed in the form, until its script becomes somebody’s own', async () => {
+    const { page, open, gateway } = opened();
+    await open('#/rules/not-too-full');
+    await page.getByRole('heading', { name: 'When a value is too high or too low' }).waitFor();
+    assert.equal(await page.inputValue('[name="watched.device"]'), 'battery');
+    await page.fill('[name=limit]', '85');
+    await page.getByRole('button', { name: 'Save and restart' }).click();
+    await page.locator('.cm-line', { hasText: 'limit = 85' }).waitFor();
+    const { rule } = await gateway.ok('OWNER', 'GET', `${RULES}/not-too-full`);
+    assert.partialDeepStrictEqual(rule, {
+      strategy: { id: 'limit', parameters: { limit: 85, side: 'above' } },
+    });
+    await editor().fill('-- mine');
+    await page.getByRole('button', { name: 'Save and run' }).click();
+    await page
+      .getByRole('heading', { name: 'When a value is too high or too low' })
+      .waitFor({ state: 'detached' });
+  });
+
+  test('a strategy with a list of loads is tried and made in German too, with a load added', async (t) => {
+    const { gateway } = opened();
+    const page = await openAnother(t, opened(), {
+      prepare: (one) => one.addInitScript("localStorage.setItem('language', 'de')"),
+    });
+    await page.evaluate("location.hash = '#/new-rule'");
+    await page.getByRole('link', { name: /^Überschuss schaltet Verbraucher/ }).click();
+    await page.locator('[name="meter.device"]').selectOption({ label: 'Battery' });
+    await page.locator('[name="meter.name"]').selectOption('grid_total_power');
+    await page.getByRole('button', { name: 'Hinzufügen' }).click();
+    for (const item of ['loads.0', 'loads.1']) {
+      await page.fill(`[name="${item}.power_w"]`, '2000');
+      for (const part of ['on', 'off']) {
+        await page.locator(`[name="${item}.${part}.device"]`).selectOption({ label: 'Battery' });
+        await page.locator(`[name="${item}.${part}.name"]`).selectOption('stop');
+      }
+    }
+    await page.getByRole('button', { name: 'Skript zeigen' }).click();
+    await page.locator('pre', { hasText: 'power_w = 2000' }).waitFor();
+    await picture(page, 'strategy-form');
+    await page.getByRole('button', { name: 'Regel anlegen' }).click();
+    await page.getByRole('heading', { name: 'surplus-loads' }).waitFor();
+    const { rule } = await gateway.ok('OWNER', 'GET', `${RULES}/surplus-loads`);
+    const load = { power_w: 2_000 };
+    assert.partialDeepStrictEqual(rule, { strategy: { parameters: { loads: [load, load], import_w: 200 } } });
+    await gateway.ok('OWNER', 'DELETE', `${RULES}/surplus-loads`);
   });
 
   test('a dry run is drawn over what the rule read, and each thing it did is found by the keyboard', async () => {

@@ -10,12 +10,16 @@ import { AskButton, Awaited, Card, Empty, ErrorNotice, Form, Notice, PageHead, u
 import { dropDraft, keepDraft, readDraft } from './drafts.ts';
 import { createRule, rulePage, type RuleText, scriptOf } from './engine.ts';
 import { RuleFields } from './fields.tsx';
-import { SIMPLE, SimpleRule } from './simple-forms.tsx';
+import { inWords, readStrategies, strategyPage } from './strategies.ts';
+import { NewStrategyRule } from './strategy-form.tsx';
 import { say } from '../words/index.ts';
 
 const EMPTY: RuleText = { slug: '', code: "enapter.log('hello from a rule')\n", runtime: 'V3', interval: '' };
 /** The drafts of existing rules are named by their ids. */
 const NEW = '';
+
+/** Order of the strategies. */
+const CATEGORIES = ['solar', 'battery', 'heat', 'grid', 'basic'] as const;
 
 type Samples = Readonly<Record<string, string>>;
 
@@ -26,22 +30,18 @@ const readSamples = (): Promise<Samples> => call('GET', '/rule-samples.json');
 const aboutOf = (code: string): string =>
   sentence((code.split('\n')[0] ?? '').replace(/^--\s*/, '').replace(/^[^:]*:\s*/, ''));
 
-/** @param way undefined to choose; `form` with its kind, `template` with its name, or `script` */
+/** @param way undefined to choose; `form` with the id of a strategy, `template` with its name, or `script` */
 export function NewRulePage({ way, name }: { way: string | undefined; name: string | undefined }) {
   if (!may('OWNER')) return <Empty title={say.rules.onlyOwners} />;
   const back =
     way === undefined
       ? { href: '#/rules', text: say.frame.rules }
       : { href: '#/new-rule', text: say.rules.newRule };
-  const simple = SIMPLE.find(({ kind }) => kind === name);
   return (
     <>
-      <PageHead
-        title={way === 'form' ? (simple?.title ?? say.rules.newRule) : say.rules.newRule}
-        back={back}
-      />
+      <PageHead title={say.rules.newRule} back={back} />
       {way === undefined && <Ways />}
-      {way === 'form' && <SimpleRule kind={name ?? ''} />}
+      {way === 'form' && <NewStrategyRule id={name ?? ''} />}
       {way === 'template' && <FromTemplate name={name ?? ''} />}
       {way === 'script' && <NewScript />}
     </>
@@ -74,11 +74,7 @@ function Ways() {
         </Notice>
       )}
       <h2>{say.rules.byQuestions}</h2>
-      <ul class="ways">
-        {SIMPLE.map(({ kind, title, about }) => (
-          <Way href={`#/new-rule/form/${kind}`} title={title} about={about} key={kind} />
-        ))}
-      </ul>
+      <Gallery />
       <h2>{say.rules.asLua}</h2>
       <ErrorNotice error={error} />
       <ul class="ways">
@@ -98,6 +94,21 @@ function Ways() {
         />
       </ul>
     </>
+  );
+}
+
+/** What the gateway can make, by subject. */
+function Gallery() {
+  const { answer, error } = useAnswer(readStrategies, []);
+  if (!answer) return <Awaited answer={answer} error={error} />;
+  return (
+    <ul class="ways">
+      {CATEGORIES.flatMap((category) => answer.filter((strategy) => strategy.category === category)).map(
+        ({ id, name, about }) => (
+          <Way href={strategyPage(id)} title={inWords(name)} about={inWords(about)} key={id} />
+        ),
+      )}
+    </ul>
   );
 }
 

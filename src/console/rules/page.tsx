@@ -25,6 +25,7 @@ import {
   textOfRule,
 } from './engine.ts';
 import { RuleFields } from './fields.tsx';
+import { RuleParameters } from './strategy-form.tsx';
 import { RuleBadge } from './state.tsx';
 import { say } from '../words/index.ts';
 
@@ -59,6 +60,9 @@ export function RulePage({ name }: { name: string }) {
       {!isGone && <Awaited answer={rule} error={error} />}
       {rule && (
         <UnlessGone isGone={isGone} text={say.rules.isDeleted} isKept={readDraft(rule.id) !== undefined}>
+          {rule.strategy && (
+            <RuleParameters rule={rule} made={rule.strategy} onSaved={() => setRound(round + 1)} />
+          )}
           <div class="beside">
             <RuleForm
               rule={rule}
