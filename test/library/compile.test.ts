@@ -59,6 +59,12 @@ describe('a mistake in a template is named with its line', () => {
       '',
       /^1: the file: must have one of modbus, http and mqtt/m,
     ],
+    [
+      'a moment in an unknown form',
+      'modbus: { transports: [tcp] }',
+      "http: { moments: { hour: { step_min: 60, format: '%Q' } } }",
+      /^8: http\.moments\.hour\.format.*may have %Y/m,
+    ],
     ['an argument that is not there', 'value: $limit', 'value: $other', /^16: .*other/],
     ['a key twice', 'maker: Acme\n', 'maker: Acme\nmaker: Other\n', /^4: /],
   ];

@@ -156,8 +156,8 @@ async function startHttp(
       const body = Buffer.concat(chunks).toString('utf8');
       const line = `${request.method} ${request.url}`;
       requests.push(body === '' ? line : `${line} ${body}`);
-      const path = request.url ?? '';
-      const found = Object.hasOwn(answers, line) ? answers[line] : answers[path];
+      const present = withMoments(answers);
+      const found = Object.hasOwn(present, line) ? present[line] : present[request.url ?? ''];
       response.statusCode =
         found === undefined && request.method === 'GET' && !commanded.includes(line) ? 404 : 200;
       response.end(typeof found === 'string' ? found : JSON.stringify(found ?? {}));
@@ -174,6 +174,33 @@ async function startHttp(
         server.close(() => resolve());
       }),
   };
+}
+
+/** Answers of a service that is asked for a moment: `{hour}` and the like are those of now. */
+function withMoments(answers: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const text = JSON.stringify(answers);
+  if (!MOMENT.test(text)) return answers;
+  return JSON.parse(text.replaceAll(new RegExp(MOMENT, 'g'), momentNow)) as Record<string, unknown>;
+}
+
+const MOMENT = /\{(quarter|next_day|half|half_1|half_2|hour|today|tomorrow)\}/;
+
+function momentNow(name: string): string {
+  const nowS = Math.floor(Date.now() / 1000);
+  const floored = (minutes: number): number => nowS - (nowS % (minutes * 60));
+  const iso = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 19);
+  const inUrl = (seconds: number): string => encodeURIComponent(`${iso(seconds)}Z`);
+  const texts: Record<string, string> = {
+    '{quarter}': String(floored(15)),
+    '{next_day}': String(floored(15) + 86_400),
+    '{half}': inUrl(floored(30)),
+    '{half_1}': inUrl(floored(30) + 1_800),
+    '{half_2}': inUrl(floored(30) + 3_600),
+    '{hour}': `${iso(floored(60))}+00:00`,
+    '{today}': iso(nowS).slice(0, 10),
+    '{tomorrow}': iso(nowS + 86_400).slice(0, 10),
+  };
+  return texts[name] ?? name;
 }
 
 /** A broker that has kept what the device published. */

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
 import type { Condition, Template, TemplateCommand } from './template.ts';
 import type { AttributeBook } from './attributes.ts';
-import { luaText } from './lua-text.ts';
+import { type Data, luaText } from './lua-text.ts';
 import { hasSettings, manifestOf } from './manifest.ts';
 import { withMeterRoles } from './meter.ts';
 import { namesNeeded, operationOf, type PlanParts, planGroups, planSteps } from './plan.ts';
@@ -175,15 +175,12 @@ function constantsOf({ template, values }: PlanParts): Record<string, string> {
   return Object.fromEntries(Object.entries({ vendor, model }).filter(([name]) => !values.has(name)));
 }
 
-function connectionOf({
-  modbus,
-  http,
-  mqtt,
-}: Template): Record<string, string | number | boolean | undefined> {
+function connectionOf({ modbus, http, mqtt }: Template): Record<string, Data> {
   if (modbus) return { timeout_ms: modbus.timeout_ms, pause_ms: modbus.pause_ms };
   if (http) {
-    const { scheme, port, url, auth, user, own_certificate, timeout_s } = http;
-    return { scheme, port, url, auth, user, own_certificate: own_certificate ? true : undefined, timeout_s };
+    const { own_certificate, scheme, port, url, auth, user, timeout_s, moments } = http;
+    const isInsecure = own_certificate ? true : undefined;
+    return { scheme, port, url, auth, user, own_certificate: isInsecure, timeout_s, moments };
   }
   return { stale_ms: (mqtt?.stale_s ?? 120) * 1_000 };
 }

@@ -2,7 +2,8 @@
 
 const LINE_MAX = 110;
 
-type Data =
+/** What a Lua table can hold. */
+export type Data =
   | string
   | number
   | bigint

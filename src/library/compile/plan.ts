@@ -1,6 +1,7 @@
 /** What the script of a template does, as data for runtime/template.lua. */
 import type { Template, TemplateStep, TemplateValue } from './template.ts';
 import { type AttributeBook, isProperty, typeOf } from './attributes.ts';
+import type { Data } from './lua-text.ts';
 import type { TemplateProblem } from './problem.ts';
 import {
   planRequests,
@@ -11,7 +12,6 @@ import {
   sunSpecField,
 } from './requests.ts';
 
-type Data = string | number | boolean | undefined | readonly Data[] | { readonly [key: string]: Data };
 type Rule = Record<string, Data>;
 
 /** Values that are read in one rhythm, and what is made of them. */

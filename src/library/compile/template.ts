@@ -245,6 +245,22 @@ const httpConnection = v.strictObject({
   own_certificate: v.optional(v.boolean(), false),
   timeout_s: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(60)), 5),
   poll_s: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600)), 5),
+  /**
+   * Moments that paths and JSON paths may name as `{name}`: now in UTC, rounded down to whole `step_min`, plus
+   * `ahead_min`; in seconds of Unix, or by letters of strftime.
+   */
+  moments: v.optional(
+    v.record(
+      name,
+      v.strictObject({
+        step_min: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_440)),
+        ahead_min: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(2_880)), 0),
+        format: v.optional(
+          v.pipe(v.string(), v.regex(/^(%[YmdHMS]|[^%])+$/, 'may have %Y, %m, %d, %H, %M and %S')),
+        ),
+      }),
+    ),
+  ),
   /** Further settings that paths may name as `{name}`, such as the number of a channel or a serial number. */
   settings: v.optional(
     v.record(

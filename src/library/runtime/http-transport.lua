@@ -4,7 +4,7 @@
 local shared = require('json-transport')
 local filled, json_text = shared.filled, shared.json_text
 
-local transport = { raw = shared.raw }
+local transport = {}
 
 local function base_of(plan, settings)
   if plan.url then return plan.url end
@@ -27,6 +27,17 @@ end
 
 local function escaped(value)
   return (tostring(value):gsub('[^%w%-%._~]', function(char) return ('%%%02X'):format(char:byte()) end))
+end
+
+-- The settings, and beside them the moments of the plan as texts.
+local function with_moments(plan, settings)
+  local named = {}
+  for name, moment in pairs(plan.moments or {}) do
+    local now = os.time()
+    local at = now - now % (moment.step_min * 60) + moment.ahead_min * 60
+    named[name] = moment.format and os.date('!' .. moment.format, at) or tostring(at)
+  end
+  return setmetatable(named, { __index = settings })
 end
 
 local function ask(client, plan, request, args, settings)
@@ -52,12 +63,13 @@ end
 
 function transport.read(client, plan, group, settings)
   local answers, answered, last = {}, 0, nil
+  local named = with_moments(plan, settings)
   for index, request in ipairs(group.requests) do
-    local body, err = ask(client, plan, request, {}, settings)
+    local body, err = ask(client, plan, request, {}, named)
     if body then
       local is_json, content = pcall(json.decode, body)
       if is_json then
-        answers[index] = content
+        answers[index] = { content = content, named = named }
         answered = answered + 1
       else
         last = 'the answer is no JSON'
@@ -68,6 +80,10 @@ function transport.read(client, plan, group, settings)
   end
   if answered == 0 then return nil, last end
   return answers
+end
+
+function transport.raw(answer, rule)
+  return shared.raw(answer.content, rule, answer.named)
 end
 
 function transport.run(client, plan, step, args, settings)

@@ -31,8 +31,9 @@ local function member(list, part)
   end
 end
 
--- Follows the path of a rule into an answer: names, positions from 0, and members by a field.
-function shared.raw(answer, rule)
+-- Follows the path of a rule into an answer: names, positions from 0, and members by a field. A name may have {name} of
+-- `named`.
+function shared.raw(answer, rule, named)
   local value = answer
   for _, part in ipairs(rule.path) do
     if type(value) ~= 'table' then return nil end
@@ -41,7 +42,7 @@ function shared.raw(answer, rule)
     elseif type(part) == 'table' then
       value = member(value, part)
     else
-      value = value[part]
+      value = value[named and shared.filled(part, {}, named, tostring) or part]
     end
   end
   if type(value) == 'table' then return nil end
