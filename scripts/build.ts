@@ -8,6 +8,7 @@ import { build, type Plugin } from 'esbuild';
 import { sourceVersion } from './build-deb/version.ts';
 import { buildReference } from './reference/page.ts';
 import { parseWords, runScript } from './support/arguments.ts';
+import { keepPackages, packagesIn } from './support/bundled-packages.ts';
 import { bundleConsole } from './support/console-bundle.ts';
 import { buildManual } from './support/manual.ts';
 
@@ -64,12 +65,20 @@ blueprints and native packages are read from beside it.
   --quiet         print nothing on success
   --help          this text`;
 
+interface BundledFile {
+  sizeBytes: number;
+  /** The entry of a program, and no part that it loads later. */
+  isProgram: boolean;
+  /** Packages of others with code in it, as folders below the project. */
+  packages: string[];
+}
+
 /** Where bundles are for the names in them: the same bytes come out wherever they are written. */
 const OUT = 'dist';
 
 /**
- * Bundles programs: where each goes below the folder, without ending → its entry below the project. Resolves with the size
- * of each by where it went. Own files of which nothing is used are left out, except those that `sideEffects` of
+ * Bundles programs: where each goes below the folder, without ending → its entry below the project. Resolves with the files
+ * that were written, by where they went. Own files of which nothing is used are left out, except those that `sideEffects` of
  * package.json names: an index.ts names files of whole folders, and each of those brings along what it imports. No plugin
  * says so, for a file that one resolves counts as none of a package of the newer module form: its default imports of
  * packages of the older form would be others than at run time.
@@ -78,7 +87,7 @@ export async function bundlePrograms(
   folder: string,
   entries: Readonly<Record<string, string>>,
   { isDivided = false } = {},
-): Promise<Map<string, number>> {
+): Promise<Map<string, BundledFile>> {
   const { outputFiles, metafile } = await build({
     absWorkingDir: ROOT,
     entryPoints: { ...entries },
@@ -110,10 +119,16 @@ export async function bundlePrograms(
     mkdirSync(dirname(to), { recursive: true });
     writeFileSync(to, contents);
   }
-  const programs = Object.entries(metafile.outputs).filter(([, { entryPoint }]) =>
-    Object.values(entries).includes(entryPoint ?? ''),
+  return new Map(
+    Object.entries(metafile.outputs).map(([path, output]) => [
+      relative(OUT, path),
+      {
+        sizeBytes: output.bytes,
+        isProgram: Object.values(entries).includes(output.entryPoint ?? ''),
+        packages: packagesIn(output),
+      },
+    ]),
   );
-  return new Map(programs.map(([path, { bytes }]) => [relative(OUT, path), bytes]));
 }
 
 /** Bundles all programs and the console; resolves with path and size of each program, and the size of the console. Maps for readable stacks lie beside. */
@@ -132,11 +147,21 @@ export async function bundle(
     ...DIVIDED.map((name) => bundlePrograms(fresh, entriesOf([name]), { isDivided: true })),
   ]);
   const consoleFiles = await bundleConsole(join(fresh, 'console'));
+  const files = results.flatMap((written) => [...written]);
+  keepPackages(
+    fresh,
+    new Map([
+      ...files.map(([path, { packages }]) => [path, packages] as const),
+      ...consoleFiles.map(({ name, packages }) => [`console/${name}`, packages] as const),
+    ]),
+  );
   buildManual(join(fresh, 'console', 'docs', 'manual'));
   await buildReference(join(fresh, 'console', 'docs'), version);
   rmSync(folder, { recursive: true, force: true });
   renameSync(fresh, folder);
-  const programs = results.flatMap((sizes) => [...sizes].map(([path, sizeBytes]) => ({ path, sizeBytes })));
+  const programs = files
+    .filter(([, { isProgram }]) => isProgram)
+    .map(([path, { sizeBytes }]) => ({ path, sizeBytes }));
   const first = consoleFiles.filter(({ isFirst }) => isFirst);
   return [
     ...programs,

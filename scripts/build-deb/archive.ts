@@ -41,7 +41,8 @@ function writeSums(root: string): void {
   writeFileSync(join(root, 'DEBIAN/md5sums'), lines.join(''), { mode: 0o644 });
 }
 
-function timeOf(source: string): number {
+/** Unix second of the last commit, or as the environment says: what is made of the same sources has the same time. */
+export function timeOf(source: string): number {
   const given = process.env['SOURCE_DATE_EPOCH'];
   if (given !== undefined) return Number(given);
   try {

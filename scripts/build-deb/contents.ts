@@ -9,7 +9,18 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { digestOf, sizeOf } from './archive.ts';
+import { PACKAGES_FILE, packagesOf } from '../support/bundled-packages.ts';
+import { digestOf, sizeOf, timeOf } from './archive.ts';
+import {
+  billOfMaterials,
+  luaPart,
+  noticeOf,
+  npmPart,
+  type Part,
+  runtimeParts,
+  sortedParts,
+  sqlitePart,
+} from './notice.ts';
 import {
   libatomic,
   NPM_PROCESSOR,
@@ -46,6 +57,8 @@ const MODULE_BUNDLES = ['main.js', 'script-thread.js'].map((name) => `field-modu
 
 class Tree {
   readonly #staging: Staging;
+  /** What others made of all that was put in. */
+  readonly #parts: Part[] = [];
 
   constructor(staging: Staging) {
     this.#staging = staging;
@@ -77,12 +90,22 @@ class Tree {
   }
 
   bundles(keep: (path: string) => boolean, to: string): void {
-    const { bundles } = this.#staging;
+    const { bundles, source } = this.#staging;
     cpSync(bundles, this.#path(to), {
       recursive: true,
       // Maps are for whoever works on the sources, and the same sources make them again.
       filter: (path) => !path.endsWith('.map') && keep(path.slice(bundles.length + 1)),
     });
+    this.#parts.push(...packagesOf(bundles, keep).map((folder) => npmPart(source, folder)));
+  }
+
+  /** Licences and bill of materials of all that was put in before. */
+  notice(to: string, name: string): void {
+    const { source, version } = this.#staging;
+    const parts = sortedParts(this.#parts);
+    const product = { name, version, license: licenseOf(source) };
+    this.write(`${to}/NOTICE`, noticeOf(`${name} ${version}`, parts));
+    this.write(`${to}/sbom.cdx.json`, billOfMaterials(product, parts, timeOf(source)));
   }
 
   /** Node.js, its launcher and the name and version of the package, as the programs look for them. */
@@ -102,6 +125,11 @@ class Tree {
     this.copy('LICENSE', `${to}/LICENSE`);
     for (const file of ['package.json', 'LICENSE', 'dist/glue.wasm'])
       this.copy(`node_modules/wasmoon/${file}`, `${to}/node_modules/wasmoon/${file}`);
+    this.#parts.push(
+      ...runtimeParts(source, processor),
+      npmPart(source, 'node_modules/wasmoon'),
+      luaPart(source),
+    );
   }
 
   sqlite(to: string): void {
@@ -109,6 +137,8 @@ class Tree {
     const native = `linux-${NPM_PROCESSOR[this.#staging.processor]}`;
     for (const file of ['package.json', 'LICENSE', 'lib', `prebuilds/${native}.node`])
       this.copy(`${driver}/${file}`, `${to}/${driver}/${file}`);
+    const { source } = this.#staging;
+    this.#parts.push(npmPart(source, driver), sqlitePart(source));
   }
 
   control(name: string, words: { about: string; depends: string; suggests?: string }): void {
@@ -131,22 +161,26 @@ class Tree {
     const scripts = name === 'energy-gateway' ? 'gateway' : 'module';
     for (const script of MAINTAINER_SCRIPTS)
       this.program(`scripts/build-deb/${scripts}/${script}`, `DEBIAN/${script}`);
-    const { license } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')) as { license: string };
     this.write(
       `usr/share/doc/${name}/copyright`,
-      `License: ${license}\n\nOf what comes with it: LICENSE beside each package below /usr/lib/${name}, and\n` +
-        '*.LEGAL.txt beside each program.\n',
+      `License: ${licenseOf(source)}\n\nOf what comes with it: NOTICE below /usr/lib/${name}, ` +
+        'with the texts of all\nlicences; sbom.cdx.json beside it lists the parts with their versions.\n',
     );
   }
+}
+
+function licenseOf(source: string): string {
+  return (JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')) as { license: string }).license;
 }
 
 /** energy-gateway: programs, console, runtime, driver, manual, units. */
 export function stageGateway(staging: Staging): void {
   const tree = new Tree(staging);
   const release = `${LIBRARY}/package`;
-  tree.bundles(() => true, `${release}/dist`);
+  tree.bundles((path) => path !== PACKAGES_FILE, `${release}/dist`);
   tree.runtime(release);
   tree.sqlite(release);
+  tree.notice(release, 'energy-gateway');
   tree.copy('migrations', `${release}/migrations`);
   const builtIn = 'src/capabilities/blueprints/built-in';
   tree.copy(builtIn, `${release}/${builtIn}`);
@@ -190,6 +224,7 @@ export function stageModule(staging: Staging): void {
     `${library}/dist`,
   );
   tree.runtime(library);
+  tree.notice(library, 'energy-gateway-module');
   tree.copy('systemd/energy-gateway-module.service', `${UNITS}/energy-gateway-module.service`);
   tree.copy('systemd/energy-gateway-module.sysusers', 'usr/lib/sysusers.d/energy-gateway-module.conf');
   tree.copy('docs/communication-module.md', 'usr/share/doc/energy-gateway-module/communication-module.md');

@@ -149,12 +149,16 @@ export function withLibrariesBeside(program: Buffer): Buffer {
 
 const LIBATOMIC = 'scripts/build-deb/libatomic';
 
-/** The one library that the runtime needs and a minimal Debian lacks, from Debian's own package, and its licence. */
-export function libatomic(source: string, processor: Processor): { library: Buffer; license: Buffer } {
+/** The one library that the runtime needs and a minimal Debian lacks, from Debian's own package, its licence and version. */
+export function libatomic(
+  source: string,
+  processor: Processor,
+): { library: Buffer; license: Buffer; version: string } {
   const folder = join(source, LIBATOMIC);
   const name = readdirSync(folder).find((file) => file.endsWith(`_${processor}.deb`));
   if (name === undefined) throw new Error(`no package for ${processor} in ${folder}`);
   const archive = execFileSync('dpkg-deb', ['--fsys-tarfile', join(folder, name)]);
   const library = execFileSync('tar', ['-xO', '--wildcards', '*/libatomic.so.1.*'], { input: archive });
-  return { library, license: readFileSync(join(folder, 'LICENSE')) };
+  const [, version = ''] = name.split('_');
+  return { library, license: readFileSync(join(folder, 'LICENSE')), version };
 }

@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { build, type Metafile, type Plugin } from 'esbuild';
 import { writeArchive } from '../../src/capabilities/blueprints/source/archive.ts';
 import { readTree } from '../../src/platform/files/index.ts';
+import { packagesIn } from './bundled-packages.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const SOURCE = join(ROOT, 'src', 'console');
@@ -32,6 +33,8 @@ export interface BuiltFile {
   gzipBytes: number;
   /** Loaded with the page, not on demand. */
   isFirst: boolean;
+  /** Packages of others with code in it, as folders below the project. */
+  packages: readonly string[];
 }
 
 /** Writes the console into the folder, which is emptied before. */
@@ -95,7 +98,11 @@ export async function bundleConsole(folder: string): Promise<BuiltFile[]> {
   writeFileSync(join(folder, 'rule-samples.json'), JSON.stringify(samples()));
   const simulated = readTree(join(ROOT, 'docs', 'samples', 'blueprints', SIMULATED));
   writeFileSync(join(folder, `${SIMULATED}.zip`), await writeArchive(simulated));
-  return compressed(folder, first);
+  return compressed(folder).map((file) => ({
+    ...file,
+    isFirst: first.has(file.name),
+    packages: outputs.filter(({ name }) => name === file.name).flatMap(packagesIn),
+  }));
 }
 
 /**
@@ -155,11 +162,11 @@ function samples(): Record<string, string> {
   );
 }
 
-function compressed(folder: string, first: ReadonlySet<string>): BuiltFile[] {
+function compressed(folder: string): Pick<BuiltFile, 'name' | 'sizeBytes' | 'gzipBytes'>[] {
   return readdirSync(folder).map((name) => {
     const content = readFileSync(join(folder, name));
     const gzip = gzipSync(content, { level: 9 });
     writeFileSync(join(folder, `${name}.gz`), gzip);
-    return { name, sizeBytes: content.length, gzipBytes: gzip.length, isFirst: first.has(name) };
+    return { name, sizeBytes: content.length, gzipBytes: gzip.length };
   });
 }
