@@ -37,6 +37,10 @@ change() {
   kill -9 0
 }
 ${CHANGING.map((name) => `${name}() { change ${name} "$@"; command ${name} "$@"; }`).join('\n')}
+# The pauses between two starts are noted only.
+sleep() {
+  if [ "$1" = "\${GUARD_POLL_S-}" ]; then command sleep "$1"; else echo "$1" >>"$PAUSES"; fi
+}
 # The disk of the test machine is not asked to write everything out at each step.
 sync() { :; }
 systemctl() {
@@ -72,6 +76,8 @@ export class Box {
       GUARD_UNITS: join(this.#folder, 'units'),
       GUARD_MEMORY: join(this.#folder, 'memory'),
       GUARD_FOR_ALL: '',
+      GUARD_ROW: join(this.#folder, 'row'),
+      PAUSES: join(this.#folder, 'pauses'),
       GATEWAY_DATA_DIR: join(this.#folder, 'data'),
       CUT_COUNT: join(this.#folder, 'count'),
       SYSTEMCTL_LOG: join(this.#folder, 'systemctl.log'),
@@ -128,7 +134,7 @@ export class Box {
 
   /** What lies in memory is gone. */
   boot(): void {
-    for (const name of ['units', 'memory'])
+    for (const name of ['units', 'memory', 'row'])
       rmSync(join(this.#folder, name), { recursive: true, force: true });
     rmSync(this.#environment['SYSTEMCTL_LOG'] ?? '', { force: true });
   }
@@ -141,6 +147,22 @@ export class Box {
   /** The version on trial ended, as the service manager says it. */
   ended(result: string, status: string): void {
     assert.equal(this.guard(['ended'], undefined, { SERVICE_RESULT: result, EXIT_STATUS: status }).status, 0);
+  }
+
+  /** Starts after one more unasked end; the seconds that it waits before, 0: none. @param restarts of the service manager */
+  startsAfter(restarts: number, ...properties: string[]): number {
+    const pauses = this.#environment['PAUSES'] ?? '';
+    writeFileSync(pauses, '0\n');
+    this.saysLast([`NRestarts=${restarts}`, ...properties].join('\n'));
+    assert.equal(this.guard(['start']).status, 0);
+    return Number(readFileSync(pauses, 'utf8').trim().split('\n').at(-1));
+  }
+
+  /** The last start was so long ago. */
+  ranFor(durationS: number): void {
+    const row = this.#environment['GUARD_ROW'] ?? '';
+    const [count, lastS] = readFileSync(row, 'utf8').split(' ').map(Number);
+    writeFileSync(row, `${count} ${(lastS ?? 0) - durationS}\n`);
   }
 
   /** Version, reason, status and words of the last failure; undefined: none is told. */

@@ -137,6 +137,42 @@ describe('a disk without room for anything new', () => {
   });
 });
 
+describe('a service that ends again and again', () => {
+  /** Starts in a row, by the count of the service manager. */
+  const row = (box: Box, first: number, last: number, ...properties: string[]): number[] =>
+    Array.from({ length: last - first + 1 }, (_, index) => box.startsAfter(first + index, ...properties));
+
+  test('is started after pauses that grow to five minutes, where the service manager has no such', (t) => {
+    const box = announced(t);
+    box.run('A');
+    box.confirm('A');
+    // With the two seconds of the service manager: 2, 4, 8 and so on.
+    assert.deepEqual(row(box, 0, 11), [0, 0, 2, 6, 14, 30, 62, 126, 254, 298, 298, 298]);
+  });
+
+  test('is started at once by hand, and after a boot, and then begins with short pauses again', (t) => {
+    const box = announced(t);
+    row(box, 0, 8);
+    assert.deepEqual(row(box, 0, 3), [0, 0, 2, 6]);
+    box.boot();
+    assert.deepEqual(row(box, 0, 2), [0, 0, 2]);
+  });
+
+  test('begins with short pauses again once it has run for ten minutes', (t) => {
+    const box = announced(t);
+    row(box, 0, 8);
+    box.ranFor(500);
+    assert.equal(box.startsAfter(9), 298);
+    box.ranFor(601);
+    assert.deepEqual(row(box, 10, 12), [0, 0, 2]);
+  });
+
+  test('waits for the service manager alone where that has growing pauses', (t) => {
+    const box = announced(t);
+    assert.deepEqual(row(box, 7, 9, 'RestartSteps=8'), [0, 0, 0]);
+  });
+});
+
 describe('a version on trial that is ready', () => {
   for (const [title, stepS] of [
     ['ahead', 1e8],
