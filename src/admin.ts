@@ -45,8 +45,12 @@ is stopped. A running gateway follows at once, without a restart.
                          without telemetry and logs, sealed by a password
   restore <file>         restore a backup at the next start of the gateway; the
                          present state is kept aside
+    --rehearsal          the restored copy sends nothing: no targets, rules,
+                         commands, notifications and planned backups
     --password-file <f>  for both: read the password from the first line of
                          this file (default: ask for it)
+  end-rehearsal          let a copy that was restored with --rehearsal take the
+                         place of the original; the gateway restarts by itself
 
   provision <file>       set up the running gateway from a file: site, users,
                          blueprints, targets, devices, rules, notifications;

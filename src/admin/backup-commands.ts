@@ -3,7 +3,14 @@ import { isUtf8 } from 'node:buffer';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { LIMITS } from '../lib/limits.ts';
-import { isPlainCopy, prepareCopyRestore, prepareRestore, saveBackup } from '../platform/backup/index.ts';
+import {
+  endRehearsal,
+  isPlainCopy,
+  isRehearsalDue,
+  prepareCopyRestore,
+  prepareRestore,
+  saveBackup,
+} from '../platform/backup/index.ts';
 import { packageVersion, secretKeysPath } from '../platform/files/index.ts';
 import {
   type Command,
@@ -36,40 +43,60 @@ export const BACKUP_COMMANDS: Record<string, Command> = {
   },
   restore: {
     takes: ['file'],
-    options: ['password-file'],
+    options: ['password-file', 'rehearsal'],
     prepare: async (values, [path = ''], terminal) => {
+      const { rehearsal: isRehearsal } = values;
       const file = await openFile(path, 'r');
-      if (await isPlainCopy(file)) return restoreCopy(path, file);
+      if (await isPlainCopy(file)) return restoreCopy(path, file, isRehearsal);
       const password = await passwordOf(values, terminal, { isNew: false });
       return async ({ config: { dataDir }, clock }) => {
-        const info = await prepareRestore({ file, password, dataDir, clock });
+        const info = await prepareRestore({ file, password, dataDir, clock, isRehearsal });
         await file.close();
-        return [`The backup of ${info.made_at}, made by version ${info.version}, is ready.`, ...TAKEN_OVER];
+        return [
+          `The backup of ${info.made_at}, made by version ${info.version}, is ready.`,
+          ...takenOver(isRehearsal),
+        ];
       };
     },
+  },
+  'end-rehearsal': {
+    takes: [],
+    prepare:
+      () =>
+      ({ config: { dataDir }, withState }) => {
+        if (!isRehearsalDue(dataDir)) throw new UsageError('this gateway is no rehearsal');
+        return withState(({ record }) => {
+          endRehearsal(dataDir);
+          record('admin_end_rehearsal', {});
+          return [
+            'The rehearsal has ended. A running gateway restarts within a minute, and sends from then on.',
+          ];
+        });
+      },
   },
 };
 
 /** A copy that the gateway made of its state.db has no password. */
-function restoreCopy(path: string, file: FileHandle): Run {
+function restoreCopy(path: string, file: FileHandle, isRehearsal: boolean): Run {
   const walBytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   if (walBytes > 0)
     throw new UsageError(
       `${path} is in use or was not closed: what it holds last stands in ${path}-wal. Take a copy from backups/.`,
     );
   return async ({ config: { dataDir }, clock }) => {
-    await prepareCopyRestore({ file, dataDir, clock });
+    await prepareCopyRestore({ file, dataDir, clock, isRehearsal });
     await file.close();
     return [
       `${path} is a plain copy of the state of a gateway, and is ready. The keys in tls/ stay as they are.`,
-      ...TAKEN_OVER,
+      ...takenOver(isRehearsal),
     ];
   };
 }
 
-const TAKEN_OVER = [
+const takenOver = (isRehearsal: boolean): string[] => [
   'The gateway takes it over when it is started the next time; what is here now is kept beside it.',
   'Tokens that were revoked since then are valid again: see list-tokens.',
+  ...(isRehearsal ? ['It sends nothing and runs no rules until an owner ends that: see end-rehearsal.'] : []),
 ];
 
 export async function passwordOf(

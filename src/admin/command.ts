@@ -29,6 +29,7 @@ const OPTIONS = {
   'expires-in': { type: 'string' },
   count: { type: 'string', default: '1' },
   'password-file': { type: 'string' },
+  rehearsal: { type: 'boolean', default: false },
   'revoke-tokens': { type: 'boolean', default: false },
   confirm: { type: 'string' },
   'delete-data': { type: 'boolean', default: false },

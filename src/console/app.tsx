@@ -10,6 +10,7 @@ import { loadError, reconnect, startLive } from './live.ts';
 import { LanguageChoice } from './parts/language-choice.tsx';
 import { Leaving } from './parts/leaving.tsx';
 import { FailedPage, LoginAbove, LoginPage, UnreachablePage } from './pages/sign-in.tsx';
+import { isRehearsal } from './rehearsal.ts';
 import { holdWhile, leaveBy, route } from './route.ts';
 import { confirm, loginReason, logOut, look, may, me, state } from './session.ts';
 import { loadSite, siteName } from './site-name.ts';
@@ -186,6 +187,7 @@ function Console() {
         {isConnected.value && obstacle.value && (
           <Banner>{say.frame.obstacles[obstacle.value](location.origin, location.hostname)}</Banner>
         )}
+        {isRehearsal() && <Banner>{say.frame.rehearsal}</Banner>}
         {isConnected.value && <ErrorNotice error={loadError.value} />}
         <Settling.Provider value={holds}>
           <div class={isSettled ? undefined : 'settling'} data-text={say.everywhere.loading}>

@@ -93,9 +93,7 @@ export async function buildCapabilities(
   const modules = new Modules({ clock, log, database, ...records, ...flows });
   started('modules', () => modules.stop());
   const alerts = new Alerts({ ...base, room: infrastructure.stateUpkeep, ...records, ...flows });
-  const notifications = new Notifications({ ...base, sealer: infrastructure.sealer, alerts, ...records });
-  notifications.start();
-  started('notifications', () => notifications.stop());
+  const notifications = startNotifications(infrastructure, { ...records, alerts }, started);
   alerts.start();
   started('alerts', () => alerts.stop());
   const targets = startTargets(infrastructure, { ...records, ...flows, alerts, rules }, started);
@@ -188,6 +186,7 @@ function buildBackups(infrastructure: Infrastructure, { site, audit }: Records):
   const { options, metrics, sealer, state: database, history, historyRoom, space } = infrastructure;
   return new Backups({
     ...options,
+    rehearsal: infrastructure.rehearsal,
     metrics,
     database,
     site,
@@ -225,9 +224,21 @@ function startAnnouncements(
   return announcements;
 }
 
+function startNotifications(
+  { options: { clock, log }, metrics, sealer, state: database, rehearsal }: Infrastructure,
+  parts: Records & { alerts: Alerts },
+  started: StartedHook,
+): Notifications {
+  const isRehearsal = rehearsal !== undefined;
+  const notifications = new Notifications({ ...parts, clock, log, metrics, database, sealer, isRehearsal });
+  notifications.start();
+  started('notifications', () => notifications.stop());
+  return notifications;
+}
+
 /** Targets start late, when the devices and their telemetry are known. */
 function startTargets(
-  { options: { clock, log, config }, metrics, sealer, state, stateCommits }: Infrastructure,
+  { options: { clock, log, config }, metrics, sealer, state, stateCommits, rehearsal }: Infrastructure,
   parts: Records & Flows & { alerts: Alerts; rules: Rules },
   started: StartedHook,
 ): Targets {
@@ -245,6 +256,7 @@ function startTargets(
     site: () => parts.site.get(),
     dataDir: config.dataDir,
     sealer,
+    isRehearsal: rehearsal !== undefined,
     limits: LIMITS.targets,
     pause: nextTurn,
   });
@@ -257,7 +269,7 @@ type Records = ReturnType<typeof buildRecords>;
 
 /** Site, tokens, blueprints, devices: what exists, and who may access it. */
 function buildRecords(
-  { options, metrics, host, state, stateUpkeep, stateCommits, tls }: Infrastructure,
+  { options, metrics, host, state, stateUpkeep, stateCommits, tls, rehearsal }: Infrastructure,
   listening: Listening,
   started: StartedHook,
 ) {
@@ -290,7 +302,11 @@ function buildRecords(
   const provisioning = new Provisioning({ ...base, devices, gatewayName, addresses, certificates: tls });
   const mqttGuests = new MqttGuests({ ...base, log: log.child({ component: 'mqtt-guests' }) });
   const parts = { ...base, devices, provisioning, mqttGuests };
-  const connectivity = new Connectivity({ ...parts, durable: () => state.durable() });
+  const connectivity = new Connectivity({
+    ...parts,
+    durable: () => state.durable(),
+    isRehearsal: rehearsal !== undefined,
+  });
   started('connectivity', () => connectivity.stop());
   connectivity.handle('properties', (message) => devices.takeProperties(message));
   const deviceConfiguration = new DeviceConfiguration({ ...base, devices });
@@ -334,6 +350,7 @@ function buildFlows(
     commits: stateCommits,
     room: infrastructure.stateUpkeep,
     timeoutMs: config.commandTimeoutS * 1_000,
+    isRehearsal: infrastructure.rehearsal !== undefined,
     onRequested: commandRecorder(audit),
   });
   started('commands', () => commands.stop());
@@ -410,6 +427,7 @@ function buildAppliance(
       changesLost: losses(),
       stateDegraded: state.failure?.message,
       stateCopyFault: infrastructure.stateUpkeep.copyFault,
+      isRehearsal: infrastructure.rehearsal !== undefined,
       isTlsOff: (config.https || config.mqtts) && infrastructure.tls === undefined,
       certificateProblem: infrastructure.tls?.operatorProblem(),
       brokerSessions: listening.broker?.sessionCount() ?? 0,

@@ -6,7 +6,7 @@ import { GatewayError, messageOf, UnrecoverableError } from '../lib/errors.ts';
 import { LIMITS, type Limits } from '../lib/limits.ts';
 import { hasCode } from '../lib/system-fault.ts';
 import { type EpochMs, formatTimestamp } from '../lib/time.ts';
-import { applyRestore, removeLeftovers } from '../platform/backup/index.ts';
+import { applyRestore, rehearsalIn, removeLeftovers } from '../platform/backup/index.ts';
 import {
   type Clock,
   createStampCorrector,
@@ -84,6 +84,7 @@ export function openInfrastructure(options: GatewayOptions, started: StartedHook
   const hadState = ['state.db', 'backups'].some((name) => existsSync(join(dataDir, name)));
   applyRestore({ dataDir, clock, log });
   removeLeftovers({ dataDir, log });
+  const rehearsal = rehearsalIn(dataDir, log);
   const provenTime = keepProvenTime({
     clock,
     path: join(dataDir, 'proven-time.json'),
@@ -125,6 +126,7 @@ export function openInfrastructure(options: GatewayOptions, started: StartedHook
     sealer: new SecretSealer({ path: secretKeysPath(config), dataDir, log }),
     state,
     stateUpkeep,
+    rehearsal,
     /** A gateway was started on this folder before. */
     hadState,
     stateCommits: commits(state, 'state'),

@@ -28,6 +28,8 @@ export async function startPrograms(
     await Promise.all([...owners.map((owner) => owner.stop()), processes.stop()]);
   });
   const onEnded = (): void => void listening.restarts++;
+  // Rules and scripts act by themselves, also on devices in the field.
+  if (infrastructure.rehearsal) return;
   if (config.ruleSandbox) owners.push(startRules(infrastructure, processes, parts, onEnded));
   if (config.builtInModule) owners.push(await startModule(infrastructure, processes, parts, onEnded));
 }

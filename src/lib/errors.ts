@@ -118,6 +118,14 @@ export function conflict(code: string, message: string): GatewayError {
   return gatewayError('conflict', code, message);
 }
 
+/** For what leaves the box, while that is a restored copy that sends nothing. */
+export function inRehearsal(): GatewayError {
+  return conflict(
+    'in_rehearsal',
+    'This gateway rehearses a restored backup: it sends nothing until an owner ends the rehearsal.',
+  );
+}
+
 /** For a failure that passes by itself, perhaps after a known time. */
 export function unavailable(
   message: string,

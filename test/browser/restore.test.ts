@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../support/until.ts';
-import { findBrowser, NO_BROWSER } from './browser.ts';
+import { findBrowser, NO_BROWSER, WIDE_SCREEN } from './browser.ts';
 import { liveLine } from './live-line.ts';
 import { visit } from './pages.ts';
-import { openAnother, useConsole } from './support.ts';
+import { openAnother, PASSWORD, useConsole } from './support.ts';
 
 const BACKUP_PASSWORD = 'one for the backup';
 const LARGE_BYTES = 8_000_000;
@@ -117,5 +117,42 @@ describe('a backup is restored', { skip: findBrowser() === undefined && NO_BROWS
       opened().complaints.filter((text) => !/status of 4\d\d/.test(text)),
       [],
     );
+  });
+
+  // Last, as it starts the gateway again on another port.
+  test('as a rehearsal, which every page says in both languages until it is ended', async (t) => {
+    const { browser, gateway } = opened();
+    const page = await openAnother(t, opened());
+    await visit(page, '#/system/backup');
+    await page.fill('[name=restore_password]', BACKUP_PASSWORD);
+    await page.getByRole('checkbox', { name: 'As a rehearsal' }).check();
+    const asked = await choose(page, await backup());
+    await asked.getByRole('button', { name: 'Restore' }).click();
+    await page.getByText('The gateway restarts with the backup of').waitFor();
+    await gateway.restart();
+
+    const context = await browser.newContext({ ...WIDE_SCREEN, locale: 'de-AT', serviceWorkers: 'block' });
+    t.after(() => context.close());
+    const german = await context.newPage();
+    await german.goto(gateway.origin);
+    await german.fill('[name=name]', 'installer');
+    await german.fill('[name=password]', PASSWORD);
+    await german.keyboard.press('Enter');
+    await german.getByText('Dies ist die Probe einer Sicherung').waitFor();
+
+    const again = await openAnother(t, opened());
+    const banner = again.getByText('This is a rehearsal of a backup');
+    for (const hash of ['#/', '#/alerts', '#/system/backup']) {
+      await visit(again, hash);
+      await banner.waitFor();
+    }
+    await again.getByRole('button', { name: 'End the rehearsal…' }).click();
+    const dialog = again.getByRole('dialog', { name: 'Take the place of the original?' });
+    await dialog.getByRole('button', { name: 'End the rehearsal' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await gateway.restart();
+    const last = await openAnother(t, opened());
+    await visit(last, '#/system/backup');
+    assert.equal(await last.getByText('This is a rehearsal of a backup').count(), 0);
   });
 });

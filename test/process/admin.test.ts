@@ -189,6 +189,39 @@ describe('local commands before the first start', () => {
     }
   });
 
+  test('restore a copy that sends nothing, and let it take the place of the original', async () => {
+    const home = await newHome();
+    const [file, passwordFile] = [join(home.folder, 'site.backup'), join(home.folder, 'password')];
+    const words = [file, '--password-file', passwordFile];
+    const clock = createSystemClock();
+    try {
+      writeFileSync(passwordFile, 'a long sentence\n');
+      const [token, , restored, early] = adminLines(
+        home,
+        ['create-token', '--role', 'READONLY'],
+        ['backup', ...words],
+        ['restore', ...words, '--rehearsal'],
+        ['end-rehearsal'],
+      );
+      assert.match(restored?.stdout ?? '', /It sends nothing and runs no rules/);
+      assert.deepEqual([early?.status, early?.stderr], [64, 'this gateway is no rehearsal\n']);
+      const gateway = startGateway(home, clock);
+      await gateway.healthy();
+      const answer = await fetch(`${home.baseUrl}/v3/backup/rehearsal`, {
+        headers: { 'X-Service-Auth-Token': token?.stdout.trim() ?? '' },
+      });
+      const { rehearsal } = (await answer.json()) as { rehearsal: { is_on: boolean } };
+      assert.equal(rehearsal.is_on, true);
+      await gateway.end('SIGTERM');
+      const [ended, again] = adminLines(home, ['end-rehearsal'], ['end-rehearsal']);
+      assert.match(ended?.stdout ?? '', /^The rehearsal has ended\./);
+      assert.equal(again?.status, 64);
+    } finally {
+      clock.close();
+      home.remove();
+    }
+  });
+
   test('say how the site goes on here when it could not be moved elsewhere', { skip: NO_ROOT }, async () => {
     const home = await newHome();
     const [bin, passwordFile] = [join(home.folder, 'bin'), join(home.folder, 'password')];

@@ -10,7 +10,7 @@ export const LINE_BUDGETS: Readonly<Record<string, number>> = {
   'capabilities/appliance': 610,
   'capabilities/audit': 670,
   'capabilities/auth': 2_050,
-  'capabilities/backups': 920,
+  'capabilities/backups': 960,
   'capabilities/blueprints': 5_090,
   'capabilities/commands': 1_970,
   'capabilities/connectivity': 900,

@@ -36,6 +36,8 @@ export interface PartsStatus {
   changesLost: readonly string[];
   /** Why a backup could not recently be put back at a start. */
   restoreFault: string | undefined;
+  /** It is a restored copy that sends nothing. */
+  isRehearsal: boolean;
   /** TLS is off because its keys cannot be used. */
   isTlsOff: boolean;
   /** Why the operator's certificate for HTTPS needs somebody. */
@@ -249,6 +251,7 @@ export class Appliance {
       ['data_folder_unreadable', status.folderFault !== undefined, status.folderFault],
       ['state_recovered', status.stateRecovery !== undefined, status.stateRecovery],
       ['changes_lost', status.changesLost.length > 0, listed('', status.changesLost)],
+      ['rehearsal', status.isRehearsal],
       ['restore_not_done', status.restoreFault !== undefined, status.restoreFault],
       ['state_degraded', status.stateDegraded !== undefined, status.stateDegraded],
       ['state_copies_failing', status.stateCopyFault !== undefined, status.stateCopyFault],

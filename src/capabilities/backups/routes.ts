@@ -1,6 +1,14 @@
 import { LIMITS } from '../../lib/limits.ts';
-import { attachmentHeaders, type MediaAnswer, route, type Route } from '../../platform/http/index.ts';
-import { backupBody, backupShapes, planBody, planFromWire, planToWire, restoreBody } from './schema.ts';
+import { attachmentHeaders, type MediaAnswer, route, type Route, shape } from '../../platform/http/index.ts';
+import {
+  backupBody,
+  backupShapes,
+  planBody,
+  planFromWire,
+  planToWire,
+  rehearsalToWire,
+  restoreBody,
+} from './schema.ts';
 import type { Backups } from './service.ts';
 
 const PLAN = '/v3/backup/plan';
@@ -13,7 +21,29 @@ const BACKUP: MediaAnswer = {
 
 /** Operations on backups: extensions of the interface. */
 export function backupRoutes(backups: Backups): Route[] {
-  return [...fileRoutes(backups), ...planRoutes(backups)];
+  return [...fileRoutes(backups), ...planRoutes(backups), ...rehearsalRoutes(backups)];
+}
+
+function rehearsalRoutes(backups: Backups): Route[] {
+  return [
+    route({
+      operation: 'get_rehearsal',
+      about: 'Whether this gateway is a restored copy that sends nothing.',
+      answer: backupShapes.rehearsal,
+      GET: ['/v3/backup/rehearsal'],
+      role: 'READONLY',
+      handle: () => rehearsalToWire(backups.rehearsal),
+    }),
+    route({
+      operation: 'end_rehearsal',
+      about: 'Ends the rehearsal: the gateway restarts, and takes the place of the one that was backed up.',
+      answer: shape.nothing(),
+      errors: ['409 no_rehearsal'],
+      POST: ['/v3/backup/rehearsal/end'],
+      role: 'OWNER',
+      handle: () => backups.endRehearsal(),
+    }),
+  ];
 }
 
 function planRoutes(backups: Backups): Route[] {
@@ -44,7 +74,7 @@ function planRoutes(backups: Backups): Route[] {
       operation: 'run_backup_plan',
       about: 'Starts a backup by plan now; `get_backup_plan` tells the outcome.',
       answer: backupShapes.plan,
-      errors: ['409 backup_in_progress', '409 backup_plan_incomplete'],
+      errors: ['409 backup_in_progress', '409 backup_plan_incomplete', '409 in_rehearsal'],
       POST: [`${PLAN}/run`],
       role: 'INSTALLER',
       handle: () => {
@@ -95,14 +125,17 @@ function fileRoutes(backups: Backups): Route[] {
       operation: 'restore_backup',
       about:
         'Opens and checks the uploaded backup. Then the gateway restarts with it: site, devices, users ' +
-        'and tokens are those of the backup. The previous state is kept aside.',
+        'and tokens are those of the backup. The previous state is kept aside. As a rehearsal it sends nothing.',
       answer: backupShapes.restore,
       errors: ['422 backup_refused'],
       POST: ['/v3/backup/restore'],
       role: 'INSTALLER',
       body: restoreBody,
       handle: async ({ body }) => {
-        const info = await backups.restore(body.password ?? '');
+        const info = await backups.restore({
+          password: body.password ?? '',
+          isRehearsal: body.rehearsal ?? false,
+        });
         return {
           restore: {
             made_at: info?.made_at ?? null,

@@ -2,6 +2,7 @@
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { camelMembers, defined } from '../../lib/members.ts';
+import type { Rehearsal } from '../../platform/backup/index.ts';
 import { shape } from '../../platform/http/index.ts';
 import { formatMinute, parseMinute } from './model.ts';
 import type { PlanChange, PlanStatus } from './service.ts';
@@ -27,6 +28,10 @@ export const backupBody = v.object({
 
 export const restoreBody = v.pipe(
   v.object({
+    rehearsal: v.nullish(
+      shape.about(v.boolean(), 'The restored copy sends nothing until an owner ends the rehearsal.'),
+      false,
+    ),
     password: v.nullish(
       v.pipe(
         v.string(),
@@ -120,8 +125,24 @@ const planShape = shape.named(
 
 export type BackupPlanOnWire = v.InferOutput<typeof planShape>;
 
+export const rehearsalToWire = (rehearsal: Rehearsal | undefined) => ({
+  rehearsal: shape.filled(backupShapes.rehearsal.entries.rehearsal, {
+    isOn: rehearsal !== undefined,
+    beganAtMs: rehearsal?.beganAtMs,
+  }),
+});
+
 export const backupShapes = {
   plan: v.object({ backup_plan: planShape }),
+  rehearsal: v.object({
+    rehearsal: v.object({
+      is_on: shape.about(
+        v.boolean(),
+        'The gateway is a restored copy that sends nothing: no targets, rules, commands, notifications, backups by plan.',
+      ),
+      began_at: shape.about(v.nullable(shape.instant()), 'When the backup was restored.'),
+    }),
+  }),
   upload: v.object({ upload: v.object({ size_bytes: shape.count() }) }),
   restore: v.object({
     restore: v.object({

@@ -1,5 +1,5 @@
 import type { SecretSealer } from '../../platform/files/index.ts';
-import { conflict, invalidBody, unprocessable } from '../../lib/errors.ts';
+import { conflict, inRehearsal, invalidBody, unprocessable } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { slugFromName } from '../../lib/text.ts';
 import { canonicalTimeZone, type EpochMs, formatTimestamp, type MonotonicMs } from '../../lib/time.ts';
@@ -14,8 +14,11 @@ import {
   createTarget,
   deliverBackup,
   discardUpload,
+  endRehearsal,
+  isRehearsalDue,
   keepUpload,
   openBackup,
+  type Rehearsal,
   restoreUpload,
   sftpKey,
   TargetError,
@@ -49,7 +52,9 @@ interface BackupsOptions extends Omit<BackupOptions, 'historyPath' | 'signal' | 
   lastTakenMs: () => EpochMs | undefined;
   /** Free bytes of the disk with the data. */
   freeBytes: () => number;
-  /** Requests the restart that takes over a prepared restore. */
+  /** Undefined: this gateway is no restored copy that sends nothing. */
+  rehearsal: Rehearsal | undefined;
+  /** Requests the restart that takes over a prepared restore, or ends a rehearsal. */
   requestRestart: (reason: string) => void;
   limits?: Limits['backup'];
 }
@@ -163,6 +168,7 @@ export class Backups {
   /** The plan has produced no good backup for longer than it allows. */
   isOverdue(): boolean {
     const { clock } = this.#options;
+    if (this.rehearsal) return false;
     return clock.isSet() && isOverdue(this.#plan(), this.#store.outcome(), clock.wallMs());
   }
 
@@ -192,8 +198,12 @@ export class Backups {
     this.#log.info('backup plan changed', { schedule: plan.schedule, target: plan.target });
   }
 
-  /** Begins a backup now, whatever the schedule. @throws GatewayError backup_in_progress (409), backup_plan_incomplete (409) */
+  /**
+   * Begins a backup now, whatever the schedule.
+   * @throws GatewayError backup_in_progress (409), backup_plan_incomplete (409), in_rehearsal (409)
+   */
   run(): void {
+    if (this.rehearsal) throw inRehearsal();
     const plan = this.#plan();
     const missing = missingOf(plan);
     if (missing !== undefined) throw conflict('backup_plan_incomplete', needs(missing));
@@ -216,17 +226,34 @@ export class Backups {
    * Prepares the uploaded file and requests the restart that takes it over. Resolves with undefined for a plain copy
    * of state.db. @throws GatewayError backup_refused (422)
    */
-  async restore(password: string): Promise<BackupInfo | undefined> {
-    const { dataDir, clock, requestRestart } = this.#options;
+  async restore(given: { password: string; isRehearsal: boolean }): Promise<BackupInfo | undefined> {
     try {
-      const info = await restoreUpload(dataDir, password, this.#opener);
-      // The pause lets the answer go out before.
-      clock.setTimer(this.#limits.restartPauseMs, () => requestRestart('a backup is to be taken over'));
+      const info = await restoreUpload(this.#options.dataDir, given, this.#opener);
+      this.#restartSoon('a backup is to be taken over');
       return info;
     } catch (error) {
       if (!(error instanceof BackupError)) throw error;
       throw unprocessable('backup_refused', error.message, undefined, error);
     }
+  }
+
+  /** Undefined: this gateway is no restored copy that sends nothing. */
+  get rehearsal(): Rehearsal | undefined {
+    return this.#options.rehearsal;
+  }
+
+  /** Requests the restart from which on the gateway takes the place of the original. @throws GatewayError no_rehearsal (409) */
+  endRehearsal(): void {
+    if (!this.rehearsal) throw conflict('no_rehearsal', 'This gateway is no rehearsal.');
+    endRehearsal(this.#options.dataDir);
+    this.#log.info('the rehearsal ends: the next start sends, and rules run');
+    this.#restartSoon('the rehearsal has ended');
+  }
+
+  /** The pause lets the answer go out before. */
+  #restartSoon(reason: string): void {
+    const { clock, requestRestart } = this.#options;
+    clock.setTimer(this.#limits.restartPauseMs, () => requestRestart(reason));
   }
 
   /** Undefined while the program that makes keys is missing, which the next backup reports. */
@@ -245,7 +272,10 @@ export class Backups {
   #look(): void {
     try {
       this.#forgetUpload();
-      if (!this.#isBusy && this.#isDue()) this.run();
+      // A local command may have ended it.
+      if (this.rehearsal) {
+        if (!isRehearsalDue(this.#options.dataDir)) this.#options.requestRestart('the rehearsal has ended');
+      } else if (!this.#isBusy && this.#isDue()) this.run();
     } catch (error) {
       this.#log.warnLimited('look', 3_600_000, 'whether a backup is due is not known', { error });
     }

@@ -26,6 +26,7 @@ function deviceOf(devices: Devices, call: Call): Device {
 
 const REFUSALS = [
   '403 insufficient_role',
+  '409 in_rehearsal',
   '413 payload_too_large',
   '422 command_not_found',
   '422 invalid_command_arguments',

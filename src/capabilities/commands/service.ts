@@ -3,6 +3,7 @@ import type { Emitter } from '../../lib/emitter.ts';
 import {
   errorOfProblems,
   gatewayError,
+  inRehearsal,
   insufficientRole,
   notFound,
   unavailable,
@@ -71,6 +72,8 @@ interface CommandsOptions extends Instruments {
   /** Silence after which an execution ends as TIMEOUT; default `limits.commands.timeoutMs`. */
   timeoutMs?: DurationMs;
   newId?: () => string;
+  /** A restored copy that sends nothing refuses every command. Default: it is none. */
+  isRehearsal?: boolean;
   onRequested?: CommandListener;
 }
 
@@ -125,7 +128,7 @@ export class Commands {
   /**
    * Sends a command. Resolves when the request was written to the device.
    * @throws GatewayError command_not_found, insufficient_role, invalid_command_arguments,
-   *   payload_too_large, device_offline (nothing is recorded), too_many_requests, unavailable
+   *   payload_too_large, device_offline and in_rehearsal (nothing is recorded), too_many_requests, unavailable
    */
   async execute(device: Device, request: CommandRequest, caller: Caller): Promise<Running> {
     const { onRequested } = this.#options;
@@ -236,6 +239,7 @@ export class Commands {
   async #execute(device: Device, request: CommandRequest, caller: Caller): Promise<Running> {
     const { clock, connectivity, devices, newId = randomUUID } = this.#options;
     const { command, manifestName, checked } = this.#judged(device, request, caller.role);
+    if (this.#options.isRehearsal) throw inRehearsal();
     if (!connectivity.canReceiveCommands(device)) throw deviceOffline(devices, device);
     this.#inFlight.requireRoomFor(device.id);
 

@@ -50,6 +50,8 @@ interface ConnectivityOptions extends Instruments {
    * Rejects when the disk refuses. Default: at once.
    */
   durable?: () => Promise<void>;
+  /** A restored copy sends nothing to devices. Default: it is none. */
+  isRehearsal?: boolean;
 }
 
 const KIND_OF_SUBJECT: ReadonlyMap<string, DeviceMessageKind> = new Map<string, DeviceMessageKind>([
@@ -289,7 +291,8 @@ export class Connectivity {
     payload: string,
     isWanted?: () => boolean,
   ): Promise<number> {
-    if (!this.broker || hardwareId === undefined || channelId === undefined) return 0;
+    if (this.#options.isRehearsal || !this.broker || hardwareId === undefined || channelId === undefined)
+      return 0;
     await this.#options.durable?.();
     return this.broker.publish(deviceTopic({ hardwareId, channelId }, subject), payload, isWanted);
   }

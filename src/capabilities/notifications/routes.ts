@@ -111,7 +111,7 @@ function changingRoutes(notifications: Notifications): Route[] {
       answer: wire.notificationShapes.delivery,
       POST: [`${CHANNEL}/test`],
       role: CHANNEL_ROLE,
-      errors: [NOT_FOUND, '429 too_many_requests'],
+      errors: [NOT_FOUND, '409 in_rehearsal', '429 too_many_requests'],
       handle: async (call) => ({ delivery: wire.deliveryToWire(await notifications.test(idOf(call))) }),
     }),
   ];

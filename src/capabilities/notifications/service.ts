@@ -1,6 +1,12 @@
 import type { SecretSealer } from '../../platform/files/index.ts';
 import { randomUUID } from 'node:crypto';
-import { invalidBody, requireFound, requireUnderLimit, tooManyRequests } from '../../lib/errors.ts';
+import {
+  inRehearsal,
+  invalidBody,
+  requireFound,
+  requireUnderLimit,
+  tooManyRequests,
+} from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { Rates } from '../../lib/token-bucket.ts';
 import type { EpochMs } from '../../lib/time.ts';
@@ -31,6 +37,8 @@ interface NotificationsOptions {
   site: Pick<Site, 'get'>;
   devices: Devices;
   alerts: Alerts;
+  /** A restored copy notifies nobody. Default: it is none. */
+  isRehearsal?: boolean;
   limits?: Limits['notifications'];
   newId?: () => string;
 }
@@ -72,11 +80,10 @@ export class Notifications {
 
   /** Begins to send, beginning with what the last run left. Call before alerts start. */
   start(): void {
-    const { alerts, database } = this.#options;
-    for (const channel of this.#store.channels()) {
-      this.#channels.set(channel.id, channel);
-      this.#senderOf(channel.id).wake();
-    }
+    const { alerts, database, isRehearsal } = this.#options;
+    for (const channel of this.#store.channels()) this.#channels.set(channel.id, channel);
+    if (isRehearsal) return;
+    for (const id of this.#channels.keys()) this.#senderOf(id).wake();
     alerts.alsoStore = (changes) => {
       const notified = this.#outbox.add([...this.#channels.values()], changes);
       database.afterCommit(() => {
@@ -122,8 +129,8 @@ export class Notifications {
     const changed = changedChannel(this.require(id), this.#withDeviceIds(change));
     this.#put(changed);
     // A channel that is switched on again does not send alerts of the past.
-    if (changed.isEnabled) this.#senderOf(id).retrySoon();
-    else this.#outbox.clear(id);
+    if (!changed.isEnabled) this.#outbox.clear(id);
+    else if (!this.#options.isRehearsal) this.#senderOf(id).retrySoon();
     return changed;
   }
 
@@ -145,11 +152,12 @@ export class Notifications {
 
   /**
    * Sends a test message, also when the channel is switched off. The outcome is returned and stored in the log of
-   * deliveries. @throws GatewayError notification_channel_not_found (404), too_many_requests (429)
+   * deliveries. @throws GatewayError notification_channel_not_found (404), in_rehearsal (409), too_many_requests (429)
    */
   async test(id: string): Promise<Delivery> {
     const { clock, site } = this.#options;
     const channel = this.require(id);
+    if (this.#options.isRehearsal) throw inRehearsal();
     const waitMs = this.#testRates.take(id, clock.monotonicMs());
     if (waitMs > 0)
       throw tooManyRequests(

@@ -76,7 +76,7 @@ function oneTargetRoutes(targets: Targets): Route[] {
       isReading: true,
       POST: [`${TARGET}/test`],
       role: 'OWNER',
-      errors: ['404 target_not_found'],
+      errors: ['404 target_not_found', '409 in_rehearsal'],
       handle: async (call) => {
         const reason = await targets.test(call.param('target_id'), call.signal);
         return { test: { accepted: reason === undefined, ...(reason !== undefined && { reason }) } };

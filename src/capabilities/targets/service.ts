@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { alreadyExists, requireFound, requireUnderLimit } from '../../lib/errors.ts';
+import { alreadyExists, inRehearsal, requireFound, requireUnderLimit } from '../../lib/errors.ts';
 import { defined } from '../../lib/members.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
 import { correctMoments, type StampCorrection, type Timer } from '../../platform/clock/index.ts';
@@ -45,6 +45,8 @@ interface TargetsOptions extends TargetParts {
   sources: RecordSources;
   /** Group commit of state.db. */
   commits: GroupCommit;
+  /** A restored copy keeps its targets and sends nothing. Default: it is none. */
+  isRehearsal?: boolean;
   /** Default: random. */
   newId?: () => string;
 }
@@ -213,9 +215,11 @@ export class Targets {
     return [...this.#records.values()].flatMap(secretsIn);
   }
 
-  /** Sends a test sample. The reason of a failure in a sentence; undefined: it was accepted. @throws target_not_found (404) */
+  /** Sends a test sample. The reason of a failure in a sentence; undefined: it was accepted. @throws target_not_found (404), in_rehearsal (409) */
   async test(id: string, signal: AbortSignal): Promise<string | undefined> {
-    const sink = openSink(this.#require(id), this.#options);
+    const record = this.#require(id);
+    if (this.#options.isRehearsal) throw inRehearsal();
+    const sink = openSink(record, this.#options);
     try {
       await sink.test(signal);
       return undefined;
@@ -267,7 +271,7 @@ export class Targets {
     const cursor = this.#cursors.get(record.id);
     if (!cursor) return;
     this.#openRecords(record, cursor);
-    if (!record.isEnabled) return;
+    if (!record.isEnabled || this.#options.isRehearsal) return;
     const { telemetry, clock, log, limits, site } = this.#options;
     const retained = this.#retained.getOrInsertComputed(record.id, () => new Map());
     const sender = new Sender({

@@ -13,6 +13,7 @@ import { BackupCard } from './backup.tsx';
 import { BackupPlanCard } from './backup-plan.tsx';
 import { CertificatesCard } from './certificates.tsx';
 import { IoPortsCard } from './io-ports.tsx';
+import { RehearsalCard } from './rehearsal.tsx';
 import { RestoreCard } from './restore.tsx';
 import { SerialPortsCard } from './serial-ports.tsx';
 import { StorageCard } from './storage.tsx';
@@ -59,6 +60,7 @@ export function SystemPage({ tab: wanted }: { tab: string | undefined }) {
 function Backups() {
   return (
     <div class="columns">
+      <RehearsalCard />
       <BackupPlanCard />
       {may('INSTALLER') && <BackupCard />}
       {may('INSTALLER') && <RestoreCard />}

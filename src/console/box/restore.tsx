@@ -5,7 +5,7 @@ import { momentText } from '../format.ts';
 import { DropArea } from '../parts/drop-area.tsx';
 import { SentFileProgress } from '../parts/sent-file.tsx';
 import { loginReason } from '../session.ts';
-import { Button, Card, Dialog, InputField, Notice, Question, useAction } from '../ui.tsx';
+import { Button, Card, Check, Dialog, InputField, Notice, Question, useAction } from '../ui.tsx';
 import { say } from '../words/index.ts';
 import { sendFile } from './file-upload.ts';
 
@@ -19,12 +19,14 @@ interface Restored {
 export function RestoreCard() {
   const [file, setFile] = useState<File | undefined>(undefined);
   const [password, setPassword] = useState('');
+  const [rehearsal, setRehearsal] = useState(false);
   const [isAsking, setAsking] = useState(false);
   const [restored, setRestored] = useState<Restored | undefined>(undefined);
   const end = (found: Restored): void => {
     setAsking(false);
     setFile(undefined);
     setPassword('');
+    setRehearsal(false);
     setRestored(found);
     // The login may end with the restart.
     loginReason.value = 'restored';
@@ -48,13 +50,21 @@ export function RestoreCard() {
         name="restore_password"
         autocomplete="new-password"
       />
+      <Check value={rehearsal} onValue={setRehearsal}>
+        {say.box.asRehearsal}
+      </Check>
       <div class="actions end">
         <Button kind="danger" disabled={!file} onClick={() => setAsking(true)}>
           {say.box.restoreAsking}
         </Button>
       </div>
       {isAsking && file && (
-        <RestoreDialog file={file} password={password} onRestored={end} onClose={() => setAsking(false)} />
+        <RestoreDialog
+          file={file}
+          given={{ password, rehearsal }}
+          onRestored={end}
+          onClose={() => setAsking(false)}
+        />
       )}
     </Card>
   );
@@ -62,12 +72,12 @@ export function RestoreCard() {
 
 function RestoreDialog({
   file,
-  password,
+  given,
   onRestored,
   onClose,
 }: {
   file: File;
-  password: string;
+  given: { password: string; rehearsal: boolean };
   onRestored: (restored: Restored) => void;
   onClose: () => void;
 }) {
@@ -78,7 +88,7 @@ function RestoreDialog({
   const action = useAction(async () => {
     setShare(0);
     await sendFile('/v3/backup/upload', file, setShare, leaving.current.signal);
-    onRestored(await callFor('restore', 'POST', '/v3/backup/restore', { password }, 'changes', CHECK_MAX_MS));
+    onRestored(await callFor('restore', 'POST', '/v3/backup/restore', given, 'changes', CHECK_MAX_MS));
   });
   // The gateway goes on by itself then.
   const isTooLate = action.isBusy && share === 1;

@@ -31,6 +31,8 @@ export const TLS_FILE = /^[a-z0-9-]+\.pem$/;
 export const HISTORY_FILE = 'history.db';
 export const JOURNAL_FOLDER = 'telemetry-journal';
 export const JOURNAL_FILE = /^(?:\d{6,}\.journal(?:\.damaged)?|companion)$/;
+/** In a restore, then in the data folder: the restored copy sends nothing. */
+export const REHEARSAL_FILE = 'rehearsal.json';
 /** In the data folder: local copies of state.db, and files of backups under way. */
 export const BACKUPS_FOLDER = 'backups';
 /** In that folder: beginnings of the names of incomplete files, and files that leave the box or came over the network. */

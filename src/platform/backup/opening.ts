@@ -13,6 +13,8 @@ export interface OpenTask {
   kind: 'check' | 'restore';
   path: string;
   password: string;
+  /** Of a restore: the restored copy sends nothing. */
+  isRehearsal?: boolean;
   dataDir: string;
   nowMs: EpochMs;
 }

@@ -42,6 +42,7 @@ import {
   UPLOADED,
 } from './layout.ts';
 import type { BackupOpener } from './opening.ts';
+import { markRehearsal } from './rehearsal.ts';
 import { ASIDE, READY, readyText, STAGE, TRIES, unusedName } from './take-over.ts';
 
 /** A backup, open, and what it is for. */
@@ -50,6 +51,8 @@ interface RestoreOptions {
   password: string;
   dataDir: string;
   clock: Pick<Clock, 'wallMs'>;
+  /** The restored copy sends nothing until an owner ends that. Default: it takes the place of the original. */
+  isRehearsal?: boolean | undefined;
   limits?: Limits['backup'];
 }
 
@@ -71,7 +74,9 @@ export function prepareRestore(options: RestoreOptions): Promise<BackupInfo> {
  * Opens a backup as a restore does and judges the state in it; of the history it reads what is there. Takes room for
  * its content, without the history, twice. @throws BackupError naming what is wrong
  */
-export async function checkBackup(options: Omit<RestoreOptions, 'clock'>): Promise<BackupInfo> {
+export async function checkBackup(
+  options: Omit<RestoreOptions, 'clock' | 'isRehearsal'>,
+): Promise<BackupInfo> {
   const { file, password, dataDir, limits = LIMITS.backup } = options;
   const draft = join(dataDir, BACKUPS_FOLDER, BEING_CHECKED);
   removeTree(draft);
@@ -126,7 +131,7 @@ const SQLITE_HEADER = Buffer.from('SQLite format 3\0', 'latin1');
 
 /** Fills a folder with what the next start takes over; complete or not at all. */
 async function stage<Result>(
-  { dataDir, clock }: Pick<RestoreOptions, 'dataDir' | 'clock'>,
+  { dataDir, clock, isRehearsal }: Pick<RestoreOptions, 'dataDir' | 'clock' | 'isRehearsal'>,
   fill: (draft: string) => Promise<Result>,
 ): Promise<Result> {
   const draft = join(dataDir, RESTORE_DRAFT);
@@ -136,6 +141,7 @@ async function stage<Result>(
   try {
     const result = await fill(draft);
     requireUsable(draft);
+    if (isRehearsal) markRehearsal(draft, clock.wallMs());
     writePrivateFile(join(draft, READY), readyText(draft, unusedName(dataDir, ASIDE, clock.wallMs())));
     removeTree(ready);
     removeFile(join(dataDir, TRIES));
@@ -282,13 +288,13 @@ export function discardUpload(dataDir: string): void {
  */
 export async function restoreUpload(
   dataDir: string,
-  password: string,
+  given: { password: string; isRehearsal: boolean },
   opener: Pick<BackupOpener, 'open'>,
 ): Promise<BackupInfo | undefined> {
   const path = join(dataDir, BACKUPS_FOLDER, UPLOADED);
   if (!existsSync(path)) throw new BackupError(NOTHING);
   try {
-    const info = await opener.open({ kind: 'restore', path, password });
+    const info = await opener.open({ kind: 'restore', path, ...given });
     removeFile(path);
     return info;
   } catch (error) {

@@ -21,7 +21,7 @@ import {
   writePrivateFile,
 } from '../files/index.ts';
 import type { Log } from '../log/index.ts';
-import { HISTORY_FILE, JOURNAL_FOLDER, KEYS_FILE, STATE_FILE, TLS_FOLDER } from './layout.ts';
+import { HISTORY_FILE, JOURNAL_FOLDER, KEYS_FILE, REHEARSAL_FILE, STATE_FILE, TLS_FOLDER } from './layout.ts';
 
 /** In the data folder: what the next start takes over. */
 export const STAGE = 'restore';
@@ -38,8 +38,11 @@ const GIVEN_UP = 'restore-given-up';
 const NOTE = 'restore-not-done.json';
 const TOLD_INTERVAL_MS = 3_600_000;
 
-/** History last: without it the state works, and beside state of another site it would be set aside. */
-const CONTENT = [KEYS_FILE, STATE_FILE, TLS_FOLDER, JOURNAL_FOLDER, HISTORY_FILE];
+/**
+ * The mark of a rehearsal first: the restored state is never without it. History last: without it the state works, and
+ * beside state of another site it would be set aside.
+ */
+const CONTENT = [REHEARSAL_FILE, KEYS_FILE, STATE_FILE, TLS_FOLDER, JOURNAL_FOLDER, HISTORY_FILE];
 
 type Rename = (from: string, to: string) => void;
 
@@ -159,10 +162,19 @@ function takeOver({ dataDir, stage, aside, names, rename }: Plan): void {
     rename(join(stage, name), join(dataDir, name));
     syncFolder(dataDir);
   }
+  // A restore that is none itself ends a rehearsal, once all else is in its place.
+  if (!names.includes(REHEARSAL_FILE)) moveMark(dataDir, aside, rename);
+}
+
+function moveMark(from: string, to: string, rename: Rename): void {
+  if (!isThere(join(from, REHEARSAL_FILE))) return;
+  rename(join(from, REHEARSAL_FILE), join(to, REHEARSAL_FILE));
+  syncFolder(to);
 }
 
 /** The way back, from the last step to the first. */
 function putBack({ dataDir, stage, aside, names, rename }: Plan): void {
+  if (!names.includes(REHEARSAL_FILE)) moveMark(aside, dataDir, rename);
   for (const name of names.toReversed()) {
     if (!isThere(join(stage, name)) && isThere(join(dataDir, name)))
       rename(join(dataDir, name), join(stage, name));

@@ -25,6 +25,7 @@ const STATUS: PartsStatus = {
   historyDaysLeft: 400,
   historyDamagedParts: 0,
   isHistoryShortened: false,
+  isRehearsal: false,
   historySetAside: { damaged: [], foreign: [] },
   historyMissing: [],
   journalSetAside: [],

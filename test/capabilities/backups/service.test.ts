@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { Backups } from '../../../src/capabilities/backups/index.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
+import type { Rehearsal } from '../../../src/platform/backup/index.ts';
 import { SecretSealer } from '../../../src/platform/files/index.ts';
 import { errorResponse } from '../../../src/platform/http/responses.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
@@ -13,12 +14,13 @@ import { until } from '../../support/until.ts';
 import { recordingLog } from '../../support/workspace.ts';
 
 /** Due every day from midnight on, into a folder that is there. */
-function planned(t: TestContext, timezone = 'UTC') {
+function planned(t: TestContext, timezone = 'UTC', rehearsal?: Rehearsal) {
   const { dataDir, database, clock } = makeHome(t, 'Depot');
   const { log, lines } = recordingLog(clock);
   const folder = join(dataDir, '..', 'stick');
   mkdirSync(folder);
   const damages: Error[] = [];
+  const restarts: string[] = [];
   const secretKeysPath = join(dataDir, '..', 'secrets.key');
   const backups = new Backups({
     database,
@@ -34,13 +36,14 @@ function planned(t: TestContext, timezone = 'UTC') {
     onHistoryDamage: (damage) => void damages.push(damage),
     lastTakenMs: () => undefined,
     freeBytes: () => 1e12,
-    requestRestart: () => undefined,
+    rehearsal,
+    requestRestart: (reason) => void restarts.push(reason),
     limits: { ...LIMITS.backup, workFactor: 2 },
   });
   t.after(() => backups.stop());
   backups.update({ schedule: 'DAILY', atMinute: 0, target: folder, password: PASSWORD });
   const saying = (message: string) => lines.filter((line) => line.message === message);
-  return { backups, clock, damages, database, dataDir, folder, saying };
+  return { backups, clock, damages, database, dataDir, folder, restarts, saying };
 }
 
 test('a state.db that cannot be read when a backup may be due ends nothing', async (t) => {
@@ -125,4 +128,31 @@ test('an upload for which the disk has no room is answered in words', async (t) 
   assert.equal(refusal.status, 503);
   assert.match(await refusal.text(), /The disk is full/);
   assert.equal(existsSync(join(dataDir, 'backups', 'uploaded.backup')), false);
+});
+
+test('a rehearsal makes no backup by plan, misses none, and refuses to be asked for one', async (t) => {
+  const { backups, clock, dataDir, folder, restarts } = planned(t, 'UTC', { beganAtMs: 0 });
+  writeFileSync(join(dataDir, 'rehearsal.json'), '{}');
+  backups.start();
+  await clock.advance(20 * 86_400_000);
+  assert.deepEqual([readdirSync(folder), backups.isOverdue(), restarts], [[], false, []]);
+  assert.throws(() => backups.run(), { code: 'in_rehearsal' });
+});
+
+test('a rehearsal that its owner ends here or on the box is over with the restart that follows', async (t) => {
+  const ends: ((backups: Backups, mark: string) => void)[] = [
+    (backups) => backups.endRehearsal(),
+    (_backups, mark) => rmSync(mark),
+  ];
+  for (const end of ends) {
+    const { backups, clock, dataDir, restarts } = planned(t, 'UTC', { beganAtMs: 0 });
+    const mark = join(dataDir, 'rehearsal.json');
+    writeFileSync(mark, '{}');
+    backups.start();
+    end(backups, mark);
+    await clock.advance(LIMITS.backup.checkIntervalMs);
+    assert.equal(existsSync(mark), false);
+    assert.equal(restarts[0], 'the rehearsal has ended');
+  }
+  assert.throws(() => planned(t).backups.endRehearsal(), { code: 'no_rehearsal' });
 });

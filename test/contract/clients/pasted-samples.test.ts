@@ -30,6 +30,8 @@ const REFUSING: Record<string, number> = {
   delete_site: 422,
   // What was pasted before it uploads no backup: this box shall stay.
   restore_backup: 422,
+  // Nor is it a rehearsal.
+  end_rehearsal: 409,
   // Nor was it installed by its package.
   upload_update: 422,
   install_update: 422,

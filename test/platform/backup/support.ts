@@ -34,6 +34,8 @@ export interface Home {
   /** A sound state.db, closed. */
   stateBytes: () => Buffer;
   restore: (bytes: Uint8Array, password?: string, unpackedBytes?: number) => Promise<BackupInfo>;
+  /** The restored copy sends nothing. */
+  rehearse: (bytes: Uint8Array) => Promise<BackupInfo>;
 }
 
 /** With one site of that name, and keys. */
@@ -50,6 +52,16 @@ export function makeHome(test: Pick<TestContext, 'after'>, siteName: string): Ho
   writeFileSync(secretKeysPath, `${Buffer.alloc(32, siteName).toString('base64')}\n`);
   const options = { database, dataDir, secretKeysPath, clock, log, version: '9.9.9', limits: CHEAP };
   let count = 0;
+  const restored = async (bytes: Uint8Array, how: Partial<Parameters<typeof prepareRestore>[0]>) => {
+    const path = join(dataDir, '..', `given-${++count}.backup`);
+    writeFileSync(path, bytes);
+    const file = await open(path);
+    try {
+      return await prepareRestore({ file, password: PASSWORD, dataDir, clock, limits: CHEAP, ...how });
+    } finally {
+      await file.close();
+    }
+  };
   return {
     dataDir,
     database,
@@ -67,16 +79,9 @@ export function makeHome(test: Pick<TestContext, 'after'>, siteName: string): Ho
       database.prepare('VACUUM INTO ?').run(path);
       return readFileSync(path);
     },
-    restore: async (bytes, password = PASSWORD, unpackedBytes = LIMITS.backup.unpackedBytes) => {
-      const path = join(dataDir, '..', `given-${++count}.backup`);
-      writeFileSync(path, bytes);
-      const file = await open(path);
-      try {
-        return await prepareRestore({ file, password, dataDir, clock, limits: { ...CHEAP, unpackedBytes } });
-      } finally {
-        await file.close();
-      }
-    },
+    restore: (bytes, password = PASSWORD, unpackedBytes = LIMITS.backup.unpackedBytes) =>
+      restored(bytes, { password, limits: { ...CHEAP, unpackedBytes } }),
+    rehearse: (bytes) => restored(bytes, { isRehearsal: true }),
   };
 }
 

@@ -10,13 +10,17 @@ test('an upload that somebody else took meanwhile is none, and no failure of our
   const dataDir = temporaryFolder(t);
   mkdirSync(join(dataDir, 'backups'));
   writeFileSync(join(dataDir, 'backups', 'uploaded.backup'), 'sealed');
-  const restored = restoreUpload(dataDir, 'a long sentence', {
-    open: async (task) => {
-      const { path } = task as { path: string };
-      rmSync(path);
-      await (await open(path)).close();
-      return undefined;
+  const restored = restoreUpload(
+    dataDir,
+    { password: 'a long sentence', isRehearsal: false },
+    {
+      open: async (task) => {
+        const { path } = task as { path: string };
+        rmSync(path);
+        await (await open(path)).close();
+        return undefined;
+      },
     },
-  });
+  );
   await assert.rejects(restored, { name: 'BackupError', message: 'No backup was uploaded.' });
 });

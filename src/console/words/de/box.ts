@@ -66,6 +66,15 @@ export const box: typeof en.box = {
   restoreText:
     'Anlage, Geräte, Regeln, Benutzer und Token werden durch die der Sicherung ersetzt, und das Gateway startet neu. Die jetzigen bleiben im Datenordner erhalten.',
   restoreAsking: 'Wiederherstellen …',
+  asRehearsal: 'Zur Probe: Die wiederhergestellte Kopie sendet nichts, bis ein Betreiber die Probe beendet',
+  rehearsal: 'Probe',
+  rehearsalText:
+    'Dieses Gateway ist eine wiederhergestellte Kopie. Weiterleitung, Regeln, Befehle, Benachrichtigungen und automatische Sicherungen ruhen, und sein eigenes Kommunikationsmodul läuft nicht.',
+  endRehearsal: 'Probe beenden',
+  endRehearsalAsking: 'Probe beenden …',
+  endRehearsalTitle: 'An die Stelle des Originals treten?',
+  endRehearsalText:
+    'Das Gateway startet neu. Danach sendet es, führt seine Regeln aus und steuert seine Geräte. Schalten Sie vorher das Original aus.',
   storage: 'Speicher',
   daysLeft: (count) =>
     `Beim jetzigen Tempo reicht der Platz noch ${count} ${count === 1 ? 'Tag' : 'Tage'}. Danach wird der älteste Verlauf durch den neuesten ersetzt.`,

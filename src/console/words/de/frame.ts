@@ -34,6 +34,8 @@ export const frame: typeof en.frame = {
   toTheContent: 'Zum Inhalt',
   connectionLost:
     'Keine Live-Verbindung zum Gateway. Die Werte können veraltet sein. Die Verbindung wird wiederhergestellt …',
+  rehearsal:
+    'Dies ist die Probe einer Sicherung: Das Gateway sendet nichts, nimmt keine Befehle an und führt keine Regeln aus, bis ein Betreiber sie beendet.',
   obstacles: {
     origin: (origin, name) =>
       `Das Gateway kennt die Adresse ${origin} nicht; setzen Sie public_host auf ${name}. Die Werte kommen alle 10 s.`,

@@ -99,6 +99,14 @@ export const ofBox: typeof en.ofBox = {
         1: 'Den Datenträger ersetzen, wenn es wieder vorkommt.',
       },
     },
+    rehearsal: {
+      display_name: 'Probe einer Sicherung',
+      description:
+        'Dieses Gateway ist eine wiederhergestellte Kopie und sendet nichts: keine Weiterleitung, Regeln, Befehle, Benachrichtigungen und Sicherungen nach Plan, und sein eigenes Kommunikationsmodul läuft nicht. Das Original darf unterdessen weiterlaufen.',
+      troubleshooting: {
+        0: 'Damit dieses Gateway an die Stelle des Originals tritt, die Probe beenden, unter System → Sicherungen oder mit „energy-gateway end-rehearsal“. Vorher das Original ausschalten.',
+      },
+    },
     restore_not_done: {
       display_name: 'Sicherung nicht zurückgespielt',
       description:

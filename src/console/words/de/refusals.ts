@@ -59,6 +59,12 @@ export const refusals: ReadonlyMap<string, Sentence> = new Map([
   ['dry_run_active', text('Es läuft schon ein Probelauf. Möglich ist einer zur selben Zeit.')],
   ['execution_not_found', text('Diesen Befehl gibt es nicht mehr.')],
   ['history_degraded', because('Der Verlauf nimmt keine Daten auf. Die Steuerung läuft weiter.')],
+  [
+    'in_rehearsal',
+    text(
+      'Dieses Gateway ist die Probe einer Sicherung. Es sendet nichts, bis ein Betreiber die Probe beendet.',
+    ),
+  ],
   ['insufficient_role', text('Ihre Rolle reicht dafür nicht.')],
   ['internal_error', text('Das Gateway konnte dies nicht ausführen. Sein Protokoll nennt den Grund.')],
   ['invalid_path', text('Die Adresse der Anfrage ist ungültig.')],
@@ -73,6 +79,7 @@ export const refusals: ReadonlyMap<string, Sentence> = new Map([
   ['method_not_allowed', text('Das ist hier nicht möglich.')],
   ['mqtt_guest_limit_reached', most('MQTT-Zugänge')],
   ['mqtt_guest_not_found', text('Diesen MQTT-Zugang gibt es nicht mehr.')],
+  ['no_rehearsal', text('Dieses Gateway ist keine Probe einer Sicherung.')],
   [
     'no_room',
     text('Für eine Sicherung mit Verlauf ist zu wenig Speicherplatz frei. Ohne Verlauf braucht sie wenig.'),

@@ -66,6 +66,15 @@ export const box = {
   restoreText:
     'Site, devices, rules, users and tokens are replaced by those of the backup, and the gateway restarts. The current ones stay in the data folder.',
   restoreAsking: 'Restore…',
+  asRehearsal: 'As a rehearsal: the restored copy sends nothing until an owner ends it',
+  rehearsal: 'Rehearsal',
+  rehearsalText:
+    'This gateway is a restored copy. Targets, rules, commands, notifications and automatic backups rest, and its own communication module does not run.',
+  endRehearsal: 'End the rehearsal',
+  endRehearsalAsking: 'End the rehearsal…',
+  endRehearsalTitle: 'Take the place of the original?',
+  endRehearsalText:
+    'The gateway restarts, and then sends, runs its rules and commands its devices. Switch the original off before.',
   storage: 'Storage',
   daysLeft: (count: number) =>
     `At the current rate there is room for ${count} more ${count === 1 ? 'day' : 'days'}. After that, the oldest history is replaced by the newest.`,

@@ -34,6 +34,8 @@ export const frame = {
   logOut: 'Log out',
   toTheContent: 'Skip to content',
   connectionLost: 'No live connection to the gateway. Values may be out of date. Reconnecting…',
+  rehearsal:
+    'This is a rehearsal of a backup: the gateway sends nothing, takes no commands and runs no rules until an owner ends it.',
   obstacles: {
     origin: (origin: string, name: string) =>
       `The address ${origin} is not known to the gateway; set public_host to ${name}. Values come every 10 s.`,
