@@ -5,6 +5,7 @@ import { Value } from '../parts/value.tsx';
 import { Card, Notice } from '../ui.tsx';
 import { Fact } from '../ui/page-pieces.tsx';
 import { say } from '../words/index.ts';
+import { limitText } from './limit-text.ts';
 
 const YEAR_DAYS = 365;
 /** While one of these is raised, nothing gives way to anything: its description says what is stored. */
@@ -39,9 +40,7 @@ export function StorageCard({ live }: { live: LiveDevice }) {
           ))}
         </Notice>
       ) : (
-        <p class="hint">
-          {typeof daysLeft === 'number' ? say.box.daysLeft(Math.floor(daysLeft)) : say.box.oldestGivesWay}
-        </p>
+        <p class="hint">{limitText(daysLeft, property('history_max_bytes'))}</p>
       )}
       <dl class="facts">
         <Fact name={say.everywhere.history}>

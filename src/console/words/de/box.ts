@@ -76,8 +76,11 @@ export const box: typeof en.box = {
   endRehearsalText:
     'Das Gateway startet neu. Danach sendet es, führt seine Regeln aus und steuert seine Geräte. Schalten Sie vorher das Original aus.',
   storage: 'Speicher',
-  daysLeft: (count) =>
-    `Beim jetzigen Tempo reicht der Platz noch ${count} ${count === 1 ? 'Tag' : 'Tage'}. Danach wird der älteste Verlauf durch den neuesten ersetzt.`,
+  days: (count) => `${count} ${count === 1 ? 'Tag' : 'Tage'}`,
+  limitLasts: (limit, span) =>
+    `Beim heutigen Tempo reicht die Grenze von ${limit} noch ${span}. Danach wird der älteste Verlauf durch den neuesten ersetzt.`,
+  limitReached: (limit) =>
+    `Die Grenze von ${limit} ist erreicht: Der älteste Verlauf wird durch den neuesten ersetzt. Das ist normal.`,
   oldestGivesWay: 'Der älteste Verlauf weicht dem neuesten, wenn kein Platz mehr ist.',
   diskFree: 'Freier Speicherplatz',
   samplesKept: 'Messwerte aufbewahrt für',

@@ -76,8 +76,11 @@ export const box = {
   endRehearsalText:
     'The gateway restarts, and then sends, runs its rules and commands its devices. Switch the original off before.',
   storage: 'Storage',
-  daysLeft: (count: number) =>
-    `At the current rate there is room for ${count} more ${count === 1 ? 'day' : 'days'}. After that, the oldest history is replaced by the newest.`,
+  days: (count: number) => `${count} ${count === 1 ? 'day' : 'days'}`,
+  limitLasts: (limit: string, span: string) =>
+    `At today's rate, the limit of ${limit} lasts another ${span}. After that, the oldest history is replaced by the newest.`,
+  limitReached: (limit: string) =>
+    `The limit of ${limit} is reached: the oldest history is replaced by the newest. This is normal.`,
   oldestGivesWay: 'When there is no more room, the oldest history is replaced by the newest.',
   diskFree: 'Free disk space',
   samplesKept: 'Samples kept for',
