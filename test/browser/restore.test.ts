@@ -120,7 +120,7 @@ describe('a backup is restored', { skip: findBrowser() === undefined && NO_BROWS
   });
 
   // Last, as it starts the gateway again on another port.
-  test('as a rehearsal, which every page says in both languages until it is ended', async (t) => {
+  test('starts a rehearsal, which every page says in both languages until it is ended', async (t) => {
     const { browser, gateway } = opened();
     const page = await openAnother(t, opened());
     await visit(page, '#/system/backup');
