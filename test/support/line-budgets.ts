@@ -36,7 +36,7 @@ export const LINE_BUDGETS: Readonly<Record<string, number>> = {
   gateway: 2_600,
   lib: 3_420,
   library: 3_100,
-  'platform/backup': 1_660,
+  'platform/backup': 1_690,
   'platform/clock': 410,
   'platform/commit': 360,
   'platform/config': 590,
