@@ -13,7 +13,7 @@ import { DeviceLogs } from '../capabilities/device-logs/index.ts';
 import { DeviceService } from '../capabilities/devices/index.ts';
 import { Energy } from '../capabilities/energy/index.ts';
 import { DeviceLibrary } from '../capabilities/library/index.ts';
-import { type IoPortRecord, ModulePorts, type SerialPortRecord } from '../capabilities/module-ports/index.ts';
+import { ModulePorts } from '../capabilities/module-ports/index.ts';
 import { Modules } from '../capabilities/modules/index.ts';
 import { MqttGuests } from '../capabilities/mqtt-guests/index.ts';
 import { Notifications } from '../capabilities/notifications/index.ts';
@@ -30,12 +30,10 @@ import {
 import { Strategies } from '../capabilities/strategies/index.ts';
 import { Updates } from '../capabilities/updates/index.ts';
 import { LIMITS } from '../lib/limits.ts';
-import { parseDeclaredPort } from '../lib/address.ts';
 import { restoreFaultSince } from '../platform/backup/index.ts';
 import { nextTurn } from '../platform/clock/index.ts';
-import type { Config } from '../platform/config/index.ts';
 import { installedVersion, packagePath, secretKeysPath } from '../platform/files/index.ts';
-import { analogProblem, canProblem, gpioProblem, serialLineProblem } from '../platform/host/index.ts';
+import { serialLineProblem } from '../platform/host/index.ts';
 import type { MqttBroker } from '../platform/mqtt/index.ts';
 import { UpdateFolder, updateKeyFiles } from '../platform/packages/index.ts';
 import { programEntry } from '../platform/processes/index.ts';
@@ -44,6 +42,7 @@ import { commandRecorder } from './audit-trail.ts';
 import { provisioningFault } from './first-provisioning.ts';
 import { folderStatus, knownCopies } from './folder-status.ts';
 import { type Infrastructure, keepRowStamps, recentLosses, type StartedHook } from './infrastructure.ts';
+import { ioPortProblem, portsOfOption } from './ports.ts';
 import { noteMissingHistory } from './missing-history.ts';
 import { ShortenedHistory } from './shortened-history.ts';
 import { targetRecordSources, targetsStatus } from './targets.ts';
@@ -486,22 +485,4 @@ function connectReports({
       persist: false,
     }),
   );
-}
-
-function ioPortProblem({ kind, path }: Pick<IoPortRecord, 'kind' | 'path'>): Promise<string | undefined> {
-  if (kind === 'CAN') return canProblem(path);
-  return kind === 'ANALOG_INPUT' ? analogProblem(path) : gpioProblem(path);
-}
-
-// The serial ports of the option.
-
-/** `rs485=/dev/ttyUSB0:9600:8N1` and so on, as the option's check has let it pass. */
-function portsOfOption(text: Config['serialPorts']): SerialPortRecord[] {
-  return (text ?? '').split(',').flatMap((declared) => {
-    const port = parseDeclaredPort(declared);
-    if (port === undefined) return [];
-    const { format, ...line } = port;
-    const [dataBits, parity = 'N', stopBits] = format;
-    return { ...line, dataBits: Number(dataBits), parity, stopBits: Number(stopBits), aliases: [] };
-  });
 }
