@@ -19,7 +19,7 @@ const SOURCES =
   /^src\/(?:lib|platform|capabilities|gateway|scripting\/rule-sandbox|field-module|protocol(?!\/module\.))\//;
 /** Files whose every sentence is for people. */
 const MAKES_SENTENCES =
-  /^src\/(?:lib\/(?:system-fault|connection-failure|text)|platform\/(?:files\/mounted-folder|mqtt-client\/mqtt-client|outbound\/\w+|http-client\/http-client|http\/parse|host\/(?:io|serial)-probe|packages\/(?:deb-package|package-check|signature)|backup\/(?!take-over)[\w-]+)|capabilities\/(?:modules\/scan-words|modules\/scans|targets\/(?:changes|sender|influxdb\/influxdb-sink)|notifications\/(?:changes|sender)|backups\/service|appliance\/service|blueprints\/(?:arguments|values)|device-configuration\/service|updates\/(?:model|service)|commands\/(?:model|response-buffer)|energy\/sources))\.ts$/;
+  /^src\/(?:lib\/(?:system-fault|errors|text)|platform\/(?:files\/dated-pieces|mqtt-client\/mqtt-client|outbound\/\w+|http-client\/http-client|http\/parse|host\/serial-probe|packages\/(?:deb-package|signature)|backup\/(?!take-over)[\w-]+)|capabilities\/(?:modules\/schema|modules\/scans|targets\/(?:changes|sender|influxdb\/influxdb-sink)|notifications\/(?:changes|sender)|backups\/service|appliance\/service|blueprints\/values|device-configuration\/service|updates\/service|commands\/(?:model|response-buffer)|energy\/sources))\.ts$/;
 const PROSE = /\p{L}[,.:;]? \p{L}/u;
 
 /** @returns where a sentence stands, by its text with `◌` for what is put in */
