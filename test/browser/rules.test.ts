@@ -117,6 +117,22 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     await page.locator('.cm-lint-marker-error').waitFor({ state: 'detached' });
   });
 
+  test('marks what the chosen runtime does not have, and checks again when another one is chosen', async () => {
+    const { page, open } = opened();
+    await open('#/new-rule/script');
+    await editor().fill('local a = 1\nscheduler.add(1000, function() end)\n');
+    const warning = page.getByText('Line 2: scheduler.add is of runtime V3; this rule has runtime V1.');
+    const runtime = page.getByLabel('Runtime');
+    await runtime.selectOption('V1');
+    await warning.waitFor();
+    await page.locator('.cm-lint-marker-warning').waitFor();
+    assert.match(await page.locator('.cm-lintRange-warning').innerText(), /^scheduler\.add\(1000/);
+    await runtime.selectOption('V3');
+    await warning.waitFor({ state: 'detached' });
+    await page.locator('.cm-lint-marker-warning').waitFor({ state: 'detached' });
+    await editor().fill('');
+  });
+
   test('completes the library, and slugs and values of the site', async () => {
     const { page, open, gateway } = opened();
     device = await gateway.provision('Battery');

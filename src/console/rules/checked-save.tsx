@@ -2,14 +2,14 @@
 import { useRef, useState } from 'preact/hooks';
 import { ApiError } from '../api.ts';
 import { Dialog, Question, useAction } from '../ui.tsx';
-import type { ScriptFault } from './code-editor.ts';
-import { findFault } from './engine.ts';
+import type { ScriptNote } from './code-editor.ts';
+import { checkScript, type RuleText } from './engine.ts';
 import { say } from '../words/index.ts';
 
 /** The first fault; undefined when there is none, or when the gateway does not check now. */
-async function faultOf(code: string): Promise<ScriptFault | undefined> {
+async function faultOf(text: RuleText): Promise<ScriptNote | undefined> {
   try {
-    return await findFault(code);
+    return (await checkScript(text)).fault;
   } catch (error) {
     // What is wrong with the request is told when it is saved.
     if (error instanceof ApiError) return undefined;
@@ -17,16 +17,16 @@ async function faultOf(code: string): Promise<ScriptFault | undefined> {
   }
 }
 
-export function useCheckedSave(code: string, save: () => Promise<void>) {
+export function useCheckedSave(text: RuleText, save: () => Promise<void>) {
   const [fault, setFault] = useState<string | undefined>(undefined);
   const isSure = useRef(false);
   const action = useAction(async () => {
-    const found = isSure.current ? undefined : await faultOf(code);
+    const found = isSure.current ? undefined : await faultOf(text);
     isSure.current = false;
     if (!found) return save();
-    const text = say.rules.faultAt(say.frame.said(found.message), found.line);
-    setFault(text);
-    throw new Error(say.rules.notSavedWithFault(text));
+    const sentence = say.rules.faultAt(say.frame.said(found.message), found.line);
+    setFault(sentence);
+    throw new Error(say.rules.notSavedWithFault(sentence));
   });
   const close = (): void => setFault(undefined);
   const question = fault !== undefined && (

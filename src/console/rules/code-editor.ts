@@ -21,15 +21,23 @@ import {
 } from '@codemirror/language';
 import { lua } from '@codemirror/legacy-modes/mode/lua';
 import { type Diagnostic, linter, lintGutter } from '@codemirror/lint';
-import { EditorState } from '@codemirror/state';
+import { EditorState, StateEffect } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import type { Word } from './words.ts';
 
-export interface ScriptFault {
+export interface ScriptNote {
   /** The first is 1; undefined: of no line. */
   line?: number | undefined;
   message: string;
+}
+
+/** What the gateway says about a script. */
+export interface ScriptCheck {
+  /** Why it does not compile. */
+  fault?: ScriptNote | undefined;
+  /** What its runtime does not have. */
+  warnings?: readonly ScriptNote[] | undefined;
 }
 
 export interface EditorOptions {
@@ -41,8 +49,8 @@ export interface EditorOptions {
   keys: string;
   isReadOnly: boolean;
   onText: (text: string) => void;
-  /** The first fault of a text. */
-  findFault: (text: string) => Promise<ScriptFault | undefined>;
+  /** Says what is wrong with a text. */
+  check: (text: string) => Promise<ScriptCheck>;
   /** Completions at the end of a line. */
   wordsAt: (line: string) => readonly Word[];
 }
@@ -50,6 +58,8 @@ export interface EditorOptions {
 export interface Editor {
   /** Replaces the text. */
   setText: (text: string) => void;
+  /** For another runtime. */
+  checkAgain: () => void;
   destroy: () => void;
 }
 
@@ -67,11 +77,14 @@ export function createEditor(options: EditorOptions): Editor {
       if (text === view.state.doc.toString()) return;
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
     },
+    checkAgain: () => view.dispatch({ effects: CHECK_AGAIN.of(null) }),
     destroy: () => view.destroy(),
   };
 }
 
-function extensionsOf({ label, keys, isReadOnly, onText, findFault, wordsAt }: EditorOptions) {
+const CHECK_AGAIN = StateEffect.define<null>();
+
+function extensionsOf({ label, keys, isReadOnly, onText, check, wordsAt }: EditorOptions) {
   return [
     lineNumbers(),
     history(),
@@ -88,8 +101,10 @@ function extensionsOf({ label, keys, isReadOnly, onText, findFault, wordsAt }: E
     // A check needs the role that may change the script.
     isReadOnly
       ? []
-      : linter(async (view) => diagnosticsOf(view, await findFault(view.state.doc.toString())), {
+      : linter(async (view) => diagnosticsOf(view, await check(view.state.doc.toString())), {
           delay: CHECK_DELAY_MS,
+          needsRefresh: ({ transactions }) =>
+            transactions.some(({ effects }) => effects.some((effect) => effect.is(CHECK_AGAIN))),
         }),
     keymap.of([
       ...closeBracketsKeymap,
@@ -143,11 +158,12 @@ function complete(context: CompletionContext, wordsAt: EditorOptions['wordsAt'])
   return { from: word?.from ?? context.pos, options: [...wordsAt(line)], validFor: /^[\w-]*$/ };
 }
 
-function diagnosticsOf(view: EditorView, fault: ScriptFault | undefined): Diagnostic[] {
-  if (!fault) return [];
-  const { doc } = view.state;
-  const { from, to } = doc.line(Math.min(Math.max(fault.line ?? 1, 1), doc.lines));
-  return [{ from, to, severity: 'error', message: fault.message }];
+function diagnosticsOf({ state: { doc } }: EditorView, { fault, warnings = [] }: ScriptCheck): Diagnostic[] {
+  const mark = ({ line = 1, message }: ScriptNote, severity: 'error' | 'warning'): Diagnostic => {
+    const { from, to } = doc.line(Math.min(Math.max(line, 1), doc.lines));
+    return { from, to, severity, message };
+  };
+  return [...(fault ? [mark(fault, 'error')] : []), ...warnings.map((warning) => mark(warning, 'warning'))];
 }
 
 /** Custom properties of the page are inherited by the shadow tree. */
@@ -194,7 +210,13 @@ const THEME = EditorView.theme({
     textDecoration: 'underline wavy var(--bad)',
     textUnderlineOffset: '3px',
   },
+  '.cm-lintRange-warning': {
+    backgroundImage: 'none',
+    textDecoration: 'underline wavy var(--warn)',
+    textUnderlineOffset: '3px',
+  },
   '.cm-lint-marker-error': { content: '"●"', color: 'var(--bad)' },
+  '.cm-lint-marker-warning': { content: '"▲"', color: 'var(--warn)' },
   '.cm-tooltip': {
     border: '1px solid var(--line)',
     backgroundColor: 'var(--surface)',

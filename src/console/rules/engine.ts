@@ -3,7 +3,7 @@ import { call, callFor, NoAnswer, path } from '../api.ts';
 import { compareNames } from '../by-name.ts';
 import { decodeScript, encodeScript } from '../script-text.ts';
 import type { Engine, LogEntry, Rule, RuleScript } from '../shapes.ts';
-import type { ScriptFault } from './code-editor.ts';
+import type { ScriptCheck } from './code-editor.ts';
 
 const ENGINE = '/v3/site/rule_engine';
 
@@ -32,19 +32,16 @@ export const createRule = (slug: string, script: RuleScript): Promise<unknown> =
 export const readRuleLog = (rule: string, query: string): Promise<LogEntry[]> =>
   callFor('logs', 'GET', `${ruleAddress(rule)}/logs?${query}`);
 
-/** The first fault of the text; undefined when it compiles, or when the gateway cannot say now. */
-export async function findFault(text: string): Promise<ScriptFault | undefined> {
+/** What is wrong with a script; nothing when it is fine, or when the gateway cannot say now. */
+export async function checkScript({
+  code,
+  runtime,
+}: Pick<RuleText, 'code' | 'runtime'>): Promise<ScriptCheck> {
   try {
-    const script = { code: encodeScript(text), runtime_version: 'V3' };
-    return await callFor<ScriptFault | undefined>(
-      'fault',
-      'POST',
-      `${ENGINE}/rules/check`,
-      { script },
-      'reads',
-    );
+    const script = { code: encodeScript(code), runtime_version: runtime };
+    return await call<ScriptCheck>('POST', `${ENGINE}/rules/check`, { script }, 'reads');
   } catch (error) {
-    if (error instanceof NoAnswer) return undefined;
+    if (error instanceof NoAnswer) return {};
     throw error;
   }
 }

@@ -55,6 +55,7 @@ export function RuleFields({
       )}
       <ScriptField
         code={code}
+        runtime={runtime}
         generation={generation}
         onCode={(value) => onChange({ code: value })}
         isReadOnly={isReadOnly}

@@ -136,7 +136,7 @@ function FromTemplate({ name }: { name: string }) {
 
 function NewScript({ template = EMPTY }: { template?: RuleText }) {
   const [text, setText] = useState(() => readDraft(NEW)?.text ?? template);
-  const { action: making, question } = useCheckedSave(text.code, async () => {
+  const { action: making, question } = useCheckedSave(text, async () => {
     await createRule(text.slug, scriptOf(text));
     dropDraft(NEW);
     go(rulePage(text.slug));

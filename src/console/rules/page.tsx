@@ -136,7 +136,7 @@ function RuleForm({
 }) {
   const typing = useRuleText(rule.id, textOfRule(rule), stored);
   const { text, isChanged, theirs } = typing;
-  const { action: saving, question } = useCheckedSave(text.code, async () => {
+  const { action: saving, question } = useCheckedSave(text, async () => {
     const saved = textOfRule(await saveRule(rule, text));
     typing.settle(text, saved);
     onSaved();

@@ -1,7 +1,7 @@
 /** The field of a script: a plain one until the editor is loaded, and if it cannot be loaded. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Editor, ScriptFault } from './code-editor.ts';
-import { findFault } from './engine.ts';
+import type { Editor, ScriptCheck, ScriptNote } from './code-editor.ts';
+import { checkScript, type RuleText } from './engine.ts';
 import { say } from '../words/index.ts';
 import { wordsAt } from './words.ts';
 
@@ -9,11 +9,13 @@ const LABEL = say.rules.script;
 
 export function ScriptField({
   code,
+  runtime,
   generation,
   onCode,
   isReadOnly,
 }: {
   code: string;
+  runtime: RuleText['runtime'];
   /** Grows when the code comes from elsewhere: typed code is in the editor already, and newer than what is drawn. */
   generation: number;
   onCode: (code: string) => void;
@@ -26,7 +28,7 @@ export function ScriptField({
   const latest = useRef(code);
   latest.current = code;
   const [state, setState] = useState<'loading' | 'ready' | 'failed'>('loading');
-  const { fault, check } = useFault();
+  const { found, check } = useCheck(runtime);
   useEffect(() => {
     let isCurrent = true;
     import('./code-editor.ts').then(
@@ -39,7 +41,7 @@ export function ScriptField({
           keys: say.everywhere.editorKeys,
           isReadOnly,
           onText: (text) => listener.current(text),
-          findFault: check,
+          check,
           wordsAt,
         });
         setState('ready');
@@ -53,22 +55,13 @@ export function ScriptField({
     };
   }, []);
   useEffect(() => editor.current?.setText(code), [generation]);
+  useEffect(() => editor.current?.checkAgain(), [runtime]);
   return (
     <div class="field">
       <span class="label">{LABEL}</span>
       <div class="script-editor" ref={place} hidden={state !== 'ready'} data-test="editor" />
-      {state !== 'ready' && (
-        <textarea
-          class="script"
-          aria-label={LABEL}
-          value={code}
-          rows={16}
-          spellcheck={false}
-          readOnly={isReadOnly}
-          onInput={(event) => onCode(event.currentTarget.value)}
-        />
-      )}
-      {fault && <Fault fault={fault} />}
+      {state !== 'ready' && <PlainField code={code} onCode={onCode} isReadOnly={isReadOnly} />}
+      <Findings found={found} />
       <span class="hint">
         {say.rules.scriptHint}
         {state === 'failed' && say.rules.editorLost}
@@ -77,22 +70,54 @@ export function ScriptField({
   );
 }
 
-/** The fault that the last check has found. */
-function useFault() {
-  const [fault, setFault] = useState<ScriptFault | undefined>(undefined);
-  const check = async (text: string): Promise<ScriptFault | undefined> => {
-    const found = await findFault(text);
-    setFault(found);
-    return found;
-  };
-  return { fault, check };
+function PlainField({
+  code,
+  onCode,
+  isReadOnly,
+}: Pick<Parameters<typeof ScriptField>[0], 'code' | 'onCode' | 'isReadOnly'>) {
+  return (
+    <textarea
+      class="script"
+      aria-label={LABEL}
+      value={code}
+      rows={16}
+      spellcheck={false}
+      readOnly={isReadOnly}
+      onInput={(event) => onCode(event.currentTarget.value)}
+    />
+  );
 }
 
-/** In the editor, only a pointer can read it. */
-function Fault({ fault: { message, line } }: { fault: ScriptFault }) {
+/** What the last check has found. */
+function useCheck(runtime: RuleText['runtime']) {
+  const [found, setFound] = useState<ScriptCheck>({});
+  const chosen = useRef(runtime);
+  chosen.current = runtime;
+  const check = async (code: string): Promise<ScriptCheck> => {
+    const { fault, warnings } = await checkScript({ code, runtime: chosen.current });
+    const checked = { fault: fault && said(fault), warnings: warnings?.map(said) };
+    setFound(checked);
+    return checked;
+  };
+  return { found, check };
+}
+
+const said = (note: ScriptNote): ScriptNote => ({ ...note, message: say.frame.said(note.message) });
+
+/** In the editor, only a pointer can read them. */
+function Findings({ found: { fault, warnings = [] } }: { found: ScriptCheck }) {
   return (
-    <p class="severity error" role="status">
-      {say.rules.faultAt(message, line)}
-    </p>
+    <>
+      {fault && (
+        <p class="severity error" role="status">
+          {say.rules.faultAt(fault.message, fault.line)}
+        </p>
+      )}
+      {warnings.map(({ message, line }) => (
+        <p class="severity warning" role="status" key={message}>
+          {say.rules.faultAt(message, line)}
+        </p>
+      ))}
+    </>
   );
 }

@@ -65,6 +65,8 @@ export const sentences: Readonly<Record<string, string>> = {
   'No address is known of the name {1}.': 'Der Name {1} ist im Netz nicht bekannt.',
   'The name server did not answer for {1}.': 'Der Nameserver hat zu {1} nicht geantwortet.',
   'There is no way through the network to {1}.': '{1} ist über das Netz nicht erreichbar.',
+  '{1} is of runtime {2}; this rule has runtime {3}.':
+    '{1} gehört zur Laufzeitumgebung {2}; diese Regel hat {3}.',
   '{1} did not answer.': '{1} hat nicht geantwortet.',
   '{1} did not answer within {2} s.': '{1} hat nicht innerhalb von {2} s geantwortet.',
   '{1} ended the connection before it had answered.': '{1} hat die Verbindung beendet, ohne zu antworten.',
