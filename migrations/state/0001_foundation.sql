@@ -270,7 +270,9 @@ CREATE TABLE energy_source (
   is_inverted     INTEGER NOT NULL CHECK (is_inverted IN (0, 1)),
   state_of_charge TEXT,
   energy_forward  TEXT,
-  energy_reverse  TEXT
+  energy_reverse  TEXT,
+  -- W; larger values are left out; NULL: nobody said so
+  power_max_w     REAL
 ) STRICT;
 
 -- One row, as soon as somebody changed something.
@@ -357,7 +359,7 @@ CREATE TABLE backup_outcome (
 CREATE TABLE notification_channel (
   id               TEXT PRIMARY KEY,
   name             TEXT NOT NULL,
-  type             TEXT NOT NULL,
+  kind             TEXT NOT NULL,
   is_enabled       INTEGER NOT NULL CHECK (is_enabled IN (0, 1)),
   minimum_severity TEXT NOT NULL,
   -- JSON list; empty: all

@@ -32,6 +32,7 @@ describe('is refused', () => {
     ['neither power nor counter', { items: [{ ...source, power: null }] }, '400 invalid_body'],
     ['a gap of a second', { gap_after_s: 1 }, '400 invalid_body'],
     ['a power that every house exceeds', { power_max_w: 10 }, '400 invalid_body'],
+    ['a largest power of a source of zero', { items: [{ ...source, power_max_w: 0 }] }, '400 invalid_body'],
     ['a source that is a list', { items: [[]] }, '400 invalid_body'],
     ['more than anybody has', { items: Array.from({ length: 33 }, () => source) }, '400 invalid_body'],
   ] as const)
@@ -145,6 +146,48 @@ describe('a value that nothing at the site can have', () => {
       'Telemetry "pv_energy_lifetime"',
       'Telemetry "pv_total_power"',
     ]);
+  });
+
+  /** Power of each role that a device measures, as the site has it now. */
+  const powersNow = async (): Promise<Record<string, number | string | null>> => {
+    const { power } = await gateway().ok('READONLY', 'GET', '/v3/site/energy/now');
+    const { roles } = power as { roles: { role: string; power_w: number | null; reason: string | null }[] };
+    return Object.fromEntries(roles.map(({ role, power_w: powerW, reason }) => [role, powerW ?? reason]));
+  };
+
+  test('is judged by the largest power of its own source where that is known', async (t) => {
+    const device = await gateway().provision('Charger');
+    await device.connect();
+    t.after(() => gateway().ok('OWNER', 'DELETE', `/v3/devices/${device.id}`));
+    t.after(() => gateway().ok('OWNER', 'PATCH', SOURCES, { items: [] }));
+    const item = { role: 'ev_charger', device_id: device.id, power: 'load_total_power' };
+    const patch = (powerMaxW: number | null) =>
+      gateway().ok('OWNER', 'PATCH', SOURCES, { items: [{ ...item, power_max_w: powerMaxW }] });
+    const { energy_sources: sources } = await patch(22_000);
+    assert.equal((sources as { items: { power_max_w: number }[] }).items[0]?.power_max_w, 22_000);
+    await device.telemetry({ load_total_power: 32_767 });
+    assert.equal((await powersNow())['ev_charger'], 'implausible');
+    await device.telemetry({ load_total_power: 11_000 });
+    assert.equal((await powersNow())['ev_charger'], 11_000);
+    await patch(null);
+    await device.telemetry({ load_total_power: 32_767 });
+    assert.equal((await powersNow())['ev_charger'], 32_767);
+  });
+
+  test('is judged by the nameplate that an inverter reports, for what goes through the inverter', async (t) => {
+    const device = await gateway().provision('Inverter');
+    await device.connect();
+    t.after(() => gateway().ok('OWNER', 'DELETE', `/v3/devices/${device.id}`));
+    const powers = { pv_total_power: 32_767, battery_power: -32_768, grid_total_power: 32_767 };
+    await device.telemetry({ ...powers, load_total_power: 32_767 });
+    assert.deepEqual(await powersNow(), { pv: 32_767, battery: -32_768, grid: 32_767, load: 32_767 });
+    await device.properties({ inverter_nameplate_capacity: 5_000 });
+    assert.deepEqual(await powersNow(), {
+      pv: 'implausible',
+      battery: 'implausible',
+      grid: 32_767,
+      load: 32_767,
+    });
   });
 });
 

@@ -21,7 +21,7 @@ export const STATE_ROWS_SQL = `
   INSERT INTO execution_response VALUES (7, 1, 'SUCCEEDED', '{}', 1);
   INSERT INTO rule VALUES (1, 'rule', 'night', 1, 'V3', 1000, 1, 1, 'return true',
     '{"id":"daily","parameters":{"at":"22:00"}}');
-  INSERT INTO energy_source SELECT 1, 'battery', id, 'power', 0, NULL, NULL, NULL FROM device WHERE slug = 'battery';
+  INSERT INTO energy_source SELECT 1, 'battery', id, 'power', 0, NULL, NULL, NULL, 20000 FROM device WHERE slug = 'battery';
   INSERT INTO energy_setting VALUES (1, 60, 10000000);
   INSERT INTO alert SELECT 7, 'seven', id, 'DEVICE', 'low', 'warning', 'Low', 'so', 1, 1, 1, 2, 3, 'Ida', 'OWNER'
     FROM device WHERE slug = 'battery';

@@ -49,8 +49,8 @@ interface Surroundings {
   atMs: EpochMs;
   /** Older values are not current. */
   gapAfterMs: DurationMs;
-  /** W; larger values are none. */
-  powerMaxW: number;
+  /** W; larger powers of a source are none. */
+  powerMaxW: (source: EnergySource) => number;
   /** Nothing flows at a device that is known to be gone, however new its last value is. */
   isOffline: (source: EnergySource) => boolean;
   latest: (source: EnergySource, attribute: string) => { value: unknown; ageMs: DurationMs } | undefined;
@@ -63,13 +63,13 @@ type Bounds = readonly [least: number, most: number];
 export const SOC_BOUNDS: Bounds = [-5, 120];
 
 export function powerNow(sources: readonly EnergySource[], around: Surroundings): PowerNow {
-  const powerBounds: Bounds = [-around.powerMaxW, around.powerMaxW];
   const known = sources.map((source): SourceNow => {
     const { power, stateOfCharge, isInverted } = source;
     const factor = (power === null ? undefined : around.factor(source, power)) ?? Number.NaN;
+    const most = around.powerMaxW(source);
     return {
       source,
-      power: numberNow(source, power, isInverted ? -factor : factor, powerBounds, around),
+      power: numberNow(source, power, isInverted ? -factor : factor, [-most, most], around),
       socPercent:
         stateOfCharge === null ? undefined : numberNow(source, stateOfCharge, 1, SOC_BOUNDS, around),
     };

@@ -74,6 +74,7 @@ const declaredRole = v.object({
   reverse: v.optional(v.string()),
   soc: v.optional(v.string()),
   inverted: v.optional(v.boolean(), false),
+  power_max_w: v.optional(v.pipe(v.number(), v.gtValue(0))),
 });
 const declaredRoles = v.array(declaredRole);
 
@@ -98,7 +99,7 @@ function declaredSources(id: string, manifest: CompiledManifest): Ranked[] | und
   const attribute = (name: string | undefined): string | null =>
     name !== undefined && isReadable(manifest, name) ? name : null;
   return declared.output
-    .map(({ role, power, forward, reverse, soc, inverted }): Ranked => ({
+    .map(({ role, power, forward, reverse, soc, inverted, power_max_w: powerMaxW = null }): Ranked => ({
       rank: rankOf(role, manifest['category']),
       source: {
         role,
@@ -108,6 +109,7 @@ function declaredSources(id: string, manifest: CompiledManifest): Ranked[] | und
         stateOfCharge: attribute(soc),
         energyForward: attribute(forward),
         energyReverse: attribute(reverse),
+        powerMaxW,
         profile: originName(manifest),
       },
     }))
@@ -145,6 +147,7 @@ export function sourcesOfProfiles(
           stateOfCharge: readable(mapping.stateOfCharge),
           energyForward: readable(mapping.energyForward),
           energyReverse: readable(mapping.energyReverse),
+          powerMaxW: null,
           profile,
         },
       });
@@ -155,6 +158,22 @@ export function sourcesOfProfiles(
       found.every((other) => other.source.role !== source.role || other.rank >= rank),
     )
     .map(({ source }) => source);
+}
+
+/** Property of the profile `lib.energy.inverter.nameplate`, in VA. */
+export const NAMEPLATE = 'inverter_nameplate_capacity';
+/** Roles whose power goes through the inverter; that of a meter or of the house does not. */
+const THROUGH_INVERTER: ReadonlySet<EnergyRole> = new Set(['pv', 'battery', 'generator']);
+/**
+ * G: the panels of an inverter may have twice its rated power, and charge a battery beside it. What 16 bits show for
+ * "not available", 32 767 or 65 535 W, is more for inverters of up to 10 or 20 kVA.
+ */
+const TIMES_RATED = 3;
+
+/** The largest power of a role by what an inverter says of itself; undefined: it says nothing, or nothing usable. */
+export function maxPowerOfNameplateW(role: EnergyRole, nameplate: unknown): number | undefined {
+  if (typeof nameplate !== 'number' || !(nameplate > 0) || !THROUGH_INVERTER.has(role)) return undefined;
+  return nameplate * TIMES_RATED;
 }
 
 const afterPrefix = (text: string, prefix: string): string =>

@@ -42,6 +42,17 @@ const choice = shape.noList(
       'Lifetime counter of what was delivered, discharged, imported or consumed, in Wh, kWh or MWh.',
     ),
     energy_reverse: shape.about(attribute(), 'Lifetime counter of what was charged or exported.'),
+    power_max_w: shape.about(
+      v.nullish(
+        v.pipe(
+          v.number('must be a number of watts'),
+          v.gtValue(0, 'must be more than 0'),
+          v.maxValue(powerMaxMostW, `must be at most ${powerMaxMostW}`),
+        ),
+        null,
+      ),
+      'The device has no more: larger powers are left out as implausible. Null: see docs/energy.md.',
+    ),
   }),
 );
 
@@ -53,6 +64,7 @@ const EXAMPLE_SOURCE = {
   state_of_charge: null,
   energy_forward: null,
   energy_reverse: null,
+  power_max_w: null,
 };
 
 export const updateSourcesBody = v.pipe(
@@ -119,6 +131,7 @@ const sourceShape = v.object({
   state_of_charge: nullableText(),
   energy_forward: nullableText(),
   energy_reverse: nullableText(),
+  power_max_w: shape.about(v.nullable(v.number()), 'W, as a person or the blueprint says.'),
   profile: shape.about(
     nullableText(),
     'The profile or device of the library that says so; null: a person said it.',

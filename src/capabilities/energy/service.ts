@@ -103,7 +103,7 @@ export class Energy {
     return powerNow(this.sources.all(), {
       atMs: clock.wallMs(),
       gapAfterMs: this.sources.settings().gapAfterS * 1_000,
-      powerMaxW: this.sources.settings().powerMaxW,
+      powerMaxW: (source) => this.sources.powerMaxW(source),
       isOffline: ({ deviceId }) => devices.connectivity(deviceId) === 'OFFLINE',
       latest: ({ deviceId }, attribute) => {
         const device = devices.get(deviceId);
@@ -147,8 +147,8 @@ export class Energy {
     signal: AbortSignal,
   ): Promise<EnergyAnswer> {
     const sources = this.sources.all();
-    const { gapAfterS, powerMaxW } = this.sources.settings();
-    const reading = { ...this.#columnsOf(sources, powerMaxW), gapAfterS };
+    const { gapAfterS } = this.sources.settings();
+    const reading = { ...this.#columnsOf(sources), gapAfterS };
     const buckets = bucketsOf(timezone, granularity, fromS, toS).map((bucket) => ({
       ...bucket,
       balance: emptyBalance(),
@@ -226,7 +226,8 @@ export class Energy {
       const { deviceId, power, energyForward, energyReverse, stateOfCharge } = source;
       const watch = (attribute: string | null, unit: Watched['unit']): [string, Watched][] => {
         if (attribute === null) return [];
-        const [least, most] = unit === '%' ? SOC_BOUNDS : [-powerMaxW, powerMaxW];
+        const mostW = unit === 'W' ? this.sources.powerMaxW(source) : powerMaxW;
+        const [least, most] = unit === '%' ? SOC_BOUNDS : [-mostW, mostW];
         const factor = unit === '%' ? 1 : this.#factor(source, attribute, unit);
         return factor === undefined ? [] : [[deviceId, { attribute, unit, factor, least, most }]];
       };
@@ -315,7 +316,8 @@ export class Energy {
     return balances;
   }
 
-  #columnsOf(sources: readonly EnergySource[], powerMaxW: number): Pick<Reading, 'columns' | 'placed'> {
+  #columnsOf(sources: readonly EnergySource[]): Pick<Reading, 'columns' | 'placed'> {
+    const { powerMaxW } = this.sources.settings();
     const columns: AmountsQuery['columns'][number][] = [];
     const add = (source: EnergySource, attribute: string | null, quantity: 'W' | 'Wh') => {
       const device = this.#options.devices.get(source.deviceId);
@@ -325,7 +327,7 @@ export class Energy {
         device,
         attribute,
         kind: quantity === 'W' ? 'integral' : 'increase',
-        rateMax: (quantity === 'W' ? powerMaxW : powerMaxW / 3_600) / factor,
+        rateMax: (quantity === 'W' ? this.sources.powerMaxW(source) : powerMaxW / 3_600) / factor,
       });
       return { column: columns.length - 1, factor };
     };

@@ -5,7 +5,7 @@ import type { DurationS } from '../../lib/time.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import type { Device, Devices } from '../devices/index.ts';
 import type { EnergySettings, EnergySource, SourceChoice } from './model.ts';
-import { sourcesOfProfiles, unitFactor } from './profiles.ts';
+import { maxPowerOfNameplateW, NAMEPLATE, sourcesOfProfiles, unitFactor } from './profiles.ts';
 import { createEnergyStore, type EnergyStore } from './store.ts';
 
 export interface SourcesChange {
@@ -48,6 +48,14 @@ export class EnergySources {
       ...chosen.map((choice) => ({ ...choice, profile: null })),
       ...derived.filter(({ role }) => !roles.has(role)),
     ];
+  }
+
+  /** W: larger powers of the source are left out. */
+  powerMaxW(source: EnergySource): number {
+    const device = this.#devices.get(source.deviceId);
+    const nameplate = device && this.#devices.properties(device, 'READONLY')[NAMEPLATE];
+    const own = source.powerMaxW ?? maxPowerOfNameplateW(source.role, nameplate) ?? Number.POSITIVE_INFINITY;
+    return Math.min(own, this.settings().powerMaxW);
   }
 
   /** @throws GatewayError device_not_found, invalid_body naming every attribute that does not fit */

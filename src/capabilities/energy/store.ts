@@ -9,9 +9,10 @@ export type EnergyStore = ReturnType<typeof createEnergyStore>;
 
 export function createEnergyStore({ orm }: Database) {
   const { position, ...columns } = energySource;
-  const { role, deviceId, power, isInverted, stateOfCharge, energyForward, energyReverse } = columns;
+  const { role, deviceId, power, isInverted, stateOfCharge, energyForward, energyReverse, powerMaxW } =
+    columns;
   const select = orm
-    .select({ role, deviceId, power, isInverted, stateOfCharge, energyForward, energyReverse })
+    .select({ role, deviceId, power, isInverted, stateOfCharge, energyForward, energyReverse, powerMaxW })
     .from(energySource)
     .orderBy(position)
     .prepare();

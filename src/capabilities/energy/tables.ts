@@ -1,5 +1,5 @@
 /** Tables of state.db with the choices of people for the energy of the site. */
-import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { integer, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { DurationS } from '../../lib/time.ts';
 
 /**
@@ -30,6 +30,8 @@ export const energySource = sqliteTable('energy_source', {
   energyForward: text('energy_forward'),
   /** Lifetime counter of the negative direction: charged, exported. */
   energyReverse: text('energy_reverse'),
+  /** W: no value of its power is larger; NULL: nobody said so. */
+  powerMaxW: real('power_max_w'),
 });
 
 export const energySetting = sqliteTable('energy_setting', {

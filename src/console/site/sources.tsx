@@ -4,7 +4,7 @@ import { call } from '../api.ts';
 import { attributeTitle } from '../format.ts';
 import { deviceIds, type LiveDevice, liveDevice, liveDevices } from '../live.ts';
 import { may } from '../session.ts';
-import { Awaited, Button, Card, Form, SelectField, useAction, useStored } from '../ui.tsx';
+import { Awaited, Button, Card, Form, InputField, SelectField, useAction, useStored } from '../ui.tsx';
 import { useTypedOver } from '../ui/typed.ts';
 import { ENERGY_ROLES, type Role, type Source } from './energy.ts';
 import { say } from '../words/index.ts';
@@ -16,7 +16,13 @@ interface Answer {
 }
 
 /** A change of the device resets its attributes. */
-const NOTHING_MEASURED = { power: null, state_of_charge: null, energy_forward: null, energy_reverse: null };
+const NOTHING_MEASURED = {
+  power: null,
+  state_of_charge: null,
+  energy_forward: null,
+  energy_reverse: null,
+  power_max_w: null,
+};
 const NEW: Source = {
   ...NOTHING_MEASURED,
   role: 'grid',
@@ -160,6 +166,7 @@ function SourceFields({
           { value: 'true', text: POSITIVE[source.role][1] },
         ]}
       />
+      <LargestPower source={source} onChange={onChange} />
       {source.role === 'battery' && (
         <SelectField
           label={say.site.chargeState}
@@ -175,6 +182,26 @@ function SourceFields({
         </Button>
       </div>
     </div>
+  );
+}
+
+function LargestPower({
+  source: { power_max_w: powerMaxW },
+  onChange,
+}: {
+  source: Source;
+  onChange: (part: Partial<Source>) => void;
+}) {
+  return (
+    <InputField
+      label={say.site.largestPower}
+      name="power_max"
+      type="number"
+      min={1}
+      step="any"
+      value={powerMaxW === null ? '' : String(powerMaxW)}
+      onValue={(text) => onChange({ power_max_w: text === '' ? null : Number(text) })}
+    />
   );
 }
 

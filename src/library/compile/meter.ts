@@ -16,9 +16,10 @@ const CHOICES = {
 export function withMeterRoles(template: Template): Template {
   const { meter } = template;
   if (!meter) return template;
-  const { power, imported, exported } = meter;
-  const taking = { power, forward: imported };
-  const both = { power, forward: imported, reverse: exported };
+  const { power: attribute, imported, exported, power_max_w } = meter;
+  const power = { power: attribute, power_max_w };
+  const taking = { ...power, forward: imported };
+  const both = { ...taking, reverse: exported };
   return {
     ...template,
     parameters: {
@@ -28,14 +29,14 @@ export function withMeterRoles(template: Template): Template {
     roles: [
       ...(template.roles ?? []),
       { role: 'grid', ...both, when: { role: 'grid' } },
-      { role: 'pv', power, inverted: true, forward: exported, when: { role: 'pv' } },
+      { role: 'pv', ...power, inverted: true, forward: exported, when: { role: 'pv' } },
       { role: 'pv', ...taking, when: { role: 'pv_import' } },
       { role: 'load', ...taking, when: { role: 'load' } },
       { role: 'heat_pump', ...taking, when: { role: 'heat_pump' } },
       { role: 'ev_charger', ...taking, when: { role: 'ev_charger' } },
       {
         role: 'battery',
-        power,
+        ...power,
         inverted: true,
         forward: exported,
         reverse: imported,

@@ -328,6 +328,8 @@ const role = v.strictObject({
   soc: v.optional(name),
   /** The power counts the other way. */
   inverted: v.optional(v.boolean()),
+  /** No device of the family has more; a larger power is a pattern for "not available". */
+  power_max_w: v.optional(positive),
   when: v.optional(condition),
 });
 
@@ -337,6 +339,7 @@ const meter = v.strictObject({
   power: name,
   imported: v.optional(name),
   exported: v.optional(name),
+  power_max_w: role.entries.power_max_w,
   default: v.optional(
     v.picklist(['grid', 'pv', 'pv_import', 'load', 'heat_pump', 'ev_charger', 'battery', 'other']),
     'grid',

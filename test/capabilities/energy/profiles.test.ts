@@ -1,7 +1,7 @@
 /** Roles of devices in the site's energy, by what their blueprints declare. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { sourcesOfProfiles } from '../../../src/capabilities/energy/profiles.ts';
+import { maxPowerOfNameplateW, sourcesOfProfiles } from '../../../src/capabilities/energy/profiles.ts';
 import { compileFromLibrary } from '../../library/library-files.ts';
 import { compiled } from '../blueprints/support.ts';
 
@@ -26,6 +26,7 @@ describe('a device of the library', () => {
           stateOfCharge: null,
           energyForward: 'energy_out_lifetime',
           energyReverse: null,
+          powerMaxW: null,
           profile: 'eastron/sdm630',
         },
       ],
@@ -45,10 +46,35 @@ describe('a device of the library', () => {
     assert.ok(together.includes('battery hybrid') && together.includes('pv hybrid'));
   });
 
+  test('says how large its power can be', () => {
+    const manifest = manifestOf('heidelberg/energy-control');
+    assert.deepEqual(
+      sourcesOfProfiles([{ id: 'box', manifest }]).map(({ role, powerMaxW }) => [role, powerMaxW]),
+      [['ev_charger', 22_000]],
+    );
+    const [role] = manifest['.energy'] as object[];
+    const others = { ...manifest, '.energy': [{ ...role, power_max_w: -1 }] };
+    assert.deepEqual(sourcesOfProfiles([{ id: 'box', manifest: others }]), []);
+  });
+
   test('follows its profiles when what it declares is no list of roles', () => {
     const manifest = { ...manifestOf('sungrow/sh'), '.energy': 'anything' };
     assert.ok(
       sourcesOfProfiles([{ id: 'hybrid', manifest }]).every(({ profile }) => profile?.startsWith('energy.')),
     );
+  });
+});
+
+describe('the nameplate of an inverter', () => {
+  test('says nothing of meters and loads, nor where it is no number above zero', () => {
+    for (const nameplate of [undefined, null, 'unknown', 0, -5_000, Number.NaN])
+      assert.equal(maxPowerOfNameplateW('pv', nameplate), undefined);
+    for (const role of ['grid', 'load', 'ev_charger', 'heat_pump', 'electrolyser'] as const)
+      assert.equal(maxPowerOfNameplateW(role, 5_000), undefined);
+  });
+
+  test('leaves room for more panels than its power and for a battery beside it', () => {
+    for (const role of ['pv', 'battery', 'generator'] as const)
+      assert.equal(maxPowerOfNameplateW(role, 5_000), 15_000);
   });
 });

@@ -78,6 +78,7 @@ export const site: typeof en.site = {
   power: 'Leistung',
   positiveMeans: 'Ein positiver Wert bedeutet',
   chargeState: 'Ladezustand',
+  largestPower: 'Größte Leistung, W',
   role: {
     pv: 'PV',
     generator: 'Generator',

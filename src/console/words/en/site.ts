@@ -75,6 +75,7 @@ export const site = {
   power: 'Power',
   positiveMeans: 'A positive value means',
   chargeState: 'State of charge',
+  largestPower: 'Largest power, W',
   role: {
     pv: 'Solar',
     generator: 'Generator',
