@@ -149,7 +149,7 @@ const SECRETS = {
   url: 'has_url',
 } as const;
 
-type PresentChannel = { id: string; name: string; type: string } & Members;
+type PresentChannel = { id: string; name: string; kind: string } & Members;
 
 export async function channelSteps(
   { notifications, devices }: Pick<SiteFile, 'notifications' | 'devices'>,
@@ -166,12 +166,12 @@ export async function channelSteps(
     for (const [name, id] of ids)
       if (id === undefined && !slugs.has(name))
         faults.push(`${where}.device_ids: there is no device "${name}"`);
-    const { name, type } = channel;
+    const { name, kind } = channel;
     const found = present.find((one) => one.name === name);
     if (!found)
-      steps.push(requestStep(api, `notification channel "${name}": new, ${type}`, 'POST', CHANNELS, channel));
-    else if (found.type !== type)
-      faults.push(`${where}.type: "${name}" is ${found.type} here; delete it first`);
+      steps.push(requestStep(api, `notification channel "${name}": new, ${kind}`, 'POST', CHANNELS, channel));
+    else if (found.kind !== kind)
+      faults.push(`${where}.kind: "${name}" is ${found.kind} here; delete it first`);
     else steps.push(...changesOf(channel, found, { ids, api }));
   }
   return steps;
@@ -195,25 +195,25 @@ function changesOf(
   present: PresentChannel,
   { ids, api }: { ids: ReadonlyMap<string, string | undefined>; api: Api },
 ): Step[] {
-  const { name, type, enabled, minimum_severity, notify_cleared, device_ids } = channel;
+  const { name, kind, enabled, minimum_severity, notify_cleared, device_ids } = channel;
   const own = changed({ enabled, minimum_severity, notify_cleared }, present);
   const isOtherDevices =
     (device_ids ?? undefined) !== undefined &&
     !isSameSet([...ids.values()], present['device_ids'] as string[]);
-  const kind = type.toLowerCase();
-  const before = membersOf(present[kind]);
-  const given = membersOf(channel[kind]);
+  const member = kind.toLowerCase();
+  const before = membersOf(present[member]);
+  const given = membersOf(channel[member]);
   const settings = changedWithSecrets(
     given,
     { ...before, has_url: isSameOrigin(given['url'], before['origin']) },
-    `${kind}.`,
+    `${member}.`,
     SECRETS,
   );
   const all = isOtherDevices
     ? { values: { ...own.values, device_ids }, names: [...own.names, 'device_ids change'] }
     : own;
   const path = `${CHANNELS}/${present.id}`;
-  return patchSteps(api, `notification channel "${name}"`, path, all, { [kind]: settings });
+  return patchSteps(api, `notification channel "${name}"`, path, all, { [member]: settings });
 }
 
 /** Only the origin of a webhook's address is shown. */

@@ -24,7 +24,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export type WantedTarget = { name: string; kind: string } & Readonly<Record<string, unknown>>;
 
 /** As the interface takes it, secrets in it. */
-export type WantedChannel = { name: string; type: string } & Readonly<Record<string, unknown>>;
+export type WantedChannel = { name: string; kind: string } & Readonly<Record<string, unknown>>;
 
 export interface WantedRule {
   slug: string;

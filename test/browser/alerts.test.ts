@@ -143,7 +143,7 @@ describe('alerts in a browser', { skip: findBrowser() === undefined && NO_BROWSE
     await open('#/alerts/notifications');
     await page.getByText('Nobody is notified yet').waitFor();
     await page.getByRole('button', { name: 'Add channel' }).press('Enter');
-    await page.selectOption('[name=type]', 'WEBHOOK');
+    await page.selectOption('[name=kind]', 'WEBHOOK');
     await page.fill('[name=name]', 'Service team');
     await page.fill('[name=url]', receiver.url);
     await picture(page, 'notifications-form');

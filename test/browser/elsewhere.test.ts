@@ -243,7 +243,7 @@ describe('what is changed elsewhere', { skip: findBrowser() === undefined && NO_
     await visit(page, '#/alerts/notifications');
     const channel = await ok('OWNER', 'POST', '/v3/notification_channels', {
       name: 'Pager',
-      type: 'NTFY',
+      kind: 'NTFY',
       ntfy: { topic: 'depot-9' },
     });
     await page.locator('[data-test=channels] b', { hasText: 'Pager' }).waitFor();

@@ -47,7 +47,7 @@ describe('an enlarged console', { skip: findBrowser() === undefined && NO_BROWSE
     t.after(() => device.leave());
     await gateway.ok('OWNER', 'POST', '/v3/notification_channels', {
       name: 'Telefon',
-      type: 'NTFY',
+      kind: 'NTFY',
       minimum_severity: 'info',
       ntfy: { topic: 'halle-4711', server: 'http://127.0.0.1:9' },
     });

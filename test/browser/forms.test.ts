@@ -57,7 +57,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
       'OWNER',
       'POST',
       '/v3/notification_channels',
-      { name: 'Phones', type: 'NTFY', ntfy: { topic: 'depot-4711' } },
+      { name: 'Phones', kind: 'NTFY', ntfy: { topic: 'depot-4711' } },
     )) as { notification_channel: { id: string } };
     const address = `/v3/notification_channels/${channel.id}`;
     await visit(page, '#/alerts/notifications');
@@ -116,7 +116,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
       'OWNER',
       'POST',
       '/v3/notification_channels',
-      { name: 'Mobile', type: 'NTFY', ntfy: { topic: 'depot-1' } },
+      { name: 'Mobile', kind: 'NTFY', ntfy: { topic: 'depot-1' } },
     )) as { notification_channel: { id: string } };
     const plan = '/v3/backup/plan';
     const saves = async (
@@ -316,7 +316,7 @@ describe('forms', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     const { page, gateway } = opened();
     await gateway.ok('OWNER', 'POST', '/v3/notification_channels', {
       name: 'Pager',
-      type: 'NTFY',
+      kind: 'NTFY',
       ntfy: { topic: 'depot-9' },
     });
     await visit(page, '#/alerts/notifications');

@@ -62,7 +62,7 @@ async function failEverywhere(gateway: TestGateway): Promise<void> {
   });
   const { notification_channel: channel } = (await gateway.ok('OWNER', 'POST', '/v3/notification_channels', {
     name: 'Telefon',
-    type: 'NTFY',
+    kind: 'NTFY',
     ntfy: { topic: 'halle-4711', server: 'http://127.0.0.1:9' },
   })) as { notification_channel: { id: string } };
   await gateway.ok('OWNER', 'POST', `/v3/notification_channels/${channel.id}/test`);

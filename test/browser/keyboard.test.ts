@@ -149,7 +149,7 @@ describe('the keyboard alone', { skip: findBrowser() === undefined && NO_BROWSER
       });
       await gateway.ok('OWNER', 'POST', '/v3/notification_channels', {
         name: 'Phones',
-        type: 'NTFY',
+        kind: 'NTFY',
         ntfy: { topic: 'depot-4711', server: 'http://127.0.0.1:9' },
       });
       await gateway.ok('INSTALLER', 'POST', '/v3/auth/tokens', { name: 'dashboard', role: 'READONLY' });

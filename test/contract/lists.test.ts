@@ -64,7 +64,7 @@ const gateway = useTestGateway({}, async (started) => {
     });
     const { notification_channel: channel } = await ok('OWNER', 'POST', '/v3/notification_channels', {
       name: `channel-${index}`,
-      type: 'NTFY',
+      kind: 'NTFY',
       ntfy: { server: 'http://127.0.0.1:9', topic: 'nobody' },
     });
     await ok('OWNER', 'POST', `/v3/notification_channels/${(channel as { id: string }).id}/test`);
@@ -107,7 +107,7 @@ const LISTS: readonly List[] = [
   { path: '/v3/mqtt_guests', key: 'mqtt_guests' },
   { path: '/v3/announced_devices', key: 'announced_devices' },
   { path: '/v3/notification_channels', key: 'notification_channels' },
-  { path: '/v3/notification_deliveries', key: 'deliveries' },
+  { path: '/v3/notification_deliveries', key: 'notification_deliveries' },
   { path: '/v3/serial_ports', key: 'serial_ports' },
   { path: '/v3/io_ports', key: 'io_ports' },
   { path: '/v3/alerts', key: 'alerts' },

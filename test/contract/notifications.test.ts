@@ -15,8 +15,8 @@ const EMAIL = {
   from: 'gw@example.org',
   to: ['a@example.org'],
 };
-const mail = (changes: object) => ({ name: 'Mail', type: 'EMAIL', email: { ...EMAIL, ...changes } });
-const hook = (changes: object) => ({ name: 'Hook', type: 'WEBHOOK', webhook: changes });
+const mail = (changes: object) => ({ name: 'Mail', kind: 'EMAIL', email: { ...EMAIL, ...changes } });
+const hook = (changes: object) => ({ name: 'Hook', kind: 'WEBHOOK', webhook: changes });
 
 interface Channel {
   id: string;
@@ -40,10 +40,10 @@ describe('a channel is refused', () => {
     });
 
   for (const [title, body, wanted] of [
-    ['without a type', { name: 'x' }, '400 invalid_body'],
-    ['of an unknown type', { name: 'x', type: 'PIGEON' }, '400 invalid_body'],
+    ['without a kind', { name: 'x' }, '400 invalid_body'],
+    ['of an unknown kind', { name: 'x', kind: 'PIGEON' }, '400 invalid_body'],
     ['with an empty name', { ...mail({}), name: ' ' }, '400 invalid_body'],
-    ['with settings of another type', { ...mail({}), ntfy: { topic: 'x' } }, '400 invalid_body'],
+    ['with settings of another kind', { ...mail({}), ntfy: { topic: 'x' } }, '400 invalid_body'],
     ['without a server', mail({ host: null }), '400 invalid_body'],
     ['with a server that is an address of the web', mail({ host: 'http://x/' }), '400 invalid_body'],
     ['with a port that none has', mail({ port: 65_536 }), '400 invalid_body'],
@@ -63,10 +63,10 @@ describe('a channel is refused', () => {
       hook({ url: 'http://example.org/', signing_secret: 'short' }),
       '400 invalid_body',
     ],
-    ['with a topic that is a path', { name: 'x', type: 'NTFY', ntfy: { topic: 'a/b' } }, '400 invalid_body'],
+    ['with a topic that is a path', { name: 'x', kind: 'NTFY', ntfy: { topic: 'a/b' } }, '400 invalid_body'],
     [
       'with a token that is two lines',
-      { name: 'x', type: 'NTFY', ntfy: { topic: 'a', token: 'a b' } },
+      { name: 'x', kind: 'NTFY', ntfy: { topic: 'a', token: 'a b' } },
       '400 invalid_body',
     ],
     ['of an unknown severity', { ...mail({}), minimum_severity: 'fatal' }, '400 invalid_body'],
@@ -102,7 +102,7 @@ test('secrets are kept, never shown, and go to no other server', async () => {
   const channels = [
     await created(mail({ username: 'gw', password })),
     await created(hook({ url: `https://hooks.example.org/${path}`, signing_secret })),
-    await created({ name: 'Phones', type: 'NTFY', ntfy: { topic: 'depot', token } }),
+    await created({ name: 'Phones', kind: 'NTFY', ntfy: { topic: 'depot', token } }),
   ];
   const [byMail, byHook, byNtfy] = channels;
   assert.equal(byMail?.email?.has_password, true);
@@ -120,7 +120,7 @@ test('secrets are kept, never shown, and go to no other server', async () => {
     refusal(await change(byNtfy, { ntfy: { server: 'https://evil.example' } })),
     '400 invalid_body',
   );
-  assert.equal(refusal(await change(byNtfy, { type: 'EMAIL', email: EMAIL })), '400 invalid_body');
+  assert.equal(refusal(await change(byNtfy, { kind: 'EMAIL', email: EMAIL })), '400 invalid_body');
   const renamed = await gateway().ok('OWNER', 'PATCH', `${CHANNELS}/${byMail?.id}`, {
     name: 'New',
     email: { to: ['b@example.org'] },
@@ -151,7 +151,7 @@ test('a test says what became of it, and why', async (t) => {
     for (const { id } of Object.values(channels)) await gateway().ok('OWNER', 'DELETE', `${CHANNELS}/${id}`);
   });
   const tried = async ({ id }: Channel): Promise<string> => {
-    const { delivery } = await gateway().ok('OWNER', 'POST', `${CHANNELS}/${id}/test`);
+    const { notification_delivery: delivery } = await gateway().ok('OWNER', 'POST', `${CHANNELS}/${id}/test`);
     const { status, error } = delivery as { status: string; error: string | null };
     return `${status} ${error ?? ''}`.trim();
   };
@@ -178,7 +178,7 @@ test('a test says what became of it, and why', async (t) => {
     refusal(await gateway().call('OWNER', 'POST', `${CHANNELS}/${channels.hook.id}/test`)),
     '429 too_many_requests',
   );
-  const { deliveries } = await gateway().ok(
+  const { notification_deliveries: deliveries } = await gateway().ok(
     'OWNER',
     'GET',
     `/v3/notification_deliveries?channel_id=${channels.hook.id}`,

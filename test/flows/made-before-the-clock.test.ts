@@ -40,7 +40,7 @@ async function makeAll(gateway: TestGateway): Promise<void> {
   const influxdb = { url: 'http://127.0.0.1:1/write' };
   await ok('OWNER', 'POST', '/v3/targets', { name: 'engine', kind: 'INFLUXDB', influxdb });
   const webhook = { url: 'http://127.0.0.1:1/hook' };
-  await ok('OWNER', 'POST', '/v3/notification_channels', { name: 'Hook', type: 'WEBHOOK', webhook });
+  await ok('OWNER', 'POST', '/v3/notification_channels', { name: 'Hook', kind: 'WEBHOOK', webhook });
 }
 
 const SET_MS = Date.UTC(2026, 2, 1, 8);

@@ -36,7 +36,7 @@ export function useNotifications() {
   async function addWebhook(t: TestContext, more: object = {}): Promise<{ id: string; server: PostServer }> {
     const server = await startPostServer(t);
     const webhook = { url: server.url, signing_secret: SIGNING_SECRET };
-    return { id: await addChannel(t, { name: 'Hook', type: 'WEBHOOK', webhook, ...more }), server };
+    return { id: await addChannel(t, { name: 'Hook', kind: 'WEBHOOK', webhook, ...more }), server };
   }
 
   async function addDevice(gateway: TestGateway) {
@@ -61,7 +61,7 @@ export function useNotifications() {
   async function deliveriesOf(
     id: string,
   ): Promise<{ status: string; attempts: number; error: string | null }[]> {
-    const { deliveries } = await gatewayOf().ok(
+    const { notification_deliveries: deliveries } = await gatewayOf().ok(
       'OWNER',
       'GET',
       `/v3/notification_deliveries?channel_id=${id}`,

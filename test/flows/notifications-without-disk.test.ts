@@ -31,7 +31,7 @@ async function start(t: TestContext, options: TestGatewayOptions = {}) {
   const gateway = await startTestGateway(t, { ...options, clock });
   const server = await startPostServer(t);
   const device = await gateway.provision('Battery');
-  const channel = { name: 'Hook', type: 'WEBHOOK', webhook: { url: server.url }, device_ids: [device.id] };
+  const channel = { name: 'Hook', kind: 'WEBHOOK', webhook: { url: server.url }, device_ids: [device.id] };
   await gateway.ok('OWNER', 'POST', '/v3/notification_channels', channel);
   // The clock of the broker runs ahead of the client's: a ping would come too late.
   await device.connect({ keepalive: 0 });

@@ -26,11 +26,11 @@ test('a raised alert reaches mail, webhook and ntfy, and so does its end', async
     from: 'gw@example.org',
     to: ['anna@example.org'],
   };
-  await addChannel(t, { name: 'Mail', type: 'EMAIL', email, ...only });
+  await addChannel(t, { name: 'Mail', kind: 'EMAIL', email, ...only });
   const server = `http://127.0.0.1:${ntfy.port}`;
   await addChannel(t, {
     name: 'Phones',
-    type: 'NTFY',
+    kind: 'NTFY',
     ntfy: { server, topic: 'depot', token: 'tk_1' },
     ...only,
   });
@@ -77,7 +77,7 @@ test('a receiver that the mail server refuses costs the others nothing: they get
   mail.refusedReceiver = 'gone@example.org';
   const to = ['gone@example.org', 'anna@example.org'];
   const email = { host: '127.0.0.1', port: mail.port, encryption: 'NONE', from: 'gw@example.org', to };
-  const id = await addChannel(t, { name: 'Mail', type: 'EMAIL', email, device_ids: [device.id] });
+  const id = await addChannel(t, { name: 'Mail', kind: 'EMAIL', email, device_ids: [device.id] });
   await device.telemetry({ alerts: ['made_up'] });
   await pass(gatherMs);
   await eventually(async () => !['SENDING', undefined].includes((await deliveriesOf(id))[0]?.status));

@@ -105,14 +105,14 @@ test('secrets of notification channels go to their servers and nowhere else', as
   // Nobody listens there, so that errors are told.
   const server = { host: '127.0.0.1', port: 1, encryption: 'NONE', username: 'gw' };
   const bodies = [
-    { type: 'EMAIL', email: { ...server, password, from: 'gw@example.org', to: ['anna@example.org'] } },
-    { type: 'WEBHOOK', webhook: { url: `http://127.0.0.1:1/${path}`, signing_secret } },
-    { type: 'NTFY', ntfy: { server: 'http://127.0.0.1:1', topic: 'depot', token } },
+    { kind: 'EMAIL', email: { ...server, password, from: 'gw@example.org', to: ['anna@example.org'] } },
+    { kind: 'WEBHOOK', webhook: { url: `http://127.0.0.1:1/${path}`, signing_secret } },
+    { kind: 'NTFY', ntfy: { server: 'http://127.0.0.1:1', topic: 'depot', token } },
   ];
   const answers: unknown[] = [];
   const channels = '/v3/notification_channels';
   for (const body of bodies) {
-    const made = await gateway.ok('OWNER', 'POST', channels, { name: body.type, ...body });
+    const made = await gateway.ok('OWNER', 'POST', channels, { name: body.kind, ...body });
     const { id } = made['notification_channel'] as { id: string };
     answers.push(made, await gateway.ok('OWNER', 'POST', `${channels}/${id}/test`));
     answers.push(await gateway.call('OWNER', 'PATCH', `${channels}/${id}`, { ntfy: { token: [token] } }));
@@ -186,7 +186,7 @@ test('passwords of backups are sealed in the data folder, also those of an earli
 test('secrets travel in a backup to another box, and are missing there without its key', async (t) => {
   const gateway = await startTestGateway(t);
   const { ok, dataDir } = gateway;
-  const body = { type: 'NTFY', ntfy: { server: 'http://127.0.0.1:1', topic: 'depot', token: 'tk_travels' } };
+  const body = { kind: 'NTFY', ntfy: { server: 'http://127.0.0.1:1', topic: 'depot', token: 'tk_travels' } };
   await ok('OWNER', 'POST', '/v3/notification_channels', { name: 'phone', ...body });
   const answer = await gateway.request('INSTALLER', 'POST', '/v3/backup', { password: 'one for the backup' });
   const backup = Buffer.from(await answer.arrayBuffer());

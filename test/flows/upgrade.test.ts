@@ -223,7 +223,7 @@ const QUESTIONS: [tables: string[], path: string, pick: (body: Entries) => unkno
   [['io_port'], '/v3/io_ports', whole],
   [['backup_plan'], '/v3/backup/plan', whole],
   [['notification_channel'], '/v3/notification_channels', whole],
-  [['notification_delivery'], '/v3/notification_deliveries', only('deliveries', 'id', 'seven')],
+  [['notification_delivery'], '/v3/notification_deliveries', only('notification_deliveries', 'id', 'seven')],
   [['target'], '/v3/targets', ({ targets }) => targets?.map((entry) => ({ ...entry, status: undefined }))],
   [['device_log'], '/v3/devices/meter/logs', whole],
   [['rule', 'rule_log'], '/v3/site/rule_engine/rules/night/logs', whole],

@@ -38,8 +38,8 @@ rules:
   - {slug: surplus, file: surplus.lua}
   - {slug: older, file: older.lua, runtime_version: V1, exec_interval: 5s, enabled: false}
 notifications:
-  - {name: Phones, type: NTFY, device_ids: [battery], ntfy: {topic: plant-17, token: {env: FLEET}}}
-  - {name: Desk, type: WEBHOOK, webhook: {url: {env: HOOK}, signing_secret: {file: token}}}
+  - {name: Phones, kind: NTFY, device_ids: [battery], ntfy: {topic: plant-17, token: {env: FLEET}}}
+  - {name: Desk, kind: WEBHOOK, webhook: {url: {env: HOOK}, signing_secret: {file: token}}}
 `;
 
 const RULE = 'while true do sleep(1) end\n';
@@ -207,7 +207,7 @@ describe('a site file', () => {
   test('is refused as a whole when the box cannot become what it says', async (t) => {
     const { gateway, run } = await start(t);
     await run('devices: [{slug: meter-1, name: Meter, type: STANDALONE}]');
-    await run('notifications: [{name: Desk, type: NTFY, ntfy: {topic: a}}]');
+    await run('notifications: [{name: Desk, kind: NTFY, ntfy: {topic: a}}]');
     await run('targets: [{name: stick, kind: INFLUXDB, influxdb: {url: "http://127.0.0.1:9/write"}}]');
     await assert.rejects(
       run(`
@@ -217,7 +217,7 @@ devices:
   - {slug: meter-1, name: Meter, type: LUA, blueprint: script, runtime: nobody}
   - {slug: other, name: Other, type: STANDALONE, blueprint: a/b/c}
 notifications:
-  - {name: Desk, type: WEBHOOK, device_ids: [other, nobody], webhook: {url: {env: HOOK}}}
+  - {name: Desk, kind: WEBHOOK, device_ids: [other, nobody], webhook: {url: {env: HOOK}}}
 `),
       {
         message: [
@@ -229,7 +229,7 @@ notifications:
           '  - targets[0].selection.devices: there is no device "nobody"',
           '  - targets[0].kind: "stick" is INFLUXDB here; delete it first',
           '  - notifications[0].device_ids: there is no device "nobody"',
-          '  - notifications[0].type: "Desk" is NTFY here; delete it first',
+          '  - notifications[0].kind: "Desk" is NTFY here; delete it first',
         ].join('\n'),
       },
     );

@@ -52,7 +52,7 @@ describe('a site file is refused', () => {
     ],
     [
       'with the address of a webhook in it, which is as good as a secret',
-      'notifications: [{name: Desk, type: WEBHOOK, webhook: {url: "https://chat.example/hunter-222", signing_secret: hunter-222}}]',
+      'notifications: [{name: Desk, kind: WEBHOOK, webhook: {url: "https://chat.example/hunter-222", signing_secret: hunter-222}}]',
       'notifications[0].webhook.url: must be {env: NAME} or {file: PATH}, so that no secret stands in this file',
       'notifications[0].webhook.signing_secret: must be {env: NAME} or {file: PATH}, so that no secret stands in this file',
     ],
@@ -138,7 +138,7 @@ describe('a site file is refused', () => {
   test('when a number is too large, in words', (t) => {
     const path = siteFile(
       t,
-      'notifications: [{name: a, type: EMAIL, email: {host: h, port: 99999999, from: a@b.example, to: [c@d.example]}}]',
+      'notifications: [{name: a, kind: EMAIL, email: {host: h, port: 99999999, from: a@b.example, to: [c@d.example]}}]',
     );
     assert.throws(() => readSiteFile(path, {}), /email\.port: must be at most 65535, got 99999999/);
   });

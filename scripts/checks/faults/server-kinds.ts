@@ -114,11 +114,11 @@ const brokerTo = async (talk: Talk, open: Open) => ({
   mqtt: { url: `mqtt://127.0.0.1:${await open(talk)}` },
 });
 const webhookTo = async (talk: Talk, open: Open) => ({
-  type: 'WEBHOOK',
+  kind: 'WEBHOOK',
   webhook: { url: `http://127.0.0.1:${await open(talk)}/hook` },
 });
 const mailTo = async (talk: Talk, open: Open) => ({
-  type: 'EMAIL',
+  kind: 'EMAIL',
   email: {
     host: '127.0.0.1',
     port: await open(talk, true),

@@ -166,7 +166,7 @@ function ownBodies({ receiverUrl }: Stock): Record<string, Record<string, unknow
       kind: 'INFLUXDB',
       influxdb: { url: `${receiverUrl}/write`, secret: 'a token' },
     },
-    create_notification_channel: { name: 'Phones', type: 'WEBHOOK', webhook: { url: receiverUrl } },
+    create_notification_channel: { name: 'Phones', kind: 'WEBHOOK', webhook: { url: receiverUrl } },
   };
 }
 

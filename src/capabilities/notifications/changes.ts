@@ -5,7 +5,7 @@ import { changedUrl } from '../../lib/shown-url.ts';
 import type { AlertSeverity } from '../alerts/index.ts';
 import type {
   Channel,
-  ChannelType,
+  ChannelKind,
   EmailSettings,
   NtfySettings,
   Secrets,
@@ -18,7 +18,7 @@ import { formOfAddress } from './webhook-forms.ts';
 export interface ChannelChange {
   name?: string | undefined;
   /** Only for a new channel. */
-  type?: ChannelType | undefined;
+  kind?: ChannelKind | undefined;
   isEnabled?: boolean | undefined;
   minimumSeverity?: AlertSeverity | undefined;
   deviceIds?: readonly string[] | undefined;
@@ -34,41 +34,41 @@ type Kept<Settings> = { settings: Settings; secrets: Secrets } | undefined;
 
 /** @throws GatewayError invalid_body */
 export function newChannel(base: Pick<Channel, 'id' | 'createdAtMs'>, change: ChannelChange): Channel {
-  const { type = 'EMAIL' } = change;
+  const { kind = 'EMAIL' } = change;
   const fresh = { isEnabled: true, minimumSeverity: 'warning', deviceIds: [], notifiesCleared: true };
-  return channelOf({ ...base, name: '', ...fresh }, type, change, undefined);
+  return channelOf({ ...base, name: '', ...fresh }, kind, change, undefined);
 }
 
 /** @throws GatewayError invalid_body */
 export function changedChannel(before: Channel, change: ChannelChange): Channel {
-  if (change.type !== undefined && change.type !== before.type)
-    throw invalidBody('type', 'A channel keeps its type; make another one.');
-  return channelOf(before, before.type, change, before);
+  if (change.kind !== undefined && change.kind !== before.kind)
+    throw invalidBody('kind', 'A channel keeps its kind; make another one.');
+  return channelOf(before, before.kind, change, before);
 }
 
-function channelOf(base: object, type: ChannelType, change: ChannelChange, before: Channel | undefined) {
-  requireNoOther(type, change);
+function channelOf(base: object, kind: ChannelKind, change: ChannelChange, before: Channel | undefined) {
+  requireNoOther(kind, change);
   const { name, isEnabled, minimumSeverity, deviceIds, notifiesCleared } = change;
   const changed = defined({ name, isEnabled, minimumSeverity, deviceIds, notifiesCleared });
-  return { ...base, ...changed, ...targetOf(type, change, before) } as Channel;
+  return { ...base, ...changed, ...targetOf(kind, change, before) } as Channel;
 }
 
 const MEMBER = { EMAIL: 'email', WEBHOOK: 'webhook', NTFY: 'ntfy' } as const;
 
-function requireNoOther(type: ChannelType, change: ChannelChange): void {
-  const other = Object.values(MEMBER).find((name) => name !== MEMBER[type] && change[name] !== undefined);
-  if (other !== undefined) throw invalidBody(other, `A channel of type ${type} has no "${other}".`);
+function requireNoOther(kind: ChannelKind, change: ChannelChange): void {
+  const other = Object.values(MEMBER).find((name) => name !== MEMBER[kind] && change[name] !== undefined);
+  if (other !== undefined) throw invalidBody(other, `A channel of kind ${kind} has no "${other}".`);
 }
 
-function targetOf(type: ChannelType, change: ChannelChange, before: Channel | undefined) {
+function targetOf(kind: ChannelKind, change: ChannelChange, before: Channel | undefined) {
   const kept = before as Kept<never>;
-  switch (type) {
+  switch (kind) {
     case 'EMAIL':
-      return { type, ...email(change.email, kept) };
+      return { kind, ...email(change.email, kept) };
     case 'WEBHOOK':
-      return { type, ...webhook(change.webhook, kept) };
+      return { kind, ...webhook(change.webhook, kept) };
     default:
-      return { type, ...ntfy(change.ntfy, kept) };
+      return { kind, ...ntfy(change.ntfy, kept) };
   }
 }
 
@@ -86,7 +86,7 @@ function email(change: ChannelChange['email'], before: Kept<EmailSettings>) {
   };
   const { host, port, encryption, username, from, to } = settings;
   if (host === undefined || from === undefined || to === undefined)
-    throw invalidBody('email', 'A channel of type EMAIL needs "email" with "host", "from" and "to".');
+    throw invalidBody('email', 'A channel of kind EMAIL needs "email" with "host", "from" and "to".');
   const old = before?.settings;
   const isOther = old && username !== null && LOGIN.some((name) => old[name] !== settings[name]);
   const secret = keptSecret('email.password', password, before?.secrets.password, isOther);
@@ -99,7 +99,7 @@ function email(change: ChannelChange['email'], before: Kept<EmailSettings>) {
 function webhook(change: ChannelChange['webhook'], before: Kept<WebhookSettings>) {
   const url = change?.url ?? before?.secrets.url;
   if (url === undefined)
-    throw invalidBody('webhook', 'A channel of type WEBHOOK needs "webhook" with "url".');
+    throw invalidBody('webhook', 'A channel of kind WEBHOOK needs "webhook" with "url".');
   // The key is never sent, so another receiver does not get it.
   const key = keptSecret('webhook.signing_secret', change?.signingSecret, before?.secrets.signingSecret);
   return {
@@ -115,7 +115,7 @@ function ntfy(change: ChannelChange['ntfy'], before: Kept<NtfySettings>) {
   const { token, ...given } = change ?? {};
   const { server: named, topic } = { server: 'https://ntfy.sh', ...before?.settings, ...defined(given) };
   const server = changedUrl(before?.settings.server, named, 'ntfy.server');
-  if (topic === undefined) throw invalidBody('ntfy', 'A channel of type NTFY needs "ntfy" with "topic".');
+  if (topic === undefined) throw invalidBody('ntfy', 'A channel of kind NTFY needs "ntfy" with "topic".');
   const isOther = before && before.settings.server !== server;
   const secret = keptSecret('ntfy.token', token, before?.secrets.token, isOther);
   return { settings: { server, topic }, secrets: secret === undefined ? {} : { token: secret } };

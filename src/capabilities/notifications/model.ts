@@ -5,8 +5,8 @@ import type { AlertSeverity } from '../alerts/index.ts';
 /** Role that manages channels. Channels get what this role may see. */
 export const CHANNEL_ROLE = 'OWNER';
 
-export const CHANNEL_TYPES = ['EMAIL', 'WEBHOOK', 'NTFY'] as const;
-export type ChannelType = (typeof CHANNEL_TYPES)[number];
+export const CHANNEL_KINDS = ['EMAIL', 'WEBHOOK', 'NTFY'] as const;
+export type ChannelKind = (typeof CHANNEL_KINDS)[number];
 
 export const ENCRYPTIONS = ['TLS', 'STARTTLS', 'NONE'] as const;
 
@@ -36,7 +36,7 @@ export interface NtfySettings {
   topic: string;
 }
 
-/** By the type of the channel. */
+/** By the kind of the channel. */
 export type Settings = EmailSettings | WebhookSettings | NtfySettings;
 
 /** Sent to the server of the channel and never shown. */
@@ -65,7 +65,7 @@ interface Common {
 
 export type Channel = Common &
   (
-    | { readonly type: 'EMAIL'; readonly settings: EmailSettings }
-    | { readonly type: 'WEBHOOK'; readonly settings: WebhookSettings }
-    | { readonly type: 'NTFY'; readonly settings: NtfySettings }
+    | { readonly kind: 'EMAIL'; readonly settings: EmailSettings }
+    | { readonly kind: 'WEBHOOK'; readonly settings: WebhookSettings }
+    | { readonly kind: 'NTFY'; readonly settings: NtfySettings }
   );

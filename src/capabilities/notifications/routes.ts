@@ -45,7 +45,10 @@ function readingRoutes(notifications: Notifications): Route[] {
       errors: [NOT_FOUND],
       handle: ({ query: { channel_id: channelId, limit, offset } }) => {
         const found = notifications.deliveries(channelId, limit, offset);
-        return { deliveries: found.deliveries.map(wire.deliveryToWire), total_count: found.totalCount };
+        return {
+          notification_deliveries: found.deliveries.map(wire.deliveryToWire),
+          total_count: found.totalCount,
+        };
       },
     }),
     route({
@@ -56,7 +59,7 @@ function readingRoutes(notifications: Notifications): Route[] {
       role: CHANNEL_ROLE,
       errors: ['404 notification_delivery_not_found'],
       handle: (call) => ({
-        delivery: wire.deliveryToWire(notifications.requireDelivery(call.param('delivery_id'))),
+        notification_delivery: wire.deliveryToWire(notifications.requireDelivery(call.param('delivery_id'))),
       }),
     }),
   ];
@@ -112,7 +115,9 @@ function changingRoutes(notifications: Notifications): Route[] {
       POST: [`${CHANNEL}/test`],
       role: CHANNEL_ROLE,
       errors: [NOT_FOUND, '409 in_rehearsal', '429 too_many_requests'],
-      handle: async (call) => ({ delivery: wire.deliveryToWire(await notifications.test(idOf(call))) }),
+      handle: async (call) => ({
+        notification_delivery: wire.deliveryToWire(await notifications.test(idOf(call))),
+      }),
     }),
   ];
 }

@@ -7,7 +7,7 @@ import { shownUrl } from '../../lib/shown-url.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import { ALERT_SEVERITIES } from '../alerts/index.ts';
 import type { ChannelChange } from './changes.ts';
-import { type Channel, CHANNEL_TYPES, ENCRYPTIONS, WEBHOOK_FORMS } from './model.ts';
+import { type Channel, CHANNEL_KINDS, ENCRYPTIONS, WEBHOOK_FORMS } from './model.ts';
 import { type Delivery, DELIVERY_STATUSES } from './tables.ts';
 
 const { addresses, devicesPerChannel, deliveryItems, secretLength, urlLength } = LIMITS.notifications;
@@ -114,25 +114,25 @@ const common = {
     ),
   ),
   notify_cleared: v.nullish(shape.about(v.boolean(), 'Also tell what is over. Default: true.')),
-  email: shape.about(v.nullish(shape.noList(emailBody)), 'Of type EMAIL.'),
-  webhook: shape.about(v.nullish(shape.noList(webhookBody)), 'Of type WEBHOOK.'),
-  ntfy: shape.about(v.nullish(shape.noList(ntfyBody)), 'Of type NTFY.'),
+  email: shape.about(v.nullish(shape.noList(emailBody)), 'Of kind EMAIL.'),
+  webhook: shape.about(v.nullish(shape.noList(webhookBody)), 'Of kind WEBHOOK.'),
+  ntfy: shape.about(v.nullish(shape.noList(ntfyBody)), 'Of kind NTFY.'),
 };
 
 /** A channel as a caller names it, with its secrets. */
 export const newChannelBody = v.pipe(
   v.object({
     name: shape.name(),
-    type: shape.oneOf(CHANNEL_TYPES),
+    kind: shape.oneOf(CHANNEL_KINDS),
     ...common,
   }),
-  shape.example({ name: 'Phones', type: 'NTFY', minimum_severity: 'warning', ntfy: { topic: 'depot-4711' } }),
+  shape.example({ name: 'Phones', kind: 'NTFY', minimum_severity: 'warning', ntfy: { topic: 'depot-4711' } }),
   v.transform((input): ChannelChange => changeOf(input)),
 );
 
 const changeBody = v.object({
   name: v.nullish(shape.name()),
-  type: v.nullish(v.picklist(CHANNEL_TYPES)),
+  kind: v.nullish(v.picklist(CHANNEL_KINDS)),
   ...common,
 });
 
@@ -143,11 +143,11 @@ export const updateBody = v.pipe(
 );
 
 function changeOf(input: v.InferOutput<typeof changeBody>): ChannelChange {
-  const { name, type, enabled, minimum_severity, device_ids, notify_cleared, email, webhook, ntfy } = input;
+  const { name, kind, enabled, minimum_severity, device_ids, notify_cleared, email, webhook, ntfy } = input;
   return {
     ...withoutNull({
       name,
-      type,
+      kind,
       isEnabled: enabled,
       minimumSeverity: minimum_severity,
       deviceIds: device_ids,
@@ -186,7 +186,7 @@ const channelShape = shape.named(
   v.object({
     id: shape.id(),
     name: v.string(),
-    type: v.picklist(CHANNEL_TYPES),
+    kind: v.picklist(CHANNEL_KINDS),
     enabled: v.boolean(),
     minimum_severity: v.picklist(ALERT_SEVERITIES),
     device_ids: shape.about(v.array(shape.id()), '[]: all.'),
@@ -205,7 +205,7 @@ const channelShape = shape.named(
   {
     id: '0f7c1c9e-6f0e-4a11-9f57-3a6b1d2e4c55',
     name: 'Service team',
-    type: 'EMAIL',
+    kind: 'EMAIL',
     enabled: true,
     minimum_severity: 'warning',
     device_ids: [],
@@ -262,8 +262,8 @@ export type NotificationDeliveryOnWire = v.InferOutput<typeof deliveryShape>;
 export const notificationShapes = {
   one: v.object({ notification_channel: channelShape }),
   list: shape.listOf('notification_channels', channelShape),
-  delivery: v.object({ delivery: deliveryShape }),
-  deliveries: shape.listOf('deliveries', deliveryShape),
+  delivery: v.object({ notification_delivery: deliveryShape }),
+  deliveries: shape.listOf('notification_deliveries', deliveryShape),
 };
 
 export function channelToWire(channel: Channel): NotificationChannelOnWire {
@@ -272,13 +272,13 @@ export function channelToWire(channel: Channel): NotificationChannelOnWire {
     ...shape.filled(channelShape, channel),
     device_ids: [...channel.deviceIds],
     notify_cleared: channel.notifiesCleared,
-    ...(channel.type === 'EMAIL' && {
+    ...(channel.kind === 'EMAIL' && {
       email: shape.filled(emailShape, { ...channel.settings, hasPassword: password !== undefined }),
     }),
-    ...(channel.type === 'WEBHOOK' && {
+    ...(channel.kind === 'WEBHOOK' && {
       webhook: { ...channel.settings, has_signing_secret: signingSecret !== undefined },
     }),
-    ...(channel.type === 'NTFY' && {
+    ...(channel.kind === 'NTFY' && {
       ntfy: shape.filled(ntfyShape, {
         ...channel.settings,
         server: shownUrl(channel.settings.server),

@@ -40,7 +40,7 @@ type Orm = Database['orm'];
 function channelStatements(orm: Orm, sealer: SecretSealer) {
   const { id, createdAtMs } = notificationChannel;
   const all = orm.select().from(notificationChannel).orderBy(createdAtMs, id).prepare();
-  const put = upsert({ orm }, notificationChannel, 'type', 'createdAtMs', 'omittedCount');
+  const put = upsert({ orm }, notificationChannel, 'kind', 'createdAtMs', 'omittedCount');
   const remove = orm.delete(notificationChannel).where(given(id)).prepare();
   const omitted = orm
     .select({ omittedCount: notificationChannel.omittedCount })
@@ -51,7 +51,7 @@ function channelStatements(orm: Orm, sealer: SecretSealer) {
   const putChannel = (channel: Channel): void =>
     void put.run({ ...channel, secrets: sealer.seal(channel.secrets), omittedCount: 0 });
   return {
-    // The check of rows has verified that the settings fit the type.
+    // The check of rows has verified that the settings fit the kind.
     channels: (): Channel[] =>
       all.all().map((row) => {
         const channel = { ...row, secrets: sealer.open(row.secrets) ?? {} } as Channel;

@@ -3,12 +3,12 @@ import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { EpochMs } from '../../lib/time.ts';
 import { type Present } from '../../platform/sqlite/index.ts';
 import { ALERT_SEVERITIES } from '../alerts/index.ts';
-import { CHANNEL_TYPES, type Secrets, type Settings } from './model.ts';
+import { CHANNEL_KINDS, type Secrets, type Settings } from './model.ts';
 
 export const notificationChannel = sqliteTable('notification_channel', {
   id: text('id').primaryKey(),
   name: text('name').notNull(),
-  type: text('type', { enum: CHANNEL_TYPES }).notNull(),
+  kind: text('kind', { enum: CHANNEL_KINDS }).notNull(),
   isEnabled: integer('is_enabled', { mode: 'boolean' }).notNull(),
   minimumSeverity: text('minimum_severity', { enum: ALERT_SEVERITIES }).notNull(),
   deviceIds: text('device_ids', { mode: 'json' }).$type<readonly string[]>().notNull(),

@@ -1,4 +1,4 @@
-/** Sends a message over each type of channel. */
+/** Sends a message over each kind of channel. */
 import { createHmac } from 'node:crypto';
 import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
@@ -28,7 +28,7 @@ export async function send(
   const { clock, signal, limits } = parts;
   const common = { timeoutMs: limits.timeoutMs, signal };
   const { secrets } = channel;
-  switch (channel.type) {
+  switch (channel.kind) {
     case 'EMAIL': {
       const { host, port, encryption, username, from, to } = channel.settings;
       const login = username === null ? undefined : { username, password: secrets.password ?? '' };

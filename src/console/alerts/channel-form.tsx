@@ -6,7 +6,7 @@ import { bodyOf, typedOf, type Typed } from './channel-typed.ts';
 import type { Channel } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
-const TYPES: readonly Choice<Typed['type']>[] = [
+const KINDS: readonly Choice<Typed['kind']>[] = [
   { value: 'EMAIL', text: say.alerts.byMail },
   { value: 'NTFY', text: say.alerts.byPhone },
   { value: 'WEBHOOK', text: say.alerts.byWebhook },
@@ -39,16 +39,16 @@ export function ChannelForm({ channel, onDone }: { channel?: Channel; onDone: ()
   const { typed, change, bound } = controls;
   return (
     <Form action={action} submit={channel ? say.everywhere.save : say.everywhere.add} onCancel={onDone}>
-      {!channel && <SelectField label={say.everywhere.whatItIs} {...bound('type')} choices={TYPES} />}
+      {!channel && <SelectField label={say.everywhere.whatItIs} {...bound('kind')} choices={KINDS} />}
       <InputField
         label={say.everywhere.name}
         isMarked
         {...bound('name')}
         placeholder={say.alerts.exampleName}
       />
-      {typed.type === 'EMAIL' && <EmailFields controls={controls} channel={channel} />}
-      {typed.type === 'NTFY' && <NtfyFields controls={controls} channel={channel} />}
-      {typed.type === 'WEBHOOK' && <WebhookFields controls={controls} channel={channel} />}
+      {typed.kind === 'EMAIL' && <EmailFields controls={controls} channel={channel} />}
+      {typed.kind === 'NTFY' && <NtfyFields controls={controls} channel={channel} />}
+      {typed.kind === 'WEBHOOK' && <WebhookFields controls={controls} channel={channel} />}
       <SelectField
         label={say.alerts.tellOf}
         {...bound('severity')}

@@ -6,7 +6,7 @@ export type Typed = Readonly<ReturnType<typeof typedOf>>;
 export function typedOf(channel: Channel | undefined) {
   const { email, ntfy, webhook } = channel ?? {};
   return {
-    type: channel?.type ?? 'EMAIL',
+    kind: channel?.kind ?? 'EMAIL',
     name: channel?.name ?? '',
     severity: channel?.minimum_severity ?? 'warning',
     notifiesCleared: channel?.notify_cleared ?? true,
@@ -32,7 +32,7 @@ export function typedOf(channel: Channel | undefined) {
 export function bodyOf(typed: Typed, channel: Channel | undefined): Record<string, unknown> {
   return {
     name: typed.name,
-    ...(!channel && { type: typed.type }),
+    ...(!channel && { kind: typed.kind }),
     minimum_severity: typed.severity,
     notify_cleared: typed.notifiesCleared,
     device_ids: typed.deviceIds,
@@ -42,7 +42,7 @@ export function bodyOf(typed: Typed, channel: Channel | undefined): Record<strin
 
 function targetOf(typed: Typed): Record<string, unknown> {
   const secret = typed.secret === '' ? undefined : typed.secret;
-  switch (typed.type) {
+  switch (typed.kind) {
     case 'EMAIL':
       return {
         email: {

@@ -61,7 +61,7 @@ function ChannelRow({ channel }: { channel: Channel }) {
   const { id, name, enabled } = channel;
   const address = path`/v3/notification_channels/${id}`;
   const test = async (): Promise<Tried> => {
-    const { error } = await callFor<Delivery>('delivery', 'POST', `${address}/test`);
+    const { error } = await callFor<Delivery>('notification_delivery', 'POST', `${address}/test`);
     return error === null
       ? { isGood: true, text: say.alerts.testTaken }
       : { isGood: false, text: say.alerts.testFailed(say.frame.said(error)) };
@@ -84,7 +84,8 @@ function ChannelRow({ channel }: { channel: Channel }) {
 
 function DeliveryLog({ channels }: { channels: readonly Channel[] }) {
   const { answer, error } = useStored(
-    () => callFor<Delivery[]>('deliveries', 'GET', `/v3/notification_deliveries?limit=${LOG_ITEMS}`),
+    () =>
+      callFor<Delivery[]>('notification_deliveries', 'GET', `/v3/notification_deliveries?limit=${LOG_ITEMS}`),
     [],
     REFRESH_MS,
   );

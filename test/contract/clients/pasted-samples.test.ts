@@ -178,7 +178,7 @@ describe('a sample of the reference page works when it is pasted', () => {
         return idOf((await ok('OWNER', 'POST', '/v3/targets', body))['target']);
       },
       NOTIFICATION_CHANNEL_ID: async () => {
-        const body = { name: 'Phones', type: 'NTFY', ntfy: { server: 'http://127.0.0.1:9', topic: 'depot' } };
+        const body = { name: 'Phones', kind: 'NTFY', ntfy: { server: 'http://127.0.0.1:9', topic: 'depot' } };
         return idOf(
           (await ok('INSTALLER', 'POST', '/v3/notification_channels', body))['notification_channel'],
         );

@@ -148,11 +148,11 @@ export const ofRequests: Readonly<Record<string, string>> = {
   'A line of the CSV text is too long.': 'Eine Zeile der CSV-Datei ist zu lang.',
   'The CSV text is not UTF-8.': 'Die CSV-Datei ist kein UTF-8.',
   'Device {1} has no telemetry "{2}".': 'Das Gerät {1} hat keinen Wert „{2}“.',
-  'A channel keeps its type; make another one.': 'Die Art eines Kanals bleibt. Legen Sie einen anderen an.',
-  'A channel of type {1} has no "{2}".': 'Ein Kanal der Art {1} hat kein „{2}“.',
-  'A channel of type EMAIL needs "email" with "host", "from" and "to".':
+  'A channel keeps its kind; make another one.': 'Die Art eines Kanals bleibt. Legen Sie einen anderen an.',
+  'A channel of kind {1} has no "{2}".': 'Ein Kanal der Art {1} hat kein „{2}“.',
+  'A channel of kind EMAIL needs "email" with "host", "from" and "to".':
     'Ein Kanal für E-Mail braucht Server, Absender und Empfänger.',
-  'A channel of type WEBHOOK needs "webhook" with "url".': 'Ein Webhook braucht eine Adresse.',
-  'A channel of type NTFY needs "ntfy" with "topic".': 'Ein Kanal für ntfy braucht ein Thema.',
+  'A channel of kind WEBHOOK needs "webhook" with "url".': 'Ein Webhook braucht eine Adresse.',
+  'A channel of kind NTFY needs "ntfy" with "topic".': 'Ein Kanal für ntfy braucht ein Thema.',
   'A channel names {1} devices at most.': 'Ein Kanal nennt höchstens {1} Geräte.',
 };
