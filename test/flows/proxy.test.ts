@@ -1,4 +1,4 @@
-/** The gateway behind the real nginx and the real Caddy, with their configurations as docs/proxy.md has them. */
+/** The gateway behind the real nginx, Caddy, Traefik and Apache, with their configurations as docs/proxy.md has them. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -25,9 +25,12 @@ const PAGE = readFileSync(join(PROJECT_ROOT, 'docs', 'proxy.md'), 'utf8');
 const SLOW_COMMAND_MS = 9_000;
 const DAY_MS = 86_400_000;
 
-/** What the page says for a program, with other ports and files. */
-function configurationOf(language: string, changes: Record<string, string>): string {
-  let text = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(PAGE)?.[1] ?? assert.fail(language);
+/**
+ * What the page says for a program, with other ports and files.
+ * @param begins the first words of the block, after the name of its language
+ */
+function configurationOf(begins: string, changes: Record<string, string>): string {
+  let text = new RegExp(`\`\`\`${begins}\\n([\\s\\S]*?)\`\`\``).exec(PAGE)?.[1] ?? assert.fail(begins);
   for (const [said, now] of Object.entries(changes)) {
     assert.ok(text.includes(said), `${said} in ${text}`);
     text = text.replaceAll(said, now);
@@ -72,6 +75,40 @@ events {} http { access_log off; ${folders.join(' ')}\n${server}\n}`,
       program: 'caddy',
       words: ['run', '--adapter', 'caddyfile', '--config', join(folder, 'Caddyfile')],
     };
+  },
+  traefik: ({ folder, port, gatewayPort, files }: Place) => {
+    const entries = configurationOf('yaml\n# static configuration', {
+      'address: :443': `address: 127.0.0.1:${port}`,
+    });
+    const routes = configurationOf('yaml\n# dynamic configuration', {
+      '127.0.0.1:8080': `127.0.0.1:${gatewayPort}`,
+      ...files,
+    });
+    const provider = `providers: { file: { filename: ${join(folder, 'dynamic.yml')} } }`;
+    writeFileSync(join(folder, 'dynamic.yml'), routes);
+    writeFileSync(join(folder, 'static.yml'), `${entries}${provider}\nglobal: { checkNewVersion: false }\n`);
+    return { program: 'traefik', words: [`--configFile=${join(folder, 'static.yml')}`] };
+  },
+  apache2: ({ folder, port, gatewayPort, files }: Place) => {
+    const host = configurationOf('apache', {
+      '*:443': `127.0.0.1:${port}`,
+      '127.0.0.1:8080': `127.0.0.1:${gatewayPort}`,
+      ...files,
+    });
+    const modules = ['mpm_event', 'authz_core', 'ssl', 'headers', 'proxy', 'proxy_http'].map(
+      (module) => `LoadModule ${module}_module /usr/lib/apache2/modules/mod_${module}.so`,
+    );
+    const common = `ServerName localhost
+ServerRoot ${folder}
+DefaultRuntimeDir ${folder}
+PidFile ${folder}/pid
+ErrorLog ${folder}/error.log
+User www-data
+Group www-data
+Listen 127.0.0.1:${port}
+`;
+    writeFileSync(join(folder, 'apache2.conf'), `${modules.join('\n')}\n${common}${host}`);
+    return { program: 'apache2', words: ['-D', 'FOREGROUND', '-f', join(folder, 'apache2.conf')] };
   },
 };
 
