@@ -381,6 +381,33 @@ describe('a device that announced itself', () => {
     assert.equal((await proposalsOf(guest))[0]?.state, 'IGNORED');
   });
 
+  test('keeps the states that follow a changed announcement at once, also when its proposals are read meanwhile', async () => {
+    const guest = await newGuest(['bridge']);
+    const client = await guest.open();
+    const config = (topic: string, more: object = {}) => ({
+      name: 'Door',
+      uniq_id: 'door',
+      stat_t: topic,
+      dev: { ids: ['door-1'], name: 'Door' },
+      ...more,
+    });
+    await publish(client, 'homeassistant/sensor/door/config', config('bridge/door'));
+    await publish(client, 'bridge/door', 'open');
+    const [proposal] = await proposalsOf(guest);
+    const path = `/v3/announced_devices/${proposal?.id}/accept`;
+    const deviceId = String((await gateway().ok('OWNER', 'POST', path, {}))['device_id']);
+    await until(async () => (await latest(deviceId, 'door')) === 'open');
+    await publish(client, 'homeassistant/sensor/door/config', config('bridge/renamed'));
+    await publish(client, 'homeassistant/sensor/battery/config', {
+      ...config('bridge/battery', { name: 'Battery', uniq_id: 'battery', unit_of_meas: '%' }),
+    });
+    await publish(client, 'bridge/renamed', 'closed');
+    await publish(client, 'bridge/battery', '87');
+    await proposalsOf(guest);
+    await until(async () => (await latest(deviceId, 'door')) === 'closed');
+    await until(async () => (await latest(deviceId, 'battery')) === 87);
+  });
+
   test('cannot use topics of another account', async () => {
     const guest = await newGuest(['plug-c']);
     const client = await guest.open();

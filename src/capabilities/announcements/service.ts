@@ -42,6 +42,8 @@ export class Announcements {
   readonly #decisions = new Map<string, StoredDecision>();
   /** Of the guests whose announcements changed, until they are put together again. */
   readonly #stale = new Set<string>();
+  /** Guests whose accepted devices have to follow their announcements. */
+  readonly #unsettled = new Set<string>();
   /** Guest → its announced devices. */
   readonly #announced = new Map<string, Announced[]>();
   /** By announced device. */
@@ -122,6 +124,8 @@ export class Announcements {
   #take({ guestId, topic, payload }: GuestMessage): Promise<void> | void {
     const text = payload.toString('utf8');
     if (isAnnouncementTopic(topic)) return this.#announce(guestId, topic, text);
+    // The first state follows its announcement at once, and may be the only one for hours.
+    this.#of(guestId);
     const last = this.#last.get(guestId);
     if (last?.has(topic)) last.set(topic, text);
     const stored = this.#acceptedOf(guestId).map((device) => device.take(topic, text));
@@ -164,9 +168,11 @@ export class Announcements {
   /** Entities of a device come one by one: accepted devices follow when no more come. */
   #changed(guestId: string): void {
     this.#stale.add(guestId);
+    this.#unsettled.add(guestId);
     this.#settling?.cancel();
     this.#settling = this.#options.clock.setTimer(LIMITS.mqttGuests.settleMs, () => {
-      for (const stale of this.#stale) this.#renew(stale);
+      for (const unsettled of this.#unsettled) this.#renew(unsettled);
+      this.#unsettled.clear();
     });
   }
 
@@ -216,11 +222,19 @@ export class Announcements {
     const isConnected = mqttGuests.isConnected(announced.guestId);
     const accepted = new AcceptedDevice({ connectivity, device, announced, isConnected });
     this.#accepted.set(announced.id, accepted);
-    for (const [topic, payload] of this.#last.get(announced.guestId) ?? [])
+    void this.#assign(announced, device)
+      .catch((error: unknown) =>
+        accepted.log(`The changed announcements have no effect: ${messageOf(error)}`),
+      )
+      .then(() => this.#repeatStates(accepted));
+  }
+
+  /** Once the blueprint declares what is announced now. */
+  #repeatStates(accepted: AcceptedDevice): void {
+    const { id, guestId } = accepted.announced;
+    if (this.#accepted.get(id) !== accepted) return;
+    for (const [topic, payload] of this.#last.get(guestId) ?? [])
       if (payload !== '') void accepted.take(topic, payload);
-    void this.#assign(announced, device).catch((error: unknown) =>
-      accepted.log(`The changed announcements have no effect: ${messageOf(error)}`),
-    );
   }
 
   /** A blueprint that a person assigned stays until the announcements change. */
