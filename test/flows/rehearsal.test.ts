@@ -45,7 +45,7 @@ test('a rehearsal has everything of the backup, and sends nothing until an owner
   const device = await gateway.provision('Battery');
   const target = { name: 'stick', kind: 'FOLDER', folder: { path: stick, piece_minutes: 1_440 } };
   const { target: made } = await gateway.ok('OWNER', 'POST', '/v3/targets', target);
-  const channel = { name: 'Hook', type: 'WEBHOOK', webhook: { url: hook.url } };
+  const channel = { name: 'Hook', kind: 'WEBHOOK', webhook: { url: hook.url } };
   const { notification_channel: added } = await gateway.ok(
     'OWNER',
     'POST',
