@@ -172,7 +172,7 @@ const EXTENSIONS: Readonly<Record<'none' | 'READONLY' | 'USER' | 'OWNER' | 'INST
     get_notification_channel get_notification_delivery get_audit_entry
     list_notification_channels create_notification_channel update_notification_channel
     delete_notification_channel test_notification_channel list_notification_deliveries list_audit
-    list_targets create_target get_target update_target test_target delete_target remove_device_profile
+    list_targets create_target get_target update_target test_target delete_target remove_device_profile remove_blueprint
     export_audit list_mqtt_guests create_mqtt_guest get_mqtt_guest update_mqtt_guest
     generate_mqtt_guest_password delete_mqtt_guest list_announced_devices get_announced_device
     accept_announced_device ignore_announced_device

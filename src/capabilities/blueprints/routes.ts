@@ -55,6 +55,16 @@ function readRoutes(service: Blueprints): Route[] {
       }),
     }),
     route({
+      operation: 'remove_blueprint',
+      about: 'Removes an uploaded blueprint that no device has: an extension of the interface.',
+      answer: shape.nothing(),
+      DELETE: ['/v3/blueprints/{blueprint_id}'],
+      idsOnly: true,
+      role: 'OWNER',
+      errors: ['404 blueprint_not_found', '409 blueprint_in_use', '422 blueprint_built_in'],
+      handle: (call) => service.remove(call.param('blueprint_id')),
+    }),
+    route({
       operation: 'get_blueprint_zip',
       about: 'ORIGINAL is the upload byte by byte, COMPILED what devices and clients see.',
       answer: wire.blueprintShapes.blueprintZip,

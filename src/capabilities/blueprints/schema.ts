@@ -19,8 +19,22 @@ const listedShape = shape.named(
     name: v.optional(shape.about(v.string(), 'Of a built-in one: the name to get it by.')),
     display_name: v.string(),
     has_script: v.boolean(),
+    origin: shape.about(
+      v.picklist(['BUILT_IN', 'LIBRARY', 'UPLOADED']),
+      'LIBRARY: made of a template of the device library.',
+    ),
+    version: shape.about(shape.count(), 'Which of those with its name and origin it is, by age, from 1 on.'),
+    device_count: shape.about(shape.count(), 'Devices that have it.'),
   }),
-  { ...EXAMPLE, source: 'UPLOADED', display_name: 'Battery', has_script: false },
+  {
+    ...EXAMPLE,
+    source: 'UPLOADED',
+    display_name: 'Battery',
+    has_script: false,
+    origin: 'UPLOADED',
+    version: 2,
+    device_count: 1,
+  },
 );
 
 const profileSource = shape.about(
@@ -112,6 +126,11 @@ export function toWire(blueprint: Blueprint) {
   return { id: blueprint.id, created_at: formatTimestamp(blueprint.createdAtMs) };
 }
 
+function originOf({ source, isOfLibrary }: ListedBlueprint): ListedBlueprintOnWire['origin'] {
+  if (source === 'built_in') return 'BUILT_IN';
+  return isOfLibrary ? 'LIBRARY' : 'UPLOADED';
+}
+
 export function listedToWire(blueprint: ListedBlueprint) {
   const builtIn = BUILT_IN_BLUEPRINTS.find(({ id }) => id === blueprint.id);
   return {
@@ -120,6 +139,9 @@ export function listedToWire(blueprint: ListedBlueprint) {
     ...(builtIn && { name: builtIn.name }),
     display_name: blueprint.displayName,
     has_script: blueprint.hasScript,
+    origin: originOf(blueprint),
+    version: blueprint.version,
+    device_count: blueprint.deviceCount,
   };
 }
 

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import {
+  conflict,
   errorOfProblems,
   invalidBody,
   type Problem,
   requireFound,
   tooManyRequests,
+  unprocessable,
 } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { Rates } from '../../lib/token-bucket.ts';
@@ -219,6 +221,28 @@ export class Blueprints {
     const builtIn = BUILT_IN_BLUEPRINTS.find((blueprint) => blueprint.id === id);
     if (builtIn === undefined) throw new Error(`the blueprint ${id} has lost its original`);
     return writeArchive(builtInFiles(builtIn.name));
+  }
+
+  /** @throws blueprint_not_found (404), blueprint_built_in (422), blueprint_in_use (409) */
+  remove(id: string): void {
+    const { database, log } = this.#options;
+    database.transaction(() => {
+      const { source, deviceCount } = requireFound(
+        'blueprint_not_found',
+        `There is no blueprint "${id}".`,
+        this.#store.use(id),
+      );
+      if (source === 'built_in')
+        throw unprocessable('blueprint_built_in', `The blueprint "${id}" comes with the gateway and stays.`);
+      if (deviceCount > 0)
+        throw conflict(
+          'blueprint_in_use',
+          `Devices have the blueprint "${id}" (${deviceCount}): assign another one to them first.`,
+        );
+      this.#store.remove(id);
+    });
+    this.#manifests.delete(id);
+    log.info('blueprint removed', { blueprint_id: id });
   }
 
   /** Deletes uploaded blueprints that nothing uses by the rule of `LIMITS.blueprints`; returns how many. */

@@ -24,6 +24,12 @@ export interface ListedBlueprint extends Blueprint {
   source: StoredBlueprint['source'];
   displayName: string;
   hasScript: boolean;
+  /** The library made it of a template. */
+  isOfLibrary: boolean;
+  /** Which of those with its name and origin it is, by age; the first is 1. */
+  version: number;
+  /** How many devices have it. */
+  deviceCount: number;
 }
 
 export type BlueprintStore = ReturnType<typeof createBlueprintStore>;
@@ -77,14 +83,19 @@ export function createBlueprintStore({ orm }: Database) {
 }
 
 function listStatements(orm: Database['orm']) {
-  const { id, createdAtMs, source, manifest, script } = blueprint;
+  const { id, createdAtMs, source, manifest, script, fingerprint } = blueprint;
+  const displayName = sql<string>`coalesce(${manifest} ->> '$.display_name', '')`;
+  const isOfLibrary = sql`(${source} = 'uploaded' AND ${fingerprint} IS NOT NULL)`.mapWith(Boolean);
   const select = orm
     .select({
       id,
       createdAtMs,
       source,
-      displayName: sql<string>`coalesce(${manifest} ->> '$.display_name', '')`,
+      displayName,
       hasScript: sql`${script} IS NOT NULL`.mapWith(Boolean),
+      isOfLibrary,
+      version: sql<number>`row_number() OVER (PARTITION BY ${source}, ${isOfLibrary}, ${displayName} ORDER BY ${createdAtMs}, ${blueprint}.rowid)`,
+      deviceCount: sql<number>`(${deviceCountOf(id)})`,
     })
     .from(blueprint)
     .orderBy(id)
@@ -98,15 +109,22 @@ function listStatements(orm: Database['orm']) {
   };
 }
 
+/** The table of devices belongs to a capability above this one. */
+const deviceCountOf = (id: unknown) => sql`SELECT count(*) FROM device WHERE device.blueprint_id = ${id}`;
+
 /** Uploaded blueprints that no device has. */
 function unusedStatements(orm: Database['orm']) {
   const { id, source } = blueprint;
   const { blueprintId, days } = blueprintUnused;
-  // The table of devices belongs to a capability above this one.
   const isUnused = and(
     eq(source, 'uploaded'),
     sql`NOT EXISTS (SELECT 1 FROM device WHERE device.blueprint_id = ${id})`,
   );
+  const selectUse = orm
+    .select({ source, deviceCount: sql<number>`(${deviceCountOf(id)})` })
+    .from(blueprint)
+    .where(given(id))
+    .prepare();
   const forgetUsed = orm
     .delete(blueprintUnused)
     .where(sql`EXISTS (SELECT 1 FROM device WHERE device.blueprint_id = ${blueprintId})`)
@@ -141,6 +159,8 @@ function unusedStatements(orm: Database['orm']) {
     forgetUsed: (): void => void forgetUsed.run(),
     /** Unused blueprints: those unused for the fewest days first, later uploads before earlier ones. */
     unused: (): { id: string; days: number }[] => selectUnused.all(),
+    /** Where a blueprint is from and how many devices have it; undefined: there is none. */
+    use: (wanted: string) => selectUse.get({ id: wanted }),
     remove: (wanted: string): void => void remove.run({ id: wanted }),
   };
 }

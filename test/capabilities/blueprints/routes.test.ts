@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test, type TestContext } from 'node:test';
-import { blueprintRoutes } from '../../../src/capabilities/blueprints/index.ts';
+import { blueprintRoutes, BUILT_IN_IDS } from '../../../src/capabilities/blueprints/index.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { Http, type Principal } from '../../../src/platform/http/index.ts';
 import type { Role } from '../../../src/lib/role.ts';
@@ -191,6 +191,44 @@ describe('9.4 answers', () => {
     assert.deepEqual([second.blueprints.map((found) => found['id']), second.total_count], [[ids[1]], count]);
     const none = await ask(http, '/v3/blueprints', { role: null });
     assert.equal(none.status, 401);
+  });
+
+  test('list: equal names are told apart by their version, and each says how many devices have it', async (t) => {
+    const http = start(t);
+    const upload = async (): Promise<string> => {
+      const answer = await ask(http, '/v3/blueprints/upload', { method: 'POST', body: await valid() });
+      return ((await answer.json()) as { id: string }).id;
+    };
+    const ids = [await upload(), await upload()];
+    const answer = await ask(http, '/v3/blueprints', { role: 'READONLY' });
+    const { blueprints } = (await answer.json()) as { blueprints: Record<string, unknown>[] };
+    const factsOf = (id: string | undefined) => {
+      const found = blueprints.find((blueprint) => blueprint['id'] === id);
+      return [found?.['origin'], found?.['version'], found?.['device_count']];
+    };
+    assert.deepEqual(ids.map(factsOf), [
+      ['UPLOADED', 1, 0],
+      ['UPLOADED', 2, 0],
+    ]);
+    const builtIn = blueprints.find(({ name }) => name === 'empty');
+    assert.deepEqual(factsOf(String(builtIn?.['id'])), ['BUILT_IN', 1, 0]);
+  });
+
+  test('remove: an uploaded blueprint without devices, and no other', async (t) => {
+    const http = start(t);
+    const upload = await ask(http, '/v3/blueprints/upload', { method: 'POST', body: await valid() });
+    const { id } = (await upload.json()) as { id: string };
+    const remove = async (wanted: string, role: 'OWNER' | 'USER' = 'OWNER'): Promise<string> => {
+      const answer = await ask(http, `/v3/blueprints/${wanted}`, { method: 'DELETE', role });
+      if (answer.status === 200) return '200';
+      const { errors } = (await answer.json()) as { errors: { code: string }[] };
+      return `${answer.status} ${errors[0]?.code}`;
+    };
+    assert.equal(await remove(BUILT_IN_IDS.empty), '422 blueprint_built_in');
+    assert.equal(await remove(id, 'USER'), '403 insufficient_role');
+    assert.equal(await remove(id), '200');
+    assert.equal(await remove(id), '404 blueprint_not_found');
+    assert.equal((await ask(http, `/v3/blueprints/${id}`, { role: 'READONLY' })).status, 404);
   });
 
   test('zip: COMPILED unless asked for ORIGINAL, which is byte for byte the upload', async (t) => {

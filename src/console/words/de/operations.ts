@@ -71,6 +71,7 @@ export const operations: Texts = {
   provision_virtual_ucm: 'Kommunikationsmodul hinzufügen',
   query_timeseries: 'Verlauf abfragen',
   refusals_omitted: 'Weitere Ablehnungen',
+  remove_blueprint: 'Blueprint entfernen',
   remove_device_profile: 'Geräteprofil entfernen',
   remove_io_port: 'Anschluss entfernen',
   remove_serial_port: 'Seriellen Anschluss entfernen',

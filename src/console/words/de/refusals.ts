@@ -39,6 +39,8 @@ export const refusals: ReadonlyMap<string, Sentence> = new Map([
   ['backup_in_progress', text('Es wird gerade eine andere Sicherung erstellt.')],
   ['backup_plan_incomplete', text('Der Sicherung fehlt noch ein Ziel oder ein Passwort.')],
   ['backup_refused', because('Die Sicherung kann nicht wiederhergestellt werden.')],
+  ['blueprint_built_in', text('Dieser Blueprint gehört zum Gateway und bleibt.')],
+  ['blueprint_in_use', text('Geräte haben diesen Blueprint. Weisen Sie ihnen zuerst einen anderen zu.')],
   ['blueprint_not_found', text('Diesen Blueprint gibt es nicht mehr.')],
   ['command_not_found', text('Der Blueprint des Geräts kennt diesen Befehl nicht.')],
   [
