@@ -43,7 +43,9 @@ function signInRoutes(auth: Auth): Route[] {
       GET: ['/v3/auth/claim'],
       role: null,
       beforeClaim: true,
-      handle: () => ({ claim: { claimed: auth.claim.isClaimed() } }),
+      handle: ({ isAdmitted }) => ({
+        claim: { claimed: auth.claim.isClaimed(), ...(isAdmitted && { logged_in: true as const }) },
+      }),
     }),
     route({
       operation: 'claim',

@@ -75,9 +75,17 @@ const tokenShape = shape.named(
 export type UserOnWire = v.InferOutput<typeof userShape>;
 export type AccessTokenOnWire = v.InferOutput<typeof tokenShape>;
 export type MeOnWire = v.InferOutput<typeof accessShapes.me>['me'];
+export type ClaimOnWire = v.InferOutput<typeof accessShapes.claim>['claim'];
 
 export const accessShapes = {
-  claim: v.object({ claim: v.object({ claimed: v.boolean() }) }),
+  claim: v.object({
+    claim: v.object({
+      claimed: v.boolean(),
+      logged_in: v.optional(
+        shape.about(v.literal(true), 'The caller may read more than this; absent otherwise.'),
+      ),
+    }),
+  }),
   session: v.object({
     token: v.pipe(v.string(), v.examples(['opaque text'])),
     role: v.picklist(ISSUABLE_ROLES),

@@ -41,6 +41,11 @@ export class Call<Query = unknown, Body = unknown> {
     this.query = query;
   }
 
+  /** Whether the caller may read more than what needs no token: by a token, a login or the role of those without. */
+  get isAdmitted(): boolean {
+    return this.#exchange.principal !== undefined;
+  }
+
   get #exchange(): Exchange {
     return this.#context.env;
   }
