@@ -64,11 +64,13 @@ export async function bundleConsole(folder: string): Promise<BuiltFile[]> {
     legalComments: 'none',
     logLevel: 'warning',
   });
-  const outputs = Object.entries(metafile.outputs).map(([path, output]) => ({
-    name: relative(folder, join(ROOT, path)),
-    path,
-    ...output,
-  }));
+  const outputs = mergeSecond(
+    Object.entries(metafile.outputs).map(([path, output]) => ({
+      name: relative(folder, join(ROOT, path)),
+      path,
+      ...output,
+    })),
+  );
   let page = readFileSync(join(SOURCE, 'index.html'), 'utf8');
   const first = new Set(['index.html']);
   /** What is loaded with it is loaded at first, too. */
@@ -93,8 +95,9 @@ export async function bundleConsole(folder: string): Promise<BuiltFile[]> {
   const manifest = readFileSync(join(SOURCE, 'manifest.json'), 'utf8');
   writeFileSync(join(folder, 'manifest.json'), manifest.replaceAll('%icon%', `/${icon}`));
   for (const name of ICONS) copyFileSync(join(SOURCE, name), join(folder, name));
-  const german = outputs.filter(({ inputs }) => GERMAN in inputs).map(({ name }) => name);
-  await bundleWorker(folder, new Set([...first, ...german]));
+  const soon = [GERMAN, relative(ROOT, SECOND)];
+  const kept = outputs.filter(({ inputs }) => soon.some((one) => one in inputs)).map(({ name }) => name);
+  await bundleWorker(folder, new Set([...first, ...kept]));
   writeFileSync(join(folder, 'rule-samples.json'), JSON.stringify(samples()));
   const simulated = readTree(join(ROOT, 'docs', 'samples', 'blueprints', SIMULATED));
   writeFileSync(join(folder, `${SIMULATED}.zip`), await writeArchive(simulated));
@@ -105,9 +108,13 @@ export async function bundleConsole(folder: string): Promise<BuiltFile[]> {
   }));
 }
 
+/** The page that mostly comes after a login, which needs less. */
+const SECOND = join(SOURCE, 'devices/overview.tsx');
+
 /**
- * What is needed at first comes as one file: parts that are loaded later say that they need all of it, so that nothing of
- * it is apart because some of them share it. It is there by then.
+ * What is needed at first comes as one file, and what the overview needs beyond it as a second: parts that are loaded later
+ * say that they need all of both, so that nothing of them is apart because some parts share it. Mostly they are there by
+ * then.
  */
 const inOnePiece: Plugin = {
   name: 'in one piece',
@@ -119,13 +126,46 @@ const inOnePiece: Plugin = {
     });
     building.onLoad({ filter: /\.tsx?$/ }, ({ path }) => {
       if (!later.has(path)) return undefined;
-      const needed = relative(dirname(path), join(SOURCE, NAMED.script));
-      const all = needed.startsWith('.') ? needed : `./${needed}`;
-      const contents = `${readFileSync(path, 'utf8')}\nimport ${JSON.stringify(all)};`;
+      const needed = [join(SOURCE, NAMED.script), ...(path === SECOND ? [] : [SECOND])]
+        .map((one) => relative(dirname(path), one))
+        .map((one) => (one.startsWith('.') ? one : `./${one}`));
+      const imports = needed.map((one) => `import ${JSON.stringify(one)};`).join('\n');
+      const contents = `${readFileSync(path, 'utf8')}\n${imports}`;
       return { contents, loader: path.endsWith('x') ? 'tsx' : 'ts' };
     });
   },
 };
+
+/**
+ * The overview is in a file that other parts share, and its own file only names it: one request more before anything is
+ * seen. The program is given the shared file instead, which offers the page too.
+ */
+function mergeSecond<File extends Output & { path: string; name: string }>(outputs: readonly File[]): File[] {
+  const own = outputs.find(({ entryPoint }) => entryPoint === relative(ROOT, SECOND));
+  if (!own) throw new Error('the bundle has no overview');
+  const [, alias = '', shared = '', page = ''] =
+    /import\{([^ ]+) as \w+\}from"\/([^"]+)".*export\{\w+ as (\w+)\}/s.exec(
+      readFileSync(join(ROOT, own.path), 'utf8'),
+    ) ?? [];
+  const file = outputs.find(({ name }) => name === shared);
+  if (!file) throw new Error('the overview is in a file of its own: nothing is to be merged any more');
+  const path = join(ROOT, file.path);
+  const text = readFileSync(path, 'utf8');
+  const offered = text.slice(text.lastIndexOf('export{'));
+  const local =
+    offered
+      .split(/[{},]/)
+      .find((one) => one.endsWith(` as ${alias}`))
+      ?.split(' ')[0] ?? alias;
+  writeFileSync(path, `${text}export{${local} as ${page}};`);
+  for (const { path: other } of outputs.filter(({ name }) => name.endsWith('.js'))) {
+    const before = readFileSync(join(ROOT, other), 'utf8');
+    if (before.includes(`/${own.name}`))
+      writeFileSync(join(ROOT, other), before.replaceAll(`/${own.name}`, `/${shared}`));
+  }
+  rmSync(join(ROOT, own.path));
+  return outputs.filter((one) => one !== own);
+}
 
 /** The file with what is in an output; what all parts need is in another one, and the output only names it. */
 function contentOf({ path, inputs, imports: [only, ...others] }: Output & { path: string }): string {

@@ -37,8 +37,8 @@ export function whenRefused(listener: (status: number) => void): void {
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/** Whether a request changes something that lists show. */
-type Effect = 'changes' | 'reads';
+/** Whether a request changes something that lists show; those of what is removed are read again by whoever removes it. */
+type Effect = 'changes' | 'removes' | 'reads';
 
 /** The answer as JSON. @param answerMaxMs after which it is given up @throws ApiError, NoAnswer */
 export async function call<Answer>(
@@ -102,14 +102,18 @@ export async function callForList<Item>(
   return { items, total };
 }
 
-/** Deletes something, or finds it deleted already. @throws ApiError, NoAnswer */
-export async function remove(address: string): Promise<void> {
+/**
+ * Deletes something, or finds it deleted already. @param leave goes away from its page, before what is stored is read
+ * again: there is nothing of it any more @throws ApiError, NoAnswer
+ */
+export async function remove(address: string, leave?: () => void): Promise<void> {
   try {
-    await call('DELETE', address);
+    await call('DELETE', address, undefined, 'removes');
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    changeCount.value += 1;
   }
+  leave?.();
+  changeCount.value += 1;
 }
 
 /** The answer as text; nothing is changed by it. @throws ApiError, NoAnswer */

@@ -5,14 +5,13 @@ import { type ComponentChildren, type RefObject, render } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { isAway, isConnected, obstacle } from './connection.ts';
 import { changesElsewhere } from './elsewhere.ts';
-import { OverviewPage } from './devices/overview.tsx';
 import { loadError, reconnect, startLive } from './live.ts';
 import { LanguageChoice } from './parts/language-choice.tsx';
 import { Leaving } from './parts/leaving.tsx';
 import { FailedPage, LoginAbove, LoginPage, UnreachablePage } from './pages/sign-in.tsx';
 import { isRehearsal } from './rehearsal.ts';
 import { holdWhile, leaveBy, route } from './route.ts';
-import { confirm, loginReason, logOut, look, may, me, state } from './session.ts';
+import { confirm, loginReason, logOut, look, may, me, state, wasLoggedIn } from './session.ts';
 import { loadSite, siteName } from './site-name.ts';
 import { isOtherZone, zone } from './zone.ts';
 import {
@@ -44,6 +43,10 @@ const PAGES: readonly [name: string, text: string, role: string, icon: string][]
 /** Pages that belong to another one. */
 const PAGE_OF: Readonly<Record<string, string>> = { devices: '', add: '', 'new-rule': 'rules' };
 
+const readOverview = () => import('./devices/overview.tsx').then((part) => part.OverviewPage);
+// Whoever was logged in probably still is, and mostly begins there.
+if (wasLoggedIn()) readOverview().catch(() => undefined);
+
 const AccessPage = lazy(() => import('./pages/access.tsx').then((part) => part.AccessPage));
 const AddDevicePage = lazy(() => import('./provision/page.tsx').then((part) => part.AddDevicePage));
 const AlertsPage = lazy(() => import('./alerts/page.tsx').then((part) => part.AlertsPage));
@@ -53,6 +56,7 @@ const DevicePage = lazy(() => import('./pages/device.tsx').then((part) => part.D
 const EnergyHistory = lazy(() => import('./site/energy-history.tsx').then((part) => part.EnergyHistory));
 const HistoryPage = lazy(() => import('./history/page.tsx').then((part) => part.HistoryPage));
 const NewRulePage = lazy(() => import('./rules/new-page.tsx').then((part) => part.NewRulePage));
+const OverviewPage = lazy(readOverview);
 const RulePage = lazy(() => import('./rules/page.tsx').then((part) => part.RulePage));
 const RulesPage = lazy(() => import('./rules/list.tsx').then((part) => part.RulesPage));
 const SitePage = lazy(() => import('./pages/site.tsx').then((part) => part.SitePage));
@@ -257,6 +261,11 @@ function App() {
 const place = document.getElementById('app');
 document.title = say.frame.product;
 holdWhile(isSomethingTyped);
+// Otherwise a file that misses its place would be opened instead of the console.
+for (const name of ['dragover', 'drop'])
+  addEventListener(name, (event) => {
+    if ((event as DragEvent).dataTransfer?.types.includes('Files') === true) event.preventDefault();
+  });
 if (place) render(<App />, place);
 void look();
 

@@ -2,6 +2,7 @@
 import type { DurationS, EpochS } from '../lib/time.ts';
 import { timesAs } from './zone.ts';
 import type { Attribute, EnumItem, Manifest } from './shapes.ts';
+import { unitText } from './units.ts';
 import { language, locale, say } from './words/index.ts';
 
 /** From this age on a value is shown as old. */
@@ -30,6 +31,12 @@ interface Shown {
   unit: string;
   /** Colour of an enum value, as its manifest names it. */
   color?: string | undefined;
+}
+
+/** A unit as people write it; what the blueprint itself says of one stays. */
+export function shownUnit(unit: string | undefined, manifest?: Pick<Manifest, 'units'>): string {
+  const symbol = manifest?.units?.[unit ?? '']?.symbol;
+  return symbol === undefined || symbol === unit ? unitText(unit ?? '') : unitText(symbol);
 }
 
 /** A value of an attribute with its unit, in the largest scale of the manifest that keeps it above 1. */
@@ -66,16 +73,50 @@ function showNumber(value: number, attribute: Attribute | undefined, manifest: M
     if (factor !== undefined && Math.abs(value) >= factor && factor > best.factor)
       best = { factor, unit: scaled };
   }
-  const symbol = manifest?.units?.[best.unit]?.symbol ?? best.unit;
+  const shown = value / best.factor;
   return {
-    text: numberText(value / best.factor, attribute?.type === 'integer' && best.factor === 1),
-    unit: symbol,
+    // In a larger unit a steady value would lose and gain digits all the time.
+    text:
+      best.factor === 1 ? numberText(shown, attribute?.type === 'integer') : numberAs(shown, digitsOf(shown)),
+    unit: shownUnit(best.unit, manifest),
   };
+}
+
+/** As many digits after the mark as the smallest number of a column needs, so that marks stand below each other. */
+export function columnDigits(values: readonly unknown[]): number {
+  const numbers = values.filter((value): value is number => Number.isFinite(value));
+  const sizes = numbers.map(Math.abs).filter((size) => size > 0);
+  const most = sizes.length === 0 ? 0 : digitsOf(Math.min(...sizes));
+  for (let digits = 0; digits < most; digits++)
+    if (numbers.every((value) => Number(value.toFixed(digits)) === Number(value.toFixed(most))))
+      return digits;
+  return most;
+}
+
+/** A number with exactly so many digits after the mark. */
+export const numberAs = (value: number, digits: number): string =>
+  Number.isFinite(value)
+    ? written(value, { minimumFractionDigits: digits, maximumFractionDigits: digits })
+    : '–';
+
+/** A number in the language of the reader. */
+export function written(value: number, format: Intl.NumberFormatOptions): string {
+  // Nothing has no sign, whatever it was rounded from.
+  const text = value
+    .toLocaleString(locale, format)
+    .replace(/^-(?=[0.,]+$)/, '')
+    .replaceAll('-', '−');
+  // Commas between thousands look like those before a fraction to half of the world.
+  return language === 'en' ? text.replaceAll(',', ' ') : text;
 }
 
 const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
 /** Shorter times are read as seconds. */
 const SPELLED_FROM_S = 120;
+const SECONDS: Readonly<Record<string, number>> = { s: 1, min: 60, h: 3_600, d: 86_400 };
+/** Nobody plans for longer: more digits would only look exact. */
+const YEARS_MAX = 20;
+const YEAR_S = 365.25 * 86_400;
 
 /** `1.2 MB` */
 export function bytesText(bytes: number): string {
@@ -90,7 +131,9 @@ function showBytes(bytes: number): Shown {
 
 /** Sizes and long times in units that a person reads. */
 function showSpecial(value: number, name: string | undefined, unit: string): Shown | undefined {
-  if (unit === '' && name?.endsWith('_bytes') === true) return showBytes(value);
+  if (unit === 'By' || (unit === '' && name?.endsWith('_bytes') === true)) return showBytes(value);
+  if (value * (SECONDS[unit] ?? 0) > YEARS_MAX * YEAR_S)
+    return { text: say.values.moreThanYears(YEARS_MAX), unit: '' };
   if (unit !== 's' || value < SPELLED_FROM_S) return undefined;
   const days = Math.floor(value / 86_400);
   const hours = Math.floor((value % 86_400) / 3_600);
@@ -119,18 +162,20 @@ const EXPONENT_BELOW = 1e-6;
 export function numberText(value: number, isInteger = false): string {
   if (!Number.isFinite(value)) return '–';
   const size = Math.abs(value);
-  if (size >= LONG_FROM)
-    return value.toLocaleString(locale, { notation: 'scientific', maximumFractionDigits: 3 });
+  if (size >= LONG_FROM) return written(value, { notation: 'scientific', maximumFractionDigits: 3 });
   if (size >= SMALL_FROM && size < SMALL_TO)
-    return value.toLocaleString(locale, {
+    return written(value, {
       maximumSignificantDigits: 3,
       notation: size < EXPONENT_BELOW ? 'scientific' : 'standard',
     });
-  const digits = isInteger || size >= 1_000 ? 0 : size >= 100 ? 1 : size >= 0.1 || size === 0 ? 2 : 4;
-  // Nothing has no sign, whatever it was rounded from.
-  const text = value.toLocaleString(locale, { maximumFractionDigits: digits }).replace(/^-(?=0$)/, '');
-  // Commas between thousands look like those before a fraction to half of the world.
-  return language === 'en' ? text.replaceAll(',', ' ') : text;
+  return written(value, { maximumFractionDigits: isInteger ? 0 : digitsOf(value) });
+}
+
+/** Digits after the mark that are shown of a number of this size. */
+function digitsOf(value: number): number {
+  const size = Math.abs(value);
+  if (size >= 1_000) return 0;
+  return size >= 100 ? 1 : size >= 0.1 || size === 0 ? 2 : 4;
 }
 
 /** `lithium_based` → `Lithium based`. */

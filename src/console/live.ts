@@ -369,7 +369,8 @@ function reloadSoon(what: string): void {
 async function reloadSome(ids: readonly string[]): Promise<void> {
   try {
     if (ids.length > SINGLE_MAX) await loadDevices();
-    else await Promise.all(ids.map(loadDevice));
+    // What was deleted from this page is known to be gone by now.
+    else await Promise.all(ids.filter((id) => known.has(id)).map(loadDevice));
     loadError.value = undefined;
   } catch (error) {
     // A device that was deleted meanwhile is gone from the list.

@@ -1,7 +1,7 @@
 /** Who uses the console: claimed or not, logged in or not, with which role. */
 import { computed, signal } from '@preact/signals';
 import { ApiError, call, callFor, isOfProxy, NoAnswer, whenRefused } from './api.ts';
-import type { Me } from './shapes.ts';
+import type { Claim, Me } from './shapes.ts';
 import { reaches } from '../lib/role.ts';
 import type { say } from './words/index.ts';
 
@@ -40,6 +40,9 @@ whenRefused((status) => {
 const LOGGED_IN = 'logged-in';
 const NAME = 'login-name';
 
+/** Whether somebody was logged in here when the browser last knew. */
+export const wasLoggedIn = (): boolean => localStorage.getItem(LOGGED_IN) !== null;
+
 /** Who logged in last in this browser. */
 export const lastName = (): string => localStorage.getItem(NAME) ?? 'installer';
 
@@ -67,11 +70,15 @@ export async function confirm(): Promise<void> {
 
 /** Finds out the state of the session; call it at the start and after a claim or login. */
 export async function look(): Promise<void> {
-  const wasLoggedIn = localStorage.getItem(LOGGED_IN) !== null;
+  const wasIn = wasLoggedIn();
   try {
-    if (!wasLoggedIn && !(await isClaimed())) {
-      state.value = 'unclaimed';
-      return;
+    if (!wasIn) {
+      const { claimed, logged_in: isLoggedIn = false } = await readClaim();
+      // Who it is, is asked only where there is an answer: browsers list a refusal as an error of the page.
+      if (!claimed || !isLoggedIn) {
+        state.value = claimed ? 'logged-out' : 'unclaimed';
+        return;
+      }
     }
     me.value = await callFor<Me>('me', 'GET', '/v3/auth/me');
     state.value = 'logged-in';
@@ -89,20 +96,18 @@ export async function look(): Promise<void> {
       return;
     }
     leave();
-    if (!wasLoggedIn) return;
+    if (!wasIn) return;
     loginReason.value ??= 'ended';
     await look();
   }
 }
 
-async function isClaimed(): Promise<boolean> {
-  return (await callFor<{ claimed: boolean }>('claim', 'GET', '/v3/auth/claim')).claimed;
-}
+const readClaim = (): Promise<Claim> => callFor('claim', 'GET', '/v3/auth/claim');
 
 /** While the first page of a new box is shown: somebody else may have claimed it. Without an answer nothing changes. */
 export async function lookForClaim(): Promise<void> {
   try {
-    if (!(await isClaimed()) || state.value !== 'unclaimed') return;
+    if (!(await readClaim()).claimed || state.value !== 'unclaimed') return;
     loginReason.value = 'claimed';
     state.value = 'logged-out';
   } catch (error) {

@@ -12,6 +12,7 @@ import type {
 
 export type { DryRunReport, Rule, Strategy, StrategyEntry, StrategyParameter };
 export type {
+  ClaimOnWire as Claim,
   MeOnWire as Me,
   UserOnWire as User,
   AccessTokenOnWire as AccessToken,

@@ -4,7 +4,8 @@
  */
 import { language, say } from './words/index.ts';
 
-const SIGN = '[\\-+]?';
+/** Numbers of the console are copied with their true minus sign. */
+const SIGN = '[\\-+−]?';
 /** In German both are understood; elsewhere a comma may stand between thousands, and is refused. */
 const MARK = language === 'de' ? '[.,]' : '[.]';
 const DIGITS = `(?:[0-9]+(?:${MARK}[0-9]*)?|${MARK}[0-9]+)(?:[eE][\\-+]?[0-9]+)?`;
@@ -13,7 +14,7 @@ const WHOLE = new RegExp(`^${SIGN}${DIGITS}$`);
 /** What the text says; undefined: no number. */
 export function typedNumber(text: string): number | undefined {
   const trimmed = text.trim();
-  const value = WHOLE.test(trimmed) ? Number(trimmed.replace(',', '.')) : Number.NaN;
+  const value = WHOLE.test(trimmed) ? Number(trimmed.replace(',', '.').replaceAll('−', '-')) : Number.NaN;
   return Number.isFinite(value) ? value : undefined;
 }
 

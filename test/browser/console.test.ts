@@ -187,8 +187,6 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await open('#/devices/battery-1/commands');
     await page.locator('[data-command=stop]').waitFor();
     await keyboard.choose('[data-command=stop]');
-    await page.getByRole('dialog').waitFor();
-    await keyboard.choose('dialog button', 'Run…');
     await says('Stop the inverter?');
     assert.equal(device.requests.length, 0);
     await keyboard.choose('dialog button', 'Stop');
@@ -235,7 +233,7 @@ describe('the console in a browser', { skip: executable === undefined && NO_BROW
     await page.locator('[data-test=chart] canvas').waitFor();
     // Nobody points at a moment: the newest value is told.
     await page.mouse.move(0, 0);
-    await page.locator('.u-legend .u-value', { hasText: /^\d.* %$/ }).waitFor();
+    await page.locator('.series-chip .now', { hasText: /^\d.* %$/ }).waitFor();
   });
 
   test('saves a configuration group and shows what the gateway refuses', async () => {

@@ -360,7 +360,7 @@ describe('what is changed elsewhere', { skip: findBrowser() === undefined && NO_
     await page.getByRole('button', { name: 'Show table' }).click();
     const cells = page.locator('.picture-table td');
     await until(async () => (await cells.allInnerTexts()).join() === 'off,on');
-    await page.locator('.u-legend .u-value', { hasText: 'off' }).waitFor();
+    await page.locator('.series-chip .now', { hasText: 'off' }).waitFor();
     await picture(page, 'chart-of-a-relay');
     await gateway.ok('OWNER', 'DELETE', `/v3/devices/${device.id}`);
   });

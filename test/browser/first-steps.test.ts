@@ -160,7 +160,7 @@ describe('the first steps in a browser', { skip: findBrowser() === undefined && 
     // What crosses the inverter is less where the sun gives a part.
     await page.getByLabel('AC Power').uncheck();
     await page.getByLabel('Battery Power').check();
-    await chart.locator('.u-legend').getByText('Battery Power').waitFor();
+    await chart.locator('.series-chip').getByText('Battery Power').waitFor();
     await picture('chart');
     await chart.getByRole('button', { name: 'Show table' }).click();
     await chart

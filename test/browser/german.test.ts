@@ -179,7 +179,7 @@ describe('the console in German', { skip: findBrowser() === undefined && NO_BROW
     await page.setViewportSize({ width: 1_280, height: 900 });
     await open('#/devices/battery/values');
     await page
-      .getByText(/-1[.]?23[45] ?W|-1,23 kW/)
+      .getByText(/−1[.]?23[45] ?W|−1,23 kW/)
       .first()
       .waitFor();
     await open('#/access');

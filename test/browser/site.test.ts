@@ -99,7 +99,9 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
       'House, 1.2 kW, consuming',
     ])
       await page.getByRole('link', { name, exact: true }).waitFor();
-    assert.equal(await page.locator('.flow-line .arrow').count(), 4);
+    assert.equal(await page.locator('.flow-line .arrow').count(), 3);
+    await page.getByRole('heading', { name: 'Running on sunshine' }).waitFor();
+    await says('3.0 kW go into the battery and 1.0 kW go to the grid.');
   });
 
   test('is seen as a whole above the bar of a phone that lies on its side', async () => {
@@ -264,7 +266,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await page.locator('[name=device]').selectOption({ label: 'Roof' });
     await page.locator('[name=attribute]').selectOption({ label: 'PV Power' });
     await page.getByRole('button', { name: 'Add', exact: true }).click();
-    await page.getByText('Roof · PV Power').first().waitFor();
+    await page.locator('.series-chip[data-name="Roof · PV Power"]').waitFor();
     const asked: { granularity: string }[] = [];
     page.on('request', (request) => {
       if (request.url().endsWith('/query_timeseries'))
@@ -280,7 +282,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await until(() => Promise.resolve(asked.some(({ granularity }) => granularity === '60s')));
     const zoomed = page.url();
     await page.reload();
-    await page.getByText('Roof · PV Power').first().waitFor();
+    await page.locator('.series-chip[data-name="Roof · PV Power"]').waitFor();
     assert.equal(page.url(), zoomed);
     await page.getByRole('button', { name: 'Earlier' }).click();
     await until(() => Promise.resolve(page.url() !== zoomed));

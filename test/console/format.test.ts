@@ -4,9 +4,12 @@ import * as fc from 'fast-check';
 import {
   ageText,
   attributeTitle,
+  columnDigits,
   freshness,
+  numberAs,
   numberText,
   scaleFactor,
+  shownUnit,
   showValue,
   words,
 } from '../../src/console/format.ts';
@@ -85,7 +88,7 @@ describe('a value as people read it', () => {
   test('has its unit in the scale that keeps it above one', () => {
     const power = attribute({ unit: 'W', auto_scale: ['kW', 'MW'] });
     assert.equal(text(999, power), '999 W');
-    assert.equal(text(-2_910, power), '-2.91 kW');
+    assert.equal(text(-2_910, power), '−2.91 kW');
     assert.equal(text(14_570_000, power), '14.57 MW');
   });
 
@@ -127,6 +130,25 @@ describe('a value as people read it', () => {
     );
   });
 
+  test('keeps its digits in a larger unit, so that a steady power does not change its width', () => {
+    const power = attribute({ unit: 'W', auto_scale: ['kW'] });
+    assert.deepEqual(
+      [4_999, 5_000, 5_201, 123_400].map((value) => text(value, power)),
+      ['5.00 kW', '5.00 kW', '5.20 kW', '123.4 kW'],
+    );
+  });
+
+  test('is more than twenty years instead of a count of days that only looks exact', () => {
+    const rows: [value: number, unit: string, shown: string][] = [
+      [694_315, 'd', 'more than 20 years'],
+      [7_306, 'd', 'more than 20 years'],
+      [7_300, 'd', '7 300 d'],
+      [800_000_000, 's', 'more than 20 years'],
+      [200_000, 'h', 'more than 20 years'],
+    ];
+    for (const [value, unit, shown] of rows) assert.equal(text(value, attribute({ unit })), shown);
+  });
+
   test('has about four digits', () => {
     const rows: [number, string][] = [
       [0, '0'],
@@ -135,11 +157,11 @@ describe('a value as people read it', () => {
       [123.45, '123.5'],
       [12_345.6, '12 346'],
       [-0, '0'],
-      [-0.000_01, '-0.00001'],
+      [-0.000_01, '−0.00001'],
       [0.000_123_4, '0.000123'],
-      [2.5e-8, '2.5E-8'],
+      [2.5e-8, '2.5E−8'],
       [-1e-12, '0'],
-      [-0.4, '-0.4'],
+      [-0.4, '−0.4'],
       [1.234e20, '1.234E20'],
       [Number.NaN, '–'],
     ];
@@ -147,7 +169,69 @@ describe('a value as people read it', () => {
   });
 });
 
+describe('a column of numbers', () => {
+  test('has as many digits after the mark as its smallest number needs', () => {
+    const rows: [values: (number | null)[], shown: string[]][] = [
+      [
+        [1.5, 20, 3.25],
+        ['1.50', '20.00', '3.25'],
+      ],
+      [
+        [1, 2, 3],
+        ['1', '2', '3'],
+      ],
+      [
+        [0.5, null, -1_234.5],
+        ['0.5', '–', '−1 234.5'],
+      ],
+      [
+        [230.1, 231],
+        ['230.1', '231.0'],
+      ],
+    ];
+    for (const [values, shown] of rows) {
+      const digits = columnDigits(values);
+      assert.deepEqual(
+        values.map((value) => (value === null ? '–' : numberAs(value, digits))),
+        shown,
+      );
+    }
+  });
+
+  test('writes nothing without a sign, whatever it was rounded from', () =>
+    assert.deepEqual([numberAs(-0.001, 2), numberAs(-0.01, 2)], ['0.00', '−0.01']));
+});
+
 describe('units and words', () => {
+  test('are written as people write them', () => {
+    const rows: Record<string, string> = {
+      Cel: '°C',
+      '[degF]': '°F',
+      'W/m2': 'W/m²',
+      'm3/h': 'm³/h',
+      kOhm: 'kΩ',
+      'uS/cm': 'µS/cm',
+      MBy: 'MB',
+      kVAR: 'kvar',
+      VARh: 'varh',
+      'bar{gauge}': 'bar',
+      's-1': 's⁻¹',
+      'kg.m2': 'kg·m²',
+      '[ppm]': 'ppm',
+      '%': '%',
+      '1': '',
+      kWh: 'kWh',
+      'EUR/kWh': 'EUR/kWh',
+      '': '',
+    };
+    for (const [code, shown] of Object.entries(rows)) assert.equal(shownUnit(code), shown, code);
+  });
+
+  test('are those of the blueprint where it names them', () => {
+    const manifest = { units: { Cel: { symbol: 'degrees' }, 'W/m2': { symbol: 'W/m2' } } };
+    assert.deepEqual([shownUnit('Cel', manifest), shownUnit('W/m2', manifest)], ['degrees', 'W/m²']);
+  });
+
   test('are scaled by their prefixes only', () => {
     assert.equal(scaleFactor('Wh', 'kWh'), 1_000);
     assert.equal(scaleFactor('kWh', 'MWh'), 1_000);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readArchive } from '../../src/capabilities/blueprints/source/archive.ts';
-import { blueprintFolders } from '../../src/console/provision/zip-folders.ts';
+import { blueprintFolders } from '../../src/console/parts/zip-folders.ts';
 import { zipOf } from '../capabilities/blueprints/support.ts';
 
 async function filesIn(zip: Blob): Promise<Record<string, string>> {

@@ -24,7 +24,7 @@ import {
   useAction,
   useStored,
 } from '../ui.tsx';
-import { type Tab, tabAt, Tabs } from '../ui/page-pieces.tsx';
+import { partOf, type Tab, tabAt, Tabs } from '../ui/page-pieces.tsx';
 import { NotificationsPage } from './notifications.tsx';
 import type { Alert, AlertMessage, Device } from '../shapes.ts';
 import { detailsText, historyWindow, lastedText, periodText, SEVERITIES } from './words.ts';
@@ -46,10 +46,10 @@ export function AlertsPage({ tab: wanted }: { tab: string | undefined }) {
   const [isUnseen, setUnseen] = useState(false);
   return (
     <>
-      <PageHead title={say.frame.alerts}>
+      <PageHead title={say.frame.alerts} part={partOf(tab)}>
         {tab?.key === '' && isUnseen && may('USER') && <AcknowledgeAll />}
       </PageHead>
-      <Tabs name={say.frame.alerts} base="#/alerts" tabs={TABS} current={tab} />
+      <Tabs name={say.frame.alerts} base="#/alerts" tabs={TABS} current={tab} wanted={wanted} />
       {tab?.key === 'notifications' ? (
         <NotificationsPage />
       ) : (

@@ -8,7 +8,7 @@ import { ValuesTab } from '../pages/device-values.tsx';
 import { may } from '../session.ts';
 import type { Health } from '../shapes.ts';
 import { Card, ErrorNotice, Loading, Notice, PageHead, useAnswer, useStored } from '../ui.tsx';
-import { Fact, tabAt, Tabs } from '../ui/page-pieces.tsx';
+import { Fact, partOf, tabAt, Tabs } from '../ui/page-pieces.tsx';
 import { BackupCard } from './backup.tsx';
 import { BackupPlanCard } from './backup-plan.tsx';
 import { CertificatesCard } from './certificates.tsx';
@@ -50,8 +50,8 @@ export function SystemPage({ tab: wanted }: { tab: string | undefined }) {
   const tab = tabAt(TABS, wanted);
   return (
     <>
-      <PageHead title={say.frame.box} />
-      <Tabs name={say.box.partsOfBox} base="#/system" tabs={TABS} current={tab} />
+      <PageHead title={say.frame.box} part={partOf(tab)} />
+      <Tabs name={say.box.partsOfBox} base="#/system" tabs={TABS} current={tab} wanted={wanted} />
       {tab && <tab.Content />}
     </>
   );

@@ -5,15 +5,23 @@ import { attributeTitle } from '../format.ts';
 import { deviceIds, type LiveDevice, liveDevices, loadDevices, statusVersion, watchValues } from '../live.ts';
 import { mainValues } from '../main-values.ts';
 import { isOfBox } from '../own-manifest.ts';
+import { isQuick } from '../parts/quick.ts';
 import { AlertChips, StatusBadge, Value } from '../parts/value.tsx';
 import { may } from '../session.ts';
 import { Attention } from '../site/attention.tsx';
 import { FirstSteps } from '../site/first-steps.tsx';
-import { SiteNow } from '../site/site-now.tsx';
+import type { PowerNow } from '../site/energy.ts';
+import { DEVICE_ICON, ROLE_ICONS } from '../site/role-icons.ts';
+import { SiteNow, usePower } from '../site/site-now.tsx';
 import { Empty, ErrorNotice, Loading, PageHead, useAction, useAnswer } from '../ui.tsx';
 import { kindOf, listView } from './list.ts';
+import { QuickControls } from './quick-controls.tsx';
+import { bestFirst, byRole, type Place } from './roles.ts';
 import { DeviceTable } from './table.tsx';
 import { say } from '../words/index.ts';
+
+const hasQuick = ({ manifest }: LiveDevice): boolean =>
+  Object.values(manifest?.commands ?? {}).some((command) => isQuick(command) && may(command.access_level));
 
 const RELOAD_INTERVAL_MS = 60_000;
 
@@ -45,6 +53,7 @@ export function OverviewPage() {
     const timer = setInterval(() => void reading.start(), RELOAD_INTERVAL_MS);
     return () => clearInterval(timer);
   }, []);
+  const power = usePower();
   const devices = liveDevices();
   const own = devices.filter(({ device }) => !isOfBox(device));
   return (
@@ -63,10 +72,11 @@ export function OverviewPage() {
         <>
           {own.length === 0 && <FirstSteps />}
           <Attention devices={devices} onOffline={showOffline} />
-          {own.length > 0 && <SiteNow />}
+          {own.length > 0 && <SiteNow {...power} />}
+          {own.some(hasQuick) && <QuickControls devices={own} />}
           {/* Who has a device comes to see how it is. */}
           {own.length > 0 && <FirstSteps />}
-          <DeviceList devices={devices} own={own} />
+          <DeviceList devices={devices} own={own} sources={power.answer?.sources ?? []} />
         </>
       )}
     </>
@@ -93,7 +103,13 @@ function Summary({ devices }: { devices: readonly LiveDevice[] }) {
   );
 }
 
-function DeviceList({ devices, own }: { devices: readonly LiveDevice[]; own: readonly LiveDevice[] }) {
+interface ListProps {
+  devices: readonly LiveDevice[];
+  /** What the site counts of which device. */
+  sources: PowerNow['sources'];
+}
+
+function DeviceList({ devices, own, sources }: ListProps & { own: readonly LiveDevice[] }) {
   return (
     <section class="devices" aria-label={say.everywhere.devices}>
       <h2>{say.everywhere.devices}</h2>
@@ -109,59 +125,78 @@ function DeviceList({ devices, own }: { devices: readonly LiveDevice[]; own: rea
           )}
         </Empty>
       )}
-      {devices.length >= TABLE_FROM ? <DeviceTable devices={devices} /> : <DeviceCards devices={devices} />}
+      {devices.length >= TABLE_FROM ? (
+        <DeviceTable devices={devices} />
+      ) : (
+        <DeviceGroups devices={devices} sources={sources} />
+      )}
     </section>
   );
 }
 
-function DeviceCards({ devices }: { devices: readonly LiveDevice[] }) {
+function DeviceGroups({ devices, sources }: ListProps) {
   const ids = devices.map(({ device }) => device.id).join(' ');
   const { error } = useAnswer(() => watchShown(devices), [ids]);
   return (
     <>
       <ErrorNotice error={error} />
-      <ul class="device-grid">
-        {devices.map((live) => (
-          <DeviceCard live={live} key={live.device.id} />
+      <div class="device-groups">
+        {byRole(devices, sources).map(({ place, devices: members }) => (
+          <section class={`device-group ${place}`} key={place}>
+            <h3>{place === 'other' || place === 'box' ? say.devices.place[place] : say.site.role[place]}</h3>
+            <ul>
+              {members.map((live) => (
+                <DeviceCard live={live} place={place} key={live.device.id} />
+              ))}
+            </ul>
+          </section>
         ))}
-      </ul>
+      </div>
     </>
   );
 }
 
-function DeviceCard({ live }: { live: LiveDevice }) {
+function DeviceCard({ live, place }: { live: LiveDevice; place: Place }) {
   void live.version.value;
   const { device, manifest } = live;
   const main = manifest && mainValues(manifest);
+  const [first, ...others] = bestFirst(live, main?.numbers ?? [], place);
+  const valuesOf = (names: readonly string[], className: string) =>
+    names.length > 0 && (
+      <dl class={className}>
+        {names.map((name) => (
+          <div key={name}>
+            <dt>{attributeTitle(name, manifest?.telemetry[name])}</dt>
+            <dd>
+              <Value live={live} name={name} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    );
   return (
     <li class="device-card" data-device={device.slug}>
       <a href={`#/devices/${encodeURIComponent(device.slug)}`}>
+        <span class="sign" aria-hidden="true">
+          <svg viewBox="0 0 24 24">
+            <path d={place === 'other' || place === 'box' ? DEVICE_ICON : ROLE_ICONS[place]} />
+          </svg>
+        </span>
         <header>
-          <h3>{device.name}</h3>
-          <StatusBadge live={live} />
+          <h4>{device.name}</h4>
+          <p class="kind">
+            <StatusBadge live={live} /> {kindOf(live)}
+            {main?.state !== undefined && live.values.has(main.state) && (
+              <>
+                {' · '}
+                <Value live={live} name={main.state} />
+              </>
+            )}
+          </p>
         </header>
-        <p class="kind">
-          {kindOf(live)}
-          {main?.state !== undefined && live.values.has(main.state) && (
-            <>
-              {' · '}
-              <Value live={live} name={main.state} />
-            </>
-          )}
-        </p>
+        {valuesOf(first === undefined ? [] : [first], 'first-value')}
         <AlertChips live={live} />
-        {main && main.numbers.length > 0 && (
-          <dl class="main-values">
-            {main.numbers.map((name) => (
-              <div key={name}>
-                <dt>{attributeTitle(name, manifest?.telemetry[name])}</dt>
-                <dd>
-                  <Value live={live} name={name} />
-                </dd>
-              </div>
-            ))}
-          </dl>
-        )}
+        {valuesOf(others, 'main-values')}
       </a>
     </li>
   );

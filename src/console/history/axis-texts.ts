@@ -1,8 +1,9 @@
 /** The texts of the axes: numbers with as many digits as tell them apart, and times where the site is. Pure. */
 import type { DurationS, EpochS } from '../../lib/time.ts';
-import { numberText } from '../format.ts';
+import { columnDigits, numberAs, numberText, written } from '../format.ts';
 import { timesAs } from '../zone.ts';
-import { locale, language, say } from '../words/index.ts';
+import type { Cell } from './series.ts';
+import { say } from '../words/index.ts';
 
 const PREFIXES = [
   ['', 1],
@@ -19,36 +20,83 @@ const PREFIX_DIGITS_MAX = 2;
 const PLAIN_FROM = 1e-6;
 const PLAIN_TO = 1e15;
 const DIGITS_MAX = 12;
+/** Of smaller numbers a column would show nothing but zeros. */
+const LEAST_IN_COLUMN = 0.01;
 
-/** A value as it is read. @param isSwitch it is 0 or 1, and on the way between them nothing */
-export function cellText(value: number | null | undefined, isSwitch: boolean): string {
+/** A value as it is read. @param isSwitch it is 0 or 1, and on the way between them nothing @param digits of its column */
+export function cellText(value: number | null | undefined, isSwitch: boolean, digits?: number): string {
   if (typeof value !== 'number') return '–';
-  if (!isSwitch) return numberText(value);
+  if (!isSwitch) return digits === undefined ? numberText(value) : numberAs(value, digits);
   return value === 1 ? say.history.on : value === 0 ? say.history.off : '';
 }
 
-/** @param step from one to the next */
-export function axisTexts(values: readonly (number | null)[], step: number): string[] {
-  const most = Math.max(...values.map((value) => Math.abs(value ?? 0)));
-  const write =
-    most >= PLAIN_TO || (most < PLAIN_FROM && most > 0) ? exponent(most, step) : plain(most, step);
-  return values.map((value) => (value === null ? '' : write(value)));
+/** Digits after the mark of a column of cells; undefined where they differ too much in size for that. */
+export function cellDigits(column: readonly Cell[]): number | undefined {
+  const sizes = column.flatMap((value) =>
+    typeof value === 'number' && value !== 0 ? [Math.abs(value)] : [],
+  );
+  return Math.min(...sizes) < LEAST_IN_COLUMN ? undefined : columnDigits(column);
+}
+
+/** Units of which thousands are written as a prefix, with the one that they have already. */
+const PREFIXED = /^([kMGT]?)(W|Wh|VA|VAh|var|varh|V|A|Hz|bit\/s)$/;
+
+/**
+ * The unit stands once, at the highest line, so that it fits on a phone too.
+ * @param step from one to the next @param unit as it is written
+ */
+export function axisTexts(values: readonly (number | null)[], step: number, unit = ''): string[] {
+  const known = values.filter((value) => value !== null);
+  const most = Math.max(...known.map(Math.abs));
+  const [, own = '', base] = PREFIXED.exec(unit) ?? [];
+  const ownFactor = base === undefined ? 1 : factorOf(own);
+  const mayScale = base !== undefined || unit === '';
+  const isExponent = most >= PLAIN_TO || (most < PLAIN_FROM && most > 0);
+  const [prefix, factor] =
+    isExponent || !mayScale
+      ? ([own, ownFactor] as const)
+      : scaleOf(most, step, ownFactor, base !== undefined);
+  const by = ownFactor / factor;
+  const write = isExponent ? exponent(most, step) : plain(step * by);
+  const highest = Math.max(...known);
+  return values.map((value) => {
+    if (value === null) return '';
+    const text = write(value * by);
+    if (unit === '') return value === 0 ? text : text + prefix;
+    return value === highest ? `${text} ${base === undefined ? unit : prefix + base}` : text;
+  });
+}
+
+const factorOf = (prefix: string): number => PREFIXES.find(([one]) => one === prefix)?.[1] ?? 1;
+
+/** The largest prefix that makes no number longer; of units people expect it from a thousand on. */
+function scaleOf(
+  most: number,
+  step: number,
+  ownFactor: number,
+  isUnit: boolean,
+): readonly [prefix: string, factor: number] {
+  const from = isUnit ? 1_000 : PREFIX_FROM;
+  const fitting = PREFIXES.filter(
+    ([, factor]) =>
+      factor >= ownFactor &&
+      (factor === ownFactor ||
+        (most * ownFactor >= factor &&
+          most >= from &&
+          digitsOf((step * ownFactor) / factor) <= PREFIX_DIGITS_MAX)),
+  );
+  return fitting.at(-1) ?? PREFIXES[0];
 }
 
 function exponent(most: number, step: number): (value: number) => string {
   const digits = digitsOf(step / 10 ** Math.floor(Math.log10(most)));
-  return (value) => numberAs(value, { notation: 'scientific', maximumFractionDigits: digits });
+  return (value) => written(value, { notation: 'scientific', maximumFractionDigits: digits });
 }
 
-function plain(most: number, step: number): (value: number) => string {
-  const fitting = PREFIXES.filter(
-    ([, factor]) =>
-      factor === 1 || (most >= PREFIX_FROM && most >= factor && digitsOf(step / factor) <= PREFIX_DIGITS_MAX),
-  );
-  const [prefix, factor] = fitting.at(-1) ?? PREFIXES[0];
-  const digits = digitsOf(step / factor);
-  return (value) =>
-    `${numberAs(value / factor, { maximumFractionDigits: digits })}${value === 0 ? '' : prefix}`;
+/** Texts of one axis have as many digits as its step needs. */
+function plain(step: number): (value: number) => string {
+  const digits = digitsOf(step);
+  return (value) => (value === 0 ? '0' : numberAs(value, digits));
 }
 
 /** Digits after the mark that steps of this size need; what a computer adds to a fraction is none of it. */
@@ -60,12 +108,6 @@ function digitsOf(step: number): number {
   )
     digits++;
   return digits;
-}
-
-/** Commas between thousands look like those before a fraction to half of the world. */
-function numberAs(value: number, format: Intl.NumberFormatOptions): string {
-  const text = value.toLocaleString(locale, format).replace(/^-(?=0$)/, '');
-  return language === 'en' ? text.replaceAll(',', ' ') : text;
 }
 
 /** G: lines that are further apart mark the first days of months. */

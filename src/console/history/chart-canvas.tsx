@@ -1,5 +1,6 @@
 /** Lines over time with bands from minimum to maximum, one scale per unit. Loaded with the first chart. */
-import { useEffect, useRef } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { DurationS, EpochS } from '../../lib/time.ts';
 import { momentText } from '../format.ts';
@@ -8,7 +9,9 @@ import { axisTexts, cellText, timeTexts } from './axis-texts.ts';
 import type { Lines } from './series.ts';
 import { say } from '../words/index.ts';
 
-const HEIGHT_PX = 320;
+/** As in the styles, which keep the place for it. */
+const NARROW_HEIGHT_PX = 320;
+const HEIGHT_PX = 420;
 const NARROW_PX = 560;
 const SIGN_PX = 14;
 const MARK_NEAR_PX = 6;
@@ -56,7 +59,20 @@ export interface ChartProps {
   marked?: number | undefined;
   /** The pointer is near a mark. */
   onMark?: (index: number) => void;
+  /** Places of the labels whose lines are not drawn. */
+  hidden?: readonly number[];
+  /** What the card at the cursor says of a step. With it there is no legend, and the cursor moves by keyboard too. */
+  card?: (index: number) => ComponentChildren;
+  /** The cursor is at this step; undefined: it is away. */
+  onPoint?: (index: number | undefined) => void;
 }
+
+interface Point {
+  index: number;
+  leftPx: number;
+}
+
+const heightOf = (widthPx: number): number => (widthPx < NARROW_PX ? NARROW_HEIGHT_PX : HEIGHT_PX);
 
 export function ChartCanvas(props: ChartProps) {
   const { lines, labels } = props;
@@ -68,29 +84,79 @@ export function ChartCanvas(props: ChartProps) {
       lines.least[index] ?? [],
     ]),
   ] as uPlot.AlignedData;
-  return <div class="chart" ref={usePlot(props, data)} />;
+  const [point, setPoint] = useState<Point | undefined>(undefined);
+  const { place, plot } = usePlot(props, data, (found) => {
+    setPoint(found);
+    props.onPoint?.(found?.index);
+  });
+  if (!props.card) return <div class="chart" ref={place} />;
+  return (
+    <div class="chart with-card">
+      <div
+        ref={place}
+        tabIndex={0}
+        role="group"
+        aria-label={say.history.moveCursor}
+        onKeyDown={(event) => plot.current && moveCursor(plot.current, event)}
+      />
+      {point && (
+        <div
+          class={point.leftPx > (place.current?.clientWidth ?? 0) / 2 ? 'value-card before' : 'value-card'}
+          style={{ '--at': `${point.leftPx}px` }}
+          role="status"
+        >
+          {props.card(point.index)}
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** The cursor by keyboard: one step, to an end, or away. */
+function moveCursor(plot: uPlot, event: KeyboardEvent): void {
+  const times = plot.data[0] as number[];
+  const at = plot.cursor.idx ?? times.length - 1;
+  const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: times.length - 1, Escape: -1 }[event.key];
+  if (to === undefined) return;
+  event.preventDefault();
+  const timeS = times[Math.min(Math.max(to, 0), times.length - 1)] ?? 0;
+  plot.setCursor(
+    to < 0 && event.key === 'Escape' ? { left: -10, top: -10 } : { left: plot.valToPos(timeS, 'x'), top: 0 },
+  );
 }
 
 /** Built again for other labels, colours or steps; new data go into the existing plot. */
-function usePlot(props: ChartProps, data: uPlot.AlignedData) {
-  const { lines, labels, stepS, marks, marked } = props;
+function usePlot(props: ChartProps, data: uPlot.AlignedData, onPoint: (point: Point | undefined) => void) {
+  const { lines, labels, stepS, marks, marked, hidden = [] } = props;
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
-  const latest = useRef(props);
-  latest.current = props;
+  const latest = useRef({ props, onPoint });
+  latest.current = { props, onPoint };
+  const hide = (): void => {
+    for (const index of labels.keys())
+      for (let line = 1; line <= LINES_OF_EACH; line++)
+        plot.current?.setSeries(LINES_OF_EACH * index + line, {
+          show: latest.current.props.hidden?.includes(index) !== true,
+        });
+  };
   useEffect(() => {
     const element = place.current;
     if (!element) return undefined;
     const build = (): void => {
       plot.current?.destroy();
-      const options = optionsOf(() => latest.current, element.clientWidth);
+      const options = optionsOf(
+        () => latest.current.props,
+        element.clientWidth,
+        (found) => latest.current.onPoint(found),
+      );
       plot.current = new uPlot(options, data, element);
+      hide();
     };
     build();
     const dark = matchMedia('(prefers-color-scheme: dark)');
     dark.addEventListener('change', build);
     const resized = new ResizeObserver(() =>
-      plot.current?.setSize({ width: element.clientWidth, height: HEIGHT_PX }),
+      plot.current?.setSize({ width: element.clientWidth, height: heightOf(element.clientWidth) }),
     );
     resized.observe(element);
     return () => {
@@ -102,15 +168,20 @@ function usePlot(props: ChartProps, data: uPlot.AlignedData) {
   }, [JSON.stringify([labels, stepS, zone.value])]);
   useEffect(() => plot.current?.setData(data), [lines]);
   useEffect(() => plot.current?.redraw(false), [marks?.length, marked]);
-  return place;
+  useEffect(hide, [hidden.join()]);
+  return { place, plot };
 }
 
-function optionsOf(latest: () => ChartProps, widthPx: number): uPlot.Options {
-  const { labels, stepS } = latest();
+function optionsOf(
+  latest: () => ChartProps,
+  widthPx: number,
+  onPoint: (point: Point | undefined) => void,
+): uPlot.Options {
+  const { labels, stepS, card } = latest();
   const scales = [...new Map(labels.map((line) => [scaleNameOf(line), line])).values()];
   return {
     width: widthPx,
-    height: HEIGHT_PX,
+    height: heightOf(widthPx),
     // Days begin where the site is.
     ...(zone.value !== undefined && { tzDate: tzDateOf(zone.value) }),
     // Dragging zooms in, with finer data.
@@ -124,10 +195,11 @@ function optionsOf(latest: () => ChartProps, widthPx: number): uPlot.Options {
           plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
         },
       ],
+      drawAxes: [(plot) => drawZero(plot, scales[0])],
       draw: [(plot) => drawMarks(plot, latest())],
       ready: [showNewest],
       setData: [showNewest],
-      setCursor: [showNewest, (plot) => findMark(plot, latest())],
+      setCursor: [showNewest, (plot) => findMark(plot, latest()), (plot) => onPoint(pointOf(plot))],
     },
     scales: Object.fromEntries(scales.map((line) => [scaleNameOf(line), scaleOf(line)])),
     axes: axesOf(scales, stepS, widthPx),
@@ -136,9 +208,12 @@ function optionsOf(latest: () => ChartProps, widthPx: number): uPlot.Options {
         label: say.history.time,
         value: (_, timeS) => (timeS === null ? '–' : momentText(timeS * 1_000)),
       },
-      ...labels.flatMap((line) => seriesOf(line, colorOf(line))),
+      ...labels.flatMap((line, index) => seriesOf(line, colorOf(line), index === 0)),
     ],
-    legend: { markers: { dash: (_, index) => signOf(labels[Math.floor((index - 1) / LINES_OF_EACH)]) } },
+    legend: {
+      show: card === undefined,
+      markers: { dash: (_, index) => signOf(labels[Math.floor((index - 1) / LINES_OF_EACH)]) },
+    },
     bands: labels.map((line, index) => ({
       series: [3 * index + 2, 3 * index + 3],
       fill: `${colorOf(line)}2e`,
@@ -153,6 +228,27 @@ function showNewest(plot: uPlot): void {
     plot.data.some((values, series) => series > 0 && typeof values[index] === 'number'),
   );
   if (newest >= 0) plot.setLegend({ idx: newest }, false);
+}
+
+/** The step that the cursor is at. */
+function pointOf({ cursor: { idx: index, left = -1 } }: uPlot): Point | undefined {
+  return typeof index === 'number' && left >= 0 ? { index, leftPx: left } : undefined;
+}
+
+/** Above it is more, below it less, of what has a direction. */
+function drawZero(plot: uPlot, line: LineLabel | undefined): void {
+  const { min, max } = (line && plot.scales[scaleNameOf(line)]) ?? {};
+  if (!line || line.isSwitch || !(Number(min) < 0 && Number(max) > 0)) return;
+  const { ctx, bbox } = plot;
+  const y = Math.round(plot.valToPos(0, scaleNameOf(line), true));
+  ctx.save();
+  ctx.strokeStyle = color('--control-line');
+  ctx.lineWidth = 1.5 * devicePixelRatio;
+  ctx.beginPath();
+  ctx.moveTo(bbox.left, y);
+  ctx.lineTo(bbox.left + bbox.width, y);
+  ctx.stroke();
+  ctx.restore();
 }
 
 /** Vertical lines with their signs above; the selected one is drawn last and thicker. */
@@ -230,7 +326,8 @@ function lonePoints(plot: uPlot, seriesIndex: number): number[] {
 /** Mean, maximum and minimum; the latter two have no line and are not in the legend. */
 const LINES_OF_EACH = 3;
 
-function seriesOf(line: LineLabel, stroke: string): uPlot.Series[] {
+/** @param isFirst it is what somebody wanted to see, the others come with it */
+function seriesOf(line: LineLabel, stroke: string, isFirst: boolean): uPlot.Series[] {
   const { label, unit, isSwitch } = line;
   const sign = signOf(line);
   const common = { scale: scaleNameOf(line), spanGaps: false } as const;
@@ -241,7 +338,7 @@ function seriesOf(line: LineLabel, stroke: string): uPlot.Series[] {
       // The axes of a phone have no room for units.
       label: unit === '' ? label : `${label}, ${unit}`,
       stroke,
-      width: 1.5,
+      width: isFirst ? 2.5 : 1.5,
       points: { show: true, size: LONE_PX, fill: stroke, filter: lonePoints },
       ...(sign !== 'solid' && { dash: sign === 'dashed' ? DASH_PX : DOTS_PX }),
       ...(isSwitch && { paths: uPlot.paths.stepped?.({ align: 1 }) }),
@@ -275,11 +372,7 @@ function axesOf(scales: readonly LineLabel[], stepS: DurationS, widthPx: number)
       size: (_, texts) => widthOf(texts, isNarrow ? 46 : 62),
       ...(one.isSwitch && { splits: [0, 1] }),
       values: (_, splits, _axis, _space, step) =>
-        one.isSwitch
-          ? splits.map((value) => cellText(value, true))
-          : axisTexts(splits, step).map((text) =>
-              isNarrow || one.unit === '' ? text : `${text} ${one.unit}`,
-            ),
+        one.isSwitch ? splits.map((value) => cellText(value, true)) : axisTexts(splits, step, one.unit),
     })),
   ];
 }

@@ -1,6 +1,6 @@
 /** The head of the history pages with its two tabs. */
 import { PageHead } from '../ui.tsx';
-import { tabAt, Tabs } from '../ui/page-pieces.tsx';
+import { partOf, tabAt, Tabs } from '../ui/page-pieces.tsx';
 import { say } from '../words/index.ts';
 
 /** In the address, in place of a time range. */
@@ -14,7 +14,7 @@ const TABS = [
 export function HistoryHead({ tab }: { tab: '' | typeof ENERGY }) {
   return (
     <>
-      <PageHead title={say.everywhere.history} />
+      <PageHead title={say.everywhere.history} part={partOf(tabAt(TABS, tab))} />
       <Tabs name={say.everywhere.history} base="#/history" tabs={TABS} current={tabAt(TABS, tab)} />
     </>
   );

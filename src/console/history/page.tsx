@@ -11,7 +11,8 @@ import { go } from '../route.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
 import { Button, ErrorNotice, Loading, SelectField, useAnswer } from '../ui.tsx';
 import { HistoryHead } from './head.tsx';
-import { type Chosen, HistoryView } from './view.tsx';
+import type { Chosen } from './chosen.ts';
+import { HistoryView } from './view.tsx';
 import { windowOf } from './window.ts';
 import { say } from '../words/index.ts';
 
@@ -73,23 +74,12 @@ export function HistoryPage({
     <>
       <HistoryHead tab="" />
       {isToChoose && <ErrorNotice error={first.error} />}
-      <HistoryView chosen={chosen} window={window} onWindow={(stretch) => show(chosen, stretch)}>
-        <ul class="chosen" aria-label={say.history.whatIsDrawn}>
-          {chosen.map((one) => {
-            const title = attributeTitle(one.attribute, one.live.manifest?.telemetry[one.attribute]);
-            const name = `${one.live.device.name} · ${title}`;
-            return (
-              <li key={name}>
-                <Button
-                  aria-label={say.everywhere.removeName(name)}
-                  onClick={() => show(chosen.filter((other) => other !== one))}
-                >
-                  {name} ✕
-                </Button>
-              </li>
-            );
-          })}
-        </ul>
+      <HistoryView
+        chosen={chosen}
+        window={window}
+        onWindow={(stretch) => show(chosen, stretch)}
+        onRemove={(gone) => show(chosen.filter((other) => other !== gone))}
+      >
         {adding}
       </HistoryView>
     </>

@@ -1,14 +1,14 @@
 /** A chart of values over a time range, with its controls, table and files. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { type Signal, signal } from '@preact/signals';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { DurationS, EpochS } from '../../lib/time.ts';
 import { isClockUnset } from '../clock-unset.ts';
-import { words } from '../format.ts';
-import { cellText } from './axis-texts.ts';
+import { shownUnit, words } from '../format.ts';
+import { cellDigits, cellText } from './axis-texts.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
 import { sheetOf, sheetTime } from '../sheet.ts';
 import { timesAs } from '../zone.ts';
-import type { LiveDevice } from '../live.ts';
 import {
   Button,
   Card,
@@ -22,6 +22,8 @@ import {
   useRefresh,
 } from '../ui.tsx';
 import { download } from '../ui/page-pieces.tsx';
+import type { Chosen } from './chosen.ts';
+import { Chips, Figures, keyOf, ValueCard } from './chips.tsx';
 import type { ChartCanvas as Drawn, LineLabel } from './chart-canvas.tsx';
 import { queryLines } from './query.ts';
 import { aggregationsOf, type Cell, type Lines, type Wanted, withLinesBefore } from './series.ts';
@@ -30,11 +32,6 @@ import { WindowControls } from './window-controls.tsx';
 import { say } from '../words/index.ts';
 
 type ChartCanvas = typeof Drawn;
-
-export interface Chosen {
-  live: LiveDevice;
-  attribute: string;
-}
 
 /** A live chart is read again after each of its steps. */
 const REFRESH_MIN_MS = 10_000;
@@ -106,12 +103,15 @@ export function HistoryView({
   chosen,
   window: windowText,
   onWindow,
+  onRemove,
   children,
 }: {
   chosen: readonly Chosen[];
   /** As it stands in an address. */
   window: string | undefined;
   onWindow: (window: string) => void;
+  /** Takes a line out. Absent: lines are chosen elsewhere. */
+  onRemove?: (one: Chosen) => void;
   children: ComponentChildren;
 }) {
   const of = JSON.stringify(chosen.map(wantedOf));
@@ -128,6 +128,8 @@ export function HistoryView({
   const turn = (stretch: string): void => onWindow(withBefore(stretch, window.isCompared));
   // Coarser data stay until the finer have come.
   const shown = answer?.of === of ? answer : undefined;
+  const point = useMemo(() => signal<number | undefined>(undefined), []);
+  const { hidden, toggle } = useHidden();
   const isEmpty = shown?.lines.mean.every((column) => column.every((value) => typeof value !== 'number'));
   const zoom = (fromS: EpochS, toS: EpochS): void => turn(textOfWindow(fromS, toS));
   return (
@@ -137,6 +139,9 @@ export function HistoryView({
       actions={<WindowControls window={window} stretch={stretchOf(windowText)} onWindow={turn} />}
     >
       <ErrorNotice error={error ?? canvas.error} />
+      {chosen.length > 0 && (
+        <Chips {...{ chosen, lines: shown?.lines, point, hidden, onRemove }} onToggle={toggle} />
+      )}
       {chosen.length === 0 ? (
         <Empty title={say.history.chooseWhat} />
       ) : isEmpty ? (
@@ -147,12 +152,7 @@ export function HistoryView({
         </Late>
       ) : shown && canvas.Canvas ? (
         <Late isOther={isOther}>
-          <canvas.Canvas
-            lines={shown.lines}
-            labels={labelsOf(chosen, shown.window)}
-            stepS={shown.stepS}
-            onZoom={zoom}
-          />
+          <Picture {...{ Canvas: canvas.Canvas, chosen, shown, hidden, point }} onZoom={zoom} />
         </Late>
       ) : (
         error === undefined && <Loading />
@@ -167,6 +167,53 @@ export function HistoryView({
       {shown && !isEmpty && <Table shown={shown} chosen={chosen} />}
     </Card>
   );
+}
+
+/** Which lines are hidden by their chips. */
+function useHidden(): { hidden: ReadonlySet<string>; toggle: (key: string) => void } {
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  const toggle = (key: string): void => {
+    const others = [...hidden].filter((one) => one !== key);
+    setHidden(new Set(hidden.has(key) ? others : [...others, key]));
+  };
+  return { hidden, toggle };
+}
+
+/** The chart, and its figures below. */
+function Picture({
+  Canvas,
+  chosen,
+  shown: { lines, window, stepS },
+  hidden,
+  point,
+  onZoom,
+}: {
+  Canvas: ChartCanvas;
+  chosen: readonly Chosen[];
+  shown: Shown;
+  hidden: ReadonlySet<string>;
+  point: Signal<number | undefined>;
+  onZoom: (fromS: EpochS, toS: EpochS) => void;
+}) {
+  return (
+    <>
+      <Canvas
+        {...{ lines, stepS, onZoom }}
+        labels={labelsOf(chosen, window)}
+        hidden={hiddenPlaces(chosen, hidden)}
+        card={(index) => <ValueCard {...{ chosen, lines, index, hidden }} />}
+        onPoint={(index) => {
+          point.value = index;
+        }}
+      />
+      <Figures chosen={chosen} lines={lines} />
+    </>
+  );
+}
+
+/** Places of the lines, and of those of the time before, which come after all others. */
+function hiddenPlaces(chosen: readonly Chosen[], hidden: ReadonlySet<string>): number[] {
+  return chosen.flatMap((one, place) => (hidden.has(keyOf(one)) ? [place, place + chosen.length] : []));
 }
 
 const MINUTE_S = 60;
@@ -187,12 +234,11 @@ function labelsOf(chosen: readonly Chosen[], { isCompared }: Window): LineLabel[
 /** The label of a value among others. */
 export function labelOf({ live, attribute }: Chosen, all: readonly Chosen[]) {
   const declared = live.manifest?.telemetry[attribute];
-  const unit = declared?.unit ?? '';
   const title = declared?.display_name ?? words(attribute);
   const isOneDevice = all.every((one) => one.live === live);
   return {
     label: isOneDevice ? title : `${live.device.name} · ${title}`,
-    unit: live.manifest?.units?.[unit]?.symbol ?? unit,
+    unit: shownUnit(declared?.unit, live.manifest),
     isSwitch: declared?.type === 'boolean',
   };
 }
@@ -217,6 +263,7 @@ function Table({ shown, chosen }: { shown: Shown; chosen: readonly Chosen[] }) {
     .filter(({ values }) => values.some((value) => typeof value === 'number'));
   // Of what is only on or off the times of its changes are read.
   const read = labels.every(({ isSwitch }) => isSwitch) ? changesIn(rows) : rows;
+  const digits = labels.map((_, series) => cellDigits(shown.lines.mean[series] ?? []));
   const head = [say.history.time, ...labels.map(({ label, unit }) => `${label} ${unit}`)];
   const sheet = (): string =>
     sheetOf([head, ...rows.map(({ atS, values }) => [sheetTime(atS * 1_000), ...values])]);
@@ -248,7 +295,9 @@ function Table({ shown, chosen }: { shown: Shown; chosen: readonly Chosen[] }) {
             .map(({ atS, values }) => ({
               key: atS,
               title: moment(atS, shown.stepS),
-              cells: values.map((value, series) => cellText(value, labels[series]?.isSwitch === true)),
+              cells: values.map((value, series) =>
+                cellText(value, labels[series]?.isSwitch === true, digits[series]),
+              ),
             }))}
         />
       )}

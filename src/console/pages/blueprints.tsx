@@ -1,12 +1,27 @@
 /** Blueprints: upload with all validation errors, list, download. */
 import { useState } from 'preact/hooks';
-import { call, callFor, path } from '../api.ts';
+import { call, callFor, callForFile, path, remove } from '../api.ts';
 import { Faults } from '../faults.ts';
 import { momentText } from '../format.ts';
 import { listBlueprints } from '../parts/blueprint-choice.tsx';
 import { DropArea } from '../parts/drop-area.tsx';
 import { may } from '../session.ts';
-import { Awaited, Button, Card, Empty, ErrorNotice, Notice, PageHead, useAction, useStored } from '../ui.tsx';
+import { manifestText } from '../parts/zip-folders.ts';
+import {
+  AskButton,
+  Awaited,
+  Button,
+  Card,
+  Dialog,
+  Empty,
+  ErrorNotice,
+  Notice,
+  PageHead,
+  useAction,
+  useAnswer,
+  useStored,
+} from '../ui.tsx';
+import { Code } from '../ui/page-pieces.tsx';
 import type { Blueprint } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
@@ -45,26 +60,76 @@ export function BlueprintsPage() {
 function BlueprintList({ blueprints }: { blueprints: readonly Blueprint[] }) {
   return (
     <ul class="rows">
-      {blueprints.map(({ id, display_name: name, created_at: at, has_script: hasScript }) => (
-        <li key={id}>
-          <span>
-            <b>{name}</b>
-            <small>
-              {hasScript ? say.adding.lua : ''}
-              {momentText(at)}
-            </small>
-          </span>
-          <span class="actions">
-            <a class="button" href={`${path`/v3/blueprints/${id}/zip`}?view=ORIGINAL`} download>
-              {say.adding.original}
-            </a>
-            <a class="button" href={`${path`/v3/blueprints/${id}/zip`}?view=COMPILED`} download>
-              {say.adding.compiled}
-            </a>
-          </span>
-        </li>
+      {blueprints.map((blueprint) => (
+        <BlueprintRow blueprint={blueprint} key={blueprint.id} />
       ))}
     </ul>
+  );
+}
+
+function BlueprintRow({ blueprint }: { blueprint: Blueprint }) {
+  const { id, display_name: name, origin, version, device_count: deviceCount } = blueprint;
+  const [isOpen, setOpen] = useState(false);
+  const facts = [
+    ...(origin === 'BUILT_IN' ? [] : [say.adding.version(version)]),
+    ...(origin === 'LIBRARY' ? [say.adding.ofLibrary] : []),
+    ...(blueprint.has_script ? [say.values.lua] : []),
+    momentText(blueprint.created_at),
+    say.adding.usedBy(deviceCount),
+  ];
+  const isRemovable = origin !== 'BUILT_IN' && deviceCount === 0 && may('OWNER');
+  return (
+    <li data-blueprint={id}>
+      <span>
+        <b>{name}</b>
+        <small>{facts.join(' · ')}</small>
+      </span>
+      <span class="actions">
+        <Button aria-label={say.adding.showName(name)} onClick={() => setOpen(true)}>
+          {say.adding.show}
+        </Button>
+        <a class="button" href={`${path`/v3/blueprints/${id}/zip`}?view=ORIGINAL`} download>
+          {say.adding.original}
+        </a>
+        <a class="button" href={`${path`/v3/blueprints/${id}/zip`}?view=COMPILED`} download>
+          {say.adding.compiled}
+        </a>
+        {isRemovable && (
+          <AskButton
+            title={say.everywhere.deleteTitle(name)}
+            text={say.adding.blueprintIsLost}
+            confirm={say.everywhere.delete}
+            aria-label={say.everywhere.deleteName(name)}
+            run={() => remove(path`/v3/blueprints/${id}`)}
+          >
+            {say.everywhere.delete}
+          </AskButton>
+        )}
+      </span>
+      {isOpen && (
+        <Dialog title={name} onClose={() => setOpen(false)}>
+          <Inside id={id} />
+        </Dialog>
+      )}
+    </li>
+  );
+}
+
+/** What a blueprint declares, as devices and clients see it. */
+function Inside({ id }: { id: string }) {
+  const { answer, error } = useAnswer(async () => {
+    const { content } = await callForFile(
+      'GET',
+      `${path`/v3/blueprints/${id}/zip`}?view=COMPILED`,
+      undefined,
+    );
+    return manifestText(await content.arrayBuffer());
+  }, [id]);
+  return (
+    <>
+      <Awaited answer={answer} error={error} />
+      {answer !== undefined && <Code text={answer} />}
+    </>
   );
 }
 

@@ -1,12 +1,13 @@
 /** Commands of a device: forms made from the manifest, and the outcome of each execution. */
 import { groupBy } from '../group-by.ts';
 import { useEffect, useState } from 'preact/hooks';
-import { call, callFor, path } from '../api.ts';
 import { initialTexts, judge, textOf, type Texts, typedValues } from '../arguments.ts';
 import { words } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
 import { ArgumentFields } from '../parts/argument-form.tsx';
+import { CommandControl, hasControl } from '../parts/command-control.tsx';
 import { ExecutionDetails, Executions, isSettled } from '../parts/executions.tsx';
+import { outcomeOf, read, send } from '../parts/run-command.ts';
 import { useDevice } from '../parts/whole-device.ts';
 import { may } from '../session.ts';
 import { type Action, Button, Card, Dialog, ErrorNotice, Form, Notice, Question, useAction } from '../ui.tsx';
@@ -14,7 +15,6 @@ import type { Command, Execution } from '../shapes.ts';
 import { say } from '../words/index.ts';
 
 const POLL_INTERVAL_MS = 500;
-const ENDED = new Set(['SUCCESS', 'ERROR', 'TIMEOUT']);
 
 export function CommandsTab({ live }: { live: LiveDevice }) {
   const { device, manifest } = useDevice(live);
@@ -35,7 +35,7 @@ export function CommandsTab({ live }: { live: LiveDevice }) {
             title={manifest?.command_groups?.[group]?.display_name ?? (words(group) || say.devices.commands)}
             key={group}
           >
-            <CommandList members={members} onChosen={setChosen} />
+            <CommandList live={live} members={members} onChosen={setChosen} />
           </Card>
         ))}
       </div>
@@ -48,47 +48,42 @@ export function CommandsTab({ live }: { live: LiveDevice }) {
 }
 
 function CommandList({
+  live,
   members,
   onChosen,
 }: {
+  live: LiveDevice;
   members: readonly [name: string, command: Command][];
   onChosen: (chosen: [name: string, command: Command]) => void;
 }) {
   return (
-    <div class="command-list">
+    <ul class="controls">
       {members.map(([name, command]) => {
         const { display_name: text, description } = command;
+        const isControl = hasControl(command);
+        const isPlain = Object.keys(command.arguments ?? {}).length === 0;
         return (
-          <div class="command" key={name}>
-            <span>
+          <li key={name}>
+            <span class="what">
               <b>{text}</b>
               {description !== undefined && <small>{description}</small>}
             </span>
-            <Button
-              onClick={() => onChosen([name, command])}
-              data-command={name}
-              aria-label={say.devices.runCommand(text)}
-            >
-              {say.devices.runAsking}
-            </Button>
-          </div>
+            {isControl && !isPlain ? (
+              <CommandControl live={live} name={name} command={command} />
+            ) : (
+              <Button
+                onClick={() => onChosen([name, command])}
+                data-command={name}
+                {...(!isPlain && { 'aria-label': say.devices.runCommand(text) })}
+              >
+                {!isPlain ? say.devices.runAsking : command.confirmation ? say.devices.asking(text) : text}
+              </Button>
+            )}
+          </li>
         );
       })}
-    </div>
+    </ul>
   );
-}
-
-function send(
-  deviceId: string,
-  name: string,
-  values: Record<string, unknown>,
-): Promise<{ execution_id: string }> {
-  return call('POST', path`/v3/devices/${deviceId}/commands/executions`, { name, arguments: values });
-}
-
-function read(deviceId: string, executionId: string): Promise<Execution> {
-  const address = path`/v3/devices/${deviceId}/commands/executions/${executionId}`;
-  return callFor('execution', 'GET', `${address}?expand=log`);
 }
 
 interface RunProps {
@@ -101,24 +96,29 @@ interface RunProps {
 function RunCommand({ live, name, command, onClose }: RunProps) {
   const declared = command.arguments ?? {};
   const [texts, setTexts] = useState<Texts>(() => initialTexts(declared));
-  const [isAsking, setAsking] = useState(false);
-  const [execution, setExecution] = useState<string | undefined>(undefined);
   const { confirmation } = command;
+  // Without arguments there is nothing to fill in.
+  const isPlain = Object.keys(declared).length === 0;
+  const [isAsking, setAsking] = useState(isPlain && confirmation !== undefined);
+  const [execution, setExecution] = useState<string | undefined>(undefined);
   const action = useAction(async () => {
     judge(declared, texts);
     if (confirmation && !isAsking) {
       setAsking(true);
       return;
     }
-    setAsking(false);
+    if (!isPlain) setAsking(false);
     const { values } = typedValues(declared, texts);
     setExecution((await send(live.device.id, name, values)).execution_id);
   });
+  useEffect(() => {
+    if (isPlain && !confirmation) void action.start();
+  }, []);
   return (
     <Dialog
-      title={isAsking && confirmation ? confirmation.title : command.display_name}
+      title={isAsking && execution === undefined && confirmation ? confirmation.title : command.display_name}
       // Escape answers the question, and what was typed stays.
-      onClose={isAsking ? () => setAsking(false) : onClose}
+      onClose={isAsking && !isPlain ? () => setAsking(false) : onClose}
     >
       {execution !== undefined ? (
         <>
@@ -134,8 +134,10 @@ function RunCommand({ live, name, command, onClose }: RunProps) {
           text={confirmation.description}
           confirm={command.display_name}
           isDangerous={confirmation.severity === 'warning'}
+          isBusy={action.isBusy}
+          error={action.error}
           onConfirm={() => void action.start()}
-          onClose={() => setAsking(false)}
+          onClose={isPlain ? onClose : () => setAsking(false)}
         />
       ) : (
         <CommandForm {...{ live, command, texts, action, onClose }} onTexts={setTexts} />
@@ -187,14 +189,7 @@ function PopulateButton({
   const { populate_values_command: source, arguments: declared = {} } = command;
   const action = useAction(async () => {
     if (source === undefined) return;
-    const { execution_id: id } = await send(live.device.id, source, {});
-    let execution = await read(live.device.id, id);
-    while (!ENDED.has(execution.state)) {
-      await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL_MS));
-      execution = await read(live.device.id, id);
-    }
-    const payload = execution.response?.payload ?? {};
-    if (execution.state !== 'SUCCESS') throw new Error(messageOf(payload) ?? say.devices.toldNothing);
+    const payload = await outcomeOf(live.device.id, source, {}, say.devices.toldNothing);
     const found = Object.entries(declared).filter(([key]) => payload[key] !== undefined);
     onValues(Object.fromEntries(found.map(([key, argument]) => [key, textOf(argument, payload[key])])));
   });
@@ -205,10 +200,6 @@ function PopulateButton({
       <ErrorNotice error={action.error} />
     </>
   );
-}
-
-function messageOf(payload: Record<string, unknown>): string | undefined {
-  return typeof payload['message'] === 'string' ? payload['message'] : undefined;
 }
 
 /** Follows an execution until its end. */

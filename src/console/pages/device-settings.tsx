@@ -216,9 +216,8 @@ function FactsCard({ device }: { device: Device }) {
 
 function DeleteCard({ device }: { device: Device }) {
   const end = async (): Promise<void> => {
-    await remove(path`/v3/devices/${device.id}`);
+    await remove(path`/v3/devices/${device.id}`, () => go('#/'));
     await loadDevices();
-    go('#/');
   };
   return (
     <Card title={say.everywhere.delete}>

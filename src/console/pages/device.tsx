@@ -76,7 +76,7 @@ function Parts({ live, tab, onChanged }: { live: LiveDevice; tab: string; onChan
   const current = useTab(tabs, tab);
   return (
     <>
-      <PageHead title={device.name} back={BACK}>
+      <PageHead title={device.name} part={current?.text} back={BACK}>
         <StatusBadge live={live} />
       </PageHead>
       <p class="kind">
@@ -93,6 +93,7 @@ function Parts({ live, tab, onChanged }: { live: LiveDevice; tab: string; onChan
           base={`#/devices/${encodeURIComponent(device.slug)}`}
           tabs={tabs}
           current={current}
+          wanted={manifest && tab}
         />
         {current && <current.Content live={live} onChanged={onChanged} />}
       </UnlessGone>

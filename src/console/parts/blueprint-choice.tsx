@@ -30,9 +30,12 @@ export function BlueprintChoice({
     const [only] = fitting;
     if (value === '' && only) onValue(only.id);
   }, [answer]);
-  const choices = fitting.map(({ id, display_name: name, source, created_at: at }) => ({
+  const choices = fitting.map(({ id, display_name: name, origin, version, created_at: at }) => ({
     value: id,
-    text: source === 'BUILT_IN' ? say.adding.isBuiltIn(name) : say.adding.isUploaded(name, momentText(at)),
+    text:
+      origin === 'BUILT_IN'
+        ? say.adding.isBuiltIn(name)
+        : say.adding.isUploaded(`${name}, ${say.adding.version(version)}`, momentText(at)),
   }));
   return (
     <>

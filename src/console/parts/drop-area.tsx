@@ -1,6 +1,6 @@
 /** A place for a file: dropped on it, or chosen. */
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 export function DropArea({
   onFile,
@@ -13,12 +13,26 @@ export function DropArea({
   children: ComponentChildren;
 }) {
   const [isOver, setOver] = useState(false);
+  const place = useRef<HTMLLabelElement>(null);
   const take = (file: File | undefined): void => {
     setOver(false);
     if (file) onFile(file);
   };
+  const latest = useRef(take);
+  latest.current = take;
+  // A file that was dropped beside the only place for one is meant for it.
+  useEffect(() => {
+    const dropped = (event: DragEvent): void => {
+      if (document.querySelectorAll('.drop').length > 1) return;
+      if (place.current?.contains(event.target as Node) !== true)
+        latest.current(event.dataTransfer?.files[0]);
+    };
+    addEventListener('drop', dropped);
+    return () => removeEventListener('drop', dropped);
+  }, []);
   return (
     <label
+      ref={place}
       class={isOver ? 'drop over' : 'drop'}
       onDragOver={(event) => {
         event.preventDefault();

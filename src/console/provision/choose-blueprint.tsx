@@ -7,7 +7,7 @@ import { Awaited, ErrorNotice, Notice, useAction, useStored } from '../ui.tsx';
 import { Search } from '../ui/search.tsx';
 import type { Blueprint } from '../shapes.ts';
 import { SimulatedDevice, uploadBlueprint } from './simulated-device.tsx';
-import { blueprintFolders, type Folder } from './zip-folders.ts';
+import { blueprintFolders, type Folder } from '../parts/zip-folders.ts';
 import { say } from '../words/index.ts';
 
 /** Blueprints of the box and its modules, and the empty one: they are not assigned here. */

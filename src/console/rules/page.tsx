@@ -193,11 +193,12 @@ function Buttons({ rule, isChanged, onDiscard }: { rule: Rule; isChanged: boolea
         title={say.everywhere.deleteTitle(rule.slug)}
         text={say.rules.deleteText}
         confirm={say.everywhere.delete}
-        run={async () => {
-          await remove(ruleAddress(rule.id));
-          dropDraft(rule.id);
-          go('#/rules');
-        }}
+        run={() =>
+          remove(ruleAddress(rule.id), () => {
+            dropDraft(rule.id);
+            go('#/rules');
+          })
+        }
       >
         {say.everywhere.deleteAsking}
       </AskButton>

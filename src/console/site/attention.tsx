@@ -138,7 +138,9 @@ function Items({ items, unread }: { items: readonly Item[]; unread: number }) {
   const more = Math.max(0, items.length - SHOWN_MAX) + unread;
   return (
     <section class="attention" aria-labelledby="attention-title" data-test="attention">
-      <h2 id="attention-title">{say.site.needsAttention}</h2>
+      <h2 id="attention-title" class="hidden">
+        {say.site.needsAttention}
+      </h2>
       <ul>
         {items.slice(0, SHOWN_MAX).map(({ key, severity, text, since: from, href, onClick }) => (
           <li key={key} class={severity}>

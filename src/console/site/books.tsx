@@ -203,24 +203,30 @@ export function Books({ shown: { period, energy, before } }: { shown: Shown }) {
   ];
   return (
     <>
-      <dl class="books-numbers">
-        <Number
-          name={say.site.selfSufficiency}
-          value={percentText(total.self_sufficiency)}
-          hint={say.site.selfSufficiencyHint}
-        />
+      <div class="books-head">
+        <Dial ratio={total.self_sufficiency} />
+        <dl class="books-numbers">
+          <Number role="pv" name={say.site.produced} value={energyText(produced(total))} />
+          <Number role="load" name={say.site.used} value={energyText(consumed(total.uses_wh))} />
+          <Number role="grid" name={say.site.exported} value={energyText(total.uses_wh.grid)} />
+          <Number role="grid" name={say.site.imported} value={energyText(total.sources_wh.grid)} />
+        </dl>
+      </div>
+      <Bar title={say.site.consumption} parts={consumption} />
+      <Bar title={say.site.role.pv} parts={sun} />
+      <dl class="books-numbers small">
         <Number
           name={say.site.selfConsumption}
           value={percentText(total.self_consumption)}
           hint={say.site.selfConsumptionHint}
         />
-        <Number name={say.site.imported} value={energyText(total.sources_wh.grid)} />
-        <Number name={say.site.exported} value={energyText(total.uses_wh.grid)} />
-        <Number name={say.site.charged} value={energyText(total.uses_wh.battery)} />
-        <Number name={say.site.discharged} value={energyText(total.sources_wh.battery)} />
+        {total.uses_wh.battery + total.sources_wh.battery > 0 && (
+          <>
+            <Number role="battery" name={say.site.charged} value={energyText(total.uses_wh.battery)} />
+            <Number role="battery" name={say.site.discharged} value={energyText(total.sources_wh.battery)} />
+          </>
+        )}
       </dl>
-      <Bar title={say.site.consumption} parts={consumption} />
-      <Bar title={say.site.role.pv} parts={sun} />
       <EnergyBars
         energy={energy}
         textOf={momentIn(energy.timezone, period)}
@@ -237,15 +243,49 @@ export function Books({ shown: { period, energy, before } }: { shown: Shown }) {
   );
 }
 
-function Number({ name, value, hint }: { name: string; value: string; hint?: string }) {
+const produced = ({ sources_wh: sources }: Book): number => sources.pv + sources.generator;
+
+function Number({ role, name, value, hint }: { role?: Role; name: string; value: string; hint?: string }) {
+  const [number = '', unit = ''] = value.split(' ');
   return (
     <div>
-      <dt>{name}</dt>
+      <dt>
+        {role !== undefined && <i class={`key ${role}`} aria-hidden="true" />}
+        {name}
+      </dt>
       <dd>
-        <b>{value}</b>
+        <b>
+          {number} <small>{unit}</small>
+        </b>
         {hint !== undefined && <small>{hint}</small>}
       </dd>
     </div>
+  );
+}
+
+/** How much of the consumption was not from the grid. */
+function Dial({ ratio }: { ratio: number | null }) {
+  const [number = '', unit = ''] = percentText(ratio).split(' ');
+  return (
+    <p class="dial" title={say.site.selfSufficiencyHint}>
+      <svg viewBox="0 0 132 132" aria-hidden="true">
+        <circle cx="66" cy="66" r="59" />
+        {ratio !== null && ratio > 0 && (
+          <circle
+            class="part"
+            cx="66"
+            cy="66"
+            r="59"
+            pathLength={100}
+            stroke-dasharray={`${100 * ratio} 100`}
+          />
+        )}
+      </svg>
+      <b>
+        {number} <small>{unit}</small>
+      </b>
+      <span>{say.site.selfSufficient}</span>
+    </p>
   );
 }
 

@@ -1,8 +1,8 @@
 /** Powers and energies of the site as text; every number comes from the API. */
 import type { EnergyOnWire, EnergySourcesOnWire, PowerNowOnWire } from '../../capabilities/energy/schema.ts';
 import type { DurationS } from '../../lib/time.ts';
-import { ageText } from '../format.ts';
-import { locale, say } from '../words/index.ts';
+import { ageText, numberAs } from '../format.ts';
+import { say } from '../words/index.ts';
 
 export const ENERGY_ROLES = [
   'pv',
@@ -71,14 +71,11 @@ export function lateText(
   return ageS > LATE_AFTER_S ? say.values.ago(ageText(ageS)) : undefined;
 }
 
-const number = (value: number, digits: number): string =>
-  value.toLocaleString(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits });
-
 /** As many digits as mean something. */
 function scaled(amount: number): { text: string; prefix: string } {
-  if (Math.round(amount) < 1_000) return { text: number(amount, 0), prefix: '' };
-  if (amount < 1e6) return { text: number(amount / 1_000, amount < 100_000 ? 1 : 0), prefix: 'k' };
-  return { text: number(amount / 1e6, 2), prefix: 'M' };
+  if (Math.round(amount) < 1_000) return { text: numberAs(amount, 0), prefix: '' };
+  if (amount < 1e6) return { text: numberAs(amount / 1_000, amount < 100_000 ? 1 : 0), prefix: 'k' };
+  return { text: numberAs(amount / 1e6, 2), prefix: 'M' };
 }
 
 /** `850 W`, `3.2 kW`, without its sign */

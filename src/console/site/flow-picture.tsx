@@ -1,4 +1,4 @@
-/** The present power flows of the site: power by width, direction by arrow and word, and a drop for each new reading. */
+/** The present power flows around the house: power by width, direction by arrow and word, and a drop for each new reading. */
 import {
   directionOf,
   doingOf,
@@ -9,56 +9,57 @@ import {
   type RoleNow,
 } from './energy.ts';
 import { type Curve, useDrops } from './flow-drops.ts';
+import { supplyOf } from './flow-sentence.ts';
+import { ROLE_ICONS as ICONS } from './role-icons.ts';
 import { say } from '../words/index.ts';
 
-/** Part of the plane that is shown. */
-const STAGE = { left: 12, top: 0, width: 456, height: 362 };
-const HUB = { x: 240, y: 168 };
-const RADIUS = 43;
-/** Longer names are narrowed, so that they stay in their circle. */
-const NAME_LETTERS = 10;
-const NARROWED = { textLength: 72, lengthAdjust: 'spacingAndGlyphs' } as const;
+type Point = Curve['from'];
 
-const PLACES: Readonly<Record<Role, { x: number; y: number }>> = {
-  pv: { x: 240, y: 50 },
-  generator: { x: 96, y: 66 },
-  grid: { x: 58, y: 186 },
-  load: { x: 422, y: 186 },
-  electrolyser: { x: 96, y: 296 },
-  battery: { x: 240, y: 288 },
-  ev_charger: { x: 384, y: 296 },
-  heat_pump: { x: 384, y: 66 },
+/** Part of the plane that is shown; longer with a role below the house. */
+const STAGE = { left: 12, top: 0, width: 456, height: 396, longHeight: 458 };
+const HOUSE = { x: 240, y: 208 };
+const HOUSE_RADIUS = 64;
+const RADIUS = 37;
+/** The ends of a curve are found to so many parts of it. */
+const CURVE_STEPS = 100;
+
+const PLACES: Readonly<Record<Exclude<Role, 'load'>, Point>> = {
+  pv: { x: 240, y: 44 },
+  generator: { x: 96, y: 44 },
+  grid: { x: 72, y: 178 },
+  electrolyser: { x: 240, y: 366 },
+  battery: { x: 122, y: 306 },
+  ev_charger: { x: 408, y: 178 },
+  heat_pump: { x: 358, y: 306 },
 };
 
-const ICONS: Readonly<Record<Role, string>> = {
-  pv: 'M12 7.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9zM12 2v2.5M12 19.5V22M2 12h2.5M19.5 12H22M5 5l1.7 1.7M17.3 17.3 19 19M5 19l1.7-1.7M17.3 6.700 19 5',
-  generator: 'M13 2 5 14h6l-1 8 9-13h-6.500z',
-  battery: 'M7 6h10v16H7zM10 3h4v3h-4zM10 12h4M12 10v4',
-  grid: 'M12 2 6 22M12 2l6 20M8.500 9h7M5 9h14M7.500 15h9M4 6.500h16',
-  load: 'M3 11 12 3l9 8M6 9v12h12V9M10 21v-6h4v6',
-  electrolyser: 'M12 3c4 5 6 7.500 6 11a6 6 0 0 1-12 0c0-3.500 2-6 6-11z',
-  ev_charger: 'M4 17v-5l2.500-6h11L20 12v5zM4 12h16M7.500 20v-3M16.500 20v-3',
-  heat_pump:
-    'M3 5h18v14H3zM9 8.500a3.500 3.500 0 1 0 0 7 3.500 3.500 0 0 0 0-7zM9 10v4M7 12h4M16 9h2.500M16 12h2.500M16 15h2.500',
-};
+type NodeNow = RoleNow & { role: Exclude<Role, 'load'> };
+const isNode = (now: RoleNow): now is NodeNow => now.role !== 'load';
 
 export function FlowPicture({ power }: { power: PowerNow }) {
   const most = Math.max(1_000, ...power.roles.map(({ power_w: powerW }) => Math.abs(powerW ?? 0)));
-  const flowing = power.roles.filter((now) => directionOf(now) !== 0);
-  const stage = useDrops(power.at, flowing.map(travelOf));
+  const nodes = power.roles.filter(isNode);
+  const flowing = nodes.filter((now) => directionOf(now) !== 0);
+  const house = power.roles.find(({ role }) => role === 'load');
+  const isLong = nodes.some(({ role }) => role === 'electrolyser');
+  const height = isLong ? STAGE.longHeight : STAGE.height;
+  const stage = useDrops(
+    power.at,
+    flowing.map((now) => travelOf(now, height)),
+  );
   return (
-    <figure class="flow" data-test="energy-flow">
+    <figure class={isLong ? 'flow long' : 'flow'} data-test="energy-flow">
       <div class="flow-stage" ref={stage}>
         <svg
-          viewBox={`${STAGE.left} ${STAGE.top} ${STAGE.width} ${STAGE.height}`}
+          viewBox={`${STAGE.left} ${STAGE.top} ${STAGE.width} ${height}`}
           role="group"
           aria-label={say.site.whatFlows}
         >
-          {power.roles.map((now) => (
-            <Line now={now} most={most} key={now.role} />
+          {nodes.map((now) => (
+            <River now={now} most={most} key={now.role} />
           ))}
-          <circle class="hub" cx={HUB.x} cy={HUB.y} r="7" />
-          {power.roles.map((now) => (
+          <House now={house} power={power} />
+          {nodes.map((now) => (
             <Node now={now} power={power} key={now.role} />
           ))}
         </svg>
@@ -70,117 +71,240 @@ export function FlowPicture({ power }: { power: PowerNow }) {
   );
 }
 
-/** From the place of a role to the hub; straight where its middle lies between them. */
-function curveOf(role: Role): Curve {
+/** From the edge of a place to the edge of the house; straight where its middle lies between them. */
+function curveOf(role: NodeNow['role']): Curve {
   const from = PLACES[role];
-  return { from, by: { x: (from.x + HUB.x) / 2, y: HUB.y }, to: HUB };
+  const middle = { x: (from.x + HOUSE.x) / 2, y: from.x === HOUSE.x ? (from.y + HOUSE.y) / 2 : HOUSE.y };
+  const whole = { from, by: middle, to: HOUSE };
+  const isOutside = (t: number, { x, y }: Point, radius: number): boolean => {
+    const on = pointOn(whole, t);
+    return Math.hypot(on.x - x, on.y - y) >= radius - 2;
+  };
+  const steps = Array.from({ length: CURVE_STEPS + 1 }, (_, step) => step / CURVE_STEPS);
+  const begin = steps.find((t) => isOutside(t, from, RADIUS)) ?? 0;
+  const end = steps.findLast((t) => isOutside(t, HOUSE, HOUSE_RADIUS)) ?? 1;
+  return between(whole, begin, end);
+}
+
+const mix = (a: Point, b: Point, t: number): Point => ({
+  x: a.x + (b.x - a.x) * t,
+  y: a.y + (b.y - a.y) * t,
+});
+
+function pointOn({ from, by, to }: Curve, t: number): Point {
+  return mix(mix(from, by, t), mix(by, to, t), t);
+}
+
+/** The part of a curve between two of its points. */
+function between(curve: Curve, begin: number, end: number): Curve {
+  return {
+    from: pointOn(curve, begin),
+    by: mix(mix(curve.from, curve.by, begin), mix(curve.by, curve.to, begin), end),
+    to: pointOn(curve, end),
+  };
 }
 
 /** The way of a drop in the direction of the energy, in parts of the stage. */
-function travelOf(now: RoleNow): Curve {
-  const { from, by, to } = curveOf(now.role);
-  const [begin, middle, end] = [from, by, to].map(({ x, y }) => ({
+function travelOf(now: NodeNow, height: number): Curve {
+  const inParts = ({ x, y }: Point): Point => ({
     x: (x - STAGE.left) / STAGE.width,
-    y: (y - STAGE.top) / STAGE.height,
-  })) as [Curve['from'], Curve['by'], Curve['to']];
-  return directionOf(now) > 0 ? { from: begin, by: middle, to: end } : { from: end, by: middle, to: begin };
+    y: (y - STAGE.top) / height,
+  });
+  const curve = curveOf(now.role);
+  const [begin, by, end] = [inParts(curve.from), inParts(curve.by), inParts(curve.to)];
+  return directionOf(now) > 0 ? { from: begin, by, to: end } : { from: end, by, to: begin };
 }
 
-function Line({ now, most }: { now: RoleNow; most: number }) {
-  const place = PLACES[now.role];
+function River({ now, most }: { now: NodeNow; most: number }) {
   const direction = directionOf(now);
-  const { by } = curveOf(now.role);
-  const width = 2 + 7 * Math.sqrt(Math.abs(now.power_w ?? 0) / most);
-  const middle = { x: (place.x + HUB.x) / 2, y: (place.y + HUB.y) / 2 };
-  // On the curve the middle lies nearer to the hub.
-  const arrow = place.x === HUB.x ? middle : { x: middle.x, y: (place.y + 3 * HUB.y) / 4 };
-  const angle = (Math.atan2(HUB.y - place.y, HUB.x - place.x) * 180) / Math.PI + (direction < 0 ? 180 : 0);
+  const curve = curveOf(now.role);
+  const { from, by, to } = curve;
+  const line = `M${from.x} ${from.y}Q${by.x} ${by.y} ${to.x} ${to.y}`;
+  const middle = pointOn(curve, 0.5);
+  const angle = (Math.atan2(to.y - from.y, to.x - from.x) * 180) / Math.PI + (direction < 0 ? 180 : 0);
   return (
-    <g class={`flow-line ${now.role} ${now.power_w === null ? 'unknown' : ''}`}>
-      <path
-        d={`M${place.x} ${place.y}Q${by.x} ${by.y} ${HUB.x} ${HUB.y}`}
-        stroke-width={direction === 0 ? 2 : width}
-      />
+    <g class={`flow-line ${now.role} ${direction === 0 ? 'idle' : ''}`}>
       {direction !== 0 && (
-        <path
-          class="arrow"
-          d="M-7 -8 8 0 -7 8z"
-          transform={`translate(${arrow.x} ${arrow.y}) rotate(${place.x === HUB.x ? angle : direction * (place.x < HUB.x ? 1 : -1) > 0 ? 0 : 180})`}
-        />
+        <path class="bed" d={line} stroke-width={4 + 14 * Math.sqrt(Math.abs(now.power_w ?? 0) / most)} />
+      )}
+      <path class="core" d={line} />
+      {direction !== 0 && (
+        <g class="arrow" transform={`translate(${middle.x} ${middle.y}) rotate(${angle})`}>
+          <circle r="12" />
+          <path d="M-5 0H5M1 -4.500 5.500 0 1 4.500" />
+        </g>
       )}
     </g>
   );
 }
 
-function Node({ now, power }: { now: RoleNow; power: PowerNow }) {
-  const { x, y } = PLACES[now.role];
+/** The names of what a place stands for, in the visible order, so that speech control finds the label. */
+function wordsOf(now: RoleNow, power: PowerNow) {
   const isKnown = now.power_w !== null;
   const shown = isKnown ? powerText(now.power_w ?? 0) : { text: '–', unit: '' };
   const charge = now.state_of_charge_percent;
   const name = say.site.role[now.role];
   const late = isKnown ? lateText(now, power) : undefined;
-  // The arrow shows the direction as well.
   const doing = late ?? doingOf(now);
-  const devices = [
-    ...new Set(power.sources.filter(({ role }) => role === now.role).map(({ device_id: id }) => id)),
-  ];
   const amount = `${shown.text} ${shown.unit}`.trim();
-  // In the visible order, so that speech control finds the label.
   const said =
     charge === null ? [name, amount, doing] : [name, doing, amount, say.site.chargedTo(Math.round(charge))];
   if (late !== undefined) said.push(doingOf(now));
-  const inside = (text: string) => (
-    <text class="doing" x={x} y={y + 23} {...(text.length > NAME_LETTERS && NARROWED)}>
-      {text}
-    </text>
-  );
-  const outside = (text: string) => (
-    // Beside the topmost node, whose line goes down.
-    <text
-      class={now.role === 'pv' ? 'name beside' : 'name'}
-      x={now.role === 'pv' ? x + RADIUS + 10 : x}
-      y={now.role === 'pv' ? y + 5 : y + RADIUS + 19}
-    >
-      {text}
-    </text>
-  );
-  const content = (
-    <>
-      <circle class="disc" cx={x} cy={y} r={RADIUS} />
-      {charge !== null && <ChargeRing x={x} y={y} percent={charge} />}
-      <path class="icon" d={ICONS[now.role]} transform={`translate(${x - 10} ${y - 36}) scale(.84)`} />
-      {charge === null ? inside(name) : outside(`${name}, ${doing}`)}{' '}
-      <text class="power" x={x} y={y + 8}>
-        {shown.text}{' '}
-        <tspan class="unit" dx="-1">
-          {shown.unit}
-        </tspan>
-      </text>{' '}
-      {charge === null ? outside(doing) : inside(`${Math.round(charge)} %`)}
-    </>
-  );
-  const kind = `flow-node ${now.role} ${isKnown ? '' : 'unknown'}`;
+  // The icon says what it is, and the arrow whether it gives or takes.
+  const isUsual = isKnown && late === undefined && now.reason === null;
+  const tellsDoing = !isUsual || now.role === 'battery' || now.role === 'grid';
+  return { shown, charge, isName: !tellsDoing, label: tellsDoing ? doing : name, said: said.join(', ') };
+}
+
+/** What a place leads to: its device, if it has one only. */
+function Place({
+  now,
+  power,
+  said,
+  children,
+}: {
+  now: RoleNow;
+  power: PowerNow;
+  said: string;
+  children: preact.ComponentChildren;
+}) {
+  const own = power.sources.filter(({ role }) => role === now.role);
+  const devices = [...new Set(own.map(({ device_id: id }) => id))];
+  const kind = `flow-node ${now.role} ${now.power_w === null ? 'unknown' : directionOf(now) === 0 ? 'idle' : ''}`;
   return devices.length === 1 ? (
-    <a class={kind} href={`#/devices/${devices[0]}`} aria-label={said.join(', ')}>
-      {content}
+    <a class={kind} href={`#/devices/${devices[0]}`} aria-label={said}>
+      {children}
     </a>
   ) : (
-    <g class={kind} role="img" aria-label={said.join(', ')}>
-      {content}
+    <g class={kind} role="img" aria-label={said}>
+      {children}
     </g>
   );
 }
 
-function ChargeRing({ x, y, percent }: { x: number; y: number; percent: number }) {
+/** How much, and what it is or does: in the order of the label, so that speech control finds what is read. */
+function Texts({
+  x,
+  y,
+  now,
+  isMain = false,
+}: Point & {
+  now: Pick<ReturnType<typeof wordsOf>, 'shown' | 'charge' | 'isName' | 'label'>;
+  isMain?: boolean;
+}) {
+  const { shown, charge, isName, label } = now;
+  const isFirst = isName || charge !== null;
+  const name = (
+    <text class="name" x={x} y={y + 20}>
+      {label}
+    </text>
+  );
   return (
-    <circle
-      class="charge"
-      cx={x}
-      cy={y}
-      r={RADIUS}
-      pathLength={100}
-      stroke-dasharray={`${Math.min(100, Math.max(0, percent))} 100`}
-      transform={`rotate(-90 ${x} ${y})`}
+    <>
+      {isFirst && name}{' '}
+      <text class={isMain ? 'power main' : 'power'} x={x} y={y}>
+        {shown.text}{' '}
+        <tspan class="unit" dx="-2">
+          {shown.unit}
+        </tspan>
+      </text>{' '}
+      {!isFirst && name}
+    </>
+  );
+}
+
+function Node({ now, power }: { now: NodeNow; power: PowerNow }) {
+  const { x, y } = PLACES[now.role];
+  const words = wordsOf(now, power);
+  const { charge } = words;
+  // Beside the topmost place, whose line goes down.
+  const isBeside = now.role === 'pv';
+  const text = isBeside ? { x: x + RADIUS + 10, y } : { x, y: y + RADIUS + 22 };
+  return (
+    <Place now={now} power={power} said={words.said}>
+      <circle class="disc" cx={x} cy={y} r={RADIUS} />
+      {charge !== null && <Level x={x} y={y} percent={charge} />}
+      <circle class="rim" cx={x} cy={y} r={RADIUS} />
+      <path
+        class="icon"
+        d={ICONS[now.role]}
+        transform={
+          charge === null
+            ? `translate(${x - 18} ${y - 18}) scale(1.5)`
+            : `translate(${x - 11} ${y - 29}) scale(.92)`
+        }
+      />
+      <g class={isBeside ? 'beside' : ''}>
+        <Texts x={text.x} y={text.y} now={words} />
+      </g>
+      {charge !== null && (
+        <text class="charge" x={x} y={y + 17}>
+          {Math.round(charge)} %
+        </text>
+      )}
+    </Place>
+  );
+}
+
+/** How full it is, as in a glass. */
+function Level({ x, y, percent }: Point & { percent: number }) {
+  const part = Math.min(1, Math.max(0, percent / 100));
+  const depth = 2 * RADIUS * part;
+  const surfaceY = y + RADIUS - depth;
+  const half = Math.sqrt(Math.max(0, RADIUS ** 2 - (surfaceY - y) ** 2));
+  return (
+    <path
+      class="level"
+      d={`M${x - half} ${surfaceY}A${RADIUS} ${RADIUS} 0 ${part > 0.5 ? 1 : 0} 0 ${x + half} ${surfaceY}z`}
     />
+  );
+}
+
+/** The house, whose ring says where its present power comes from. */
+function House({ now, power }: { now: RoleNow | undefined; power: PowerNow }) {
+  const { x, y } = HOUSE;
+  const disc = (
+    <>
+      <circle class="disc" cx={x} cy={y} r={HOUSE_RADIUS} />
+      <Ring power={power} />
+      <path class="icon" d={ICONS.load} transform={`translate(${x - 17} ${y - 46}) scale(1.42)`} />
+    </>
+  );
+  if (!now) return <g class="flow-node load idle">{disc}</g>;
+  const words = wordsOf(now, power);
+  return (
+    <Place now={now} power={power} said={words.said}>
+      {disc}
+      <Texts x={x} y={y + 20} now={words} isMain />
+    </Place>
+  );
+}
+
+function Ring({ power }: { power: PowerNow }) {
+  const { x, y } = HOUSE;
+  const supply = supplyOf(power);
+  const whole = supply.reduce((sum, { powerW }) => sum + powerW, 0);
+  let begin = 0;
+  return (
+    <g class="ring" transform={`rotate(-90 ${x} ${y})`}>
+      <circle class="none" cx={x} cy={y} r={HOUSE_RADIUS} />
+      {supply.map(({ role, powerW }) => {
+        const share = (100 * powerW) / whole;
+        const from = begin;
+        begin += share;
+        return (
+          <circle
+            key={role}
+            class={role}
+            cx={x}
+            cy={y}
+            r={HOUSE_RADIUS}
+            pathLength={100}
+            stroke-dasharray={`${share} 100`}
+            stroke-dashoffset={-from}
+          />
+        );
+      })}
+    </g>
   );
 }

@@ -5,23 +5,28 @@ import { callFor, NoAnswer } from '../api.ts';
 import { isConnected } from '../connection.ts';
 import { nowS } from '../gateway-time.ts';
 import { may } from '../session.ts';
-import { Awaited, Card, ErrorNotice, useAnswer, useRefresh } from '../ui.tsx';
+import { Awaited, ErrorNotice, useAnswer, useRefresh } from '../ui.tsx';
 import { BooksCard } from './books.tsx';
-import type { PowerNow } from './energy.ts';
+import { directionOf, type PowerNow } from './energy.ts';
 import { FlowPicture } from './flow-picture.tsx';
+import { sentenceOf } from './flow-sentence.ts';
 import { say } from '../words/index.ts';
 
 const REFRESH_MS = 5_000;
 /** The same as for any value. */
 const OLD_AFTER_S = 30;
 
-export function SiteNow() {
-  const {
-    answer: power,
-    error,
-    refresh,
-  } = useAnswer(() => callFor<PowerNow>('power', 'GET', '/v3/site/energy/now'), [isConnected.value]);
-  useRefresh(refresh, REFRESH_MS);
+/** What flows now, read again while it is shown. */
+export function usePower() {
+  const power = useAnswer(
+    () => callFor<PowerNow>('power', 'GET', '/v3/site/energy/now'),
+    [isConnected.value],
+  );
+  useRefresh(power.refresh, REFRESH_MS);
+  return power;
+}
+
+export function SiteNow({ answer: power, error }: Pick<ReturnType<typeof usePower>, 'answer' | 'error'>) {
   const at = power?.at;
   const isOld = useMemo(
     () => computed(() => at !== undefined && nowS.value - Date.parse(at) / 1_000 > OLD_AFTER_S),
@@ -36,22 +41,31 @@ export function SiteNow() {
         ))}
       </p>
     ) : null;
+  // What the gateway said before it was lost, or could not say any more, is not now.
+  const shown = isConnected.value && !isOld.value ? power : unknown(power);
+  const { title, more } = sentenceOf(shown);
+  const isNight = shown.roles.some(
+    (now) => now.role === 'pv' && now.power_w !== null && directionOf(now) === 0,
+  );
   return (
     <div class="site-now">
-      <Card
-        title={say.site.now}
-        actions={
-          may('OWNER') && (
-            <a class="hint" href="#/site">
-              {say.site.sources}
-            </a>
-          )
-        }
-      >
-        {/* What the gateway said before it was lost, or could not say any more, is not now. */}
-        <FlowPicture power={isConnected.value && !isOld.value ? power : unknown(power)} />
+      <section class={isNight ? 'card scene night' : 'card scene'} aria-labelledby="now-title">
+        <svg class="land" viewBox="0 0 400 300" preserveAspectRatio="none" aria-hidden="true">
+          <path class="far" d="M0 214C60 178 120 190 190 206S330 226 400 186V300H0z" />
+          <path class="near" d="M0 246C80 224 150 248 220 252S350 232 400 240V300H0z" />
+        </svg>
+        <header class="say">
+          <h2 id="now-title">{title}</h2>
+          <p>{more}</p>
+        </header>
+        <FlowPicture power={shown} />
+        {may('OWNER') && (
+          <p class="hint sources">
+            <a href="#/site">{say.site.sources}</a>
+          </p>
+        )}
         {isOld.value && !(error instanceof NoAnswer) && <ErrorNotice error={error} />}
-      </Card>
+      </section>
       <BooksCard />
     </div>
   );

@@ -1,6 +1,6 @@
 /** Pieces of pages that the first view does not need: tabs, facts, copying and saving. */
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { may } from '../session.ts';
 import { say } from '../words/index.ts';
 import { Button } from './pieces.tsx';
@@ -21,18 +21,30 @@ export function tabAt<One extends Tab>(tabs: readonly One[], wanted = ''): One |
   return tabs.find((tab) => tab.key === wanted && isSeen(tab)) ?? tabs[0];
 }
 
-/** Links to the tabs that the user's role may see. @param props.base address of the page */
+/** What the title of the page says of a tab; nothing of the one that is the page itself. */
+export const partOf = (tab: Tab | undefined): string | undefined => (tab?.key === '' ? undefined : tab?.text);
+
+/**
+ * Links to the tabs that the user's role may see. An address that names no such tab becomes that of the one that is shown.
+ * @param props.base address of the page @param props.wanted the tab in the address; absent: none stands there
+ */
 export function Tabs({
   name,
   base,
   tabs,
   current,
+  wanted = '',
 }: {
   name: string;
   base: string;
   tabs: readonly Tab[];
   current: Tab | undefined;
+  wanted?: string | undefined;
 }) {
+  const shown = current?.key ?? '';
+  useEffect(() => {
+    if (wanted !== '' && wanted !== shown) location.replace(`${base}${shown && `/${shown}`}`);
+  }, [base, wanted, shown]);
   return (
     <nav class="tabs" aria-label={name}>
       {tabs.filter(isSeen).map(({ key, text }) => (

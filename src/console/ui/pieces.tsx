@@ -170,16 +170,20 @@ export function Card({
 
 export function PageHead({
   title,
+  part,
   back,
   children,
 }: {
   title: ComponentChildren;
+  /** The tab that is shown, so that two tabs of a page can be told apart among those of the browser. */
+  part?: string | undefined;
   back?: { href: string; text: string };
   children?: ComponentChildren;
 }) {
   useEffect(() => {
-    document.title = typeof title === 'string' ? `${title} · ${siteName()}` : siteName();
-  }, [title, siteName()]);
+    const names = [typeof title === 'string' ? title : '', part ?? ''].filter((name) => name !== '');
+    document.title = [names.join(' – '), siteName()].filter((name) => name !== '').join(' · ');
+  }, [title, part, siteName()]);
   return (
     <header class="page-head">
       <div>

@@ -4,6 +4,11 @@ import type { en } from '../en.ts';
 export const history: typeof en.history = {
   time: 'Zeit',
   energy: 'Energie',
+  moveCursor: 'Diagramm; die Pfeiltasten bewegen den Zeiger',
+  inFigures: 'In Zahlen',
+  least: 'Kleinster',
+  mean: 'Mittel',
+  most: 'Größter',
   whatIsDrawn: 'Werte im Diagramm',
   drawAlso: 'Wert hinzufügen',
   chartLost: 'Das Diagramm konnte nicht geladen werden. Laden Sie die Seite neu.',

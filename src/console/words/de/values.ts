@@ -1,11 +1,13 @@
 /** Values, ages and kinds of things. In German. */
 import type { en } from '../en.ts';
+import { nameInGerman, stateInGerman } from './of-profiles.ts';
 
 export const values: typeof en.values = {
   isNeeded: (name) => `${name} fehlt.`,
   yes: 'Ja',
   no: 'Nein',
   years: (count) => (count === 1 ? '1 Jahr' : `${count} Jahre`),
+  moreThanYears: (count) => `mehr als ${count} Jahre`,
   days: (count) => `${count} d`,
   hours: (count) => `${count} h`,
   minutes: (count) => `${count} min`,
@@ -27,6 +29,8 @@ export const values: typeof en.values = {
     scripts: 'Skripte',
     targets: 'Ziele',
   },
+  ofProfile: nameInGerman,
+  ofState: stateInGerman,
   inTheFuture: 'Zeit in der Zukunft',
   ago: (age) => `vor ${age}`,
   number: 'Eine Zahl, zum Beispiel 12,5',

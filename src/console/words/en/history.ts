@@ -3,6 +3,11 @@
 export const history = {
   time: 'Time',
   energy: 'Energy',
+  moveCursor: 'Chart; the arrow keys move the cursor',
+  inFigures: 'In figures',
+  least: 'Least',
+  mean: 'Mean',
+  most: 'Most',
   whatIsDrawn: 'Values in the chart',
   drawAlso: 'Add a value',
   chartLost: 'The chart could not be loaded. Reload the page.',

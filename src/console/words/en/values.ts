@@ -5,6 +5,7 @@ export const values = {
   yes: 'Yes',
   no: 'No',
   years: (count: number) => (count === 1 ? '1 year' : `${count} years`),
+  moreThanYears: (count: number) => `more than ${count} years`,
   days: (count: number) => `${count} d`,
   hours: (count: number) => `${count} h`,
   minutes: (count: number) => `${count} min`,
@@ -16,6 +17,9 @@ export const values = {
   hardwareModule: 'Hardware module',
   /** Of groups of values, by the first word of their names; where nothing stands here, that word. */
   groups: {} as Readonly<Record<string, string>>,
+  /** A name or sentence of a manifest, and a state that it lists. */
+  ofProfile: (text: string): string => text,
+  ofState: (text: string): string => text,
   inTheFuture: 'time in the future',
   ago: (age: string) => `${age} ago`,
   number: 'A number, for example 12.5',

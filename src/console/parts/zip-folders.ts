@@ -44,6 +44,18 @@ export function blueprintFolders(archive: ArrayBuffer): Folder[] {
   }));
 }
 
+const DEFLATED = 8;
+
+/** The text of the manifest in the root of a blueprint. @throws Faults when it is no zip */
+export async function manifestText(archive: ArrayBuffer): Promise<string> {
+  const found = entriesOf(archive).find(({ path }) => MANIFESTS.includes(path));
+  if (!found) throw new Faults([say.adding.damagedZip]);
+  const content = new Blob([found.content]);
+  const method = new DataView(found.central.buffer, found.central.byteOffset).getUint16(10, true);
+  const plain = content.stream().pipeThrough(new DecompressionStream('deflate-raw'));
+  return method === DEFLATED ? new Response(plain).text() : content.text();
+}
+
 function entriesOf(archive: ArrayBuffer): Entry[] {
   const view = new DataView(archive);
   const endAt = endOf(view);

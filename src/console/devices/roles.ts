@@ -1,0 +1,72 @@
+/** Which role of energy a device has, by what the site counts. Pure. */
+import { isOfBox } from '../own-manifest.ts';
+import type { Device } from '../shapes.ts';
+import { ENERGY_ROLES, type PowerNow, type Role } from '../site/energy.ts';
+
+/** A role, or where the others stand. */
+export type Place = Role | 'other' | 'box';
+
+type Source = PowerNow['sources'][number];
+
+/** As the roles come in the day of an owner: first what gives, then what takes. */
+const ORDER: readonly Place[] = [
+  'pv',
+  'battery',
+  'ev_charger',
+  'heat_pump',
+  'grid',
+  'load',
+  'generator',
+  'electrolyser',
+  'other',
+  'box',
+];
+
+/** What is asked of a device here. */
+interface Known {
+  device: Pick<Device, 'id' | 'type'>;
+  values: ReadonlyMap<string, unknown>;
+}
+
+interface RoleGroup<Live> {
+  place: Place;
+  devices: Live[];
+}
+
+/** The first role of a device in the order of the picture; a hybrid inverter has several. */
+function sourceOf({ device }: Known, sources: readonly Source[]): Source | undefined {
+  return sources
+    .filter(({ device_id: id }) => id === device.id)
+    .toSorted((a, b) => ENERGY_ROLES.indexOf(a.role) - ENERGY_ROLES.indexOf(b.role))[0];
+}
+
+/** Devices by role, without empty groups. */
+export function byRole<Live extends Known>(
+  devices: readonly Live[],
+  sources: readonly Source[],
+): RoleGroup<Live>[] {
+  const placeOf = (live: Known): Place =>
+    isOfBox(live.device) ? 'box' : (sourceOf(live, sources)?.role ?? 'other');
+  return ORDER.flatMap((place) => {
+    const own = devices.filter((live) => placeOf(live) === place);
+    return own.length > 0 ? [{ place, devices: own }] : [];
+  });
+}
+
+/** Of each role, what says most of it. */
+const TELLING: Readonly<Partial<Record<Place, RegExp>>> = {
+  pv: /^pv(_total)?_power$|^(ac_)?total_power$/,
+  grid: /^(grid_|ac_)?(total_)?power$/,
+  ev_charger: /^charg\w*power$/,
+};
+
+/** The names with the one first that says most of a device in this role, of those that it has ever sent. */
+export function bestFirst(
+  { values }: Pick<Known, 'values'>,
+  names: readonly string[],
+  place: Place,
+): string[] {
+  const rankOf = (name: string): number =>
+    (values.has(name) ? 0 : 2) + (TELLING[place]?.test(name) === true ? 0 : 1);
+  return names.toSorted((a, b) => rankOf(a) - rankOf(b));
+}
