@@ -3,10 +3,12 @@
  * or answers mean; the compiler makes an ordinary blueprint of it. README.md tells how to write one.
  */
 export { type CompiledTemplate, compileTemplate, type LibraryBooks } from './compile/compile.ts';
+export { namesNeeded, operationOf } from './compile/plan.ts';
+export { fieldOf, type RegisterField } from './compile/requests.ts';
 export { TemplateError } from './compile/problem.ts';
 export { faultsOf, type ParsedTemplate, parseTemplate, type TemplateFault } from './parse.ts';
 export { withMeterRoles } from './compile/meter.ts';
-export type { Template } from './compile/template.ts';
+export type { Template, TemplateValue } from './compile/template.ts';
 export { loadStrategy } from './strategy/load.ts';
 export { type ScriptValues, strategyScript } from './strategy/script.ts';
 export { type Localized, type Strategy, type StrategyParameter, WEEKDAYS } from './strategy/strategy.ts';

@@ -10,6 +10,7 @@ import {
   parseTemplate,
   TemplateError,
 } from '#library';
+import type { DeviceImage } from '../../scripts/simulate/device-image.ts';
 import { PROJECT_ROOT } from '../support/workspace.ts';
 
 const LIBRARY = join(PROJECT_ROOT, 'src/library');
@@ -40,38 +41,6 @@ function filesBelow(folder: string): string[] {
     .map((path) => path.slice(0, -'.yml'.length))
     .sort();
 }
-
-/** A moment of a real or described device: what it answers, and the values that an independent reading gives. */
-export interface DeviceImage {
-  name: string;
-  parameters?: Record<string, string | number | boolean>;
-  /** Settings of the connection beyond the address. */
-  settings?: Record<string, unknown>;
-  /** Unit → function → address → words in hex (`'4366 8000'`), or a typed value (`[f32, 230.5]`); all of unit 1 without `units`. */
-  registers?: RegisterImage;
-  units?: Record<number, RegisterImage>;
-  /** Path → JSON. */
-  answers?: Record<string, unknown>;
-  /** Topic → payload. */
-  messages?: Record<string, unknown>;
-  /** Attribute → value; null for one that must have none. Properties and telemetry alike. */
-  expect: Record<string, unknown>;
-  commands?: {
-    run: string;
-    with?: Record<string, unknown>;
-    /** Registers that must hold these words afterwards: `{ 261: 100 }`. */
-    writes?: Record<number, number>;
-    /** Requests that must have arrived: `POST /rpc/Switch.Set?id=0&on=true`. */
-    requests?: string[];
-  }[];
-}
-
-export type RegisterImage = Partial<
-  Record<
-    'input' | 'holding' | 'coil' | 'discrete',
-    Record<number, string | number | [type: string, value: number | string]>
-  >
->;
 
 export const imagesOf = (id: string): DeviceImage[] => yamlOf(join(IMAGES, `${id}.yml`)) as DeviceImage[];
 

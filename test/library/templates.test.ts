@@ -6,6 +6,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { parseTemplate } from '#library';
+import type { DeviceImage } from '../../scripts/simulate/device-image.ts';
+import { type ImageDevice, startImageDevice } from '../../scripts/simulate/image-device.ts';
 import { CommunicationModule } from '../../src/field-module/module.ts';
 import { createSystemClock } from '../../src/platform/clock/index.ts';
 import { compiled } from '../capabilities/blueprints/support.ts';
@@ -16,15 +18,7 @@ import {
 } from '../field-module/stand-in-gateway.ts';
 import { until } from '../support/until.ts';
 import { recordingLog } from '../support/workspace.ts';
-import { type ImageDevice, startImageDevice } from './image-device.ts';
-import {
-  compileFromLibrary,
-  type DeviceImage,
-  imageIds,
-  imagesOf,
-  templateIds,
-  templateText,
-} from './library-files.ts';
+import { compileFromLibrary, imageIds, imagesOf, templateIds, templateText } from './library-files.ts';
 
 /** Rhythms of up to an hour would make the test as long: all groups are read at once. */
 const QUICK_MS = 150;

@@ -4,9 +4,9 @@ import { type AttributeBook, isProperty, typeOf } from './attributes.ts';
 import type { Data } from './lua-text.ts';
 import type { TemplateProblem } from './problem.ts';
 import {
+  fieldOf,
   planRequests,
   type RegisterField,
-  registerField,
   registersOf,
   type SunSpecBook,
   sunSpecField,
@@ -49,6 +49,7 @@ const DERIVED = [
 
 type Operation = (typeof DERIVED)[number];
 
+/** The operation that makes a derived value; undefined for one that is read. */
 export const operationOf = (value: TemplateValue): Operation | undefined =>
   DERIVED.find((name) => name in value);
 
@@ -133,12 +134,7 @@ function registerRules(
   const { template, sunSpec, problems } = parts;
   const fields = new Map<string, RegisterField>();
   for (const [name, value] of read) {
-    const field =
-      'sunspec' in value
-        ? sunSpecField(value.sunspec, sunSpec)
-        : 'as' in value
-          ? registerField(value, template)
-          : 'needs input, holding, coil, discrete or sunspec';
+    const field = fieldOf(value, template, sunSpec);
     if (typeof field === 'string') problems.push({ path: ['values', name], message: field });
     else fields.set(name, field);
   }
@@ -211,7 +207,7 @@ function requestRule(request: NonNullable<Template['requests']>[string] | undefi
 }
 
 /** The parts of a JSON path: names, positions as numbers, and `[type=eim]` for the member of a list that has it. */
-function pathOf(text: string): (string | number | { key: string; equals: string })[] | undefined {
+export function pathOf(text: string): (string | number | { key: string; equals: string })[] | undefined {
   const parts: (string | number | { key: string; equals: string })[] = [];
   const part =
     /(?:^|\.)([A-Za-z_][\w:-]*)|\[(\d+)\]|\[["']([^"'\]]+)["']\]|(?:^|\.)(\d[\w:-]*)|\[(\w+)=([^\]]+)\]/y;

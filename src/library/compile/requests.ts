@@ -2,7 +2,7 @@
  * Which requests read the registers of a template: as few as the device's limits allow. A value and its scale factor
  * are never read by two requests, because the device may change both between them.
  */
-import type { ModbusValue, Template } from './template.ts';
+import type { ModbusValue, Template, TemplateValue } from './template.ts';
 
 /** Points of a SunSpec model: offset, type, point of the scale factor (sunspec.yml). */
 export type SunSpecBook = Readonly<Record<string, Readonly<Record<string, SunSpecEntry>>>>;
@@ -46,8 +46,14 @@ const SUNSPEC_TYPES: Readonly<Record<string, string>> = { acc32: 'u32', sf: 'i16
 
 export const registersOf = (type: string): number => SIZES[type] ?? Number(type.replace('string', ''));
 
+/** The registers that a value of a Modbus device comes from; a message if it names none. */
+export function fieldOf(value: TemplateValue, template: Template, book: SunSpecBook): RegisterField | string {
+  if ('sunspec' in value) return sunSpecField(value.sunspec, book);
+  return 'as' in value ? registerField(value, template) : 'needs input, holding, coil, discrete or sunspec';
+}
+
 /** The field of a register value; a message if it names no register or several. */
-export function registerField(value: ModbusValue, template: Template): RegisterField | string {
+function registerField(value: ModbusValue, template: Template): RegisterField | string {
   const named = (['input', 'holding', 'coil', 'discrete'] as const).filter(
     (kind) => value[kind] !== undefined,
   );

@@ -127,6 +127,9 @@ const derivedValue = v.strictObject({
 
 const OPERATIONS = Object.keys(derivedValue.entries).filter((key) => !(key in common) && key !== 'enum');
 
+/** How a value may come about. */
+export const VALUE_KINDS = [modbusValue, sunspecValue, answerValue, derivedValue] as const;
+
 /** One value of a device. Its shape follows from how it comes about, so that a mistake is named within that shape. */
 const valueOfAnyKind = v.lazy((input) => {
   const has = (key: string): boolean => typeof input === 'object' && input !== null && key in input;
@@ -423,6 +426,7 @@ export const templateSchema = v.strictObject({
 
 /** A device template, defaults filled in. */
 export type Template = v.InferOutput<typeof templateSchema>;
+/** One value of a template, however it comes about. */
 export type TemplateValue =
   | ModbusValue
   | DerivedValue
@@ -432,4 +436,5 @@ export type ModbusValue = v.InferOutput<typeof modbusValue>;
 type DerivedValue = v.InferOutput<typeof derivedValue>;
 export type TemplateStep = v.InferOutput<typeof step>;
 export type TemplateCommand = v.InferOutput<typeof command>;
+export type Recognition = v.InferOutput<typeof recognition>;
 export type Condition = v.InferOutput<typeof condition>;

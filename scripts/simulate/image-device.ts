@@ -2,7 +2,8 @@
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { Aedes } from 'aedes';
-import type { DeviceImage, RegisterImage } from './library-files.ts';
+import { createTcpFrameReader, encodeTcpFrame } from '../../src/field-module/field/modbus-tcp-frame.ts';
+import { type DeviceImage, imageMemory } from './device-image.ts';
 
 const TABLES = { 1: 'coil', 2: 'discrete', 3: 'holding', 4: 'input' } as const;
 type Table = (typeof TABLES)[keyof typeof TABLES];
@@ -25,72 +26,28 @@ export async function startImageDevice(image: DeviceImage, isLowFirst: boolean):
   return startHttp(image.answers, commanded);
 }
 
-/** Words of a typed value; independent of the code that reads it. */
-function wordsOf(entry: string | number | readonly [string, number | string], isLowFirst: boolean): number[] {
-  if (typeof entry === 'number') return [entry & 0xffff];
-  if (typeof entry === 'string')
-    return entry
-      .trim()
-      .split(/\s+/)
-      .map((word) => Number.parseInt(word, 16));
-  const [type, value] = entry;
-  if (type.startsWith('string')) {
-    const bytes = Buffer.alloc(Number(type.slice('string'.length)) * 2);
-    bytes.write(String(value), 'latin1');
-    return wordsOfBytes(bytes);
-  }
-  const bytes = Buffer.alloc(8);
-  const size = { u16: 2, i16: 2, u32: 4, i32: 4, f32: 4, u64: 8, i64: 8, f64: 8 }[type] ?? 0;
-  if (type === 'f32') bytes.writeFloatBE(Number(value));
-  else if (type === 'f64') bytes.writeDoubleBE(Number(value));
-  else bytes.writeBigUInt64BE(BigInt.asUintN(64, BigInt(value)));
-  const used = type.startsWith('f') ? bytes.subarray(0, size) : bytes.subarray(8 - size);
-  const words = wordsOfBytes(used);
-  return isLowFirst ? words.reverse() : words;
-}
-
-const wordsOfBytes = (bytes: Buffer): number[] =>
-  Array.from({ length: bytes.length / 2 }, (_, index) => bytes.readUInt16BE(index * 2));
-
-function memoryOf(registers: RegisterImage, isLowFirst: boolean): Map<string, number> {
-  const memory = new Map<string, number>();
-  for (const [table, entries] of Object.entries(registers))
-    for (const [address, entry] of Object.entries(entries ?? {}))
-      for (const [index, word] of wordsOf(entry, isLowFirst).entries())
-        memory.set(`${table} ${Number(address) + index}`, word);
-  return memory;
-}
-
 async function startModbus(image: DeviceImage, isLowFirst: boolean): Promise<ImageDevice> {
   const units = new Map(
     Object.entries(image.units ?? { 1: image.registers ?? {} }).map(([unit, registers]) => [
       Number(unit),
-      memoryOf(registers, isLowFirst),
+      imageMemory(registers, isLowFirst),
     ]),
   );
+  const first = units.get(1) ?? units.values().next().value;
   const sockets = new Set<net.Socket>();
   const server = net.createServer((socket) => {
     sockets.add(socket);
-    let rest = Buffer.alloc(0);
+    const reader = createTcpFrameReader();
     socket.on('data', (chunk: Buffer) => {
-      rest = Buffer.concat([rest, chunk]);
-      while (rest.length >= 7 && rest.length >= 6 + rest.readUInt16BE(4)) {
-        const end = 6 + rest.readUInt16BE(4);
-        const frame = rest.subarray(0, end);
-        rest = rest.subarray(end);
-        const memory = units.get(frame.readUInt8(6));
-        if (!memory) continue;
-        const answer = answerOf(memory, frame.subarray(7));
-        const head = Buffer.from(frame.subarray(0, 7));
-        head.writeUInt16BE(answer.length + 1, 4);
-        socket.write(Buffer.concat([head, answer]));
+      for (const { transactionId, unitId, pdu } of reader.read(chunk) ?? []) {
+        const memory = units.get(unitId) ?? (image.ignores_units === true ? first : undefined);
+        if (memory) socket.write(encodeTcpFrame({ transactionId, unitId, pdu: answerOf(memory, pdu) }));
       }
     });
     socket.on('error', () => socket.destroy());
     socket.on('close', () => sockets.delete(socket));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const first = units.get(1) ?? units.values().next().value;
   return {
     port: (server.address() as AddressInfo).port,
     word: (address, table = 'holding') => first?.get(`${table} ${address}`),

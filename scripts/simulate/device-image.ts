@@ -1,0 +1,71 @@
+/** Images of devices: what they answered at one moment, and the values that this means. */
+/** A moment of a real or described device: what it answers, and the values that an independent reading gives. */
+export interface DeviceImage {
+  name: string;
+  parameters?: Record<string, string | number | boolean>;
+  /** Settings of the connection beyond the address. */
+  settings?: Record<string, unknown>;
+  /** Unit → function → address → words in hex (`'4366 8000'`), or a typed value (`[f32, 230.5]`); all of unit 1 without `units`. */
+  registers?: RegisterImage;
+  units?: Record<number, RegisterImage>;
+  /** It answers under every unit, as many devices on a network do. */
+  ignores_units?: boolean;
+  /** Path → JSON. */
+  answers?: Record<string, unknown>;
+  /** Topic → payload. */
+  messages?: Record<string, unknown>;
+  /** Attribute → value; null for one that must have none. Properties and telemetry alike. */
+  expect: Record<string, unknown>;
+  commands?: {
+    run: string;
+    with?: Record<string, unknown>;
+    /** Registers that must hold these words afterwards: `{ 261: 100 }`. */
+    writes?: Record<number, number>;
+    /** Requests that must have arrived: `POST /rpc/Switch.Set?id=0&on=true`. */
+    requests?: string[];
+  }[];
+}
+
+export type RegisterImage = Partial<
+  Record<
+    'input' | 'holding' | 'coil' | 'discrete',
+    Record<number, string | number | [type: string, value: number | string]>
+  >
+>;
+
+/** Words of a typed value; independent of the code that reads it. */
+function wordsOf(entry: string | number | readonly [string, number | string], isLowFirst: boolean): number[] {
+  if (typeof entry === 'number') return [entry & 0xffff];
+  if (typeof entry === 'string')
+    return entry
+      .trim()
+      .split(/\s+/)
+      .map((word) => Number.parseInt(word, 16));
+  const [type, value] = entry;
+  if (type.startsWith('string')) {
+    const bytes = Buffer.alloc(Number(type.slice('string'.length)) * 2);
+    bytes.write(String(value), 'latin1');
+    return wordsOfBytes(bytes);
+  }
+  const bytes = Buffer.alloc(8);
+  const size = { u16: 2, i16: 2, u32: 4, i32: 4, f32: 4, u64: 8, i64: 8, f64: 8 }[type] ?? 0;
+  if (type === 'f32') bytes.writeFloatBE(Number(value));
+  else if (type === 'f64') bytes.writeDoubleBE(Number(value));
+  else bytes.writeBigUInt64BE(BigInt.asUintN(64, BigInt(value)));
+  const used = type.startsWith('f') ? bytes.subarray(0, size) : bytes.subarray(8 - size);
+  const words = wordsOfBytes(used);
+  return isLowFirst ? words.reverse() : words;
+}
+
+const wordsOfBytes = (bytes: Buffer): number[] =>
+  Array.from({ length: bytes.length / 2 }, (_, index) => bytes.readUInt16BE(index * 2));
+
+/** `input 52` → word. */
+export function imageMemory(registers: RegisterImage, isLowFirst: boolean): Map<string, number> {
+  const memory = new Map<string, number>();
+  for (const [table, entries] of Object.entries(registers))
+    for (const [address, entry] of Object.entries(entries ?? {}))
+      for (const [index, word] of wordsOf(entry, isLowFirst).entries())
+        memory.set(`${table} ${Number(address) + index}`, word);
+  return memory;
+}

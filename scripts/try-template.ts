@@ -1,0 +1,242 @@
+/** `npm run try-template`: the values that a device template gives, with the registers that they come from. */
+import { writeFileSync } from 'node:fs';
+import { parse, stringify } from 'yaml';
+import { createSystemClock } from '../src/platform/clock/index.ts';
+import type { DeviceImage } from './simulate/device-image.ts';
+import { startImageDevice } from './simulate/image-device.ts';
+import { parseArguments, runScript, UsageError, whole } from './support/arguments.ts';
+import { createGatewayClient, uploadWithWarnings } from './support/gateway-client.ts';
+import { createTokens, withGateway } from './support/gateway-process.ts';
+import { FaultyTemplate, type LoadedTemplate, loadTemplate, textOf } from './try-template/load.ts';
+import { recordModbus } from './try-template/recorder.ts';
+import { RegisterMemory } from './try-template/register-memory.ts';
+import { rounded, type Row, rowsOf, tableOf } from './try-template/table.ts';
+import { declaredUnits, tryTemplate, type TrialOptions } from './try-template/trial.ts';
+
+const HELP = `Usage: npm run try-template -- FILE [--against ADDRESS | --image FILE] [options]
+
+Reads a device template and prints its mistakes with their lines. With a device or an image of one it
+runs the template on a temporary gateway, only reading, and prints a table: each value, its unit, where
+it comes from, and the registers as they were on the wire.
+
+  --against ADDRESS  a device: tcp://192.168.1.20:502; for HTTP its name or address
+  --image FILE       images of a device as below test/library/images/; values that differ from what an
+                     image expects are named
+  --record FILE      write what the device answered as an image, for a bug report or a test
+                     (with --against tcp://…); the serial number of the device is in it
+  --set NAME=VALUE   a parameter of the template, or a setting of its connection such as unit_id=3;
+                     may be repeated
+  --seconds N        time for all values to come (default 15)
+  --help             this text
+
+The exit code is 1 if the template has mistakes, no value came, or one differs from what an image
+expects; 2 for a wrong command line.
+`;
+
+interface Asked {
+  file: string;
+  given: Readonly<Record<string, string>>;
+  against: string | undefined;
+  image: string | undefined;
+  record: string | undefined;
+  watchMs: number;
+}
+
+type Gateway = Omit<TrialOptions, 'absent'>;
+
+/** One table, and whether it is as it should be. */
+interface Outcome {
+  title: string;
+  rows: readonly Row[];
+  /** Of every attribute; null for one that has none. */
+  values: Record<string, unknown>;
+  notes: readonly string[];
+  image?: DeviceImage;
+}
+
+const TCP = /^tcp:\/\/(?<host>[^/:]+|\[[^\]]+\])(?::(?<port>\d+))?(?:[/?].*)?$/i;
+
+async function againstDevice(asked: Asked, address: string, gateway: Gateway): Promise<Outcome> {
+  const loaded = loadTemplate(asked.file, { ...asked.given, address });
+  const memory = new RegisterMemory();
+  const { host = '', port = '502' } = TCP.exec(address)?.groups ?? {};
+  if (host === '') return run(address, loaded, memory, gateway);
+  const recorder = await recordModbus({ host: host.replaceAll(/[[\]]/g, ''), port: Number(port) }, memory);
+  try {
+    const settings = { ...loaded.settings, address: `tcp://127.0.0.1:${recorder.port}` };
+    const outcome = await run(address, { ...loaded, settings }, memory, gateway);
+    return { ...outcome, image: recorded(outcome, memory, loaded) };
+  } finally {
+    await recorder.close();
+  }
+}
+
+async function againstImage(asked: Asked, image: DeviceImage, gateway: Gateway): Promise<Outcome> {
+  const chosen = { ...image.parameters, ...image.settings, ...asked.given };
+  const loaded = loadTemplate(asked.file, chosen);
+  const order = loaded.template.modbus?.word_order ?? '';
+  const isLowFirst = (loaded.compiled.parameters[order.slice(1)] ?? order) === 'low_first';
+  const device = await startImageDevice(image, isLowFirst);
+  const memory = new RegisterMemory();
+  const place = { host: '127.0.0.1', port: device.port };
+  const recorder = image.answers || image.messages ? undefined : await recordModbus(place, memory);
+  try {
+    const port = recorder?.port ?? device.port;
+    const scheme = image.messages ? 'mqtt://' : image.answers ? '' : 'tcp://';
+    const settings = { ...loaded.settings, address: `${scheme}127.0.0.1:${port}` };
+    const compiled = { ...loaded.compiled, files: onLoopback(loaded.compiled.files, port) };
+    return await run(image.name, { ...loaded, compiled, settings }, memory, gateway, image.expect);
+  } finally {
+    await recorder?.close();
+    await device.close();
+  }
+}
+
+/** Services on the internet and devices behind TLS are played by a plain server. */
+const onLoopback = (files: Readonly<Record<string, string>>, port: number): Record<string, string> => ({
+  ...files,
+  'lua/main.lua': (files['lua/main.lua'] ?? '')
+    .replace(/url = '[^']+'/, `url = 'http://127.0.0.1:${port}'`)
+    .replace("scheme = 'https'", "scheme = 'http'"),
+});
+
+async function run(
+  title: string,
+  loaded: LoadedTemplate,
+  memory: RegisterMemory,
+  gateway: Gateway,
+  expect?: Readonly<Record<string, unknown>>,
+): Promise<Outcome> {
+  const { template, books, settings, compiled } = loaded;
+  const units = declaredUnits(compiled.manifest);
+  // Where an image tells all values, the others have none.
+  const absent = new Set(expect ? [...units.keys()].filter((name) => (expect[name] ?? null) === null) : []);
+  const { values: all, notes } = await tryTemplate(loaded, { ...gateway, absent });
+  // A value that does not come is one of an image, too.
+  const values = Object.fromEntries([...units.keys()].map((name) => [name, rounded(all[name]) ?? null]));
+  const rows = rowsOf({ template, books, units, values, memory, settings, expect });
+  return { title, notes, values, rows };
+}
+
+function recorded({ values }: Outcome, memory: RegisterMemory, loaded: LoadedTemplate): DeviceImage {
+  const { address: _address, ...settings } = loaded.settings;
+  const { parameters } = loaded.compiled;
+  return {
+    name: `recorded with ${loaded.template.name}`,
+    ...(Object.keys(parameters).length > 0 && { parameters }),
+    ...(Object.keys(settings).length > 0 && { settings }),
+    units: memory.toImage(),
+    expect: values,
+  };
+}
+
+function imagesOf(file: string): DeviceImage[] {
+  const content = parse(textOf(file)) as unknown;
+  if (!Array.isArray(content) || content.length === 0) throw new UsageError(`${file} has no list of images`);
+  return content as DeviceImage[];
+}
+
+/** Whether all is well. */
+function print({ title, rows, notes }: Outcome): boolean {
+  const wrong = rows.filter(({ expected }) => expected !== '');
+  process.stdout.write(`${title}\n\n${tableOf(rows)}`);
+  for (const note of notes) process.stdout.write(`${note}\n`);
+  const isEmpty = rows.every(({ value }) => value === '');
+  if (isEmpty) process.stdout.write('No value came.\n');
+  if (wrong.length > 0) process.stdout.write(`${wrong.length} differ from what the image expects.\n`);
+  process.stdout.write('\n');
+  return !isEmpty && wrong.length === 0;
+}
+
+async function tryAll(asked: Asked): Promise<number> {
+  const { against, image, record, watchMs } = asked;
+  // What is wrong with files is said before a gateway is started.
+  const images = image === undefined ? [] : imagesOf(image);
+  const { template } = loadTemplate(
+    asked.file,
+    image === undefined ? { ...asked.given, ...addressOf(against) } : {},
+  );
+  if (against === undefined && image === undefined) {
+    const count = Object.keys(template.values).length;
+    process.stdout.write(`${template.name}: ${count} values, no mistakes.\n`);
+    return 0;
+  }
+  const clock = createSystemClock();
+  try {
+    return await withGateway({ clock }, async (home) => {
+      const [token = ''] = await createTokens(home, 'INSTALLER', 1);
+      const { baseUrl } = home;
+      const client = createGatewayClient({ baseUrl, tokens: [token], clock });
+      const gateway = {
+        client,
+        clock,
+        watchMs,
+        upload: (zip: Uint8Array<ArrayBuffer>) => uploadWithWarnings(baseUrl, token, zip),
+      };
+      let isWell = true;
+      if (against !== undefined) {
+        const outcome = await againstDevice(asked, against, gateway);
+        isWell = print(outcome);
+        if (record !== undefined && outcome.image) {
+          writeFileSync(record, stringify([outcome.image], { lineWidth: 110 }));
+          process.stdout.write(`${record} has what the device answered.\n`);
+        }
+      }
+      for (const one of images) isWell = print(await againstImage(asked, one, gateway)) && isWell;
+      return isWell ? 0 : 1;
+    });
+  } finally {
+    clock.close();
+  }
+}
+
+const addressOf = (against: string | undefined) => (against === undefined ? {} : { address: against });
+
+function askedOf(): Asked | undefined {
+  const text = { type: 'string' } as const;
+  const { values, positionals } = parseArguments({
+    help: { type: 'boolean' },
+    against: text,
+    image: text,
+    record: text,
+    set: { type: 'string', multiple: true },
+    seconds: text,
+  });
+  if (values.help) return undefined;
+  const [file, ...more] = positionals;
+  if (file === undefined || more.length > 0) throw new UsageError('name one template file; see --help');
+  const { against, image, record, set = [] } = values;
+  if (against !== undefined && image !== undefined) throw new UsageError('--against or --image, not both');
+  if (record !== undefined && !TCP.test(against ?? ''))
+    throw new UsageError('--record needs --against tcp://HOST:PORT: it records registers');
+  const given = set.map((pair) => {
+    const [, name, value] = /^(\w+)=(.*)$/s.exec(pair) ?? [];
+    if (name === undefined) throw new UsageError(`--set ${pair}: must be NAME=VALUE`);
+    return [name, value] as const;
+  });
+  return {
+    file,
+    against,
+    image,
+    record,
+    given: Object.fromEntries(given) as Record<string, string>,
+    watchMs: 1_000 * (whole('seconds', values.seconds, 1, 3_600) ?? 15),
+  };
+}
+
+async function main(): Promise<number> {
+  const asked = askedOf();
+  if (!asked) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  try {
+    return await tryAll(asked);
+  } catch (error) {
+    if (!(error instanceof FaultyTemplate)) throw error;
+    process.stdout.write(`${error.message}\n`);
+    return 1;
+  }
+}
+
+if (import.meta.main) await runScript(main);
