@@ -2,7 +2,7 @@
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { Aedes } from 'aedes';
-import { createTcpFrameReader, encodeTcpFrame } from '../../src/field-module/field/modbus-tcp-frame.ts';
+import { createTcpFrameReader, encodeTcpFrame } from '../../src/field-module/field/modbus-tcp-connection.ts';
 import { type DeviceImage, imageMemory } from './device-image.ts';
 
 const TABLES = { 1: 'coil', 2: 'discrete', 3: 'holding', 4: 'input' } as const;

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 import { decodeAnswer, type ReadKind } from '../../src/field-module/field/modbus-pdu.ts';
-import { createTcpFrameReader, type TcpFrame } from '../../src/field-module/field/modbus-tcp-frame.ts';
+import { createTcpFrameReader, type TcpFrame } from '../../src/field-module/field/modbus-tcp-connection.ts';
 import type { RegisterMemory, RegisterTable } from './register-memory.ts';
 
 const READS: Readonly<Record<number, { kind: ReadKind; table: RegisterTable }>> = {

@@ -28,6 +28,7 @@ export type {
 } from '../capabilities/blueprints/manifest.ts';
 export type { AlertMessage, AlertOnWire as Alert } from '../capabilities/alerts/schema.ts';
 export type { ListedBlueprintOnWire as Blueprint } from '../capabilities/blueprints/schema.ts';
+export type { SearchLine } from '../capabilities/device-search/schema.ts';
 export type {
   LibraryDeviceOnWire as LibraryDevice,
   LibraryEntryOnWire as LibraryEntry,

@@ -13,8 +13,6 @@ import { DeviceLogs } from '../capabilities/device-logs/index.ts';
 import { DeviceService } from '../capabilities/devices/index.ts';
 import { Energy } from '../capabilities/energy/index.ts';
 import { DeviceLibrary } from '../capabilities/library/index.ts';
-import { ModulePorts } from '../capabilities/module-ports/index.ts';
-import { Modules } from '../capabilities/modules/index.ts';
 import { MqttGuests } from '../capabilities/mqtt-guests/index.ts';
 import { Notifications } from '../capabilities/notifications/index.ts';
 import { Provisioning } from '../capabilities/provisioning/index.ts';
@@ -33,16 +31,15 @@ import { LIMITS } from '../lib/limits.ts';
 import { restoreFaultSince } from '../platform/backup/index.ts';
 import { nextTurn } from '../platform/clock/index.ts';
 import { installedVersion, packagePath, secretKeysPath } from '../platform/files/index.ts';
-import { serialLineProblem } from '../platform/host/index.ts';
 import type { MqttBroker } from '../platform/mqtt/index.ts';
 import { UpdateFolder, updateKeyFiles } from '../platform/packages/index.ts';
 import { programEntry } from '../platform/processes/index.ts';
 import { lastRecovery, textOfRecovery } from '../platform/sqlite/index.ts';
 import { commandRecorder } from './audit-trail.ts';
+import { buildField } from './field.ts';
 import { provisioningFault } from './first-provisioning.ts';
 import { folderStatus, knownCopies } from './folder-status.ts';
 import { type Infrastructure, keepRowStamps, recentLosses, type StartedHook } from './infrastructure.ts';
-import { ioPortProblem, portsOfOption } from './ports.ts';
 import { noteMissingHistory } from './missing-history.ts';
 import { ShortenedHistory } from './shortened-history.ts';
 import { targetRecordSources, targetsStatus } from './targets.ts';
@@ -78,19 +75,11 @@ export async function buildCapabilities(
   await flows.commands.start();
   flows.deviceLogs.start();
   const { options, metrics, state: database } = infrastructure;
-  const { clock, log, config } = options;
+  const { clock, log } = options;
   const base = { clock, log, metrics, database };
   const announcements = startAnnouncements(infrastructure, records, started);
   const { rules, strategies } = buildRules(infrastructure, records, started);
-  const modulePorts = new ModulePorts({
-    database,
-    log: log.child({ component: 'module-ports' }),
-    fixed: portsOfOption(config.serialPorts),
-    probeSerial: serialLineProblem,
-    probeIo: ioPortProblem,
-  });
-  const modules = new Modules({ clock, log, database, ...records, ...flows });
-  started('modules', () => modules.stop());
+  const field = buildField(infrastructure, { ...records, ...flows }, started);
   const alerts = new Alerts({ ...base, room: infrastructure.stateUpkeep, ...records, ...flows });
   const notifications = startNotifications(infrastructure, { ...records, alerts }, started);
   alerts.start();
@@ -113,10 +102,9 @@ export async function buildCapabilities(
     announcements,
     rules,
     strategies,
-    modules,
+    ...field,
     alerts,
     notifications,
-    modulePorts,
     targets,
     energy: buildEnergy({ ...base, ...records, ...flows }),
     appliance,

@@ -9,6 +9,7 @@ import { blueprintRoutes } from '../capabilities/blueprints/index.ts';
 import { commandRoutes } from '../capabilities/commands/index.ts';
 import { deviceConfigurationRoutes } from '../capabilities/device-configuration/index.ts';
 import { deviceLogRoutes, deviceLogStreams } from '../capabilities/device-logs/index.ts';
+import { deviceSearchRoutes } from '../capabilities/device-search/index.ts';
 import { deviceRoutes } from '../capabilities/devices/index.ts';
 import { monitorStreams } from '../capabilities/monitor/index.ts';
 import { energyRoutes } from '../capabilities/energy/index.ts';
@@ -52,8 +53,9 @@ export function routeGroups(
       ...scanRoutes(modules),
     ]),
     group('Blueprints', 'Kinds of devices: manifests, scripts, profiles.', blueprintRoutes(blueprints)),
-    group('Library', 'Devices that the gateway knows how to read, and rules that it can make.', [
+    group('Library', 'Devices that the gateway can read, the search for them, and rules that it can make.', [
       ...libraryRoutes(parts.library),
+      ...deviceSearchRoutes(parts.deviceSearch),
       ...strategyRoutes(parts),
     ]),
     group(
@@ -95,13 +97,8 @@ export function routeGroups(
       ...authorityRoutes(tls?.caPem),
     ]),
   ];
-  groups.push(
-    group(
-      'Description',
-      'This description.',
-      descriptionRoutes(() => groups, version),
-    ),
-  );
+  const description = descriptionRoutes(() => groups, version);
+  groups.push(group('Description', 'This description.', description));
   return groups;
 }
 

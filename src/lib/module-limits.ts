@@ -55,6 +55,13 @@ export const FIELD_LIMITS = {
   scanAnswerMs: 1_000,
   scanSerialAnswerMs: 300,
   scanAnswerMsMax: 5_000,
+  /** Registers by which a device is known: those of all templates twice; and the longest text of a device. */
+  scanReads: 128,
+  scanReadRegisters: 64,
+  /** Timeouts in a row after which the other registers are not read. */
+  scanSilentReads: 3,
+  /** SunSpec models of one unit; the largest devices have some twenty. */
+  scanModels: 60,
   /** An hour; longer ones are up to the script. */
   impulseMsMax: 3_600_000,
   /** Monitors and queues of one script, and the frames that they can hold together: 2 MiB. */

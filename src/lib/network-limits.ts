@@ -196,4 +196,29 @@ export const NETWORK_LIMITS = {
     /** At stop, the wait for pending acknowledgements; leaves most of `stop.totalMs` to the others. */
     stopTimeoutMs: 3_000,
   },
+  /** The search for devices on request. */
+  deviceSearch: {
+    /** Hosts of one search; four networks of 254. */
+    hosts: 1_024,
+    /** A larger network of the gateway is searched around the gateway's own address. */
+    narrowPrefix: 24,
+    /** On one network a host takes a connection within milliseconds; small devices that sleep need some more. */
+    connectMs: 800,
+    connectsAtOnce: 128,
+    /** With a line most of the scans that go on at once; a person can test a connection beside the search. */
+    modbusAtOnce: 2,
+    linesAtOnce: 1,
+    httpAtOnce: 8,
+    httpAnswerMs: 2_000,
+    httpAnswerBytes: 65_536,
+    /** Collecting answers to multicast DNS, and how many. */
+    browseMs: 3_000,
+    services: 500,
+    /** Units on a serial line, from 1 on. */
+    lineUnits: 10,
+    /** Messages about the progress through the network. */
+    progressSteps: 50,
+    /** All of it. */
+    searchMs: 600_000,
+  },
 } as const;

@@ -6,9 +6,18 @@ export { type CompiledTemplate, compileTemplate, type LibraryBooks } from './com
 export { namesNeeded, operationOf } from './compile/plan.ts';
 export { fieldOf, type RegisterField } from './compile/requests.ts';
 export { TemplateError } from './compile/problem.ts';
+export { templateJsonSchema } from './json-schema.ts';
 export { faultsOf, type ParsedTemplate, parseTemplate, type TemplateFault } from './parse.ts';
 export { withMeterRoles } from './compile/meter.ts';
 export type { Template, TemplateValue } from './compile/template.ts';
 export { loadStrategy } from './strategy/load.ts';
 export { type ScriptValues, strategyScript } from './strategy/script.ts';
 export { type Localized, type Strategy, type StrategyParameter, WEEKDAYS } from './strategy/strategy.ts';
+export {
+  type Evidence,
+  identityOf,
+  identityQuestions,
+  questionsOf,
+  type RegisterRead,
+  strengthOf,
+} from './recognise.ts';

@@ -83,6 +83,12 @@ const assignment = v.object({
 
 const unitId = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255));
 const word = v.optional(v.pipe(v.string(), v.maxLength(255)));
+const register = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535));
+const scanRead = v.object({
+  kind: v.picklist(['input', 'holding']),
+  start: register,
+  count: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(LIMITS.field.scanReadRegisters)),
+});
 const storageValue = bytes(LIMITS.module.storageValueBytes);
 
 const message = <Type extends string, Members extends v.ObjectEntries>(type: Type, members: Members) =>
@@ -139,6 +145,10 @@ const TO_MODULE = v.variant('type', [
     first_unit: unitId,
     last_unit: unitId,
     timeout_ms: v.pipe(v.number(), v.minValue(1), v.maxValue(LIMITS.field.scanAnswerMsMax)),
+    /** Registers to read of each unit that is there. */
+    reads: v.optional(v.pipe(v.array(scanRead), v.maxLength(LIMITS.field.scanReads))),
+    /** Whether to follow its chain of SunSpec models. */
+    models: v.optional(v.boolean()),
   }),
   message('scan_stop', { id: identifier }),
   message('answer', {
@@ -195,6 +205,10 @@ const FROM_MODULE = v.variant('type', [
         model_name: word,
       }),
     ),
+    /** Words of the registers that the scan names, in that order; null for those that it did not get. */
+    reads: v.optional(v.pipe(v.array(v.nullable(v.array(register))), v.maxLength(LIMITS.field.scanReads))),
+    /** Numbers of its SunSpec models. */
+    models: v.optional(v.pipe(v.array(register), v.maxLength(LIMITS.field.scanModels))),
   }),
   message('scan_end', {
     id: identifier,

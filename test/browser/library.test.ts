@@ -1,7 +1,7 @@
 /** A meter of the library, added with keys and read by the module, against an image of it. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type ImageDevice, startImageDevice } from '../library/image-device.ts';
+import { type ImageDevice, startImageDevice } from '../../scripts/simulate/image-device.ts';
 import { imagesOf } from '../library/library-files.ts';
 import { until } from '../support/until.ts';
 import { findBrowser, NO_BROWSER } from './browser.ts';
@@ -11,7 +11,10 @@ describe('a device of the library', { skip: findBrowser() === undefined && NO_BR
   const opened = useConsole({ GATEWAY_BUILT_IN_MODULE: 'true' });
   let meter: ImageDevice;
   before(async () => {
-    meter = await startImageDevice(imagesOf('eastron/sdm630')[0] ?? assert.fail(), false);
+    const [image] = imagesOf('eastron/sdm630');
+    if (!image) assert.fail();
+    const registers = { ...image.registers, holding: { 0xfc02: 0x0070 } };
+    meter = await startImageDevice({ ...image, registers, ignores_units: true }, false);
   });
   after(() => meter.close());
 
@@ -43,6 +46,30 @@ describe('a device of the library', { skip: findBrowser() === undefined && NO_BR
       );
       return (telemetry as { total_power?: { value: number } }).total_power?.value === -1234.5;
     });
+  });
+
+  test('is found by a search of the network, and its form has the address already', async () => {
+    const { page, open, gateway } = opened();
+    // The console searches every network of the gateway; a test stays on the loopback.
+    const networks = ['127.0.0.1'];
+    const body = { networks, modbus_ports: [meter.port], http_ports: [1], serial_ports: false };
+    await page.route('**/v3/library/search', (request) =>
+      request.continue({ postData: JSON.stringify(body) }),
+    );
+    await open('#/');
+    await open('#/add');
+    const search = page.locator('[data-test=search]');
+    await search.getByRole('button', { name: 'Search my network' }).press('Enter');
+    await search.getByText('1 device found.').waitFor();
+    const address = `tcp://127.0.0.1:${meter.port}`;
+    await search.getByText(`${address}, unit 1`).waitFor();
+    await search.getByRole('button', { name: `Set up Eastron SDM630 at ${address}` }).press('Enter');
+    await page.getByRole('heading', { name: 'Eastron SDM630' }).waitFor();
+    assert.equal(await page.locator('[name=address]').inputValue(), address);
+    await page.fill('[name=name]', 'Found meter');
+    await page.locator('[name=address]').press('Enter');
+    await page.locator('[data-test=arrival]').getByText('Found meter is online and sends').waitFor();
+    await gateway.ok('OWNER', 'DELETE', '/v3/devices/found-meter');
   });
 
   test('takes what a newer template changes by one click, and keeps its name and settings', async () => {

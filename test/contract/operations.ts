@@ -156,7 +156,7 @@ export const OPERATIONS: readonly OperationRow[] = [
 const EXTENSIONS: Readonly<Record<'none' | 'READONLY' | 'USER' | 'OWNER' | 'INSTALLER', string>> = {
   none: `
     get_health get_readiness get_claim claim login logout get_openapi get_asyncapi
-    get_authority_pem get_authority_crt`,
+    get_authority_pem get_authority_crt get_template_schema`,
   READONLY: `
     get_connection get_rehearsal get_metrics get_energy get_energy_now get_energy_sources list_alerts get_alert get_token
     get_serial_port get_io_port get_device_profile stream_alerts get_me
@@ -182,7 +182,7 @@ const EXTENSIONS: Readonly<Record<'none' | 'READONLY' | 'USER' | 'OWNER' | 'INST
     create_backup update_backup_plan run_backup_plan upload_backup restore_backup upload_update
     install_update discard_update list_users get_user create_user update_user delete_user add_serial_port
     test_serial_port remove_serial_port test_modbus_connection scan_modbus add_io_port test_io_port
-    remove_io_port upload_library_device delete_library_device`,
+    remove_io_port upload_library_device delete_library_device search_devices`,
 };
 
 /** Least role of every operation and stream by its name; null: needs no token. */

@@ -13,7 +13,7 @@ export const CAPABILITY_ORDER = [
   ['connectivity'],
   ['device-configuration', 'commands', 'telemetry', 'device-logs', 'announcements'],
   ['monitor', 'modules', 'energy', 'alerts', 'library'],
-  ['rules', 'notifications', 'targets'],
+  ['rules', 'notifications', 'targets', 'device-search'],
   ['module-ports', 'backups', 'updates', 'strategies'],
   ['appliance'],
 ];
@@ -183,6 +183,11 @@ export const TABLE: ImportTable = {
     {
       place: 'capabilities/library',
       mayImport: ['platform', 'library', 'capabilities/blueprints', 'capabilities/devices'],
+    },
+    // Devices on the gateway's networks, known by what they say.
+    {
+      place: 'capabilities/device-search',
+      mayImport: ['platform', 'capabilities/library', 'capabilities/modules'],
     },
     // What devices warn of, from their telemetry.
     {
@@ -423,7 +428,7 @@ export const TABLE: ImportTable = {
     uplot: ['console'],
     '@fastify/busboy': ['platform/upload'],
     '@hono/node-server': ['platform/http'],
-    '@valibot/to-json-schema': ['platform/http-description'],
+    '@valibot/to-json-schema': ['platform/http-description', 'library'],
     aedes: ['platform/mqtt'],
     'age-encryption': ['platform/backup'],
     'better-sqlite3': ['platform/sqlite'],

@@ -1,4 +1,5 @@
 /** Devices of the library as the gateway offers them. */
+import type { RegisterRead } from '#library';
 import type { CompiledArgument } from '../blueprints/index.ts';
 
 export const TRANSPORTS = ['MODBUS_TCP', 'MODBUS_RTU', 'MODBUS_RTU_OVER_TCP', 'HTTP', 'MQTT'] as const;
@@ -75,4 +76,31 @@ export function originOf(manifest: Readonly<Record<string, unknown>>): Origin | 
   if (typeof template !== 'string' || typeof digest !== 'string') return undefined;
   if (typeof parameters !== 'object' || parameters === null) return undefined;
   return { template, digest, parameters };
+}
+
+/** What a search asks devices for, so that a template can know them. */
+export interface SearchQuestions {
+  /** Units that templates of Modbus TCP name, with the registers of those templates. */
+  units: { unit: number; reads: RegisterRead[] }[];
+  tcpReads: RegisterRead[];
+  serialReads: RegisterRead[];
+  /** Settings of serial lines that templates name. */
+  lines: { baud: number; parity: 'none' | 'even' | 'odd'; stopBits: 1 | 2 }[];
+  http: { port: number; paths: string[] }[];
+  /** Of multicast DNS, such as `_shelly._tcp`. */
+  services: string[];
+}
+
+/** A template that knows a device by what it said. */
+export interface RecognisedDevice {
+  id: string;
+  name: string;
+  maker: string;
+  transport: 'MODBUS_TCP' | 'HTTP' | 'MQTT';
+  /** On which devices of this template listen. */
+  port: number;
+  serialNumber?: string | undefined;
+  model?: string | undefined;
+  /** What to ask for serial number and model. */
+  identity: { reads: RegisterRead[]; paths: string[] };
 }

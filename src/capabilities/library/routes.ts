@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { invalidBody } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { attachment, listed, query, route, type Route, shape } from '../../platform/http/index.ts';
+import { createDocument } from '../../platform/http-description/index.ts';
 import { readUpload } from '../../platform/upload/index.ts';
 import * as wire from './schema.ts';
 import type { DeviceLibrary } from './service.ts';
@@ -18,6 +19,16 @@ export function libraryRoutes(library: DeviceLibrary): Route[] {
     ...readRoutes(library),
     blueprintRoute(library),
     ...ownRoutes(library),
+    route({
+      operation: 'get_template_schema',
+      about: 'The form of a device template as JSON Schema, for editors.',
+      answer: shape.WHOLE_DOCUMENT,
+      GET: ['/v3/library/template.schema.json'],
+      // Editors fetch it without a token.
+      role: null,
+      anonymousPerMinute: LIMITS.http.anonymousDescriptionPerMinute,
+      handle: createDocument('application/schema+json', () => library.templateSchema()),
+    }),
     route({
       operation: 'list_library_updates',
       about: 'Devices for which the present template makes another blueprint than the one they have.',

@@ -1,4 +1,4 @@
-import type { TemplateFault } from '#library';
+import type { Evidence, TemplateFault } from '#library';
 import { errorOfProblems, notFound, type Problem, requireUnderLimit } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { slugFromName } from '../../lib/text.ts';
@@ -9,7 +9,15 @@ import type { Database } from '../../platform/sqlite/index.ts';
 import { TaskFailure, TaskWorker } from '../../platform/workers/index.ts';
 import type { Blueprint, Blueprints, CompiledManifest } from '../blueprints/index.ts';
 import type { Devices } from '../devices/index.ts';
-import { type LibraryDevice, type LibraryEntry, type LibraryUpdate, type Origin, originOf } from './model.ts';
+import {
+  type LibraryDevice,
+  type LibraryEntry,
+  type LibraryUpdate,
+  type Origin,
+  originOf,
+  type RecognisedDevice,
+  type SearchQuestions,
+} from './model.ts';
 import { createLibraryStore, type LibraryStore } from './store.ts';
 import type { CompiledDevice, LibraryAnswer, LibraryResults, LibraryTask } from './tasks.ts';
 
@@ -132,6 +140,21 @@ export class DeviceLibrary {
         found.push(updateOf(device.id, origin.template, manifest, newer));
     }
     return found;
+  }
+
+  /** The form of a template as JSON Schema. */
+  templateSchema(): Promise<string> {
+    return this.#ask({ kind: 'schema' });
+  }
+
+  /** What a search on the network asks devices for. */
+  searchQuestions(): Promise<SearchQuestions> {
+    return this.#ask({ kind: 'questions', own: this.#store.all() });
+  }
+
+  /** The templates that a device may belong to by what it said; none, one, or several that it does not tell apart. */
+  recognise(evidence: Evidence): Promise<RecognisedDevice[]> {
+    return this.#ask({ kind: 'recognise', evidence, own: this.#store.all() });
   }
 
   stop(): Promise<void> {

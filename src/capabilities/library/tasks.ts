@@ -1,6 +1,6 @@
 /** What the thread of the library is asked, and what it answers. */
-import type { TemplateFault } from '#library';
-import type { LibraryDevice, LibraryEntry } from './model.ts';
+import type { Evidence, TemplateFault } from '#library';
+import type { LibraryDevice, LibraryEntry, RecognisedDevice, SearchQuestions } from './model.ts';
 
 /** A template of the library by its id, or one of the owner by its text. */
 interface Named {
@@ -12,6 +12,10 @@ export type LibraryTask =
   /** All of the library, or those texts of the owner. */
   | { kind: 'devices'; own?: Readonly<Record<string, string>> }
   | ({ kind: 'entry' } & Named)
+  | { kind: 'schema' }
+  /** What a search on the network asks for. `own`: texts of the owner. */
+  | { kind: 'questions'; own: Readonly<Record<string, string>> }
+  | { kind: 'recognise'; evidence: Evidence; own: Readonly<Record<string, string>> }
   /** `isForgiving`: parameters that the template does not have, or not so, take their default. */
   | ({ kind: 'compile'; parameters: Readonly<Record<string, unknown>>; isForgiving?: boolean } & Named);
 
@@ -28,6 +32,10 @@ export interface LibraryResults {
   devices: LibraryDevice[];
   /** Undefined: there is no such template. */
   entry: LibraryEntry | undefined;
+  /** JSON Schema of templates. */
+  schema: string;
+  questions: SearchQuestions;
+  recognise: RecognisedDevice[];
   compile: CompiledDevice | undefined;
 }
 

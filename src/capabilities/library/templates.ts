@@ -7,11 +7,13 @@ import {
   parseTemplate,
   type Template,
   TemplateError,
+  templateJsonSchema,
   withMeterRoles,
 } from '#library';
 import type { CompiledManifest } from '../blueprints/index.ts';
 import type { LibraryFiles } from './library-files.ts';
 import type { LibraryDevice, LibraryEntry, LibraryValue, Transport } from './model.ts';
+import type { Recogniser } from './recognition.ts';
 import type { CompiledDevice, LibraryAnswer, LibraryTask } from './tasks.ts';
 
 type Source = LibraryDevice['source'];
@@ -26,9 +28,12 @@ class Refusal extends Error {
   }
 }
 
-export function answerOf(task: LibraryTask, files: LibraryFiles): LibraryAnswer {
+export function answerOf(task: LibraryTask, files: LibraryFiles, recogniser: Recogniser): LibraryAnswer {
   try {
     if (task.kind === 'devices') return { result: devicesOf(files, task.own) };
+    if (task.kind === 'schema') return { result: JSON.stringify(templateJsonSchema(), undefined, 2) };
+    if (task.kind === 'questions') return { result: recogniser.questions(task.own) };
+    if (task.kind === 'recognise') return { result: recogniser.recognise(task.evidence, task.own) };
     const text = task.text ?? files.texts.get(task.id);
     if (text === undefined) return { result: undefined };
     const parsed = parseTemplate(text);

@@ -16,6 +16,7 @@ export const RESTING = 'resting';
 
 /** Which units to look for, and where. */
 export type ScanOrder = Omit<ToModule & { type: 'scan' }, 'type' | 'id'>;
+/** What a scan found under one unit id. */
 export type ScanUnit = FromModule & { type: 'scan_unit' };
 type ModuleEnd = FromModule & { type: 'scan_end' };
 /** `module_lost`: the module restarted, or does not answer any more. */

@@ -209,7 +209,7 @@ function isSerialUri(uri: string): boolean {
 }
 
 /** Why the scan ended. @param uri the scanned address */
-function endSentence({ outcome, reason }: ScanEnd, uri: string): string {
+export function endSentence({ outcome, reason }: ScanEnd, uri: string): string {
   switch (outcome) {
     case 'complete':
       return 'All units were asked.';

@@ -83,9 +83,9 @@ export function LibraryForm({ id, ...rest }: FormProps & { id: string }) {
 }
 
 function EntryForm({ entry, onBack, onMade }: FormProps & { entry: LibraryEntry }) {
-  const { name, runtime } = typed.value;
+  const { name, runtime, connection } = typed.value;
   const declared = entry.connection as Parameters<typeof initialTexts>[0];
-  const [texts, setTexts] = useState<Texts>(() => initialTexts(declared));
+  const [texts, setTexts] = useState<Texts>(() => initialTexts(declared, connection));
   const [chosen, setChosen] = useState<Readonly<Record<string, string>>>(() =>
     Object.fromEntries(entry.parameters.map((parameter) => [parameter.name, parameter.default])),
   );

@@ -9,6 +9,7 @@ import { AnnouncedDevices, MqttGuestCard } from './announced.tsx';
 import { ChooseBlueprint } from './choose-blueprint.tsx';
 import { ChooseFromLibrary, LibraryForm } from './library.tsx';
 import { DeviceForm, ModuleForm, type Made } from './forms.tsx';
+import { SearchNetwork } from './search-network.tsx';
 import { forget, type, typed } from './typed.ts';
 import { Waiting } from './waiting.tsx';
 import { say } from '../words/index.ts';
@@ -71,12 +72,21 @@ function Describe({ onMade }: { onMade: (made: Made) => void }) {
   const { blueprint: id, template } = typed.value;
   const { answer, error } = useStored(listBlueprints, [id]);
   if (template !== undefined)
-    return <LibraryForm id={template} onBack={() => type({ template: undefined })} onMade={onMade} />;
+    return (
+      <LibraryForm
+        id={template}
+        onBack={() => type({ template: undefined, connection: undefined })}
+        onMade={onMade}
+      />
+    );
   if (id === undefined)
     return (
       <>
         <Card title={say.adding.fromLibrary}>
           <ChooseFromLibrary onChosen={({ id: chosen, name }) => type({ template: chosen, name })} />
+          <SearchNetwork
+            onChosen={({ id: chosen, name }, connection) => type({ template: chosen, name, connection })}
+          />
         </Card>
         <Card title={say.adding.whatIsIt}>
           <ChooseBlueprint onChosen={choose} />

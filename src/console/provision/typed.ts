@@ -6,6 +6,8 @@ interface Typed {
   blueprint: string | undefined;
   /** Id of a device of the library. */
   template: string | undefined;
+  /** Settings of the connection, as a search found them. */
+  connection: Readonly<Record<string, unknown>> | undefined;
   name: string;
   /** Module on which a Lua device runs; empty: the gateway's own. */
   runtime: string;
@@ -13,7 +15,14 @@ interface Typed {
   protocol: string;
 }
 
-const NOTHING: Typed = { blueprint: undefined, template: undefined, name: '', runtime: '', protocol: '' };
+const NOTHING: Typed = {
+  blueprint: undefined,
+  template: undefined,
+  connection: undefined,
+  name: '',
+  runtime: '',
+  protocol: '',
+};
 
 export const typed = signal(NOTHING);
 

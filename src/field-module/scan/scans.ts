@@ -9,6 +9,7 @@ import type { DurationMs } from '../../lib/time.ts';
 import { type Clock, within } from '../../platform/clock/index.ts';
 import type { FromModule, ToModule } from '../../protocol/module.ts';
 import type { FieldBus, ModbusAnswer, ModbusRequest, SerialSettings, Visit } from '../field/index.ts';
+import { readDetails } from './details.ts';
 import { examineUnit } from './unit.ts';
 
 type Order = ToModule & { type: 'scan' };
@@ -83,12 +84,13 @@ export class Scans {
       let closedInRow = 0;
       for (let unitId = first; unitId <= last; unitId += 1) {
         await this.#reach(visit, signal);
-        const finding = await examineUnit(
-          (request) => this.#ask(order, visit, unitId, request, signal),
-          isThorough,
-        );
+        const ask = (request: ModbusRequest): Promise<ModbusAnswer> =>
+          this.#ask(order, visit, unitId, request, signal);
+        const finding = await examineUnit(ask, isThorough);
+        const isThere = finding.outcome === 'answers' || finding.outcome === 'exception';
+        const details = isThere ? await readDetails(ask, order, this.#options.limits) : {};
         signal.throwIfAborted();
-        this.#options.send({ type: 'scan_unit', id, unit_id: unitId, ...finding });
+        this.#options.send({ type: 'scan_unit', id, unit_id: unitId, ...finding, ...details });
         closedInRow = finding.outcome === 'closed' ? closedInRow + 1 : 0;
         if (closedInRow >= this.#options.limits.scanClosings && unitId < last)
           return { outcome: 'unreachable', reason: finding.reason ?? 'closed by the device' };

@@ -103,7 +103,7 @@ async function findSunspec(ask: Ask, firstMarker: ModbusAnswer): Promise<Sunspec
 // sections "Device modbus map" and "Common model (1)". Pure.
 
 /** Where the marker may stand, addresses from 0, the usual place first. */
-const SUNSPEC_BASES: readonly number[] = [40_000, 50_000, 0];
+export const SUNSPEC_BASES: readonly number[] = [40_000, 50_000, 0];
 const MARKER_REGISTERS = 2;
 /** The marker is "SunS". */
 const MARKER: readonly number[] = [0x5375, 0x6e53];
@@ -127,7 +127,7 @@ interface Registers {
   count: number;
 }
 
-function markerAt(base: number): Registers {
+export function markerAt(base: number): Registers {
   return { start: base, count: MARKER_REGISTERS };
 }
 
@@ -136,8 +136,22 @@ function commonModelAt(base: number): Registers {
   return { start: base + MARKER_REGISTERS, count: COMMON_REGISTERS };
 }
 
-function isSunspecMarker(registers: readonly number[]): boolean {
+export function isSunspecMarker(registers: readonly number[]): boolean {
   return MARKER.every((word, index) => registers[index] === word);
+}
+
+/** Number of the model after the last one. */
+const MODELS_END = 0xffff;
+
+/** The registers that begin a model: its number, and how many follow. */
+export function modelHeadAt(start: number): Registers {
+  return { start, count: 2 };
+}
+
+/** Undefined: the chain of models ends here. */
+export function modelOf(head: readonly number[]): { model: number; registers: number } | undefined {
+  const [model = MODELS_END, length = 0] = head;
+  return model === MODELS_END || length === 0 ? undefined : { model, registers: head.length + length };
 }
 
 /** Undefined: what stands behind the marker is no common model. */

@@ -366,7 +366,11 @@ export function createDocument(
   }
 
   return async (call) => {
-    const { compressed, tag } = await (kept ??= keep());
+    kept ??= keep().catch((error: unknown) => {
+      kept = undefined;
+      throw error;
+    });
+    const { compressed, tag } = await kept;
     const common = { ...headers, ETag: tag, 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding' };
     if (isKnown(call.header('if-none-match'), tag))
       return new Response(null, { status: 304, headers: common });

@@ -3,10 +3,10 @@
  * by the host itself. Source: RFC 6762 sections 5.1 and 6.7 (one-shot queries).
  */
 import type { Buffer } from 'node:buffer';
-import { createSocket } from 'node:dgram';
 import { lookup } from 'node:dns/promises';
 import type { DurationMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
+import { type Asker, openAskers } from './asker.ts';
 import { decodeMessage, encodeMessage, isSameName } from './message.ts';
 import { GROUP, systemNetwork } from './network.ts';
 
@@ -65,45 +65,6 @@ function askGroup(host: string, options: LookupOptions): Promise<string | undefi
       askers.push(...opened);
       if (isOver) for (const asker of opened) asker.close();
       else ask();
-    });
-  });
-}
-
-/** A way to ask on one network. */
-interface Asker {
-  ask(question: Buffer, group: { address: string; port: number }): void;
-  close(): void;
-}
-
-/** One for each network: the system would ask on one of them only, and on none without a default route. */
-async function openAskers(addresses: readonly string[], onAnswer: (bytes: Buffer) => void): Promise<Asker[]> {
-  const opened = await Promise.all(addresses.map((address) => openAsker(address, onAnswer)));
-  return opened.filter((asker) => asker !== undefined);
-}
-
-function openAsker(address: string, onAnswer: (bytes: Buffer) => void): Promise<Asker | undefined> {
-  return new Promise((resolve) => {
-    const socket = createSocket('udp4');
-    let isOpen = true;
-    const close = (): void => {
-      if (isOpen) socket.close();
-      isOpen = false;
-    };
-    // The network went away.
-    socket.on('error', () => {
-      close();
-      resolve(undefined);
-    });
-    socket.on('message', onAnswer);
-    socket.bind(0, address, () => {
-      socket.setMulticastInterface(address);
-      resolve({
-        // What cannot be sent is asked again.
-        ask: (question, group) => {
-          if (isOpen) socket.send(question, group.port, group.address, () => undefined);
-        },
-        close,
-      });
     });
   });
 }

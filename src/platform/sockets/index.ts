@@ -1,1 +1,2 @@
+export { isOpen } from './is-open.ts';
 export { closeServer, listen, SocketsByEnds } from './sockets-by-ends.ts';

@@ -8,6 +8,28 @@ export const adding: typeof en.adding = {
   maker: 'Hersteller',
   allMakers: 'Alle Hersteller',
   noneInLibrary: 'Die Bibliothek hat es nicht. Laden Sie unten einen Blueprint hoch.',
+  searchNetwork: 'Mein Netz durchsuchen',
+  searching: 'Wird durchsucht…',
+  searchHint:
+    'Oder lassen Sie das Gateway suchen: in seinen eigenen Netzen und an seinen seriellen Leitungen. Es liest nur und ändert an keinem Gerät etwas.',
+  searchProgress: (isNetwork, done, total, found) =>
+    isNetwork
+      ? `${done} von ${total} Adressen versucht.`
+      : `${done} von ${total} Adressen, die antworteten, bestimmt, ${found} ${found === 1 ? 'Gerät' : 'Geräte'} gefunden.`,
+  searchFound: (count, isLate) =>
+    `${count} ${count === 1 ? 'Gerät' : 'Geräte'} gefunden${isLate ? '; die Suche dauerte zu lange und wurde beendet' : ''}.`,
+  unknownDevice: 'Gerät, das nicht sagt, was es ist',
+  foundAt: (address, unit, serial) =>
+    [
+      address,
+      unit === undefined ? '' : `Einheit ${unit}`,
+      serial === undefined ? '' : `Seriennummer ${serial}`,
+    ]
+      .filter((part) => part !== '')
+      .join(', '),
+  notInLibrary: 'Nicht in der Bibliothek',
+  setUp: 'Einrichten',
+  useFound: (name, address) => `${name} unter ${address} einrichten`,
   anotherDevice: 'Anderes Gerät',
   beforeYouBegin: 'Bevor Sie beginnen',
   downloadProfiles: 'Profile herunterladen',

@@ -82,6 +82,7 @@ export const operations: Texts = {
   run_backup_plan: 'Nach Plan sichern',
   run_terminal: 'Terminal öffnen',
   scan_modbus: 'Modbus-Geräte suchen',
+  search_devices: 'Netz nach Geräten durchsuchen',
   show_strategy_script: 'Skript einer Strategie zeigen',
   suspend_rule_engine: 'Regeln anhalten',
   test_io_port: 'Anschluss testen',

@@ -127,6 +127,12 @@ export const ofRequests: Readonly<Record<string, string>> = {
   'its schema cannot be applied: {1}': 'sein Schema ist nicht anwendbar: {1}',
   'Field "{1}.power" must name an attribute unless "energy_forward" does.':
     'Feld „{1}.power“ muss einen Wert nennen, wenn „energy_forward“ keinen nennt.',
+  'Field "networks" has more than {1} addresses: search smaller networks one after the other.':
+    'Feld „networks“ hat mehr als {1} Adressen. Durchsuchen Sie kleinere Netze nacheinander.',
+  'Field "networks" has "{1}": must be such as 192.168.1.0/24.':
+    'Feld „networks“ enthält „{1}“, muss aber aussehen wie 192.168.1.0/24.',
+  'Field "networks" has "{1}": must be part of a network of the gateway: {2}.':
+    'Feld „networks“ enthält „{1}“, muss aber Teil eines Netzes des Gateways sein: {2}.',
   'Field "to" must be later than "from".': 'Das Ende muss nach dem Anfang liegen.',
   'Field "from" must be earlier than "to", and in the past.':
     'Der Anfang muss vor dem Ende und in der Vergangenheit liegen.',

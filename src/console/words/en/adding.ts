@@ -8,6 +8,24 @@ export const adding = {
   maker: 'Maker',
   allMakers: 'All makers',
   noneInLibrary: 'The library does not have it. Upload a blueprint below.',
+  searchNetwork: 'Search my network',
+  searching: 'Searching…',
+  searchHint:
+    'Or let the gateway look: on its own networks and serial lines. It only reads, and changes nothing at a device.',
+  searchProgress: (isNetwork: boolean, done: number, total: number, found: number) =>
+    isNetwork
+      ? `${done} of ${total} addresses tried.`
+      : `${done} of ${total} addresses that answered were identified, ${found} ${found === 1 ? 'device' : 'devices'} found.`,
+  searchFound: (count: number, isLate: boolean) =>
+    `${count} ${count === 1 ? 'device' : 'devices'} found${isLate ? '; the search took too long and was ended' : ''}.`,
+  unknownDevice: 'Device that does not say what it is',
+  foundAt: (address: string, unit: number | undefined, serial: string | undefined) =>
+    [address, unit === undefined ? '' : `unit ${unit}`, serial === undefined ? '' : `serial number ${serial}`]
+      .filter((part) => part !== '')
+      .join(', '),
+  notInLibrary: 'Not in the library',
+  setUp: 'Set up',
+  useFound: (name: string, address: string) => `Set up ${name} at ${address}`,
   anotherDevice: 'Another device',
   beforeYouBegin: 'Before you begin',
   downloadProfiles: 'Download profiles',

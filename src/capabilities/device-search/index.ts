@@ -1,0 +1,2 @@
+export { deviceSearchRoutes } from './routes.ts';
+export { DeviceSearch } from './service.ts';

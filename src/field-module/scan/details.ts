@@ -1,0 +1,61 @@
+/** What tells a unit from others beyond its names: registers that the scan asks for, and its SunSpec models. Only reads. */
+import type { Limits } from '../../lib/limits.ts';
+import type { ToModule } from '../../protocol/module.ts';
+import type { ModbusAnswer, ModbusRequest } from '../field/index.ts';
+import { isSunspecMarker, markerAt, modelHeadAt, modelOf, SUNSPEC_BASES } from './unit.ts';
+
+type Ask = (request: ModbusRequest) => Promise<ModbusAnswer>;
+type FieldLimits = Limits['field'];
+type Order = Pick<ToModule & { type: 'scan' }, 'reads' | 'models'>;
+
+const KINDS = { input: 'read_inputs', holding: 'read_holdings' } as const;
+
+export async function readDetails(
+  ask: Ask,
+  { reads, models }: Order,
+  limits: FieldLimits,
+): Promise<{ reads?: (number[] | null)[]; models?: number[] }> {
+  const chain = models === true ? await modelsOf(ask, limits) : [];
+  return {
+    ...(reads && { reads: await readAll(ask, reads, limits) }),
+    ...(chain.length > 0 && { models: chain }),
+  };
+}
+
+/** A device that is silent about registers which it does not have is soon left alone. */
+async function readAll(
+  ask: Ask,
+  reads: NonNullable<Order['reads']>,
+  { scanSilentReads }: FieldLimits,
+): Promise<(number[] | null)[]> {
+  const found: (number[] | null)[] = [];
+  let silentInRow = 0;
+  for (const { kind, start, count } of reads) {
+    if (silentInRow >= scanSilentReads) {
+      found.push(null);
+      continue;
+    }
+    const answer = await ask({ kind: KINDS[kind], start, count });
+    silentInRow = !answer.ok && answer.fault.kind === 'timeout' ? silentInRow + 1 : 0;
+    found.push(answer.ok ? [...answer.values] : null);
+  }
+  return found;
+}
+
+async function modelsOf(ask: Ask, { scanModels }: FieldLimits): Promise<number[]> {
+  const models: number[] = [];
+  for (const base of SUNSPEC_BASES) {
+    const marker = await ask({ kind: 'read_holdings', ...markerAt(base) });
+    if (!marker.ok || !isSunspecMarker(marker.values)) continue;
+    let start = base + marker.values.length;
+    while (models.length < scanModels) {
+      const head = await ask({ kind: 'read_holdings', ...modelHeadAt(start) });
+      const found = head.ok ? modelOf(head.values) : undefined;
+      if (!found) break;
+      models.push(found.model);
+      start += found.registers;
+    }
+    return models;
+  }
+  return models;
+}
