@@ -166,7 +166,7 @@ function isAnswered(
   if (text === undefined) return false;
   const said = field === undefined ? text : valueAt(text, field);
   if (said === undefined || said === null) return false;
-  const word = typeof said === 'object' ? JSON.stringify(said) : String(said);
+  const word = typeof said === 'string' ? said : JSON.stringify(said);
   if (equals) return equals.some((one) => String(one) === word);
   if (begins_with !== undefined) return begins(word, begins_with);
   return contains === undefined || word.toLowerCase().includes(contains.toLowerCase());
