@@ -1,21 +1,58 @@
-/** Field devices and the Lua devices that poll them by the sample blueprint, for benchmarks. */
+/** A whole gateway whose module polls field devices by the sample blueprint, for benchmarks. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeArchive } from '../../src/capabilities/blueprints/source/archive.ts';
+import type { Clock } from '../../src/platform/clock/index.ts';
 import type { FieldDevicesOrder, FromFieldDevices, Poll, ToFieldDevices } from './field-devices.ts';
-import { type GatewayClient, inParallel, uploadBlueprint } from './gateway-client.ts';
-import type { GatewayHome } from './gateway-process.ts';
+import { createGatewayClient, type GatewayClient, inParallel, uploadBlueprint } from './gateway-client.ts';
+import {
+  createTokens,
+  type GatewayHome,
+  type GatewayProcess,
+  programOf,
+  startGateway,
+} from './gateway-process.ts';
 
 const PROJECT_ROOT = join(import.meta.dirname, '..', '..');
 const SAMPLE = join(PROJECT_ROOT, 'docs/samples/blueprints/modbus-inverter');
 const PROVISIONED_AT_ONCE = 4;
+const MODULE_START_MS = 10_000;
+const MODULE_POLL_MS = 50;
 
 /** Where a device is. */
 export interface FieldAddress {
   address: string;
   inverterUnit: number;
   meterUnit: number;
+}
+
+export interface FieldSite {
+  readonly client: GatewayClient;
+  /** Of the communication module. */
+  readonly modulePid: number;
+  readonly deviceIds: readonly string[];
+  stop(): Promise<void>;
+}
+
+/** Starts the gateway with a Lua device for each address; they begin to poll at once. */
+export async function startFieldSite(
+  home: GatewayHome,
+  clock: Clock,
+  addresses: readonly FieldAddress[],
+): Promise<FieldSite> {
+  const gateway = startGateway(home, clock);
+  const stop = async (): Promise<void> => void (await gateway.end('SIGTERM'));
+  try {
+    await gateway.healthy();
+    const tokens = await createTokens(home, 'OWNER', 2);
+    const client = createGatewayClient({ baseUrl: home.baseUrl, tokens, clock });
+    const deviceIds = await addFieldDevices(client, home, tokens[0] ?? '', addresses);
+    return { client, modulePid: await modulePidOf(gateway, clock), deviceIds, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
 }
 
 /** A Lua device of the sample blueprint for each address, on the module that the gateway runs; resolves with their ids. */
@@ -55,6 +92,18 @@ async function idOfGatewayDevice(client: GatewayClient): Promise<string> {
   const own = devices.find(({ type }) => type === 'GATEWAY');
   if (own === undefined) throw new Error('the site has no GATEWAY device');
   return own.id;
+}
+
+/** The gateway starts the module once it has a device; a busy machine takes its time over that. */
+async function modulePidOf({ pid }: GatewayProcess, clock: Clock): Promise<number> {
+  const untilMs = clock.monotonicMs() + MODULE_START_MS;
+  for (;;)
+    try {
+      return programOf(pid, 'field-module');
+    } catch (error) {
+      if (clock.monotonicMs() > untilMs) throw error;
+      await clock.sleep(MODULE_POLL_MS);
+    }
 }
 
 /** A process of field devices. */
