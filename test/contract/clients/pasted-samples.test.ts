@@ -38,6 +38,8 @@ const REFUSING: Record<string, number> = {
   // No module runs here: nobody is to be asked beyond this machine.
   test_modbus_connection: 422,
   scan_modbus: 422,
+  // The network of the sample is none of this machine.
+  search_devices: 400,
   // No device of another maker announced itself.
   get_announced_device: 404,
   accept_announced_device: 404,
@@ -154,8 +156,12 @@ describe('a sample of the reference page works when it is pasted', () => {
   async function variables(operation: string, command: string): Promise<Record<string, string>> {
     const { ok } = served;
     const makers: Record<string, () => Promise<string>> = {
-      BLUEPRINT_ID: async () =>
-        operation === 'provision_lua_device' ? luaBlueprint : served.sampleBlueprintId(),
+      BLUEPRINT_ID: async () => {
+        if (operation === 'provision_lua_device') return luaBlueprint;
+        if (operation !== 'remove_blueprint') return served.sampleBlueprintId();
+        const unused = await filesOf(sampleBlueprint('relay'));
+        return String((await ok('INSTALLER', 'POST', '/v3/blueprints/upload', unused))['id']);
+      },
       DEVICE_ID: async () => idOf((await ok('OWNER', 'GET', '/v3/devices/battery-1'))['device']),
       USER_ID: async () => {
         const body = { name: `user of ${operation}`, role: 'USER', password: PASSWORD };
