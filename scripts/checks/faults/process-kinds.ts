@@ -1,5 +1,5 @@
 /** Faults of processes: ended, stopped, hung, started twice, short of memory. */
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { HOUSEWORK, type Housework } from '../world/housework.ts';
@@ -19,9 +19,6 @@ const STOP_MS_MAX = 10_000;
 /** To be tried again. */
 const FAILURE = 1;
 const SECOND_START_MS = 30_000;
-/** It looks every few seconds; a stop takes some more. */
-const NOTICE_MS_MAX = 30_000;
-const POLL_MS = 50;
 /** The heap of a gateway that is short of memory. */
 const SMALL_HEAP_MIB = 40;
 
@@ -83,12 +80,6 @@ export const PROCESS_KINDS: readonly FaultKind[] = [
     about:
       'SIGKILL while rules and callers command a device and a script: each has one end, nothing runs twice.',
     run: (box) => killCommanding(box, 'gateway'),
-  },
-  {
-    name: 'removed-files',
-    about:
-      'State, its log, the lock or the keys are removed while it serves: it notices, ends, and puts state back.',
-    run: removeFiles,
   },
   {
     name: 'second-start',
@@ -181,27 +172,6 @@ function killCommanding({ clock, random, program }: Box, victim: 'programs' | 'g
     say: () => undefined,
     killAfterMs: { min: 500, max: 1_500 },
   });
-}
-
-/** Of a running gateway. The history has no place to be put back from, so it stays. */
-const REMOVED: readonly (readonly string[])[] = [
-  ['state.db'],
-  ['state.db', 'state.db-wal', 'state.db-shm'],
-  ['state.db-wal'],
-  ['gateway.lock'],
-  ['state.db', 'state.db-wal', 'state.db-shm', 'gateway.lock', 'backups', 'tls'],
-];
-
-async function removeFiles(box: Box): Promise<Problem[]> {
-  const names = box.random.pick(REMOVED);
-  for (const name of names) rmSync(join(box.dataDir, name), { recursive: true, force: true });
-  const deadlineMs = box.clock.monotonicMs() + NOTICE_MS_MAX;
-  while (!box.gateway.hasExited && box.clock.monotonicMs() < deadlineMs) await box.clock.sleep(POLL_MS);
-  const isNoticed = box.gateway.hasExited;
-  const { code } = await box.kill();
-  await box.restart();
-  if (isNoticed && code === 1) return [];
-  return [broken(`without ${names.join(', ')} the gateway ${isNoticed ? `ended with ${code}` : 'went on'}`)];
 }
 
 async function secondStart(box: Box): Promise<Problem[]> {
