@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { messageOf } from '../../../src/lib/errors.ts';
 import type { Clock } from '../../../src/platform/clock/index.ts';
-import { readDescription, type Schema } from '../requests/description.ts';
+import { callable, readDescription, type Schema } from '../requests/description.ts';
 import { type StockedGateway, withStockedGateway } from '../requests/gateway.ts';
 import { createPool } from '../requests/pool.ts';
 import { createRequests } from '../requests/requests.ts';
@@ -104,7 +104,7 @@ async function sourcesOf(
   const description = readDescription(document);
   const next = createRequests(description.definitions, createPool(stock, random.fork(1)), random.fork(2));
   const bytes = random.fork(3);
-  const operations = description.operations.map((operation) => ({
+  const operations = callable(description.operations).map((operation) => ({
     operation: operation.operation,
     bytes: () => bytesOf(next(operation), tokens.INSTALLER, bytes),
   }));

@@ -36,6 +36,14 @@ type Optional<Whole, Name extends keyof Whole> = Omit<Whole, Name> & Partial<Pic
 
 const METHODS = ['get', 'post', 'patch', 'delete'] as const;
 
+/** Operations that would look for devices on the networks of this machine: a check stays on it. */
+const OF_THE_NETWORK = new Set(['search_devices']);
+
+/** Those that a check may call. */
+export function callable(operations: readonly Operation[]): Operation[] {
+  return operations.filter(({ operation }) => !OF_THE_NETWORK.has(operation));
+}
+
 /** @throws Error when a reference leads nowhere */
 export function readDescription(document: Schema): ApiDescription {
   const operations: Operation[] = [];

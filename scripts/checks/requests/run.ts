@@ -2,7 +2,7 @@
 import { Agent, type IncomingMessage, request as httpRequest } from 'node:http';
 import { inParallel } from '../../support/gateway-client.ts';
 import { createRandom } from '../../support/random.ts';
-import { readDescription, type Schema } from './description.ts';
+import { callable, readDescription, type Schema } from './description.ts';
 import { createPool, type Pool, type Stock } from './pool.ts';
 import { type Caller, createRequests, type Delivery, type GeneratedRequest } from './requests.ts';
 import { createJudge, type ReceivedAnswer } from './verdict.ts';
@@ -65,7 +65,7 @@ async function run(check: RequestCheck, agent: Agent): Promise<RequestCheckRepor
   const good = new Set<string>();
   const failures: string[] = [];
   let aborted = 0;
-  const { operations } = description;
+  const operations = callable(description.operations);
   const paths = [...Map.groupBy(operations, ({ operation }) => operation).values()];
   await inParallel(Array.from({ length: check.requests }), check.width, async (_, index) => {
     if (failures.length >= FAILURES_MAX) return;

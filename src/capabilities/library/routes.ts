@@ -27,7 +27,7 @@ export function libraryRoutes(library: DeviceLibrary): Route[] {
       // Editors fetch it without a token.
       role: null,
       anonymousPerMinute: LIMITS.http.anonymousDescriptionPerMinute,
-      handle: createDocument('application/schema+json', () => library.templateSchema()),
+      handle: createDocument('application/json', () => library.templateSchema()),
     }),
     route({
       operation: 'list_library_updates',
