@@ -12,7 +12,7 @@ type Parts = Omit<ConstructorParameters<typeof Modules>[0], Own> &
 
 /** @param parts what modules and the search stand on */
 export function buildField(
-  { options: { clock, log, config }, state: database }: Infrastructure,
+  { options: { clock, log, config, networks }, state: database }: Infrastructure,
   parts: Parts,
   started: StartedHook,
 ) {
@@ -30,6 +30,13 @@ export function buildField(
   return {
     modules,
     modulePorts,
-    deviceSearch: new DeviceSearch({ clock, log, library, modules, serialPorts }),
+    deviceSearch: new DeviceSearch({
+      clock,
+      log,
+      library,
+      modules,
+      serialPorts,
+      ...(networks && { networks }),
+    }),
   };
 }

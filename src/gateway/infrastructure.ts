@@ -21,7 +21,7 @@ import {
   SecretSealer,
   writePrivateFile,
 } from '../platform/files/index.ts';
-import { createHost, DiskSpace } from '../platform/host/index.ts';
+import { createHost, DiskSpace, type OwnNetwork } from '../platform/host/index.ts';
 import type { Log } from '../platform/log/index.ts';
 import type { Mdns } from '../platform/mdns/index.ts';
 import { createMetrics, type Metrics } from '../platform/metrics/index.ts';
@@ -61,6 +61,8 @@ export interface GatewayOptions {
   backupLimits?: Limits['backup'];
   /** Whether room for state.db and copies of it are made. Default: true; a gateway that lives for seconds needs none. */
   tendsState?: boolean;
+  /** Networks on which devices are searched. Default: those of the machine. */
+  networks?: () => readonly OwnNetwork[];
 }
 
 /** Registers a started part, so that it is stopped whatever fails later; the last one is stopped first. */

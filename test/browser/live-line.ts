@@ -1,6 +1,9 @@
 /** The line on which a page hears of everything, in the hands of a test. */
 import type { Page, WebSocketRoute } from 'playwright-core';
 
+/** What the page says of it: once some attempts have failed while requests are answered, it names the proxy. */
+const IS_CUT = /No live connection to the gateway\.|The proxy does not pass WebSockets/;
+
 /** The line of live messages: it can be cut and mended, and more can be said on it. */
 export function liveLine() {
   const sockets = new Set<WebSocketRoute>();
@@ -16,12 +19,12 @@ export function liveLine() {
       isCut = true;
       for (const socket of sockets) await socket.close();
       sockets.clear();
-      await page.getByText('No live connection to the gateway.').waitFor();
+      await page.getByText(IS_CUT).waitFor();
     },
     mend: async (page: Page): Promise<void> => {
       isCut = false;
       await page.evaluate("dispatchEvent(new Event('online'))");
-      await page.getByText('No live connection to the gateway.').waitFor({ state: 'detached' });
+      await page.getByText(IS_CUT).waitFor({ state: 'detached' });
     },
     say: (message: object): void => {
       for (const socket of sockets) socket.send(JSON.stringify(message));

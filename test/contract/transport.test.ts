@@ -113,7 +113,7 @@ describe('an answer', () => {
       }
       if (type.startsWith('application/json') || type.startsWith('text/csv')) {
         assert.match(type, /^(application\/json|text\/csv)$/, operation);
-        const isDocument = operation === 'get_openapi' || operation === 'get_asyncapi';
+        const isDocument = ['get_openapi', 'get_asyncapi', 'get_template_schema'].includes(operation);
         // They stay the same while the gateway runs, and are asked for again with their tag.
         assert.equal(answer.headers.get('cache-control'), isDocument ? 'no-cache' : 'no-store', operation);
       }

@@ -166,6 +166,8 @@ export async function startTestGateway(
       backupLimits: CHEAP_BACKUPS,
       // Mostly real programs are asked about it, in test/process and test/faults.
       tendsState: options.tendsState ?? false,
+      // A test looks for no devices on the networks of who runs it.
+      networks: () => [{ address: '127.0.0.1', prefix: 8, isLoopback: true }],
       ...(options.consoleDir !== undefined && { consoleDir: options.consoleDir }),
       ...(options.syncFile && { syncFile: options.syncFile }),
       ...(options.recentLog && { recentLog: options.recentLog }),
