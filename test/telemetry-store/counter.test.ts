@@ -7,7 +7,7 @@ import { Counter, RETURN_S } from '../../src/telemetry-store/query/counter.ts';
 import { rollUp } from '../../src/telemetry-store/codec/rollup.ts';
 import { Samples } from '../../src/telemetry-store/codec/samples.ts';
 import type { SampleSource } from '../../src/telemetry-store/query/column-cursor.ts';
-import { runs } from '../support/runs.ts';
+import { chance, runs } from '../support/runs.ts';
 
 type Readings = readonly (readonly [timeS: number, value: number])[];
 
@@ -128,6 +128,13 @@ function simulate(stretches: readonly Stretch[]): { readings: Readings; produced
   return { readings, produced, unknown };
 }
 
+/** The wrong reading, which ends a fall of before, is the second one behind a cut after 252 minutes. */
+const SPIKE_AFTER_SAVED: Stretch[] = [
+  { fault: 'none', length: 213, perMinute: 0, faulty: 1 },
+  { fault: 'zero and saved', length: 14, perMinute: 0, faulty: 1 },
+  { fault: 'spike', length: 17, perMinute: 0, faulty: 1 },
+];
+
 describe('a counter with any of these faults, one after another', () => {
   test('never counts more than was produced, and no less than its readings let anybody know', () => {
     fc.assert(
@@ -199,7 +206,7 @@ describe('a counter with any of these faults, one after another', () => {
           assert.ok(Math.abs(whole - rolledUp) < 1e-6, `${whole} of samples, ${rolledUp} of cells`);
         },
       ),
-      { numRuns: runs(500) },
+      { numRuns: runs(500), ...chance(), examples: [[SPIKE_AFTER_SAVED, 252]] },
     );
   });
 });

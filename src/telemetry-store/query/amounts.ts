@@ -231,14 +231,26 @@ class AmountReader {
   #endCounter(counter: Counter, seriesId: number, atS: EpochS): void {
     // The first reading ends the last rise, the second one says whether it was wrong.
     const firstS = this.#takeFirst(seriesId, atS);
-    const secondS = firstS === undefined ? undefined : this.#takeFirst(seriesId, firstS + 1);
-    const { undecidedS = 0 } = counter;
-    if (secondS !== undefined && undecidedS > secondS)
-      this.#visit(seriesId, secondS + 1, Math.min(undecidedS + 1, FAR_S));
+    if (firstS !== undefined) this.#takeFirst(seriesId, firstS + 1);
+    this.#readOn(counter, seriesId, atS);
     counter.end();
     // So far it counts as a reset.
     counter.expire(FAR_S);
     counter.end();
+  }
+
+  /** Reads on while later readings may change what was counted before a time. */
+  #readOn(counter: Counter, seriesId: number, atS: EpochS): void {
+    for (;;) {
+      const { lastS } = counter;
+      const undecidedS = counter.undecidedS(atS);
+      if (Number.isFinite(undecidedS) && undecidedS >= lastS) {
+        this.#visit(seriesId, lastS + 1, Math.min(undecidedS + 1, FAR_S));
+        // Falls within one that was a reset are judged from then on.
+        counter.expire(undecidedS + 1);
+        // The last reading may be a single wrong one, which only the next one shows.
+      } else if (!counter.holdsBefore(atS) || this.#takeFirst(seriesId, lastS + 1) === undefined) return;
+    }
   }
 
   /** Time of the first sample from `fromS` on; undefined: there is none within reach. */

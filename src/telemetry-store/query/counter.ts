@@ -123,10 +123,16 @@ export class Counter {
     return this.#last?.timeS ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** Until when readings may decide whether the counter was reset; undefined when that is known. */
-  get undecidedS(): EpochS | undefined {
-    const fall = this.#shallow ?? this.#deep.at(-1);
-    return fall && fall.fellS + RETURN_S;
+  /** Until when readings may decide whether a fall that began before a time was a reset; in the past when that is known. */
+  undecidedS(beforeS: EpochS): EpochS {
+    const falls = [...this.#deep, ...(this.#shallow ? [this.#shallow] : [])];
+    const begun = falls.filter(({ high }) => high.timeS < beforeS);
+    return Math.max(...begun.map(({ fellS }) => fellS + RETURN_S));
+  }
+
+  /** Whether the next reading may undo something that was counted before a time. */
+  holdsBefore(timeS: EpochS): boolean {
+    return this.#held?.amounts?.some(([fromS]) => fromS < timeS) ?? false;
   }
 
   /** No reading follows. */
