@@ -1,48 +1,82 @@
 /**
- * The telemetry store beside VictoriaMetrics and InfluxDB, whichever of them is installed: the same values, the same
- * questions. Theirs come and go over HTTP on the loopback, ours without; nothing is installed, what is missing is said.
+ * The whole gateway beside VictoriaMetrics and InfluxDB, whichever of them is installed: a day of the same values up to now,
+ * the same charts, none asked for twice. The gateway takes them over MQTT at QoS 1 and synced, the others in batches over HTTP.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { type Clock, createSystemClock } from '../../src/platform/clock/index.ts';
 import type { Benchmark, Report } from '../support/benchmark.ts';
+import { createGatewayClient, uploadBlueprint } from '../support/gateway-client.ts';
+import { createTokens, processorMs, withGateway } from '../support/gateway-process.ts';
+import { quantile } from '../support/http-load.ts';
+import {
+  bytesBelow,
+  type ChartQuestion,
+  type Engine,
+  ENGINES,
+  type NamedSeries,
+  startEngine,
+} from '../support/other-engines.ts';
+import { publish } from '../support/telemetry-end-to-end.ts';
 import { openBenchStore } from '../support/telemetry-store.ts';
-import { createWorkload, type NumberForm, type Workload } from '../support/workload.ts';
+import { provisionWorkload } from '../support/workload-blueprints.ts';
+import { createWorkload, type NumberForm, type WorkloadDevice } from '../support/workload.ts';
 
 const SEED = 1;
-/** Seconds of one request with values. */
-const BATCH_S = 60;
+/** Messages of a device on the way: so many that a commit is never waited for. */
+const WINDOW = 200;
+/** Until a program is done with what it was sent. */
+const SETTLE_MS = 5_000;
+const NO_LIMITS = {
+  GATEWAY_MQTT_MESSAGES_PER_SECOND: '1000000',
+  GATEWAY_MQTT_MESSAGE_BURST: '1000000',
+  GATEWAY_HTTP_REQUESTS_PER_SECOND: '1000000',
+  GATEWAY_HTTP_REQUEST_BURST: '1000000',
+};
 
 interface Parameters {
   devices: number;
+  /** Stored of each device, up to now. */
   seconds: number;
-  /** How often each question is asked. */
+  /** Charts of each kind. */
   repeats: number;
+  /** 1: W32, with numbers as devices with 32-bit numbers send them. */
+  single: number;
   [name: string]: number;
 }
 
 export const benchmark: Benchmark<Parameters> = {
   name: 'engines',
-  describe: 'The telemetry store beside VictoriaMetrics and InfluxDB, where they are installed.',
-  small: { devices: 1, seconds: 120, repeats: 2 },
-  large: { devices: 10, seconds: 21_600, repeats: 40 },
+  describe:
+    'A day of workload W in the whole gateway, VictoriaMetrics and InfluxDB, where they are installed.',
+  small: { devices: 2, seconds: 120, repeats: 1, single: 0 },
+  large: { devices: 50, seconds: 86_400, repeats: 20, single: 0 },
+  isApart: true,
   seed: SEED,
   run: async (parameters, report) => {
-    for (const [name, numbers] of [
-      ['W', 'decimal'],
-      ['W32', 'single'],
-    ] as const) {
-      const told: Report = (label, value, unit) => report(`${name}: ${label}`, value, unit);
-      await inFolder((folder) => measureOwn(folder, parameters, numbers, told));
+    const clock = createSystemClock();
+    const run = { ...parameters, clock, endS: Math.floor(clock.wallMs() / 1_000) };
+    try {
+      await measureGateway(run, (label, value, unit) => report(`gateway: ${label}`, value, unit));
+      await inFolder((folder) => measureFile(folder, run, report));
       for (const engine of ENGINES)
-        await inFolder((folder) => measureOther(engine, folder, parameters, numbers, told));
+        await inFolder((folder) =>
+          measureOther(engine, folder, run, (label, value, unit) =>
+            report(`${engine.name}: ${label}`, value, unit),
+          ),
+        );
+    } finally {
+      clock.close();
     }
     return undefined;
   },
 };
+
+interface Run extends Pick<Parameters, 'devices' | 'seconds' | 'repeats' | 'single'> {
+  clock: Clock;
+  endS: number;
+}
 
 async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-engines-'));
@@ -53,197 +87,123 @@ async function inFolder(work: (folder: string) => Promise<void>): Promise<void> 
   }
 }
 
-async function measureOwn(
-  folder: string,
-  { devices, seconds, repeats }: Parameters,
-  numbers: NumberForm,
-  report: Report,
-): Promise<void> {
+const formOf = ({ single }: Run): NumberForm => (single > 0 ? 'single' : 'decimal');
+
+async function measureGateway(run: Run, report: Report): Promise<void> {
+  const { clock, devices, seconds, endS } = run;
+  await withGateway({ clock, environment: NO_LIMITS }, async (home, { pid }) => {
+    const tokens = await createTokens(home, 'OWNER', 1);
+    const client = createGatewayClient({ baseUrl: home.baseUrl, tokens, clock });
+    const workload = createWorkload({ seed: SEED, devices });
+    const logins = await provisionWorkload(client, workload, (zip) =>
+      uploadBlueprint(home.baseUrl, tokens[0] ?? '', zip),
+    );
+    const load = { port: home.mqttPort, logins, seed: SEED, numbers: formOf(run), devices, seconds };
+    let usedMs = 0;
+    const { values, elapsedMs } = await publish(
+      { ...load, startS: endS - seconds, window: WINDOW, paceMs: 0 },
+      () => (usedMs = processorMs(pid)),
+    );
+    await clock.sleep(SETTLE_MS);
+    reportIntake({ values, tookMs: elapsedMs, usedMs: processorMs(pid) - usedMs }, report);
+    const timed = async (work: () => Promise<unknown>): Promise<number> => {
+      const startedMs = clock.monotonicMs();
+      await work();
+      return clock.monotonicMs() - startedMs;
+    };
+    await askAll(run, workload.devices, report, {
+      chart: ({ series, fromS, toS, stepS }) => {
+        const telemetry = series.map(({ device, attribute }) => ({ device, attribute: [attribute] }));
+        const body = { from: fromS, to: toS, granularity: `${stepS}s`, aggregation: 'avg', telemetry };
+        const path = '/telemetry/query_timeseries';
+        return timed(() => client.text({ method: 'POST', path, accept: 'text/csv', body }));
+      },
+      latest: (device) => timed(() => client.json({ path: `/devices/${device}/telemetry` })),
+    });
+  });
+}
+
+/** The file of the store once the day is over and sealed, which takes hours in a running gateway. */
+async function measureFile(folder: string, run: Run, report: Report): Promise<void> {
   const store = await openBenchStore(folder);
-  const workload = createWorkload({ seed: SEED, devices, numbers });
-  const fromS = workload.nowS + 1;
-  const run = await store.replay(workload, seconds, 1, false);
-  report('gateway, taken in', (run.values / run.busyMs) * 1_000, 'values/s');
-  const tookMs = Array.from(
-    { length: repeats },
-    (_, round) => store.query([1 + (round % workload.seriesCount)], fromS, fromS + seconds, 60).totalMs,
-  );
-  report('gateway, one series by 1 min, median', median(tookMs), 'ms');
+  const workload = createWorkload({ seed: SEED, devices: run.devices, numbers: formOf(run) });
+  const { values } = await store.replay(workload, run.seconds, 1, false);
   const { usedBytes } = await store.replay(workload, 0, 1);
-  report('gateway, on disk once the day is over', usedBytes / run.values, 'bytes/value');
+  report('gateway: pages in use once the day is over', usedBytes / values, 'bytes/value');
   await store.close();
 }
 
-/** Another store, as a program with an HTTP interface. */
-interface Engine {
-  name: string;
-  command: string;
-  start: (folder: string, port: number) => { args: string[]; env: Record<string, string> };
-  ready: string;
-  /** Paths that are called once before the first value, and before the size is looked at. */
-  prepare: string[];
-  settle: string[];
-  write: string;
-  line: (series: string, device: string, value: string, atS: number) => string;
-  question: (series: string, device: string, fromS: number, toS: number) => string;
+async function measureOther(engine: Engine, folder: string, run: Run, report: Report): Promise<void> {
+  const { devices, seconds, endS } = run;
+  const running = await startEngine(engine, folder);
+  if (!running) {
+    report(`${engine.command} is not installed or does not start`, 'missing');
+    return;
+  }
+  const startS = endS - seconds;
+  const workload = createWorkload({ seed: SEED, devices, numbers: formOf(run), startS });
+  try {
+    const filled = await running.fill(workload, seconds);
+    await run.clock.sleep(SETTLE_MS);
+    reportIntake(filled, report);
+    await askAll(run, workload.devices, report, {
+      chart: (question) => running.ask(engine.chart(question)),
+      latest: (device) => running.ask(engine.latest(device)),
+    });
+    await running.settle();
+    await running.end();
+    report('on disk', bytesBelow(folder) / filled.values, 'bytes/value');
+  } finally {
+    await running.end();
+  }
 }
 
-const ENGINES: readonly Engine[] = [
-  {
-    name: 'VictoriaMetrics',
-    command: 'victoria-metrics',
-    start: (folder, port) => ({
-      args: [
-        `-storageDataPath=${folder}`,
-        `-httpListenAddr=127.0.0.1:${port}`,
-        '-retentionPeriod=100y',
-        '-search.disableCache',
-      ],
-      env: {},
-    }),
-    ready: '/health',
-    prepare: [],
-    settle: ['/internal/force_flush', '/internal/force_merge'],
-    write: '/api/v1/import/prometheus',
-    line: (series, device, value, atS) => `${series}{device="${device}"} ${value} ${atS}000`,
-    question: (series, device, fromS, toS) =>
-      `/api/v1/query_range?${new URLSearchParams({
-        query: `avg_over_time(${series}{device="${device}"}[1m])`,
-        start: String(fromS),
-        end: String(toS),
-        step: '60',
-      }).toString()}`,
-  },
-  {
-    name: 'InfluxDB',
-    command: 'influxd',
-    start: (folder, port) => ({
-      args: [],
-      env: {
-        INFLUXDB_META_DIR: join(folder, 'meta'),
-        INFLUXDB_DATA_DIR: join(folder, 'data'),
-        INFLUXDB_DATA_WAL_DIR: join(folder, 'wal'),
-        INFLUXDB_HTTP_BIND_ADDRESS: `127.0.0.1:${port}`,
-        INFLUXDB_BIND_ADDRESS: '127.0.0.1:0',
-        INFLUXDB_REPORTING_DISABLED: 'true',
-      },
-    }),
-    ready: '/ping',
-    prepare: ['/query?q=CREATE+DATABASE+w'],
-    settle: [],
-    write: '/write?db=w&precision=s',
-    line: (series, device, value, atS) => `${device} ${series}=${value} ${atS}`,
-    question: (series, device, fromS, toS) =>
-      `/query?${new URLSearchParams({
-        db: 'w',
-        q: `SELECT mean("${series}") FROM "${device}" WHERE time >= ${fromS}s AND time < ${toS}s GROUP BY time(1m)`,
-      }).toString()}`,
-  },
-];
+function reportIntake(intake: { values: number; tookMs: number; usedMs: number }, report: Report): void {
+  const { values, tookMs, usedMs } = intake;
+  report('taken in', (values / tookMs) * 1_000, 'values/s');
+  report('processor time', (usedMs / values) * 1_000, 's/million');
+}
 
-async function measureOther(
-  engine: Engine,
-  folder: string,
-  { devices, seconds, repeats }: Parameters,
-  numbers: NumberForm,
+/** Milliseconds of one question. */
+interface Asked {
+  chart: (question: ChartQuestion) => Promise<number>;
+  latest: (device: string) => Promise<number>;
+}
+
+async function askAll(
+  { seconds, repeats, endS }: Run,
+  devices: readonly WorkloadDevice[],
   report: Report,
+  asked: Asked,
 ): Promise<void> {
-  const origin = `http://127.0.0.1:${await freePort()}`;
-  const { args, env } = engine.start(folder, Number(new URL(origin).port));
-  const child = spawn(engine.command, args, { env: { ...process.env, ...env }, stdio: 'ignore' });
-  try {
-    if (!(await isReady(child, origin + engine.ready))) {
-      report(`${engine.name}, ${engine.command} is not installed or does not start`, 'missing');
-      return;
-    }
-    for (const path of engine.prepare) await call(origin + path, '');
-    const workload = createWorkload({ seed: SEED, devices, numbers });
-    const fromS = workload.nowS + 1;
-    const sent = await send(engine, origin, workload, seconds);
-    report(`${engine.name}, taken in`, (sent.values / sent.tookMs) * 1_000, 'values/s');
-    for (const path of engine.settle) await call(origin + path);
-    const series = workload.devices.flatMap(({ index, signals }) =>
-      signals.filter(({ form }) => form !== 'state').map(({ name }) => [name, `device_${index}`] as const),
-    );
+  const series = devices.flatMap(measuredBy);
+  const period = { fromS: endS - seconds, toS: endS };
+  let taken = 0;
+  const charts = async (label: string, count: number, stepS: number): Promise<void> => {
     const tookMs: number[] = [];
     for (let round = 0; round < repeats; round++) {
-      const [name, device] = series[round % series.length] ?? ['', ''];
-      tookMs.push(await call(origin + engine.question(name, device, fromS, fromS + seconds)));
+      const some = series.slice(taken, (taken += count));
+      if (some.length < count) throw new Error('there are too few series for so many charts');
+      tookMs.push(await asked.chart({ ...period, stepS, series: some }));
     }
-    report(`${engine.name}, one series by 1 min, median`, median(tookMs), 'ms');
-    await ended(child);
-    report(`${engine.name}, on disk`, bytesBelow(folder) / sent.values, 'bytes/value');
-  } finally {
-    await ended(child);
-  }
+    report(label, medianOf(tookMs), 'ms');
+  };
+  await charts('one series of the day by 1 min, median', 1, 60);
+  await charts('ten series of the day by 1 min, median', 10, 60);
+  await charts('one series of the day by 1 s, median', 1, 1);
+  const latestMs: number[] = [];
+  for (let round = 0; round < repeats; round++)
+    latestMs.push(await asked.latest(`device-${devices[round % devices.length]?.index ?? 0}`));
+  report('latest values of a device, median', medianOf(latestMs), 'ms');
 }
 
-/** Numbers and switches; words of a state are no values of theirs. */
-async function send(
-  engine: Engine,
-  origin: string,
-  workload: Workload,
-  seconds: number,
-): Promise<{ values: number; tookMs: number }> {
-  const sent = { values: 0, tookMs: 0 };
-  let lines: string[] = [];
-  for (let second = 1; second <= seconds; second++) {
-    workload.tick();
-    for (const { index, first, signals } of workload.devices.filter(({ isPresent }) => isPresent))
-      for (const [offset, { name }] of signals.entries()) {
-        const value = workload.value(first + offset);
-        if (typeof value !== 'string')
-          lines.push(engine.line(name, `device_${index}`, String(Number(value)), workload.nowS));
-      }
-    if (second % BATCH_S !== 0 && second !== seconds) continue;
-    sent.values += lines.length;
-    sent.tookMs += await call(origin + engine.write, `${lines.join('\n')}\n`);
-    lines = [];
-  }
-  return sent;
-}
+/** What a device measures, noise included. */
+const measuredBy = ({ index, signals }: WorkloadDevice): NamedSeries[] =>
+  signals
+    .filter(({ form }) => form === 'drift' || form === 'power')
+    .map(({ name }) => ({ device: `device-${index}`, attribute: name }));
 
-/** Milliseconds until the whole answer was read. @throws Error, when it is none of success */
-async function call(url: string, body?: string): Promise<number> {
-  const startedMs = performance.now();
-  const answer = await fetch(url, body === undefined ? {} : { method: 'POST', body });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`${url}: ${answer.status} ${text.slice(0, 200)}`);
-  return performance.now() - startedMs;
-}
-
-async function isReady(child: ChildProcess, url: string): Promise<boolean> {
-  // Without a process it is not installed, and the loop ends.
-  child.once('error', () => undefined);
-  for (let tries = 0; tries < 300 && child.pid !== undefined && child.exitCode === null; tries++) {
-    // It does not listen yet.
-    const answer = await fetch(url).catch(() => undefined);
-    if (answer?.ok) return true;
-    await sleep(100);
-  }
-  return false;
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  child.kill();
-  await new Promise((resolve) => void child.once('exit', resolve));
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => void server.close(resolve));
-  return typeof address === 'object' && address ? address.port : 0;
-}
-
-function bytesBelow(folder: string): number {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0);
-}
-
-function median(values: number[]): number {
-  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+function medianOf(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return quantile(sorted, 0.5);
 }
