@@ -140,7 +140,7 @@ function withMoments(answers: Readonly<Record<string, unknown>>): Record<string,
   return JSON.parse(text.replaceAll(new RegExp(MOMENT, 'g'), momentNow)) as Record<string, unknown>;
 }
 
-const MOMENT = /\{(quarter|next_day|half|half_1|half_2|hour|today|tomorrow)\}/;
+const MOMENT = /\{(quarter|in_two_days|half|half_1|half_2|half_96|hour|today|tomorrow)\}/;
 
 function momentNow(name: string): string {
   const nowS = Math.floor(Date.now() / 1000);
@@ -149,10 +149,11 @@ function momentNow(name: string): string {
   const inUrl = (seconds: number): string => encodeURIComponent(`${iso(seconds)}Z`);
   const texts: Record<string, string> = {
     '{quarter}': String(floored(15)),
-    '{next_day}': String(floored(15) + 86_400),
+    '{in_two_days}': String(floored(15) + 172_800),
     '{half}': inUrl(floored(30)),
     '{half_1}': inUrl(floored(30) + 1_800),
     '{half_2}': inUrl(floored(30) + 3_600),
+    '{half_96}': inUrl(floored(30) + 172_800),
     '{hour}': `${iso(floored(60))}+00:00`,
     '{today}': iso(nowS).slice(0, 10),
     '{tomorrow}': iso(nowS + 86_400).slice(0, 10),

@@ -79,9 +79,10 @@ function deviceOf(id: string, source: Source, template: Template): LibraryDevice
 
 const MODBUS = { tcp: 'MODBUS_TCP', rtu: 'MODBUS_RTU', rtu_over_tcp: 'MODBUS_RTU_OVER_TCP' } as const;
 
-function transportsOf({ modbus, http }: Template): Transport[] {
+/** None where values follow from settings alone. */
+function transportsOf({ modbus, http, mqtt }: Template): Transport[] {
   if (modbus) return modbus.transports.map((transport) => MODBUS[transport]);
-  return http ? ['HTTP'] : ['MQTT'];
+  return http ? ['HTTP'] : mqtt ? ['MQTT'] : [];
 }
 
 function entryOf(

@@ -22,7 +22,19 @@ export interface DeclaredAttribute {
   type: string;
   unit?: string | undefined;
   enum?: readonly (string | number | boolean)[] | undefined;
+  json_schema?: string;
 }
+
+/** Of a schedule (docs/telemetry.md#schedules). */
+const SCHEDULE_SCHEMA = JSON.stringify({
+  type: 'object',
+  required: ['start', 'step_s', 'values'],
+  properties: {
+    start: { type: 'integer' },
+    step_s: { type: 'integer', minimum: 1 },
+    values: { type: 'array', items: { type: ['number', 'null'] } },
+  },
+});
 
 /** What the book says of a name; undefined for a name of the template's own. */
 function knownAttribute(book: AttributeBook, name: string): Attribute | undefined {
@@ -35,24 +47,28 @@ export const isProperty = (book: AttributeBook, name: string, value: TemplateVal
 
 /** The type of a value: its own, the book's, or text where it is named by an enumeration. */
 export function typeOf(book: AttributeBook, name: string, value: TemplateValue): string {
+  if ('schedule' in value) return 'json';
   const own = value.type ?? knownAttribute(book, name)?.type;
   if (own !== undefined) return own;
-  const names = value.enum ? Object.values(value.enum) : [];
+  const names = enumOf(value);
   if (names.length > 0 && names.every((item) => typeof item === 'string')) return 'string';
   if (names.length > 0 && names.every((item) => typeof item === 'boolean')) return 'boolean';
   if ('coil' in value || 'discrete' in value) return 'boolean';
   return 'as' in value && value.as.startsWith('string') ? 'string' : 'float';
 }
 
+const enumOf = (value: TemplateValue) => ('enum' in value ? Object.values(value.enum ?? {}) : []);
+
 export function declare(book: AttributeBook, name: string, value: TemplateValue): DeclaredAttribute {
   const known = knownAttribute(book, name);
   const type = typeOf(book, name, value);
-  const ownEnum = value.enum && type !== 'boolean' ? [...new Set(Object.values(value.enum))] : undefined;
+  const ownEnum = 'enum' in value && type !== 'boolean' ? [...new Set(enumOf(value))] : undefined;
   return {
     display_name: value.name ?? known?.name ?? name,
     ...(value.description === undefined ? {} : { description: value.description }),
     type,
     ...(type === 'float' || type === 'integer' ? { unit: value.unit ?? known?.unit } : {}),
+    ...(type === 'json' ? { json_schema: SCHEDULE_SCHEMA } : {}),
     ...(type === 'string' || type === 'integer' ? { enum: known?.enum ?? ownEnum } : {}),
   };
 }

@@ -1,7 +1,7 @@
 /** From a device template to the files of an ordinary blueprint. */
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
-import type { Condition, Template, TemplateCommand } from './template.ts';
+import type { Condition, Template, TemplateCommand, TemplateValue } from './template.ts';
 import type { AttributeBook } from './attributes.ts';
 import { type Data, luaText } from './lua-text.ts';
 import { hasSettings, manifestOf } from './manifest.ts';
@@ -42,7 +42,7 @@ interface ArchiveParts {
   id: string;
   parameters: Readonly<Record<string, string>>;
   manifest: Readonly<Record<string, unknown>>;
-  plan: Parameters<typeof luaText>[0];
+  plan: Readonly<Record<string, Data>>;
   transport: string;
 }
 
@@ -73,6 +73,7 @@ export function compileTemplate(request: CompileRequest, books: LibraryBooks): C
     needs_nothing: hasSettings(template) ? undefined : true,
     constants,
     has_alerts: template.alerts !== undefined ? true : undefined,
+    has_schedules: groups.some(({ schedules }) => schedules !== undefined) ? true : undefined,
     groups: groups as never,
     prepare: template.prepare && (planSteps(template.prepare, ['prepare'], parts) as never),
     commands: Object.fromEntries(
@@ -93,7 +94,9 @@ export function compileTemplate(request: CompileRequest, books: LibraryBooks): C
     ? 'modbus-transport'
     : template.http
       ? 'http-transport'
-      : 'mqtt-transport';
+      : template.mqtt
+        ? 'mqtt-transport'
+        : 'clock-transport';
   if (problems.length > 0) throw new TemplateError(problems);
   return { ...archiveOf({ id: request.id, parameters, manifest, plan, transport }, books), parameters };
 }
@@ -107,7 +110,14 @@ function archiveOf(
     `-- Made from the device template ${id}. What stands here is data; template.lua runs it.\n` +
     `local template = require('template')\nlocal transport = require('${transport}')\n\n` +
     `template.start(${luaText(plan)}, transport)\n`;
-  const needed = ['template', ...(transport === 'modbus-transport' ? [] : ['json-transport']), transport];
+  const hasSchedules = plan.has_schedules === true;
+  const readsJson = transport === 'http-transport' || transport === 'mqtt-transport' || hasSchedules;
+  const needed = [
+    'template',
+    ...(readsJson ? ['json-transport'] : []),
+    ...(hasSchedules ? ['schedule'] : []),
+    transport,
+  ];
   const scripts: Record<string, string> = { 'lua/main.lua': main };
   for (const name of needed) {
     const content = runtime[`${name}.lua`];
@@ -175,7 +185,8 @@ function constantsOf({ template, values }: PlanParts): Record<string, string> {
   return Object.fromEntries(Object.entries({ vendor, model }).filter(([name]) => !values.has(name)));
 }
 
-function connectionOf({ modbus, http, mqtt }: Template): Record<string, Data> {
+function connectionOf({ modbus, http, mqtt, clock }: Template): Record<string, Data> {
+  if (clock) return {};
   if (modbus) return { timeout_ms: modbus.timeout_ms, pause_ms: modbus.pause_ms };
   if (http) {
     const { own_certificate, scheme, port, url, auth, user, timeout_s, moments } = http;
@@ -198,11 +209,25 @@ function checkCommands({ problems }: PlanParts, commands: ReadonlyMap<string, Te
     }
 }
 
+/** A tariff and `setting` name settings of the connection; `now` names a schedule. */
+function checkSettings(name: string, value: TemplateValue, { template, values, problems }: PlanParts): void {
+  const declared = { ...template.http?.settings, ...template.clock?.settings };
+  const tariff = 'schedule' in value ? Object.values(value.schedule.tariff ?? {}) : [];
+  const setting = 'setting' in value && value.setting !== undefined ? [value.setting] : [];
+  for (const wanted of [...tariff, ...setting])
+    if (!Object.hasOwn(declared, wanted))
+      problems.push({ path: ['values', name], message: `there is no setting ${wanted}` });
+  const now = 'now' in value ? values.get(value.now ?? '') : undefined;
+  if (now && !('schedule' in now))
+    problems.push({ path: ['values', name], message: `${namesNeeded(value).join()} is no schedule` });
+}
+
 /** What the shape of the file does not say: references that must exist, and one connection. */
 function check(parts: PlanParts, roles: NonNullable<Template['roles']>): void {
   const { template, values, problems, book } = parts;
-  const connections = [template.modbus, template.http, template.mqtt].filter(Boolean).length;
-  if (connections !== 1) problems.push({ path: [], message: 'must have one of modbus, http and mqtt' });
+  const connections = [template.modbus, template.http, template.mqtt, template.clock].filter(Boolean).length;
+  if (connections !== 1)
+    problems.push({ path: [], message: 'must have one of modbus, http, mqtt and clock' });
   for (const [name, value] of values) {
     const isKnown = Object.values(book.groups).some((group) => Object.hasOwn(group, name));
     if (!isKnown && value.internal !== true && value.name === undefined)
@@ -212,6 +237,7 @@ function check(parts: PlanParts, roles: NonNullable<Template['roles']>): void {
       });
     if (operationOf(value) !== undefined && namesNeeded(value).includes(name))
       problems.push({ path: ['values', name], message: 'needs itself' });
+    checkSettings(name, value, parts);
     const named = 'alerts' in value ? Object.values({ ...value.alerts, ...value.alert_bits }) : [];
     for (const alert of named)
       if (!Object.hasOwn(template.alerts ?? {}, alert))

@@ -94,11 +94,18 @@ export function manifestOf(parts: ManifestParts): Section {
 }
 
 /** A service on the internet that asks for nothing has no connection to set up. */
-export const hasSettings = ({ http }: Template): boolean =>
-  http?.url === undefined || http.auth !== 'none' || http.settings !== undefined;
+export const hasSettings = ({ http, clock }: Template): boolean =>
+  clock !== undefined || http?.url === undefined || http.auth !== 'none' || http.settings !== undefined;
 
 function connectionGroup(template: Template): Section {
-  const { modbus, http, mqtt } = template;
+  const { modbus, http, mqtt, clock } = template;
+  if (clock)
+    return {
+      display_name: 'Settings',
+      access_level: 'owner',
+      ui: { icon: 'cog' },
+      parameters: settingsParameters(clock.settings),
+    };
   const parameters = modbus ? modbusParameters(modbus) : http ? httpParameters(http) : mqttParameters(mqtt);
   return { display_name: 'Connection', access_level: 'owner', ui: { icon: 'lan-connect' }, parameters };
 }
@@ -142,7 +149,18 @@ function httpParameters(http: NonNullable<Template['http']>): Section {
     type: 'string',
     sensitive: true,
   };
-  const settings = Object.entries(http.settings ?? {}).map(([name, setting]) => {
+  return {
+    ...(http.url === undefined ? { address } : {}),
+    ...(http.auth === 'basic' || http.auth === 'digest'
+      ? { user: { display_name: 'User', type: 'string', default: http.user ?? '' } }
+      : {}),
+    ...(http.auth === 'none' ? {} : { password }),
+    ...settingsParameters(http.settings ?? {}),
+  };
+}
+
+function settingsParameters(declared: NonNullable<Template['clock']>['settings']): Section {
+  const settings = Object.entries(declared).map(([name, setting]) => {
     const { name: display_name, description, default: preset, sensitive } = setting;
     const type = typeof preset === 'number' ? 'float' : typeof preset === 'boolean' ? 'boolean' : 'string';
     return [
@@ -156,14 +174,7 @@ function httpParameters(http: NonNullable<Template['http']>): Section {
       },
     ] as const;
   });
-  return {
-    ...(http.url === undefined ? { address } : {}),
-    ...(http.auth === 'basic' || http.auth === 'digest'
-      ? { user: { display_name: 'User', type: 'string', default: http.user ?? '' } }
-      : {}),
-    ...(http.auth === 'none' ? {} : { password }),
-    ...Object.fromEntries(settings),
-  };
+  return Object.fromEntries(settings);
 }
 
 function mqttParameters(mqtt: Template['mqtt']): Section {

@@ -1,5 +1,5 @@
 /** What the script of a template does, as data for runtime/template.lua. */
-import type { Template, TemplateStep, TemplateValue } from './template.ts';
+import type { ScheduleValue, Template, TemplateStep, TemplateValue } from './template.ts';
 import { type AttributeBook, isProperty, typeOf } from './attributes.ts';
 import type { Data } from './lua-text.ts';
 import type { TemplateProblem } from './problem.ts';
@@ -19,6 +19,7 @@ interface Group {
   every_ms: number;
   requests: readonly Rule[];
   values: readonly Rule[];
+  schedules: readonly Rule[] | undefined;
   derived: readonly Rule[];
   telemetry: readonly string[];
   properties: readonly string[];
@@ -45,6 +46,8 @@ const DERIVED = [
   'first',
   'select',
   'constant',
+  'setting',
+  'now',
 ] as const;
 
 type Operation = (typeof DERIVED)[number];
@@ -55,7 +58,7 @@ export const operationOf = (value: TemplateValue): Operation | undefined =>
 
 const operandsOf = (value: TemplateValue): readonly (string | number)[] => {
   const operation = operationOf(value);
-  if (operation === undefined || operation === 'constant') return [];
+  if (operation === undefined || operation === 'constant' || operation === 'setting') return [];
   const content = (value as Record<string, unknown>)[operation];
   if (operation === 'select') {
     const { by, of } = content as { by: string; of: Record<string, string | number> };
@@ -80,8 +83,14 @@ export function planGroups(parts: PlanParts): Group[] {
   });
 }
 
-const defaultEveryS = ({ modbus, http, mqtt }: Template): number =>
-  modbus?.poll_s ?? http?.poll_s ?? mqtt?.poll_s ?? 5;
+const defaultEveryS = ({ modbus, http, mqtt, clock }: Template): number =>
+  modbus?.poll_s ?? http?.poll_s ?? mqtt?.poll_s ?? clock?.poll_s ?? 5;
+
+/** The request that a value is read from. */
+function requestNameOf(value: TemplateValue): string | undefined {
+  if ('from' in value) return value.from;
+  return 'schedule' in value ? value.schedule.from : undefined;
+}
 
 /** The rhythm of each value; a derived value has that of its operands. */
 function rhythms({ template, values, requests, problems }: PlanParts): Map<string, number> {
@@ -93,7 +102,7 @@ function rhythms({ template, values, requests, problems }: PlanParts): Map<strin
     const needed = value
       ? namesNeeded(value).filter((item) => values.has(item) && !trail.includes(item))
       : [];
-    const request = value && 'from' in value ? requests.get(value.from) : undefined;
+    const request = value && requests.get(requestNameOf(value) ?? '');
     const own = value?.every_s ?? (request && 'every_s' in request ? request.every_s : undefined);
     const inherited = needed.map((item) => rhythmOf(item, [...trail, name]));
     if (new Set(inherited).size > 1)
@@ -111,7 +120,9 @@ function rhythms({ template, values, requests, problems }: PlanParts): Map<strin
 
 function groupOf(everyS: number, members: ReadonlyMap<string, TemplateValue>, parts: PlanParts): Group {
   const read = [...members].filter(([, value]) => operationOf(value) === undefined);
-  const { requests, rules } = parts.template.modbus ? registerRules(read, parts) : answerRules(read, parts);
+  const { requests, rules, schedules } = parts.template.modbus
+    ? registerRules(read, parts)
+    : answerRules(read, parts);
   const shown = [...members].filter(([, value]) => value.internal !== true).map(([name]) => name);
   const asProperty = (name: string): boolean => {
     const value = members.get(name);
@@ -121,6 +132,7 @@ function groupOf(everyS: number, members: ReadonlyMap<string, TemplateValue>, pa
     every_ms: everyS * 1_000,
     requests,
     values: rules,
+    schedules: schedules && schedules.length > 0 ? schedules : undefined,
     derived: derivedRules(members, parts),
     telemetry: shown.filter((name) => !asProperty(name)),
     properties: shown.filter(asProperty),
@@ -130,7 +142,7 @@ function groupOf(everyS: number, members: ReadonlyMap<string, TemplateValue>, pa
 function registerRules(
   read: readonly [string, TemplateValue][],
   parts: PlanParts,
-): { requests: Rule[]; rules: Rule[] } {
+): { requests: Rule[]; rules: Rule[]; schedules?: undefined } {
   const { template, sunSpec, problems } = parts;
   const fields = new Map<string, RegisterField>();
   for (const [name, value] of read) {
@@ -170,24 +182,53 @@ function wordsOf({ type, isLowFirst }: RegisterField): Rule {
 function answerRules(
   read: readonly [string, TemplateValue][],
   { requests, problems, book }: PlanParts,
-): { requests: Rule[]; rules: Rule[] } {
-  const used = [...new Set(read.map(([, value]) => ('from' in value ? value.from : '')))];
-  const rules = read.flatMap(([name, value]): Rule[] => {
-    if (!('from' in value)) {
-      problems.push({
-        path: ['values', name],
-        message: 'needs from and path: the request, and the place in its answer',
-      });
-      return [];
-    }
-    if (!requests.has(value.from))
-      problems.push({ path: ['values', name, 'from'], message: `there is no request ${value.from}` });
-    const path = value.path === '.' ? [] : pathOf(value.path);
-    if (!path)
-      problems.push({ path: ['values', name, 'path'], message: 'must be a path such as emeters[0].power' });
-    return [{ name, request: used.indexOf(value.from) + 1, path, ...conversionOf(name, value, '', book) }];
-  });
-  return { requests: used.map((name) => requestRule(requests.get(name))), rules };
+): { requests: Rule[]; rules: Rule[]; schedules: Rule[] } {
+  const named = read.flatMap(([, value]) => requestNameOf(value) ?? []);
+  const used = [...new Set(named)];
+  const schedules: Rule[] = [];
+  const rules: Rule[] = [];
+  for (const [name, value] of read) {
+    const fault = (message: string, ...place: string[]): void =>
+      void problems.push({ path: ['values', name, ...place], message });
+    const from = requestNameOf(value);
+    if (from !== undefined && !requests.has(from)) fault(`there is no request ${from}`, 'from');
+    const request = from === undefined ? undefined : used.indexOf(from) + 1;
+    if ('schedule' in value)
+      schedules.push({ name, request, ...scheduleRule(value, (message) => fault(message, 'schedule')) });
+    else if ('from' in value) {
+      const path = value.path === '.' ? [] : pathOf(value.path);
+      if (!path) fault('must be a path such as emeters[0].power', 'path');
+      rules.push({ name, request, path, ...conversionOf(name, value, '', book) });
+    } else fault('needs from and path: the request, and the place in its answer');
+  }
+  return { requests: used.map((name) => requestRule(requests.get(name))), rules, schedules };
+}
+
+/** What runtime/schedule.lua reads: exactly one of `lists`, `starts`, `by_time` and `tariff`. */
+function scheduleRule({ schedule }: ScheduleValue, fault: (message: string) => void): Rule {
+  const { from, list, start, end, value, starts, values, by_time: byTime, tariff } = schedule;
+  const path = (text: string | undefined): Data => {
+    const parts = text === undefined ? undefined : pathOf(text);
+    if (text !== undefined && !parts) fault(`${text} must be a path such as data.prices`);
+    return parts;
+  };
+  const forms = [list && start && value, starts && values, byTime].filter(Boolean).length;
+  if (forms !== (from === undefined ? 0 : 1) || (from === undefined) !== (tariff !== undefined))
+    fault('must have tariff, or from and one of: list with start and value; starts with values; by_time');
+  return {
+    lists: list === undefined ? undefined : [list].flat().map(path),
+    start: path(start),
+    stop: path(end),
+    value: path(value),
+    starts: path(starts),
+    values: path(values),
+    by_time: path(byTime),
+    tariff,
+    ...scaleOf(schedule.scale),
+    most_s: schedule.step_min * 60,
+    shift_s: schedule.shift_min === undefined ? undefined : schedule.shift_min * 60,
+    gaps: schedule.gaps,
+  };
 }
 
 function requestRule(request: NonNullable<Template['requests']>[string] | undefined): Rule {
@@ -283,7 +324,12 @@ function derivedRules(members: ReadonlyMap<string, TemplateValue>, { values, pro
         problems.push({ path: ['values', name], message: `needs itself, through ${needed}` });
       else visit(needed, [...trail, name]);
     }
-    rules.push({ name, op: operation, ...operandRule(value, operation), enum: value.enum });
+    rules.push({
+      name,
+      op: operation,
+      ...operandRule(value, operation),
+      enum: 'enum' in value ? value.enum : undefined,
+    });
   };
   for (const name of members.keys()) visit(name, [name]);
   return rules;

@@ -49,6 +49,7 @@ export const registersOf = (type: string): number => SIZES[type] ?? Number(type.
 /** The registers that a value of a Modbus device comes from; a message if it names none. */
 export function fieldOf(value: TemplateValue, template: Template, book: SunSpecBook): RegisterField | string {
   if ('sunspec' in value) return sunSpecField(value.sunspec, book);
+  if ('schedule' in value) return 'a schedule needs http, mqtt or clock';
   return 'as' in value ? registerField(value, template) : 'needs input, holding, coil, discrete or sunspec';
 }
 

@@ -103,6 +103,36 @@ const answerValue = v.strictObject({
   path: text,
 });
 
+/**
+ * A course over time, told as `{ start, step_s, values }` (docs/telemetry.md#schedules). It is read from an answer in one
+ * of three forms (list of objects, two lists, object with times as keys), or made of a tariff among the settings.
+ */
+const scheduleValue = v.strictObject({
+  ...common,
+  schedule: v.strictObject({
+    from: v.optional(name),
+    /** One or several lists of objects, with the paths of time, end and value inside of an object. */
+    list: v.optional(v.union([text, v.pipe(v.array(text), v.minLength(1))])),
+    start: v.optional(text),
+    end: v.optional(text),
+    value: v.optional(text),
+    /** Two lists of the same length. */
+    starts: v.optional(text),
+    values: v.optional(text),
+    /** An object: time → value. */
+    by_time: v.optional(text),
+    /** Names of settings: the value, and the other value that holds at the `at` times, such as `mon-fri 22:00-06:00`. */
+    tariff: v.optional(v.strictObject({ value: name, other: v.optional(name), at: v.optional(name) })),
+    scale: conversion.scale,
+    /** How long one value lasts at most, where the answer gives no `end`. */
+    step_min: v.optional(v.pipe(v.number(), v.integer(), v.minValue(15), v.maxValue(1_440)), 60),
+    /** Added to the times, for services that give the end of an interval. */
+    shift_min: v.optional(v.pipe(v.number(), v.integer(), v.minValue(-1_440), v.maxValue(1_440))),
+    /** Value of times between the first and the last that have none. */
+    gaps: v.optional(v.number()),
+  }),
+});
+
 const operands = v.pipe(v.array(v.union([name, v.number()])), v.minLength(2));
 const derivedValue = v.strictObject({
   ...common,
@@ -123,17 +153,22 @@ const derivedValue = v.strictObject({
   /** One of several, by another value: `{ by: mode, of: { charging: a, discharging: b } }`. */
   select: v.optional(v.strictObject({ by: name, of: v.record(v.string(), v.union([name, v.number()])) })),
   constant: v.optional(scalar),
+  /** A setting of the connection. */
+  setting: v.optional(name),
+  /** What a schedule has for this moment. */
+  now: v.optional(name),
 });
 
 const OPERATIONS = Object.keys(derivedValue.entries).filter((key) => !(key in common) && key !== 'enum');
 
 /** How a value may come about. */
-export const VALUE_KINDS = [modbusValue, sunspecValue, answerValue, derivedValue] as const;
+export const VALUE_KINDS = [modbusValue, sunspecValue, answerValue, scheduleValue, derivedValue] as const;
 
 /** One value of a device. Its shape follows from how it comes about, so that a mistake is named within that shape. */
 const valueOfAnyKind = v.lazy((input) => {
   const has = (key: string): boolean => typeof input === 'object' && input !== null && key in input;
   if (has('sunspec')) return sunspecValue;
+  if (has('schedule')) return scheduleValue;
   if (has('from') || has('path')) return answerValue;
   return OPERATIONS.some(has) ? derivedValue : modbusValue;
 });
@@ -236,6 +271,16 @@ const modbusConnection = v.strictObject({
   ),
 });
 
+const settings = v.record(
+  name,
+  v.strictObject({
+    name: text,
+    description: v.optional(text),
+    default: v.optional(scalar),
+    sensitive: v.optional(v.boolean()),
+  }),
+);
+
 const httpConnection = v.strictObject({
   scheme: v.optional(v.picklist(['http', 'https']), 'http'),
   port: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535))),
@@ -265,17 +310,13 @@ const httpConnection = v.strictObject({
     ),
   ),
   /** Further settings that paths may name as `{name}`, such as the number of a channel or a serial number. */
-  settings: v.optional(
-    v.record(
-      name,
-      v.strictObject({
-        name: text,
-        description: v.optional(text),
-        default: v.optional(scalar),
-        sensitive: v.optional(v.boolean()),
-      }),
-    ),
-  ),
+  settings: v.optional(settings),
+});
+
+/** No device at all: values that follow from settings and the time, such as a tariff. */
+const clockConnection = v.strictObject({
+  poll_s: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600)), 60),
+  settings,
 });
 
 const mqttConnection = v.strictObject({
@@ -410,6 +451,7 @@ export const templateSchema = v.strictObject({
   modbus: v.optional(modbusConnection),
   http: v.optional(httpConnection),
   mqtt: v.optional(mqttConnection),
+  clock: v.optional(clockConnection),
   requests: v.optional(v.record(name, request)),
   /** Units beyond UCUM, such as of prices: code → symbol. */
   units: v.optional(v.record(v.string(), text)),
@@ -430,9 +472,11 @@ export type Template = v.InferOutput<typeof templateSchema>;
 export type TemplateValue =
   | ModbusValue
   | DerivedValue
+  | ScheduleValue
   | v.InferOutput<typeof sunspecValue>
   | v.InferOutput<typeof answerValue>;
 export type ModbusValue = v.InferOutput<typeof modbusValue>;
+export type ScheduleValue = v.InferOutput<typeof scheduleValue>;
 type DerivedValue = v.InferOutput<typeof derivedValue>;
 export type TemplateStep = v.InferOutput<typeof step>;
 export type TemplateCommand = v.InferOutput<typeof command>;

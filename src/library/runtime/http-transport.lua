@@ -86,6 +86,8 @@ function transport.raw(answer, rule)
   return shared.raw(answer.content, rule, answer.named)
 end
 
+function transport.content(answer) return answer.content end
+
 function transport.run(client, plan, step, args, settings)
   local _, err = ask(client, plan, step, args, settings)
   return err

@@ -31,11 +31,10 @@ local function member(list, part)
   end
 end
 
--- Follows the path of a rule into an answer: names, positions from 0, and members by a field. A name may have {name} of
--- `named`.
-function shared.raw(answer, rule, named)
+-- Follows a path into an answer: names, positions from 0, and members by a field. A name may have {name} of `named`.
+function shared.at(answer, path, named)
   local value = answer
-  for _, part in ipairs(rule.path) do
+  for _, part in ipairs(path) do
     if type(value) ~= 'table' then return nil end
     if type(part) == 'number' then
       value = value[part + 1]
@@ -45,6 +44,12 @@ function shared.raw(answer, rule, named)
       value = value[named and shared.filled(part, {}, named, tostring) or part]
     end
   end
+  return value
+end
+
+-- The raw value of a rule; nil for a list or an object.
+function shared.raw(answer, rule, named)
+  local value = shared.at(answer, rule.path, named)
   if type(value) == 'table' then return nil end
   return value
 end

@@ -54,6 +54,8 @@ function transport.read(client, plan, group, settings)
   return answers
 end
 
+function transport.content(answer) return answer end
+
 function transport.run(client, plan, step, args, settings)
   local topic = topic_of(step.topic, args, settings)
   local payload = filled(step.payload, args, settings, json_text)

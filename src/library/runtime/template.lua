@@ -7,6 +7,8 @@ local template = {}
 local NOT_CONFIGURED = 'not_configured'
 local FAILED = 'communication_failed'
 local PARTLY = 'values_missing'
+-- A schedule is long and seldom changes: it is sent again after this time.
+local SCHEDULES_EVERY_S = 3600
 -- Properties change rarely and are sent again for whoever missed them.
 local PROPERTIES_EVERY_MS = 60000
 
@@ -68,7 +70,9 @@ local function operand(seen, item)
   return item
 end
 
-local function derive(seen, rule)
+local function derive(seen, rule, plan, settings)
+  if rule.op == 'setting' then return settings[rule.of[1]] end
+  if rule.op == 'now' then return plan.schedules.at(seen[rule.of[1]], os.time()) end
   if rule.op == 'select' then
     local chosen = seen[rule.by]
     return chosen ~= nil and operand(seen, rule.of[tostring(chosen)]) or nil
@@ -131,7 +135,7 @@ local function convert(rule, raw, alerts)
 end
 
 -- Values of one group of equal rhythm, by name, from the answers of its requests.
-local function evaluate(group, answers, transport)
+local function evaluate(group, answers, transport, plan, settings)
   local seen, alerts, missing = {}, {}, false
   for _, rule in ipairs(group.values) do
     local answer = answers[rule.request]
@@ -143,8 +147,13 @@ local function evaluate(group, answers, transport)
       if not (rule.has_exponent and exponent == nil) then seen[rule.name] = convert(rule, raw, alerts) end
     end
   end
+  for _, rule in ipairs(group.schedules or {}) do
+    local answer = rule.request and answers[rule.request]
+    if rule.request and not answer then missing = missing or not group.requests[rule.request].optional end
+    seen[rule.name] = plan.schedules.of(rule, answer and transport.content(answer), settings, os.time())
+  end
   for _, rule in ipairs(group.derived) do
-    local value = derive(seen, rule)
+    local value = derive(seen, rule, plan, settings)
     if rule.enum and value ~= nil then value = rule.enum[key_of(value)] end
     seen[rule.name] = value
   end
@@ -162,6 +171,9 @@ function template.start(plan, transport)
   local properties, is_prepared = {}, false
   -- Alerts by group, so that a slow group keeps its own between two readings.
   local alerts_of, repeats = {}, {}
+  -- By name: the schedule that was sent last, as text, and when.
+  local sent_schedules = {}
+  if plan.has_schedules then plan.schedules = require('schedule') end
 
   local function connect()
     client, fault, is_prepared = nil, nil, false
@@ -206,6 +218,19 @@ function template.start(plan, transport)
     })
   end
 
+  local function leave_out_sent_schedules(group, message)
+    for _, rule in ipairs(group.schedules or {}) do
+      local course = message[rule.name]
+      local text, last = course and json.encode(course), sent_schedules[rule.name]
+      local now = system.uptime()
+      if last and last.text == text and now - last.at < SCHEDULES_EVERY_S then
+        message[rule.name] = nil
+      elseif text then
+        sent_schedules[rule.name] = { text = text, at = now }
+      end
+    end
+  end
+
   local function run_group(index)
     local group = plan.groups[index]
     if not client then return report(index, fault and FAILED or NOT_CONFIGURED) end
@@ -216,9 +241,10 @@ function template.start(plan, transport)
       return report(index, FAILED)
     end
     fault = nil
-    local seen, alerts, missing = evaluate(group, answers, transport)
+    local seen, alerts, missing = evaluate(group, answers, transport, plan, settings)
     alerts_of[index] = alerts
     local message = only(seen, group.telemetry)
+    leave_out_sent_schedules(group, message)
     if index == 1 then message.conn_alerts = missing and { PARTLY } or {} end
     if plan.has_alerts then message.alerts = all_alerts() end
     if next(message) then enapter.send_telemetry(message) end

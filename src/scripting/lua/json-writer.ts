@@ -5,7 +5,8 @@ import { jsonOf, LuaError } from './values.ts';
 import type { Pointer } from './wasm.ts';
 
 /**
- * The value at `index`. Tables with keys 1..n become arrays, all others objects, the empty one `{}`.
+ * The value at `index`. Tables with keys 1..n become arrays, and so do those of `table.pack`: with `n` beside them, where
+ * absent items are null. All others become objects, the empty one `{}`.
  * @throws LuaError for what JSON cannot hold: functions, NaN, nesting beyond the limit (so every cycle), more
  * than `bytesMax` characters
  */
@@ -61,7 +62,7 @@ class Writer {
     const { jsonDepth } = LIMITS.lua;
     if (depth > jsonDepth) throw new LuaError(`a table is nested deeper than ${jsonDepth} levels`);
     this.#stack.reserve(this.#state, 4);
-    const items = this.#listLength(index);
+    const items = this.#listLength(index) || this.#packedLength(index);
     return items > 0 ? this.#array(index, items, depth) : this.#object(index, depth);
   }
 
@@ -81,6 +82,41 @@ class Writer {
       return 0;
     }
     return keys === items ? items : 0;
+  }
+
+  /** The integer `n` when all other keys are in 1..n and there is one at least, else 0. */
+  #packedLength(index: number): number {
+    const { exports } = this.#stack;
+    const top = exports.lua_gettop(this.#state);
+    let [items, last, keys] = [0, 0, 0];
+    exports.lua_pushnil(this.#state);
+    while (exports.lua_next(this.#state, index) !== 0) {
+      const isItem = exports.lua_isinteger(this.#state, top + 1) !== 0;
+      if (isItem && this.#integer(top + 1) >= 1) last = Math.max(last, this.#integer(top + 1));
+      else if (!isItem && this.#isCount(top + 1)) items = this.#integer(top + 2);
+      else {
+        exports.lua_settop(this.#state, top);
+        return 0;
+      }
+      keys++;
+      exports.lua_settop(this.#state, top + 1);
+    }
+    // Each item takes a byte at least, so a longer list would not fit.
+    return keys > 1 && last <= items && items <= this.#bytesLeft ? items : 0;
+  }
+
+  #integer(index: number): number {
+    return Number(this.#stack.exports.lua_tointegerx(this.#state, index, 0));
+  }
+
+  /** The key `n` with an integer behind it. */
+  #isCount(index: number): boolean {
+    const { exports } = this.#stack;
+    return (
+      exports.lua_type(this.#state, index) === LUA_TYPE.string &&
+      exports.lua_isinteger(this.#state, index + 1) !== 0 &&
+      this.#text(index) === 'n'
+    );
   }
 
   /** The integer key on top is in 1..n. */

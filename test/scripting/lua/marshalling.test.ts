@@ -194,6 +194,19 @@ describe('the border between Lua and its host', () => {
     assert.equal(printed[9], 'nil\t8');
   });
 
+  test('writes a table of table.pack as a list with null for what is absent', async () => {
+    const { run, printed } = testScript();
+    const failure = await run(
+      'print(json.encode(table.pack(nil, 2, nil)), json.encode({ n = 2, [2] = { n = 2, [1] = true } }))\n' +
+        'print(json.encode({ n = 3 }), json.encode({ n = 1.5, "a" }), json.encode({ n = 1, [2] = "b" }))\n' +
+        'print(pcall(json.encode, { n = math.maxinteger, "a" }))',
+    );
+    assert.equal(failure, undefined);
+    assert.equal(printed[0], '[null,2,null]\t[null,[true,null]]');
+    assert.match(printed[1] ?? '', /^\{"n":3\}\t\{.*"1":"a".*\}\t\{.*"2":"b".*\}$/);
+    assert.match(printed[2] ?? '', /^true\t\{/);
+  });
+
   const faults = ['', '{', '{"a" 1}', 'nan', 'tru', '1 2', '[1', '"abc', '-', 'nul'];
   for (const text of faults)
     test(`refuses what is no JSON: ${JSON.stringify(text)}`, async () => {

@@ -1,0 +1,230 @@
+/** Courses of prices and forecasts: what recorded answers become, also on days when the clocks change. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { testScript } from '../support/lua.ts';
+import { books, compileFromLibrary } from './library-files.ts';
+
+interface Schedule {
+  start: number;
+  step_s: number;
+  values: (number | null)[];
+}
+
+const NOW = '2026-10-25T12:00:00Z';
+const epochS = (time: string): number => Date.parse(time) / 1_000;
+
+interface Question {
+  template: string;
+  answer?: unknown;
+  settings?: Record<string, unknown>;
+  attribute?: string;
+  now?: string;
+  timeZone?: string;
+}
+
+/** The schedule that a template of the library makes of an answer. */
+async function scheduleOf(question: Question): Promise<Schedule | null> {
+  const { template, answer = null, settings = {}, attribute = 'energy_price_schedule' } = question;
+  const { files } = compileFromLibrary(template);
+  const module = (text: string | undefined) => ({ file: 'm.lua', source: Buffer.from(text ?? '') });
+  const { run, printed } = testScript({
+    timeZone: question.timeZone ?? 'Europe/Berlin',
+    modules: {
+      template: module('return { start = function(plan) PLAN = plan end }'),
+      schedule: module(books.runtime['schedule.lua']),
+      'json-transport': module(books.runtime['json-transport.lua']),
+      'http-transport': module('return {}'),
+      'clock-transport': module('return {}'),
+    },
+  });
+  const text = (value: unknown): string => `json.decode([==[${JSON.stringify(value)}]==])`;
+  const failure = await run(`${files['lua/main.lua']}
+    for _, group in ipairs(PLAN.groups) do
+      for _, rule in ipairs(group.schedules or {}) do
+        if rule.name == '${attribute}' then
+          local course = require('schedule').of(rule, ${text(answer)}, ${text(settings)}, ${epochS(question.now ?? NOW)})
+          print(json.encode(course))
+        end
+      end
+    end`);
+  assert.equal(failure, undefined);
+  return JSON.parse(printed[0] ?? 'null') as Schedule | null;
+}
+
+/** Local hours of a day as a service with offsets writes them, and a value for each. */
+function hoursOf(fromIso: string, count: number, offsetsH: (hour: number) => number): unknown[] {
+  return Array.from({ length: count }, (_, hour) => {
+    const offsetH = offsetsH(hour);
+    const local = new Date(Date.parse(fromIso) + (hour + offsetH) * 3_600_000).toISOString().slice(0, 19);
+    return { total: hour / 100, startsAt: `${local}.000+0${offsetH}:00` };
+  });
+}
+
+const tibber = (today: unknown[], tomorrow: unknown[] | null): unknown => ({
+  data: { viewer: { homes: [{ currentSubscription: { priceInfo: { today, tomorrow } } }] } },
+});
+
+describe('a schedule', () => {
+  test('has 100 quarters for the day on which the clocks go back', async () => {
+    const today = hoursOf('2026-10-24T22:00:00Z', 25, (hour) => (hour < 3 ? 2 : 1));
+    const schedule = await scheduleOf({ template: 'tibber/price', answer: tibber(today, []) });
+    assert.equal(schedule?.start, epochS('2026-10-24T22:00:00Z'));
+    assert.equal(schedule.step_s, 900);
+    assert.equal(schedule.values.length, 100);
+    assert.deepEqual(
+      schedule.values,
+      Array.from({ length: 100 }, (_, quarter) => Math.floor(quarter / 4) / 100),
+    );
+  });
+
+  test('has 92 quarters for the day on which the clocks go forward', async () => {
+    const today = hoursOf('2027-03-27T23:00:00Z', 23, (hour) => (hour < 2 ? 1 : 2));
+    const schedule = await scheduleOf({ template: 'tibber/price', answer: tibber(today, null) });
+    assert.equal(schedule?.start, epochS('2027-03-27T23:00:00Z'));
+    assert.equal(schedule.values.length, 92);
+  });
+
+  test('joins today and tomorrow, in quarters where the service has them', async () => {
+    const quarter = (index: number): unknown => ({
+      total: index / 1_000,
+      startsAt: new Date(Date.parse('2026-11-01T23:00:00Z') + index * 900_000).toISOString(),
+    });
+    const [today, tomorrow] = [[0, 1, 2, 3].map(quarter), [4, 5].map(quarter)];
+    const schedule = await scheduleOf({ template: 'tibber/price', answer: tibber(today, tomorrow) });
+    assert.deepEqual(schedule?.values.slice(0, 5), [0, 0.001, 0.002, 0.003, 0.004]);
+    // The last value lasts as long as the one before.
+    assert.equal(schedule?.values.length, 6);
+  });
+
+  test('keeps null where the service has no price or leaves an hour out', async () => {
+    const at = epochS('2026-11-01T00:00:00Z');
+    const missing = await scheduleOf({
+      template: 'energy-charts/price',
+      answer: { unix_seconds: [at, at + 900, at + 1_800], price: [10, null, 30] },
+    });
+    assert.deepEqual(missing, { start: at, step_s: 900, values: [0.01, null, 0.03] });
+    const hour = (index: number) => ({ start_timestamp: (at + index * 3_600) * 1_000, marketprice: index });
+    const leftOut = await scheduleOf({
+      template: 'awattar/price-de',
+      answer: { data: [hour(0), hour(1), hour(3)] },
+    });
+    assert.deepEqual(
+      leftOut?.values,
+      [0, 0.001, null, 0.003].flatMap((price) => [price, price, price, price]),
+    );
+  });
+
+  test('takes times as keys in any order and fills the night with zero', async () => {
+    const schedule = await scheduleOf({
+      template: 'forecast-solar/forecast',
+      attribute: 'forecast_power_schedule',
+      answer: {
+        result: {
+          watts: {
+            '2026-11-29T07:00:00+00:00': 40,
+            '2026-11-28T14:00:00+00:00': 90,
+            '2026-11-28T15:10:00+00:00': 20,
+            '2026-11-28 13:00:00': 300,
+          },
+        },
+      },
+    });
+    assert.equal(schedule?.start, epochS('2026-11-28T13:00:00Z'));
+    // An entry at 15:10 holds from the next quarter on.
+    assert.deepEqual(
+      schedule.values.slice(0, 14),
+      [300, 300, 300, 300, 90, 90, 90, 90, 0, 20, 20, 20, 20, 0],
+    );
+    assert.equal(schedule.values.length, 18 * 4 + 4);
+  });
+
+  test('bounds a price that holds until further notice to four days around now', async () => {
+    const schedule = await scheduleOf({
+      template: 'octopus/price',
+      answer: { results: [{ value_inc_vat: 25.5, valid_from: '2020-01-01T00:00:00Z', valid_to: null }] },
+    });
+    assert.equal(schedule?.start, epochS('2026-10-24T00:00:00Z'));
+    assert.deepEqual(new Set(schedule.values), new Set([0.255]));
+    assert.equal(schedule.values.length, 4 * 96);
+  });
+
+  test('has at most five days of what a service answers', async () => {
+    const at = epochS('2026-11-01T00:00:00Z');
+    const hours = Array.from({ length: 400 }, (_, index) => at + index * 3_600);
+    const schedule = await scheduleOf({
+      template: 'energy-charts/price',
+      answer: { unix_seconds: hours, price: hours.map(() => 1) },
+    });
+    assert.equal(schedule?.values.length, 480);
+  });
+
+  for (const [title, answer] of [
+    ['no list', { data: 'busy' }],
+    ['an empty list', { data: [] }],
+    ['prices that are no numbers', { data: [{ start_timestamp: 1, marketprice: 'n/a' }] }],
+    ['times that are none', { data: [{ start_timestamp: 'soon', marketprice: 1 }] }],
+    ['items that are no objects', { data: [1, 'a', null] }],
+  ] as const)
+    test(`is absent when the answer has ${title}`, async () => {
+      assert.equal(await scheduleOf({ template: 'awattar/price-de', answer }), null);
+    });
+});
+
+describe('a tariff with two prices', () => {
+  const settings = { price: 0.34, low_price: 0.26 };
+  /** Local time of each first low quarter, and how many follow. */
+  async function lowRuns(low_times: string, now = NOW): Promise<string[]> {
+    const schedule = await scheduleOf({
+      template: 'tariff/two-rate',
+      settings: { ...settings, low_times },
+      now,
+    });
+    assert.ok(schedule);
+    const local = new Intl.DateTimeFormat('en-GB', {
+      timeZone: 'Europe/Berlin',
+      weekday: 'short',
+      hour: '2-digit',
+      minute: '2-digit',
+    });
+    const found: string[] = [];
+    let length = 0;
+    for (const [index, value] of [...schedule.values, null].entries()) {
+      if (value === 0.26) length++;
+      else if (length > 0) {
+        const startS = schedule.start + (index - length) * 900;
+        found.push(`${local.format(startS * 1_000)} ${length / 4} h`);
+        length = 0;
+      }
+    }
+    return found;
+  }
+
+  test('is low at its times in the time zone of the site, an hour longer when the clocks go back', async () => {
+    assert.deepEqual(await lowRuns('22:00-06:00'), [
+      'Sat 02:00 4 h',
+      'Sat 22:00 9 h',
+      'Sun 22:00 8 h',
+      'Mon 22:00 8 h',
+      'Tue 22:00 3 h',
+    ]);
+  });
+
+  test('is low on its weekdays, each day for itself', async () => {
+    assert.deepEqual(await lowRuns('mon-fri 22:00-06:00, Sat-Sun'), [
+      'Sat 02:00 53 h',
+      'Mon 22:00 8 h',
+      'Tue 22:00 3 h',
+    ]);
+    assert.deepEqual(await lowRuns('tue 12:30-13:15'), ['Tue 12:30 0.75 h']);
+    assert.deepEqual(await lowRuns('fri-mon 12:00-13:00'), [
+      'Sat 12:00 1 h',
+      'Sun 12:00 1 h',
+      'Mon 12:00 1 h',
+    ]);
+  });
+
+  for (const text of ['', 'weekend', 'mon 25', '22-6', 'mon-xyz 10:00-11:00'])
+    test(`is never low when its times are ${JSON.stringify(text)}`, async () => {
+      assert.deepEqual(await lowRuns(text), []);
+    });
+});
