@@ -9,7 +9,7 @@ export { TemplateError } from './compile/problem.ts';
 export { templateJsonSchema } from './json-schema.ts';
 export { faultsOf, type ParsedTemplate, parseTemplate, type TemplateFault } from './parse.ts';
 export { withMeterRoles } from './compile/meter.ts';
-export type { Template, TemplateValue } from './compile/template.ts';
+export { ENERGY_ROLES, type Template, type TemplateValue } from './compile/template.ts';
 export { loadStrategy } from './strategy/load.ts';
 export { type ScriptValues, strategyScript } from './strategy/script.ts';
 export { type Localized, type Strategy, type StrategyParameter, WEEKDAYS } from './strategy/strategy.ts';

@@ -29,6 +29,26 @@ test('an unknown device in a filter is refused by every list', async () => {
     await assert.rejects(gateway().watch('OWNER', `/v3/devices?${parameter}=nobody`), { status: 404 });
 });
 
+test('an unknown profile, type, category or role in a filter is refused by every list', async () => {
+  for (const [path, expected] of [
+    ['/v3/devices?profiles.has=', '404 profile_not_found'],
+    ['/v3/site/commands/executions?device.profiles.has_all=', '404 profile_not_found'],
+    ['/v3/devices?type.in=', '400 invalid_query'],
+    ['/v3/site/commands/executions?device.child_type.in=', '400 invalid_query'],
+    ['/v3/library/devices?category.in=', '400 invalid_query'],
+    ['/v3/library/devices?role.in=', '400 invalid_query'],
+    ['/v3/library/devices?transport.in=', '400 invalid_query'],
+    ['/v3/library/strategies?category.in=', '400 invalid_query'],
+  ] as const)
+    assert.equal(refusal(await gateway().call('OWNER', 'GET', `${path}energy.nuclear`)), expected, path);
+  for (const path of [
+    '/v3/devices?profiles.has=energy.battery',
+    '/v3/site/commands/executions?device.profiles.has_all=energy.battery',
+    '/v3/library/devices?category.in=solar-generators&role.in=PV',
+  ])
+    assert.equal((await gateway().call('OWNER', 'GET', path)).status, 200, path);
+});
+
 test('a device in a filter may be named by id or slug', async () => {
   const { device } = (await gateway().ok('OWNER', 'GET', '/v3/devices/battery')) as {
     device: { id: string };

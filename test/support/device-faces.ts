@@ -92,6 +92,7 @@ export function createDeviceFaces(options: { state: Database; clock: Clock }): D
       if (!device) throw gatewayError('not_found', 'device_not_found', 'There is no such device.');
       return device;
     },
+    requireProfile: (id) => id,
     all: () => [...records.values()].sort((a, b) => (a.id < b.id ? -1 : 1)),
     atAddress: () => undefined,
     manifest: (device) => manifests.get(device.id) ?? manifestOf({}, []),

@@ -113,7 +113,7 @@ function readingRoutes({ commands, devices }: RouteOptions): Route[] {
       GET: [...sitePaths('/commands/executions'), ...sitePaths('/command_executions')],
       role: 'READONLY',
       query: wire.siteListQuery,
-      errors: ['404 device_not_found'],
+      errors: ['404 device_not_found', '404 profile_not_found'],
       handle: (call) => answerList(commands, call, wire.deviceIdsOf(call.query, devices)),
     }),
   ];

@@ -4,7 +4,7 @@ import { LIMITS } from '../../lib/limits.ts';
 import { formatTimestamp } from '../../lib/time.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import type { ResponseState } from '../../protocol/command.ts';
-import type { Device, Devices } from '../devices/index.ts';
+import { DEVICE_TYPES, type Device, type Devices } from '../devices/index.ts';
 import {
   type CommandResponse,
   type Execution,
@@ -63,7 +63,7 @@ export const siteListQuery = v.object({
   ...listEntries,
   'device_id.in': query.optionalList('Of devices with one of these ids or slugs.'),
   'device.profiles.has_all': query.optionalList('Of devices that implement all of these profiles.'),
-  'device.child_type.in': query.optionalList('Of devices of one of these types.'),
+  'device.child_type.in': query.optionalChoices(DEVICE_TYPES, 'Of devices of one of these types.'),
   'device.parent_id.in': query.optionalList('Of devices that run on one of these modules, by id or slug.'),
 });
 
@@ -85,8 +85,8 @@ export function listQueryOf(input: ListInput, deviceIds: readonly string[] | und
 }
 
 /**
- * Ids of the devices that pass the site list's device filters; undefined when none is given. Devices are
- * named by id or slug; an unknown one matches nothing.
+ * Ids of the devices that pass the site list's device filters; undefined when none is given.
+ * @throws GatewayError device_not_found, profile_not_found (404)
  */
 export function deviceIdsOf(
   input: v.InferOutput<typeof siteListQuery>,
@@ -99,14 +99,14 @@ export function deviceIdsOf(
     const ids = idsOf(named);
     conditions.push((device) => ids.has(device.id));
   }
-  const profiles = input['device.profiles.has_all'];
+  const profiles = input['device.profiles.has_all']?.map((id) => devices.requireProfile(id));
   if (profiles)
     conditions.push((device) => {
       const implemented = devices.manifest(device).implements;
       return profiles.every((profile) => implemented.includes(profile));
     });
   const types = input['device.child_type.in'];
-  if (types) conditions.push((device) => types.some((type) => type.toUpperCase() === device.type));
+  if (types) conditions.push((device) => types.includes(device.type));
   const parents = input['device.parent_id.in'];
   if (parents) {
     const ids = idsOf(parents);

@@ -4,6 +4,7 @@ export {
   type Device,
   type DeviceEvents,
   type DeviceType,
+  DEVICE_TYPES,
   isModule,
 } from './model.ts';
 export { DEVICE_COLLECTION_PATHS, devicePaths, deviceRoutes } from './routes.ts';

@@ -44,10 +44,10 @@ function readingRoutes(options: RouteOptions): Route[] {
       GET: DEVICE_COLLECTION_PATHS,
       role: 'READONLY',
       query: wire.listQuery,
-      errors: ['404 device_not_found'],
+      errors: ['404 device_not_found', '404 profile_not_found'],
       handle: (call) => {
         const { limit, offset, expand } = call.query;
-        const found = devices.list(wire.filterOf(call.query, (name) => devices.require(name).id));
+        const found = devices.list(wire.filterOf(call.query, devices));
         const page = found.slice(offset, offset + limit);
         return {
           devices: page.map((device) => answer(options, call, device, expand)),

@@ -37,16 +37,17 @@ export const listQuery = v.object({
   'name.contains': query.text('Part of the name, in any case.'),
 });
 
-/** `idOf`: the id of a device by id or slug. */
+/** @throws GatewayError device_not_found, profile_not_found (404) */
 export function filterOf(
   input: v.InferOutput<typeof listQuery>,
-  idOf: (idOrSlug: string) => string,
+  devices: Pick<Devices, 'require' | 'requireProfile'>,
 ): DeviceFilter {
+  const idOf = (idOrSlug: string): string => devices.require(idOrSlug).id;
   return {
     ids: input['id.in']?.map(idOf),
     alsoIds: input['slug.in']?.map(idOf),
     types: input['type.in'],
-    profiles: input['profiles.has'],
+    profiles: input['profiles.has']?.map((id) => devices.requireProfile(id)),
     nameContains: input['name.contains'],
   };
 }

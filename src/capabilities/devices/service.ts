@@ -124,6 +124,12 @@ export class DeviceService {
     return requireFound('device_not_found', message, this.find(idOrSlug));
   }
 
+  /** A profile that the gateway has, or a device from before it was removed. @throws GatewayError profile_not_found (404) */
+  requireProfile(id: string): string {
+    const isImplemented = this.all().some((device) => this.manifest(device).implements.includes(id));
+    return isImplemented ? id : this.#options.blueprints.profiles.require(id).id;
+  }
+
   /** Every device, by id ascending. */
   all(): readonly Device[] {
     return this.#registry.all();
@@ -343,6 +349,7 @@ export type Devices = Pick<
   | 'get'
   | 'find'
   | 'require'
+  | 'requireProfile'
   | 'all'
   | 'atAddress'
   | 'atHardware'

@@ -1,5 +1,7 @@
 /** The library of devices as it stands on the wire. */
 import * as v from 'valibot';
+import { ENERGY_ROLES } from '#library';
+import { BLUEPRINT_CATEGORIES } from '../../lib/blueprint-categories.ts';
 import { nameContains } from '../../lib/text.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import { type Blueprint, blueprintShape, blueprintToWire } from '../blueprints/index.ts';
@@ -110,8 +112,8 @@ export const listQuery = v.object({
   ...query.page(),
   search: query.text('Words, each of which is part of the name, the maker or a product, in any case.'),
   'maker.in': query.optionalList('Of one of these makers.'),
-  'category.in': query.optionalList('Of one of these categories.'),
-  'role.in': query.optionalList('That can be one of these parts of an energy site.'),
+  'category.in': query.optionalChoices(BLUEPRINT_CATEGORIES, 'Of one of these categories.'),
+  'role.in': query.optionalChoices(ENERGY_ROLES, 'That can be one of these parts of an energy site.'),
   'transport.in': query.optionalChoices(TRANSPORTS, 'Reached in one of these ways.'),
 });
 

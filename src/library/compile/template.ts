@@ -354,7 +354,7 @@ const request = v.union([
 ]);
 
 /** Parts of an energy site that a device can be; what they mean is in docs/energy.md. */
-const ROLES = [
+export const ENERGY_ROLES = [
   'grid',
   'pv',
   'battery',
@@ -365,7 +365,7 @@ const ROLES = [
   'electrolyser',
 ] as const;
 const role = v.strictObject({
-  role: v.picklist(ROLES),
+  role: v.picklist(ENERGY_ROLES),
   power: v.optional(name),
   forward: v.optional(name),
   reverse: v.optional(name),

@@ -86,6 +86,7 @@ export function createTestDevices(): TestDevices {
     get: find,
     find,
     require: (idOrSlug) => find(idOrSlug) ?? refuse(),
+    requireProfile: refuse,
     all: () => [...all].sort((a, b) => (a.id < b.id ? -1 : 1)),
     atAddress: refuse,
     manifest: (device) => manifests.get(device.id) ?? refuse(),
