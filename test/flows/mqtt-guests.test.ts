@@ -336,6 +336,47 @@ describe('a device that announced itself', () => {
     await until(async () => (await statusOf(deviceId)) === 'ONLINE');
   });
 
+  test('says in its log why a value was dropped, and keeps the others', async () => {
+    const guest = await newGuest(['probes']);
+    const client = await guest.open();
+    const sensor = { state_topic: 'probes/SENSOR', device: { identifiers: ['probes'] } };
+    for (const [name, more] of [
+      ['Air', { unit_of_measurement: '°C', value_template: '{{ value_json.Air.Temperature }}' }],
+      ['Water', { unit_of_measurement: '°C', value_template: '{{ value_json.Water | round(1) }}' }],
+      ['Voltage', { unit_of_measurement: 'V', value_template: '{{ value_json.Voltage | float }}' }],
+      ['Note', { value_template: '{{ value_json.Voltage | float }} V' }],
+      ['Pressure', { unit_of_measurement: 'hPa', value_template: '{{ value_json.Pressure }}' }],
+      ['Sun', { unit_of_measurement: 'lx', value_template: '{{ value_json.Sun | float }}' }],
+    ] as const)
+      await publish(client, `homeassistant/sensor/probes/${name}/config`, { ...sensor, name, ...more });
+    const relay = { name: 'Valve', state_topic: 'probes/valve', device: sensor.device };
+    await publish(client, 'homeassistant/binary_sensor/probes/valve/config', relay);
+    const [proposal] = await proposalsOf(guest);
+    const accept = `/v3/announced_devices/${proposal?.id}/accept`;
+    const { device_id: id } = await gateway().ok('OWNER', 'POST', accept, {});
+    const deviceId = String(id);
+    await publish(client, 'probes/valve', 'STUCK');
+    await publish(client, 'probes/SENSOR', {
+      Air: { Temperature: [21.4, 19.8] },
+      Water: { Temperature: 11.2 },
+      Voltage: 'low',
+      Pressure: 1013,
+    });
+    const values = ['pressure', 'note', 'sun'].map((attribute) => latest(deviceId, attribute));
+    assert.deepEqual(await Promise.all(values), [1013, undefined, undefined]);
+    const messages = async (): Promise<string[]> => {
+      const { logs } = await gateway().ok('USER', 'GET', `/v3/devices/${deviceId}/logs`);
+      return (logs as { message: string }[]).map(({ message }) => message).toSorted();
+    };
+    await until(async () => (await messages()).length >= 4);
+    assert.deepEqual(await messages(), [
+      'Telemetry "air": The value must be of type float, not array.',
+      'Telemetry "valve": The value must be of type boolean, not string.',
+      'Telemetry "voltage": The value must be of type float, not string.',
+      'Telemetry "water": The value must be of type float, not object.',
+    ]);
+  });
+
   test('gets what it announces later, is there after a restart, and proposed again when it is deleted', async () => {
     const guest = await newGuest(['plug-b']);
     const client = await guest.open();

@@ -46,7 +46,7 @@ export class AcceptedDevice {
     this.#follow();
     const body: Record<string, unknown> = {};
     for (const { attribute, topic: own, read } of readings)
-      if (own === topic) body[attribute] = read(payload) ?? undefined;
+      if (own === topic) body[attribute] = read(payload);
     const isEmpty = Object.values(body).every((value) => value === undefined);
     return isEmpty ? undefined : this.#session?.store('v1/telemetry', body);
   }

@@ -243,7 +243,7 @@ function jsonLight(entity: EntityBuilder): void {
   const scale = entity.number('brightness_scale', 255);
   entity.attribute('', 'state_topic', '', { type: 'boolean' }, (payload) => {
     const state = member('state')(payload);
-    return state === 'ON' ? true : state === 'OFF' ? false : undefined;
+    return state === 'ON' ? true : state === 'OFF' ? false : null;
   });
   const argument = { name: 'on', displayName: 'On', type: 'boolean' as const };
   entity.command(`set_${entity.base}`, `Switch ${entity.displayName}`, 'command_topic', argument, (value) =>
@@ -252,8 +252,12 @@ function jsonLight(entity: EntityBuilder): void {
   const modes = entity.texts('supported_color_modes');
   const hasBrightness = entity.config['brightness'] === true || modes.some((mode) => mode !== 'onoff');
   if (hasBrightness) {
-    entity.attribute('brightness', 'state_topic', '', { type: 'float', unit: '%' }, (payload) =>
-      percentOf(scale)(textOfPayload(member('brightness')(payload)) ?? ''),
+    entity.attribute(
+      'brightness',
+      'state_topic',
+      '',
+      { type: 'float', unit: '%' },
+      (payload) => percentOf(scale)(textOfPayload(member('brightness')(payload)) ?? '') ?? null,
     );
     entity.command(
       `set_${entity.base}_brightness`,
@@ -265,8 +269,12 @@ function jsonLight(entity: EntityBuilder): void {
   }
   if (entity.config['color_temp'] !== true && !modes.includes('color_temp')) return;
   const range = numericArgument(entity, { min: 'min_mireds', max: 'max_mireds' }, [153, 500]);
-  entity.attribute('color_temp', 'state_topic', '', { type: 'float' }, (payload) =>
-    numberOf(textOfPayload(member('color_temp')(payload)) ?? ''),
+  entity.attribute(
+    'color_temp',
+    'state_topic',
+    '',
+    { type: 'float' },
+    (payload) => numberOf(textOfPayload(member('color_temp')(payload)) ?? '') ?? null,
   );
   entity.command(
     `set_${entity.base}_color_temp`,
@@ -311,7 +319,7 @@ function update(entity: EntityBuilder): void {
     entity.attribute('', 'state_topic', '', { type: 'string' }, (payload) => {
       try {
         const { installed_version: version } = JSON.parse(payload) as Record<string, unknown>;
-        return typeof version === 'string' ? version : undefined;
+        return typeof version === 'string' ? version : null;
       } catch {
         return payload;
       }

@@ -1,9 +1,9 @@
 /** Gathers what one entity gives its device; what is not supported raises `Refusal`. */
 import type { Config, Entity } from './announcement.ts';
-import type { Argument, Attribute, Availability, AvailabilityTopic, Interpreted } from './model.ts';
+import type { Argument, Attribute, Availability, AvailabilityTopic, Interpreted, Reading } from './model.ts';
 import { maySlug } from './names.ts';
 import { TemplateFault } from './template-parser.ts';
-import { readTemplate, readValueTemplate } from './template.ts';
+import { NoNumber, readTemplate, readValueTemplate } from './template.ts';
 
 /** Why an entity is left out; goes on behind its name. */
 export class Refusal extends Error {}
@@ -14,9 +14,16 @@ export interface Scope {
   mayWrite(topic: string): boolean;
 }
 
-type Read = (payload: string) => string | number | boolean | undefined;
-
-const NO_VALUES: ReadonlySet<string> = new Set(['', 'None', 'none', 'null', 'unknown', 'unavailable']);
+const NO_VALUES: ReadonlySet<string> = new Set([
+  '',
+  'None',
+  'none',
+  'null',
+  'unknown',
+  'unavailable',
+  'nan',
+  'NaN',
+]);
 
 export class EntityBuilder {
   readonly base: string;
@@ -78,7 +85,7 @@ export class EntityBuilder {
     topicKey: string,
     templateKey: string,
     declared: Omit<Attribute, 'name' | 'displayName'>,
-    convert: (text: string) => string | number | boolean | undefined,
+    convert: Convert,
   ): void {
     const topic = this.topic(topicKey, 'mayRead');
     if (topic === undefined) return;
@@ -87,7 +94,7 @@ export class EntityBuilder {
     const displayName =
       suffix === '' ? this.displayName : `${this.displayName}: ${suffix.replaceAll('_', ' ')}`;
     this.made.attributes.push({ name, displayName, ...declared });
-    this.made.readings.push({ attribute: name, topic, read: withConversion(read, convert) });
+    this.made.readings.push({ attribute: name, topic, read: withConversion(read, convert, declared.type) });
   }
 
   /** A command that publishes to a topic; nothing when the topic is not announced. */
@@ -104,7 +111,7 @@ export class EntityBuilder {
   }
 
   /** What a template makes of a message; the message itself without one. @throws Refusal */
-  value(templateKey: string): (payload: string) => string | undefined {
+  value(templateKey: string): ReturnType<typeof readValueTemplate> {
     const template = this.text(templateKey);
     if (template === undefined || template === '') return (payload) => payload;
     return this.#judged(templateKey, () => readValueTemplate(template));
@@ -117,7 +124,10 @@ export class EntityBuilder {
     const read = this.#judged(templateKey, () =>
       readTemplate(template, ['value', 'position', 'tilt_position']),
     );
-    return (value) => read.render({ value, position: value, tilt_position: value });
+    return (value) => {
+      const message = read.render({ value, position: value, tilt_position: value });
+      return message instanceof NoNumber ? undefined : message;
+    };
   }
 
   /** @throws Refusal */
@@ -173,14 +183,31 @@ export function textOfPayload(value: unknown): string | undefined {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }
 
+/** Null: the message has no such value. Undefined: the text is none of the values that the attribute can have. */
+type Convert = (text: string) => string | number | boolean | null | undefined;
+
+/** What is none of the values goes on as it came, so that the log of the device says why it was dropped. */
 function withConversion(
-  read: (payload: string) => string | undefined,
-  convert: (text: string) => string | number | boolean | undefined,
-): Read {
+  read: ReturnType<typeof readValueTemplate>,
+  convert: Convert,
+  type: Attribute['type'],
+): Reading['read'] {
   return (payload) => {
-    const text = read(payload);
-    return text === undefined || NO_VALUES.has(text) ? undefined : convert(text);
+    const said = read(payload);
+    if (said instanceof NoNumber) return type === 'string' ? undefined : said.value;
+    if (said === undefined || NO_VALUES.has(said)) return undefined;
+    const value = convert(said);
+    return value === undefined ? plainOf(said) : (value ?? undefined);
   };
+}
+
+/** A list or an object is named as such in the log. */
+function plainOf(text: string): unknown {
+  try {
+    return /^[[{]/.test(text) ? JSON.parse(text) : text;
+  } catch {
+    return text;
+  }
 }
 
 // Values of entities: numbers, words for two states, bounds.

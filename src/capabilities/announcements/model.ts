@@ -25,11 +25,11 @@ export interface Argument {
   isSensitive?: boolean;
 }
 
-/** A value of an attribute from a message; undefined: none. */
+/** A value of an attribute from a message; undefined: none. One of another type is rejected with its reason. */
 export interface Reading {
   attribute: string;
   topic: string;
-  read: (payload: string) => string | number | boolean | undefined;
+  read: (payload: string) => unknown;
 }
 
 export interface Command {

@@ -7,14 +7,31 @@ type TemplateValue = unknown;
 /** A template that was read. */
 interface Template {
   /** The text that it makes; undefined when there is no value, for instance because a message lacks it. */
-  render(names: Readonly<Record<string, TemplateValue>>): string | undefined;
+  render(names: Readonly<Record<string, TemplateValue>>): string | NoNumber | undefined;
 }
 
 /** No value of a device is longer. */
 const TEXT_MAX = 65_536;
 
 /** There is no value for this message. */
-class NoValue extends Error {}
+class NoValue extends Error {
+  /** What is no number and should be one; undefined: nothing was there. */
+  readonly wrong: TemplateValue;
+
+  constructor(wrong?: TemplateValue) {
+    super();
+    this.wrong = wrong;
+  }
+}
+
+/** What a template took for a number, such as a list. */
+export class NoNumber {
+  readonly value: unknown;
+
+  constructor(value: unknown) {
+    this.value = value;
+  }
+}
 
 /** @param names that it may use @throws TemplateFault */
 export function readTemplate(text: string, names: readonly string[]): Template {
@@ -25,15 +42,15 @@ export function readTemplate(text: string, names: readonly string[]): Template {
         const text = rendered(parts, { ...given });
         return text.trim();
       } catch (error) {
-        if (error instanceof NoValue) return undefined;
-        throw error;
+        if (!(error instanceof NoValue)) throw error;
+        return (error.wrong ?? '') === '' ? undefined : new NoNumber(error.wrong);
       }
     },
   };
 }
 
 /** A template for messages of a device: `value` is the text, `value_json` what it says as JSON. @throws TemplateFault */
-export function readValueTemplate(text: string): (payload: string) => string | undefined {
+export function readValueTemplate(text: string): (payload: string) => string | NoNumber | undefined {
   const template = readTemplate(text, ['value', 'value_json', 'this']);
   return (payload) => {
     let json: unknown;
@@ -310,13 +327,13 @@ function asNumber(of: TemplateValue): number | undefined {
 
 function numberOf(of: TemplateValue): number {
   const value = typeof of === 'string' ? undefined : asNumber(of);
-  if (value === undefined) throw new NoValue();
+  if (value === undefined) throw new NoValue(of);
   return value;
 }
 
 function numberOr(of: TemplateValue, given: readonly TemplateValue[]): TemplateValue {
   const value = asNumber(of) ?? (given.length > 0 ? asNumber(given[0]) : undefined);
-  if (value === undefined) throw new NoValue();
+  if (value === undefined) throw new NoValue(of);
   return value;
 }
 

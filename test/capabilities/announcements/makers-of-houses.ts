@@ -261,6 +261,7 @@ export const MAKERS_OF_HOUSES: Announcement[] = [
         limit: {
           p: 'number',
           cmd_t: 'inverter-77/limit/set',
+          stat_t: 'inverter-77/limit',
           min: 0,
           max: 10_000,
           unit_of_meas: 'W',
