@@ -140,7 +140,7 @@ class Repair {
     else if (next !== end) throw new Unclear();
   }
 
-  /** A string within its quotes: control characters are escaped, a backslash before anything else goes. */
+  /** A string within its quotes: control characters are escaped, and so is a backslash that begins no escape. */
   #string(quote: string): string {
     let written = '"';
     this.#at++;
@@ -152,6 +152,8 @@ class Repair {
       if (character === '\\') {
         const escape = this.#taken(ESCAPE);
         if (escape !== '') written += `\\${escape}`;
+        // `\'` is an escape of other languages.
+        else if (this.#text[this.#at] !== "'") written += '\\\\';
       } else written += JSON.stringify(character).slice(1, -1);
     }
   }

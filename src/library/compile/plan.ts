@@ -271,7 +271,14 @@ const SUNSPEC_NONE: Readonly<Record<string, number>> = {
   i32: -0x8000_0000,
   acc32: 0,
 };
-const BITS: Readonly<Record<string, number>> = { i16: 16, i32: 32 };
+/** No quantity reaches the last values of 32 and 64 bits: inverters say so that they sleep, whatever their manual says. */
+const NEVER: Readonly<Record<string, readonly number[]>> = {
+  u32: [0xffff_ffff, 0x8000_0000, 0x7fff_ffff],
+  i32: [-0x8000_0000, 0x7fff_ffff],
+  u64: [2 ** 64, 2 ** 63],
+  i64: [-(2 ** 63)],
+};
+const BITS: Readonly<Record<string, number>> = { i16: 16, i32: 32, i64: 64 };
 
 function conversionOf(name: string, value: TemplateValue, type: string, book: AttributeBook): Rule {
   if (!('no_value' in value || 'scale' in value || 'from' in value || 'as' in value || 'sunspec' in value))
@@ -284,7 +291,9 @@ function conversionOf(name: string, value: TemplateValue, type: string, book: At
       : none;
   };
   const standard = 'sunspec' in value && SUNSPEC_NONE[type] !== undefined ? [SUNSPEC_NONE[type]] : [];
-  const none = [...standard, ...(source.no_value ?? []).map(signed)];
+  const isQuantity = !(source.bits ?? source.enum ?? source.alerts ?? source.alert_bits);
+  const never = isQuantity ? (NEVER[type] ?? []) : [];
+  const none = [...new Set([...standard, ...(source.no_value ?? []).map(signed), ...never])];
   const kind = typeOf(book, name, value);
   return {
     none: none.length > 0 ? none : undefined,
