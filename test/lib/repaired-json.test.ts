@@ -61,7 +61,11 @@ const ROWS: Row[] = [
   ['remains of a buffer behind NUL', '{"a":1}\0"b":17}', { a: 1 }],
   ['new lines around it', '\r\n{"a":1}\n', { a: 1 }],
   ['control characters in a text', '{"a":"one\ntwo\tthree\u0001"}', { a: 'one\ntwo\tthree\u0001' }],
-  ['a backslash before a character without an escape', String.raw`{"a":"C:\dir \'x\'"}`, { a: "C:\\dir 'x'" }],
+  [
+    'a backslash before a character without an escape',
+    String.raw`{"a":"C:\dir \'x\'"}`,
+    { a: "C:\\dir 'x'" },
+  ],
   ['half an escape', String.raw`{"a":"\u12"}`, { a: '\\u12' }],
   ['equal names', '{"a":1,"a":2,}', { a: 2 }],
   ['a list', '[1,2,]', [1, 2]],
