@@ -2,6 +2,7 @@
 import type { Role } from '../../lib/role.ts';
 import type { EpochMs } from '../../lib/time.ts';
 
+/** Kinds of devices that the interface knows. */
 export const DEVICE_TYPES = [
   'STANDALONE',
   'GATEWAY',
