@@ -97,6 +97,17 @@ describe('the library of strategies refuses', () => {
         ['parameters.loads.1.power_w'],
       ],
       [
+        'battery-by-price',
+        {
+          prices: { device: BATTERY, attribute: 'battery_soc' },
+          battery_soc: { device: BATTERY, attribute: 'battery_soc' },
+          charge: { device: BATTERY, command: 'set_mode' },
+          hold: load.on,
+          release: load.off,
+        },
+        ['parameters.prices.attribute', 'parameters.charge.arguments'],
+      ],
+      [
         'battery-reserve',
         {
           battery_soc: { device: BATTERY, attribute: 'battery_soc' },
@@ -171,7 +182,11 @@ describe('the library of strategies', () => {
       (await list(query)).strategies.map(({ id }) => id);
     assert.deepEqual(await idsOf('?search=surplus%20car'), ['surplus-charging']);
     assert.deepEqual(await idsOf('?search=Wärmepumpe'), ['heat-pump']);
-    assert.deepEqual((await idsOf('?category.in=grid')).toSorted(), ['export-limit', 'peak-limit']);
+    assert.deepEqual((await idsOf('?category.in=grid')).toSorted(), [
+      'export-limit',
+      'grid-signal',
+      'peak-limit',
+    ]);
   });
 
   test('tells each parameter in both languages, what is read and what is commanded', async () => {

@@ -288,4 +288,72 @@ describe('the strategy surplus-charging', () => {
     await site.pass(900, sun(500, { soc: 60, chargesW: -4_830 }));
     assert.equal(site.last('charger'), 'stop', 'the battery never feeds the car');
   });
+
+  test('switches between one and three phases without current, and waits between two switches', async () => {
+    const site = new SimulatedSite();
+    let phases = 3;
+    let currentA = 0;
+    site.onCommand = ({ device, name, arguments: given }) => {
+      if (device === 'phases') {
+        assert.equal(currentA, 0, 'contacts switch without current');
+        phases = name === 'one' ? 1 : 3;
+      } else currentA = name === 'stop' ? 0 : (given['current'] as number);
+    };
+    const sun = (pvW: number) => (): void => {
+      const chargerW = currentA * 230 * phases;
+      site.measure('charger', chargerW);
+      site.measure('meter', 500 + chargerW - pvW);
+    };
+    await site.start(
+      code({
+        phases: 'both',
+        one_phase: action('phases', 'one'),
+        three_phases: action('phases', 'three'),
+        phase_min: 20,
+      }),
+    );
+    await site.pass(700, sun(2_500));
+    assert.deepEqual([site.last('phases'), site.last('charger')], ['one', 'set_current 8']);
+    await site.pass(900, sun(8_000));
+    assert.deepEqual([site.last('phases'), site.last('charger')], ['three', 'set_current 10']);
+    await site.pass(600, sun(2_500));
+    assert.equal(site.last('phases'), 'three', 'twenty minutes between two switches');
+    await site.pass(900, sun(2_500));
+    assert.deepEqual([site.last('phases'), site.last('charger')], ['one', 'set_current 8']);
+    await site.pass(2_000, sun(8_000));
+    const before = site.commands.length;
+    await site.start(
+      code({ phases: 'both', one_phase: action('phases', 'one'), three_phases: action('phases', 'three') }),
+    );
+    await site.pass(60, sun(8_000));
+    assert.deepEqual(
+      site.commands.slice(before).map(({ name }) => name),
+      ['set_current'],
+      'a restart switches nothing',
+    );
+  });
+
+  test('charges the least energy in time, as late as possible, and only what the sun did not bring', async () => {
+    const site = new SimulatedSite(Date.UTC(2026, 2, 1, 22));
+    const sun = house(site);
+    let chargedKwh = 0;
+    const night = (): void => {
+      chargedKwh += (site.last('charger')?.startsWith('set_current') ? 11_040 : 0) / 720 / 1_000;
+      sun(0)();
+    };
+    await site.start(code({ ready_kwh: 11, ready_by: '07:00', starts: 1 }));
+    await site.pass(7 * 3_600, night, 30);
+    assert.equal(site.last('charger'), 'stop', 'there is time until six');
+    chargedKwh = 0;
+    await site.pass(1.9 * 3_600, night, 5);
+    assert.ok(chargedKwh >= 11 && chargedKwh < 12.5, `${chargedKwh} kWh`);
+    await site.pass(1_200, night, 5);
+    assert.equal(site.last('charger'), 'stop');
+    await site.pass(3 * 3_600, sun(12_000), 30);
+    await site.pass(1_800, sun(0), 30);
+    const before = site.commands.length;
+    await site.pass(18.5 * 3_600, sun(0), 30);
+    const sent = new Set(site.commands.slice(before).map(({ name }) => name));
+    assert.deepEqual(sent, new Set(['stop']), 'the sun brought it');
+  });
 });

@@ -62,7 +62,7 @@ export class SimulatedSite {
   /** Called with each command that a device has accepted. */
   onCommand: (command: Commanded) => void = () => undefined;
   readonly #startMs: number;
-  readonly #values = new Map<string, { value: number; atMs: number }>();
+  readonly #values = new Map<string, { value: JsonValue; atMs: number }>();
   readonly #watches = new Map<string, Set<number>>();
   readonly #answers: ReturnType<typeof answers>;
   #rule: RunningRule | undefined;
@@ -96,12 +96,14 @@ export class SimulatedSite {
   async start(code: string): Promise<void> {
     this.#rule?.run.stop();
     this.#watches.clear();
-    this.#rule = startRule(code, { clock: this.clock, answers: this.#answers, rule: { id: 'r' } });
+    // Days pass within seconds of real time, in which a script would have used up its share of the processor.
+    const limits = { lua: { processorPermille: 1_000 } };
+    this.#rule = startRule(code, { clock: this.clock, answers: this.#answers, rule: { id: 'r' }, limits });
     await this.#rule.idle();
   }
 
   /** A new value of `device.attribute`; the power of a device without a dot. */
-  measure(name: string, measured: number): void {
+  measure(name: string, measured: JsonValue): void {
     const key = name.includes('.') ? name : `${name}.power`;
     const atMs = this.clock.wallMs();
     this.#values.set(key, { value: measured, atMs });

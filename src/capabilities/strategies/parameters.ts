@@ -144,7 +144,11 @@ class Judge {
     return { stored: days, script: days };
   }
 
-  #attribute({ unit, sign }: Declared<'attribute'>, value: unknown, field: string): Accepted | undefined {
+  #attribute(
+    { unit, type: wanted, sign }: Declared<'attribute'>,
+    value: unknown,
+    field: string,
+  ): Accepted | undefined {
     const given = this.#object(value, ['device', 'attribute', ...(sign ? ['inverted'] : [])], field);
     const manifest = given && this.#manifestOf(given['device'], `${field}.device`);
     if (!given || !manifest) return undefined;
@@ -152,8 +156,11 @@ class Judge {
     const at = `${field}.attribute`;
     const name = typeof attribute === 'string' ? readableAttribute(manifest, attribute) : undefined;
     const type = name === undefined ? undefined : manifest.telemetry[name]?.type;
-    if (type !== 'float' && type !== 'integer')
-      return this.refuse(at, 'must be the name of a numeric telemetry attribute of the device');
+    if (wanted ? type !== wanted : type !== 'float' && type !== 'integer')
+      return this.refuse(
+        at,
+        `must be the name of a ${wanted ?? 'numeric'} telemetry attribute of the device`,
+      );
     const factor = unit === 'W' ? unitFactor(manifest, name ?? '', 'W') : 1;
     if (factor === undefined) return this.refuse(at, 'must be measured in W, kW or MW');
     const isInverted = inverted ?? false;

@@ -48,6 +48,7 @@ const parameterEntries = {
   default: v.optional(v.unknown()),
   choices: v.optional(v.array(v.object({ value: v.string(), display_name: localizedShape() }))),
   role: v.optional(shape.about(v.string(), 'Part of the energy site whose device is meant.')),
+  type: v.optional(shape.about(v.literal('json'), 'Type of the attribute; absent: a number.')),
   sign: v.optional(
     shape.about(
       v.object({ positive: localizedShape(), negative: localizedShape() }),

@@ -141,9 +141,9 @@ interface Named {
   text: string;
 }
 
-const numbersOf = ({ manifest }: LiveDevice): Named[] =>
+const attributesOf = ({ manifest }: LiveDevice, wanted: StrategyParameter['type']): Named[] =>
   Object.entries(manifest?.telemetry ?? {})
-    .filter(([, { type }]) => type === 'float' || type === 'integer')
+    .filter(([, { type }]) => (wanted ? type === wanted : type === 'float' || type === 'integer'))
     .map(([value, attribute]) => ({
       value,
       text: [attributeTitle(value, attribute), attribute.unit].filter(Boolean).join(', '),
@@ -203,7 +203,7 @@ function AttributeField(props: OneProps) {
       <DevicePart
         props={props}
         what={say.rules.value}
-        namesOf={numbersOf}
+        namesOf={(live) => attributesOf(live, parameter.type)}
         onName={(device, name) =>
           onTexts((all) => ({ ...all, [`${at}.device`]: device, [`${at}.name`]: name }))
         }

@@ -26,6 +26,8 @@ const SIMPLE = [
     ...named,
     kind: v.literal('attribute'),
     unit: v.optional(v.picklist(UNITS)),
+    /** A structure, such as a schedule of prices; without it a number. */
+    type: v.optional(v.literal('json')),
     /** Part of the energy site whose power is offered first. */
     role: v.optional(v.string()),
     /** What a positive and a negative number mean; without it the sign does not matter. */
