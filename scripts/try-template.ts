@@ -1,8 +1,8 @@
 /** `npm run try-template`: the values that a device template gives, with the registers that they come from. */
 import { writeFileSync } from 'node:fs';
-import { parse, stringify } from 'yaml';
+import { stringify } from 'yaml';
 import { createSystemClock } from '../src/platform/clock/index.ts';
-import type { DeviceImage } from './simulate/device-image.ts';
+import { type DeviceImage, parseImages } from './simulate/device-image.ts';
 import { startImageDevice } from './simulate/image-device.ts';
 import { parseArguments, runScript, UsageError, whole } from './support/arguments.ts';
 import { createGatewayClient, uploadWithWarnings } from './support/gateway-client.ts';
@@ -131,9 +131,7 @@ function recorded({ values }: Outcome, memory: RegisterMemory, loaded: LoadedTem
 }
 
 function imagesOf(file: string): DeviceImage[] {
-  const content = parse(textOf(file)) as unknown;
-  if (!Array.isArray(content) || content.length === 0) throw new UsageError(`${file} has no list of images`);
-  return content as DeviceImage[];
+  return parseImages(file, textOf(file));
 }
 
 /** Whether all is well. */

@@ -1,4 +1,8 @@
 /** Images of devices: what they answered at one moment, and the values that this means. */
+import { parse } from 'yaml';
+import { messageOf } from '../../src/lib/errors.ts';
+import { UsageError } from '../support/arguments.ts';
+
 /** A moment of a real or described device: what it answers, and the values that an independent reading gives. */
 export interface DeviceImage {
   name: string;
@@ -14,8 +18,8 @@ export interface DeviceImage {
   answers?: Record<string, unknown>;
   /** Topic → payload. */
   messages?: Record<string, unknown>;
-  /** Attribute → value; null for one that must have none. Properties and telemetry alike. */
-  expect: Record<string, unknown>;
+  /** Attribute → value; null for one that must have none. Properties and telemetry alike. Absent: nobody knows. */
+  expect?: Record<string, unknown>;
   commands?: {
     run: string;
     with?: Record<string, unknown>;
@@ -68,4 +72,16 @@ export function imageMemory(registers: RegisterImage, isLowFirst: boolean): Map<
       for (const [index, word] of wordsOf(entry, isLowFirst).entries())
         memory.set(`${table} ${Number(address) + index}`, word);
   return memory;
+}
+
+/** The images in a YAML file. @throws UsageError */
+export function parseImages(file: string, content: string): DeviceImage[] {
+  let images: unknown;
+  try {
+    images = parse(content);
+  } catch (error) {
+    throw new UsageError(`${file} is no YAML: ${messageOf(error)}`);
+  }
+  if (!Array.isArray(images) || images.length === 0) throw new UsageError(`${file} has no list of images`);
+  return images as DeviceImage[];
 }

@@ -19,14 +19,26 @@ export interface ImageDevice {
   close(): Promise<void>;
 }
 
-export async function startImageDevice(image: DeviceImage, isLowFirst: boolean): Promise<ImageDevice> {
+/** Where to listen; 0 takes a free port. */
+interface Place {
+  host: string;
+  port: number;
+}
+
+const ANYWHERE: Place = { host: '127.0.0.1', port: 0 };
+
+export async function startImageDevice(
+  image: DeviceImage,
+  isLowFirst: boolean,
+  place = ANYWHERE,
+): Promise<ImageDevice> {
   if (image.messages) return startBroker(image.messages);
-  if (!image.answers) return startModbus(image, isLowFirst);
+  if (!image.answers) return startModbus(image, isLowFirst, place);
   const commanded = (image.commands ?? []).flatMap(({ requests = [] }) => requests);
   return startHttp(image.answers, commanded);
 }
 
-async function startModbus(image: DeviceImage, isLowFirst: boolean): Promise<ImageDevice> {
+async function startModbus(image: DeviceImage, isLowFirst: boolean, place: Place): Promise<ImageDevice> {
   const units = new Map(
     Object.entries(image.units ?? { 1: image.registers ?? {} }).map(([unit, registers]) => [
       Number(unit),
@@ -47,7 +59,10 @@ async function startModbus(image: DeviceImage, isLowFirst: boolean): Promise<Ima
     socket.on('error', () => socket.destroy());
     socket.on('close', () => sockets.delete(socket));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(place.port, place.host, resolve);
+  });
   return {
     port: (server.address() as AddressInfo).port,
     word: (address, table = 'holding') => first?.get(`${table} ${address}`),

@@ -11,6 +11,8 @@ export interface SimulateModbusOptions extends DayOptions {
   /** Where to put the serial port; undefined for none. */
   serialPath: string | undefined;
   faults: readonly string[];
+  /** An image of a device to play instead of the two; undefined for none. */
+  imagePath: string | undefined;
 }
 
 export const SIMULATE_MODBUS_HELP = `Simulates a hybrid inverter and a power meter that speak Modbus.
@@ -22,6 +24,8 @@ export const SIMULATE_MODBUS_HELP = `Simulates a hybrid inverter and a power met
   --devices N          number of devices, on consecutive ports from --port on, each with its own day (default 1)
   --serial PATH        also serve the first device as Modbus RTU on a pseudo-terminal at PATH
                        (needs the program socat)
+  --image FILE         play the registers of an image instead: a field trace of a device, what
+                       \`try-template --record\` wrote, or one of test/library/images/
   --fault "WORDS"      a fault from the start, see below; repeatable
   --for SECONDS        stop after this time (default: run until Ctrl-C)
 
@@ -43,6 +47,7 @@ const OWN_ARGUMENTS = {
   port: TEXT,
   devices: TEXT,
   serial: TEXT,
+  image: TEXT,
   fault: { type: 'string', multiple: true },
 } as const;
 
@@ -53,12 +58,15 @@ export function parseSimulateModbusOptions(args: readonly string[]): SimulateMod
   const port = whole('port', values.port, 0, 65_535) ?? 1_502;
   const devices = whole('devices', values.devices, 1, 500) ?? 1;
   if (port + devices > 65_536) throw new UsageError('--port and --devices lead beyond the last port');
+  if (values.image !== undefined && (values.serial !== undefined || values.fault || devices > 1))
+    throw new UsageError('--image plays one device without --serial, --fault and --devices');
   return {
     host: values.host ?? '127.0.0.1',
     port,
     devices,
     serialPath: values.serial,
     faults: values.fault ?? [],
+    imagePath: values.image,
     ...dayOf(values),
   };
 }

@@ -1,7 +1,11 @@
 /** Runs simulated Modbus devices until the signal: a plant behind each, one server per device. */
+import { readFileSync } from 'node:fs';
 import { crc16 } from '../../src/field-module/field/modbus-rtu-frame.ts';
 import type { Clock } from '../../src/platform/clock/index.ts';
 import type { Random } from '../support/random.ts';
+import { UsageError } from '../support/arguments.ts';
+import { parseImages } from './device-image.ts';
+import { startImageDevice } from './image-device.ts';
 import { createModbusUnits, type ModbusUnits } from './modbus-device.ts';
 import { createFaultBoard } from './modbus-faults.ts';
 import type { SimulateModbusOptions } from './modbus-options.ts';
@@ -21,7 +25,7 @@ const ENERGY_AT_START = {
 };
 
 export interface SimulatedModbus {
-  readonly servers: readonly ModbusServer[];
+  readonly servers: readonly Pick<ModbusServer, 'port' | 'close'>[];
   /** A line such as `slow 1 500`. @throws UsageError */
   command(line: string): void;
   stop(): Promise<void>;
@@ -36,6 +40,7 @@ export interface ModbusSimulationParts {
 
 export async function simulateModbus(parts: ModbusSimulationParts): Promise<SimulatedModbus> {
   const { options, clock, terminal } = parts;
+  if (options.imagePath !== undefined) return playImage(options, options.imagePath, terminal);
   const servers: ModbusServer[] = [];
   const stops: (() => void)[] = [];
   const board = createFaultBoard((fault) => {
@@ -73,6 +78,27 @@ export async function simulateModbus(parts: ModbusSimulationParts): Promise<Simu
     throw error;
   }
   return simulated;
+}
+
+/** A device that answers what an image says. */
+async function playImage(
+  { host, port }: SimulateModbusOptions,
+  path: string,
+  terminal: Pick<Terminal, 'line'>,
+): Promise<SimulatedModbus> {
+  const image = parseImages(path, readFileSync(path, 'utf8')).find(
+    ({ units, registers }) => units ?? registers,
+  );
+  if (!image) throw new UsageError(`${path} has no image with registers`);
+  const device = await startImageDevice(image, false, { host, port });
+  terminal.line(`Modbus TCP at ${host}:${device.port} (${image.name})`);
+  return {
+    servers: [device],
+    command: () => {
+      throw new UsageError('an image has no faults');
+    },
+    stop: () => device.close(),
+  };
 }
 
 function startUnits(

@@ -40,7 +40,11 @@ export type {
   NotificationDeliveryOnWire as Delivery,
 } from '../capabilities/notifications/schema.ts';
 export type { BackupPlanOnWire as BackupPlan } from '../capabilities/backups/schema.ts';
-export type { ScanLine, TestOutcome as ConnectionTest } from '../capabilities/modules/schema.ts';
+export type {
+  ScanLine,
+  TestOutcome as ConnectionTest,
+  TraceOnWire as FieldTrace,
+} from '../capabilities/modules/schema.ts';
 export type { AnnouncedDeviceOnWire as AnnouncedDevice } from '../capabilities/announcements/schema.ts';
 export type { MadeGuestOnWire as MadeMqttGuest } from '../capabilities/mqtt-guests/schema.ts';
 export type { MonitorMessage } from '../capabilities/monitor/schema.ts';

@@ -6,10 +6,11 @@ import type { startThread } from '../platform/threads/index.ts';
 import { type ScriptRun, ScriptThreads, type ThreadLoss } from '#scripting/host';
 import type { Calls } from './calls.ts';
 import type { IoKind } from './field/index.ts';
+import type { NoteExchange } from './trace.ts';
 import type { CallResult, DeviceTypes, ScriptEvent, ScriptStart, Surroundings } from './thread-messages.ts';
 
 export interface ScriptEvents {
-  onEvent: (event: ScriptEvent) => void;
+  onEvent: (event: Exclude<ScriptEvent, { kind: 'exchange' }>) => void;
   /** Its thread ended because of this script, because of another one, or for an unknown reason. */
   onThreadLost: (because: 'itself' | 'neighbour' | 'unknown', message: string) => void;
 }
@@ -18,6 +19,8 @@ interface DeviceScriptsOptions {
   clock: Clock;
   limits: Pick<Limits, 'lua' | 'rules' | 'module'>;
   calls: Pick<Calls, 'carryOut' | 'release'>;
+  /** Takes the exchanges of a device that is traced. */
+  traceOf?: (channelId: string) => NoteExchange | undefined;
   surroundings: Surroundings;
   /** Device file of each serial port by its name. */
   ports: Readonly<Record<string, string>>;
@@ -56,13 +59,15 @@ export class DeviceScripts {
     events: ScriptEvents,
     isAlone: boolean,
   ): { tell: ScriptRun<DeviceTypes>['tell']; stop: () => void } {
-    const { calls, ports, ioPorts = {} } = this.#options;
+    const { calls, ports, ioPorts = {}, traceOf = () => undefined } = this.#options;
+    const { channelId } = script;
     const run = this.#threads.start(
       { ...script, ports, ioPorts },
       {
-        onEvent: events.onEvent,
+        onEvent: (event) =>
+          event.kind === 'exchange' ? traceOf(channelId)?.(event.exchange) : events.onEvent(event),
         onRequest: (request, answer) => {
-          calls.carryOut(run.number, request).then(answer, (error: unknown) => {
+          calls.carryOut(run.number, request, traceOf(channelId)).then(answer, (error: unknown) => {
             this.#options.onFault(error);
             answer({ kind: 'fault', fault: { text: 'internal fault', number: 7 } } satisfies CallResult);
           });

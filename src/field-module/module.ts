@@ -18,6 +18,7 @@ import { GatewayLink } from './mqtt.ts';
 import { createPublisher, type Publisher } from './publisher.ts';
 import { Scans } from './scan/scans.ts';
 import { ScriptLifecycle } from './script-lifecycle.ts';
+import { Traces } from './trace.ts';
 
 interface ModuleOptions {
   configuration: ModuleConfiguration;
@@ -34,6 +35,7 @@ const AT_START: Surroundings = {
   isClockBelieved: true,
   timeZone: 'UTC',
   commandMs: LIMITS.commands.timeoutMs,
+  traced: [],
 };
 
 /** Runs from its construction on. */
@@ -47,6 +49,7 @@ export class CommunicationModule {
   readonly #registry: DeviceRegistry;
   readonly #channel: ControlChannel;
   readonly #scans: Scans;
+  readonly #traces: Traces;
   readonly #scripts: DeviceScripts;
   readonly #link: GatewayLink;
   readonly #publisher: Publisher;
@@ -87,6 +90,13 @@ export class CommunicationModule {
       send: (message) => void this.#channel.send(message),
       onFault: (error) => log.error('scan failed', { error }),
     });
+    this.#traces = new Traces({
+      clock,
+      limits: limits.trace,
+      send: (message) => this.#channel.send(message),
+      isClockBelieved: () => this.#surroundings.isClockBelieved,
+      onChanged: () => this.#surround({ traced: this.#traces.channels }),
+    });
     this.#scripts = this.#createScripts(options);
     this.#link = this.#openLink(options);
     this.#publisher = createPublisher({
@@ -123,6 +133,7 @@ export class CommunicationModule {
     this.#registry.stop();
     this.#library.stop();
     this.#scans.stopAll();
+    this.#traces.stop();
     await this.#scripts.stop();
     await this.#bus.close();
     await this.#mqtt.close();
@@ -175,6 +186,7 @@ export class CommunicationModule {
       clock,
       limits: this.#limits,
       calls,
+      traceOf: (channelId) => this.#traces.of(channelId),
       surroundings: AT_START,
       ports: mapped(configuration.ports, ({ path }) => path),
       ioPorts: kindsOf(configuration.ioPorts),
@@ -247,6 +259,8 @@ export class CommunicationModule {
         return this.#scans.start(message);
       case 'scan_stop':
         return this.#scans.stop(message.id);
+      case 'trace':
+        return this.#traces.follow(message);
       case 'restart':
         return registry.restart(message.channel_id, message.assignment_count);
     }

@@ -21,7 +21,6 @@ import {
   type GivenCommand,
   noAnswer,
   type Question,
-  type ScriptEvent,
 } from './thread-messages.ts';
 import type { Log } from '../platform/log/index.ts';
 import type { ContentLibrary } from './content-library.ts';
@@ -223,7 +222,7 @@ export class ScriptLifecycle {
     });
   }
 
-  #hear(event: ScriptEvent): void {
+  #hear(event: Parameters<ScriptEvents['onEvent']>[0]): void {
     switch (event.kind) {
       case 'running':
         return this.#enter('running');

@@ -5,6 +5,7 @@ import type { LogSeverity } from '../protocol/device-log.ts';
 import type { BlueprintFacts, FromModule, ToModule } from '../protocol/module.ts';
 import type { Answer, ChannelRequest } from './control-channel.ts';
 import type { IoKind, ModbusRequest, Quantity, ScriptFault, SerialSettings } from './field/index.ts';
+import type { Exchange } from './trace.ts';
 
 /** All groups of a device, as the gateway gives them. */
 export type ConfigurationGroups = Record<string, Record<string, unknown>>;
@@ -58,6 +59,8 @@ export interface Surroundings {
   timeZone: string;
   /** Time without a response after which the gateway ends an execution. */
   commandMs: DurationMs;
+  /** Channels of the devices whose exchanges are traced. */
+  traced: readonly string[];
 }
 
 export type FailureReason = 'error' | 'syntax' | 'time' | 'memory';
@@ -81,6 +84,8 @@ export type ScriptEvent =
   | { kind: 'running' }
   /** The script is over. */
   | { kind: 'failed'; reason: FailureReason; message: string }
+  /** Of a device that is traced. */
+  | { kind: 'exchange'; exchange: Exchange }
   | { kind: 'publish'; subject: 'telemetry' | 'properties'; text: string }
   | ({ kind: 'log' } & DeviceLogEntry)
   | ({ kind: 'response' } & CommandResponse)

@@ -13,6 +13,7 @@ import { DeviceLogs } from '../capabilities/device-logs/index.ts';
 import { DeviceService } from '../capabilities/devices/index.ts';
 import { Energy } from '../capabilities/energy/index.ts';
 import { DeviceLibrary } from '../capabilities/library/index.ts';
+import { type Modules, traceToWire } from '../capabilities/modules/index.ts';
 import { MqttGuests } from '../capabilities/mqtt-guests/index.ts';
 import { Notifications } from '../capabilities/notifications/index.ts';
 import { Provisioning } from '../capabilities/provisioning/index.ts';
@@ -110,7 +111,7 @@ export async function buildCapabilities(
     appliance,
     backups,
     updates,
-    report: () => problemReport(reportParts(infrastructure, appliance, secrets, records)),
+    report: () => problemReport(reportParts(infrastructure, appliance, secrets, { ...records, ...field })),
   };
 }
 
@@ -137,7 +138,7 @@ function reportParts(
   { options, metrics, host }: Infrastructure,
   appliance: Appliance,
   secrets: () => string[],
-  { auth }: Records,
+  { auth, modules }: Pick<Records, 'auth'> & { modules: Modules },
 ): ReportOptions {
   const { clock, config, version, recentLog } = options;
   return {
@@ -148,6 +149,8 @@ function reportParts(
     version,
     options: config,
     copies: () => knownCopies(config.dataDir),
+    traces: () =>
+      modules.traces.all().map(({ device, trace }) => ({ device: device.slug, ...traceToWire(trace) })),
     recentLog: recentLog ?? (() => []),
     secrets: () => [...secrets(), auth.claim.code() ?? ''],
   };

@@ -17,7 +17,7 @@ import { mqttGuestRoutes } from '../capabilities/mqtt-guests/index.ts';
 import { notificationRoutes } from '../capabilities/notifications/index.ts';
 import { provisioningRoutes } from '../capabilities/provisioning/index.ts';
 import { ruleRoutes, ruleStreams } from '../capabilities/rules/index.ts';
-import { scanRoutes } from '../capabilities/modules/index.ts';
+import { scanRoutes, traceRoutes } from '../capabilities/modules/index.ts';
 import { libraryRoutes } from '../capabilities/library/index.ts';
 import { modulePortRoutes } from '../capabilities/module-ports/index.ts';
 import { siteRoutes } from '../capabilities/site/index.ts';
@@ -74,19 +74,14 @@ export function routeGroups(
       [...telemetryRoutes(telemetry, devices), ...energyRoutes(parts.energy)],
       telemetryStreams(telemetry, devices),
     ),
-    group('Device logs', 'Log entries of devices.', deviceLogRoutes(parts), deviceLogStreams(parts)),
+    deviceLogGroup(parts),
     group(
       'Alerts',
       'Alerts of devices, their acknowledgement, and notifications.',
       [...alertRoutes(parts), ...notificationRoutes(parts.notifications)],
       alertStreams(parts),
     ),
-    group(
-      'Rules',
-      'Automation of the site: Lua rules and their engine.',
-      ruleRoutes(parts),
-      ruleStreams(parts),
-    ),
+    group('Rules', 'Lua rules of the site and their engine.', ruleRoutes(parts), ruleStreams(parts)),
     group('Targets', 'Engines that get the telemetry.', targetRoutes(parts.targets)),
     group('Access', 'Logins, users and access tokens.', authRoutes(auth)),
     group('Audit', 'Who changed or commanded what.', auditRoutes(audit)),
@@ -97,9 +92,20 @@ export function routeGroups(
       ...authorityRoutes(tls?.caPem),
     ]),
   ];
-  const description = descriptionRoutes(() => groups, version);
-  groups.push(group('Description', 'This description.', description));
+  groups.push(
+    group(
+      'Description',
+      'This description.',
+      descriptionRoutes(() => groups, version),
+    ),
+  );
   return groups;
+}
+
+function deviceLogGroup(parts: Capabilities): RouteGroup {
+  const about = 'Log entries of devices, and traces of what they exchange.';
+  const routes = [...deviceLogRoutes(parts), ...traceRoutes(parts)];
+  return group('Device logs', about, routes, deviceLogStreams(parts));
 }
 
 function group(

@@ -1,6 +1,6 @@
 import { AUDIT_LIMITS, AUTH_LIMITS } from './access-limits.ts';
 import { ALERT_LIMITS, NOTIFICATION_LIMITS } from './alert-limits.ts';
-import { FIELD_LIMITS, MODULE_LIMITS } from './module-limits.ts';
+import { FIELD_LIMITS, MODULE_LIMITS, TRACE_LIMITS } from './module-limits.ts';
 import { NETWORK_LIMITS } from './network-limits.ts';
 import { SCRIPT_LIMITS } from './script-limits.ts';
 import { STORAGE_LIMITS } from './storage-limits.ts';
@@ -288,6 +288,7 @@ const VALUES = {
   },
   field: FIELD_LIMITS,
   module: MODULE_LIMITS,
+  trace: TRACE_LIMITS,
   stop: {
     /** Required: SIGTERM finishes within this. */
     totalMs: 10_000,

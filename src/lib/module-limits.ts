@@ -71,6 +71,26 @@ export const FIELD_LIMITS = {
   canRowFrames: 4_096,
 } as const;
 
+/** Field traces: what devices asked and were answered, kept for people who look for a fault. */
+export const TRACE_LIMITS = {
+  /** A trace ends by itself: somebody forgets it. */
+  durationMs: 900_000,
+  durationMsMax: 3_600_000,
+  /** Of one device; a template device with ten requests a second fills it in two minutes, and the oldest are dropped. */
+  entries: 1_000,
+  /** Requests and answers of one device together. */
+  bytes: 262_144,
+  /** One request or answer; longer ones are cut. A frame of Modbus has 260 bytes, an answer in JSON some kilobytes. */
+  messageBytes: 4_096,
+  /** Devices that are traced at once, and as many traces that are over are kept. */
+  devices: 4,
+  /** Entries are sent together so often, and so many of one device; beyond they are dropped and counted. */
+  sendMs: 500,
+  entriesAtOnce: 100,
+  bytesAtOnce: 49_152,
+  addressLength: 512,
+} as const;
+
 /** Scripts of a communication module, and its messages to and from the gateway. */
 export const MODULE_LIMITS = {
   /** Source: docs/interface/lua-devices.md#limits. */

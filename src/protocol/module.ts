@@ -89,6 +89,31 @@ const scanRead = v.object({
   start: register,
   count: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(LIMITS.field.scanReadRegisters)),
 });
+/** Bytes as hexadecimal text, at most so many. */
+const hex = v.optional(
+  v.pipe(
+    v.string(),
+    v.maxLength(LIMITS.trace.messageBytes * 2),
+    v.regex(/^(?:[0-9a-f]{2})*$/, 'is no hexadecimal text'),
+  ),
+);
+/** A request to a device and its answer, or one of the two. */
+const traceEntry = v.object({
+  /** When it was sent, or came; milliseconds since 1970. Absent: the board's clock is wrong. */
+  at_ms: v.optional(v.pipe(v.number(), v.minValue(0))),
+  transport: v.picklist(['modbus_tcp', 'modbus_rtu', 'serial', 'http', 'tcp', 'udp', 'websocket', 'mqtt']),
+  /** URI, host and port, or topic. */
+  address: v.pipe(v.string(), v.maxLength(LIMITS.trace.addressLength)),
+  unit_id: v.optional(unitId),
+  sent: hex,
+  received: hex,
+  /** One of the two is longer than what is here. */
+  is_cut: v.optional(v.boolean()),
+  /** From sending to the answer or the failure. */
+  duration_ms: v.optional(v.pipe(v.number(), v.minValue(0))),
+  /** Why there is no good answer. */
+  error: v.optional(text),
+});
 const storageValue = bytes(LIMITS.module.storageValueBytes);
 
 const message = <Type extends string, Members extends v.ObjectEntries>(type: Type, members: Members) =>
@@ -151,6 +176,11 @@ const TO_MODULE = v.variant('type', [
     models: v.optional(v.boolean()),
   }),
   message('scan_stop', { id: identifier }),
+  /** Sends what the device is asked and answers, from now on for so long; 0 ends that. */
+  message('trace', {
+    channel_id: identifier,
+    duration_ms: v.pipe(v.number(), v.minValue(0), v.maxValue(LIMITS.trace.durationMsMax)),
+  }),
   message('answer', {
     id: identifier,
     /** Of `storage_read`; absent when there is no such key. */
@@ -215,6 +245,13 @@ const FROM_MODULE = v.variant('type', [
     outcome: v.picklist(['complete', 'unreachable', 'in_use', 'busy', 'no_port', 'time_limit']),
     reason: v.optional(text),
   }),
+  /** Of a device that is traced, oldest first; the first message is empty and says that the trace runs. */
+  message('trace_entries', {
+    channel_id: identifier,
+    entries: v.pipe(v.array(traceEntry), v.maxLength(LIMITS.trace.entriesAtOnce)),
+    /** Entries that were left out since the last message, because there were too many. */
+    dropped: wholeNumber,
+  }),
   message('storage_read', { id: identifier, channel_id: identifier, key: storageKey }),
   message('storage_write', { id: identifier, channel_id: identifier, key: storageKey, value: storageValue }),
   message('storage_remove', { id: identifier, channel_id: identifier, key: storageKey }),
@@ -237,6 +274,7 @@ export const MODULE_MESSAGES = { toModule: TO_MODULE, fromModule: FROM_MODULE };
 export type ToModule = v.InferOutput<typeof TO_MODULE>;
 export type FromModule = v.InferOutput<typeof FROM_MODULE>;
 export type Assignment = v.InferOutput<typeof assignment>;
+export type TraceEntry = v.InferOutput<typeof traceEntry>;
 export type ScriptState = (FromModule & { type: 'status' })['state'];
 
 type Decoded<Message> = { message: Message; problem?: undefined } | { problem: string };

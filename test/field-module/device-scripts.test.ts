@@ -55,6 +55,7 @@ function setUp(scriptsPerThread = 2, canStart = (): boolean => true) {
       isClockBelieved: true,
       timeZone: 'UTC',
       commandMs: 60_000,
+      traced: [],
     },
     ports: {},
     onFault: (error) => faults.push(error),
@@ -251,6 +252,7 @@ describe('the threads of a module', () => {
       isClockBelieved: true,
       timeZone: 'Europe/Berlin',
       commandMs: 60_000,
+      traced: [],
     };
     scripts.surround(surroundings);
     await settle();

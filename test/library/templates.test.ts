@@ -121,15 +121,17 @@ describe('a template of the library', () => {
   for (const [index, { id, image }] of trials.entries())
     test(`${id} gives the expected values of "${image.name}"`, async () => {
       const trial = await start(index);
-      const wanted = Object.entries(image.expect).filter(([, value]) => value !== null);
+      const wanted = Object.entries(image.expect ?? {}).filter(([, value]) => value !== null);
       // What has not come by then is named below.
       await until(() => wanted.every(([name]) => sent(trial.channelId)[name] !== undefined)).catch(
         () => undefined,
       );
       const values = sent(trial.channelId);
-      const seen = Object.fromEntries(Object.keys(image.expect).map((name) => [name, rounded(values[name])]));
+      const seen = Object.fromEntries(
+        Object.keys(image.expect ?? {}).map((name) => [name, rounded(values[name])]),
+      );
       const expected = Object.fromEntries(
-        Object.entries(image.expect).map(([name, value]) => [name, rounded(value)]),
+        Object.entries(image.expect ?? {}).map(([name, value]) => [name, rounded(value)]),
       );
       assert.deepEqual(seen, expected);
       for (const command of image.commands ?? []) await run(trial, command);

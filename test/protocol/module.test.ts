@@ -38,6 +38,8 @@ const TO_MODULE: ToModule[] = [
     timeout_ms: 300,
   },
   { type: 'scan_stop', id: 's1' },
+  { type: 'trace', channel_id: 'c1', duration_ms: 900_000 },
+  { type: 'trace', channel_id: 'c1', duration_ms: 0 },
   { type: 'restart' },
   { type: 'restart', channel_id: 'c1', assignment_count: 3 },
   { type: 'answer', id: 'q1' },
@@ -87,6 +89,13 @@ const FROM_MODULE: FromModule[] = [
     identification: { vendor: 'Acme' },
   },
   { type: 'scan_unit', id: 's1', unit_id: 4, outcome: 'exception', exception_code: 2, reason: 'no' },
+  { type: 'trace_entries', channel_id: 'c1', entries: [], dropped: 2 },
+  {
+    type: 'trace_entries',
+    channel_id: 'c1',
+    entries: [{ at_ms: 1, transport: 'http', address: 'http://a/', sent: '00ff', error: 'timeout' }],
+    dropped: 0,
+  },
   { type: 'scan_end', id: 's1', outcome: 'unreachable', reason: 'connection refused' },
 ];
 
@@ -104,6 +113,10 @@ const REFUSED_TO_MODULE: [what: string, message: unknown][] = [
   ['bytes that are no base64', { ...TO_MODULE[1], data: '%' }],
   ['a channel that would leave its topic', { type: 'restart', channel_id: 'a/b' }],
   ['a group that is no table', { ...TO_MODULE[2], groups: { connection: 1 } }],
+  [
+    'a trace longer than any',
+    { type: 'trace', channel_id: 'c1', duration_ms: LIMITS.trace.durationMsMax + 1 },
+  ],
   ['an offset before the beginning', { ...TO_MODULE[1], offset: -1 }],
 ];
 
@@ -114,6 +127,15 @@ const REFUSED_FROM_MODULE: [what: string, message: unknown][] = [
   [
     'a stored value larger than the limit',
     { ...FROM_MODULE[7], value: Buffer.alloc(LIMITS.module.storageValueBytes + 1).toString('base64') },
+  ],
+  [
+    'traced bytes that are no hexadecimal text',
+    {
+      type: 'trace_entries',
+      channel_id: 'c1',
+      entries: [{ transport: 'tcp', address: 'a', sent: '0' }],
+      dropped: 0,
+    },
   ],
   ['a state that is none', { ...FROM_MODULE[2], state: 'happy' }],
   ['a wait longer than the limit', { ...FROM_MODULE[9], timeout_ms: LIMITS.module.peerMsMax + 1 }],

@@ -146,7 +146,7 @@ describe('npm run try-template', () => {
       3: { holding: { 3: '0001 0002', 20: '4131 4232' }, input: { 12: 'FFFF FB2E' } },
     });
     assert.deepEqual(
-      [recorded.expect['total_power'], recorded.expect['energy_in_lifetime'], recorded.settings],
+      [recorded.expect?.['total_power'], recorded.expect?.['energy_in_lifetime'], recorded.settings],
       [-1234, 3, { unit_id: 3 }],
     );
     const again = await run([file, '--image', record]);

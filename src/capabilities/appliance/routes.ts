@@ -161,6 +161,8 @@ export interface ReportOptions {
   options: Readonly<Record<string, unknown>>;
   /** Checked copies of state.db on this disk, the newest first; undefined while the disk does not tell. */
   copies: () => readonly { madeAtMs: EpochMs }[] | undefined;
+  /** Field traces of devices, as the interface shows them. */
+  traces: () => readonly object[];
   /** Newest lines of the service log. */
   recentLog: () => readonly string[];
   /** Secrets that must not appear anywhere in the report. */
@@ -186,6 +188,7 @@ export async function problemReport(parts: ReportOptions): Promise<string> {
       state_copies_checked_at: parts.copies()?.map(({ madeAtMs }) => formatTimestamp(madeAtMs)) ?? null,
     },
     metrics: (await metrics.text()).split('\n').filter((line) => !line.startsWith('#')),
+    traces: parts.traces(),
     log: parts.recentLog(),
   };
   const known = parts.secrets();

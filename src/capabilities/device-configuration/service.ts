@@ -75,6 +75,17 @@ export class DeviceConfiguration {
     return mapped(configuration, (group, name) => this.#values(device, name, group));
   }
 
+  /** Values of sensitive parameters, for whoever takes them out of a text; nobody is shown them. */
+  secretsOf(device: Device): string[] {
+    const { configuration } = this.#options.devices.manifest(device);
+    return Object.entries(configuration).flatMap(([name, group]) =>
+      Object.entries(this.#values(device, name, group)).flatMap(([parameter, value]) => {
+        const isText = typeof value === 'string' || typeof value === 'number';
+        return isText && group.parameters[parameter]?.sensitive === true ? [String(value)] : [];
+      }),
+    );
+  }
+
   /**
    * Visible values of a group: set ones, else defaults; parameters with neither are absent. @throws
    * configuration_group_not_found, insufficient_role, invalid_query for a name the group does not have

@@ -1,5 +1,5 @@
 export { BuiltInModule } from './built-in-module.ts';
-export { scanRoutes } from './routes.ts';
+export { scanRoutes, traceRoutes } from './routes.ts';
 export { Modules } from './service.ts';
-export { endSentence } from './schema.ts';
+export { endSentence, traceToWire } from './schema.ts';
 export type { ScanEnd, ScanOrder, ScanUnit } from './scans.ts';

@@ -1,7 +1,22 @@
-import { route, type Route } from '../../platform/http/index.ts';
-import { lineOf, SCAN_ANSWER, scanBody, type ScanLine, testBody, testOf, testShape } from './schema.ts';
+import { notFound } from '../../lib/errors.ts';
+import { attachment, route, type Route } from '../../platform/http/index.ts';
+import { type Device, devicePaths, type Devices } from '../devices/index.ts';
+import {
+  lineOf,
+  SCAN_ANSWER,
+  scanBody,
+  type ScanLine,
+  testBody,
+  testOf,
+  testShape,
+  traceBody,
+  traceQuery,
+  traceShape,
+  traceToWire,
+} from './schema.ts';
 import type { Scan, ScanOrder } from './scans.ts';
 import type { Modules } from './service.ts';
+import { traceImage } from './trace-image.ts';
 
 const ERRORS = [
   '400 invalid_body',
@@ -66,4 +81,71 @@ async function firstLine(scan: Scan, order: ScanOrder, signal: AbortSignal): Pro
 async function* linesOf(scan: Scan, order: ScanOrder): AsyncGenerator<string> {
   for (let event = await scan.next(); event !== undefined; event = await scan.next())
     yield `${JSON.stringify(lineOf(event, order))}\n`;
+}
+
+const IMAGE = 'application/yaml';
+
+/** Operations on field traces of devices: an extension of the interface. */
+export function traceRoutes({
+  modules,
+  devices,
+}: {
+  modules: Pick<Modules, 'traces'>;
+  devices: Pick<Devices, 'require'>;
+}): Route[] {
+  const deviceOf = (call: { param: (name: string) => string }): Device =>
+    devices.require(call.param('device_id'));
+  return [
+    route({
+      operation: 'start_device_trace',
+      about:
+        'Records what a device is asked and answers, in memory; ends by itself. The trace of before is forgotten.',
+      answer: traceShape,
+      POST: devicePaths('/trace'),
+      role: 'INSTALLER',
+      body: traceBody,
+      errors: ['422 device_not_traceable', '422 trace_limit_reached'],
+      handle: (call) => {
+        const durationMs = call.body.duration_s * 1_000;
+        return { trace: traceToWire(modules.traces.start(deviceOf(call), durationMs)) };
+      },
+    }),
+    route({
+      operation: 'get_device_trace',
+      about: 'Requests and answers of a device since its trace began. Logins and secrets are removed.',
+      answer: traceShape,
+      GET: devicePaths('/trace'),
+      role: 'INSTALLER',
+      query: traceQuery,
+      handle: (call) => ({ trace: traceToWire(modules.traces.of(deviceOf(call)), call.query.after) }),
+    }),
+    route({
+      operation: 'stop_device_trace',
+      about: 'Ends the trace; what it has recorded stays until the next one.',
+      answer: traceShape,
+      POST: devicePaths('/trace/stop'),
+      role: 'INSTALLER',
+      errors: ['404 trace_not_found'],
+      handle: (call) => ({ trace: traceToWire(modules.traces.stop(deviceOf(call))) }),
+    }),
+    route({
+      operation: 'get_device_trace_image',
+      about:
+        'The newest answers of a traced device as an image, which `npm run simulate-modbus` and `try-template` play back.',
+      answer: { mediaType: IMAGE, about: 'A list of images, as the tests of the library have them.' },
+      GET: devicePaths('/trace/image'),
+      role: 'INSTALLER',
+      errors: ['404 trace_not_found'],
+      handle: (call) => {
+        const device = deviceOf(call);
+        const image = traceImage(device.name, modules.traces.of(device)?.exchanges ?? []);
+        if (image === undefined)
+          throw notFound(
+            'trace_not_found',
+            `No answer of "${device.name}" was recorded that can be played back.`,
+          );
+        return attachment(image, IMAGE, `${device.slug}-image.yml`);
+      },
+    }),
+  ];
 }

@@ -2,8 +2,10 @@
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { defined } from '../../lib/members.ts';
-import { type MediaAnswer, shape } from '../../platform/http/index.ts';
+import { formatTimestamp } from '../../lib/time.ts';
+import { type MediaAnswer, query, shape } from '../../platform/http/index.ts';
 import type { ScanEnd, ScanOrder, ScanUnit } from './scans.ts';
+import type { DeviceTrace } from './traces.ts';
 
 const { scanAnswerMs, scanSerialAnswerMs, scanAnswerMsMax } = LIMITS.field;
 
@@ -241,4 +243,77 @@ function nameOf({ sunspec, identification }: ScanUnit): string {
   const [maker, model, serial] = ways.find((words) => words.some((word) => word !== undefined)) ?? [];
   const name = [maker, model].filter((word) => word !== undefined).join(' ');
   return serial === undefined ? name : `${name}, serial number ${serial}`;
+}
+
+// Field traces.
+
+const { durationMs, durationMsMax } = LIMITS.trace;
+const SECOND_MS = 1_000;
+
+export const traceBody = v.pipe(
+  v.object({
+    duration_s: v.nullish(
+      shape.about(wholeNumber(1, durationMsMax / SECOND_MS), 'It ends by itself after so many seconds.'),
+      durationMs / SECOND_MS,
+    ),
+  }),
+  shape.example({ duration_s: 900 }),
+);
+
+export const traceQuery = v.object({
+  after: query.number('Only exchanges with a greater number, for whoever asks again and again.'),
+});
+
+const TRANSPORTS = ['MODBUS_TCP', 'MODBUS_RTU', 'SERIAL', 'HTTP', 'TCP', 'UDP', 'WEBSOCKET', 'MQTT'] as const;
+
+const exchangeShape = v.object({
+  number: shape.about(v.number(), 'Counts from 1 in each trace.'),
+  at: shape.about(v.string(), 'When it was sent, or came.'),
+  transport: v.picklist(TRANSPORTS),
+  address: shape.about(v.string(), 'URI, host and port, serial port, or topic.'),
+  unit_id: v.optional(v.number()),
+  format: shape.about(v.picklist(['HEX', 'TEXT']), 'Of `sent` and `received`.'),
+  sent: v.optional(v.string()),
+  received: v.optional(v.string()),
+  is_cut: v.optional(shape.about(v.boolean(), 'One of the two was longer.')),
+  duration_ms: v.optional(v.number()),
+  error: v.optional(shape.about(v.string(), 'Why there is no good answer.')),
+});
+
+/** The newest trace of a device. */
+export const traceShape = v.object({
+  trace: v.object({
+    state: shape.about(
+      v.picklist(['OFF', 'STARTING', 'RUNNING', 'ENDED']),
+      'STARTING until the module has confirmed it; OFF if the device was not traced since the gateway started.',
+    ),
+    started_at: v.optional(v.string()),
+    ends_at: v.optional(shape.about(v.string(), 'When it ends by itself, or ended.')),
+    dropped: shape.about(v.number(), 'Exchanges that were left out or removed, because there were too many.'),
+    exchanges: shape.about(v.array(exchangeShape), 'Oldest first.'),
+  }),
+});
+
+/** A trace in an answer. */
+export type TraceOnWire = v.InferOutput<typeof traceShape>['trace'];
+
+/** @param after number of the last exchange that the caller has */
+export function traceToWire(trace: DeviceTrace | undefined, after = 0): TraceOnWire {
+  if (!trace) return { state: 'OFF', dropped: 0, exchanges: [] };
+  const { state, startedAtMs, endsAtMs, dropped, exchanges } = trace;
+  return {
+    state,
+    started_at: formatTimestamp(startedAtMs),
+    ends_at: formatTimestamp(endsAtMs),
+    dropped,
+    exchanges: exchanges
+      .filter(({ number }) => number > after)
+      .map(({ number, atMs, transport, address, ...others }) => ({
+        number,
+        at: formatTimestamp(atMs),
+        transport: upper(transport),
+        address,
+        ...others,
+      })),
+  };
 }

@@ -37,6 +37,7 @@ import {
   tableOf,
 } from './script-requests.ts';
 import { deviceStorage } from './tables.ts';
+import { DeviceTraces } from './traces.ts';
 
 interface ScriptStatus {
   state: ScriptState;
@@ -77,6 +78,8 @@ export class Modules {
   readonly #statuses = new Map<string, ScriptStatus>();
   readonly #requests: ModuleRequests;
   readonly #scans: ModuleScans;
+  /** What devices are asked and answer, while somebody looks for a fault. */
+  readonly traces: DeviceTraces;
   readonly #unsubscribe: (() => void)[];
   readonly #runs: ModuleRuns;
   /** Repeats the assignments, which carry the time. */
@@ -100,6 +103,7 @@ export class Modules {
       send: (module, message) => this.#send(module, message),
       wake: (module) => (isBuiltIn(module) ? this.builtIn?.borrow() : undefined),
     });
+    this.traces = this.#createTraces(options);
     this.#runs = new ModuleRuns({
       ...options,
       silentMsMax: this.#limits.silentRunMs,
@@ -127,6 +131,7 @@ export class Modules {
       devices.events.on('device_deleted', owner, ({ device }) => {
         this.#statuses.delete(device.id);
         this.#runs.forget(device);
+        this.traces.forget(device);
         this.#assignmentsChanged(device);
       }),
       devices.events.on('connectivity_changed', owner, ({ device, status }) => {
@@ -151,8 +156,19 @@ export class Modules {
     ];
   }
 
+  #createTraces({ clock, limits, deviceConfiguration }: ModulesOptions): DeviceTraces {
+    return new DeviceTraces({
+      clock,
+      ...(limits && { limits }),
+      moduleOf: (device) => this.#moduleOf(device),
+      send: (module, message) => this.#send(module, message),
+      secretsOf: (device) => deviceConfiguration.secretsOf(device),
+    });
+  }
+
   stop(): void {
     this.#again.cancel();
+    this.traces.stopAll();
     for (const end of this.#unsubscribe) end();
   }
 
@@ -193,6 +209,8 @@ export class Modules {
       case 'scan_unit':
       case 'scan_end':
         return this.#scans.receive(module, message);
+      case 'trace_entries':
+        return this.#noteTraced(module, message);
     }
   }
 
@@ -252,6 +270,7 @@ export class Modules {
     this.#options.devices.setOffers(module.id, offersOfModule(offers));
     this.#scans.greeted(module, run);
     this.#sendAll(module);
+    this.traces.resume(this.#carriedBy(module));
   }
 
   /** Refuses a run, and ends its session so that no command reaches it. */
@@ -334,6 +353,11 @@ export class Modules {
     if (!device) return;
     this.#statuses.set(device.id, { state, reason, reads });
     this.#options.connectivity.noteScript(device, state === 'starting' ? undefined : state === 'running');
+  }
+
+  #noteTraced(module: Device, message: Of<'trace_entries'>): void {
+    const device = this.#deviceAt(module, message.channel_id);
+    if (device) this.traces.receive(device, message);
   }
 
   /** Why a running script refuses values before they are stored; undefined: it accepts them, or does not run. */

@@ -13,5 +13,6 @@ export {
   type ScriptFault,
   scriptFaultOf,
 } from './modbus-fault.ts';
+export type { OnBytes } from './modbus-tcp-connection.ts';
 export type { ModbusRequest, ReadKind, WriteKind } from './modbus-pdu.ts';
 export { characterMs, type SerialPort, type SerialSettings, type SerialTurn } from './serial-port.ts';

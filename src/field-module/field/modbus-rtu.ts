@@ -7,6 +7,7 @@ import type { Limits } from '../../lib/limits.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Asking, ModbusClient } from './modbus-tcp.ts';
+import type { OnBytes } from './modbus-tcp-connection.ts';
 import { failed, isUnreached, type ModbusAnswer, type ModbusFault, PortFault } from './modbus-fault.ts';
 import { decodeAnswer, encodeRequest, isWrite, type ModbusRequest, requestProblem } from './modbus-pdu.ts';
 import { decodeRtuFrame, encodeRtuFrame, rtuAnswerLength } from './modbus-rtu-frame.ts';
@@ -58,13 +59,14 @@ export class ModbusRtu implements ModbusClient {
     unitId: number,
     request: ModbusRequest,
     timeoutMs: DurationMs = this.#limits.requestMs,
-    { owner, isWanted }: Asking = {},
+    { owner, isWanted, onBytes }: Asking = {},
   ): Promise<ModbusAnswer> {
     const problem = requestProblem(unitId, request);
     if (problem !== undefined) return failed({ kind: 'invalid_argument', reason: problem });
     const limitMs = Math.min(timeoutMs, this.#limits.requestMsMax);
     const queuedAtMs = this.#clock.monotonicMs();
-    const use = async (turn: SerialTurn): Promise<ModbusAnswer> => {
+    const use = async (own: SerialTurn): Promise<ModbusAnswer> => {
+      const turn = onBytes ? observed(own, onBytes) : own;
       this.#noteStrays(turn.flush());
       const beginMs = this.#clock.monotonicMs();
       const refusal = this.#refusal(unitId, request, queuedAtMs);
@@ -178,6 +180,23 @@ export class ModbusRtu implements ModbusClient {
       this.#units.silent(unitId, nowMs - sentAtMs, nowMs, answer.fault);
     else if (!isBroadcast(unitId, request)) this.#units.answered(unitId, nowMs - sentAtMs, nowMs);
   }
+}
+
+/** The turn, whose bytes somebody else gets, too. */
+function observed(turn: SerialTurn, onBytes: OnBytes): SerialTurn {
+  const received = <Bytes extends Buffer | undefined>(bytes: Bytes): Bytes => {
+    if (bytes !== undefined && bytes.length > 0) onBytes('received', bytes);
+    return bytes;
+  };
+  return {
+    ...turn,
+    write: (bytes) => {
+      onBytes('sent', bytes);
+      return turn.write(bytes);
+    },
+    next: async (timeoutMs, signal) => received(await turn.next(timeoutMs, signal)),
+    flush: () => received(turn.flush()),
+  };
 }
 
 interface Frame {

@@ -6,6 +6,9 @@ import type { Clock, Timer } from '../../platform/clock/index.ts';
 import { failed, type ModbusAnswer, type ModbusFault, reasonOf } from './modbus-fault.ts';
 import { decodeAnswer, encodeRequest, type ModbusRequest } from './modbus-pdu.ts';
 
+/** Gets the bytes on the wire as they are sent and received. */
+export type OnBytes = (direction: 'sent' | 'received', bytes: Buffer) => void;
+
 /** What is sent, and how its answer is recognized. */
 export interface Question {
   unitId: number;
@@ -13,6 +16,7 @@ export interface Question {
   timeoutMs: DurationMs;
   /** The answer may have another unit id or transaction id. */
   isLoose: boolean;
+  onBytes: OnBytes | undefined;
 }
 
 /** How a request ended; the connection is over unless it was answered. */
@@ -60,7 +64,7 @@ export class ModbusTcpConnection {
 
   /** Sends a request while none is in flight; never rejects. The time limit runs from now. */
   ask(question: Question, transactionId: number): Promise<Outcome> {
-    const { unitId, request, timeoutMs } = question;
+    const { unitId, request, timeoutMs, onBytes } = question;
     return new Promise((resolve) => {
       const timer = this.#clock.setTimer(timeoutMs, () => this.#expire());
       const finish = (outcome: Outcome): void => {
@@ -69,7 +73,9 @@ export class ModbusTcpConnection {
         resolve(outcome);
       };
       this.#waiting = { ...question, transactionId, timer, hasBytes: false, otherId: false, finish };
-      this.#stream.write(encodeTcpFrame({ transactionId, unitId, pdu: encodeRequest(request) }));
+      const frame = encodeTcpFrame({ transactionId, unitId, pdu: encodeRequest(request) });
+      onBytes?.('sent', frame);
+      this.#stream.write(frame);
     });
   }
 
@@ -83,6 +89,7 @@ export class ModbusTcpConnection {
   #read(chunk: Buffer): void {
     if (this.#isOver) return;
     if (this.#waiting) this.#waiting.hasBytes = true;
+    this.#waiting?.onBytes?.('received', chunk);
     const frames = this.#reader.read(chunk);
     if (frames === undefined)
       return this.#end({ kind: 'invalid_response', reason: 'what arrived is not Modbus' });

@@ -13,7 +13,7 @@ import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import { failed, isUnreached, type ModbusAnswer, type ModbusFault, reasonOf } from './modbus-fault.ts';
 import { isWrite, type ModbusRequest, requestProblem } from './modbus-pdu.ts';
-import { ModbusTcpConnection, type Question } from './modbus-tcp-connection.ts';
+import { ModbusTcpConnection, type OnBytes, type Question } from './modbus-tcp-connection.ts';
 import { RetryPause, TurnQueue } from './turn-queue.ts';
 import { SilentUnits } from './silent-units.ts';
 
@@ -34,6 +34,7 @@ export interface Asking {
   owner?: unknown;
   /** False when its turn comes: it is not sent. */
   isWanted?: () => boolean;
+  onBytes?: OnBytes | undefined;
 }
 
 /** Who asks, and what the address allows. */
@@ -151,7 +152,7 @@ export class ModbusTcp implements ModbusClient {
     unitId: number,
     request: ModbusRequest,
     timeoutMs: DurationMs,
-    { owner, isWanted, isLoose = false }: TcpAsking,
+    { owner, isWanted, isLoose = false, onBytes }: TcpAsking,
     isVisitors: boolean,
   ): Promise<ModbusAnswer> {
     const problem = requestProblem(unitId, request);
@@ -167,6 +168,7 @@ export class ModbusTcp implements ModbusClient {
         request,
         timeoutMs: Math.min(timeoutMs, this.#limits.requestMsMax),
         isLoose,
+        onBytes,
         isVisitors,
         isWanted,
         queuedAtMs: nowMs,

@@ -33,6 +33,11 @@ export class TcpStream {
     this.#options = options;
   }
 
+  get address(): string {
+    const { host, port } = this.#options;
+    return `tcp://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  }
+
   /** What went wrong; undefined when the system has the bytes. */
   async write(bytes: Uint8Array): Promise<string | undefined> {
     const problem = this.#takeEnd() ?? (await this.#connect());

@@ -32,6 +32,10 @@ export class ScriptWebSocket {
     this.#options = options;
   }
 
+  get address(): string {
+    return this.#options.url;
+  }
+
   /** What went wrong; undefined when the system has the message. */
   async send(bytes: Buffer, isBinary: boolean): Promise<string | undefined> {
     const { limits, wordsOf } = this.#options;

@@ -1,6 +1,6 @@
 /** One script of a device: its libraries, its entry, its commands one after another, its callbacks. */
 import { RepeatFilter } from '#scripting/host';
-import { HTTP_LIBRARY, httpFunctions } from '#scripting/http';
+import { HTTP_LIBRARY, type HttpAnswer, type HttpExchange, httpFunctions } from '#scripting/http';
 import {
   type HostFunction,
   type HostResult,
@@ -14,7 +14,7 @@ import {
 import { exactJson, parseExactJson } from '../../lib/json.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { cutToBytes } from '../../lib/text.ts';
-import type { DurationMs } from '../../lib/time.ts';
+import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
 import {
@@ -31,6 +31,7 @@ import {
   type Surroundings,
   type ThreadCall,
 } from '../thread-messages.ts';
+import { httpText } from '../trace.ts';
 import { canFunctions, canLibrary } from './can-library.ts';
 import { type CommandQueue, createCommandQueue, withoutPosition } from './command-queue.ts';
 import { CONFIGURATION_LIBRARY, configurationFunctions } from './configuration-library.ts';
@@ -224,7 +225,7 @@ export class DeviceScript {
       functions: {
         ...functionsOf(host, limits.field),
         ...sockets.functions,
-        ...httpFunctions({ clock, limits: limits.lua }),
+        ...httpFunctions({ clock, limits: limits.lua, onExchange: (...parts) => noteHttp(host, ...parts) }),
       },
       modules: (name) => {
         const source = UCM_MODULES.get(name);
@@ -266,10 +267,34 @@ export class DeviceScript {
         return true;
       },
       log: this.#log.write,
+      trace: () =>
+        surroundings().traced.includes(start.channelId)
+          ? (exchange) => post({ kind: 'exchange', exchange })
+          : undefined,
       reads: (groups) => post({ kind: 'reads', groups }),
       respond: (...response) => this.#commands.respond(...response),
     };
   }
+}
+
+/** Notes an HTTP request and its answer; a text is why there is none. */
+function noteHttp(
+  host: ScriptHost,
+  request: HttpExchange,
+  answer: HttpAnswer | string,
+  { atMs, durationMs }: { atMs: EpochMs; durationMs: DurationMs },
+): void {
+  const { method, url, headers, body } = request;
+  host.trace()?.({
+    transport: 'http',
+    address: url,
+    atMs,
+    durationMs,
+    sent: httpText(`${method} ${url}`, headers, body),
+    ...(typeof answer === 'string'
+      ? { error: answer }
+      : { received: httpText(String(answer.code), answer.headers, answer.body) }),
+  });
 }
 
 /** A command that begins by then ends in time; where no call can, half of the time is allowed. */

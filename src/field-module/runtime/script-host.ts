@@ -23,6 +23,7 @@ import type {
   Surroundings,
   ThreadCall,
 } from '../thread-messages.ts';
+import type { NoteExchange } from '../trace.ts';
 
 export interface ScriptHost {
   readonly channelId: string;
@@ -42,6 +43,8 @@ export interface ScriptHost {
   /** False: the device sends too many messages. */
   publish(subject: 'telemetry' | 'properties', text: string): boolean;
   log(entry: DeviceLogEntry): void;
+  /** Takes what the script exchanges with its device; undefined while the device is not traced. */
+  trace(): NoteExchange | undefined;
   /** The script reads the values of these configuration groups from the device. */
   reads(groups: readonly string[]): void;
   /** Sends a response to the running command. */

@@ -152,7 +152,7 @@ export function socketFunctions(
     functions: {
       ...tcpFunctions(host, options, open),
       ...udpFunctions(host, options, open),
-      ...websocketFunctions(options, open),
+      ...websocketFunctions(host, options, open),
       socket_close: ([number]) => open.close(numberArgument(number, 1, 'close')),
     },
     close: () => open.closeAll(),
@@ -172,10 +172,28 @@ function waitMs(
   return Math.max(0, Math.min(wantedMs, limits.timeoutMsMax, deadlineMs - clock.monotonicMs()));
 }
 
-const sent = (problem: string | undefined): HostResult =>
-  problem === undefined ? [true] : failedResult(problem, 2);
-const bytesOr = (found: Buffer | string): HostResult =>
-  typeof found === 'string' ? failedResult(found, 1) : [Uint8Array.from(found)];
+type SocketTransport = 'tcp' | 'udp' | 'websocket';
+
+/** Results for the script, which a trace of its device gets, too. */
+function notedResults(host: ScriptHost, clock: Clock) {
+  return {
+    sent: (
+      transport: SocketTransport,
+      address: string,
+      bytes: Uint8Array,
+      problem: string | undefined,
+    ): HostResult => {
+      host.trace()?.({ transport, address, atMs: clock.wallMs(), sent: bytes, error: problem });
+      return problem === undefined ? [true] : failedResult(problem, 2);
+    },
+    received: (transport: SocketTransport, address: string, found: Buffer | string): HostResult => {
+      const isFailed = typeof found === 'string';
+      const outcome = isFailed ? { error: found } : { received: Uint8Array.from(found) };
+      host.trace()?.({ transport, address, atMs: clock.wallMs(), ...outcome });
+      return isFailed ? failedResult(found, 1) : [Uint8Array.from(found)];
+    },
+  };
+}
 
 function tcpFunctions(
   host: ScriptHost,
@@ -183,6 +201,7 @@ function tcpFunctions(
   open: OpenSockets,
 ): Record<string, HostFunction> {
   const { clock, limits } = options;
+  const noted = notedResults(host, clock);
   return {
     tcp_new: ([uri]) => {
       const text = textArgument(uri, 1, 'new').trim();
@@ -201,7 +220,7 @@ function tcpFunctions(
       if (bytes.length > limits.writeBytes)
         return failedResult(`at most ${limits.writeBytes} bytes are written at once`, 3);
       const stream = open.use(number, TcpStream);
-      return stream ? sent(await stream.write(bytes)) : CLOSED;
+      return stream ? noted.sent('tcp', stream.address, bytes, await stream.write(bytes)) : CLOSED;
     }),
     tcp_read: waiting(async ([number, wanted, timeout], deadlineMs) => {
       const count = numberArgument(wanted, 1, 'read');
@@ -209,12 +228,12 @@ function tcpFunctions(
         throw new LuaError(`bad argument #1 to 'read' (1 to ${limits.bufferBytes} bytes expected)`);
       const timeoutMs = waitMs(timeout, deadlineMs, options, 2, 'read');
       const stream = open.use(number, TcpStream);
-      return stream ? bytesOr(await stream.read(count, timeoutMs)) : CLOSED;
+      return stream ? noted.received('tcp', stream.address, await stream.read(count, timeoutMs)) : CLOSED;
     }),
     tcp_read_line: waiting(async ([number, timeout], deadlineMs) => {
       const timeoutMs = waitMs(timeout, deadlineMs, options, 1, 'read_line');
       const stream = open.use(number, TcpStream);
-      return stream ? bytesOr(await stream.readLine(timeoutMs)) : CLOSED;
+      return stream ? noted.received('tcp', stream.address, await stream.readLine(timeoutMs)) : CLOSED;
     }),
   };
 }
@@ -234,6 +253,7 @@ function udpFunctions(
 ): Record<string, HostFunction> {
   const { clock, limits } = options;
   const refusal = (name: string): string | undefined => hostRefusal(name, host.groups());
+  const noted = notedResults(host, clock);
   return {
     udp_new: waiting(async ([port, groupName, isBroadcast]) => {
       const group = groupName === undefined ? undefined : textArgument(groupName, 1, 'new');
@@ -255,7 +275,8 @@ function udpFunctions(
       const to = textArgument(name, 2, 'send');
       const toPort = portArgument(port, 3, 'send', 1);
       const socket = open.use(number, UdpPort);
-      return socket ? sent(await socket.send(bytes, to, toPort)) : CLOSED;
+      if (!socket) return CLOSED;
+      return noted.sent('udp', `${to}:${toPort}`, bytes, await socket.send(bytes, to, toPort));
     }),
     udp_receive: waiting(async ([number, timeout], deadlineMs) => {
       const timeoutMs = waitMs(timeout, deadlineMs, options, 1, 'receive');
@@ -263,13 +284,19 @@ function udpFunctions(
       if (!socket) return CLOSED;
       const found = await socket.receive(timeoutMs);
       if (typeof found === 'string') return failedResult(found, 1);
+      noted.received('udp', `${found.host}:${found.port}`, found.bytes);
       return [Uint8Array.from(found.bytes), found.host, BigInt(found.port)];
     }),
   };
 }
 
-function websocketFunctions(options: SocketOptions, open: OpenSockets): Record<string, HostFunction> {
+function websocketFunctions(
+  host: ScriptHost,
+  options: SocketOptions,
+  open: OpenSockets,
+): Record<string, HostFunction> {
   const { clock, limits } = options;
+  const noted = notedResults(host, clock);
   return {
     websocket_new: ([address, table]) => {
       const url = textArgument(address, 1, 'new').trim();
@@ -297,14 +324,15 @@ function websocketFunctions(options: SocketOptions, open: OpenSockets): Record<s
     websocket_send: waiting(async ([number, message, isBinary]) => {
       const bytes = Buffer.from(bytesArgument(message, 1, 'send'));
       const socket = open.use(number, ScriptWebSocket);
-      return socket ? sent(await socket.send(bytes, isBinary === true)) : CLOSED;
+      if (!socket) return CLOSED;
+      return noted.sent('websocket', socket.address, bytes, await socket.send(bytes, isBinary === true));
     }),
     websocket_receive: waiting(async ([number, timeout], deadlineMs) => {
       const timeoutMs = waitMs(timeout, deadlineMs, options, 1, 'receive');
       const socket = open.use(number, ScriptWebSocket);
       if (!socket) return CLOSED;
       const found = await socket.receive(timeoutMs);
-      return bytesOr(typeof found === 'string' ? found : found.bytes);
+      return noted.received('websocket', socket.address, typeof found === 'string' ? found : found.bytes);
     }),
   };
 }

@@ -88,12 +88,15 @@ export const limit = (fallback: number, maximum: number, strict = false) =>
     fallback,
   );
 
-export const offset = () =>
+export const offset = () => number(SKIPPED);
+
+/** A whole number from 0 on. */
+export const number = (about: string) =>
   withDefault(
     parsed((value) => wholeNumber(value, OFFSET_MAX), 'a whole number, 0 or more', {
       type: 'integer',
       minimum: 0,
-      description: SKIPPED,
+      description: about,
       default: 0,
     }),
     0,

@@ -14,7 +14,8 @@ import type { Clock } from '../../platform/clock/index.ts';
 import { type Cookie, cookieHeader, rememberCookies } from './cookies.ts';
 import { type DigestChallenge, digestChallenge, digestHeader, type DigestLogin } from './digest.ts';
 
-interface HttpExchange {
+/** A request of a script. */
+export interface HttpExchange {
   method: string;
   url: string;
   /** Names as the script wrote them. */
@@ -28,6 +29,7 @@ interface HttpExchange {
   digest?: DigestLogin | undefined;
 }
 
+/** What a server answered, whatever its status. */
 export interface HttpAnswer {
   code: number;
   /** One entry per header line. */

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { parseExactJson } from '../../lib/json.ts';
 import type { Limits } from '../../lib/limits.ts';
-import type { MonotonicMs } from '../../lib/time.ts';
+import type { DurationMs, EpochMs, MonotonicMs } from '../../lib/time.ts';
 import {
   type HostFunction,
   type HostResult,
@@ -18,7 +18,7 @@ import {
 import type { Clock } from '../../platform/clock/index.ts';
 import { type Cookie, parseSetCookie } from './cookies.ts';
 import type { DigestChallenge } from './digest.ts';
-import { exchangeHttp, type HttpAnswer, urlProblem } from './http-exchange.ts';
+import { exchangeHttp, type HttpAnswer, type HttpExchange, urlProblem } from './http-exchange.ts';
 
 const REQUESTS = String.raw`
 local http, perform = {}, kit.wait('http_perform')
@@ -172,10 +172,20 @@ export const HTTP_LIBRARY: Library = {
 interface HttpLibraryOptions {
   clock: Clock;
   limits: Limits['lua'];
+  /** Gets each request with its answer; a text is why there is none. */
+  onExchange?: (
+    request: HttpExchange,
+    answer: HttpAnswer | string,
+    times: { atMs: EpochMs; durationMs: DurationMs },
+  ) => void;
 }
 
 /** Functions for one script: its requests are counted. */
-export function httpFunctions({ clock, limits }: HttpLibraryOptions): Record<string, HostFunction> {
+export function httpFunctions({
+  clock,
+  limits,
+  onExchange,
+}: HttpLibraryOptions): Record<string, HostFunction> {
   let running = 0;
   const challenges = new Map<string, DigestChallenge>();
 
@@ -201,8 +211,13 @@ export function httpFunctions({ clock, limits }: HttpLibraryOptions): Record<str
           : { user: textArgument(user, 1, 'client'), password: textArgument(password, 1, 'client') },
     };
     running += 1;
+    const begun = { atMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
     try {
       const answer = await exchangeHttp(request, { clock, limits, challenges });
+      onExchange?.(request, answer, {
+        atMs: begun.atMs,
+        durationMs: clock.monotonicMs() - begun.monotonicMs,
+      });
       return typeof answer === 'string' ? [undefined, answer] : resultsOf(answer);
     } finally {
       running -= 1;

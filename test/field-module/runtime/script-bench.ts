@@ -48,6 +48,7 @@ const SURROUNDINGS = {
   isClockBelieved: true,
   timeZone: 'Europe/Berlin',
   commandMs: LIMITS.commands.timeoutMs,
+  traced: [],
 };
 const benches: ScriptBench[] = [];
 let commandCount = 0;
