@@ -45,7 +45,7 @@ describe('the field trace of a device', { skip: findBrowser() === undefined && N
     await card.getByRole('button', { name: 'Stop' }).click();
     await card.getByText(/^Ended at .*: \d+ recorded\./).waitFor();
     for (const [name, file] of [
-      ['Download the trace', 'roof-trace.json'],
+      ['Download the trace', 'trace.json'],
       ['Download for the simulator', 'roof-image.yml'],
     ] as const) {
       const [saved] = await Promise.all([

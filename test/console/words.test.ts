@@ -66,6 +66,7 @@ const SAME: readonly string[] = [
   'devices.id',
   'devices.offline',
   'devices.online',
+  'devices.traceTook',
   'everywhere.blueprint',
   'everywhere.name',
   'everywhere.status',

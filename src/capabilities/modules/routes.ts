@@ -1,5 +1,6 @@
+import * as v from 'valibot';
 import { notFound } from '../../lib/errors.ts';
-import { attachment, route, type Route } from '../../platform/http/index.ts';
+import { attachment, query, route, type Route } from '../../platform/http/index.ts';
 import { type Device, devicePaths, type Devices } from '../devices/index.ts';
 import {
   lineOf,
@@ -10,7 +11,6 @@ import {
   testOf,
   testShape,
   traceBody,
-  traceQuery,
   traceShape,
   traceToWire,
 } from './schema.ts';
@@ -84,6 +84,9 @@ async function* linesOf(scan: Scan, order: ScanOrder): AsyncGenerator<string> {
 }
 
 const IMAGE = 'application/yaml';
+const traceQuery = v.object({
+  after: query.number('Only exchanges with a greater number, for whoever asks again and again.'),
+});
 
 /** Operations on field traces of devices: an extension of the interface. */
 export function traceRoutes({

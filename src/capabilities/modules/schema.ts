@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
 import { defined } from '../../lib/members.ts';
 import { formatTimestamp } from '../../lib/time.ts';
-import { type MediaAnswer, query, shape } from '../../platform/http/index.ts';
+import { type MediaAnswer, shape } from '../../platform/http/index.ts';
 import type { ScanEnd, ScanOrder, ScanUnit } from './scans.ts';
 import type { DeviceTrace } from './traces.ts';
 
@@ -259,10 +259,6 @@ export const traceBody = v.pipe(
   }),
   shape.example({ duration_s: 900 }),
 );
-
-export const traceQuery = v.object({
-  after: query.number('Only exchanges with a greater number, for whoever asks again and again.'),
-});
 
 const TRANSPORTS = ['MODBUS_TCP', 'MODBUS_RTU', 'SERIAL', 'HTTP', 'TCP', 'UDP', 'WEBSOCKET', 'MQTT'] as const;
 

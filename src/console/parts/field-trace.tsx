@@ -17,7 +17,7 @@ export function FieldTraceCard({ device }: { device: Device }) {
   return <TraceCard device={device} />;
 }
 
-function TraceCard({ device: { id, slug } }: { device: Device }) {
+function TraceCard({ device: { id } }: { device: Device }) {
   const address = path`/v3/devices/${id}/trace`;
   const last = useRef(0);
   const { answer, error, refresh, again } = useAnswer(async () => {
@@ -55,7 +55,7 @@ function TraceCard({ device: { id, slug } }: { device: Device }) {
       {answer ? <Recorded trace={answer} count={count} /> : <Awaited answer={answer} error={error} />}
       {count > 0 && (
         <div class="actions">
-          <a class="button" href={address} download={`${slug}-trace.json`}>
+          <a class="button" href={address} download="">
             {say.devices.traceSave}
           </a>
           <a class="button" href={`${address}/image`} download>

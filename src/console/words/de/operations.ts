@@ -88,6 +88,8 @@ export const operations: Texts = {
   test_io_port: 'Anschluss testen',
   test_modbus_connection: 'Modbus-Verbindung testen',
   test_notification_channel: 'Kanal testen',
+  start_device_trace: 'Mitschnitt an einem Gerät beginnen',
+  stop_device_trace: 'Mitschnitt an einem Gerät beenden',
   test_serial_port: 'Seriellen Anschluss testen',
   test_target: 'Ziel testen',
   unarchive_site: 'Anlage aus dem Archiv holen',

@@ -53,6 +53,12 @@ export const refusals: ReadonlyMap<string, Sentence> = new Map([
   ['device_limit_reached', most('Geräte')],
   ['device_not_deletable', text('Dieses Gerät gehört zum Gateway und kann nicht gelöscht werden.')],
   ['device_not_found', text('Dieses Gerät gibt es nicht mehr.')],
+  [
+    'device_not_traceable',
+    text(
+      'Dieses Gerät läuft auf keinem Kommunikationsmodul. Nur was Skripte mit Geräten austauschen, wird mitgeschnitten.',
+    ),
+  ],
   ['device_offline', text('Das Gerät ist nicht erreichbar. Es wurde nichts gesendet.')],
   [
     'disk_full',
@@ -115,6 +121,13 @@ export const refusals: ReadonlyMap<string, Sentence> = new Map([
   ['rule_sandbox_off', text('Regeln sind auf diesem Gateway ausgeschaltet.')],
   ['rule_without_strategy', text('Diese Regel hat ein eigenes Skript und keine Parameter.')],
   ['runtime_full', most('Geräte an diesem Modul')],
+  [
+    'trace_limit_reached',
+    text(
+      'Es wird schon an so vielen Geräten mitgeschnitten, wie möglich ist. Beenden Sie zuerst einen Mitschnitt.',
+    ),
+  ],
+  ['trace_not_found', text('An diesem Gerät wurde nichts mitgeschnitten, das sich abspielen lässt.')],
   ['scan_active', text('Hier wird schon gesucht. Versuchen Sie es, wenn diese Suche zu Ende ist.')],
   ['serial_port_limit_reached', most('Anschlüsse')],
   ['serial_port_not_found', text('Diesen Anschluss gibt es nicht mehr.')],
