@@ -53,7 +53,8 @@ export function fingerprintOf(certificatePem: string): string {
   return new X509Certificate(certificatePem).fingerprint256.replaceAll(':', '').toLowerCase();
 }
 
-function isSignedBy(certificate: X509Certificate, authority: X509Certificate): boolean {
+/** By name and by signature; true of a root and itself. */
+export function isSignedBy(certificate: X509Certificate, authority: X509Certificate): boolean {
   return certificate.checkIssued(authority) && certificate.verify(authority.publicKey);
 }
 
@@ -94,8 +95,12 @@ export function usableNames({ dns, ips }: ServerNames): ServerNames {
 // Keys with their certificates, each pair in one file, so that no crash can part them.
 
 const KEY = /-----BEGIN (?:EC |RSA )?PRIVATE KEY-----[^-]+-----END (?:EC |RSA )?PRIVATE KEY-----\n?/;
-/** A chain as it stands in a file. */
-export const CERTIFICATES = /(?:-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\s*)+/;
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/** The certificates of a file in its order; tools write lines about them in between (RFC 7468 section 2). */
+export function certificatesIn(text: string): string[] {
+  return text.match(CERTIFICATE) ?? [];
+}
 
 /** The folder of keys; only the user of the gateway may look into it. */
 export function openKeyFolder(folder: string): void {
@@ -120,9 +125,10 @@ export function parseKeyFile(
   path: string,
   keyPath = path,
 ): KeyAndCertificate {
-  const certificatePem = CERTIFICATES.exec(certificateText)?.[0];
+  const certificates = certificatesIn(certificateText);
+  const certificatePem = certificates.map((pem) => `${pem}\n`).join('');
   const privateKeyPem = KEY.exec(keyText)?.[0];
-  if (certificatePem === undefined) throw new Error(`${path} has no certificate in PEM form`);
+  if (certificates.length === 0) throw new Error(`${path} has no certificate in PEM form`);
   if (privateKeyPem === undefined)
     throw new Error(`${keyPath} has no private key in PEM form without a password`);
   try {

@@ -9,7 +9,7 @@ import type { Limits } from '../../lib/limits.ts';
 import type { Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import { readPlainFile } from '../files/index.ts';
-import { CERTIFICATES, type KeyAndCertificate, parseKeyFile } from './model.ts';
+import { certificatesIn, isSignedBy, type KeyAndCertificate, parseKeyFile } from './model.ts';
 
 export interface OperatorFiles {
   certificatePath: string;
@@ -65,7 +65,9 @@ export class OperatorCertificate {
     const { certificatePath, clock, limits } = this.#options;
     if (this.#fault !== undefined) return { kind: 'unusable', reason: `${this.#fault}.` };
     if (!this.#pair || !clock.isSet()) return undefined;
-    const ends = certificatesOf(this.#pair.certificatePem).map(({ validToDate }) => validToDate.getTime());
+    const ends = certificatesIn(this.#pair.certificatePem).map((pem) =>
+      new X509Certificate(pem).validToDate.getTime(),
+    );
     const endMs = Math.min(...ends);
     const leftMs = endMs - clock.wallMs();
     if (leftMs > limits.operatorWarningMs) return undefined;
@@ -110,29 +112,24 @@ function mistakeIn(
     key.includes('-----BEGIN CERTIFICATE-----')
   )
     return `${certificatePath} holds the key and ${privateKeyPath} the certificate: tls_certificate and tls_private_key are exchanged`;
-  return isReversed(certificate, key)
-    ? `${certificatePath} has its certificates in the wrong order: that of the gateway comes first, then those that signed it`
+  return isInWrongOrder(certificate, key)
+    ? `${certificatePath} has its certificates in the wrong order: that of the gateway comes first, then the one that signed it, then the one that signed that one`
     : undefined;
 }
 
-/** The key belongs to another certificate than the first. */
-function isReversed(certificate: string, key: string): boolean {
+/** The key belongs to another certificate than the first, or one stands before a certificate that it signed. */
+function isInWrongOrder(certificate: string, key: string): boolean {
   try {
-    const [first, ...others] = certificatesOf(certificate);
+    const chain = certificatesIn(certificate).map((pem) => new X509Certificate(pem));
     const privateKey = createPrivateKey(key);
-    return (
-      first?.checkPrivateKey(privateKey) === false &&
-      others.some((other) => other.checkPrivateKey(privateKey))
-    );
+    const own = chain.findIndex((one) => one.checkPrivateKey(privateKey));
+    // Two authorities may have signed each other, and a root has signed itself: both say nothing of the order.
+    const isLate = (one: X509Certificate, at: number): boolean =>
+      !isSignedBy(one, one) &&
+      chain.slice(0, at).some((before) => isSignedBy(one, before) && !isSignedBy(before, one));
+    return own > 0 || chain.some(isLate);
   } catch {
     // What cannot be read is named by whoever reads it for use.
     return false;
   }
-}
-
-const EACH = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
-
-/** Those of a chain, in the order of the file. */
-function certificatesOf(text: string): X509Certificate[] {
-  return (CERTIFICATES.exec(text)?.[0].match(EACH) ?? []).map((pem) => new X509Certificate(pem));
 }

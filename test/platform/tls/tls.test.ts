@@ -267,6 +267,37 @@ async function shortKey(): Promise<{ certificatePem: string; privateKeyPem: stri
   };
 }
 
+interface Signed {
+  certificatePem: string;
+  privateKeyPem: string;
+}
+
+/** Each is signed by the one before it, the first by itself. */
+async function chainOf(names: [string, string, string, string]): Promise<[Signed, Signed, Signed, Signed]> {
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+  const made: Signed[] = [];
+  let [issuer, signingKey]: [string, CryptoKey | undefined] = [`CN=${names[0]}`, undefined];
+  for (const [index, name] of names.entries()) {
+    const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+    const certificate = await X509CertificateGenerator.create({
+      subject: `CN=${name}`,
+      issuer,
+      publicKey: keys.publicKey,
+      signingKey: signingKey ?? keys.privateKey,
+      signingAlgorithm: algorithm,
+      serialNumber: `0${index + 1}`,
+      notBefore: new Date(NOW_MS - DAY_MS),
+      notAfter: new Date(NOW_MS + 365 * DAY_MS),
+    });
+    made.push({
+      certificatePem: certificate.toString('pem'),
+      privateKeyPem: KeyObject.from(keys.privateKey).export({ type: 'pkcs8', format: 'pem' }),
+    });
+    [issuer, signingKey] = [`CN=${name}`, keys.privateKey];
+  }
+  return made as [Signed, Signed, Signed, Signed];
+}
+
 describe("an operator's certificate", () => {
   test('gives way to one made here until it can be used, and the log says why', async (t) => {
     const { folder, open, lines } = startBench(t);
@@ -316,6 +347,34 @@ describe("an operator's certificate", () => {
     await tls.check();
     assert.equal(tls.serverContext().key, one.privateKeyPem);
     assert.equal(tls.operatorProblem(), undefined);
+  });
+
+  test('is named when the authorities behind it stand in the wrong order, and served whole in the right one', async (t) => {
+    const { folder, open, lines } = startBench(t);
+    const own = await open();
+    const [root, upper, lower, leaf] = await chainOf(['Root', 'Upper', 'Lower', 'Box']);
+    const certificatePath = join(folder, 'own.crt');
+    const privateKeyPath = join(folder, 'own.key');
+    writeFileSync(privateKeyPath, leaf.privateKeyPem);
+    for (const order of [
+      [leaf, upper, lower],
+      [leaf, root, upper, lower],
+      [root, upper, lower, leaf],
+      [lower, leaf, upper],
+    ]) {
+      writeFileSync(certificatePath, order.map(({ certificatePem }) => certificatePem).join('\n'));
+      const tls = await open({ operatorCertificate: { certificatePath, privateKeyPath } });
+      assert.match(tls.operatorProblem()?.reason ?? '', /own\.crt has its certificates in the wrong order/);
+      assert.deepEqual(tls.serverContext(), own.serverContext());
+    }
+    // As `openssl pkcs12` writes them.
+    const words = [leaf, lower, upper, root].map(
+      ({ certificatePem }) => `Bag Attributes\n    localKeyID: 01\nsubject=CN = x\n${certificatePem}\n`,
+    );
+    writeFileSync(certificatePath, words.join(''));
+    const tls = await open({ operatorCertificate: { certificatePath, privateKeyPath } });
+    assert.equal(tls.operatorProblem(), undefined, JSON.stringify(lines.at(-1)));
+    assert.equal(String(tls.serverContext().cert).match(/BEGIN CERTIFICATE/g)?.length, 4);
   });
 
   test('is warned of from 14 days before its end on', async (t) => {
