@@ -1,12 +1,12 @@
 /**
- * Hands what arrives on a connection to Node's parser in small pieces, and nothing more while a request waits for its
+ * Hands what arrives on a connection to Node's parser one request at a time, and nothing more while that one waits for its
  * response. Node alone would make the objects of all 1 900 requests that fit into one read of 64 KiB.
  */
 import type { Socket } from 'node:net';
 import { nextTurn } from '../clock/index.ts';
 
-/** The shortest request has 27 bytes, so that one piece holds no more than 10. */
-const PIECE_BYTES = 256;
+/** Ends the head of a request, and a body without a declared length (RFC 9112 sections 2.1 and 7.1). */
+const END = '\r\n\r\n';
 const NOTHING = Buffer.alloc(0);
 
 interface RequestFeedOptions {
@@ -29,6 +29,7 @@ export class RequestFeed {
   };
   readonly #onResume = (): void => this.#feed();
   #pending: Buffer = NOTHING;
+  #pieceBytes = 0;
   #requestsAhead = 0;
   /** So many bytes certainly belong to the body of the current request and hold no further one. */
   #bodyBytes = 0;
@@ -45,8 +46,8 @@ export class RequestFeed {
 
   /** A request has begun, with a body of this declared length. */
   expectBody(lengthBytes: number): void {
-    // A part of it may have been in the same piece as the head.
-    this.#bodyBytes = Math.max(0, lengthBytes - PIECE_BYTES);
+    // A part of it was in the same piece where the end of the head came in two.
+    this.#bodyBytes = Math.max(0, lengthBytes - this.#pieceBytes);
   }
 
   /** Goes on after a response. Other connections have their turn first. */
@@ -83,11 +84,17 @@ export class RequestFeed {
       if (this.#options.isBusy()) this.#socket.pause();
       // Paused here, or by Node until a body is read or a response is written.
       if (this.#socket.isPaused()) return;
-      const sizeBytes = Math.max(PIECE_BYTES, this.#bodyBytes);
-      const piece = this.#pending.subarray(0, sizeBytes);
-      this.#pending = this.#pending.subarray(sizeBytes);
+      const piece = this.#pending.subarray(0, this.#bodyBytes || this.#endOfNext());
+      this.#pieceBytes = piece.length;
+      this.#pending = this.#pending.subarray(piece.length);
       this.#bodyBytes = Math.max(0, this.#bodyBytes - piece.length);
       for (const parse of this.#parse) parse.call(this.#socket, piece);
     }
+  }
+
+  /** Without an end there is no whole further request: all of it belongs to one. */
+  #endOfNext(): number {
+    const at = this.#pending.indexOf(END);
+    return at < 0 ? this.#pending.length : at + END.length;
   }
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LIMITS } from '../../../src/lib/limits.ts';
@@ -279,6 +280,43 @@ describe('connections', () => {
     assert.ok(statuses.length > 30 && statuses.length <= 41, `${statuses.length}`);
     assert.deepEqual(new Set(statuses), new Set(['200']));
     assert.match(await metrics.text(), /^gateway_http_pipelines_refused_total 1$/m);
+  });
+
+  test('have no objects of requests that wait, however short these are', async (t) => {
+    const { port, calls, release } = await serve(t);
+    let started = 0;
+    const count = (): void => void (started += 1);
+    subscribe('http.server.request.start', count);
+    t.after(() => unsubscribe('http.server.request.start', count));
+    const short = 'GET /x HTTP/1.1\r\nHost: a\r\n\r\n';
+    const held = await raw(t, port, `${WAIT}${short.repeat(20)}`);
+    await until(() => calls.length === 1);
+    assert.equal(started, 1);
+    release();
+    await until(() => held.received().match(/HTTP\/1\.1 404/g)?.length === 20);
+    assert.equal(started, 21);
+  });
+
+  test('take requests wherever the network cut them', async (t) => {
+    const { port, ask } = await serve(t);
+    const body = JSON.stringify({ name: 'a\r\n\r\nb' });
+    const head = 'POST /v3/things HTTP/1.1\r\nHost: a\r\nX-Service-Auth-Token: owner\r\n';
+    const whole = `${head}Content-Length: ${body.length}\r\n\r\n${body}`;
+    const chunked = `${head}Transfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+    const all = `${whole}${chunked}${whole}${THING}`;
+    const { status } = await ask('POST', '/v3/things', { body });
+    for (const end of [...all.matchAll(/\r\n\r\n/g)].map(({ index }) => index))
+      for (const cut of [end + 1, end + 3, end + 5]) {
+        const { socket, received } = await raw(t, port, all.slice(0, cut));
+        await pause(2);
+        socket.write(all.slice(cut));
+        await until(() => received().match(/HTTP\/1\.1 \d+/g)?.length === 4);
+        assert.deepEqual(received().match(/HTTP\/1\.1 \d+/g), [
+          ...Array.from({ length: 3 }, () => `HTTP/1.1 ${status}`),
+          'HTTP/1.1 200',
+        ]);
+        socket.destroy();
+      }
   });
 
   test('count against their address when they sent too much ahead', async (t) => {
