@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../../src/lib/limits.ts';
+import { TestClock } from '../support/test-clock.ts';
 import { refusal, startTestGateway, useTestGateway } from '../support/test-gateway.ts';
+import { until } from '../support/until.ts';
 
 const DEVICES = '/v3/library/devices';
 const gateway = useTestGateway();
@@ -92,6 +94,21 @@ describe('the library refuses', () => {
       refusal(await call('INSTALLER', 'POST', DEVICES, Buffer.from([0xff, 0xfe]))),
       '400 invalid_body',
     );
+  });
+
+  test('an upload for which the processor has no time, with 503 and the time to wait', async (t) => {
+    const clock = new TestClock();
+    const { call } = await startTestGateway(t, { clock });
+    const answer = call('INSTALLER', 'POST', DEVICES, PUMP);
+    let isAnswered = false;
+    void answer.finally(() => (isAnswered = true));
+    // Hours pass by the clock while the thread that judges is still being started.
+    await until(async () => {
+      await clock.advance(LIMITS.library.taskTimeoutMs);
+      return isAnswered;
+    });
+    const { status, headers } = await answer;
+    assert.deepEqual([status, headers.get('retry-after')], [503, '60']);
   });
 
   test('a template whose aliases would fill the memory', async () => {

@@ -1,5 +1,5 @@
 /** From the files of an upload to a compiled blueprint, or to all of its problems. */
-import { GatewayError, unavailable } from '../../lib/errors.ts';
+import { GatewayError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
@@ -109,9 +109,6 @@ function readManifest(files: ArchiveFiles): { manifest?: YamlMap; problems: stri
 // Compiles uploads in a thread of their own: a large blueprint takes a few hundred milliseconds on a small board, and
 // two hostile megabytes of YAML seconds and a gigabyte.
 
-/** G: a board that is starved for a minute needs some more. */
-const BUSY_RETRY_AFTER_S = 60;
-
 export interface CompileTask {
   zip: Uint8Array;
   /** Uploaded profiles by id. */
@@ -144,11 +141,6 @@ export function createWorkerCompiler(options: { clock: Clock; log: Log; metrics:
         const isTooMuch =
           error instanceof TaskFailure && (error.reason === 'timeout' || error.reason === 'out_of_memory');
         if (error instanceof GatewayError) queue.dropped();
-        if (error instanceof TaskFailure && error.reason === 'busy')
-          throw unavailable('The processor of the gateway is busy with other work; try again later.', {
-            cause: error,
-            retryAfterS: BUSY_RETRY_AFTER_S,
-          });
         if (!isTooMuch) throw error;
         return { problems: [`archive: judging it ${error.message}`], isZip: true };
       }

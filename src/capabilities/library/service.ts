@@ -47,6 +47,7 @@ export class DeviceLibrary {
     this.#worker = new TaskWorker({
       entry: programEntry('capabilities/library/worker'),
       timeoutMs,
+      countsProcessorTime: true,
       heapBytes,
       waiting,
       idleMs,

@@ -1,4 +1,4 @@
-import { messageOf, unavailable } from '../../lib/errors.ts';
+import { type GatewayError, messageOf, unavailable } from '../../lib/errors.ts';
 import { codeOf } from '../../lib/system-fault.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock, Timer } from '../clock/index.ts';
@@ -10,7 +10,7 @@ interface TaskWorkerOptions {
   entry: string;
   /** Longest duration of one task. */
   timeoutMs: DurationMs;
-  /** A task may take so much processor time; it fails as `busy` when it has not got that in twice the time. */
+  /** A task may take so much processor time; it is unavailable when it has not got that in twice the time. */
   countsProcessorTime?: boolean;
   /** Largest heap of the thread. */
   heapBytes: number;
@@ -34,7 +34,7 @@ export interface TaskTerms {
 
 /** Why a task has no result. */
 export class TaskFailure extends Error {
-  readonly reason: 'timeout' | 'busy' | 'out_of_memory' | 'crashed' | 'failed' | 'stopped';
+  readonly reason: 'timeout' | 'out_of_memory' | 'crashed' | 'failed' | 'stopped';
 
   constructor(reason: TaskFailure['reason'], message: string, options?: ErrorOptions) {
     super(message, options);
@@ -59,10 +59,12 @@ interface Task<Input, Output> {
   input: Input;
   terms: TaskTerms;
   resolve: (output: Output) => void;
-  reject: (failure: TaskFailure) => void;
+  reject: (failure: TaskFailure | GatewayError) => void;
 }
 
 const RETRY_AFTER_S = 5;
+/** G: a board that is starved for a minute needs some more. */
+const BUSY_RETRY_AFTER_S = 60;
 const MIB = 1_048_576;
 
 /**
@@ -89,7 +91,7 @@ export class TaskWorker<Input, Output> {
 
   /**
    * Input and output are copied. @throws TaskFailure when the task exceeds a limit or fails, and after `stop`;
-   * GatewayError unavailable when too many tasks wait
+   * GatewayError unavailable when too many tasks wait, or the processor is busy with other work
    */
   run(input: Input, terms: TaskTerms = {}): Promise<Output> {
     if (this.#isStopped) return Promise.reject(new TaskFailure('stopped', 'stopped'));
@@ -151,8 +153,8 @@ export class TaskWorker<Input, Output> {
     const takenMs = countsProcessorTime
       ? await thread?.processorMs().then(
           (sinceStartMs) => sinceStartMs - this.#usedMs,
-          // It has ended meanwhile.
-          () => undefined,
+          // It has not begun yet.
+          () => 0,
         )
       : timeoutMs;
     const task = this.#current;
@@ -162,7 +164,7 @@ export class TaskWorker<Input, Output> {
       return this.#end(new TaskFailure('timeout', `took longer than ${timeoutMs / 1_000} ${words}`), takenMs);
     }
     const leftMs = task.startedMs + 2 * timeoutMs - clock.monotonicMs();
-    if (leftMs <= 0) return this.#end(new TaskFailure('busy', 'got too little processor time'), takenMs);
+    if (leftMs <= 0) return this.#end(tooBusy(), takenMs);
     task.timer = clock.setTimer(
       Math.min(leftMs, timeoutMs - takenMs),
       () => void this.#overdue(number, timeoutMs),
@@ -225,7 +227,7 @@ export class TaskWorker<Input, Output> {
   }
 
   /** Gives the thread up and fails the task in hand; the others get a new thread. */
-  #end(failure: TaskFailure, takenMs?: DurationMs): void {
+  #end(failure: TaskFailure | GatewayError, takenMs?: DurationMs): void {
     const thread = this.#thread;
     const task = this.#current;
     this.#thread = undefined;
@@ -239,6 +241,11 @@ export class TaskWorker<Input, Output> {
     this.#next();
   }
 }
+
+const tooBusy = (): GatewayError =>
+  unavailable('The processor of the gateway is busy with other work; try again later.', {
+    retryAfterS: BUSY_RETRY_AFTER_S,
+  });
 
 /** Called once by the entry of a worker thread: answers every task with what `handle` makes of its input. */
 export function serveTasks(handle: (input: never) => unknown): void {

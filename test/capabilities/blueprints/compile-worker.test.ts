@@ -4,13 +4,14 @@ import {
   type BlueprintCompiler,
   createWorkerCompiler,
 } from '../../../src/capabilities/blueprints/compile-archive.ts';
+import { GatewayError } from '../../../src/lib/errors.ts';
+import { LIMITS } from '../../../src/lib/limits.ts';
 import { createMetrics } from '../../../src/platform/metrics/index.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { recordingLog } from '../../support/workspace.ts';
 import { compiled, manifestWith, zipOf } from './support.ts';
 
-function start(test: Pick<TestContext, 'after'>): BlueprintCompiler {
-  const clock = new TestClock();
+function start(test: Pick<TestContext, 'after'>, clock = new TestClock()): BlueprintCompiler {
   const compiler = createWorkerCompiler({ clock, log: recordingLog(clock).log, metrics: createMetrics() });
   test.after(() => compiler.stop());
   return compiler;
@@ -57,4 +58,22 @@ test('the thread compiles what the program itself would', async (t) => {
   assert.deepEqual(result.manifest?.telemetry['spin']?.implements, ['energy.flywheel.spin']);
   const plain = compiled(manifest.replace('implements: energy.flywheel\n', ''), { 'main.lua': 'return 1' });
   assert.equal(Buffer.from(result.script ?? []).toString(), plain.script);
+});
+
+test('a blueprint whose thread gets no processor time is not refused as a bad one, but to be sent later', async (t) => {
+  const clock = new TestClock();
+  const compiler = start(t, clock);
+  const task = {
+    zip: await zipOf({ 'manifest.yml': 'a: 1' }),
+    profiles: new Map(),
+    checks: 'STRICT',
+  } as const;
+  const refused = assert.rejects(
+    compiler.compile(task),
+    (error) => error instanceof GatewayError && error.code === 'unavailable' && error.retryAfterS === 60,
+  );
+  // The thread is still being started, whatever the machine does.
+  await clock.advance(3 * LIMITS.blueprints.compileTimeoutMs);
+  await refused;
+  assert.deepEqual((await compiler.compile(task)).problems, ['blueprint_spec: required']);
 });

@@ -114,7 +114,11 @@ test('a task that gets no processor time in twice its time is no fault of its in
   assert.equal(await worker.run({ kind: 'echo', value: 1 }), 1);
   const refused = assert.rejects(
     worker.run({ kind: 'stand' }, { timeoutMs: 60_000, onWork }),
-    failsWith('busy', /^got too little processor time$/),
+    (error) =>
+      error instanceof GatewayError &&
+      error.code === 'unavailable' &&
+      error.retryAfterS === 60 &&
+      /^The processor of the gateway is busy/.test(error.message),
   );
   const passing = setInterval(() => void clock.advance(60_000), 50);
   t.after(() => clearInterval(passing));
