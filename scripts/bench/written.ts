@@ -1,16 +1,23 @@
 /**
- * Bytes that reach the block device under the data folder, with what the file system adds: at rest, and with devices that
- * send 20 values every second at QoS 1. The data lies on an ext4 file system of its own, on a loop device in memory.
+ * Bytes that reach the block device under the data folder, with what the file system adds: at rest, with devices that
+ * send 20 values every second at QoS 1, and for each start after a kill. The data lies on an ext4 file system of its own, on a loop device in memory.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { createSystemClock } from '../../src/platform/clock/index.ts';
+import { type Clock, createSystemClock } from '../../src/platform/clock/index.ts';
 import { createDataDisk, type DataDisk, missingForDisks } from '../checks/faults/disk.ts';
 import type { Benchmark } from '../support/benchmark.ts';
 import { createGatewayClient, uploadBlueprint } from '../support/gateway-client.ts';
-import { createTokens, withGateway, writtenBytes } from '../support/gateway-process.ts';
+import {
+  createGatewayHome,
+  createTokens,
+  hasBundle,
+  startGateway,
+  withGateway,
+  writtenBytes,
+} from '../support/gateway-process.ts';
 import { publish } from '../support/telemetry-end-to-end.ts';
 import { provisionWorkload } from '../support/workload-blueprints.ts';
 import { createWorkload } from '../support/workload.ts';
@@ -19,6 +26,8 @@ const SEED = 1;
 const MIB = 1_048_576;
 const SECTOR_BYTES = 512;
 const DAY_S = 86_400;
+/** Upkeep begins when the gateway serves, and is done by then. */
+const READY_MS = 500;
 
 interface Parameters {
   /** From the start until the first measurement. */
@@ -28,6 +37,8 @@ interface Parameters {
   devices: number;
   /** Measured while the devices send. */
   loadS: number;
+  /** Kills as soon as the gateway serves, each with a start after it. */
+  kills: number;
   /** 1: mounted with `lazytime`. */
   lazytime: number;
   [name: string]: number;
@@ -36,9 +47,9 @@ interface Parameters {
 export const benchmark: Benchmark<Parameters> = {
   name: 'written',
   describe:
-    'Bytes written to the block device, by the gateway and its file system, at rest and with devices.',
-  small: { settleS: 1, restS: 5, devices: 1, loadS: 5, lazytime: 0 },
-  large: { settleS: 60, restS: 600, devices: 10, loadS: 300, lazytime: 0 },
+    'Bytes written to the block device, by the gateway and its file system, at rest, with devices and in a crash loop.',
+  small: { settleS: 1, restS: 5, devices: 1, loadS: 5, kills: 2, lazytime: 0 },
+  large: { settleS: 60, restS: 600, devices: 10, loadS: 300, kills: 20, lazytime: 0 },
   isApart: true,
   seed: SEED,
   run: async (parameters, report) => {
@@ -83,6 +94,8 @@ export const benchmark: Benchmark<Parameters> = {
         report(`${label}: written to the block device`, loaded.deviceBytes / values, 'bytes/value');
         report(`${label}: of it by the gateway itself`, loaded.processBytes / values, 'bytes/value');
       });
+      const looped = await writtenByKills(disk, parameters.kills, clock);
+      report('crash loop: written to the block device', looped / parameters.kills / 1_024, 'KiB/start');
     } finally {
       disk.remove();
       rmSync(base, { recursive: true, force: true });
@@ -113,6 +126,32 @@ async function writtenDuring({ disk, pid }: Measuring, work: () => Promise<void>
     deviceBytes: deviceBytes(device) - before.deviceBytes,
     processBytes: writtenBytes(pid) - before.processBytes,
   };
+}
+
+/** The first start makes the folder and its room, and is not counted; a second one comes after a kill, as all others. */
+async function writtenByKills(disk: DataDisk, kills: number, clock: Clock): Promise<number> {
+  const made = await createGatewayHome(hasBundle() ? 'bundle' : 'source');
+  const home = { ...made, environment: { ...made.environment, GATEWAY_DATA_DIR: disk.folder } };
+  const startAndKill = async (): Promise<void> => {
+    const gateway = startGateway(home, clock);
+    try {
+      await gateway.healthy();
+      await clock.sleep(READY_MS);
+    } finally {
+      await gateway.end('SIGKILL');
+    }
+  };
+  try {
+    for (let start = 0; start < 2; start++) await startAndKill();
+    disk.settle();
+    const device = deviceUnder(disk.folder);
+    const before = deviceBytes(device);
+    for (let start = 0; start < kills; start++) await startAndKill();
+    disk.settle();
+    return deviceBytes(device) - before;
+  } finally {
+    made.remove();
+  }
 }
 
 /** Name of the block device that is mounted there. */

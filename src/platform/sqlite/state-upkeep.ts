@@ -45,7 +45,6 @@ export class StateUpkeep {
   #timer: Timer | undefined;
   #checkpointing: Promise<void> | undefined;
   #working: Promise<void> | undefined;
-  #hasRoomInLog = false;
   #judgedAtMs: MonotonicMs = -Infinity;
   #copiedAtMonotonicMs: MonotonicMs | undefined;
   #copiedChanges = -1;
@@ -181,10 +180,10 @@ export class StateUpkeep {
     const { database, limits, space } = this.#options;
     const { walBytes, freeBytes } = limits;
     const isShort = this.#freeBytes() < (freeBytes * limits.freePercentMin) / 100;
-    // The log is removed by each stop: its room is made anew by each run.
-    if (!isShort && this.#hasRoomInLog) return;
+    // A stop removes the log; after a kill it is there.
+    const logBytes = statSync(`${database.path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    if (!isShort && logBytes >= walBytes) return;
     if (space.room.freeBytes < 2 * freeBytes + walBytes) return;
-    this.#hasRoomInLog = true;
     await this.#run({ kind: 'room', path: database.path, walBytes, freeBytes });
   }
 

@@ -1,4 +1,5 @@
 /** Work on a database while it is in use; each task has a connection of its own. */
+import { closeSync, fstatSync, openSync, writeSync } from 'node:fs';
 import type BetterSqlite3 from 'better-sqlite3';
 import './native.ts';
 import { withConnection } from './native.ts';
@@ -11,11 +12,12 @@ export type UpkeepTask =
   /** Is the file damaged? Reads all of it. */
   | { kind: 'judge'; path: string }
   | { kind: 'checkpoint'; path: string }
-  | ({ kind: 'room'; path: string } & Room)
+  | ({ kind: 'room' } & Room)
   | ({ kind: 'copy' } & CopyTask);
 
 /** Room to keep allocated for state.db. */
 interface Room {
+  path: string;
   walBytes: number;
   freeBytes: number;
 }
@@ -54,10 +56,30 @@ export function runUpkeep(task: UpkeepTask & OpenFile): UpkeepResult {
   }
 }
 
-function makeRoom(handle: BetterSqlite3.Database, { walBytes, freeBytes }: Room): void {
+function makeRoom(handle: BetterSqlite3.Database, { path, walBytes, freeBytes }: Room): void {
   const pageBytes = handle.pragma('page_size', { simple: true }) as number;
   const free = (handle.pragma('freelist_count', { simple: true }) as number) * pageBytes;
-  handle.transaction(() => storeAndDelete(handle, free < freeBytes ? freeBytes : walBytes)).immediate();
+  handle
+    .transaction(() => {
+      if (free < freeBytes) storeAndDelete(handle, freeBytes);
+      fillLog(path, walBytes);
+    })
+    .immediate();
+}
+
+/**
+ * Call in a transaction, so that nobody writes to the log: makes its file so long. SQLite ends a log at the first frame that
+ * has not its salt, so that what stands behind is only room; frames would be written once more, into the database.
+ */
+function fillLog(path: string, walBytes: number): void {
+  const descriptor = openSync(`${path}-wal`, 'r+');
+  try {
+    const { size } = fstatSync(descriptor);
+    // Not zeros: a file system may leave them out.
+    if (size < walBytes) writeSync(descriptor, Buffer.alloc(walBytes - size, 'reserve '), 0, null, size);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 /**

@@ -1,6 +1,14 @@
 /** How often state.db is copied on its own disk. */
 import assert from 'node:assert/strict';
-import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { messageOf } from '../../../src/lib/errors.ts';
@@ -115,6 +123,35 @@ test('a reserve that cannot be given back to a start on a full disk is told, and
   assert.deepEqual(
     lines.map(({ message }) => message),
     ['the disk is full, and the room kept for a start cannot be used'],
+  );
+});
+
+test('room in the log for a full disk is no frames, which would be written once more', async (t) => {
+  const folder = temporaryFolder(t);
+  const { database, change, copies, lines } = tended(t, 1_000, folder);
+  const logPath = join(folder, 'state.db-wal');
+  await until(() => copies() === 1);
+  assert.ok(statSync(logPath).size >= LIMITS.state.walBytes);
+  await change(LIMITS.state.upkeepIntervalMs);
+  database.checkpoint();
+  await change(LIMITS.state.upkeepIntervalMs);
+  const frames = database.prepare<[], { log: number }>('PRAGMA wal_checkpoint(NOOP)').get()?.log;
+  assert.equal(frames, 1, 'of the change alone');
+  const killed = join(folder, 'killed');
+  mkdirSync(killed);
+  for (const name of ['state.db', 'state.db-wal']) copyFileSync(join(folder, name), join(killed, name));
+  const before = readFileSync(join(killed, 'state.db-wal'));
+  const again = tended(t, 1_000, killed);
+  await until(() => again.copies() === 1);
+  assert.equal(
+    again.database.prepare<[], { rows: number }>('SELECT count(*) AS rows FROM entry').get()?.rows,
+    4,
+  );
+  const [log, pageBytes] = [readFileSync(join(killed, 'state.db-wal')), 4_096];
+  assert.ok(log.subarray(20 * pageBytes).equals(before.subarray(20 * pageBytes)), 'written once');
+  assert.deepEqual(
+    [...lines, ...again.lines].filter(({ level }) => level !== 'info'),
+    [],
   );
 });
 
