@@ -35,6 +35,12 @@ const HTTP_TALKS: readonly Talk[] = [
   },
   { name: 'endless 103', first: '', again: 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'.repeat(500) },
   { name: 'endless headers', first: HEAD, again: 'A: b\r\n'.repeat(1_000) },
+  { name: 'a header in single bytes', first: `${HEAD}A: `, again: 'b', pauseMs: TRICKLE_MS },
+  {
+    name: 'endless chunk words',
+    first: `${HEAD}Transfer-Encoding: chunked\r\n\r\n1;`,
+    again: 'a'.repeat(9_000),
+  },
   { name: 'single bytes', first: `${HEAD}\r\n`, again: 'x', pauseMs: TRICKLE_MS },
   { name: 'endless answer', first: `${HEAD}\r\n`, again: 'x'.repeat(65_536) },
   { name: 'close before the answer', first: '', isClosed: true },
@@ -48,6 +54,7 @@ const MQTT_TALKS: readonly Talk[] = [
     first: Buffer.concat([CONNACK, Buffer.from([0x30, 0x80, 0xe5, 0x9a, 0x77, 0, 1, 97, 0])]),
     again: Buffer.alloc(65_536),
   },
+  { name: 'a greeting in single bytes', first: '', again: Buffer.from([0x20]), pauseMs: TRICKLE_MS },
   { name: 'unasked packets', first: CONNACK, again: Buffer.from([0xd0, 0]).toString('latin1').repeat(9_000) },
 ];
 const MAIL_TALKS: readonly Talk[] = [
