@@ -283,6 +283,26 @@ CREATE TABLE energy_setting (
   power_max_w INTEGER NOT NULL
 ) STRICT;
 
+-- One row, as soon as there was a tariff.
+CREATE TABLE energy_currency (
+  id       INTEGER PRIMARY KEY CHECK (id = 1),
+  -- ISO 4217
+  currency TEXT NOT NULL
+) STRICT;
+
+-- What energy costs and brings; each tariff holds until the next one begins.
+CREATE TABLE energy_tariff (
+  -- a day of the calendar of the site: 2026-01-01
+  valid_from                TEXT PRIMARY KEY,
+  -- JSON: kind, price or device and attribute, surcharge
+  import_price              TEXT NOT NULL,
+  -- NULL: not known
+  export_price              TEXT,
+  vat_percent               REAL NOT NULL,
+  standing_charge_per_day   REAL NOT NULL,
+  standing_charge_per_month REAL NOT NULL
+) STRICT;
+
 -- Alerts of devices, each from the moment it is raised to the moment it is cleared.
 CREATE TABLE alert (
   -- grows with every alert, whatever the wall clock says

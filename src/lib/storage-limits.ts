@@ -48,6 +48,14 @@ export const STORAGE_LIMITS = {
     daysAtOnce: 31,
     /** Attributes that people say are the energy of the site; each is three series at most. */
     sourcesMax: 32,
+    /** A new contract every few months for decades. */
+    tariffsMax: 100,
+    /** Money is counted by quarters of an hour, as exchanges have them. */
+    quarterS: 900,
+    /** A price of a device holds until its next one, for an hour at most, as exchanges have hours, too. */
+    priceHeldQuarters: 4,
+    /** Per kWh or day, in any currency. */
+    priceMost: 1_000_000,
     /** Some missed messages of a device that sends every minute. */
     gapAfterDefaultS: 300,
     gapAfterMinS: 15,
@@ -62,10 +70,10 @@ export const STORAGE_LIMITS = {
     powerMaxLeastW: 1_000,
     powerMaxMostW: 1e12,
     /**
-     * Books of hours or whole days in memory, of 0.5 KB each: two years beside some months in hours. And how long they are
-     * good: today, while late messages come, later, when only room for history makes others of them.
+     * Books of hours or whole days in memory, of 0.6 and 2.8 KB: two years beside some months in hours. And how long they
+     * are good: today, while late messages come, later, when only room for history makes others of them.
      */
-    cachedBalances: 9_600,
+    cachedBalances: 4_800,
     keptTodayMs: 20_000,
     keptLateMs: 300_000,
     keptMs: 86_400_000,

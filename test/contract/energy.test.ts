@@ -5,12 +5,13 @@ import { until } from '../support/until.ts';
 import { refusal, useTestGateway } from '../support/test-gateway.ts';
 
 const SOURCES = '/v3/site/energy/sources';
+const TARIFFS = '/v3/site/energy/tariffs';
 const gateway = useTestGateway({}, async (started) => {
   await started.provision('Battery');
 });
 
 describe('is refused', () => {
-  for (const path of ['/v3/site/energy', '/v3/site/energy/now', SOURCES])
+  for (const path of ['/v3/site/energy', '/v3/site/energy/now', SOURCES, TARIFFS])
     test(`without a token: GET ${path}`, async () => {
       assert.equal(refusal(await gateway().call(null, 'GET', path)), '401 invalid_header');
     });
@@ -40,6 +41,69 @@ describe('is refused', () => {
       const before = await gateway().ok('OWNER', 'GET', SOURCES);
       assert.equal(refusal(await gateway().call('OWNER', 'PATCH', SOURCES, body)), wanted);
       assert.deepEqual(await gateway().ok('OWNER', 'GET', SOURCES), before);
+    });
+
+  test('a change of tariffs by a USER', async () => {
+    assert.equal(
+      refusal(await gateway().call('USER', 'PATCH', TARIFFS, { items: [] })),
+      '403 insufficient_role',
+    );
+  });
+
+  const fixed = { kind: 'FIXED', price: 0.3 };
+  const tariff = { valid_from: '2026-01-01', import_price: fixed };
+  const withPrice = (price: object): object => ({
+    currency: 'EUR',
+    items: [{ ...tariff, import_price: price }],
+  });
+  const ofDevice = { kind: 'DEVICE', device_id: 'battery', attribute: 'battery_soc' };
+  const lowAt = (times: string): object => ({
+    kind: 'TWO_RATE',
+    price: 0.3,
+    low_price: 0.2,
+    low_times: times,
+  });
+  for (const [title, body, wanted] of [
+    ['a first tariff without a currency', { items: [tariff] }, '400 invalid_body'],
+    ['a currency that is none', { currency: 'Euro', items: [tariff] }, '400 invalid_body'],
+    ['an unknown kind of price', withPrice({ kind: 'FREE' }), '400 invalid_body'],
+    ['a fixed price without a price', withPrice({ kind: 'FIXED' }), '400 invalid_body'],
+    [
+      'two rates with one price',
+      withPrice({ kind: 'TWO_RATE', price: 0.3 }),
+      '400 invalid_body invalid_body',
+    ],
+    ['two rates at no times', withPrice(lowAt('at night')), '400 invalid_body'],
+    ['a price that is a text', withPrice({ kind: 'FIXED', price: '0,30' }), '400 invalid_body'],
+    ['a price of an unknown device', withPrice({ ...ofDevice, device_id: 'nobody' }), '404 device_not_found'],
+    ['a price that nobody declares', withPrice({ ...ofDevice, attribute: 'nothing' }), '400 invalid_body'],
+    ['a price that is no number', withPrice({ ...ofDevice, attribute: 'status' }), '400 invalid_body'],
+    [
+      'a day that is not in the calendar',
+      { currency: 'EUR', items: [{ ...tariff, valid_from: '2026-02-30' }] },
+      '400 invalid_body',
+    ],
+    [
+      'a moment in place of a day',
+      { currency: 'EUR', items: [{ ...tariff, valid_from: '2026-02-03T00:00:00Z' }] },
+      '400 invalid_body',
+    ],
+    ['two tariffs from one day on', { currency: 'EUR', items: [tariff, tariff] }, '400 invalid_body'],
+    [
+      'VAT of more than all',
+      { currency: 'EUR', items: [{ ...tariff, vat_percent: 101 }] },
+      '400 invalid_body',
+    ],
+    [
+      'more tariffs than anybody had',
+      { currency: 'EUR', items: Array.from({ length: 101 }, () => tariff) },
+      '400 invalid_body',
+    ],
+  ] as const)
+    test(`${title}, and no tariff is changed`, async () => {
+      const before = await gateway().ok('OWNER', 'GET', TARIFFS);
+      assert.equal(refusal(await gateway().call('OWNER', 'PATCH', TARIFFS, body)), wanted);
+      assert.deepEqual(await gateway().ok('OWNER', 'GET', TARIFFS), before);
     });
 
   for (const [title, query, wanted] of [
@@ -85,6 +149,45 @@ describe('sources', () => {
     ]);
     await gateway().ok('OWNER', 'PATCH', SOURCES, { items: [], gap_after_s: 300 });
     assert.equal((await rolesOf()).length, 4);
+  });
+});
+
+describe('tariffs', () => {
+  test('are kept in the order of their days over a restart, and stay when their device is deleted', async () => {
+    const device = await gateway().provision('Meter');
+    const none = { low_price: null, low_times: null, device_id: null, attribute: null };
+    const fixed = { kind: 'FIXED', price: 0.3, ...none, surcharge_per_kwh: 0 };
+    const now = {
+      valid_from: '2026-07-01',
+      import_price: {
+        ...fixed,
+        kind: 'DEVICE',
+        price: null,
+        device_id: device.id,
+        attribute: 'battery_soc',
+        surcharge_per_kwh: 0.18,
+      },
+      export_price: fixed,
+      vat_percent: 19,
+      standing_charge_per_day: 0,
+      standing_charge_per_month: 9.9,
+    };
+    const old = {
+      valid_from: '2025-01-01',
+      import_price: fixed,
+      export_price: null,
+      vat_percent: 0,
+      standing_charge_per_day: 0,
+      standing_charge_per_month: 0,
+    };
+    const items = [now, { valid_from: old.valid_from, import_price: { kind: 'FIXED', price: 0.3 } }];
+    await gateway().ok('OWNER', 'PATCH', TARIFFS, { currency: 'CHF', items });
+    await gateway().restart();
+    const expected = { energy_tariffs: { currency: 'CHF', items: [old, now] } };
+    assert.deepEqual(await gateway().ok('READONLY', 'GET', TARIFFS), expected);
+    await gateway().ok('OWNER', 'DELETE', `/v3/devices/${device.id}`);
+    assert.deepEqual(await gateway().ok('OWNER', 'PATCH', TARIFFS, { items: [now, old] }), expected);
+    await gateway().ok('OWNER', 'PATCH', TARIFFS, { items: [] });
   });
 });
 

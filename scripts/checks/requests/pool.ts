@@ -117,7 +117,7 @@ export function createPool(stock: Stock, random: Random): Pool {
       inSeries(operation, [1_772_352_000, '2026-03-01T08:00:00Z', '2026-03-01 09:00:00+01:00']),
     to: (operation) => inSeries(operation, [1_772_355_600, '2026-03-01T09:00:00Z']),
     // Which attributes may be named depends on the device.
-    items: (operation) => (operation === 'update_energy_sources' ? [] : undefined),
+    items: (operation) => (operation.startsWith('update_energy_') ? [] : undefined),
     port_name: (operation) => anyOf(operation.includes('io_port') ? 'ioPort' : 'serialPort'),
     // What the path of a port may be depends on its kind.
     kind: (operation) => (operation === 'add_io_port' ? 'CAN' : undefined),

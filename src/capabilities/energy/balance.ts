@@ -3,6 +3,7 @@ import type { DurationS, EpochS } from '../../lib/time.ts';
 import { type AmountMinutes, CELL } from '../telemetry/index.ts';
 import { addFlows, emptyFlows } from './flows.ts';
 import type { EnergyRole, EnergySource, FlowMatrix, Reading } from './model.ts';
+import { addTraded, emptyTraded, type TradedWh } from './money.ts';
 import { ROLES } from './tables.ts';
 
 /** The balance of one period. */
@@ -14,9 +15,15 @@ export interface EnergyBalance {
   bridgedS: Float64Array<ArrayBuffer>;
   /** Values of each role that were left out because nothing at the site can be so large. */
   implausible: Float64Array<ArrayBuffer>;
+  /** Energy with a price, from this second on; empty in sums. */
+  fromS: EpochS;
+  tradedWh: TradedWh;
 }
 
-export const emptyBalance = (): EnergyBalance => ({
+/** Without a time it is for sums of others. */
+export const emptyBalance = (fromS: EpochS = 0, toS: EpochS = fromS): EnergyBalance => ({
+  fromS,
+  tradedWh: emptyTraded(fromS, toS),
   flowsWh: emptyFlows(),
   knownS: new Float64Array(ROLES.length),
   bridgedS: new Float64Array(ROLES.length),
@@ -77,7 +84,8 @@ export function addMinutes(
       balance.bridgedS[place] = (balance.bridgedS[place] as number) + minute.bridgedS;
       balance.implausible[place] = (balance.implausible[place] as number) + minute.implausible;
     }
-    addFlows(readingOf(roles), balance.flowsWh);
+    const flows = addFlows(readingOf(roles), balance.flowsWh);
+    addTraded(balance.tradedWh, balance.fromS, flows, minutes.startsS[row] as EpochS);
   }
 }
 

@@ -1,8 +1,8 @@
-/** Hours, days and months in the time zone of the site, where a day has 23 to 25 hours. */
+/** Hours, days, months and years in the time zone of the site, where a day has 23 to 25 hours. */
 import type { EpochS } from '../../lib/time.ts';
 import { localDayEdges } from '../telemetry/index.ts';
 
-export const GRANULARITIES = ['hour', 'day', 'month'] as const;
+export const GRANULARITIES = ['hour', 'day', 'month', 'year'] as const;
 export type Granularity = (typeof GRANULARITIES)[number];
 
 /** [fromS, toS) in Unix seconds. */
@@ -33,9 +33,9 @@ export function daysOf(timeZone: string, fromS: EpochS, toS: EpochS): LocalDay[]
 /** The day as one part, for buckets of whole days. */
 export const asOnePart = ({ fromS, toS }: Bucket): LocalDay => ({ fromS, toS, edgesS: [fromS, toS] });
 
-/** The whole hours, days or months that [fromS, toS) touches. */
+/** The whole hours, days, months or years that [fromS, toS) touches. */
 export function bucketsOf(timeZone: string, granularity: Granularity, fromS: EpochS, toS: EpochS): Bucket[] {
-  if (granularity === 'month') return monthsOf(timeZone, fromS, toS);
+  if (granularity === 'month' || granularity === 'year') return longOf(timeZone, granularity, fromS, toS);
   const days = daysOf(timeZone, fromS, toS);
   if (granularity === 'day') return days.map((day) => ({ fromS: day.fromS, toS: day.toS }));
   return days
@@ -45,23 +45,24 @@ export function bucketsOf(timeZone: string, granularity: Granularity, fromS: Epo
     .filter((hour) => hour.toS > fromS && hour.fromS < toS);
 }
 
-/** More than a month on either side. */
-const MARGIN_S = 32 * DAY_S;
+/** More than one on either side. */
+const MARGINS_S = { month: 32 * DAY_S, year: 367 * DAY_S };
 
-function monthsOf(timeZone: string, fromS: EpochS, toS: EpochS): Bucket[] {
+function longOf(timeZone: string, granularity: 'month' | 'year', fromS: EpochS, toS: EpochS): Bucket[] {
   const format = new Intl.DateTimeFormat('en-US-u-ca-gregory', {
     timeZone,
     year: 'numeric',
-    month: 'numeric',
+    month: granularity === 'month' ? 'numeric' : undefined,
   });
-  const months: (Bucket & { name: string })[] = [];
-  for (const day of daysOf(timeZone, fromS - MARGIN_S, toS + MARGIN_S)) {
+  const buckets: (Bucket & { name: string })[] = [];
+  const marginS = MARGINS_S[granularity];
+  for (const day of daysOf(timeZone, fromS - marginS, toS + marginS)) {
     const name = format.format(day.fromS * 1_000);
-    const last = months.at(-1);
+    const last = buckets.at(-1);
     if (last?.name === name) last.toS = day.toS;
-    else months.push({ name, fromS: day.fromS, toS: day.toS });
+    else buckets.push({ name, fromS: day.fromS, toS: day.toS });
   }
-  return months
-    .filter((month) => month.toS > fromS && month.fromS < toS)
-    .map((month) => ({ fromS: month.fromS, toS: month.toS }));
+  return buckets
+    .filter((bucket) => bucket.toS > fromS && bucket.fromS < toS)
+    .map((bucket) => ({ fromS: bucket.fromS, toS: bucket.toS }));
 }

@@ -24,8 +24,8 @@ const ORDER: Readonly<Record<Origin, readonly Use[]>> = {
 /** The same as column numbers by row, for speed: a year has half a million intervals. */
 const COLUMNS = ORIGINS.map((origin) => ORDER[origin].map((use) => USES.indexOf(use)));
 
-/** Adds the flows of one interval to `into`; rows sum up to the sources, columns to the uses. */
-export function addFlows(reading: Reading, into: FlowMatrix): void {
+/** Adds the flows of one interval to `into` and returns them; rows sum up to the sources, columns to the uses. */
+export function addFlows(reading: Reading, into: FlowMatrix): FlowMatrix {
   const { from, to } = balance(reading);
   const flows = new Float64Array(into.length);
   for (let row = 0; row < COLUMNS.length; row++) {
@@ -42,6 +42,7 @@ export function addFlows(reading: Reading, into: FlowMatrix): void {
   for (const circle of CIRCLES) avoidSelfFeeding(flows, circle);
   for (let index = 0; index < flows.length; index++)
     into[index] = (into[index] as number) + (flows[index] as number);
+  return flows;
 }
 
 /** Both sides of the interval, balanced by `unmeasured` and `losses`; in the orders of `ORIGINS` and `USES`. */

@@ -21,7 +21,7 @@ export function energyRoutes(energy: Energy): Route[] {
     route({
       operation: 'get_energy',
       about:
-        'Energy by source and use for whole hours, days or months in the time zone of the site. Default of `from`: today; ' +
+        'Energy by source and use, and its money, for whole hours, days, months or years in the time zone of the site. Default of `from`: today; ' +
         'of `to`: now.',
       answer: wire.energyShapes.balances,
       GET: sitePaths('/energy'),
@@ -54,6 +54,36 @@ export function energyRoutes(energy: Energy): Route[] {
       handle: ({ body }) => {
         energy.sources.change(body);
         return sources();
+      },
+    }),
+    ...tariffRoutes(energy),
+  ];
+}
+
+function tariffRoutes({ tariffs }: Energy): Route[] {
+  const answer = () => ({ energy_tariffs: wire.tariffsToWire(tariffs.book()) });
+  return [
+    route({
+      operation: 'get_energy_tariffs',
+      about: 'What energy costs and brings, from which day on.',
+      answer: wire.energyShapes.tariffs,
+      GET: sitePaths('/energy/tariffs'),
+      role: 'READONLY',
+      errors: ['404 site_not_found'],
+      handle: answer,
+    }),
+    route({
+      operation: 'update_energy_tariffs',
+      about:
+        'Sets prices, standing charges, VAT and currency; earlier tariffs stay for the time that they held.',
+      answer: wire.energyShapes.tariffs,
+      PATCH: sitePaths('/energy/tariffs'),
+      role: 'OWNER',
+      body: wire.updateTariffsBody,
+      errors: ['400 invalid_body', '404 device_not_found', '404 site_not_found'],
+      handle: ({ body }) => {
+        tariffs.change(body);
+        return answer();
       },
     }),
   ];

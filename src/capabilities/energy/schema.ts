@@ -4,7 +4,6 @@ import { LIMITS } from '../../lib/limits.ts';
 import { camelMembers, recordOf } from '../../lib/members.ts';
 import { type EpochS, formatTimestamp } from '../../lib/time.ts';
 import { query, shape } from '../../platform/http/index.ts';
-import type { EnergyBalance } from './balance.ts';
 import { GRANULARITIES } from './calendar.ts';
 import { ASSUMPTION } from './flows.ts';
 import {
@@ -18,12 +17,16 @@ import {
   type Use,
   USES,
 } from './model.ts';
+import type { Money } from './money.ts';
 import { type PowerNow, REASONS } from './now.ts';
-import type { EnergyAnswer } from './service.ts';
+import type { Books, EnergyAnswer } from './service.ts';
 import type { SourcesChange } from './sources.ts';
 import { ROLES } from './tables.ts';
+import { type Price, PRICE_KINDS, type Tariff, type TariffBook } from './tariff.ts';
+import type { TariffChange } from './tariffs.ts';
 
-const { gapAfterMinS, gapAfterMaxS, powerMaxLeastW, powerMaxMostW, sourcesMax } = LIMITS.energy;
+const { gapAfterMinS, gapAfterMaxS, powerMaxLeastW, powerMaxMostW, priceMost, sourcesMax, tariffsMax } =
+  LIMITS.energy;
 
 const attribute = () => v.nullish(shape.text(LIMITS.telemetry.keyLength), null);
 
@@ -109,6 +112,102 @@ export const updateSourcesBody = v.pipe(
   })),
 );
 
+const amount = (least: number, most: number = priceMost) =>
+  v.pipe(
+    v.number('must be a number'),
+    v.minValue(least, `must be at least ${least}`),
+    v.maxValue(most, `must be at most ${most}`),
+  );
+
+const price = () =>
+  shape.noList(
+    v.object({
+      kind: shape.about(
+        shape.oneOf(PRICE_KINDS),
+        'FIXED: one price. TWO_RATE: another one at times of the week. DEVICE: as an attribute says.',
+      ),
+      price: shape.about(v.nullish(amount(-priceMost), null), 'Per kWh, of FIXED and TWO_RATE.'),
+      low_price: shape.about(v.nullish(amount(-priceMost), null), 'The other price of TWO_RATE.'),
+      low_times: shape.about(
+        v.nullish(shape.text(200), null),
+        'When it holds, in the time zone of the site: weekdays, times or both, such as `mon-fri 22:00-06:00, sat-sun`.',
+      ),
+      device_id: shape.about(v.nullish(v.string(), null), 'Id or slug, of DEVICE.'),
+      attribute: shape.about(attribute(), 'Its attribute with the price per kWh of now.'),
+      surcharge_per_kwh: shape.about(v.nullish(amount(-priceMost), 0), 'Added to the price.'),
+    }),
+  );
+
+const tariff = shape.noList(
+  v.object({
+    valid_from: shape.about(
+      v.pipe(
+        v.string('must be a day such as 2026-01-01'),
+        v.check((date) => isCalendarDay(date), 'must be a day such as 2026-01-01'),
+      ),
+      'First day, in the time zone of the site; it holds until the next one begins.',
+    ),
+    import_price: price(),
+    export_price: shape.about(v.nullish(price(), null), 'What the site gets per kWh; null: not known.'),
+    vat_percent: shape.about(
+      v.nullish(amount(0, 100), 0),
+      'On the import price with its surcharge, and on standing charges.',
+    ),
+    standing_charge_per_day: v.nullish(amount(0), 0),
+    standing_charge_per_month: v.nullish(amount(0), 0),
+  }),
+);
+
+const isCalendarDay = (date: string): boolean =>
+  /^\d{4}-\d\d-\d\d$/.test(date) &&
+  !Number.isNaN(Date.parse(date)) &&
+  new Date(date).toISOString().startsWith(date);
+
+const EXAMPLE_PRICE = {
+  kind: 'TWO_RATE' as const,
+  price: 0.28,
+  low_price: 0.21,
+  low_times: 'mon-fri 22:00-06:00, sat-sun',
+  device_id: null,
+  attribute: null,
+  surcharge_per_kwh: 0,
+};
+const EXAMPLE_TARIFF = {
+  valid_from: '2026-01-01',
+  import_price: EXAMPLE_PRICE,
+  export_price: { ...EXAMPLE_PRICE, kind: 'FIXED' as const, price: 0.08, low_price: null, low_times: null },
+  vat_percent: 19,
+  standing_charge_per_day: 0,
+  standing_charge_per_month: 11.9,
+};
+
+export const updateTariffsBody = v.pipe(
+  v.object({
+    currency: shape.about(
+      v.nullish(v.pipe(v.string(), v.regex(/^[A-Z]{3}$/, 'must be three letters such as EUR'))),
+      'ISO 4217; needed with the first tariff. Absent: as it is.',
+    ),
+    items: shape.about(
+      v.nullish(
+        v.pipe(
+          v.array(tariff, 'must be a list'),
+          v.maxLength(tariffsMax, `must have at most ${tariffsMax} items`),
+        ),
+      ),
+      'Replaces all tariffs. Absent: as they are.',
+    ),
+  }),
+  shape.example({ currency: 'EUR', items: [EXAMPLE_TARIFF] }),
+  v.transform(({ currency, items }): TariffChange => ({
+    currency: currency ?? undefined,
+    items: items?.map(({ import_price: importPrice, export_price: exportPrice, ...rest }): Tariff => ({
+      ...camelMembers(rest),
+      importPrice: camelMembers(importPrice),
+      exportPrice: exportPrice && camelMembers(exportPrice),
+    })),
+  })),
+);
+
 export const energyQuery = v.object({
   from: query.bound(),
   to: query.bound(),
@@ -151,6 +250,28 @@ const { age_s: _age, ...roleNow } = {
   reason: shape.about(v.nullable(v.picklist(REASONS)), 'Why it is not known, or not all of it.'),
 };
 
+const money = () => v.number();
+
+const moneyShape = shape.about(
+  v.nullable(
+    v.object({
+      import_cost: shape.about(money(), 'Of imported energy, with surcharges and VAT.'),
+      standing_charge: shape.about(money(), 'Of the days that have begun, with VAT.'),
+      export_revenue: money(),
+      total_cost: shape.about(money(), 'Cost and standing charge without the revenue.'),
+      own_consumption_value: shape.about(
+        money(),
+        'What the consumption from sun, generators and battery would have cost as import.',
+      ),
+      unpriced_kwh: shape.about(
+        v.object({ import: seconds(), export: seconds(), own_consumption: seconds() }),
+        'Energy without a known price; it is in none of the amounts.',
+      ),
+    }),
+  ),
+  'In `currency`; null while there is no tariff.',
+);
+
 const bookEntries = {
   sources_wh: v.object(recordOf(ORIGINS, wattHours)),
   uses_wh: v.object(recordOf(USES, wattHours)),
@@ -169,7 +290,18 @@ const bookEntries = {
     v.record(v.string(), seconds()),
     'By role: values that were left out because nothing at the site can be so large.',
   ),
+  money: moneyShape,
 };
+
+const priceShape = v.object({
+  kind: v.picklist(PRICE_KINDS),
+  price: v.nullable(v.number()),
+  low_price: v.nullable(v.number()),
+  low_times: nullableText(),
+  device_id: v.nullable(shape.id()),
+  attribute: nullableText(),
+  surcharge_per_kwh: v.number(),
+});
 
 export const energyShapes = {
   sources: v.object({
@@ -177,6 +309,25 @@ export const energyShapes = {
       'EnergySources',
       v.object({ gap_after_s: seconds(), power_max_w: v.number(), items: v.array(sourceShape) }),
       { gap_after_s: 300, power_max_w: 10_000_000, items: [{ ...EXAMPLE_SOURCE, profile: null }] },
+    ),
+  }),
+  tariffs: v.object({
+    energy_tariffs: shape.named(
+      'EnergyTariffs',
+      v.object({
+        currency: nullableText(),
+        items: v.array(
+          v.object({
+            valid_from: v.string(),
+            import_price: priceShape,
+            export_price: v.nullable(priceShape),
+            vat_percent: v.number(),
+            standing_charge_per_day: v.number(),
+            standing_charge_per_month: v.number(),
+          }),
+        ),
+      }),
+      { currency: 'EUR', items: [EXAMPLE_TARIFF] },
     ),
   }),
   now: v.object({
@@ -197,6 +348,7 @@ export const energyShapes = {
       v.object({
         timezone: v.string(),
         assumption: shape.about(v.string(), 'How flows are decided, in a sentence for people.'),
+        currency: shape.about(nullableText(), 'Of the tariffs; null while there is none.'),
         total: v.object(bookEntries),
         buckets: v.array(v.object({ from: shape.instant(), to: shape.instant(), ...bookEntries })),
       }),
@@ -205,6 +357,7 @@ export const energyShapes = {
 };
 
 export type EnergySourcesOnWire = ReturnType<typeof sourcesToWire>;
+export type EnergyTariffsOnWire = ReturnType<typeof tariffsToWire>;
 export type PowerNowOnWire = ReturnType<typeof nowToWire>;
 export type EnergyOnWire = ReturnType<typeof energyToWire>;
 
@@ -215,6 +368,22 @@ export function sourcesToWire(sources: readonly EnergySource[], settings: Energy
     items: sources.map((source) => shape.filled(sourceShape, source)),
   };
 }
+
+export function tariffsToWire({ currency, items }: TariffBook) {
+  return {
+    currency: currency ?? null,
+    items: items.map(({ importPrice, exportPrice, ...tariff }) => ({
+      valid_from: tariff.validFrom,
+      import_price: priceToWire(importPrice),
+      export_price: exportPrice && priceToWire(exportPrice),
+      vat_percent: tariff.vatPercent,
+      standing_charge_per_day: tariff.standingChargePerDay,
+      standing_charge_per_month: tariff.standingChargePerMonth,
+    })),
+  };
+}
+
+const priceToWire = (price: Price) => shape.filled(priceShape, price);
 
 export function nowToWire(now: PowerNow) {
   return {
@@ -239,11 +408,11 @@ export function nowToWire(now: PowerNow) {
   };
 }
 
-export function energyToWire({ timezone, buckets, total, sources, nowS }: EnergyAnswer) {
+export function energyToWire({ timezone, buckets, total, sources, nowS, currency }: EnergyAnswer) {
   const roles = ROLES.filter((role) => sources.some((source) => source.role === role));
   const last = buckets.at(-1);
   const first = buckets[0];
-  const toWire = (balance: EnergyBalance, fromS: EpochS, toS: EpochS) => {
+  const toWire = ({ balance, money }: Books, fromS: EpochS, toS: EpochS) => {
     const pastS = Math.max(0, Math.min(toS, nowS) - fromS);
     const byRole = (read: (place: number) => number): Record<string, number> =>
       recordOf(roles, (role) => Math.max(0, Math.round(read(ROLES.indexOf(role)))));
@@ -252,17 +421,37 @@ export function energyToWire({ timezone, buckets, total, sources, nowS }: Energy
       gap_s: byRole((place) => pastS - (balance.knownS[place] as number)),
       bridged_s: byRole((place) => balance.bridgedS[place] as number),
       implausible: byRole((place) => balance.implausible[place] as number),
+      money: currency === undefined ? null : moneyToWire(money),
     };
   };
   return {
     timezone,
     assumption: ASSUMPTION,
+    currency: currency ?? null,
     total: toWire(total, first?.fromS ?? nowS, last?.toS ?? nowS),
-    buckets: buckets.map(({ fromS, toS, balance }) => ({
+    buckets: buckets.map(({ fromS, toS, ...books }) => ({
       from: formatTimestamp(fromS * 1_000),
       to: formatTimestamp(toS * 1_000),
-      ...toWire(balance, fromS, toS),
+      ...toWire(books, fromS, toS),
     })),
+  };
+}
+
+/** Hundredths of a cent, so that hours add up to their day. */
+function moneyToWire(money: Money) {
+  const { importCost, standingCharge, exportRevenue, ownConsumptionValue, unpricedWh } = money;
+  const amountOf = (value: number): number => Math.round(value * 1e4) / 1e4;
+  return {
+    import_cost: amountOf(importCost),
+    standing_charge: amountOf(standingCharge),
+    export_revenue: amountOf(exportRevenue),
+    total_cost: amountOf(importCost + standingCharge - exportRevenue),
+    own_consumption_value: amountOf(ownConsumptionValue),
+    unpriced_kwh: {
+      import: rounded(unpricedWh.import / 1_000),
+      export: rounded(unpricedWh.export / 1_000),
+      own_consumption: rounded(unpricedWh.ownConsumption / 1_000),
+    },
   };
 }
 

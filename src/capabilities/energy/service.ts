@@ -18,9 +18,11 @@ import { addBalance, type EnergyBalance, emptyBalance, addMinutes, type SourceCo
 import { asOnePart, type Bucket, bucketsOf, daysOf, type Granularity, type LocalDay } from './calendar.ts';
 import type { EnergySource } from './model.ts';
 import { ImplausibleValues, type Watched } from './implausible.ts';
+import { addMoney, type Money, noMoney } from './money.ts';
 import { powerNow, type PowerNow, SOC_BOUNDS } from './now.ts';
 import { unitFactor } from './profiles.ts';
 import { EnergySources } from './sources.ts';
+import { Tariffs } from './tariffs.ts';
 
 interface EnergyOptions {
   database: Database;
@@ -28,7 +30,7 @@ interface EnergyOptions {
   log: Log;
   devices: Devices;
   site: Pick<Site, 'get'>;
-  telemetry: Pick<Telemetry, 'amounts' | 'events' | 'latest'>;
+  telemetry: Pick<Telemetry, 'amounts' | 'events' | 'latest' | 'quarters'>;
   limits?: Limits['energy'];
 }
 
@@ -45,10 +47,18 @@ interface EnergyQuery {
   granularity: Granularity;
 }
 
+/** Energy and money of one time. */
+export interface Books {
+  balance: EnergyBalance;
+  money: Money;
+}
+
 export interface EnergyAnswer {
   timezone: string;
-  buckets: (Bucket & { balance: EnergyBalance })[];
-  total: EnergyBalance;
+  buckets: (Bucket & Books)[];
+  total: Books;
+  /** Undefined while there is no tariff. */
+  currency: string | undefined;
   sources: readonly EnergySource[];
   nowS: EpochS;
 }
@@ -76,6 +86,7 @@ interface DayCache {
 export class Energy {
   readonly events: Emitter<EnergyEvents>;
   readonly sources: EnergySources;
+  readonly tariffs: Tariffs;
   readonly #implausible: ImplausibleValues;
   #watched: { byDevice: ReadonlyMap<string, readonly Watched[]>; untilMs: MonotonicMs; revision: number } = {
     byDevice: new Map(),
@@ -91,6 +102,7 @@ export class Energy {
     this.#options = options;
     this.#limits = options.limits ?? LIMITS.energy;
     this.sources = new EnergySources(options);
+    this.tariffs = new Tariffs(options);
     this.events = new Emitter(options.log);
     this.#implausible = new ImplausibleValues(options.clock);
     options.telemetry.events.on('telemetry_received', 'energy', (message) => this.#check(message));
@@ -152,25 +164,34 @@ export class Energy {
     const buckets = bucketsOf(timezone, granularity, fromS, toS).map((bucket) => ({
       ...bucket,
       balance: emptyBalance(),
+      money: noMoney(),
     }));
-    const total = emptyBalance();
+    const total = { balance: emptyBalance(), money: noMoney() };
     const first = buckets[0]?.fromS ?? fromS;
     const last = buckets.at(-1)?.toS ?? toS;
     // Days in the future need no reading.
     const days = daysOf(timezone, first, last)
       .filter((day) => day.fromS <= nowS)
       .map((day) => (granularity === 'hour' ? day : asOnePart(day)));
+    const { currency, items } = this.tariffs.book();
+    const prices = items.length > 0 ? await this.tariffs.prices(first, last) : undefined;
     let place = 0;
-    for await (const { day, balances } of this.#balancesOf(days, reading, nowS, signal))
+    for await (const { day, balances } of this.#balancesOf(days, reading, nowS, signal)) {
+      const perSecond = prices ? this.tariffs.standingCharge(day) / (day.toS - day.fromS) : 0;
       for (const [part, balance] of balances.entries()) {
         const atS = day.edgesS[part] as number;
         while (place < buckets.length && (buckets[place] as Bucket).toS <= atS) place++;
         const bucket = buckets[place];
         if (!bucket || bucket.fromS > atS) continue;
-        addBalance(bucket.balance, balance);
-        addBalance(total, balance);
+        for (const books of [bucket, total]) {
+          addBalance(books.balance, balance);
+          if (!prices) continue;
+          addMoney(books.money, balance.tradedWh, balance.fromS, prices);
+          books.money.standingCharge += perSecond * ((day.edgesS[part + 1] as number) - atS);
+        }
       }
-    return { timezone, buckets, total, sources, nowS };
+    }
+    return { timezone, buckets, total, sources, nowS, currency: prices && currency };
   }
 
   /** Books of days one after another. They are cached for a while, because late messages and imports seldom change past days. */
@@ -296,7 +317,9 @@ export class Energy {
     { columns, placed, gapAfterS }: Reading,
     nowS: EpochS,
   ): Promise<EnergyBalance[][]> {
-    const balances = days.map((day) => day.edgesS.slice(1).map(emptyBalance));
+    const balances = days.map(({ edgesS }) =>
+      edgesS.slice(1).map((toS, part) => emptyBalance(edgesS[part] as EpochS, toS)),
+    );
     const [first, last] = [days[0], days.at(-1)];
     if (columns.length === 0 || !first || !last) return balances;
     const fromS = first.fromS - (first.fromS % CELL.minuteS);

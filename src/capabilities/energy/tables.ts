@@ -1,6 +1,7 @@
 /** Tables of state.db with the choices of people for the energy of the site. */
 import { integer, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { DurationS } from '../../lib/time.ts';
+import type { Price } from './tariff.ts';
 
 /**
  * Roles of devices in the site. The power of `pv` and `generator` is positive when they deliver, of `battery` when
@@ -38,4 +39,18 @@ export const energySetting = sqliteTable('energy_setting', {
   id: integer('id').primaryKey(),
   gapAfterS: integer('gap_after_s').$type<DurationS>().notNull(),
   powerMaxW: integer('power_max_w').notNull(),
+});
+
+export const energyCurrency = sqliteTable('energy_currency', {
+  id: integer('id').primaryKey(),
+  currency: text('currency').notNull(),
+});
+
+export const energyTariff = sqliteTable('energy_tariff', {
+  validFrom: text('valid_from').primaryKey(),
+  importPrice: text('import_price', { mode: 'json' }).$type<Price>().notNull(),
+  exportPrice: text('export_price', { mode: 'json' }).$type<Price>(),
+  vatPercent: real('vat_percent').notNull(),
+  standingChargePerDay: real('standing_charge_per_day').notNull(),
+  standingChargePerMonth: real('standing_charge_per_month').notNull(),
 });

@@ -210,6 +210,35 @@ export class Telemetry {
   }
 
   /**
+   * The last number in each quarter of an hour of [fromS, toS), counted from 1970; quarters without one are absent.
+   * @throws GatewayError unavailable
+   */
+  async quarters(
+    device: Device,
+    attribute: string,
+    fromS: EpochS,
+    toS: EpochS,
+  ): Promise<Map<number, number>> {
+    const quarters = new Map<number, number>();
+    const seriesId = this.#series(device, attribute)?.id;
+    if (seriesId === undefined) return quarters;
+    const kind = { kind: 'number', gapMethod: 'none', lookAroundS: 0, type: 'float' } as const;
+    const plan = {
+      fromS,
+      toS,
+      granularityS: 900,
+      columns: [{ ...kind, seriesId, aggregation: 'last' as const }],
+    };
+    const pieces: Uint8Array[] = [];
+    for await (const piece of this.#options.history.query(plan, NEVER)) pieces.push(piece);
+    for (const row of Buffer.concat(pieces).toString('latin1').split('\n')) {
+      const [startS, value] = row.split(',');
+      if (value !== undefined && value !== '') quarters.set(Number(startS) / 900, Number(value));
+    }
+    return quarters;
+  }
+
+  /**
    * The amounts of series of numbers in each whole minute of [fromS, toS), in pieces of some hours, without minutes of
    * which nothing is known. Where samples have expired, cells of a minute or a quarter of an hour stand for them.
    * @throws GatewayError unavailable

@@ -97,6 +97,7 @@ export const operations: Texts = {
   update_device: 'Gerät ändern',
   update_device_configuration: 'Gerätekonfiguration ändern',
   update_energy_sources: 'Energiequellen ändern',
+  update_energy_tariffs: 'Stromtarife ändern',
   update_mqtt_guest: 'MQTT-Zugang ändern',
   update_notification_channel: 'Kanal ändern',
   update_rule: 'Regel ändern',

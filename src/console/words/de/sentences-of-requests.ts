@@ -127,6 +127,14 @@ export const ofRequests: Readonly<Record<string, string>> = {
   'its schema cannot be applied: {1}': 'sein Schema ist nicht anwendbar: {1}',
   'Field "{1}.power" must name an attribute unless "energy_forward" does.':
     'Feld „{1}.power“ muss einen Wert nennen, wenn „energy_forward“ keinen nennt.',
+  'Field "currency" is needed with the first tariff.': 'Feld „currency“ ist beim ersten Tarif nötig.',
+  'Field "{1}.valid_from": another tariff begins on this day.':
+    'Feld „{1}.valid_from“: An diesem Tag beginnt schon ein anderer Tarif.',
+  'Field "{1}" is needed with kind {2}.': 'Feld „{1}“ ist bei der Art {2} nötig.',
+  'Field "{1}.low_times" must have weekdays, times or both, such as {2}.':
+    'Feld „{1}.low_times“ muss Wochentage, Uhrzeiten oder beides haben, etwa {2}.',
+  'must be three letters such as EUR': 'muss aus drei Buchstaben bestehen, etwa EUR',
+  'must be a day such as 2026-01-01': 'muss ein Tag wie 2026-01-01 sein',
   'Field "networks" has more than {1} addresses: search smaller networks one after the other.':
     'Feld „networks“ hat mehr als {1} Adressen. Durchsuchen Sie kleinere Netze nacheinander.',
   'Field "networks" has "{1}": must be such as 192.168.1.0/24.':

@@ -1,0 +1,216 @@
+/** The tariffs of the site: as people set them, and the prices that follow for a time. */
+import { errorOfProblems, type Problem } from '../../lib/errors.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import type { EpochS } from '../../lib/time.ts';
+import type { Database } from '../../platform/sqlite/index.ts';
+import type { Devices } from '../devices/index.ts';
+import type { Site } from '../site/index.ts';
+import type { Telemetry } from '../telemetry/index.ts';
+import type { Prices } from './money.ts';
+import { createTariffStore, type TariffStore } from './store.ts';
+import { type Price, type Tariff, type TariffBook, wallQuarters, weeklyTimes } from './tariff.ts';
+
+export interface TariffChange {
+  currency?: string | undefined;
+  /** All tariffs; they replace those before. */
+  items?: readonly Tariff[] | undefined;
+}
+
+interface TariffOptions {
+  database: Database;
+  devices: Devices;
+  site: Pick<Site, 'get'>;
+  telemetry: Pick<Telemetry, 'quarters'>;
+}
+
+/** Of quarters of an hour: [from, to). */
+interface Span {
+  from: number;
+  to: number;
+}
+
+const { quarterS: QUARTER_S, priceHeldQuarters: HELD_QUARTERS } = LIMITS.energy;
+const DAY_S = 86_400;
+
+export class Tariffs {
+  readonly #options: TariffOptions;
+  readonly #store: TariffStore;
+
+  constructor(options: TariffOptions) {
+    this.#options = options;
+    this.#store = createTariffStore(options.database);
+  }
+
+  book(): TariffBook {
+    return this.#store.book();
+  }
+
+  /** @throws GatewayError device_not_found, invalid_body naming every field that does not fit */
+  change({ currency, items }: TariffChange): void {
+    const known = items?.map((tariff) => ({
+      ...tariff,
+      importPrice: this.#withId(tariff.importPrice),
+      exportPrice: tariff.exportPrice && this.#withId(tariff.exportPrice),
+    }));
+    const problems = this.#problemsOf(known ?? []);
+    const money = currency ?? this.#store.book().currency;
+    if (known && known.length > 0 && money === undefined)
+      problems.push(['currency', 'Field "currency" is needed with the first tariff.']);
+    const refused = errorOfProblems(
+      'invalid_argument',
+      problems.map(([field, message]): Problem => ({ code: 'invalid_body', message, details: { field } })),
+    );
+    if (refused) throw refused;
+    this.#options.database.transaction(() => {
+      if (known) this.#store.replaceTariffs(known);
+      if (currency !== undefined) this.#store.putCurrency(currency);
+    });
+  }
+
+  /** Prices of all quarters of [fromS, toS). @throws GatewayError unavailable */
+  async prices(fromS: EpochS, toS: EpochS): Promise<Prices> {
+    const [from, to] = [Math.floor(fromS / QUARTER_S), Math.ceil(toS / QUARTER_S)];
+    const unknown = (): Float64Array => new Float64Array(to - from).fill(Number.NaN);
+    const prices = { firstQuarter: from, import: unknown(), export: unknown() };
+    for (const { tariff, fromS: beginS, toS: endS } of this.#periods(fromS, toS)) {
+      const span = { from: Math.max(from, beginS / QUARTER_S), to: Math.min(to, endS / QUARTER_S) };
+      const factor = 1 + tariff.vatPercent / 100;
+      await this.#fill(prices.import, from, span, tariff.importPrice, factor);
+      if (tariff.exportPrice) await this.#fill(prices.export, from, span, tariff.exportPrice, 1);
+    }
+    return prices;
+  }
+
+  /** What a local day costs whatever is used, VAT included; 0 before the first tariff. */
+  standingCharge(day: { fromS: EpochS; toS: EpochS }): number {
+    const [period] = this.#periods(day.fromS, day.toS);
+    if (!period) return 0;
+    const { vatPercent, standingChargePerDay, standingChargePerMonth } = period.tariff;
+    const [year = 0, month = 0] = this.#dateAt(day.fromS).split('-').map(Number);
+    const daysOfMonth = new Date(Date.UTC(year, month, 0)).getUTCDate();
+    return (standingChargePerDay + standingChargePerMonth / daysOfMonth) * (1 + vatPercent / 100);
+  }
+
+  /** The parts of [fromS, toS) that have a tariff. */
+  #periods(fromS: EpochS, toS: EpochS): { tariff: Tariff; fromS: EpochS; toS: EpochS }[] {
+    const { items } = this.#store.book();
+    const starts = items.map(({ validFrom }) => this.#startOf(validFrom));
+    return items
+      .map((tariff, index) => ({
+        tariff,
+        fromS: Math.max(fromS, starts[index] as EpochS),
+        toS: Math.min(toS, starts[index + 1] ?? toS),
+      }))
+      .filter((period) => period.fromS < period.toS);
+  }
+
+  #dateAt(atS: EpochS): string {
+    const { timezone: timeZone } = this.#options.site.get();
+    // The calendar of Sweden writes dates as ISO 8601 does.
+    return new Intl.DateTimeFormat('sv-SE', { timeZone }).format(atS * 1_000);
+  }
+
+  /** Where a day of the site begins. */
+  #startOf(date: string): EpochS {
+    let [low, high] = [Date.parse(date) / 1_000 - DAY_S, Date.parse(date) / 1_000 + DAY_S];
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2);
+      if (this.#dateAt(middle) < date) low = middle;
+      else high = middle;
+    }
+    return high;
+  }
+
+  async #fill(into: Float64Array, first: number, span: Span, price: Price, factor: number): Promise<void> {
+    const put = (quarter: number, plain: number): void => {
+      into[quarter - first] = (plain + price.surchargePerKwh) * factor;
+    };
+    if (price.kind === 'DEVICE') {
+      for (const [quarter, value] of await this.#pricesOfDevice(price, span)) put(quarter, value);
+      return;
+    }
+    const { price: usual, lowPrice } = price;
+    const isLow = price.kind === 'TWO_RATE' ? weeklyTimes(price.lowTimes ?? '') : undefined;
+    if (usual === null) return;
+    if (!isLow || lowPrice === null) for (let at = span.from; at < span.to; at++) put(at, usual);
+    else {
+      const { timezone } = this.#options.site.get();
+      const quarters = wallQuarters(timezone, span.from * QUARTER_S, span.to * QUARTER_S);
+      for (const { quarter, weekday, minute } of quarters)
+        put(quarter, isLow(weekday, minute) ? lowPrice : usual);
+    }
+  }
+
+  /** Each value holds until the next one, for a while. */
+  async #pricesOfDevice({ deviceId, attribute }: Price, { from, to }: Span): Promise<Map<number, number>> {
+    const device = this.#options.devices.get(deviceId ?? '');
+    const prices = new Map<number, number>();
+    if (!device || attribute === null) return prices;
+    const fromS = (from - HELD_QUARTERS) * QUARTER_S;
+    const known = await this.#options.telemetry.quarters(device, attribute, fromS, to * QUARTER_S);
+    for (const [quarter, value] of known)
+      for (let at = quarter; at < quarter + HELD_QUARTERS; at++) {
+        if (at > quarter && known.has(at)) break;
+        if (at >= from && at < to) prices.set(at, value);
+      }
+    return prices;
+  }
+
+  /** A device that was deleted stays in the tariffs of its time. */
+  #withId(price: Price): Price {
+    const { items } = this.#store.book();
+    const isKnown = items.some(({ importPrice, exportPrice }) =>
+      [importPrice.deviceId, exportPrice?.deviceId].includes(price.deviceId),
+    );
+    const device = price.deviceId === null ? undefined : this.#options.devices.find(price.deviceId);
+    if (price.deviceId === null || (!device && isKnown)) return price;
+    return { ...price, deviceId: this.#options.devices.require(price.deviceId).id };
+  }
+
+  #problemsOf(items: readonly Tariff[]): [field: string, message: string][] {
+    return items.flatMap(({ validFrom, importPrice, exportPrice }, index): [string, string][] => {
+      const place = `items.${index}`;
+      const field = `${place}.valid_from`;
+      const isTwice = items.some((other, earlier) => earlier < index && other.validFrom === validFrom);
+      const twice: [string, string] = [field, `Field "${field}": another tariff begins on this day.`];
+      return [
+        ...(isTwice ? [twice] : []),
+        ...this.#problemsOfPrice(importPrice, `${place}.import_price`),
+        ...(exportPrice ? this.#problemsOfPrice(exportPrice, `${place}.export_price`) : []),
+      ];
+    });
+  }
+
+  #problemsOfPrice(price: Price, place: string): [field: string, message: string][] {
+    const needed = {
+      FIXED: { price: price.price },
+      TWO_RATE: { price: price.price, low_price: price.lowPrice, low_times: price.lowTimes },
+      DEVICE: { device_id: price.deviceId, attribute: price.attribute },
+    }[price.kind];
+    const problems = Object.entries(needed).flatMap(([name, value]): [string, string][] =>
+      value === null
+        ? [[`${place}.${name}`, `Field "${place}.${name}" is needed with kind ${price.kind}.`]]
+        : [],
+    );
+    if (problems.length > 0) return problems;
+    if (price.kind === 'TWO_RATE' && !weeklyTimes(price.lowTimes ?? '')) {
+      const example = 'mon-fri 22:00-06:00, sat-sun';
+      const field = `${place}.low_times`;
+      return [[field, `Field "${field}" must have weekdays, times or both, such as ${example}.`]];
+    }
+    return price.kind === 'DEVICE' ? this.#problemsOfAttribute(price, `${place}.attribute`) : [];
+  }
+
+  #problemsOfAttribute({ deviceId, attribute }: Price, field: string): [field: string, message: string][] {
+    const device = this.#options.devices.get(deviceId ?? '');
+    if (!device) return [];
+    const declared = new Map(Object.entries(this.#options.devices.manifest(device).telemetry));
+    const type = declared.get(attribute ?? '')?.type;
+    if (type === 'float' || type === 'integer') return [];
+    const problem =
+      type === undefined
+        ? `is not declared by device "${device.slug}"`
+        : `is of type ${type}, it must be a number`;
+    return [[field, `Field "${field}": attribute "${attribute}" ${problem}.`]];
+  }
+}
