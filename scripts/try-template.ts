@@ -60,7 +60,7 @@ async function againstDevice(asked: Asked, address: string, gateway: Gateway): P
   const loaded = loadTemplate(asked.file, { ...asked.given, address });
   const memory = new RegisterMemory();
   const { host = '', port = '502' } = TCP.exec(address)?.groups ?? {};
-  if (host === '') return run(address, loaded, memory, gateway);
+  if (host === '' || !loaded.template.modbus) return run(address, loaded, memory, gateway);
   const recorder = await recordModbus({ host: host.replaceAll(/[[\]]/g, ''), port: Number(port) }, memory);
   try {
     const settings = { ...loaded.settings, address: `tcp://127.0.0.1:${recorder.port}` };
@@ -79,12 +79,11 @@ async function againstImage(asked: Asked, image: DeviceImage, gateway: Gateway):
   const device = await startImageDevice(image, isLowFirst);
   const memory = new RegisterMemory();
   const place = { host: '127.0.0.1', port: device.port };
-  const recorder = image.answers || image.messages ? undefined : await recordModbus(place, memory);
+  const recorder = loaded.template.modbus ? await recordModbus(place, memory) : undefined;
   try {
-    const port = recorder?.port ?? device.port;
-    const scheme = image.messages ? 'mqtt://' : image.answers ? '' : 'tcp://';
-    const settings = { ...loaded.settings, address: `${scheme}127.0.0.1:${port}` };
-    const compiled = { ...loaded.compiled, files: onLoopback(loaded.compiled.files, port) };
+    const address = recorder ? `tcp://127.0.0.1:${recorder.port}` : device.address;
+    const settings = { ...loaded.settings, address };
+    const compiled = { ...loaded.compiled, files: onLoopback(loaded.compiled.files, device.port) };
     return await run(image.name, { ...loaded, compiled, settings }, memory, gateway, image.expect);
   } finally {
     await recorder?.close();
@@ -92,12 +91,13 @@ async function againstImage(asked: Asked, image: DeviceImage, gateway: Gateway):
   }
 }
 
-/** Services on the internet and devices behind TLS are played by a plain server. */
+/** Services on the internet and devices behind TLS are played by a plain server; many may run on one machine. */
 const onLoopback = (files: Readonly<Record<string, string>>, port: number): Record<string, string> => ({
   ...files,
   'lua/main.lua': (files['lua/main.lua'] ?? '')
     .replace(/url = '[^']+'/, `url = 'http://127.0.0.1:${port}'`)
-    .replace("scheme = 'https'", "scheme = 'http'"),
+    .replace("scheme = 'https'", "scheme = 'http'")
+    .replace(/own_port = \d+/, 'own_port = nil'),
 });
 
 async function run(

@@ -18,6 +18,12 @@ export interface DeviceImage {
   answers?: Record<string, unknown>;
   /** Topic → payload. */
   messages?: Record<string, unknown>;
+  /** What a meter sends by itself, one part after another; lines of a text end with CR LF. */
+  telegrams?: ({ text: string } | { hex: string })[];
+  /** Multicast group that the telegrams go to. */
+  group?: string;
+  /** Text of a datagram → answer; `*` for every other one. */
+  datagrams?: Record<string, unknown>;
   /** Attribute → value; null for one that must have none. Properties and telemetry alike. Absent: nobody knows. */
   expect?: Record<string, unknown>;
   commands?: {

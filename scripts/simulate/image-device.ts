@@ -4,6 +4,7 @@ import net, { type AddressInfo } from 'node:net';
 import { Aedes } from 'aedes';
 import { createTcpFrameReader, encodeTcpFrame } from '../../src/field-module/field/modbus-tcp-connection.ts';
 import { type DeviceImage, imageMemory } from './device-image.ts';
+import { startAnswering, startGroupMeter, startMeter } from './image-telegrams.ts';
 
 const TABLES = { 1: 'coil', 2: 'discrete', 3: 'holding', 4: 'input' } as const;
 type Table = (typeof TABLES)[keyof typeof TABLES];
@@ -12,6 +13,8 @@ const ILLEGAL_ADDRESS = 2;
 
 export interface ImageDevice {
   port: number;
+  /** As the connection of its template takes it. */
+  address: string;
   /** The word that a holding register or coil has now. */
   word(address: number, table?: 'holding' | 'coil'): number | undefined;
   /** `METHOD path` of each HTTP request, with its body behind a blank; topic and payload of each MQTT message. */
@@ -33,6 +36,9 @@ export async function startImageDevice(
   place = ANYWHERE,
 ): Promise<ImageDevice> {
   if (image.messages) return startBroker(image.messages);
+  if (image.datagrams) return startAnswering(image.datagrams);
+  if (image.telegrams && image.group !== undefined) return startGroupMeter(image.telegrams, image.group);
+  if (image.telegrams) return startMeter(image.telegrams);
   if (!image.answers) return startModbus(image, isLowFirst, place);
   const commanded = (image.commands ?? []).flatMap(({ requests = [] }) => requests);
   return startHttp(image.answers, commanded);
@@ -63,8 +69,10 @@ async function startModbus(image: DeviceImage, isLowFirst: boolean, place: Place
     server.once('error', reject);
     server.listen(place.port, place.host, resolve);
   });
+  const { port } = server.address() as AddressInfo;
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
+    address: `tcp://127.0.0.1:${port}`,
     word: (address, table = 'holding') => first?.get(`${table} ${address}`),
     requests: [],
     close: () =>
@@ -136,8 +144,10 @@ async function startHttp(
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
+    address: `127.0.0.1:${port}`,
     word: () => undefined,
     requests,
     close: () =>
@@ -193,8 +203,10 @@ async function startBroker(messages: Readonly<Record<string, unknown>>): Promise
       ),
     );
   }
+  const { port } = server.address() as AddressInfo;
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
+    address: `mqtt://127.0.0.1:${port}`,
     word: () => undefined,
     requests,
     close: () =>

@@ -101,6 +101,7 @@ function sourceOf(
       raw: '',
     };
   if ('from' in value) return { source: `${value.from}: ${value.path}`, raw: '' };
+  if ('obis' in value) return { source: `obis ${value.obis}`, raw: '' };
   const field = fieldOf(value, template, books.sunSpec);
   if (typeof field === 'string') return { source: field, raw: '' };
   const unit = typeof field.unit === 'number' ? field.unit : settings[field.unit ?? 'unit_id'];

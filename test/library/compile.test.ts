@@ -57,13 +57,20 @@ describe('a mistake in a template is named with its line', () => {
       'no connection',
       'modbus: { transports: [tcp] }\n',
       '',
-      /^1: the file: must have one of modbus, http, mqtt and clock/m,
+      /^1: the file: must have one of modbus, http, mqtt, telegrams, udp and clock/m,
     ],
     [
       'a moment in an unknown form',
       'modbus: { transports: [tcp] }',
       "http: { moments: { hour: { step_min: 60, format: '%Q' } } }",
       /^8: http\.moments\.hour\.format.*may have %Y/m,
+    ],
+    ['a code of telegrams in an unknown form', 'input: 3', "obis: '1.8.0'", /^10: .*such as 1-0:1\.8\.0/],
+    [
+      'a register in a telegram',
+      'modbus: { transports: [tcp] }',
+      'telegrams: { format: p1, transports: [tcp], port: 23 }',
+      /^10: values\.total_power: needs obis/m,
     ],
     [
       'a schedule in no form',

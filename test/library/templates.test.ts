@@ -48,13 +48,12 @@ async function prepare({ id, image }: { id: string; image: DeviceImage }, index:
       .replaceAll(/pause_ms = \d+/g, 'pause_ms = 1')
       // Services on the internet and devices behind TLS are played by the same plain server.
       .replace(/url = '[^']+'/, `url = 'http://127.0.0.1:${device.port}'`)
-      .replace("scheme = 'https'", "scheme = 'http'"),
+      .replace("scheme = 'https'", "scheme = 'http'")
+      .replace(/own_port = \d+/, 'own_port = nil'),
   };
   const { manifest, script } = compiled(quick['manifest.yml'] ?? '', quick);
   const typesOf = (attributes: Record<string, { type: string }>): Record<string, string> =>
     Object.fromEntries(Object.entries(attributes).map(([attribute, { type }]) => [attribute, type]));
-  const scheme = image.messages ? 'mqtt://' : image.answers ? '' : 'tcp://';
-  const address = `${scheme}127.0.0.1:${device.port}`;
   const defaults = Object.entries(manifest.configuration.connection?.parameters ?? {}).flatMap(
     ([name, parameter]) =>
       'default' in parameter && parameter.default !== undefined ? [[name, parameter.default] as const] : [],
@@ -75,7 +74,7 @@ async function prepare({ id, image }: { id: string; image: DeviceImage }, index:
           connection: 'address' in (manifest.configuration.connection?.parameters ?? {}) ? ['address'] : [],
         },
       },
-      groups: { connection: { ...Object.fromEntries(defaults), address, ...image.settings } },
+      groups: { connection: { ...Object.fromEntries(defaults), address: device.address, ...image.settings } },
     },
   };
 }

@@ -2,7 +2,16 @@
 import type { RegisterRead } from '#library';
 import type { CompiledArgument } from '../blueprints/index.ts';
 
-export const TRANSPORTS = ['MODBUS_TCP', 'MODBUS_RTU', 'MODBUS_RTU_OVER_TCP', 'HTTP', 'MQTT'] as const;
+export const TRANSPORTS = [
+  'MODBUS_TCP',
+  'MODBUS_RTU',
+  'MODBUS_RTU_OVER_TCP',
+  'HTTP',
+  'MQTT',
+  'SERIAL',
+  'TCP',
+  'UDP',
+] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
 /** What a list shows of a template. */

@@ -79,10 +79,13 @@ function deviceOf(id: string, source: Source, template: Template): LibraryDevice
 
 const MODBUS = { tcp: 'MODBUS_TCP', rtu: 'MODBUS_RTU', rtu_over_tcp: 'MODBUS_RTU_OVER_TCP' } as const;
 
+const TELEGRAMS = { serial: 'SERIAL', tcp: 'TCP', multicast: 'UDP' } as const;
+
 /** None where values follow from settings alone. */
-function transportsOf({ modbus, http, mqtt }: Template): Transport[] {
+function transportsOf({ modbus, http, mqtt, telegrams, udp }: Template): Transport[] {
   if (modbus) return modbus.transports.map((transport) => MODBUS[transport]);
-  return http ? ['HTTP'] : mqtt ? ['MQTT'] : [];
+  if (telegrams) return telegrams.transports.map((transport) => TELEGRAMS[transport]);
+  return http ? ['HTTP'] : mqtt ? ['MQTT'] : udp ? ['UDP'] : [];
 }
 
 function entryOf(

@@ -43,8 +43,25 @@ interface ArchiveParts {
   parameters: Readonly<Record<string, string>>;
   manifest: Readonly<Record<string, unknown>>;
   plan: Readonly<Record<string, Data>>;
-  transport: string;
+  kind: Transport;
+  /** Of runtime/, for what a meter sends. */
+  decoder: string | undefined;
 }
+
+const TRANSPORTS = ['modbus', 'http', 'mqtt', 'telegrams', 'udp', 'clock'] as const;
+type Transport = (typeof TRANSPORTS)[number];
+/** Of runtime/: what runs each kind of connection, and what that needs. */
+const SCRIPTS: Readonly<Record<Transport, readonly [string, ...string[]]>> = {
+  modbus: ['modbus-transport'],
+  http: ['http-transport', 'json-transport'],
+  mqtt: ['mqtt-transport', 'json-transport'],
+  telegrams: ['telegram-transport'],
+  udp: ['udp-transport', 'json-transport'],
+  clock: ['clock-transport'],
+};
+
+const kindOf = (template: Template): Transport =>
+  TRANSPORTS.find((name) => template[name] !== undefined) ?? 'modbus';
 
 /** @throws TemplateError with all mistakes */
 export function compileTemplate(request: CompileRequest, books: LibraryBooks): CompiledTemplate {
@@ -90,36 +107,41 @@ export function compileTemplate(request: CompileRequest, books: LibraryBooks): C
   check(parts, roles);
   checkCommands(parts, commands);
   const manifest = manifestOf({ ...parts, commands, roles, constants });
-  const transport = template.modbus
-    ? 'modbus-transport'
-    : template.http
-      ? 'http-transport'
-      : template.mqtt
-        ? 'mqtt-transport'
-        : 'clock-transport';
   if (problems.length > 0) throw new TemplateError(problems);
-  return { ...archiveOf({ id: request.id, parameters, manifest, plan, transport }, books), parameters };
+  return {
+    ...archiveOf(
+      {
+        id: request.id,
+        parameters,
+        manifest,
+        plan,
+        kind: kindOf(template),
+        decoder: template.telegrams?.format,
+      },
+      books,
+    ),
+    parameters,
+  };
 }
 
 /** The files, the same for the same input, and their digest. */
 function archiveOf(
-  { id, parameters, manifest, plan, transport }: ArchiveParts,
+  { id, parameters, manifest, plan, kind, decoder }: ArchiveParts,
   { runtime }: LibraryBooks,
 ): Omit<CompiledTemplate, 'parameters'> {
   const main =
     `-- Made from the device template ${id}. What stands here is data; template.lua runs it.\n` +
-    `local template = require('template')\nlocal transport = require('${transport}')\n\n` +
+    `local template = require('template')\nlocal transport = require('${SCRIPTS[kind][0]}')\n` +
+    `${decoder === undefined ? '' : `transport.decoder = require('${decoder}')\n`}\n` +
     `template.start(${luaText(plan)}, transport)\n`;
-  const hasSchedules = plan.has_schedules === true;
-  const readsJson = transport === 'http-transport' || transport === 'mqtt-transport' || hasSchedules;
   const needed = [
     'template',
-    ...(readsJson ? ['json-transport'] : []),
-    ...(hasSchedules ? ['schedule'] : []),
-    transport,
+    ...SCRIPTS[kind],
+    ...(plan.has_schedules === true ? ['json-transport', 'schedule'] : []),
+    ...(decoder === undefined ? [] : [decoder]),
   ];
   const scripts: Record<string, string> = { 'lua/main.lua': main };
-  for (const name of needed) {
+  for (const name of new Set(needed)) {
     const content = runtime[`${name}.lua`];
     if (content === undefined) throw new Error(`the library has no runtime/${name}.lua`);
     scripts[`lua/${name}.lua`] = content;
@@ -185,7 +207,7 @@ function constantsOf({ template, values }: PlanParts): Record<string, string> {
   return Object.fromEntries(Object.entries({ vendor, model }).filter(([name]) => !values.has(name)));
 }
 
-function connectionOf({ modbus, http, mqtt, clock }: Template): Record<string, Data> {
+function connectionOf({ modbus, http, mqtt, telegrams, udp, clock }: Template): Record<string, Data> {
   if (clock) return {};
   if (modbus) return { timeout_ms: modbus.timeout_ms, pause_ms: modbus.pause_ms };
   if (http) {
@@ -193,7 +215,14 @@ function connectionOf({ modbus, http, mqtt, clock }: Template): Record<string, D
     const isInsecure = own_certificate ? true : undefined;
     return { scheme, port, url, auth, user, own_certificate: isInsecure, timeout_s, moments };
   }
-  return { stale_ms: (mqtt?.stale_s ?? 120) * 1_000 };
+  if (udp)
+    return { port: udp.port, own_port: udp.own_port, pause_ms: udp.pause_ms, timeout_ms: udp.timeout_ms };
+  if (!telegrams) return { stale_ms: (mqtt?.stale_s ?? 120) * 1_000 };
+  return {
+    is_group: telegrams.group === undefined ? undefined : true,
+    port: telegrams.port,
+    stale_ms: telegrams.stale_s * 1_000,
+  };
 }
 
 /** A written value that is an argument names one of its command. */
@@ -225,9 +254,9 @@ function checkSettings(name: string, value: TemplateValue, { template, values, p
 /** What the shape of the file does not say: references that must exist, and one connection. */
 function check(parts: PlanParts, roles: NonNullable<Template['roles']>): void {
   const { template, values, problems, book } = parts;
-  const connections = [template.modbus, template.http, template.mqtt, template.clock].filter(Boolean).length;
+  const connections = TRANSPORTS.filter((name) => template[name] !== undefined).length;
   if (connections !== 1)
-    problems.push({ path: [], message: 'must have one of modbus, http, mqtt and clock' });
+    problems.push({ path: [], message: 'must have one of modbus, http, mqtt, telegrams, udp and clock' });
   for (const [name, value] of values) {
     const isKnown = Object.values(book.groups).some((group) => Object.hasOwn(group, name));
     if (!isKnown && value.internal !== true && value.name === undefined)

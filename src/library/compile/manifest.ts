@@ -98,7 +98,7 @@ export const hasSettings = ({ http, clock }: Template): boolean =>
   clock !== undefined || http?.url === undefined || http.auth !== 'none' || http.settings !== undefined;
 
 function connectionGroup(template: Template): Section {
-  const { modbus, http, mqtt, clock } = template;
+  const { modbus, http, mqtt, telegrams, udp, clock } = template;
   if (clock)
     return {
       display_name: 'Settings',
@@ -106,7 +106,15 @@ function connectionGroup(template: Template): Section {
       ui: { icon: 'cog' },
       parameters: settingsParameters(clock.settings),
     };
-  const parameters = modbus ? modbusParameters(modbus) : http ? httpParameters(http) : mqttParameters(mqtt);
+  const parameters = modbus
+    ? modbusParameters(modbus)
+    : http
+      ? httpParameters(http)
+      : telegrams
+        ? telegramParameters(telegrams)
+        : udp
+          ? { address: HOST }
+          : mqttParameters(mqtt);
   return { display_name: 'Connection', access_level: 'owner', ui: { icon: 'lan-connect' }, parameters };
 }
 
@@ -137,20 +145,49 @@ function modbusParameters(modbus: NonNullable<Template['modbus']>): Section {
   };
 }
 
-function httpParameters(http: NonNullable<Template['http']>): Section {
-  const address = {
-    display_name: 'Address',
-    description: 'Name or IP address of the device in the network.',
-    type: 'string',
-    required: true,
+const HOST = {
+  display_name: 'Address',
+  description: 'Name or IP address of the device in the network.',
+  type: 'string',
+  required: true,
+};
+
+function telegramParameters({ group, transports, port, baud }: NonNullable<Template['telegrams']>): Section {
+  if (group !== undefined)
+    return {
+      address: {
+        display_name: 'Group',
+        description: 'The multicast group that the meter sends to.',
+        type: 'string',
+        default: `${group}:${port}`,
+      },
+      meter: {
+        display_name: 'Serial Number',
+        description: 'Where several meters send to the group; otherwise the first that is received.',
+        type: 'string',
+        default: '',
+      },
+    };
+  const examples = { serial: 'port://p1', tcp: `tcp://192.168.1.20:${port}`, multicast: '' };
+  const line = baud === undefined ? '' : ` The line has ${baud} baud, 8N1.`;
+  return {
+    address: {
+      display_name: 'Address',
+      description: `For example ${transports.map((name) => examples[name]).join(' or ')}.${line}`,
+      type: 'string',
+      required: true,
+    },
   };
+}
+
+function httpParameters(http: NonNullable<Template['http']>): Section {
   const password = {
     display_name: http.auth === 'bearer' ? 'Token' : 'Password',
     type: 'string',
     sensitive: true,
   };
   return {
-    ...(http.url === undefined ? { address } : {}),
+    ...(http.url === undefined ? { address: HOST } : {}),
     ...(http.auth === 'basic' || http.auth === 'digest'
       ? { user: { display_name: 'User', type: 'string', default: http.user ?? '' } }
       : {}),

@@ -83,8 +83,8 @@ export function planGroups(parts: PlanParts): Group[] {
   });
 }
 
-const defaultEveryS = ({ modbus, http, mqtt, clock }: Template): number =>
-  modbus?.poll_s ?? http?.poll_s ?? mqtt?.poll_s ?? clock?.poll_s ?? 5;
+const defaultEveryS = ({ modbus, http, mqtt, telegrams, udp, clock }: Template): number =>
+  (modbus ?? http ?? mqtt ?? telegrams ?? udp ?? clock)?.poll_s ?? 5;
 
 /** The request that a value is read from. */
 function requestNameOf(value: TemplateValue): string | undefined {
@@ -120,9 +120,9 @@ function rhythms({ template, values, requests, problems }: PlanParts): Map<strin
 
 function groupOf(everyS: number, members: ReadonlyMap<string, TemplateValue>, parts: PlanParts): Group {
   const read = [...members].filter(([, value]) => operationOf(value) === undefined);
-  const { requests, rules, schedules } = parts.template.modbus
-    ? registerRules(read, parts)
-    : answerRules(read, parts);
+  const { modbus, telegrams } = parts.template;
+  const rulesOf = modbus ? registerRules : telegrams ? telegramRules : answerRules;
+  const { requests, rules, schedules } = rulesOf(read, parts);
   const shown = [...members].filter(([, value]) => value.internal !== true).map(([name]) => name);
   const asProperty = (name: string): boolean => {
     const value = members.get(name);
@@ -177,6 +177,20 @@ function wordsOf({ type, isLowFirst }: RegisterField): Rule {
   if (type.startsWith('string')) return { chars: registersOf(type) };
   const plain = type === 'acc32' ? 'u32' : type === 'sf' ? 'i16' : type;
   return { as: plain, low_first: isLowFirst && registersOf(plain) > 1 ? true : undefined };
+}
+
+/** All values of a telegram come together, and without a request. */
+function telegramRules(
+  read: readonly [string, TemplateValue][],
+  { problems, book }: PlanParts,
+): { requests: Rule[]; rules: Rule[]; schedules?: undefined } {
+  const rules = read.flatMap(([name, value]): Rule[] => {
+    if ('obis' in value)
+      return [{ name, request: 1, obis: value.obis, ...conversionOf(name, value, '', book) }];
+    problems.push({ path: ['values', name], message: 'needs obis: its code in the telegram' });
+    return [];
+  });
+  return { requests: [], rules };
 }
 
 function answerRules(
@@ -236,6 +250,7 @@ function requestRule(request: NonNullable<Template['requests']>[string] | undefi
   const optional = request.optional === true ? true : undefined;
   if ('topic' in request)
     return { topic: request.topic, plain: request.plain === true ? true : undefined, optional };
+  if ('send' in request) return { send: request.send, answer: request.answer, optional };
   if ('get' in request) return { method: 'GET', path: request.get, headers: request.headers, optional };
   return {
     method: 'POST',
@@ -281,7 +296,16 @@ const NEVER: Readonly<Record<string, readonly number[]>> = {
 const BITS: Readonly<Record<string, number>> = { i16: 16, i32: 32, i64: 64 };
 
 function conversionOf(name: string, value: TemplateValue, type: string, book: AttributeBook): Rule {
-  if (!('no_value' in value || 'scale' in value || 'from' in value || 'as' in value || 'sunspec' in value))
+  if (
+    !(
+      'no_value' in value ||
+      'scale' in value ||
+      'from' in value ||
+      'as' in value ||
+      'sunspec' in value ||
+      'obis' in value
+    )
+  )
     return {};
   const source: Extract<TemplateValue, { scale?: number | undefined }> = value;
   const signed = (none: number | string): number | string => {
@@ -363,6 +387,7 @@ export function planSteps(
       return { method: 'POST', path: step.post, body: step.body, content_type: step.content_type };
     if ('put' in step)
       return { method: 'PUT', path: step.put, body: step.body, content_type: step.content_type };
+    if ('send' in step) return step;
     if ('publish' in step) return { topic: step.publish, payload: step.payload, retain: step.retain };
     const { write } = step;
     const fault = (message: string): void =>

@@ -4,12 +4,18 @@
  */
 import * as v from 'valibot';
 import { BLUEPRINT_CATEGORIES } from '../../lib/blueprint-categories.ts';
+import {
+  clockConnection,
+  httpConnection,
+  modbusConnection,
+  mqttConnection,
+  telegramsConnection,
+  udpConnection,
+} from './connections.ts';
+import { name, scalar, text, wordOrder } from './primitives.ts';
 
-const name = v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]*$/, 'must be snake_case, such as total_power'));
-const text = v.pipe(v.string(), v.nonEmpty('must not be empty'));
 const address = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535));
 const positive = v.pipe(v.number(), v.gtValue(0));
-const scalar = v.union([v.string(), v.number(), v.boolean()]);
 
 /** How the words of registers become a number or a text. `string8` takes eight registers. */
 const WORD_TYPES = ['u16', 'i16', 'u32', 'i32', 'u64', 'i64', 'f32', 'f64'] as const;
@@ -23,8 +29,6 @@ const wordType = v.union([
     ),
   ),
 ]);
-/** Which word of a number in several registers comes first. */
-const wordOrder = v.picklist(['high_first', 'low_first']);
 
 /** A condition on the parameters of the template: `{ phases: 3 }`, or several values: `{ model: [a, b] }`. */
 const condition = v.record(name, v.union([scalar, v.array(scalar)]));
@@ -133,6 +137,19 @@ const scheduleValue = v.strictObject({
   }),
 });
 
+const obisValue = v.strictObject({
+  ...common,
+  ...conversion,
+  /** Code of the value in telegrams: `1-0:1.8.0`; `kind 003:24.2.1` is that of the gas meter behind a P1 meter. */
+  obis: v.pipe(
+    v.string(),
+    v.regex(
+      /^(\d+-\d+|kind \d{3}):\d+\.\d+\.\d+(\*\d+)?$/,
+      'must be a code such as 1-0:1.8.0 or kind 003:24.2.1',
+    ),
+  ),
+});
+
 const operands = v.pipe(v.array(v.union([name, v.number()])), v.minLength(2));
 const derivedValue = v.strictObject({
   ...common,
@@ -162,7 +179,14 @@ const derivedValue = v.strictObject({
 const OPERATIONS = Object.keys(derivedValue.entries).filter((key) => !(key in common) && key !== 'enum');
 
 /** How a value may come about. */
-export const VALUE_KINDS = [modbusValue, sunspecValue, answerValue, scheduleValue, derivedValue] as const;
+export const VALUE_KINDS = [
+  modbusValue,
+  sunspecValue,
+  answerValue,
+  scheduleValue,
+  obisValue,
+  derivedValue,
+] as const;
 
 /** One value of a device. Its shape follows from how it comes about, so that a mistake is named within that shape. */
 const valueOfAnyKind = v.lazy((input) => {
@@ -170,6 +194,7 @@ const valueOfAnyKind = v.lazy((input) => {
   if (has('sunspec')) return sunspecValue;
   if (has('schedule')) return scheduleValue;
   if (has('from') || has('path')) return answerValue;
+  if (has('obis')) return obisValue;
   return OPERATIONS.some(has) ? derivedValue : modbusValue;
 });
 
@@ -213,6 +238,8 @@ const step = v.union([
   v.strictObject({ put: text, body: v.optional(v.string()), content_type: v.optional(text) }),
   /** MQTT. */
   v.strictObject({ publish: text, payload: v.string(), retain: v.optional(v.boolean()) }),
+  /** UDP: a text, and how its answer begins. */
+  v.strictObject({ send: text, answer: text }),
   v.strictObject({ pause_ms: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(5_000)) }),
 ]);
 const steps = v.pipe(v.array(step), v.minLength(1));
@@ -231,100 +258,6 @@ const command = v.strictObject({
   output: v.optional(name),
   /** The steps are repeated so often until another command of the same output runs. */
   repeat_s: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600))),
-});
-
-const modbusConnection = v.strictObject({
-  transports: v.pipe(v.array(v.picklist(['tcp', 'rtu', 'rtu_over_tcp'])), v.minLength(1)),
-  /** TCP port of the device. */
-  port: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535)), 502),
-  unit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255)), 1),
-  baud: v.optional(v.pipe(v.number(), v.integer(), v.minValue(300), v.maxValue(921_600))),
-  parity: v.optional(v.picklist(['none', 'even', 'odd']), 'none'),
-  stop_bits: v.optional(v.picklist([1, 2]), 1),
-  /** Where the device itself can be set either way: `$name` of a parameter whose choices are the two orders. */
-  word_order: v.optional(
-    v.union([
-      wordOrder,
-      v.pipe(
-        v.string(),
-        v.regex(/^\$[a-z][a-z0-9_]*$/, 'must be high_first, low_first or a parameter such as $words'),
-      ),
-    ]),
-    'high_first',
-  ),
-  registers_per_read: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(125)), 100),
-  /** Registers that nobody asked for which one request may read along; 0 where holes are refused. */
-  gap: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(100)), 8),
-  /** Least pause between two requests. */
-  pause_ms: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(2_000))),
-  timeout_ms: v.optional(v.pipe(v.number(), v.integer(), v.minValue(100), v.maxValue(10_000)), 2_000),
-  poll_s: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600)), 2),
-  /** Further units of the installation, by the name of the parameter that holds them. */
-  units: v.optional(
-    v.record(
-      name,
-      v.strictObject({
-        name: text,
-        default: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255))),
-      }),
-    ),
-  ),
-});
-
-const settings = v.record(
-  name,
-  v.strictObject({
-    name: text,
-    description: v.optional(text),
-    default: v.optional(scalar),
-    sensitive: v.optional(v.boolean()),
-  }),
-);
-
-const httpConnection = v.strictObject({
-  scheme: v.optional(v.picklist(['http', 'https']), 'http'),
-  port: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535))),
-  /** A service on the internet has its address here, and asks for none. */
-  url: v.optional(v.pipe(v.string(), v.regex(/^https?:\/\//, 'must begin with http:// or https://'))),
-  auth: v.optional(v.picklist(['none', 'basic', 'digest', 'bearer']), 'none'),
-  /** Name of the user where there is only one. */
-  user: v.optional(text),
-  /** The certificate is made by the device itself. */
-  own_certificate: v.optional(v.boolean(), false),
-  timeout_s: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(60)), 5),
-  poll_s: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600)), 5),
-  /**
-   * Moments that paths and JSON paths may name as `{name}`: now in UTC, rounded down to whole `step_min`, plus
-   * `ahead_min`; in seconds of Unix, or by letters of strftime.
-   */
-  moments: v.optional(
-    v.record(
-      name,
-      v.strictObject({
-        step_min: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_440)),
-        ahead_min: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(2_880)), 0),
-        format: v.optional(
-          v.pipe(v.string(), v.regex(/^(%[YmdHMS]|[^%])+$/, 'may have %Y, %m, %d, %H, %M and %S')),
-        ),
-      }),
-    ),
-  ),
-  /** Further settings that paths may name as `{name}`, such as the number of a channel or a serial number. */
-  settings: v.optional(settings),
-});
-
-/** No device at all: values that follow from settings and the time, such as a tariff. */
-const clockConnection = v.strictObject({
-  poll_s: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600)), 60),
-  settings,
-});
-
-const mqttConnection = v.strictObject({
-  /** Beginning of the topics, changeable by the installer; `{topic}` in topics. */
-  topic: text,
-  poll_s: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600)), 5),
-  /** Values older than this are no longer sent. */
-  stale_s: v.optional(v.pipe(v.number(), v.integer(), v.minValue(5), v.maxValue(86_400)), 120),
 });
 
 const request = v.union([
@@ -348,6 +281,14 @@ const request = v.union([
   v.strictObject({
     topic: text,
     plain: v.optional(v.boolean()),
+    when: v.optional(condition),
+    optional: v.optional(v.boolean()),
+  }),
+  /** UDP: a text, and the fields that tell its answer from others. */
+  v.strictObject({
+    send: text,
+    answer: v.record(v.string(), v.string()),
+    every_s: common.every_s,
     when: v.optional(condition),
     optional: v.optional(v.boolean()),
   }),
@@ -452,6 +393,8 @@ export const templateSchema = v.strictObject({
   http: v.optional(httpConnection),
   mqtt: v.optional(mqttConnection),
   clock: v.optional(clockConnection),
+  telegrams: v.optional(telegramsConnection),
+  udp: v.optional(udpConnection),
   requests: v.optional(v.record(name, request)),
   /** Units beyond UCUM, such as of prices: code → symbol. */
   units: v.optional(v.record(v.string(), text)),
@@ -474,7 +417,8 @@ export type TemplateValue =
   | DerivedValue
   | ScheduleValue
   | v.InferOutput<typeof sunspecValue>
-  | v.InferOutput<typeof answerValue>;
+  | v.InferOutput<typeof answerValue>
+  | v.InferOutput<typeof obisValue>;
 export type ModbusValue = v.InferOutput<typeof modbusValue>;
 export type ScheduleValue = v.InferOutput<typeof scheduleValue>;
 type DerivedValue = v.InferOutput<typeof derivedValue>;

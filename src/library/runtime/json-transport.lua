@@ -1,4 +1,4 @@
--- What http-transport.lua and mqtt-transport.lua share: {name} in texts, and the way to a value in JSON.
+-- What the transports of texts share: {name} in texts, and the way to a value in JSON.
 
 local shared = {}
 
@@ -14,12 +14,14 @@ local function plain(value)
   return value
 end
 
--- Each {name} is replaced by an argument of the command or a setting of the connection; an unknown one stays.
+-- Each {name} is replaced by an argument of the command or a setting of the connection, {name*1000} by a thousand times
+-- that; an unknown one stays.
 function shared.filled(text, args, settings, escape)
   if not text then return nil end
-  return (text:gsub('{([a-z][a-z0-9_]*)}', function(name)
+  return (text:gsub('{([a-z][a-z0-9_]*)%*?(%d*)}', function(name, factor)
     local value = args[name]
     if value == nil then value = settings[name] end
+    if factor ~= '' and type(value) == 'number' then value = value * tonumber(factor) end
     if value ~= nil then return escape(plain(value)) end
   end))
 end

@@ -235,6 +235,8 @@ function template.start(plan, transport)
     local group = plan.groups[index]
     if not client then return report(index, fault and FAILED or NOT_CONFIGURED) end
     local answers, err = transport.read(client, plan, group, settings)
+    -- A device that sends by itself has sent nothing since.
+    if not answers and not err then return end
     if not answers then
       fault = err
       alerts_of[index] = nil
