@@ -14,6 +14,9 @@ const PAUSE_MAX_S = 3_600;
 /** A measurement from the future is not trusted beyond what clocks differ by. */
 const CLOCK_DIFFERENCE_S = 60;
 
+/** Scales of what a blueprint gives none for. */
+const USUAL_SCALES: Readonly<Record<string, readonly string[]>> = { W: ['kW', 'MW'], Wh: ['kWh', 'MWh'] };
+
 const PREFIXES: Readonly<Record<string, number>> = { m: 1e-3, k: 1e3, M: 1e6, G: 1e9, T: 1e12 };
 
 /** Factor between a unit and a scaled form of it (`W` → `kW` is 1000); undefined when they are not related. */
@@ -68,7 +71,7 @@ function enumItem(value: unknown, items: EnumItem[] | undefined): EnumItem | und
 function showNumber(value: number, attribute: Attribute | undefined, manifest: Manifest | undefined): Shown {
   const unit = attribute?.unit ?? '';
   let best = { factor: 1, unit };
-  for (const scaled of attribute?.auto_scale ?? []) {
+  for (const scaled of attribute?.auto_scale ?? USUAL_SCALES[unit] ?? []) {
     const factor = scaleFactor(unit, scaled);
     if (factor !== undefined && Math.abs(value) >= factor && factor > best.factor)
       best = { factor, unit: scaled };

@@ -5,7 +5,8 @@ import { say } from './words/index.ts';
 
 /** Names that devices of most kinds have, the most telling first. */
 const TELLING = [
-  /(^|_)soc$/,
+  // The least and the greatest one are settings.
+  /(^|_)(?<!(min|max)_)soc$/,
   /^(total_)?power$|^ac_total_power$/,
   /^pv_total_power$/,
   /^grid_total_power$/,

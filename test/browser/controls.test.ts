@@ -10,6 +10,7 @@ import { openAnother, picture, useConsole } from './support.ts';
 
 const WALLBOX = `blueprint_spec: device/3.0
 display_name: Wallbox
+icon: ev-station
 runtime: { type: embedded }
 telemetry:
   charge_power: { display_name: Charging Power, type: float, unit: W, auto_scale: [kW] }
@@ -103,6 +104,30 @@ describe('daily use', { skip: findBrowser() === undefined && NO_BROWSER }, () =>
     const { page } = opened();
     const row = page.locator('[data-device=wallbox-yard]');
     assert.equal(await row.locator('.first-value .value').innerText(), '3.60 kW');
+  });
+
+  test('shows on the page of a device its main value, its day and its controls, and settings apart', async () => {
+    const { page } = opened();
+    await visit(page, '#/devices/wallbox-yard/values');
+    const hero = page.locator('.hero.ev_charger');
+    assert.equal(await hero.locator('.first .value').innerText(), '3.60 kW');
+    assert.equal(await hero.locator('.day').getAttribute('href'), `#/history/day/${device.id}.charge_power`);
+    await page.getByRole('switch', { name: 'Release Charging' }).waitFor();
+    assert.deepEqual(await page.locator('.tabs .apart').allInnerTexts(), ['Settings']);
+    await picture(page, 'device');
+  });
+
+  test('keeps names and values of a device together: no card of values is wider than 420 px', async (t) => {
+    const { page } = opened();
+    const before = page.viewportSize();
+    t.after(() => before && page.setViewportSize(before));
+    for (const width of [390, 820, 1_440, 2_560]) {
+      await page.setViewportSize({ width, height: 900 });
+      const widths = (await page.evaluate(
+        "[...document.querySelectorAll('.value-groups > .card')].map((one) => one.getBoundingClientRect().width)",
+      )) as number[];
+      assert.ok(widths.length > 0 && widths.every((each) => each <= 420), `${width}: ${widths.join()}`);
+    }
   });
 
   test('gives each tab of a device a title of its own, and corrects an address that names none', async () => {

@@ -376,7 +376,7 @@ describe('devices in a browser', { skip: findBrowser() === undefined && NO_BROWS
     ]);
     assert.equal(await page.getByText('First steps').count(), 0);
     await page.evaluate("location.hash = '#/devices/looked-at/settings'");
-    await page.locator('.tabs a[aria-current]', { hasText: 'Values' }).waitFor();
+    await page.locator('.tabs a[aria-current]', { hasText: 'Now' }).waitFor();
     // A link of somebody who may see more.
     await page.evaluate("location.hash = '#/system/targets'");
     await page.locator('.tabs a[aria-current]', { hasText: 'Status' }).waitFor();

@@ -90,6 +90,9 @@ describe('a value as people read it', () => {
     assert.equal(text(999, power), '999 W');
     assert.equal(text(-2_910, power), '−2.91 kW');
     assert.equal(text(14_570_000, power), '14.57 MW');
+    assert.equal(text(13_740_000, attribute({ unit: 'Wh' })), '13.74 MWh');
+    assert.equal(text(2_500, attribute({ unit: 'W', auto_scale: [] })), '2 500 W');
+    assert.equal(text(2_500, attribute({ unit: 'V' })), '2 500 V');
   });
 
   test('shows the symbol that the manifest gives its unit', () => {

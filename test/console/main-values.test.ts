@@ -26,6 +26,7 @@ describe('the main values of a device', () => {
         l1_voltage: 'float',
         battery_power: 'float',
         status: 'string',
+        battery_min_soc: 'float',
         battery_soc: 'float',
         pv_total_power: 'integer',
       }),

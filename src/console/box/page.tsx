@@ -5,6 +5,7 @@ import { isAway } from '../connection.ts';
 import { deviceIds, type LiveDevice, liveDevices, loadDevices } from '../live.ts';
 import { useWholeDevice } from '../parts/whole-device.ts';
 import { ValuesTab } from '../pages/device-values.tsx';
+import { UNCOUNTED } from '../devices/roles.ts';
 import { may } from '../session.ts';
 import type { Health } from '../shapes.ts';
 import { Card, ErrorNotice, Loading, Notice, PageHead, useAnswer, useStored } from '../ui.tsx';
@@ -113,7 +114,7 @@ function State() {
           </a>
         </p>
       )}
-      {live ? <ValuesTab live={live} /> : gateway.error === undefined && <Loading />}
+      {live ? <ValuesTab live={live} counted={UNCOUNTED} /> : gateway.error === undefined && <Loading />}
     </>
   );
 }

@@ -5,13 +5,13 @@ import { attributeTitle } from '../format.ts';
 import { deviceIds, type LiveDevice, liveDevices, loadDevices, statusVersion, watchValues } from '../live.ts';
 import { mainValues } from '../main-values.ts';
 import { isOfBox } from '../own-manifest.ts';
+import { DeviceSign } from '../parts/device-sign.tsx';
 import { isQuick } from '../parts/quick.ts';
 import { AlertChips, StatusBadge, Value } from '../parts/value.tsx';
 import { may } from '../session.ts';
 import { Attention } from '../site/attention.tsx';
 import { FirstSteps } from '../site/first-steps.tsx';
 import type { PowerNow } from '../site/energy.ts';
-import { DEVICE_ICON, ROLE_ICONS } from '../site/role-icons.ts';
 import { SiteNow, usePower } from '../site/site-now.tsx';
 import { Empty, ErrorNotice, Loading, PageHead, useAction, useAnswer } from '../ui.tsx';
 import { kindOf, listView } from './list.ts';
@@ -177,11 +177,7 @@ function DeviceCard({ live, place }: { live: LiveDevice; place: Place }) {
   return (
     <li class="device-card" data-device={device.slug}>
       <a href={`#/devices/${encodeURIComponent(device.slug)}`}>
-        <span class="sign" aria-hidden="true">
-          <svg viewBox="0 0 24 24">
-            <path d={place === 'other' || place === 'box' ? DEVICE_ICON : ROLE_ICONS[place]} />
-          </svg>
-        </span>
+        <DeviceSign live={live} place={place} />
         <header>
           <h4>{device.name}</h4>
           <p class="kind">

@@ -1,4 +1,4 @@
-/** Commands that are used daily, as their blueprints say, where the site is seen. */
+/** Commands as controls, where the site or a device is seen. */
 import { type LiveDevice, watchValues } from '../live.ts';
 import { CommandControl, hasControl } from '../parts/command-control.tsx';
 import { kindOf, shownBy } from '../parts/command-kind.ts';
@@ -10,6 +10,8 @@ import { say } from '../words/index.ts';
 
 /** More would be no daily use any more. */
 const SHOWN_MAX = 8;
+/** All of a device stand on a page of their own. */
+const OF_DEVICE_MAX = 5;
 
 interface Quick {
   live: LiveDevice;
@@ -17,9 +19,9 @@ interface Quick {
   command: Command;
 }
 
-const quickOf = (live: LiveDevice): Quick[] =>
+const controlsOf = (live: LiveDevice): Quick[] =>
   Object.entries(live.manifest?.commands ?? {})
-    .filter(([, command]) => isQuick(command) && may(command.access_level) && hasControl(command))
+    .filter(([, command]) => may(command.access_level) && hasControl(command))
     .map(([name, command]) => ({ live, name, command }));
 
 /** The value that shows what a command has done. */
@@ -32,8 +34,12 @@ function valueOf({ live, name, command }: Quick): string[] {
   return typeof shown === 'string' ? [shown] : [];
 }
 
+/** Those that are used daily, as their blueprints say. */
 export function QuickControls({ devices }: { devices: readonly LiveDevice[] }) {
-  const all = devices.flatMap(quickOf).slice(0, SHOWN_MAX);
+  const all = devices
+    .flatMap(controlsOf)
+    .filter(({ command }) => isQuick(command))
+    .slice(0, SHOWN_MAX);
   const ids = all.map(({ live, name }) => `${live.device.id} ${name}`).join();
   useAnswer(async () => {
     const wanted = new Map<string, string[]>();
@@ -41,6 +47,23 @@ export function QuickControls({ devices }: { devices: readonly LiveDevice[] }) {
       wanted.set(one.live.device.id, [...(wanted.get(one.live.device.id) ?? []), ...valueOf(one)]);
     await watchValues(wanted);
   }, [ids]);
+  return <Controls all={all} aboutOf={({ live }) => live.device.name} />;
+}
+
+/** Those of a device whose values are watched already, the daily ones first. */
+export function DeviceControls({ live }: { live: LiveDevice }) {
+  const all = controlsOf(live).toSorted((a, b) => Number(isQuick(b.command)) - Number(isQuick(a.command)));
+  return <Controls all={all.slice(0, OF_DEVICE_MAX)} aboutOf={({ command }) => command.description} />;
+}
+
+function Controls({
+  all,
+  aboutOf,
+}: {
+  all: readonly Quick[];
+  /** What is said below the name of the command. */
+  aboutOf: (one: Quick) => string | undefined;
+}) {
   if (all.length === 0) return null;
   return (
     <Card title={say.site.controls} data-test="quick-controls">
@@ -49,7 +72,7 @@ export function QuickControls({ devices }: { devices: readonly LiveDevice[] }) {
           <li key={`${one.live.device.id} ${one.name}`}>
             <span class="what">
               <b>{one.command.display_name}</b>
-              <small>{one.live.device.name}</small>
+              {aboutOf(one) !== undefined && <small>{aboutOf(one)}</small>}
             </span>
             <CommandControl {...one} />
           </li>

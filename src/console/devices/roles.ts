@@ -1,7 +1,7 @@
 /** Which role of energy a device has, by what the site counts. Pure. */
 import { isOfBox } from '../own-manifest.ts';
 import type { Device } from '../shapes.ts';
-import { ENERGY_ROLES, type PowerNow, type Role } from '../site/energy.ts';
+import { ENERGY_ROLES, type PowerNow, type Role, type Source as SourceOnWire } from '../site/energy.ts';
 
 /** A role, or where the others stand. */
 export type Place = Role | 'other' | 'box';
@@ -53,11 +53,16 @@ export function byRole<Live extends Known>(
   });
 }
 
-/** Of each role, what says most of it. */
-const TELLING: Readonly<Partial<Record<Place, RegExp>>> = {
-  pv: /^pv(_total)?_power$|^(ac_)?total_power$/,
-  grid: /^(grid_|ac_)?(total_)?power$/,
-  ev_charger: /^charg\w*power$/,
+/** Of each role, what says most of it, the most telling first. */
+const TELLING: Readonly<Partial<Record<Place, readonly RegExp[]>>> = {
+  pv: [/^pv(_total)?_power$/, /^(ac_)?(total_)?power$/],
+  battery: [/^(battery_)?soc$/, /^(battery_|dc_)?(total_)?power$/],
+  grid: [/^grid(_total)?_power$/, /^(ac_)?(total_)?power$/],
+  load: [/^load(_total)?_power$/, /^(ac_)?(total_)?power$/],
+  ev_charger: [/^charg\w*power$/, /power$/],
+  heat_pump: [/^(ac_)?(total_)?power(_consumption)?$/, /power/],
+  generator: [/power$/],
+  electrolyser: [/power$/],
 };
 
 /** The names with the one first that says most of a device in this role, of those that it has ever sent. */
@@ -66,7 +71,34 @@ export function bestFirst(
   names: readonly string[],
   place: Place,
 ): string[] {
-  const rankOf = (name: string): number =>
-    (values.has(name) ? 0 : 2) + (TELLING[place]?.test(name) === true ? 0 : 1);
+  const telling = TELLING[place] ?? [];
+  const rankOf = (name: string): number => {
+    const found = telling.findIndex((pattern) => pattern.test(name));
+    return (values.has(name) ? 0 : telling.length + 1) + (found < 0 ? telling.length : found);
+  };
   return names.toSorted((a, b) => rankOf(a) - rankOf(b));
+}
+
+/** What the site counts of a device. */
+export interface Counted {
+  place: Place;
+  /** Values, the most telling first. */
+  names: string[];
+}
+
+/** The gateway and its modules. */
+export const UNCOUNTED: Counted = { place: 'box', names: [] };
+
+export function countedOf(
+  device: Pick<Device, 'id' | 'type'>,
+  sources: readonly Pick<SourceOnWire, 'device_id' | 'role' | 'power' | 'state_of_charge'>[],
+): Counted {
+  const own = sources
+    .filter(({ device_id: id }) => id === device.id)
+    .toSorted((a, b) => ENERGY_ROLES.indexOf(a.role) - ENERGY_ROLES.indexOf(b.role));
+  const names = own.flatMap(({ power, state_of_charge: charge }) => [charge, power]);
+  return {
+    place: own[0]?.role ?? (isOfBox(device) ? 'box' : 'other'),
+    names: [...new Set(names.filter((name) => name !== null))],
+  };
 }

@@ -1,21 +1,27 @@
-/** Telemetry, properties and alerts of a device. */
+/** What a device does now: its main value and its controls, then alerts, all values and properties. */
 import { useState } from 'preact/hooks';
 import { alertTitle } from '../alert-title.ts';
 import { attributeTitle, showValue } from '../format.ts';
 import type { LiveDevice } from '../live.ts';
-import { groupValues } from '../main-values.ts';
+import { DeviceControls } from '../devices/quick-controls.tsx';
+import { bestFirst, type Counted } from '../devices/roles.ts';
+import { groupValues, mainValues } from '../main-values.ts';
 import { isFound } from '../found.ts';
 import { FindValue } from '../parts/find-value.tsx';
 import { Sparkline, useScales, WithSparklines } from '../parts/sparkline.tsx';
 import { UNDECLARED, Value } from '../parts/value.tsx';
 import { useDevice, usePart } from '../parts/whole-device.ts';
 import { may } from '../session.ts';
-import type { Device } from '../shapes.ts';
+import type { Device, Manifest } from '../shapes.ts';
 import { Card, Empty } from '../ui.tsx';
 import { Fact } from '../ui/page-pieces.tsx';
+import { Hero } from './device-hero.tsx';
 import { say } from '../words/index.ts';
 
-export function ValuesTab({ live }: { live: LiveDevice }) {
+/** The main value and those beside it. */
+const HERO_VALUES = 4;
+
+export function ValuesTab({ live, counted }: { live: LiveDevice; counted: Counted }) {
   const { device, manifest } = useDevice(live);
   const isSilent = usePart(live, ({ values }) => values.size === 0);
   const all = manifest ? groupValues(manifest) : [];
@@ -24,6 +30,7 @@ export function ValuesTab({ live }: { live: LiveDevice }) {
     const found = names.filter((name) => isFound(attributeTitle(name, manifest?.telemetry[name]), text));
     return found.length > 0 ? [{ title, names: found }] : [];
   });
+  const names = manifest ? heroNames(live, manifest, counted) : [];
   const base = `#/devices/${encodeURIComponent(device.slug)}`;
   return (
     <>
@@ -40,21 +47,38 @@ export function ValuesTab({ live }: { live: LiveDevice }) {
       )}
       {all.length > 0 && isSilent && <NothingYet device={device} base={base} />}
       {!isSilent && (
-        <WithSparklines live={live}>
+        <WithSparklines live={live} outstanding={names[0]}>
+          {counted.place !== 'box' && (
+            <div class="device-now">
+              {names.length > 0 && <Hero live={live} place={counted.place} names={names} />}
+              <DeviceControls live={live} />
+            </div>
+          )}
           <FindValue count={all.flatMap(({ names }) => names).length} text={text} onText={setText} />
           {groups.length === 0 && all.length > 0 && <Empty title={say.devices.noValueFits} />}
-          <div class="columns">
+          <div class="value-groups">
             {groups.map(({ title, names }) => (
               <Card title={title === '' ? say.everywhere.values : title} key={title}>
                 <Facts live={live} names={names} />
               </Card>
             ))}
+            <Properties live={live} />
           </div>
         </WithSparklines>
       )}
-      <Properties live={live} />
+      {isSilent && <Properties live={live} />}
     </>
   );
+}
+
+/** Numbers by which the site counts the device, then those that say most of it; those never sent last. */
+function heroNames({ values }: LiveDevice, manifest: Manifest, { place, names }: Counted): string[] {
+  const { numbers } = mainValues(manifest);
+  const isNumber = (name: string): boolean => /^(float|integer)$/.test(manifest.telemetry[name]?.type ?? '');
+  const all = [...names.filter(isNumber), ...bestFirst({ values }, numbers, place)];
+  return [...new Set(all)]
+    .toSorted((a, b) => Number(values.has(b)) - Number(values.has(a)))
+    .slice(0, HERO_VALUES);
 }
 
 /** @param base address of the device's page */
@@ -107,7 +131,7 @@ function Properties({ live }: { live: LiveDevice }) {
   if (known.length === 0) return null;
   return (
     <Card title={say.devices.properties}>
-      <dl class="facts wide">
+      <dl class="facts">
         {known.map(([name, value]) => {
           const declared = manifest?.properties[name];
           const { text, unit } = showValue(value, declared, manifest, name);

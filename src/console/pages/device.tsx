@@ -1,16 +1,20 @@
 /** One device: everything about it, in tabs. */
 import type { ComponentType } from 'preact';
 import { useRef } from 'preact/hooks';
+import type { EnergySourcesOnWire } from '../../capabilities/energy/schema.ts';
+import { callFor } from '../api.ts';
 import { isConnected } from '../connection.ts';
+import { type Counted, countedOf } from '../devices/roles.ts';
 import { ageText, typeName } from '../format.ts';
 import { slowNowS } from '../gateway-time.ts';
 import { liveDevice, type LiveDevice } from '../live.ts';
 import { isOfBox } from '../own-manifest.ts';
+import { DeviceSign, placeShown } from '../parts/device-sign.tsx';
 import { isInUse, UnlessGone } from '../parts/gone.tsx';
 import { AlertChips, StatusBadge } from '../parts/value.tsx';
 import { useDevice, usePart, useWholeDevice } from '../parts/whole-device.ts';
 import { may } from '../session.ts';
-import { Awaited, Notice, PageHead } from '../ui.tsx';
+import { Awaited, Notice, PageHead, useAnswer } from '../ui.tsx';
 import { type Tab, tabAt, Tabs } from '../ui/page-pieces.tsx';
 import { drawable, isBlank } from '../main-values.ts';
 import { ChartTab } from './device-chart.tsx';
@@ -23,7 +27,7 @@ import { say } from '../words/index.ts';
 
 interface DeviceTab extends Tab {
   isEmpty?: boolean;
-  Content: ComponentType<{ live: LiveDevice; onChanged: () => void }>;
+  Content: ComponentType<{ live: LiveDevice; counted: Counted; onChanged: () => void }>;
 }
 
 /** Tabs that have something in them for this device and this user. */
@@ -33,17 +37,18 @@ function tabsOf({ manifest }: LiveDevice): DeviceTab[] {
     !Object.values(part).some(({ access_level: level }) => may(level));
   const { commands, configuration } = manifest ?? {};
   const tabs: DeviceTab[] = [
-    { key: 'values', text: say.everywhere.values, Content: ValuesTab },
+    { key: 'values', text: say.devices.now, Content: ValuesTab },
     { key: 'chart', text: say.devices.chart, isEmpty: !isDrawable, Content: ChartTab },
     { key: 'commands', text: say.devices.commands, isEmpty: hasNone(commands), Content: CommandsTab },
+    { key: 'logs', text: say.devices.logs, role: 'USER', Content: LogsTab },
     {
       key: 'configuration',
       text: say.devices.configuration,
+      isApart: true,
       isEmpty: hasNone(configuration),
       Content: ConfigurationTab,
     },
-    { key: 'logs', text: say.devices.logs, role: 'USER', Content: LogsTab },
-    { key: 'settings', text: say.devices.settings, role: 'OWNER', Content: SettingsTab },
+    { key: 'settings', text: say.devices.settings, role: 'OWNER', isApart: true, Content: SettingsTab },
   ];
   return tabs.filter(({ isEmpty }) => isEmpty !== true);
 }
@@ -59,24 +64,51 @@ function useTab(tabs: readonly DeviceTab[], wanted: string): DeviceTab | undefin
 
 export function DevicePage({ name, tab }: { name: string; tab: string }) {
   const { answer: live, error, again } = useWholeDevice(() => Promise.resolve(name), [name]);
-  if (!live)
+  const sources = useAnswer(readSources, []);
+  if (!live || (!sources.answer && sources.error === undefined))
     return (
       <>
         <PageHead title={name} back={BACK} />
         <Awaited answer={live} error={error} />
       </>
     );
-  return <Parts live={live} tab={tab} onChanged={again} />;
+  // Without them the device is shown as one that the site does not count.
+  const counted = countedOf(live.device, sources.answer?.items ?? []);
+  return (
+    <Parts
+      {...{ live, tab }}
+      counted={{ ...counted, place: placeShown(live, counted.place) }}
+      onChanged={again}
+    />
+  );
 }
 
-function Parts({ live, tab, onChanged }: { live: LiveDevice; tab: string; onChanged: () => void }) {
+const readSources = (): Promise<EnergySourcesOnWire> =>
+  callFor('energy_sources', 'GET', '/v3/site/energy/sources');
+
+function Parts({
+  live,
+  counted,
+  tab,
+  onChanged,
+}: {
+  live: LiveDevice;
+  counted: Counted;
+  tab: string;
+  onChanged: () => void;
+}) {
   const { device, manifest } = useDevice(live);
   const isGone = usePart(live, (one) => one.isGone);
   const tabs = tabsOf(live);
   const current = useTab(tabs, tab);
   return (
     <>
-      <PageHead title={device.name} part={current?.text} back={BACK}>
+      <PageHead
+        title={device.name}
+        sign={<DeviceSign live={live} place={counted.place} />}
+        part={current?.text}
+        back={BACK}
+      >
         <StatusBadge live={live} />
       </PageHead>
       <p class="kind">
@@ -95,7 +127,7 @@ function Parts({ live, tab, onChanged }: { live: LiveDevice; tab: string; onChan
           current={current}
           wanted={manifest && tab}
         />
-        {current && <current.Content live={live} onChanged={onChanged} />}
+        {current && <current.Content {...{ live, counted, onChanged }} />}
       </UnlessGone>
     </>
   );

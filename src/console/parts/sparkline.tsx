@@ -1,52 +1,82 @@
-/** The last hour of each value as a small line; a click opens its history. */
+/** The last day of each value as a small line; a click opens its history. */
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { gatewayNowMs } from '../gateway-time.ts';
 import { queryLines } from '../history/query.ts';
 import type { Cell } from '../history/series.ts';
+import type { EpochS } from '../../lib/time.ts';
 import type { LiveDevice } from '../live.ts';
 import { useAnswer, useRefresh } from '../ui.tsx';
 import { say } from '../words/index.ts';
 import { type Scale, scalesOf } from './sparkline-scale.ts';
 
-const LENGTH_S = 3_600;
-const STEP_S = 120;
-const REFRESH_MS = 120_000;
+const LENGTH_S = 86_400;
+const STEP_S = 600;
+const REFRESH_MS = 300_000;
 /** Values of one request; further values of a device have no line. */
 const VALUES_MAX = 40;
 const WIDTH = 84;
 const HEIGHT = 28;
 
-const Columns = createContext<ReadonlyMap<string, readonly Cell[]>>(new Map());
+interface LastDay {
+  columns: ReadonlyMap<string, readonly Cell[]>;
+  /** Starts of the steps. */
+  timesS: readonly EpochS[];
+  /** The greatest sample of the value that stands out; undefined if there is none. */
+  most: number | undefined;
+}
 
-async function load({ device, manifest }: LiveDevice): Promise<ReadonlyMap<string, readonly Cell[]>> {
+const NONE: LastDay = { columns: new Map(), timesS: [], most: undefined };
+const Lines = createContext<LastDay>(NONE);
+
+export const useLastDay = (): LastDay => useContext(Lines);
+
+/** @param outstanding the value of which the greatest sample is asked for too */
+async function load({ device, manifest }: LiveDevice, outstanding: string | undefined): Promise<LastDay> {
   const names = Object.entries(manifest?.telemetry ?? {})
     .filter(([, { type }]) => type === 'float' || type === 'integer')
     .map(([name]) => name)
+    .toSorted((a, b) => Number(b === outstanding) - Number(a === outstanding))
     .slice(0, VALUES_MAX);
-  if (names.length === 0) return new Map();
+  if (names.length === 0) return NONE;
   const toS = Math.ceil(gatewayNowMs() / 1_000 / STEP_S) * STEP_S;
   // A clock that is not set begins in 1970.
   const fromS = Math.max(0, toS - LENGTH_S);
   const wanted = names.map((attribute) => ({
     device: device.id,
     attribute,
-    aggregations: ['auto'] as const,
+    aggregations: attribute === outstanding ? (['auto', 'max'] as const) : (['auto'] as const),
   }));
   const { lines } = await queryLines(wanted, { fromS, toS, stepS: STEP_S });
-  return new Map(names.map((name, index) => [name, lines.mean[index] ?? []]));
+  const most = lines.most[0]?.filter((value) => typeof value === 'number') ?? [];
+  return {
+    columns: new Map(names.map((name, index) => [name, lines.mean[index] ?? []])),
+    timesS: lines.timesS,
+    most: most.length > 0 ? Math.max(...most) : undefined,
+  };
 }
 
-/** Reads the lines of a device for its children. */
-export function WithSparklines({ live, children }: { live: LiveDevice; children: preact.ComponentChildren }) {
-  const { answer, refresh } = useAnswer(() => load(live), [live.device.id, live.manifest]);
+/** Reads the lines of a device for its children. @param props.outstanding the value that is shown larger than the others */
+export function WithSparklines({
+  live,
+  outstanding,
+  children,
+}: {
+  live: LiveDevice;
+  outstanding?: string | undefined;
+  children: preact.ComponentChildren;
+}) {
+  const { answer, refresh } = useAnswer(
+    () => load(live, outstanding),
+    [live.device.id, live.manifest, outstanding],
+  );
   useRefresh(refresh, REFRESH_MS);
-  return <Columns.Provider value={answer ?? new Map()}>{children}</Columns.Provider>;
+  return <Lines.Provider value={answer ?? NONE}>{children}</Lines.Provider>;
 }
 
 /** Draws the lines of one card to scales in common. */
 export function useScales({ manifest }: LiveDevice, names: readonly string[]): ReadonlyMap<string, Scale> {
-  const columns = useContext(Columns);
+  const { columns } = useLastDay();
   return scalesOf(
     names.map((name) => {
       const { unit = '', type } = manifest?.telemetry[name] ?? {};
@@ -63,13 +93,13 @@ interface SparklineProps {
 }
 
 export function Sparkline({ live, name, title, scale }: SparklineProps) {
-  const column = useContext(Columns).get(name) ?? [];
+  const column = useLastDay().columns.get(name) ?? [];
   const points = scale === undefined ? '' : pointsOf(column, scale);
   if (points === '') return null;
   return (
     <a
       class="sparkline"
-      href={`#/history/hour/${encodeURIComponent(`${live.device.id}.${name}`)}`}
+      href={`#/history/day/${encodeURIComponent(`${live.device.id}.${name}`)}`}
       aria-label={say.devices.historyOf(title)}
     >
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true">

@@ -12,6 +12,8 @@ export interface Tab {
   text: string;
   /** The least role that sees it; absent: any. */
   role?: string;
+  /** It is needed only now and then, and stands apart. */
+  isApart?: boolean;
 }
 
 const isSeen = ({ role = 'READONLY' }: Tab): boolean => may(role);
@@ -47,9 +49,10 @@ export function Tabs({
   }, [base, wanted, shown]);
   return (
     <nav class="tabs" aria-label={name}>
-      {tabs.filter(isSeen).map(({ key, text }) => (
+      {tabs.filter(isSeen).map(({ key, text, isApart }) => (
         <a
           key={key}
+          class={isApart === true ? 'apart' : undefined}
           href={`${base}${key && `/${key}`}`}
           aria-current={key === current?.key ? 'page' : undefined}
         >

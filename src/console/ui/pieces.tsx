@@ -170,11 +170,14 @@ export function Card({
 
 export function PageHead({
   title,
+  sign,
   part,
   back,
   children,
 }: {
   title: ComponentChildren;
+  /** A drawing before it. */
+  sign?: ComponentChildren;
   /** The tab that is shown, so that two tabs of a page can be told apart among those of the browser. */
   part?: string | undefined;
   back?: { href: string; text: string };
@@ -192,7 +195,10 @@ export function PageHead({
             ‹ {back.text}
           </a>
         )}
-        <h1>{title}</h1>
+        <h1>
+          {sign}
+          {title}
+        </h1>
       </div>
       <div class="actions">{children}</div>
     </header>

@@ -100,6 +100,8 @@ export const devices: typeof en.devices = {
   alert: 'Meldung',
   raisedWhen: (conditions) => `Entsteht, wenn: ${conditions}`,
   parts: (names) => `Teile: ${names}`,
+  now: 'Jetzt',
+  peakOfDay: 'Spitze in 24 h',
   chart: 'Diagramm',
   configuration: 'Konfiguration',
   logs: 'Protokoll',

@@ -20,6 +20,8 @@ export const values: typeof en.values = {
   groups: {
     ac: 'AC',
     battery: 'Batterie',
+    charge: 'Laden',
+    charging: 'Laden',
     cpu: 'Prozessor',
     disk: 'Datenträger',
     grid: 'Netz',

@@ -96,6 +96,8 @@ export const devices = {
   alert: 'Alert',
   raisedWhen: (conditions: string) => `Raised when: ${conditions}`,
   parts: (names: string) => `Components: ${names}`,
+  now: 'Now',
+  peakOfDay: 'Peak in 24 h',
   chart: 'Chart',
   configuration: 'Configuration',
   logs: 'Logs',
