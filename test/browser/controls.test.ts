@@ -146,6 +146,31 @@ describe('daily use', { skip: findBrowser() === undefined && NO_BROWSER }, () =>
     }
   });
 
+  test('shows a chart of a calendar day on a phone in a page of 900 px, and in the full screen', async (t) => {
+    const { page } = opened();
+    const before = page.viewportSize();
+    t.after(() => before && page.setViewportSize(before));
+    await page.setViewportSize({ width: 390, height: 844 });
+    const series = ['charge_power', 'current_limit', 'charging_enabled'].map(
+      (name) => `${device.id}.${name}`,
+    );
+    await visit(page, '#/');
+    await visit(page, `#/history/day/${series.join('~')}`);
+    await page.locator('[data-test=chart] canvas').waitFor();
+    const height = Number(await page.evaluate('document.documentElement.scrollHeight'));
+    assert.ok(height <= 900, `${height} px`);
+    await page.getByRole('button', { name: 'Earlier' }).click();
+    await until(async () => /#\/history\/\d{4}-\d\d-\d\d\//.test(page.url()));
+    await page.getByRole('button', { name: 'Later' }).click();
+    await until(async () => page.url().includes('#/history/day/'));
+    await page.locator('[data-test=chart] canvas').waitFor();
+    await page.getByRole('button', { name: 'Full screen' }).click();
+    const chart = page.locator('.chart-page.full canvas');
+    await until(async () => ((await chart.boundingBox())?.height ?? 0) > 400);
+    await page.getByRole('button', { name: 'Leave full screen' }).click();
+    await page.locator('.chart-page:not(.full)').waitFor();
+  });
+
   test('hides a line by its chip and takes it out, and tells the values at the cursor', async () => {
     const { page } = opened();
     const series = ['charge_power', 'current_limit'].map((name) => `${device.id}.${name}`).join('~');

@@ -116,7 +116,7 @@ describe('what is changed elsewhere', { skip: findBrowser() === undefined && NO_
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await visit(page, '#/devices/changing/values');
     await device.telemetry({ level: 7.25 });
-    await page.getByText('7.25').waitFor();
+    await page.getByText('7.25').first().waitFor();
     await device.leave();
     await gateway.ok('OWNER', 'DELETE', `/v3/devices/${device.id}`);
   });

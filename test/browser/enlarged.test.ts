@@ -98,7 +98,7 @@ describe('an enlarged console', { skip: findBrowser() === undefined && NO_BROWSE
 
   test('has a menu that scrolls where a screen is wide and low', async (t) => {
     const page = await openAnother(t, opened());
-    await page.setViewportSize({ width: 853, height: 400 });
+    await page.setViewportSize({ width: 960, height: 400 });
     await visit(page, '#/access');
     const logOut = page.getByRole('button', { name: 'Log out' });
     await logOut.scrollIntoViewIfNeeded();

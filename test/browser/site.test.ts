@@ -249,7 +249,7 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     const silent = await gateway.provision('Never heard of');
     await page.reload();
     await open('#/');
-    await page.getByRole('link', { name: 'Power of the last 24 hours' }).click();
+    await page.getByRole('link', { name: 'Power of today' }).click();
     await page.locator('[data-test=chart] canvas').waitFor();
     // What the site gives and uses is there at first, and the charge.
     const drawn = await page.locator('.chosen').innerText();

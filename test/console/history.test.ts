@@ -8,6 +8,7 @@ import {
   stepOf,
   stretchOf,
   textOfWindow,
+  turned,
   windowOf,
   withBefore,
   zoomed,
@@ -23,46 +24,66 @@ test('minimum and maximum are read only where they are drawn: of numbers, and of
 });
 
 describe('the stretch of time', () => {
-  test('ends now and is live at a usual length; a fixed range stays', () => {
-    assert.deepEqual(windowOf('day', NOW_S), {
-      fromS: NOW_S - 86_400,
-      toS: NOW_S,
+  test('is a period of the calendar, live while the present is in it; a fixed range stays', () => {
+    assert.deepEqual(windowOf('day', NOW_S, 'Europe/Berlin'), {
+      fromS: Date.parse('2026-02-28T23:00Z') / 1_000,
+      toS: Date.parse('2026-03-01T23:00Z') / 1_000,
+      beforeS: Date.parse('2026-02-27T23:00Z') / 1_000,
+      period: '2026-03-01',
       isLive: true,
       isCompared: false,
     });
-    assert.deepEqual(windowOf('1000-5000+before', NOW_S), {
+    assert.deepEqual(windowOf('2026-02+before', NOW_S, 'UTC'), {
+      fromS: Date.parse('2026-02-01') / 1_000,
+      toS: Date.parse('2026-03-01') / 1_000,
+      beforeS: Date.parse('2026-01-01') / 1_000,
+      period: '2026-02',
+      isLive: false,
+      isCompared: true,
+    });
+    assert.deepEqual(windowOf('1000-5000+before', NOW_S, 'UTC'), {
       fromS: 1_000,
       toS: 5_000,
+      beforeS: -3_000,
       isLive: false,
       isCompared: true,
     });
   });
 
   test('is the last hour for any other text', () => {
-    for (const text of [undefined, '', 'eon', '5-1', '-', '1e3-1e4'])
-      assert.equal(windowOf(text, NOW_S).fromS, NOW_S - 3_600);
+    for (const text of [undefined, '', 'eon', '5-1', '-', '1e3-1e4', '2026-13'])
+      assert.equal(windowOf(text, NOW_S, 'UTC').fromS, NOW_S - 3_600);
   });
 
   test('begins no earlier than 1970, where a clock that is not set is', () => {
-    assert.deepEqual(
-      RANGES.map(({ name }) => windowOf(name, 120.5).fromS),
-      RANGES.map(() => 0),
-    );
+    for (const name of RANGES) assert.ok(windowOf(name, 120.5, 'Europe/Berlin').fromS >= 0, name);
   });
 
-  test('moves by its own length, and is live again at the end', () => {
-    const before = shifted(windowOf('day', NOW_S), -1, NOW_S);
-    assert.equal(before, `${NOW_S - 2 * 86_400}-${NOW_S - 86_400}`);
-    assert.equal(shifted(windowOf(before, NOW_S), 1, NOW_S), 'day');
-    assert.equal(shifted(windowOf('1000-1500', NOW_S), 1, NOW_S), '1500-2000');
+  test('moves by its own length, and is named without a date again at the present', () => {
+    const before = shifted(windowOf('day', NOW_S, 'UTC'), -1, NOW_S, 'UTC');
+    assert.equal(before, '2026-02-28');
+    assert.equal(shifted(windowOf(before, NOW_S, 'UTC'), 1, NOW_S, 'UTC'), 'day');
+    assert.equal(shifted(windowOf('2026-01', NOW_S, 'UTC'), 1, NOW_S, 'UTC'), '2026-02');
+    assert.equal(shifted(windowOf('1000-1500', NOW_S, 'UTC'), 1, NOW_S, 'UTC'), '1500-2000');
+    const hour = shifted(windowOf('hour', NOW_S, 'UTC'), -1, NOW_S, 'UTC');
+    assert.equal(shifted(windowOf(hour, NOW_S, 'UTC'), 1, NOW_S, 'UTC'), 'hour');
+  });
+
+  test('turns to the period in which the shown one begins, or to the present one if that is shown', () => {
+    const turn = (text: string, range: (typeof RANGES)[number]): string =>
+      turned(windowOf(text, NOW_S, 'UTC'), range, NOW_S, 'UTC');
+    assert.equal(turn('2026-01', 'day'), '2026-01-01');
+    assert.equal(turn('2026-01', 'year'), 'year');
+    assert.equal(turn('week', 'day'), 'day');
+    assert.equal(turn('2026-01', 'hour'), 'hour');
   });
 
   test('is zoomed around its middle, or at its end if that is about now', () => {
-    assert.equal(zoomed(windowOf('1000-2000', NOW_S), 0.5, NOW_S), '1250-1750');
-    assert.equal(zoomed(windowOf('1000-2000', NOW_S), 2, NOW_S), '500-2500');
-    const half = zoomed(windowOf('hour', NOW_S), 0.5, NOW_S);
+    assert.equal(zoomed(windowOf('1000-2000', NOW_S, 'UTC'), 0.5, NOW_S), '1250-1750');
+    assert.equal(zoomed(windowOf('1000-2000', NOW_S, 'UTC'), 2, NOW_S), '500-2500');
+    const half = zoomed(windowOf('hour', NOW_S, 'UTC'), 0.5, NOW_S);
     assert.equal(half, `${NOW_S - 1_800}-${NOW_S}`);
-    assert.equal(zoomed(windowOf(half, NOW_S), 0.5, NOW_S + 20), `${NOW_S - 880}-${NOW_S + 20}`);
+    assert.equal(zoomed(windowOf(half, NOW_S, 'UTC'), 0.5, NOW_S + 20), `${NOW_S - 880}-${NOW_S + 20}`);
   });
 
   test('is never shorter than a minute', () => {
@@ -70,12 +91,12 @@ describe('the stretch of time', () => {
   });
 
   test('has as many points as a screen, whatever its length', () => {
-    for (const { name } of RANGES) {
-      const window = windowOf(name, NOW_S);
+    for (const name of RANGES) {
+      const window = windowOf(name, NOW_S, 'UTC');
       const points = (window.toS - window.fromS) / stepOf(window);
       assert.ok(points <= 500 && points > 100, `${name}: ${points}`);
     }
-    assert.ok((NOW_S - 0) / stepOf(windowOf(`0-${NOW_S}`, NOW_S)) <= 500);
+    assert.ok((NOW_S - 0) / stepOf(windowOf(`0-${NOW_S}`, NOW_S, 'UTC')) <= 500);
   });
 });
 

@@ -10,10 +10,15 @@ import type { Lines } from './series.ts';
 import { say } from '../words/index.ts';
 
 /** As in the styles, which keep the place for it. */
-const NARROW_HEIGHT_PX = 320;
+const LEAST_HEIGHT_PX = 240;
 const HEIGHT_PX = 420;
 const NARROW_PX = 560;
+const NARROW_SHAPE = 10 / 16;
+/** Below a chart that fills the screen. */
+const BELOW_PX = 24;
 const SIGN_PX = 14;
+/** Of the texts below. */
+const TIMES_PX = 32;
 const MARK_NEAR_PX = 6;
 /** A shorter drag is a click. */
 const DRAG_MIN_PX = 8;
@@ -72,7 +77,12 @@ interface Point {
   leftPx: number;
 }
 
-const heightOf = (widthPx: number): number => (widthPx < NARROW_PX ? NARROW_HEIGHT_PX : HEIGHT_PX);
+function heightOf(place: HTMLElement): number {
+  const widthPx = place.clientWidth;
+  const freePx = innerHeight - place.getBoundingClientRect().top - BELOW_PX;
+  if (place.closest('.full')) return Math.max(LEAST_HEIGHT_PX, freePx);
+  return widthPx < NARROW_PX ? Math.max(LEAST_HEIGHT_PX, widthPx * NARROW_SHAPE) : HEIGHT_PX;
+}
 
 export function ChartCanvas(props: ChartProps) {
   const { lines, labels } = props;
@@ -146,7 +156,7 @@ function usePlot(props: ChartProps, data: uPlot.AlignedData, onPoint: (point: Po
       plot.current?.destroy();
       const options = optionsOf(
         () => latest.current.props,
-        element.clientWidth,
+        element,
         (found) => latest.current.onPoint(found),
       );
       plot.current = new uPlot(options, data, element);
@@ -156,7 +166,7 @@ function usePlot(props: ChartProps, data: uPlot.AlignedData, onPoint: (point: Po
     const dark = matchMedia('(prefers-color-scheme: dark)');
     dark.addEventListener('change', build);
     const resized = new ResizeObserver(() =>
-      plot.current?.setSize({ width: element.clientWidth, height: heightOf(element.clientWidth) }),
+      plot.current?.setSize({ width: element.clientWidth, height: heightOf(element) }),
     );
     resized.observe(element);
     return () => {
@@ -174,14 +184,15 @@ function usePlot(props: ChartProps, data: uPlot.AlignedData, onPoint: (point: Po
 
 function optionsOf(
   latest: () => ChartProps,
-  widthPx: number,
+  place: HTMLElement,
   onPoint: (point: Point | undefined) => void,
 ): uPlot.Options {
+  const widthPx = place.clientWidth;
   const { labels, stepS, card } = latest();
   const scales = [...new Map(labels.map((line) => [scaleNameOf(line), line])).values()];
   return {
     width: widthPx,
-    height: heightOf(widthPx),
+    height: heightOf(place),
     // Days begin where the site is.
     ...(zone.value !== undefined && { tzDate: tzDateOf(zone.value) }),
     // Dragging zooms in, with finer data.
@@ -359,6 +370,7 @@ function axesOf(scales: readonly LineLabel[], stepS: DurationS, widthPx: number)
   return [
     {
       ...line,
+      size: TIMES_PX,
       space: isNarrow ? 60 : 80,
       values: (_, splits, _axis, _space, apartS) => timeTexts(splits, apartS, stepS),
     },

@@ -148,7 +148,7 @@ export function Figures({ chosen, lines }: { chosen: readonly Chosen[]; lines: L
     <table class="figures">
       <thead>
         <tr>
-          <th scope="col">{say.history.inFigures}</th>
+          <td />
           <th scope="col">{say.history.least}</th>
           <th scope="col">{say.history.mean}</th>
           <th scope="col">{say.history.most}</th>

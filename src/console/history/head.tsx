@@ -13,9 +13,9 @@ const TABS = [
 
 export function HistoryHead({ tab }: { tab: '' | typeof ENERGY }) {
   return (
-    <>
+    <div class="with-tabs">
       <PageHead title={say.everywhere.history} part={partOf(tabAt(TABS, tab))} />
       <Tabs name={say.everywhere.history} base="#/history" tabs={TABS} current={tabAt(TABS, tab)} />
-    </>
+    </div>
   );
 }

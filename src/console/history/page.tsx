@@ -13,6 +13,7 @@ import { Button, ErrorNotice, Loading, SelectField, useAnswer } from '../ui.tsx'
 import { HistoryHead } from './head.tsx';
 import type { Chosen } from './chosen.ts';
 import { HistoryView } from './view.tsx';
+import { zone } from '../zone.ts';
 import { windowOf } from './window.ts';
 import { say } from '../words/index.ts';
 
@@ -50,7 +51,8 @@ export function HistoryPage({
   const adding = useMemo(() => <AddSeries devices={able} onAdd={(one) => add.current(one)} />, [able]);
   const isToChoose = text === undefined && deviceIds.value !== undefined;
   const first = useAnswer(
-    async () => (isToChoose ? readFirst(able, windowOf(window, gatewayNowMs() / 1_000).fromS) : undefined),
+    async () =>
+      isToChoose ? readFirst(able, windowOf(window, gatewayNowMs() / 1_000, zone.value).fromS) : undefined,
     [isToChoose],
   );
   const isAsked = first.answer === undefined && first.error === undefined;

@@ -8,7 +8,8 @@ import { shownUnit, words } from '../format.ts';
 import { cellDigits, cellText } from './axis-texts.ts';
 import { gatewayNowMs } from '../gateway-time.ts';
 import { sheetOf, sheetTime } from '../sheet.ts';
-import { timesAs } from '../zone.ts';
+import { periodText } from '../period.ts';
+import { timesAs, zone } from '../zone.ts';
 import {
   Button,
   Card,
@@ -25,6 +26,7 @@ import { download } from '../ui/page-pieces.tsx';
 import type { Chosen } from './chosen.ts';
 import { Chips, Figures, keyOf, ValueCard } from './chips.tsx';
 import type { ChartCanvas as Drawn, LineLabel } from './chart-canvas.tsx';
+import { useFullScreen } from './full-screen.ts';
 import { queryLines } from './query.ts';
 import { aggregationsOf, type Cell, type Lines, type Wanted, withLinesBefore } from './series.ts';
 import { stepOf, stretchOf, textOfWindow, type Window, windowOf, withBefore } from './window.ts';
@@ -50,11 +52,10 @@ interface Shown {
 }
 
 async function load(chosen: readonly Chosen[], of: string, windowText: string | undefined): Promise<Shown> {
-  const window = windowOf(windowText, nowS());
+  const window = windowOf(windowText, nowS(), zone.value);
   const stepS = stepOf(window);
   const present = await readLines(chosen, window, stepS);
-  const { fromS, toS } = window;
-  const beforeS = 2 * fromS - toS;
+  const { fromS, beforeS } = window;
   // Nothing is stored from before 1970.
   if (!window.isCompared || beforeS < 0)
     return {
@@ -117,10 +118,10 @@ export function HistoryView({
   const of = JSON.stringify(chosen.map(wantedOf));
   const { answer, isOther, error, refresh } = useAnswer(
     () => (chosen.length === 0 ? Promise.resolve(undefined) : load(chosen, of, windowText)),
-    [of, windowText],
+    [of, windowText, zone.value],
   );
   const canvas = useCanvas();
-  const window = windowOf(windowText, nowS());
+  const window = windowOf(windowText, nowS(), zone.value);
   useRefresh(
     () => window.isLive && refresh(),
     Math.min(Math.max(stepOf(window) * 1_000, REFRESH_MIN_MS), REFRESH_MAX_MS),
@@ -132,40 +133,58 @@ export function HistoryView({
   const { hidden, toggle } = useHidden();
   const isEmpty = shown?.lines.mean.every((column) => column.every((value) => typeof value !== 'number'));
   const zoom = (fromS: EpochS, toS: EpochS): void => turn(textOfWindow(fromS, toS));
+  const { place, isFull, toggle: onFull } = useFullScreen();
   return (
-    <Card
-      title={titleOf(shown?.window ?? window)}
-      data-test="chart"
-      actions={<WindowControls window={window} stretch={stretchOf(windowText)} onWindow={turn} />}
-    >
-      <ErrorNotice error={error ?? canvas.error} />
-      {chosen.length > 0 && (
-        <Chips {...{ chosen, lines: shown?.lines, point, hidden, onRemove }} onToggle={toggle} />
-      )}
-      {chosen.length === 0 ? (
-        <Empty title={say.history.chooseWhat} />
-      ) : isEmpty ? (
-        <Late isOther={isOther}>
-          <Empty title={say.history.noValues}>
-            {isClockUnset() ? say.history.clockUnset : say.history.noValuesText}
-          </Empty>
-        </Late>
-      ) : shown && canvas.Canvas ? (
-        <Late isOther={isOther}>
-          <Picture {...{ Canvas: canvas.Canvas, chosen, shown, hidden, point }} onZoom={zoom} />
-        </Late>
-      ) : (
-        error === undefined && <Loading />
-      )}
-      <Check
-        value={window.isCompared}
-        onValue={(isCompared) => onWindow(withBefore(stretchOf(windowText), isCompared))}
+    <div class={isFull ? 'chart-page full' : 'chart-page'} ref={place}>
+      <Card
+        title={titleOf(shown?.window ?? window)}
+        data-test="chart"
+        actions={
+          <WindowControls {...{ window, isFull, onFull }} stretch={stretchOf(windowText)} onWindow={turn} />
+        }
       >
-        {say.history.withBefore}
-      </Check>
+        <ErrorNotice error={error ?? canvas.error} />
+        {chosen.length > 0 && (
+          <Chips {...{ chosen, lines: shown?.lines, point, hidden, onRemove }} onToggle={toggle} />
+        )}
+        {chosen.length === 0 ? (
+          <Empty title={say.history.chooseWhat} />
+        ) : isEmpty ? (
+          <Late isOther={isOther}>
+            <Empty title={say.history.noValues}>
+              {isClockUnset() ? say.history.clockUnset : say.history.noValuesText}
+            </Empty>
+          </Late>
+        ) : shown && canvas.Canvas ? (
+          <Late isOther={isOther}>
+            <Picture {...{ Canvas: canvas.Canvas, chosen, shown, hidden, point }} onZoom={zoom} />
+          </Late>
+        ) : (
+          error === undefined && <Loading />
+        )}
+        <Fold title={say.history.more}>
+          <Check
+            value={window.isCompared}
+            onValue={(isCompared) => onWindow(withBefore(stretchOf(windowText), isCompared))}
+          >
+            {say.history.withBefore}
+          </Check>
+          {children}
+          {shown && !isEmpty && <Table shown={shown} chosen={chosen} />}
+        </Fold>
+      </Card>
+    </div>
+  );
+}
+
+/** Closed at first on a phone, which shows the chart alone. */
+function Fold({ title, children }: { title: string; children: ComponentChildren }) {
+  const [isOpen] = useState(() => !matchMedia('(max-width: 37.5em)').matches);
+  return (
+    <details class="more" open={isOpen}>
+      <summary>{title}</summary>
       {children}
-      {shown && !isEmpty && <Table shown={shown} chosen={chosen} />}
-    </Card>
+    </details>
   );
 }
 
@@ -206,7 +225,9 @@ function Picture({
           point.value = index;
         }}
       />
-      <Figures chosen={chosen} lines={lines} />
+      <Fold title={say.history.inFigures}>
+        <Figures chosen={chosen} lines={lines} />
+      </Fold>
     </>
   );
 }
@@ -222,8 +243,10 @@ const MINUTE_S = 60;
 const moment = (atS: EpochS, stepS: DurationS = MINUTE_S): string =>
   timesAs({ dateStyle: 'medium', timeStyle: stepS < MINUTE_S ? 'medium' : 'short' }).format(atS * 1_000);
 
-const titleOf = ({ fromS, toS, isLive }: Window): string =>
-  `${moment(fromS)} – ${isLive ? say.history.untilNow : moment(toS)}`;
+const titleOf = ({ fromS, toS, isLive, period }: Window): string =>
+  period !== undefined
+    ? periodText(period)
+    : `${moment(fromS)} – ${isLive ? say.history.untilNow : moment(toS)}`;
 
 function labelsOf(chosen: readonly Chosen[], { isCompared }: Window): LineLabel[] {
   const labels = chosen.map((one, index) => ({ ...labelOf(one, chosen), colorIndex: index }));

@@ -1,19 +1,20 @@
 /** The time range of a chart, as it stands in the address. */
 import type { EpochS } from '../../lib/time.ts';
-import { say } from '../words/index.ts';
+import { edgesOf, periodAt, periodLater, unitOf, UNITS } from '../period.ts';
 
-export const RANGES = [
-  { name: 'hour', text: say.history.hour, lengthS: 3_600 },
-  { name: 'day', text: say.history.day, lengthS: 86_400 },
-  { name: 'week', text: say.history.week, lengthS: 7 * 86_400 },
-  { name: 'month', text: say.history.month, lengthS: 30 * 86_400 },
-  { name: 'year', text: say.history.year, lengthS: 365 * 86_400 },
-] as const;
+/** The last hour, and what the calendar of the site has. */
+export const RANGES = ['hour', ...UNITS] as const;
+
+const HOUR_S = 3_600;
 
 export interface Window {
   fromS: EpochS;
   toS: EpochS;
-  /** It ends now and moves with the time. */
+  /** Where the range before begins, which ends with the begin of this one. */
+  beforeS: EpochS;
+  /** The day, week, month or year that it is. */
+  period?: string;
+  /** It has the present in it, and what it shows grows. */
   isLive: boolean;
   /** The range before is drawn with it. */
   isCompared: boolean;
@@ -28,24 +29,37 @@ const POINTS_MAX = 500;
 const LENGTH_MIN_S = 60;
 
 /**
- * `day` for the last 24 hours, `1772352000-1772438400` for a fixed range; anything else is the last hour. With `+before`
- * at the end the range before is drawn too.
+ * `day` for the present day where the site is, `2026-11-22`, `2026-W47`, `2026-11` or `2026` for any period,
+ * `1772352000-1772438400` for a fixed range; anything else is the last hour. With `+before` at the end the range before is
+ * drawn too.
  */
-export function windowOf(text: string | undefined, nowS: EpochS): Window {
+export function windowOf(text: string | undefined, nowS: EpochS, zone: string | undefined): Window {
   const isCompared = text?.endsWith(COMPARED) === true;
   const stretch = stretchOf(text);
   const [, from, to] = /^(\d{1,10})-(\d{1,10})$/.exec(stretch) ?? [];
   if (from !== undefined && Number(to) > Number(from))
-    return { fromS: Number(from), toS: Number(to), isLive: false, isCompared };
-  const range = RANGES.find(({ name }) => name === stretch) ?? RANGES[0];
-  const toS = Math.ceil(nowS);
-  // A clock that is not set begins in 1970, before which there is nothing to ask for.
-  return { fromS: Math.max(0, toS - range.lengthS), toS, isLive: true, isCompared };
+    return { ...rangeOf(Number(from), Number(to)), isLive: false, isCompared };
+  const unit = UNITS.find((one) => one === stretch);
+  const period = unit ? periodAt(unit, nowS * 1_000, zone) : unitOf(stretch) && stretch;
+  if (period === undefined) {
+    const toS = Math.ceil(nowS);
+    return { ...rangeOf(toS - HOUR_S, toS), isLive: true, isCompared };
+  }
+  const [fromS, toS] = edgesOf(period, zone).map((edgeMs) => edgeMs / 1_000) as [EpochS, EpochS];
+  const beforeS = edgesOf(periodLater(period, -1), zone)[0] / 1_000;
+  return { ...rangeOf(fromS, toS), beforeS, period, isLive: fromS <= nowS && nowS < toS, isCompared };
 }
+
+/** A clock that is not set begins in 1970, before which there is nothing to ask for. */
+const rangeOf = (fromS: EpochS, toS: EpochS): Pick<Window, 'fromS' | 'toS' | 'beforeS'> => ({
+  fromS: Math.max(0, fromS),
+  toS,
+  beforeS: 2 * fromS - toS,
+});
 
 /** Without the mark of a comparison. */
 export function stretchOf(text: string | undefined): string {
-  return (text ?? RANGES[0].name).replace(COMPARED, '');
+  return (text ?? RANGES[0]).replace(COMPARED, '');
 }
 
 export const withBefore = (stretch: string, isCompared: boolean): string =>
@@ -56,12 +70,32 @@ export function textOfWindow(fromS: EpochS, toS: EpochS): string {
   return `${from}-${Math.max(Math.ceil(toS), from + LENGTH_MIN_S)}`;
 }
 
-/** The range before or after; one that would reach beyond now becomes live again if it has one of the usual lengths. */
-export function shifted({ fromS, toS }: Window, by: -1 | 1, nowS: EpochS): string {
+/** The range before or after; one that has the present in it is named by its length alone. */
+export function shifted(
+  { fromS, toS, period }: Window,
+  by: -1 | 1,
+  nowS: EpochS,
+  zone: string | undefined,
+): string {
+  if (period !== undefined) return named(periodLater(period, by), nowS, zone);
   const lengthS = toS - fromS;
-  const range = RANGES.find((one) => one.lengthS === lengthS);
-  if (by > 0 && toS + lengthS >= nowS && range) return range.name;
+  if (by > 0 && toS + lengthS >= nowS && lengthS === HOUR_S) return RANGES[0];
   return textOfWindow(fromS + by * lengthS, toS + by * lengthS);
+}
+
+/** What a button of a length shows: the present one, or the one in which the shown range begins if that is over. */
+export function turned(
+  { fromS, isLive }: Window,
+  range: (typeof RANGES)[number],
+  nowS: EpochS,
+  zone: string | undefined,
+): string {
+  return range === 'hour' || isLive ? range : named(periodAt(range, fromS * 1_000, zone), nowS, zone);
+}
+
+function named(period: string, nowS: EpochS, zone: string | undefined): string {
+  const unit = unitOf(period) ?? 'day';
+  return periodAt(unit, nowS * 1_000, zone) === period ? unit : period;
 }
 
 /** Shorter or longer around its middle; a range that ends about now ends now, so that the newest values stay. */
@@ -73,7 +107,7 @@ export function zoomed({ fromS, toS }: Window, by: number, nowS: EpochS): string
 }
 
 /** Seconds of one point. */
-export function stepOf({ fromS, toS }: Window): number {
+export function stepOf({ fromS, toS }: Pick<Window, 'fromS' | 'toS'>): number {
   const least = (toS - fromS) / POINTS_MAX;
   return STEPS_S.find((stepS) => stepS >= least) ?? Math.ceil(least / 86_400) * 86_400;
 }

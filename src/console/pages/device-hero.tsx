@@ -81,30 +81,30 @@ function Day({
   const zero = yOf(Math.min(Math.max(0, scale.least), scale.most));
   const clock = timesAs({ hour: '2-digit', minute: '2-digit' });
   return (
-    <a
-      class="day"
-      href={`#/history/day/${encodeURIComponent(`${live.device.id}.${name}`)}`}
-      aria-label={say.devices.historyOf(title)}
-    >
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-        {parts.map((line) => (
-          <>
-            {isFilled && <path class="area" d={`M${line}V${zero}H${line.slice(0, line.indexOf(' '))}Z`} />}
-            <path class="line" d={`M${line}`} />
-          </>
-        ))}
-        <path class="zero" d={`M0 ${isFilled ? zero : HEIGHT}H${WIDTH}`} />
-      </svg>
-      <span class="times" aria-hidden="true">
+    <>
+      <a
+        class="day"
+        href={`#/history/day/${encodeURIComponent(`${live.device.id}.${name}`)}`}
+        aria-label={say.devices.historyOf(title)}
+      >
+        <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+          {parts.map((line) => (
+            <>
+              {isFilled && <path class="area" d={`M${line}V${zero}H${line.slice(0, line.indexOf(' '))}Z`} />}
+              <path class="line" d={`M${line}`} />
+            </>
+          ))}
+          <path class="zero" d={`M0 ${isFilled ? zero : HEIGHT}H${WIDTH}`} />
+        </svg>
+      </a>
+      <p class="times" aria-hidden="true">
         {Array.from({ length: LABELS + 1 }, (_, index) => (
           <small key={index}>
-            {timesS.length === 0
-              ? ' '
-              : clock.format((timesS[Math.round((index * (timesS.length - 1)) / LABELS)] ?? 0) * 1_000)}
+            {clock.format((timesS[Math.round((index * (timesS.length - 1)) / LABELS)] ?? 0) * 1_000)}
           </small>
         ))}
-      </span>
-    </a>
+      </p>
+    </>
   );
 }
 

@@ -49,7 +49,7 @@ export function DryRunPicture({ report }: { report: DryRunReport }) {
   const [marked, setMarked] = useState<number | undefined>(undefined);
   const able = drawnOf(report);
   const chosen = able.slice(0, SERIES_MAX);
-  const stepS = stepOf({ ...stretch, isLive: false, isCompared: false });
+  const stepS = stepOf(stretch);
   const { answer, error } = useAnswer(
     async () => (chosen.length === 0 ? undefined : { stepS, ...(await readLines(chosen, stretch, stepS)) }),
     [stretch.fromS, stretch.toS],

@@ -13,7 +13,7 @@ export const site: typeof en.site = {
   deviceSilent: (name) => `${name} ist verbunden, sendet aber nichts mehr`,
   today: 'Heute',
   yesterday: 'Gestern',
-  powerOfDay: 'Leistung der letzten 24 Stunden',
+  powerOfDay: 'Leistung von heute',
   monthsRead: (read, all) => `Der Verlauf wird gelesen: ${read} von ${all} Monaten …`,
   otherTimes: 'Energieverlauf',
   produced: 'Erzeugt',

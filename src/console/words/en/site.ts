@@ -13,7 +13,7 @@ export const site = {
   deviceSilent: (name: string) => `${name} is connected, but no longer sends data`,
   today: 'Today',
   yesterday: 'Yesterday',
-  powerOfDay: 'Power of the last 24 hours',
+  powerOfDay: 'Power of today',
   monthsRead: (read: number, all: number) => `Reading history: ${read} of ${all} months…`,
   otherTimes: 'Energy history',
   produced: 'Produced',
