@@ -275,11 +275,11 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
     const { page } = opened();
     await page.setViewportSize({ width: 320, height: 640 });
     for (const language of ['de', 'en']) {
-      await page.locator('.more').click();
+      await page.locator('.nav .more').click();
       await page.locator('[name=language]').selectOption(language);
       await page.locator(`html[lang=${language}] .nav li`).first().waitFor();
       await visit(page, '#/history/hour');
-      await page.locator('.more').click();
+      await page.locator('.nav .more').click();
       const outside =
         await page.evaluate(`[...document.querySelectorAll('.nav li a, .nav .more, .nav .button, .segments button')]
         .filter((one) => {
