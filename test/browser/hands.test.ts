@@ -290,7 +290,7 @@ describe('hands', { skip: findBrowser() === undefined && NO_BROWSER }, () => {
         .map((one) => one.textContent)`);
       assert.deepEqual(outside, [], language);
       // Nobody needs a pointer to open it, to choose and to be back where it was opened.
-      const more = page.locator('.more');
+      const more = page.locator('.nav .more');
       const closed = () => until(async () => (await more.getAttribute('aria-expanded')) === 'false');
       await page.keyboard.press('Escape');
       await closed();

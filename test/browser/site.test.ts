@@ -291,7 +291,8 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await page.getByRole('columnheader', { name: 'Roof · PV Power W' }).waitFor();
     await page.getByLabel('Compare with the period before').check();
     await page.getByRole('columnheader', { name: 'Roof · PV Power, before W' }).waitFor();
-    assert.match(page.url(), /#\/history\/day\+before\//);
+    // The day in which the range before began.
+    assert.match(page.url(), /#\/history\/(?:day|[\d-]+)\+before\//);
     const [file] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'CSV of the period before' }).click(),
