@@ -1,5 +1,5 @@
 /** A chart of values over a time range, with its controls, table and files. */
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, ComponentProps } from 'preact';
 import { type Signal, signal } from '@preact/signals';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { DurationS, EpochS } from '../../lib/time.ts';
@@ -131,7 +131,6 @@ export function HistoryView({
   const shown = answer?.of === of ? answer : undefined;
   const point = useMemo(() => signal<number | undefined>(undefined), []);
   const { hidden, toggle } = useHidden();
-  const isEmpty = shown?.lines.mean.every((column) => column.every((value) => typeof value !== 'number'));
   const zoom = (fromS: EpochS, toS: EpochS): void => turn(textOfWindow(fromS, toS));
   const { place, isFull, toggle: onFull } = useFullScreen();
   return (
@@ -147,21 +146,11 @@ export function HistoryView({
         {chosen.length > 0 && (
           <Chips {...{ chosen, lines: shown?.lines, point, hidden, onRemove }} onToggle={toggle} />
         )}
-        {chosen.length === 0 ? (
-          <Empty title={say.history.chooseWhat} />
-        ) : isEmpty ? (
-          <Late isOther={isOther}>
-            <Empty title={say.history.noValues}>
-              {isClockUnset() ? say.history.clockUnset : say.history.noValuesText}
-            </Empty>
-          </Late>
-        ) : shown && canvas.Canvas ? (
-          <Late isOther={isOther}>
-            <Picture {...{ Canvas: canvas.Canvas, chosen, shown, hidden, point }} onZoom={zoom} />
-          </Late>
-        ) : (
-          error === undefined && <Loading />
-        )}
+        <Content
+          {...{ Canvas: canvas.Canvas, chosen, shown, isOther, hidden, point }}
+          onZoom={zoom}
+          hasFailed={error !== undefined}
+        />
         <Fold title={say.history.more}>
           <Check
             value={window.isCompared}
@@ -170,10 +159,43 @@ export function HistoryView({
             {say.history.withBefore}
           </Check>
           {children}
-          {shown && !isEmpty && <Table shown={shown} chosen={chosen} />}
+          {shown && !isEmpty(shown) && <Table shown={shown} chosen={chosen} />}
         </Fold>
       </Card>
     </div>
+  );
+}
+
+const isEmpty = ({ lines }: Shown): boolean =>
+  lines.mean.every((column) => column.every((value) => typeof value !== 'number'));
+
+/** The picture, or why there is none. */
+function Content({
+  Canvas,
+  shown,
+  isOther,
+  hasFailed,
+  ...picture
+}: Omit<ComponentProps<typeof Picture>, 'Canvas' | 'shown'> & {
+  Canvas: ChartCanvas | undefined;
+  shown: Shown | undefined;
+  isOther: boolean;
+  hasFailed: boolean;
+}) {
+  if (picture.chosen.length === 0) return <Empty title={say.history.chooseWhat} />;
+  if (shown && isEmpty(shown))
+    return (
+      <Late isOther={isOther}>
+        <Empty title={say.history.noValues}>
+          {isClockUnset() ? say.history.clockUnset : say.history.noValuesText}
+        </Empty>
+      </Late>
+    );
+  if (!shown || !Canvas) return hasFailed ? null : <Loading />;
+  return (
+    <Late isOther={isOther}>
+      <Picture {...{ Canvas, shown, ...picture }} />
+    </Late>
   );
 }
 
