@@ -5,7 +5,7 @@ import { attributeTitle } from '../format.ts';
 import { deviceIds, type LiveDevice, liveDevices, loadDevices, statusVersion, watchValues } from '../live.ts';
 import { mainValues } from '../main-values.ts';
 import { isOfBox } from '../own-manifest.ts';
-import { DeviceSign } from '../parts/device-sign.tsx';
+import { DeviceSign } from './device-sign.tsx';
 import { isQuick } from '../parts/quick.ts';
 import { AlertChips, StatusBadge, Value } from '../parts/value.tsx';
 import { may } from '../session.ts';

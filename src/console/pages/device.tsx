@@ -9,7 +9,7 @@ import { ageText, typeName } from '../format.ts';
 import { slowNowS } from '../gateway-time.ts';
 import { liveDevice, type LiveDevice } from '../live.ts';
 import { isOfBox } from '../own-manifest.ts';
-import { DeviceSign, placeShown } from '../parts/device-sign.tsx';
+import { DeviceSign, placeShown } from '../devices/device-sign.tsx';
 import { isInUse, UnlessGone } from '../parts/gone.tsx';
 import { AlertChips, StatusBadge } from '../parts/value.tsx';
 import { useDevice, usePart, useWholeDevice } from '../parts/whole-device.ts';

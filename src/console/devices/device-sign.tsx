@@ -1,6 +1,6 @@
 /** A device's drawing in the colour of its role. */
-import { iconOf, roleOfIcon } from '../devices/icons.ts';
-import type { Place } from '../devices/roles.ts';
+import { iconOf, roleOfIcon } from './icons.ts';
+import type { Place } from './roles.ts';
 import type { LiveDevice } from '../live.ts';
 
 /** As its blueprint draws it, as far as the site does not count it. */
