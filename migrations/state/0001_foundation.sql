@@ -324,6 +324,8 @@ CREATE TABLE alert (
   cleared_at_ms      INTEGER,
   acknowledged_at_ms INTEGER,
   acknowledged_by    TEXT,
+  -- it counts as acknowledged until then; NULL: for good
+  acknowledged_until_ms INTEGER,
   -- the least role that an attribute which reported it asked of readers; NULL: unknown, so it is the installer's
   read_role          TEXT
 ) STRICT;

@@ -34,6 +34,7 @@ describe('is refused', () => {
       '403 insufficient_role',
     ],
     ['one of everything by READONLY', 'READONLY', 'POST', `${ALERTS}/acknowledge`, '403 insufficient_role'],
+    ['a snooze by READONLY', 'READONLY', 'POST', `${ALERTS}/${id}/snooze`, '403 insufficient_role'],
     ['one of nothing', 'USER', 'POST', `${ALERTS}/${id}/acknowledge`, '404 alert_not_found'],
     ['an unknown device', 'USER', 'GET', `${ALERTS}?device_id.in=nobody`, '404 device_not_found'],
     ['an unknown severity', 'USER', 'GET', `${ALERTS}?severity=fatal`, '400 invalid_query'],
@@ -216,4 +217,21 @@ describe('an alert of an attribute above the role', () => {
     assert.deepEqual(await namesFor('OWNER'), ['leak', 'low', 'worn']);
     assert.deepEqual(await namesFor('INSTALLER'), ['leak', 'low', 'pin', 'worn']);
   });
+});
+
+test('a snooze ends at a moment to come, and an acknowledgement after it is for good', async () => {
+  const other = await gateway().provision('Snoozed');
+  await other.connect();
+  await other.telemetry({ alerts: ['grid_lost'] });
+  const { alerts } = await gateway().ok('USER', 'GET', `${ALERTS}?state=RAISED&device_id.in=snoozed`);
+  const [{ id } = { id: '' }] = alerts as { id: string }[];
+  const snooze = (until: string) => gateway().call('USER', 'POST', `${ALERTS}/${id}/snooze`, { until });
+  assert.equal(refusal(await snooze('tomorrow')), '400 invalid_body');
+  assert.equal(refusal(await snooze('2026-01-01T00:00:00Z')), '400 invalid_body');
+  const until = new Date(Date.now() + 3_600_000).toISOString();
+  const snoozed = await gateway().ok('USER', 'POST', `${ALERTS}/${id}/snooze`, { until });
+  assert.partialDeepStrictEqual(snoozed, { alert: { acknowledged_by: 'USER', acknowledged_until: until } });
+  const seen = await gateway().ok('OWNER', 'POST', `${ALERTS}/${id}/acknowledge`);
+  assert.partialDeepStrictEqual(seen, { alert: { acknowledged_by: 'OWNER', acknowledged_until: null } });
+  await gateway().ok('OWNER', 'DELETE', `/v3/devices/${other.id}`);
 });

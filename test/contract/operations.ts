@@ -166,7 +166,7 @@ const EXTENSIONS: Readonly<Record<'none' | 'READONLY' | 'USER' | 'OWNER' | 'INST
     list_io_ports list_device_profiles get_cloud_resource post_cloud_resource patch_cloud_resource
     delete_cloud_resource`,
   USER: `
-    acknowledge_alert acknowledge_alerts create_token`,
+    acknowledge_alert acknowledge_alerts snooze_alert create_token`,
   OWNER: `
     get_problem_report end_rehearsal get_backup_plan get_update import_telemetry update_energy_sources update_energy_tariffs
     get_notification_channel get_notification_delivery get_audit_entry

@@ -7,6 +7,7 @@ import { LIMITS } from '../../src/lib/limits.ts';
 import type { MockDevice } from '../support/mock-device.ts';
 import { type TestGateway, useTestGateway } from '../support/test-gateway.ts';
 import { TestClock } from '../support/test-clock.ts';
+import { until } from '../support/until.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
@@ -83,6 +84,29 @@ test('what is still raised after a restart is the same alert; what was cleared m
   const after = await alertsOf(gateway, device);
   assert.deepEqual(after.map(({ id }) => id).toSorted(), before.map(({ id }) => id).toSorted());
   assert.deepEqual(told(after).toSorted(), ['battery_low raised', 'made_up cleared']);
+});
+
+const isOfLow = (message: unknown): boolean => {
+  const { change, alert } = message as { change: string; alert: Listed };
+  return change === 'LASTING' && alert.name === 'battery_low' && alert.acknowledged_by === null;
+};
+
+test('an alert that is snoozed is news again when the snooze ends, if it is still raised, over a restart too', async () => {
+  const { gateway, device } = await started();
+  await device.telemetry({ alerts: ['battery_low', 'made_up'] });
+  const untilMs = clock.wallMs() + 60 * MINUTE_MS;
+  for (const { id } of await alertsOf(gateway, device))
+    await gateway.ok('USER', 'POST', `/v3/alerts/${id}/snooze`, { until: new Date(untilMs).toISOString() });
+  await device.telemetry({ alerts: ['battery_low'] });
+  assert.equal((await alertsOf(gateway, device, '&acknowledged=true')).length, 2);
+  await gateway.restart();
+  const followed = await gateway.watch('USER', '/v3/alerts');
+  await clock.advance(50 * MINUTE_MS);
+  assert.equal((await alertsOf(gateway, device, '&acknowledged=false&state=RAISED&severity=info')).length, 0);
+  await clock.advance(10 * MINUTE_MS + checkIntervalMs);
+  const open = await alertsOf(gateway, device, '&acknowledged=false&state=RAISED&severity=info');
+  assert.deepEqual(told(open), ['battery_low raised']);
+  await until(() => Promise.resolve(followed.messages.some(isOfLow)));
 });
 
 test('one that comes back within a minute goes on, one that comes back later is another', async () => {

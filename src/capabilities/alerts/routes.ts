@@ -3,7 +3,7 @@ import { roleIncludes } from '../../lib/role.ts';
 import { type Call, route, type Route, stream, type Stream } from '../../platform/http/index.ts';
 import type { Devices } from '../devices/index.ts';
 import { type Alert, isNewsFor } from './model.ts';
-import { alertShapes, alertToWire, filterOf, listQuery } from './schema.ts';
+import { alertShapes, alertToWire, filterOf, listQuery, snoozeBody } from './schema.ts';
 import type { Alerts } from './service.ts';
 
 interface RouteOptions {
@@ -67,6 +67,20 @@ export function alertRoutes({ alerts, devices }: RouteOptions): Route[] {
       errors: ['404 alert_not_found'],
       handle: (call) => {
         const alert = alerts.acknowledge(call.param('alert_id'), call.principal);
+        call.note({ device_id: alert.deviceId, alert: alert.name });
+        return { alert: toWire(alert, call) };
+      },
+    }),
+    route({
+      operation: 'snooze_alert',
+      about: 'Acknowledges an alert until a moment; if it is still raised then, it is news again.',
+      answer: alertShapes.one,
+      POST: [`${ALERTS}/{alert_id}/snooze`],
+      role: 'USER',
+      body: snoozeBody,
+      errors: ['404 alert_not_found'],
+      handle: (call) => {
+        const alert = alerts.acknowledge(call.param('alert_id'), call.principal, call.body.until);
         call.note({ device_id: alert.deviceId, alert: alert.name });
         return { alert: toWire(alert, call) };
       },

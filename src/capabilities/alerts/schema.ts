@@ -1,6 +1,7 @@
 /** Alerts as they stand on the wire. */
 import * as v from 'valibot';
 import { LIMITS } from '../../lib/limits.ts';
+import { parseTimestampMs } from '../../lib/time.ts';
 import { query, shape } from '../../platform/http/index.ts';
 import type { Device } from '../devices/index.ts';
 import type { Alert, AlertFilter } from './model.ts';
@@ -62,6 +63,10 @@ const alertShape = shape.named(
       v.nullable(v.string()),
       'Name of the user or token; not shown below the role USER.',
     ),
+    acknowledged_until: shape.about(
+      instantOrNull(),
+      'When the alert counts as not acknowledged again, if it is still raised; null: never.',
+    ),
   }),
   {
     id: '5b0a3a5c-3e0b-4d4e-8a5f-0d6a4c1f2b33',
@@ -77,8 +82,18 @@ const alertShape = shape.named(
     times_raised: 1,
     acknowledged_at: null,
     acknowledged_by: null,
+    acknowledged_until: null,
   },
 );
+
+export const snoozeBody = v.object({
+  until: v.pipe(
+    v.string('must be an RFC 3339 timestamp'),
+    shape.wire(shape.WIRE.timestamp),
+    shape.parsed(parseTimestampMs, 'an RFC 3339 timestamp such as 2026-03-01T08:00:00Z'),
+    v.description('It counts as acknowledged until then.'),
+  ),
+});
 
 export type AlertOnWire = v.InferOutput<typeof alertShape>;
 
@@ -87,7 +102,7 @@ const messageShape = shape.named(
   v.object({
     change: shape.about(
       v.picklist(['RAISED', 'LASTING', 'CLEARED', 'ACKNOWLEDGED']),
-      'LASTING: it is still raised after the grace period of its manifest.',
+      'LASTING: it is still raised after the grace period of its manifest, or after it was snoozed.',
     ),
     alert: alertShape,
   }),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Emitter } from '../../lib/emitter.ts';
-import { notFound } from '../../lib/errors.ts';
+import { invalidBody, notFound } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { Rates } from '../../lib/token-bucket.ts';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
@@ -164,10 +164,16 @@ export class Alerts {
     throw notFound('alert_not_found', `There is no alert "${id.slice(0, 64)}".`);
   }
 
-  /** Notes who has seen the alert; the first acknowledgement counts. @throws GatewayError alert_not_found (404) */
-  acknowledge(id: string, caller: Principal): Alert {
+  /**
+   * Notes who has seen the alert; the first acknowledgement for good counts.
+   * @param untilMs it counts until then; absent: for good
+   * @throws GatewayError alert_not_found (404), invalid_body (400)
+   */
+  acknowledge(id: string, caller: Principal, untilMs?: EpochMs): Alert {
     const known = this.requireFor(caller, id);
-    return this.#acknowledge([known], caller)[0] ?? known;
+    if (untilMs !== undefined && untilMs <= this.#options.clock.wallMs())
+      throw invalidBody('until', 'must be later than now');
+    return this.#acknowledge([known], caller, untilMs)[0] ?? known;
   }
 
   /** Acknowledges all raised alerts that the caller may see and nobody has acknowledged. */
@@ -177,11 +183,11 @@ export class Alerts {
     return this.#acknowledge(open, caller);
   }
 
-  #acknowledge(alerts: readonly Alert[], { origin }: Principal): Alert[] {
+  #acknowledge(alerts: readonly Alert[], { origin }: Principal, untilMs?: EpochMs): Alert[] {
     const { clock, database } = this.#options;
     const atMs = Math.floor(clock.wallMs());
     const acknowledged = database.transaction(() =>
-      alerts.flatMap(({ number }) => this.#store.acknowledge(number, atMs, origin.name) ?? []),
+      alerts.flatMap(({ number }) => this.#store.acknowledge(number, atMs, origin.name, untilMs) ?? []),
     );
     for (const alert of acknowledged) this.events.emit('alert_changed', { kind: 'ACKNOWLEDGED', alert });
     return acknowledged;
@@ -202,6 +208,7 @@ export class Alerts {
       }
       this.#raiseOffline();
       this.#passGrace();
+      this.#endSnoozes();
       this.#keepRhythms();
     } catch (error) {
       this.#log.warnLimited('check', 3_600_000, 'alerts could not be checked, will be tried again', {
@@ -273,6 +280,17 @@ export class Alerts {
       for (const [deviceId, days] of learned) this.#store.putRhythm(deviceId, days);
     });
     this.#rhythms.noteKept();
+  }
+
+  /** Alerts that are raised still when their acknowledgement ends are news again. */
+  #endSnoozes(): void {
+    const { clock, database } = this.#options;
+    const changes = database.transaction(() => {
+      const made = this.#store.wake(clock.wallMs()).map((alert): AlertChange => ({ kind: 'LASTING', alert }));
+      if (made.length > 0) this.alsoStore(made);
+      return made;
+    });
+    for (const change of changes) this.events.emit('alert_changed', change);
   }
 
   #passGrace(): void {

@@ -1,5 +1,5 @@
 /** Rows of alerts, and of the rhythms of devices. */
-import { and, asc, desc, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, isNotNull, isNull, or, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteUpdateSetSource } from 'drizzle-orm/sqlite-core';
 import { type Role, roleIncludes, ROLES } from '../../lib/role.ts';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
@@ -22,7 +22,8 @@ import {
 import { type Alert, type AlertFilter, UNKNOWN_READ_ROLE } from './model.ts';
 import { alert, deviceRhythm } from './tables.ts';
 
-const { number, id, deviceId, severity, readRole, raisedAtMs, clearedAtMs, acknowledgedAtMs } = alert;
+const { number, id, deviceId, severity, readRole, raisedAtMs, clearedAtMs } = alert;
+const { acknowledgedAtMs, acknowledgedUntilMs } = alert;
 
 const ofNumber = given(number);
 
@@ -73,9 +74,19 @@ function createWriter(orm: Orm) {
   const setLasting = changeBy({ isLasting: true });
   const by = sql`${sql.placeholder('by')}`;
   const acknowledge = changeBy(
-    { acknowledgedAtMs: sql`${atMs}`, acknowledgedBy: by },
-    isNull(acknowledgedAtMs),
+    {
+      acknowledgedAtMs: sql`${atMs}`,
+      acknowledgedBy: by,
+      acknowledgedUntilMs: sql`${sql.placeholder('untilMs')}`,
+    },
+    or(isNull(acknowledgedAtMs), isNotNull(acknowledgedUntilMs)),
   );
+  const wake = orm
+    .update(alert)
+    .set({ acknowledgedAtMs: null, acknowledgedBy: null, acknowledgedUntilMs: null })
+    .where(and(isNull(clearedAtMs), sql`${acknowledgedUntilMs} <= ${atMs}`))
+    .returning()
+    .prepare();
   return {
     insert: (added: Alert): void => void insert.run({ ...absent(alert), ...added }),
     /** These return the changed alert; undefined when there is none, or nothing to change. */
@@ -83,7 +94,10 @@ function createWriter(orm: Orm) {
     raiseAgain: (of: number) => raiseAgain(of),
     show: (of: number, role: Role) => show(of, { readRole: role }),
     setLasting: (of: number) => setLasting(of),
-    acknowledge: (of: number, givenMs: EpochMs, name: string) => acknowledge(of, { atMs: givenMs, by: name }),
+    acknowledge: (of: number, givenMs: EpochMs, name: string, untilMs: EpochMs | undefined) =>
+      acknowledge(of, { atMs: givenMs, by: name, untilMs: untilMs ?? null }),
+    /** The raised alerts whose time of acknowledgement has ended. */
+    wake: (nowMs: EpochMs): Alert[] => wake.all({ atMs: nowMs }).map(present),
   };
 }
 

@@ -33,6 +33,8 @@ export const alert = sqliteTable('alert', {
   acknowledgedAtMs: integer('acknowledged_at_ms').$type<EpochMs>(),
   /** Name of the user, token or rule. */
   acknowledgedBy: text('acknowledged_by'),
+  /** It is acknowledged until then; NULL: for good. */
+  acknowledgedUntilMs: integer('acknowledged_until_ms').$type<EpochMs>(),
 });
 
 /** The longest pause of each of the last days of each device, the oldest first. */

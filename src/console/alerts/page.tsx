@@ -5,14 +5,16 @@ import { titleOf } from '../alert-title.ts';
 import { call, callForList, path } from '../api.ts';
 import { isAway } from '../connection.ts';
 import { polls } from '../polling.ts';
-import { slowNowS } from '../gateway-time.ts';
+import { gatewayNowMs, slowNowS } from '../gateway-time.ts';
 import { liveDevice, liveDevices, statusVersion } from '../live.ts';
 import { drawable, mainValues } from '../main-values.ts';
 import { isOfBox } from '../own-manifest.ts';
 import { momentText } from '../format.ts';
+import { edgesOf, periodAt } from '../period.ts';
 import { SIGN } from '../parts/value.tsx';
 import { may } from '../session.ts';
 import { openStream } from '../stream.ts';
+import { zone } from '../zone.ts';
 import {
   Awaited,
   Button,
@@ -241,6 +243,9 @@ function detailsOf(details: string, device: Device | undefined): string {
 
 function Row({ alert }: { alert: Alert }) {
   const acknowledging = useAction(() => call('POST', path`/v3/alerts/${alert.id}/acknowledge`));
+  const snoozing = useAction(() =>
+    call('POST', path`/v3/alerts/${alert.id}/snooze`, { until: tomorrowMorning() }),
+  );
   const live = liveDevice(alert.device_id);
   const isRaised = alert.cleared_at === null;
   const nowMs = slowNowS.value * 1_000;
@@ -258,30 +263,45 @@ function Row({ alert }: { alert: Alert }) {
           {alert.times_raised > 1 && say.alerts.cameBack(alert.times_raised - 1)}
         </small>
         <Seen alert={alert} />
-        <ErrorNotice error={acknowledging.error} />
+        <ErrorNotice error={acknowledging.error ?? snoozing.error} />
       </div>
       <div class="actions">
         <ChartLink alert={alert} nowMs={nowMs} />
         {isRaised && alert.acknowledged_at === null && may('USER') && (
-          <Button
-            action={acknowledging}
-            aria-label={say.alerts.acknowledgeOf(titleOf(alert), alert.device_name)}
-          >
-            {say.alerts.acknowledge}
-          </Button>
+          <>
+            <Button action={snoozing} aria-label={say.alerts.snoozeOf(titleOf(alert), alert.device_name)}>
+              {say.alerts.snooze}
+            </Button>
+            <Button
+              action={acknowledging}
+              aria-label={say.alerts.acknowledgeOf(titleOf(alert), alert.device_name)}
+            >
+              {say.alerts.acknowledge}
+            </Button>
+          </>
         )}
       </div>
     </li>
   );
 }
 
-function Seen({ alert: { acknowledged_at: at, acknowledged_by: by } }: { alert: Alert }) {
+/** When people are up, where the site is. */
+const MORNING_MS = 7 * 3_600_000;
+
+function tomorrowMorning(): string {
+  const [, midnightMs] = edgesOf(periodAt('day', gatewayNowMs(), zone.value), zone.value);
+  return new Date(midnightMs + MORNING_MS).toISOString();
+}
+
+function Seen({ alert }: { alert: Alert }) {
+  const { acknowledged_at: at, acknowledged_by: by, acknowledged_until: until } = alert;
   if (at === null) return null;
   return (
     <small>
       {by === null
         ? say.alerts.acknowledgedAt(momentText(at))
         : say.alerts.acknowledgedBy(by, momentText(at))}
+      {until !== null && say.alerts.snoozedUntil(momentText(until))}
     </small>
   );
 }

@@ -5,6 +5,7 @@ type Texts = Readonly<Record<string, string | undefined>>;
 export const operations: Texts = {
   accept_announced_device: 'Angekündigtes Gerät annehmen',
   acknowledge_alert: 'Meldung quittieren',
+  snooze_alert: 'Meldung zurückstellen',
   acknowledge_alerts: 'Meldungen quittieren',
   add_io_port: 'Anschluss hinzufügen',
   add_serial_port: 'Seriellen Anschluss hinzufügen',
