@@ -3,7 +3,7 @@ import { roleIncludes } from '../../lib/role.ts';
 import { type Call, route, type Route, stream, type Stream } from '../../platform/http/index.ts';
 import type { Devices } from '../devices/index.ts';
 import { type Alert, isNewsFor } from './model.ts';
-import { alertShapes, alertToWire, filterOf, listQuery, snoozeBody } from './schema.ts';
+import { type AlertOnWire, alertShapes, alertToWire, filterOf, listQuery, snoozeBody } from './schema.ts';
 import type { Alerts } from './service.ts';
 
 interface RouteOptions {
@@ -13,9 +13,11 @@ interface RouteOptions {
 
 const ALERTS = '/v3/alerts';
 
+type Shown = (alert: Alert, call: Pick<Call, 'principal'>) => AlertOnWire;
+
 /** HTTP operations on alerts. */
 export function alertRoutes({ alerts, devices }: RouteOptions): Route[] {
-  const toWire = (alert: Alert, { principal }: Pick<Call, 'principal'>) =>
+  const toWire: Shown = (alert, { principal }) =>
     alertToWire(alert, devices.get(alert.deviceId), roleIncludes(principal.role, 'USER'));
   return [
     route({
@@ -45,6 +47,12 @@ export function alertRoutes({ alerts, devices }: RouteOptions): Route[] {
         alert: toWire(alerts.requireFor(call.principal, call.param('alert_id')), call),
       }),
     }),
+    ...acknowledgementRoutes(alerts, toWire),
+  ];
+}
+
+function acknowledgementRoutes(alerts: Alerts, toWire: Shown): Route[] {
+  return [
     route({
       operation: 'acknowledge_alerts',
       about:
