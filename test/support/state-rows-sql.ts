@@ -25,7 +25,7 @@ export const STATE_ROWS_SQL = `
   INSERT INTO energy_setting VALUES (1, 60, 10000000);
   INSERT INTO energy_currency VALUES (1, 'EUR');
   INSERT INTO energy_tariff VALUES ('2026-01-01', '{"kind":"FIXED","price":0.3,"lowPrice":null,"lowTimes":null,"deviceId":null,"attribute":null,"surchargePerKwh":0}', NULL, 19, 0, 9.9);
-  INSERT INTO alert SELECT 7, 'seven', id, 'DEVICE', 'low', 'warning', 'Low', 'so', 1, 1, 1, 2, 3, 'Ida', 'OWNER'
+  INSERT INTO alert SELECT 7, 'seven', id, 'DEVICE', 'low', 'warning', 'Low', 'so', 1, 1, 1, 2, 3, 'Ida', 4, 'OWNER'
     FROM device WHERE slug = 'battery';
   INSERT INTO device_rhythm SELECT id, '[60000,61000]' FROM device WHERE slug = 'battery';
   INSERT INTO notification_channel VALUES ('hook', 'Hook', 'WEBHOOK', 1, 'info', '[]', 1,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Emitter } from '../../lib/emitter.ts';
-import { invalidBody, notFound } from '../../lib/errors.ts';
+import { notFound } from '../../lib/errors.ts';
 import { LIMITS, type Limits } from '../../lib/limits.ts';
 import { Rates } from '../../lib/token-bucket.ts';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
@@ -167,12 +167,10 @@ export class Alerts {
   /**
    * Notes who has seen the alert; the first acknowledgement for good counts.
    * @param untilMs it counts until then; absent: for good
-   * @throws GatewayError alert_not_found (404), invalid_body (400)
+   * @throws GatewayError alert_not_found (404)
    */
   acknowledge(id: string, caller: Principal, untilMs?: EpochMs): Alert {
     const known = this.requireFor(caller, id);
-    if (untilMs !== undefined && untilMs <= this.#options.clock.wallMs())
-      throw invalidBody('until', 'must be later than now');
     return this.#acknowledge([known], caller, untilMs)[0] ?? known;
   }
 

@@ -50,7 +50,6 @@ export const ofRequests: Readonly<Record<string, string>> = {
   'must be from -{1} to {2}': 'muss zwischen −{1} und {2} liegen',
   'must be a list': 'muss eine Liste sein',
   'must be a whole number': 'muss eine ganze Zahl sein',
-  'must be later than now': 'muss später als jetzt sein',
   'must be a time such as 03:15': 'muss eine Uhrzeit wie 03:15 sein',
   'must be one line': 'muss in einer Zeile stehen',
   'must be a duration from {1} to {2}': 'muss eine Dauer von {1} bis {2} sein',
