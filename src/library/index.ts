@@ -12,7 +12,7 @@ export { withMeterRoles } from './compile/meter.ts';
 export { ENERGY_ROLES, type Template, type TemplateValue } from './compile/template.ts';
 export { loadStrategy } from './strategy/load.ts';
 export { type ScriptValues, strategyScript } from './strategy/script.ts';
-export { type Localized, type Strategy, type StrategyParameter, WEEKDAYS } from './strategy/strategy.ts';
+export { type Localized, type Strategy, type StrategyParameter } from './strategy/strategy.ts';
 export {
   type Evidence,
   identityOf,

@@ -1,5 +1,6 @@
 /** Parameters of a strategy as somebody gives them: judged against its declaration and the devices of the site. */
-import { type ScriptValues, type Strategy, type StrategyParameter, WEEKDAYS } from '#library';
+import { type ScriptValues, type Strategy, type StrategyParameter } from '#library';
+import { WEEKDAYS } from '../../lib/weekdays.ts';
 import type { Problem } from '../../lib/errors.ts';
 import { nearNameHint } from '../../lib/text.ts';
 import { checkArguments, type CompiledCommand } from '../blueprints/index.ts';

@@ -1,21 +1,16 @@
 /** Controls for the parameters of a strategy, made from their declaration. */
 import { type Texts, initialTexts } from '../arguments.ts';
-import { attributeTitle } from '../format.ts';
+import { attributeTitle, shownUnit } from '../format.ts';
 import { type LiveDevice, liveDevice, liveDevices } from '../live.ts';
 import { ArgumentFields } from '../parts/argument-form.tsx';
 import type { StrategyParameter } from '../shapes.ts';
+import { WEEKDAYS } from '../../lib/weekdays.ts';
+import { unitText } from '../units.ts';
 import { DECIMAL } from '../typed-number.ts';
 import { Button, InputField, SelectField } from '../ui.tsx';
 import { Check } from '../ui/form.tsx';
 import { say } from '../words/index.ts';
-import {
-  type ArgumentsOf,
-  argumentsOf,
-  numericArguments,
-  textsBelow,
-  textsOf,
-  WEEKDAYS,
-} from './parameter-texts.ts';
+import { type ArgumentsOf, argumentsOf, numericArguments, textsBelow, textsOf } from './parameter-texts.ts';
 import { inWords } from './strategies.ts';
 
 /** What the manifests of the devices say. */
@@ -81,7 +76,7 @@ const bound = ({ texts, onTexts }: OneProps, path: string) => ({
 });
 
 const titleOf = ({ display_name: name, unit }: StrategyParameter): string =>
-  [inWords(name), unit].filter(Boolean).join(', ');
+  [inWords(name), unitText(unit ?? '')].filter(Boolean).join(', ');
 
 const hintOf = ({ description }: StrategyParameter): string => (description ? inWords(description) : '');
 
@@ -146,7 +141,9 @@ const attributesOf = ({ manifest }: LiveDevice, wanted: StrategyParameter['type'
     .filter(([, { type }]) => (wanted ? type === wanted : type === 'float' || type === 'integer'))
     .map(([value, attribute]) => ({
       value,
-      text: [attributeTitle(value, attribute), attribute.unit].filter(Boolean).join(', '),
+      text: [attributeTitle(value, attribute), shownUnit(attribute.unit, manifest)]
+        .filter(Boolean)
+        .join(', '),
     }));
 
 const commandsOf = ({ manifest }: LiveDevice): Named[] =>

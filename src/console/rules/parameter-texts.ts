@@ -4,23 +4,13 @@
  */
 import { type Declared, textOf, type Texts, typedValues } from '../arguments.ts';
 import type { StrategyParameter } from '../shapes.ts';
+import { WEEKDAYS } from '../../lib/weekdays.ts';
 import { textOfNumber, typedNumber } from '../typed-number.ts';
 
 export type Values = Record<string, unknown>;
 
 /** Arguments that the command of a device declares. */
 export type ArgumentsOf = (device: string, command: string) => Declared;
-
-/** Days of the week as the API names them. */
-export const WEEKDAYS = [
-  'monday',
-  'tuesday',
-  'wednesday',
-  'thursday',
-  'friday',
-  'saturday',
-  'sunday',
-] as const;
 
 /** Arguments that a person gives for a command; the one that a strategy sets is left out. */
 export function argumentsOf(known: ArgumentsOf, texts: Texts, at: string): Declared {

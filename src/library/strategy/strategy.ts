@@ -1,22 +1,12 @@
 /** The form of `strategies/<name>/strategy.yml`: what a strategy is called, and what its script must be given. */
 import * as v from 'valibot';
+import { WEEKDAYS } from '../../lib/weekdays.ts';
 
 /** Languages of the texts. */
 const localized = v.strictObject({ en: v.string(), de: v.string() });
 
 const named = { name: localized, hint: v.optional(localized), optional: v.optional(v.boolean()) };
 const clock = v.pipe(v.string(), v.regex(/^([01]\d|2[0-3]):[0-5]\d$/));
-
-/** Days of the week, the first one first. */
-export const WEEKDAYS = [
-  'monday',
-  'tuesday',
-  'wednesday',
-  'thursday',
-  'friday',
-  'saturday',
-  'sunday',
-] as const;
 
 /** Units that attributes may be asked in; `kW` and its like are converted. */
 const UNITS = ['W', '%'] as const;
