@@ -282,17 +282,20 @@ export class Alerts {
 
   /** Alerts that are raised still when their acknowledgement ends are news again. */
   #endSnoozes(): void {
-    const { clock, database } = this.#options;
-    const changes = database.transaction(() => {
-      const made = this.#store.wake(clock.wallMs()).map((alert): AlertChange => ({ kind: 'LASTING', alert }));
-      if (made.length > 0) this.alsoStore(made);
+    this.#noteLasting(() => this.#store.wake(this.#options.clock.wallMs()));
+  }
+
+  #noteLasting(change: () => readonly Alert[]): void {
+    const changes = this.#options.database.transaction(() => {
+      const made = change().map((alert): AlertChange => ({ kind: 'LASTING', alert }));
+      this.alsoStore(made);
       return made;
     });
-    for (const change of changes) this.events.emit('alert_changed', change);
+    for (const made of changes) this.events.emit('alert_changed', made);
   }
 
   #passGrace(): void {
-    const { clock, database, devices } = this.#options;
+    const { clock, devices } = this.#options;
     for (const [deviceId, alerts] of this.#raised.all()) {
       const device = devices.get(deviceId);
       if (!device) continue;
@@ -300,14 +303,8 @@ export class Alerts {
         if (alert.isLasting) continue;
         const { source, name, number, sinceMs } = alert;
         if (clock.monotonicMs() - sinceMs < graceMs(devices.manifest(device), source, name)) continue;
-        const changes = database.transaction(() => {
-          const stored = this.#store.setLasting(number);
-          const made: AlertChange[] = stored ? [{ kind: 'LASTING', alert: stored }] : [];
-          this.alsoStore(made);
-          return made;
-        });
+        this.#noteLasting(() => [this.#store.setLasting(number)].filter((stored) => stored !== undefined));
         alert.isLasting = true;
-        for (const change of changes) this.events.emit('alert_changed', change);
       }
     }
   }
