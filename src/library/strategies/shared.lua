@@ -35,6 +35,14 @@ local function is_starting()
   return system.uptime() < FRESH_S
 end
 
+-- Since when something is so, by name; emptied where it has to be so anew.
+local since = {}
+
+local function lasts(name, is_so, hold_s)
+  since[name] = is_so and (since[name] or system.uptime()) or nil
+  return is_so and system.uptime() - since[name] >= hold_s
+end
+
 local outputs = {}
 
 -- Brings an output to a value by a command, unless the device has accepted the same value lately.

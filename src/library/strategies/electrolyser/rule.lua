@@ -1,13 +1,8 @@
 -- Makes hydrogen with what would be exported, until the tank is full; power moves in a ramp, and short gaps are standby.
 
-local since, changed_at, ticked_at = {}, -math.huge, nil
+local changed_at, ticked_at = -math.huge, nil
 local power_w = 0
 local is_full = state.is_full == true
-
-local function lasts(name, is_so, hold_s)
-  since[name] = is_so and (since[name] or system.uptime()) or nil
-  return is_so and system.uptime() - since[name] >= hold_s
-end
 
 local function go(mode)
   if state.mode == mode then return end

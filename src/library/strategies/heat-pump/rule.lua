@@ -1,12 +1,5 @@
 -- Brings an SG-Ready heat pump to one of its four states: blocked, normal, more by surplus, and all it can.
 
-local since = {}
-
-local function lasts(name, is_so)
-  since[name] = is_so and (since[name] or system.uptime()) or nil
-  return is_so and system.uptime() - since[name] >= P.hold_s
-end
-
 local function is_blocked()
   return P.block and P.blocked and P.blocked.from ~= P.blocked.to
     and time.is_now_between(P.blocked.from, P.blocked.to)
@@ -14,9 +7,9 @@ end
 
 -- The state that the surplus asks for; the present one when it asks for none.
 local function wanted(present, grid_w)
-  local goes_up = present == 'normal' and lasts('more', -grid_w >= P.more_w)
-  local goes_full = P.full and present == 'more' and lasts('full', -grid_w >= P.full_w)
-  local goes_down = present ~= 'normal' and lasts('down', grid_w > P.import_w)
+  local goes_up = present == 'normal' and lasts('more', -grid_w >= P.more_w, P.hold_s)
+  local goes_full = P.full and present == 'more' and lasts('full', -grid_w >= P.full_w, P.hold_s)
+  local goes_down = present ~= 'normal' and lasts('down', grid_w > P.import_w, P.hold_s)
   if goes_down then return present == 'full' and 'more' or 'normal' end
   if goes_full then return 'full' end
   return goes_up and 'more' or present

@@ -4,21 +4,13 @@ local W_PER_A = 230
 local PHASE_PAUSE_S = 30 -- no current around a switch of phases
 local SWITCHES = P.phases == 'both' and P.one_phase and P.three_phases
 
-local phases = SWITCHES and state.phases or tonumber(P.phases) or 3
-local since, changed_at, paused_at, counted_at = {}, -math.huge, -math.huge, nil
-local charged_kwh = state.charged_kwh or 0
-
-local function lasts(name, is_so, hold_s)
-  since[name] = is_so and (since[name] or system.uptime()) or nil
-  return is_so and system.uptime() - since[name] >= hold_s
-end
+local phases, charged_kwh = SWITCHES and state.phases or tonumber(P.phases) or 3, state.charged_kwh or 0
+local changed_at, paused_at, counted_at = -math.huge, -math.huge, nil
 
 -- Watts that the charger may take; nil when a value is missing.
 local function surplus_w(charger_w)
-  local grid_w = read(P.meter)
-  local battery_w, soc = read(P.battery_power), read(P.battery_soc)
-  if not grid_w or not charger_w then return nil end
-  if (P.battery_power and not battery_w) or (P.battery_soc and not soc) then return nil end
+  local grid_w, battery_w, soc = read(P.meter), read(P.battery_power), read(P.battery_soc)
+  if not grid_w or not charger_w or (P.battery_power and not battery_w) or (P.battery_soc and not soc) then return nil end
   local free_w = charger_w - grid_w - P.reserve_w
   if battery_w then
     -- The car never empties the battery. Once the battery has enough, its charging power is for the car.
@@ -43,11 +35,11 @@ local function must_charge(charger_w)
   counted_at = system.uptime()
   -- In steps, because each is written to storage.
   keep('charged_kwh', charged_kwh - charged_kwh % 0.5)
-  local full_w = W_PER_A * P.max_a * (SWITCHES and 3 or phases)
-  return ready_at - now <= 300 + 1.1 * (P.ready_kwh - charged_kwh) * 3.6e6 / full_w and charged_kwh < P.ready_kwh
+  local needed_s = 3.6e6 * (P.ready_kwh - charged_kwh) / (W_PER_A * P.max_a * (SWITCHES and 3 or phases))
+  return needed_s > 0 and ready_at - now <= 300 + 1.1 * needed_s
 end
 
--- Of today; a switch of phases while charging is one, too.
+-- Starts of today count when the car takes power; a switch of phases makes a start, too.
 local function may_start()
   local today = os.date('%Y-%m-%d')
   if state.day ~= today then
@@ -60,31 +52,36 @@ end
 local function set_charging(is_charging)
   keep('charging', is_charging)
   keep(is_charging and 'started_at' or 'stopped_at', os.time())
-  if is_charging and may_start() then keep('starts', state.starts + 1) end
+  keep('is_drawing', false)
   since = {}
 end
 
+-- Least surplus for one phase or three. While the least energy is missing, half of it is better than none of it at night.
+local function least_w(of)
+  return W_PER_A * P.min_a * of * (charged_kwh < P.ready_kwh and 0.5 or 1)
+end
+
 local function choose_phases(free_w, is_urgent)
+  -- Passing clouds are for one phase; three are for a sun that lasts.
   local three_w = 3 * W_PER_A * P.min_a
-  local up = lasts('up', phases == 1 and free_w >= three_w, P.start_hold_s)
-  local down = lasts('down', phases == 3 and free_w < three_w and not is_urgent, P.stop_hold_s)
-  local is_due = (up or down) and elapsed('switched_at') >= P.phase_min * 60 and (not state.charging or may_start())
+  local up = lasts('up', phases == 1 and free_w >= three_w, 2 * P.stop_hold_s)
+  local down = lasts('down', phases == 3 and free_w < three_w and free_w >= least_w(1) and not is_urgent, P.start_hold_s)
+  local is_due = (up or down) and elapsed('switched_at') >= P.phase_min * 60 and (not state.is_drawing or may_start())
   if not is_due and not (is_urgent and phases == 1) then return end
   phases = 4 - phases
   keep('phases', phases)
   keep('switched_at', os.time())
-  if state.charging then
-    paused_at = system.uptime()
-    set_charging(true)
-  end
+  keep('is_drawing', false)
+  paused_at = system.uptime()
 end
 
 local function apply(current, charger_w)
-  local is_paused = system.uptime() - paused_at < PHASE_PAUSE_S
-  if not state.charging or is_paused then
+  if not state.charging or system.uptime() - paused_at < PHASE_PAUSE_S or (SWITCHES and state.set_phases ~= phases) then
     set('charging', 'off', P.stop)
     -- Contacts switch without current.
-    if SWITCHES and (charger_w or 0) < 200 then set('phases', phases, phases == 1 and P.one_phase or P.three_phases) end
+    if SWITCHES and (charger_w or 0) < 200 and set('phases', phases, phases == 1 and P.one_phase or P.three_phases) then
+      keep('set_phases', phases)
+    end
     return
   end
   local last = outputs.charging and outputs.charging.value
@@ -103,11 +100,15 @@ local function look()
     return apply()
   end
   local is_urgent = must_charge(charger_w)
+  local may = may_start() and elapsed('stopped_at') >= P.min_off_min * 60
+  if state.charging and charger_w >= 200 and not state.is_drawing then
+    keep('is_drawing', true)
+    keep('starts', state.starts + 1)
+  end
   if SWITCHES then choose_phases(free_w, is_urgent) end
   local current = is_urgent and P.max_a or math.floor(math.min(free_w / (W_PER_A * phases), P.max_a))
-  local is_enough = current >= P.min_a
+  local is_enough = is_urgent or free_w >= least_w(phases)
   if not state.charging then
-    local may = may_start() and elapsed('stopped_at') >= P.min_off_min * 60
     if is_urgent or lasts('more', is_enough and may, P.start_hold_s) then set_charging(true) end
   elseif lasts('less', not is_enough, P.stop_hold_s) and elapsed('started_at') >= P.min_on_min * 60 then
     set_charging(false)

@@ -211,8 +211,8 @@ function notedHttp(notes: Notes, { rules }: DryRunOptions['limits']): Record<str
 /** Tells when a script has nothing left to do but wait for time to pass. */
 type IdleDetector = ReturnType<typeof createIdleDetector>;
 
-/** `nextTurn` lets everything that is ready run. */
-function createIdleDetector(nextTurn: () => Promise<void>) {
+/** Counts what is open; `nextTurn` lets everything that is ready run. */
+export function createIdleDetector(nextTurn: () => Promise<void>) {
   const state = { open: 0, wake: (): void => undefined };
   return {
     /** Marks work that the script, or its machine, waits for in real time. */

@@ -1,0 +1,266 @@
+/** A week of a battery under changing prices: the strategy, a plain rule, its own decisions, none, and perfect foresight. */
+import type { JsonValue } from '../../../src/protocol/telemetry.ts';
+import { action, type House, runRule, scriptOf, setpoint, value } from './rule-host.ts';
+import {
+  createWeek,
+  DAY_S,
+  FEED_IN,
+  pricesOf,
+  QUARTER_S,
+  quartersOf,
+  type Tariff,
+  type Week,
+} from './surroundings.ts';
+
+const CAPACITY_WH = 10_000;
+const RESERVE_PERCENT = 10;
+const RESERVE_WH = (CAPACITY_WH * RESERVE_PERCENT) / 100;
+const START_WH = 5_000;
+const CHARGE_W = 3_000;
+const DISCHARGE_W = 5_000;
+/** Share that arrives, each way. */
+const ONE_WAY = 0.95;
+/** Steps of stored energy for perfect foresight. */
+const UNIT_WH = 25;
+/** When the prices of tomorrow are published. */
+const PUBLISHED_HOUR = 13;
+
+export const BATTERY_RULES = [
+  'no battery',
+  'by itself',
+  'below and above mean',
+  'strategy',
+  'optimum',
+] as const;
+export type BatteryRule = (typeof BATTERY_RULES)[number];
+
+export interface BatteryResult {
+  /** Import less export, less what is stored more at the end than at the beginning. */
+  cost: number;
+  importWh: number;
+  loadWh: number;
+  cycles: number;
+  /** Changes between charging, held and released. */
+  switches: number;
+  lowestPercent: number;
+  errors: string[];
+}
+
+interface BatteryWeek {
+  seed: number;
+  day: number;
+  tariff: Tariff;
+}
+
+export async function batteryWeek(rule: BatteryRule, week: Week, at: BatteryWeek): Promise<BatteryResult> {
+  const prices = pricesOf(at, at.tariff);
+  if (rule === 'optimum') return batteryOptimum(week, prices);
+  const battery = new Battery(week, prices);
+  if (rule === 'strategy') {
+    const code = scriptOf('battery-by-price', {
+      prices: value('market', 'prices'),
+      battery_soc: value('battery', 'soc'),
+      meter: value('meter', 'power'),
+      battery_power: value('battery', 'power'),
+      charge: setpoint('battery', 'charge'),
+      hold: action('battery', 'hold'),
+      release: action('battery', 'release'),
+      capacity_kwh: CAPACITY_WH / 1_000,
+      charge_w: CHARGE_W,
+      discharge_w: DISCHARGE_W,
+      reserve: RESERVE_PERCENT,
+      efficiency: ONE_WAY ** 2 * 100,
+      feed_in: FEED_IN,
+      // Costs without wear are compared.
+      wear: 0,
+    });
+    battery.result.errors = await runRule(code, battery, { load_w: learntW(at) });
+  } else {
+    battery.command('battery', rule === 'by itself' ? 'alone' : 'none');
+    while (battery.step()) if (rule === 'below and above mean') byMean(battery);
+  }
+  return battery.finished();
+}
+
+/** The mean load of the week before, sun included, by hour of the day: what the strategy would have learnt. */
+function learntW({ seed, day }: BatteryWeek): Record<string, number> {
+  const stepS = 300;
+  const { pvW, loadW } = createWeek({ seed, day: day - 7, days: 7, stepS });
+  const perHour = 3_600 / stepS;
+  const sums = new Float64Array(24);
+  for (const [step, watts] of loadW.entries()) {
+    const hour = Math.floor(step / perHour) % 24;
+    sums[hour] = (sums[hour] ?? 0) + watts - (pvW[step] ?? 0);
+  }
+  return Object.fromEntries([...sums].map((sum, hour) => [`${hour}`, Math.floor(sum / perHour / 7)]));
+}
+
+/** What is stored at the end counts with the mean price, as it would come out. */
+const worthOf = (storedWh: number, prices: Float64Array): number =>
+  (((storedWh - START_WH) * ONE_WAY) / 1_000) *
+  (prices.reduce((sum, price) => sum + price, 0) / prices.length);
+
+class Battery implements House {
+  readonly startMs: number;
+  readonly stepS: number;
+  readonly #week: Week;
+  readonly #prices: Float64Array;
+  readonly result: BatteryResult = {
+    cost: 0,
+    importWh: 0,
+    loadWh: 0,
+    cycles: 0,
+    switches: 0,
+    lowestPercent: 100,
+    errors: [],
+  };
+  #step = 0;
+  #wh = START_WH;
+  #mode = 'none';
+  #schedule: { hour: number; prices: JsonValue } | undefined;
+
+  constructor(week: Week, prices: Float64Array) {
+    this.#week = week;
+    this.#prices = prices;
+    ({ startMs: this.startMs, stepS: this.stepS } = week);
+  }
+
+  get socPercent(): number {
+    return (this.#wh / CAPACITY_WH) * 100;
+  }
+
+  /** Of the present quarter of an hour, and of all those that are known of its day. */
+  get price(): { now: number; today: Float64Array } {
+    const quarter = Math.min(this.#prices.length - 1, Math.floor((this.#step * this.stepS) / QUARTER_S));
+    const midnight = quarter - (quarter % 96);
+    return { now: this.#prices[quarter] ?? 0, today: this.#prices.subarray(midnight, midnight + 96) };
+  }
+
+  step(): ReadonlyMap<string, JsonValue> | undefined {
+    const { pvW, loadW } = this.#week;
+    if (this.#step >= pvW.length) return undefined;
+    const netW = (loadW[this.#step] ?? 0) - (pvW[this.#step] ?? 0);
+    const batteryW = this.#mode === 'none' ? 0 : this.#batteryW(netW);
+    const stepH = this.stepS / 3_600;
+    this.#wh += (batteryW > 0 ? -batteryW / ONE_WAY : -batteryW * ONE_WAY) * stepH;
+    const gridWh = (netW - batteryW) * stepH;
+    this.result.cost += (gridWh / 1_000) * (gridWh > 0 ? this.price.now : FEED_IN);
+    this.result.importWh += Math.max(0, gridWh);
+    this.result.loadWh += (loadW[this.#step] ?? 0) * stepH;
+    this.result.cycles += (Math.max(0, batteryW) * stepH) / ONE_WAY / CAPACITY_WH;
+    this.result.lowestPercent = Math.min(this.result.lowestPercent, this.socPercent);
+    this.#step++;
+    return new Map<string, JsonValue>([
+      ['meter.power', netW - batteryW],
+      ['battery.power', batteryW],
+      ['battery.soc', this.socPercent],
+      ['market.prices', this.#published()],
+    ]);
+  }
+
+  command(_device: string, name: string): void {
+    if (name !== this.#mode) this.result.switches++;
+    this.#mode = name;
+  }
+
+  finished(): BatteryResult {
+    this.result.cost -= worthOf(this.#wh, this.#prices);
+    return this.result;
+  }
+
+  /** Discharging is positive. */
+  #batteryW(netW: number): number {
+    const stepH = this.stepS / 3_600;
+    const most = Math.min(CHARGE_W, (CAPACITY_WH - this.#wh) / ONE_WAY / stepH);
+    if (this.#mode === 'charge') return -Math.max(0, most);
+    if (netW < 0) return Math.max(netW, -Math.max(0, most));
+    if (this.#mode === 'hold') return 0;
+    // Left to itself it keeps the reserve; when it is released, only the rule does.
+    const leftWh = this.#wh - (this.#mode === 'alone' ? RESERVE_WH : 0);
+    return Math.min(netW, DISCHARGE_W, Math.max(0, (leftWh * ONE_WAY) / stepH));
+  }
+
+  /** The prices of today, and from some hour on of tomorrow. */
+  #published(): JsonValue {
+    const second = this.#step * this.stepS;
+    const hour = Math.floor(second / 3_600);
+    if (hour === this.#schedule?.hour) return this.#schedule.prices;
+    const midnight = Math.floor(second / DAY_S) * 96;
+    const days = (second % DAY_S) / 3_600 >= PUBLISHED_HOUR ? 2 : 1;
+    const prices = {
+      start: this.startMs / 1_000 + midnight * QUARTER_S,
+      step_s: QUARTER_S,
+      values: [...this.#prices.subarray(midnight, midnight + days * 96)],
+    };
+    this.#schedule = { hour, prices };
+    return prices;
+  }
+}
+
+/** Charges a tenth below the mean of the day, and discharges a tenth above it, as simple automations do. */
+function byMean(battery: Battery): void {
+  const { now, today } = battery.price;
+  const mean = today.reduce((sum, price) => sum + price, 0) / today.length;
+  const isLow = battery.socPercent <= RESERVE_PERCENT;
+  if (now < 0.9 * mean) battery.command('battery', 'charge');
+  else if (now > 1.1 * mean && !isLow) battery.command('battery', 'release');
+  else battery.command('battery', 'hold');
+}
+
+/** Least cost with all prices, sun and load known: dynamic programming over quarters of an hour and levels of 25 Wh. */
+export function batteryOptimum({ pvW, loadW, stepS }: Week, prices: Float64Array): BatteryResult {
+  const net = quartersOf(
+    Float64Array.from(loadW, (watts, step) => watts - (pvW[step] ?? 0)),
+    stepS,
+  );
+  const levels = (CAPACITY_WH - RESERVE_WH) / UNIT_WH;
+  const up = Math.floor(((CHARGE_W / 4) * ONE_WAY) / UNIT_WH);
+  const down = Math.floor(DISCHARGE_W / 4 / ONE_WAY / UNIT_WH);
+  const gridOf = (quarter: number, change: number): number => {
+    const changeWh = change * UNIT_WH;
+    return (net[quarter] ?? 0) / 4 + (changeWh > 0 ? changeWh / ONE_WAY : changeWh * ONE_WAY);
+  };
+  const costOf = (quarter: number, gridWh: number): number =>
+    (gridWh / 1_000) * (gridWh > 0 ? (prices[quarter] ?? 0) : FEED_IN);
+  const chosen = Array.from(net, () => new Int8Array(levels + 1));
+  let cost = Float64Array.from(
+    { length: levels + 1 },
+    (_, level) => -worthOf(RESERVE_WH + level * UNIT_WH, prices),
+  );
+  for (let quarter = net.length - 1; quarter >= 0; quarter--) {
+    const before = new Float64Array(levels + 1).fill(Number.POSITIVE_INFINITY);
+    const table = chosen[quarter] as Int8Array;
+    for (let change = -down; change <= up; change++) {
+      const own = costOf(quarter, gridOf(quarter, change));
+      for (let level = Math.max(0, -change); level + Math.max(0, change) <= levels; level++) {
+        const all = own + (cost[level + change] ?? 0);
+        if (all >= (before[level] ?? 0) - 1e-12) continue;
+        before[level] = all;
+        table[level] = change;
+      }
+    }
+    cost = before;
+  }
+  let level = (START_WH - RESERVE_WH) / UNIT_WH;
+  const result = {
+    cost: cost[level] ?? 0,
+    importWh: 0,
+    loadWh: 0,
+    cycles: 0,
+    switches: 0,
+    lowestPercent: 100,
+    errors: [],
+  };
+  for (const [quarter, table] of chosen.entries()) {
+    const change = table[level] ?? 0;
+    level += change;
+    result.importWh += Math.max(0, gridOf(quarter, change));
+    result.cycles += (Math.max(0, -change) * UNIT_WH) / CAPACITY_WH;
+    result.lowestPercent = Math.min(
+      result.lowestPercent,
+      ((RESERVE_WH + level * UNIT_WH) / CAPACITY_WH) * 100,
+    );
+  }
+  result.loadWh = (loadW.reduce((sum, watts) => sum + watts, 0) * stepS) / 3_600;
+  return result;
+}

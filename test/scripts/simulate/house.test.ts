@@ -1,0 +1,51 @@
+/** Strategies in the simulated house keep their hard rules, and perfect foresight is never worse than they are. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { batteryOptimum, batteryWeek } from '../../../scripts/simulate/house/battery.ts';
+import { carOptimum, carWeek } from '../../../scripts/simulate/house/car.ts';
+import { createWeek, pricesOf, TARIFFS, tripsOf } from '../../../scripts/simulate/house/surroundings.ts';
+
+/** Days of June, when there is something to decide. */
+const AT = { seed: 1, day: 170 };
+const june = (days: number) => createWeek({ ...AT, days, stepS: 30 });
+
+describe('the simulated house', () => {
+  test('is the same for the same seed, has less sun in winter, and tells each day apart', () => {
+    assert.deepEqual(june(2), june(2));
+    const sum = (values: Float64Array): number => values.reduce((all, value) => all + value, 0);
+    const summer = june(2);
+    const winter = createWeek({ ...AT, day: 355, days: 2, stepS: 30 });
+    assert.ok(sum(summer.pvW) > 2 * sum(winter.pvW));
+    assert.notDeepEqual(summer.loadW.subarray(0, 2_880), summer.loadW.subarray(2_880));
+  });
+
+  test('charges a car by surplus with few starts, within its currents, and with what it needs by seven', async () => {
+    const week = june(2);
+    const result = await carWeek('strategy', week, AT);
+    assert.deepEqual([result.violations, result.errors], [0, []]);
+    assert.ok(result.mostStartsADay <= 7, 'six by surplus, and one for the least energy');
+    assert.equal(result.missingWh, 0);
+    const plain = await carWeek('on and off', week, AT);
+    const best = carOptimum(week, tripsOf(AT));
+    assert.ok(best.gridWh <= result.gridWh && best.gridWh <= plain.gridWh);
+    assert.ok(result.gridWh < plain.gridWh);
+  });
+
+  for (const tariff of TARIFFS)
+    test(`keeps the reserve and saves money by ${tariff === 'dynamic' ? 'dynamic prices' : 'two rates'}`, async () => {
+      const at = { seed: 1, day: 20, tariff };
+      const week = createWeek({ ...at, days: 2, stepS: 30 });
+      const result = await batteryWeek('strategy', week, at);
+      assert.deepEqual(result.errors, []);
+      // A value is up to half a minute old.
+      assert.ok(result.lowestPercent >= 9.5, `${result.lowestPercent} %`);
+      assert.ok(result.switches <= 2 * 40, `${result.switches} switches`);
+      const best = batteryOptimum(week, pricesOf(at, tariff));
+      const none = await batteryWeek('no battery', week, at);
+      assert.ok(best.cost <= result.cost + 0.001);
+      assert.ok(
+        none.cost - result.cost >= 0.8 * (none.cost - best.cost),
+        `${none.cost} ${result.cost} ${best.cost}`,
+      );
+    });
+});
