@@ -259,7 +259,7 @@ type Records = ReturnType<typeof buildRecords>;
 
 /** Site, tokens, blueprints, devices: what exists, and who may access it. */
 function buildRecords(
-  { options, metrics, host, state, stateUpkeep, stateCommits, tls, rehearsal }: Infrastructure,
+  { options, metrics, host, sealer, state, stateUpkeep, stateCommits, tls, rehearsal }: Infrastructure,
   listening: Listening,
   started: StartedHook,
 ) {
@@ -299,7 +299,7 @@ function buildRecords(
   });
   started('connectivity', () => connectivity.stop());
   connectivity.handle('properties', (message) => devices.takeProperties(message));
-  const deviceConfiguration = new DeviceConfiguration({ ...base, devices });
+  const deviceConfiguration = new DeviceConfiguration({ ...base, sealer, devices });
   devices.beforeHandover = (handed, role) => {
     for (const device of handed) deviceConfiguration.dropSecretsAbove(role, device);
   };

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import BetterSqlite3 from 'better-sqlite3';
+import { SecretSealer } from '../../src/platform/files/index.ts';
 import { refusal, useTestGateway } from '../support/test-gateway.ts';
 
 const TARGETS = '/v3/targets';
@@ -299,9 +300,15 @@ test('a token in the address of a target is not shown, and stays when it is give
   const { target } = await ok('OWNER', 'PATCH', `${TARGETS}/${id}`, { influxdb: { url: shown } });
   assert.partialDeepStrictEqual(target, { influxdb: { url: shown } });
   const state = new BetterSqlite3(join(gateway().dataDir, 'state.db'), { readonly: true });
-  const kept = JSON.stringify(state.prepare('SELECT settings FROM target').all());
+  const stored = state.prepare<[string], { secrets: string }>('SELECT * FROM target WHERE id = ?').get(id);
   state.close();
-  assert.match(kept, /open-sesame-4711/);
+  assert.doesNotMatch(JSON.stringify(stored), /open-sesame-4711/);
+  const sealer = new SecretSealer({
+    path: `${gateway().dataDir}.key`,
+    dataDir: gateway().dataDir,
+    log: { warnLimited: () => assert.fail('cannot be opened') },
+  });
+  assert.deepEqual(sealer.open(JSON.parse(stored?.secrets ?? '')), { url });
   const elsewhere = { influxdb: { url: 'http://evil.example/write?db=site&token=***' } };
   assert.equal(refusal(await call('OWNER', 'PATCH', `${TARGETS}/${id}`, elsewhere)), '400 invalid_body');
   await ok('OWNER', 'DELETE', `${TARGETS}/${id}`);

@@ -77,7 +77,7 @@ test('secrets of devices go to their devices and nowhere else', async (t) => {
       arguments: { service_code: [code] },
     }),
     await call('INSTALLER', 'PATCH', '/v3/devices/battery/configuration/connection', {
-      values: { address: 'tcp://10.0.0.9:502', password: configured },
+      set: { address: 'tcp://10.0.0.9:502', password: configured },
     }),
     await call('INSTALLER', 'GET', '/v3/devices/battery?expand=configuration'),
     await call('INSTALLER', 'GET', '/v3/devices/battery/configuration/connection'),
@@ -90,7 +90,12 @@ test('secrets of devices go to their devices and nowhere else', async (t) => {
   assert.deepEqual(device.requests[0]?.arguments, { service_code: code });
   await assertNowhere(gateway, secrets, { 'an answer': JSON.stringify(answers) });
 
-  await assertNowhere(gateway, { 'the code of a command': code ?? '' }, { 'a file': filesOf(dataDir) });
+  await gateway.stop();
+  const files = filesOf(dataDir);
+  await gateway.start();
+  for (const secret of [code ?? '?', configured ?? '?']) assert.ok(!files.includes(secret), secret);
+  const path = '/v3/devices/battery/configuration/connection?expand=hidden';
+  assert.deepEqual((await gateway.ok('INSTALLER', 'GET', path))['hidden'], ['password']);
 });
 
 test('secrets of notification channels go to their servers and nowhere else', async (t) => {
@@ -100,14 +105,15 @@ test('secrets of notification channels go to their servers and nowhere else', as
     'the path of a webhook': 'path-that-nobody-else-knows',
     'the key of a signature': 'a key of a signature of mine',
     'the token of a topic': 'tk_that-nobody-else-knows',
+    'a token in the path of a server': 'PathOfAServer4711AndMore0815',
   };
-  const [password, path, signing_secret, token] = Object.values(secrets);
+  const [password, path, signing_secret, token, place] = Object.values(secrets);
   // Nobody listens there, so that errors are told.
   const server = { host: '127.0.0.1', port: 1, encryption: 'NONE', username: 'gw' };
   const bodies = [
     { kind: 'EMAIL', email: { ...server, password, from: 'gw@example.org', to: ['anna@example.org'] } },
     { kind: 'WEBHOOK', webhook: { url: `http://127.0.0.1:1/${path}`, signing_secret } },
-    { kind: 'NTFY', ntfy: { server: 'http://127.0.0.1:1', topic: 'depot', token } },
+    { kind: 'NTFY', ntfy: { server: `http://127.0.0.1:1/${place}`, topic: 'depot', token } },
   ];
   const answers: unknown[] = [];
   const channels = '/v3/notification_channels';
@@ -133,12 +139,16 @@ test('secrets of targets go to their servers and nowhere else', async (t) => {
     'the password of a broker': 'a password of a broker',
     'the key of a client': 'a key of a client of a broker',
     'a token that is refused': 'a token in a list',
+    'a token in an address': 'key-in-an-address-0815',
+    'a token in a path': 'PathOfAnEngine4711AndMore0815',
   };
-  const [secret, password, private_key_pem, refused] = Object.values(secrets);
+  const [secret, password, private_key_pem, refused, key, path] = Object.values(secrets);
   // Nobody listens there, so that errors are told.
   const bodies = [
     { name: 'engine', kind: 'INFLUXDB', influxdb: { url: 'http://127.0.0.1:1/write', secret } },
     { name: 'broker', kind: 'MQTT', mqtt: { url: 'mqtt://127.0.0.1:1', secret: password, private_key_pem } },
+    { name: 'keyed', kind: 'INFLUXDB', influxdb: { url: `http://127.0.0.1:1/write?db=a&apikey=${key}` } },
+    { name: 'random', kind: 'INFLUXDB', influxdb: { url: `http://127.0.0.1:1/${path}/write` } },
   ];
   const answers: unknown[] = [];
   for (const body of bodies) {

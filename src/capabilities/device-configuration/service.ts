@@ -11,6 +11,7 @@ import { LIMITS } from '../../lib/limits.ts';
 import { mapped } from '../../lib/members.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import { type Role, roleIncludes, roleNeededFor } from '../../lib/role.ts';
+import type { SecretSealer } from '../../platform/files/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import type { Database } from '../../platform/sqlite/index.ts';
 import {
@@ -36,6 +37,7 @@ import { createConfigurationStore } from './store.ts';
 
 interface DeviceConfigurationOptions {
   database: Database;
+  sealer: SecretSealer;
   clock: Clock;
   log: Log;
   devices: Devices;
@@ -57,9 +59,9 @@ export class DeviceConfiguration {
   readonly #store;
 
   constructor(options: DeviceConfigurationOptions) {
-    const { database, devices, log } = options;
+    const { database, sealer, devices, log } = options;
     this.#options = options;
-    this.#store = createConfigurationStore(database);
+    this.#store = createConfigurationStore(database, sealer);
     this.events = new Emitter(log);
     devices.events.on('blueprint_assigned', 'device-configuration', ({ device }) => this.#prune(device));
   }

@@ -1,5 +1,6 @@
 /** Rows of notification channels, their pending changes and their deliveries. */
 import { and, asc, desc, eq, inArray, isNull, lte, sql } from 'drizzle-orm';
+import { hiddenParts, shownUrl } from '../../lib/shown-url.ts';
 import type { SecretSealer } from '../../platform/files/index.ts';
 import {
   countOf,
@@ -48,13 +49,26 @@ function channelStatements(orm: Orm, sealer: SecretSealer) {
     .where(given(id))
     .prepare();
   const setOmitted = updateOf(orm, notificationChannel, given(id), 'omittedCount');
-  const putChannel = (channel: Channel): void =>
-    void put.run({ ...channel, secrets: sealer.seal(channel.secrets), omittedCount: 0 });
+  /** What the address of an ntfy server hides is a secret, so that it is sealed with the others. */
+  const sealed = (channel: Channel) => {
+    const { kind, settings, secrets } = channel;
+    if (kind !== 'NTFY' || hiddenParts(settings.server).length === 0)
+      return { ...channel, secrets: sealer.seal(secrets) };
+    const { server } = settings;
+    return {
+      ...channel,
+      settings: { ...settings, server: shownUrl(server) },
+      secrets: sealer.seal({ ...secrets, server }),
+    };
+  };
+  const putChannel = (channel: Channel): void => void put.run({ ...sealed(channel), omittedCount: 0 });
   return {
     // The check of rows has verified that the settings fit the kind.
     channels: (): Channel[] =>
       all.all().map((row) => {
-        const channel = { ...row, secrets: sealer.open(row.secrets) ?? {} } as Channel;
+        const { server, ...secrets } = sealer.open<Secrets & { server?: string }>(row.secrets) ?? {};
+        const settings = server === undefined ? row.settings : { ...row.settings, server };
+        const channel = { ...row, settings, secrets } as Channel;
         if (sealer.isClear(row.secrets)) putChannel(channel);
         return channel;
       }),

@@ -1,5 +1,6 @@
 /** Rows of the targets. */
 import { and, asc, eq, gt, lt, lte, or, sql } from 'drizzle-orm';
+import { hiddenParts, shownUrl } from '../../lib/shown-url.ts';
 import type { EpochMs } from '../../lib/time.ts';
 import type { SecretSealer } from '../../platform/files/index.ts';
 import {
@@ -10,7 +11,14 @@ import {
   placeholders,
   upsert,
 } from '../../platform/sqlite/index.ts';
-import { NO_TOTALS, type RecordContent, type RequestOutcome, type TargetRecord } from './model.ts';
+import {
+  NO_TOTALS,
+  type RecordContent,
+  type RequestOutcome,
+  type TargetRecord,
+  type TargetSecrets,
+  type TargetSettings,
+} from './model.ts';
 import {
   carriedChange,
   carriedContent,
@@ -24,28 +32,37 @@ import {
 /** How far a target has come. */
 export type Cursor = Omit<typeof targetCursor.$inferSelect, 'targetId'>;
 
+/** `url`: whole, where `settings` have it with a part hidden. */
+type StoredSecrets = TargetSecrets & { url?: string };
+
 export function createTargetStore({ orm }: Database, sealer: SecretSealer) {
   const all = orm.select().from(target).orderBy(target.name).prepare();
   const insert = orm.insert(target).values(placeholders(target)).prepare();
   const cursors = orm.select().from(targetCursor).prepare();
   const putCursor = upsert({ orm }, targetCursor);
 
-  const update = ({ id, secrets, ...values }: TargetRecord): void =>
-    void orm
-      .update(target)
-      .set({ ...values, secrets: sealer.seal(secrets) })
-      .where(eq(target.id, id))
-      .run();
+  /** What an address hides is a secret, so that the whole address is sealed with the others. */
+  const sealed = ({ secrets, settings, ...record }: TargetRecord) =>
+    'url' in settings && hiddenParts(settings.url).length > 0
+      ? {
+          ...record,
+          settings: { ...settings, url: shownUrl(settings.url) },
+          secrets: sealer.seal({ ...secrets, url: settings.url }),
+        }
+      : { ...record, settings, secrets: sealer.seal(secrets) };
+  const update = (record: TargetRecord): void =>
+    void orm.update(target).set(sealed(record)).where(eq(target.id, record.id)).run();
 
   return {
     all: (): TargetRecord[] =>
-      all.all().map(({ secrets, ...row }) => {
-        const record = { ...row, secrets: sealer.open(secrets) ?? {} };
-        if (sealer.isClear(secrets)) update(record);
+      all.all().map(({ secrets: stored, ...row }) => {
+        const { url, ...secrets } = sealer.open<StoredSecrets>(stored) ?? {};
+        const settings = url === undefined ? row.settings : ({ ...row.settings, url } as TargetSettings);
+        const record = { ...row, settings, secrets };
+        if (sealer.isClear(stored)) update(record);
         return record;
       }),
-    insert: (record: TargetRecord): void =>
-      void insert.run({ ...record, secrets: sealer.seal(record.secrets) }),
+    insert: (record: TargetRecord): void => void insert.run(sealed(record)),
     update,
     remove: (id: string): void => void orm.delete(target).where(eq(target.id, id)).run(),
     cursors: (): Map<string, Cursor> =>

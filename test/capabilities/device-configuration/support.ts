@@ -10,6 +10,7 @@ import {
 import type { Device } from '../../../src/capabilities/devices/index.ts';
 import { GatewayError } from '../../../src/lib/errors.ts';
 import type { Role } from '../../../src/lib/role.ts';
+import { SecretSealer } from '../../../src/platform/files/index.ts';
 import type { Database } from '../../../src/platform/sqlite/index.ts';
 import { openMigrated } from '../../support/databases.ts';
 import { createDeviceFaces, type DeviceFaces } from '../../support/device-faces.ts';
@@ -51,15 +52,17 @@ export interface ConfigurationSetup extends DeviceFaces {
 export function startConfiguration(test: Pick<TestContext, 'after'>): ConfigurationSetup {
   const clock = new TestClock();
   const { log } = recordingLog(clock);
+  const folder = temporaryFolder(test);
   const database = openMigrated('state', {
-    path: join(temporaryFolder(test), 'state.db'),
+    path: join(folder, 'state.db'),
     clock,
     log,
   });
   test.after(() => database.close());
   const faces = createDeviceFaces({ state: database, clock });
+  const sealer = new SecretSealer({ path: join(folder, 'secrets.key'), dataDir: join(folder, 'data'), log });
   const restart = (): DeviceConfiguration =>
-    new DeviceConfiguration({ database, clock, log, devices: faces.devices });
+    new DeviceConfiguration({ database, sealer, clock, log, devices: faces.devices });
   const configuration = restart();
   const device = faces.addDevice({ manifest: manifestOf(PARAMETERS) });
   const changes: ConfigurationSetup['changes'] = [];
