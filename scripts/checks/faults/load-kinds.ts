@@ -28,8 +28,8 @@ const AHEAD_BYTES = 65_000;
 const AHEAD_MS = 5_000;
 /** Below the 40 s of many more requests without protection; two busy cores have taken 13 s. */
 const AHEAD_WAIT_MS_MAX = 20_000;
-/** Measured: 62 to 75 MB more; in as long without these connections 1 to 41 MB. */
-const AHEAD_BYTES_MAX = 100 * 1_048_576;
+/** Measured: 5 to 53 MB more; in as long without these connections 1 to 41 MB. */
+const AHEAD_BYTES_MAX = 75 * 1_048_576;
 const SLOW_SYNC_MS = { least: 5, most: 60 };
 
 export const LOAD_KINDS: readonly FaultKind[] = [

@@ -15,7 +15,7 @@ import type { Limits } from '../../lib/limits.ts';
 import { type Clock, setDeadline, type Timer } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 import { closeServer, listen, SocketsByEnds } from '../sockets/index.ts';
-import { RequestFeed } from './request-feed.ts';
+import { AheadTurns, RequestFeed } from './request-feed.ts';
 import { commonHeaders, errorResponse, httpText, problemResponse } from './responses.ts';
 
 export interface NodeServerOptions {
@@ -38,6 +38,7 @@ export class NodeServer {
   readonly #options: NodeServerOptions;
   readonly #listener: ReturnType<typeof getRequestListener>;
   readonly #turns = new WeakMap<Socket, Turn>();
+  readonly #aheadTurns = new AheadTurns();
   /** Before its handshake is done a connection is none of HTTP, which therefore would not close it at the stop. */
   readonly #handshakes = new SocketsByEnds();
   #isStopping = false;
@@ -120,6 +121,7 @@ export class NodeServer {
         isBusy: () => turn.answering?.req.complete === true,
         requestsAhead: this.#options.limits.pipelinedRequests,
         onSentAhead: refuse,
+        turns: this.#aheadTurns,
       }),
     };
     this.#turns.set(socket, turn);

@@ -16,6 +16,31 @@ interface RequestFeedOptions {
   requestsAhead: number;
   /** Called when there were more. */
   onSentAhead: () => void;
+  turns: AheadTurns;
+}
+
+/**
+ * Turns of the event loop for requests that were sent ahead: one connection a turn, in order, so that others wait for one
+ * such request and not for one of each connection. Shared by all connections of a server.
+ */
+export class AheadTurns {
+  readonly #waiting: (() => void)[] = [];
+
+  /** Resolves when it is the caller's turn. */
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#waiting.push(resolve) === 1) void this.#giveTurns();
+    });
+  }
+
+  async #giveTurns(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      await nextTurn();
+      // It stays in the row until its turn has begun, so that no second round begins.
+      this.#waiting[0]?.();
+      this.#waiting.shift();
+    }
+  }
 }
 
 /** What has arrived on one connection and is not parsed yet. */
@@ -50,14 +75,14 @@ export class RequestFeed {
     this.#bodyBytes = Math.max(0, lengthBytes - this.#pieceBytes);
   }
 
-  /** Goes on after a response. Other connections have their turn first. */
+  /** Goes on after a response, when it is its turn. */
   goOn(): void {
     if (this.#pending.length === 0) {
       this.#requestsAhead = 0;
       return;
     }
     this.countAhead();
-    void nextTurn().then(() => this.#socket.resume());
+    void this.#options.turns.next().then(() => this.#socket.resume());
   }
 
   /** One more request that was sent before the response to the last one. */
