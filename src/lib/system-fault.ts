@@ -102,8 +102,11 @@ export function isRefusal(error: unknown): boolean {
 export function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = 'code' in error ? String(error.code) : undefined;
-  return code !== undefined && FAULTS.some(([pattern]) => pattern.test(code)) ? code : codeOf(error.cause);
+  return code !== undefined && isSystemCode(code) ? code : codeOf(error.cause);
 }
+
+/** Whether disk or system refuse something with this code. */
+export const isSystemCode = (code: string): boolean => FAULTS.some(([pattern]) => pattern.test(code));
 
 const STAYS_REFUSED = /^(EACCES|EPERM|EEXIST|ENOTDIR|EISDIR|ENOENT|ELOOP|ENAMETOOLONG|EINVAL)$/;
 

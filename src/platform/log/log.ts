@@ -6,6 +6,7 @@
 import type { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { LIMITS } from '../../lib/limits.ts';
+import { isSystemCode } from '../../lib/system-fault.ts';
 import type { DurationMs, MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../clock/index.ts';
 
@@ -111,14 +112,20 @@ function wrap(
 
 /**
  * Message, code, stack and the chain of causes, which may be a ring; a `GatewayError`'s private cause thus
- * reaches the log only.
+ * reaches the log only. What disk or system refuse has no stack: the place in the program explains nothing of it.
  */
 function serializeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return error;
   const { message, stack, cause } = error;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
   const deeper = cause !== undefined && depth < CAUSES_MAX;
-  return { message, code, stack, cause: deeper ? serializeError(cause, depth + 1) : undefined };
+  const isRefused = code !== undefined && (code === 'unavailable' || isSystemCode(code));
+  return {
+    message,
+    code,
+    ...(!isRefused && { stack }),
+    cause: deeper ? serializeError(cause, depth + 1) : undefined,
+  };
 }
 
 function decorate(line: string, format: LogFormat): string {

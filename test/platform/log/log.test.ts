@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createLog, type Log, type LogFormat, type LogLevel } from '../../../src/platform/log/index.ts';
+import { asSystemFault } from '../../../src/lib/system-fault.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { recordingLog } from '../../support/workspace.ts';
 
@@ -67,6 +68,15 @@ describe('the service log', () => {
     const text = written('text', (log) => log.error('failed', { error }));
     assert.match(text, /^08:00:00\.000 error failed\n {4}Error: broken\n {4}\s*at /);
     assert.match(text, /\n {4}caused by Error: worn out\n {4}\s*at /);
+  });
+
+  test('takes one line for what the disk refuses, and one for its cause', () => {
+    const refused = Object.assign(new Error('no space left, write'), { code: 'ENOSPC' });
+    const text = written('text', (log) => log.warn('not stored', { error: asSystemFault(refused) }));
+    assert.equal(
+      text,
+      '08:00:00.000 warn  not stored\n    The disk is full, so this cannot be stored now. Make room on it.\n    caused by no space left, write\n',
+    );
   });
 
   test('gives a child its own fields and its parent’s', () => {
