@@ -16,7 +16,7 @@ import {
   upsert,
 } from '../../platform/sqlite/index.ts';
 import { alert } from '../alerts/index.ts';
-import type { Channel } from './model.ts';
+import type { Channel, Secrets } from './model.ts';
 import {
   type Delivery,
   notificationChannel,
