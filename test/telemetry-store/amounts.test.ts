@@ -180,8 +180,8 @@ describe('amounts of a counter', () => {
 
   test('an outage that begins before midnight and ends after the range is known on both sides of midnight', () => {
     const points: Points = [
-      [86_340, 0],
-      [86_700, 360],
+      [86_340, 7],
+      [86_700, 367],
     ];
     const rows = rowsOf(points, { kind, fromS: 86_280, toS: 86_520 });
     assert.deepEqual(rows, [

@@ -60,6 +60,10 @@ export class Counter {
   readonly #onSet: (timeS: EpochS) => void;
   readonly #levels: number;
   #last: Reading | undefined;
+  /** A device that starts or sleeps reads 0: what its counter counted before the first other reading is not known. */
+  #onlyZero = true;
+  /** Until when falls were judged. */
+  #expiredS: EpochS = Number.NEGATIVE_INFINITY;
   /** The last rise, which is booked when the next reading does not show that it was a single wrong one. */
   #held: Rise | undefined;
   /** To less than half, outermost first: a reset or a run-over, unless the value jumps back. Each is half of the one before. */
@@ -97,7 +101,9 @@ export class Counter {
     const last = this.#last;
     const next = { timeS, value, sinceS: last?.value === value ? last.sinceS : timeS };
     this.#last = next;
-    if (!last) return;
+    const begins = this.#onlyZero;
+    this.#onlyZero &&= value === 0;
+    if (!last || begins) return;
     this.#shallow?.inner?.take(timeS, value);
     if (value < last.value) this.#fall(last, next);
     else this.#rise(last, next);
@@ -105,7 +111,10 @@ export class Counter {
 
   /** Decides what must be decided at a time: a fall so long ago was a reset. */
   expire(nowS: EpochS): void {
-    this.#deep = this.#deep.filter(({ fellS }) => nowS - fellS <= RETURN_S);
+    this.#expiredS = Math.max(this.#expiredS, nowS);
+    // One that still reads 0 counted nothing, so it may have slept for weeks.
+    const sleeps = this.#last?.value === 0;
+    this.#deep = this.#deep.filter(({ fellS, low }) => nowS - fellS <= RETURN_S || (sleeps && low === 0));
     const fall = this.#shallow;
     if (!fall || nowS - fall.fellS <= RETURN_S) return;
     this.#shallow = undefined;
@@ -126,7 +135,9 @@ export class Counter {
   /** Until when readings may decide whether a fall that began before a time was a reset; in the past when that is known. */
   undecidedS(beforeS: EpochS): EpochS {
     const falls = [...this.#deep, ...(this.#shallow ? [this.#shallow] : [])];
-    const begun = falls.filter(({ high }) => high.timeS < beforeS);
+    const begun = falls.filter(
+      ({ high, fellS }) => high.timeS < beforeS && fellS + RETURN_S >= this.#expiredS,
+    );
     return Math.max(...begun.map(({ fellS }) => fellS + RETURN_S));
   }
 
@@ -207,7 +218,9 @@ export class Counter {
     const { reachS, rateMax } = this.#bounds;
     const amount = Math.max(0, after.value - high.value - booked);
     if (amount > rateMax * (after.timeS - high.sinceS)) return undefined;
-    const gapsS = [[high.timeS, fellS] as const, [before.timeS, after.timeS] as const].filter(
+    // What is long past was answered without this reading.
+    const past = after.timeS - fellS <= RETURN_S ? [[high.timeS, fellS] as const] : [];
+    const gapsS = [...past, [before.timeS, after.timeS] as const].filter(
       ([fromS, toS]) => toS - fromS <= reachS,
     );
     const lengthS = gapsS.reduce((sum, [fromS, toS]) => sum + toS - fromS, 0);
