@@ -7,7 +7,75 @@ import type { DurationMs } from '../../lib/time.ts';
 import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 
+type Take = (bytes: Buffer, from: RemoteInfo) => void;
+
+interface Shared {
+  socket: Promise<Socket>;
+  takers: Set<Take>;
+}
+
+/**
+ * The sockets of the scripts of a thread. Those with the same port share one, because some devices answer to a fixed port,
+ * whoever asked (KEBA chargers to 7090; evcc issue 7486), and the system gives a port once.
+ */
+export class UdpSockets {
+  readonly #shared = new Map<number, Shared>();
+
+  /** @throws Error of the system when it does not give the port */
+  async join(
+    port: number,
+    group: string | undefined,
+    take: Take,
+  ): Promise<{ socket: Socket; leave: () => void }> {
+    if (port === 0 || group !== undefined) {
+      const socket = await boundSocket(port, group !== undefined, take);
+      return { socket, leave: () => void socket.close() };
+    }
+    const shared = this.#shared.getOrInsertComputed(port, () => {
+      const takers = new Set<Take>();
+      const socket = boundSocket(port, false, (bytes, from) => {
+        for (const taker of takers) taker(bytes, from);
+      });
+      return { socket, takers };
+    });
+    shared.takers.add(take);
+    const leave = (): void => {
+      shared.takers.delete(take);
+      if (shared.takers.size > 0 || this.#shared.get(port) !== shared) return;
+      this.#shared.delete(port);
+      void shared.socket.then(
+        (socket) => socket.close(),
+        () => undefined,
+      );
+    };
+    try {
+      return { socket: await shared.socket, leave };
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+}
+
+async function boundSocket(port: number, reuseAddr: boolean, take: Take): Promise<Socket> {
+  const socket = createSocket({ type: 'udp4', reuseAddr });
+  socket.on('message', take);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      socket.once('error', reject);
+      socket.bind(port, () => resolve());
+    });
+  } catch (error) {
+    socket.close();
+    throw error;
+  }
+  // A datagram that did not arrive says so here; the next one may.
+  socket.on('error', () => undefined);
+  return socket;
+}
+
 interface UdpPortOptions {
+  sockets: UdpSockets;
   /** Of this machine; 0: any that is free. */
   port: number;
   /** Multicast group whose datagrams it takes. */
@@ -30,7 +98,8 @@ interface Datagram {
 /** Of one script; IPv4. */
 export class UdpPort {
   readonly #options: UdpPortOptions;
-  readonly #socket: Socket;
+  #socket: Socket | undefined;
+  #leave: () => void = () => undefined;
   readonly #sends: TokenBucket;
   /** Addresses of names that it has sent to. */
   readonly #known = new Set<string>();
@@ -44,36 +113,34 @@ export class UdpPort {
     const { group } = options;
     const refused = group === undefined ? undefined : options.refusal(group);
     if (refused !== undefined) return refused;
-    const socket = createSocket({ type: 'udp4', reuseAddr: group !== undefined });
+    const own = new UdpPort(options);
     try {
-      await new Promise<void>((resolve, reject) => {
-        socket.once('error', reject);
-        socket.bind(options.port, () => resolve());
-      });
-      if (group !== undefined) join(socket, group);
-      socket.setBroadcast(options.isBroadcast);
+      const { socket, leave } = await options.sockets.join(options.port, group, (bytes, from) =>
+        own.#take(bytes, from),
+      );
+      own.#socket = socket;
+      own.#leave = leave;
+      if (group !== undefined) joinGroup(socket, group);
+      if (options.isBroadcast) socket.setBroadcast(true);
+      return own;
     } catch (error) {
-      socket.close();
+      own.close();
       const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-      return isTaken ? `port ${options.port} is in use by another script or program` : options.wordsOf(error);
+      return isTaken ? `port ${options.port} is in use by another program` : options.wordsOf(error);
     }
-    return new UdpPort(options, socket);
   }
 
-  constructor(options: UdpPortOptions, socket: Socket) {
+  constructor(options: UdpPortOptions) {
     const { sendsPerSecond, sendBurst } = options.limits;
     this.#options = options;
-    this.#socket = socket;
     this.#sends = new TokenBucket(sendsPerSecond, sendBurst, options.clock.monotonicMs());
-    socket.on('message', (bytes, from) => this.#take(bytes, from));
-    // A datagram that did not arrive says so here; the next one may.
-    socket.on('error', () => undefined);
   }
 
   /** What went wrong; undefined when the system has the datagram. */
   async send(bytes: Uint8Array, host: string, port: number): Promise<string | undefined> {
     const { refusal, clock, limits, wordsOf, isBroadcast } = this.#options;
-    if (this.#isClosed) return 'the socket is closed';
+    const socket = this.#socket;
+    if (this.#isClosed || socket === undefined) return 'the socket is closed';
     if (bytes.length > limits.datagramBytes) return `a datagram has at most ${limits.datagramBytes} bytes`;
     const refused = refusal(host);
     if (refused !== undefined) return refused;
@@ -82,7 +149,7 @@ export class UdpPort {
       const { address } = await lookup(host, { family: 4 });
       if (this.#known.size < limits.senders) this.#known.add(address);
       await new Promise<void>((resolve, reject) => {
-        this.#socket.send(bytes, port, address, (error) => (error ? reject(error) : resolve()));
+        socket.send(bytes, port, address, (error) => (error ? reject(error) : resolve()));
       });
       return undefined;
     } catch (error) {
@@ -114,7 +181,7 @@ export class UdpPort {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#socket.close();
+    this.#leave();
     this.#deliver?.('the socket is closed');
   }
 
@@ -141,7 +208,7 @@ export class UdpPort {
 }
 
 /** On every network; one without the group does not keep the others out. @throws Error when none takes it */
-function join(socket: Socket, group: string): void {
+function joinGroup(socket: Socket, group: string): void {
   const failures: unknown[] = [];
   const own = ownAddresses();
   for (const { address } of own) {

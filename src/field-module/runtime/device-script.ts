@@ -17,6 +17,7 @@ import { cutToBytes } from '../../lib/text.ts';
 import type { DurationMs, EpochMs } from '../../lib/time.ts';
 import { TokenBucket } from '../../lib/token-bucket.ts';
 import type { Clock, Timer } from '../../platform/clock/index.ts';
+import type { UdpSockets } from '../field/udp-port.ts';
 import {
   type CallResult,
   canonicalValues,
@@ -50,6 +51,8 @@ interface DeviceScriptOptions {
   scripts: Pick<Scripts, 'create'>;
   clock: Clock;
   limits: Limits;
+  /** Of all scripts of the thread. */
+  udpSockets: UdpSockets;
   surroundings: () => Surroundings;
   post: (event: ScriptEvent) => void;
   /** Carried out on the main thread. */
@@ -213,10 +216,10 @@ export class DeviceScript {
 
   /** The script with everything it may call. */
   #createScript(): Script {
-    const { start, scripts, clock, limits, surroundings } = this.#options;
+    const { start, scripts, clock, limits, surroundings, udpSockets } = this.#options;
     const log = this.#log;
     const host = this.#createHost();
-    const sockets = socketFunctions(host, { clock, limits: limits.lua.sockets });
+    const sockets = socketFunctions(host, { clock, limits: limits.lua.sockets, udpSockets });
     this.#closeSockets = sockets.close;
     return scripts.create({
       kind: start.facts.api,

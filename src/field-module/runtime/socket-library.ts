@@ -19,7 +19,7 @@ import type { Limits } from '../../lib/limits.ts';
 import type { MonotonicMs } from '../../lib/time.ts';
 import type { Clock } from '../../platform/clock/index.ts';
 import { TcpStream } from '../field/tcp-stream.ts';
-import { UdpPort } from '../field/udp-port.ts';
+import { UdpPort, type UdpSockets } from '../field/udp-port.ts';
 import { ScriptWebSocket } from '../field/web-socket.ts';
 import type { ConfigurationGroups } from '../thread-messages.ts';
 import { failedResult, type ScriptHost } from './script-host.ts';
@@ -99,6 +99,7 @@ export const SOCKET_LIBRARY: Library = {
 
 interface SocketOptions {
   clock: Clock;
+  udpSockets: UdpSockets;
   limits: Limits['lua']['sockets'];
 }
 
@@ -251,7 +252,7 @@ function udpFunctions(
   options: SocketOptions,
   open: OpenSockets,
 ): Record<string, HostFunction> {
-  const { clock, limits } = options;
+  const { clock, limits, udpSockets: sockets } = options;
   const refusal = (name: string): string | undefined => hostRefusal(name, host.groups());
   const noted = notedResults(host, clock);
   return {
@@ -260,6 +261,7 @@ function udpFunctions(
       if (group !== undefined && !GROUP.test(group))
         return failedResult(`${group} is no multicast group: they are 224.0.0.0 to 239.255.255.255`, 3);
       const socket = await UdpPort.open({
+        sockets,
         port: port === undefined ? 0 : portArgument(port, 1, 'new', 0),
         group,
         isBroadcast: isBroadcast === true,

@@ -4,6 +4,7 @@ import { LIMITS, type Limits } from '../../../src/lib/limits.ts';
 import { Scheduler, type Script, Scripts } from '../../../src/scripting/lua/index.ts';
 import { type Clock, createSystemClock, nextTurn } from '../../../src/platform/clock/index.ts';
 import { processorMs } from '../../../src/platform/threads/index.ts';
+import { UdpSockets } from '../../../src/field-module/field/udp-port.ts';
 import { DeviceScript } from '../../../src/field-module/runtime/device-script.ts';
 import type {
   CallResult,
@@ -71,6 +72,8 @@ export function scriptBench(
     isConnected?: boolean;
     /** Default: the system's. */
     clock?: Clock;
+    /** Of a thread with several scripts. */
+    udpSockets?: UdpSockets;
   } = {},
 ): ScriptBench {
   const posted: Posted[] = [];
@@ -147,6 +150,7 @@ export function scriptBench(
       },
       clock: options.clock ?? clock,
       limits: { ...LIMITS, module: { ...LIMITS.module, ...options.limits } },
+      udpSockets: options.udpSockets ?? new UdpSockets(),
       surroundings: () => bench.surroundings,
       post: (message) => posted.push(message),
       call: async (request) => {

@@ -11,7 +11,8 @@ import { hostRefusal } from '../../../src/field-module/runtime/socket-library.ts
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { startBench } from '../../platform/tls/support.ts';
 import { until } from '../../support/until.ts';
-import { closeBenches, saidBy } from './script-bench.ts';
+import { UdpSockets } from '../../../src/field-module/field/udp-port.ts';
+import { closeBenches, saidBy, type ScriptBench } from './script-bench.ts';
 
 after(() => closeBenches());
 
@@ -233,7 +234,7 @@ describe('udp of a script', () => {
     assert.match(lines[1] ?? '', new RegExp(`^nil the host 255.255.255.255 ${NOT_GIVEN}`));
     assert.match(lines[2] ?? '', new RegExp(`^nil the host 239.12.255.254 ${NOT_GIVEN}`));
     assert.equal(lines[3], 'nil 192.168.1.1 is no multicast group: they are 224.0.0.0 to 239.255.255.255');
-    assert.equal(lines[4], `nil port ${taken} is in use by another script or program`);
+    assert.equal(lines[4], `nil port ${taken} is in use by another program`);
     assert.deepEqual(lines.slice(5), [
       "bad argument #1 to 'new' (table expected, got number)",
       "bad argument #1 to 'new' (a port from 0 to 65535 expected)",
@@ -255,6 +256,52 @@ describe('udp of a script', () => {
       local bytes, host, from = socket:receive(1000)
       say(#bytes, bytes:byte(1), bytes:byte(3), host, math.type(from))`);
     assert.deepEqual(lines, ['true nil', '4 255 0 127.0.0.1 integer']);
+  });
+
+  test('shares a fixed port with the other scripts of its thread, and each gets the answers of its device', async (t) => {
+    // As KEBA chargers do: whoever asks, the answer goes to one port.
+    const answerTo = await peer(t, () => undefined).then((port) => port + 1);
+    const charger = async (address: string): Promise<number> => {
+      const socket = createSocket('udp4');
+      socket.on('message', (bytes) => socket.send(`${address}: ${bytes.toString()}`, answerTo, '127.0.0.1'));
+      socket.bind(0, address);
+      await once(socket, 'listening');
+      t.after(() => void socket.close());
+      return socket.address().port;
+    };
+    const udpSockets = new UdpSockets();
+    const script = async (address: string): Promise<ScriptBench> => {
+      const port = await charger(address);
+      const [, bench] = await saidBy(
+        `local socket, err
+        enapter.register_command_handler('open', function()
+          socket, err = udp.new({ port = ${answerTo} })
+          return { err = err }
+        end)
+        enapter.register_command_handler('ask', function()
+          socket:send('report 2', '${address}', ${port})
+          local bytes = socket:receive(2000)
+          return { bytes = bytes, more = socket:receive(20) }
+        end)
+        enapter.register_command_handler('close', function() socket:close() return {} end)`,
+        { ...given(address), udpSockets },
+      );
+      return bench;
+    };
+    const addresses = ['127.0.0.2', '127.0.0.3'];
+    const benches = await Promise.all(addresses.map(script));
+    const each = async (name: string): Promise<unknown[]> => {
+      const responses = await Promise.all(benches.map((bench) => bench.command(name)));
+      return responses.map(([response]) => response?.['payload']);
+    };
+    assert.deepEqual(await each('open'), [{}, {}]);
+    const answers = addresses.map((address) => ({ bytes: `${address}: report 2` }));
+    assert.deepEqual(await each('ask'), answers);
+    await benches[0]?.command('close');
+    assert.deepEqual((await benches[1]?.command('ask'))?.[0]?.['payload'], answers[1]);
+    await benches[1]?.command('close');
+    assert.deepEqual(await each('open'), [{}, {}]);
+    assert.deepEqual(await each('ask'), answers);
   });
 
   test('takes no datagram of a host that the owner did not give', async (t) => {
