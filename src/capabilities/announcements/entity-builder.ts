@@ -153,7 +153,7 @@ export class EntityBuilder {
     const gone = wordOf('payload_not_available', 'offline');
     const read =
       typeof template === 'string'
-        ? this.#judged(templateKey, () => readValueTemplate(template))
+        ? this.#judged(templateKey.replace(/^value/, 'availability value'), () => readValueTemplate(template))
         : (payload: string) => payload;
     return [
       {
@@ -286,6 +286,8 @@ const UNITS: Readonly<Record<string, string>> = {
   mbar: 'mbar',
   bar: 'bar',
   lx: 'lx',
+  lux: 'lx',
+  Lux: 'lx',
   ppm: '[ppm]',
   ppb: '[ppb]',
   dB: 'dB',

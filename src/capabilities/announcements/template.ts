@@ -1,4 +1,5 @@
 /** What templates make of a message or a value. The work is bounded by the template and the texts given. Pure. */
+import { repairedJson } from '../../lib/repaired-json.ts';
 import { type Expression, parseTemplate, type Part } from './template-parser.ts';
 
 /** What templates work with: JSON, and undefined for what is not there. */
@@ -52,15 +53,17 @@ export function readTemplate(text: string, names: readonly string[]): Template {
 /** A template for messages of a device: `value` is the text, `value_json` what it says as JSON. @throws TemplateFault */
 export function readValueTemplate(text: string): (payload: string) => string | NoNumber | undefined {
   const template = readTemplate(text, ['value', 'value_json', 'this']);
-  return (payload) => {
-    let json: unknown;
-    try {
-      json = JSON.parse(payload);
-    } catch {
-      json = undefined;
-    }
-    return template.render({ value: payload, value_json: json });
-  };
+  return (payload) => template.render({ value: payload, value_json: jsonOf(payload) });
+}
+
+/** JSON, or what small devices write in its place; undefined for anything else. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    const repaired = repairedJson(text);
+    return repaired && JSON.parse(repaired.text);
+  }
 }
 
 type Names = Record<string, TemplateValue>;
@@ -289,11 +292,9 @@ function called(name: string, of: TemplateValue, given: readonly TemplateValue[]
 }
 
 function parsed(text: string): TemplateValue {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new NoValue();
-  }
+  const json = jsonOf(text);
+  if (json === undefined) throw new NoValue();
+  return json;
 }
 
 const ROUNDING: Readonly<Record<string, (value: number) => number>> = { ceil: Math.ceil, floor: Math.floor };

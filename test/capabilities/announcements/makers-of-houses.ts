@@ -277,6 +277,39 @@ export const MAKERS_OF_HOUSES: Announcement[] = [
     reads: [['inverter-77/state', '{"p":3.42}', { power: 3_420 }]],
   },
   {
+    // taptap-mqtt issue 33
+    maker: 'a device whose availability has a template that is none',
+    topic: `${T}/sensor/tigo/power/config`,
+    config: {
+      name: 'Power',
+      state_topic: 'tigo/state',
+      unit_of_measurement: 'W',
+      value_template: "{{ value_json.nodes['1A2'].power }}",
+      availability: [{ topic: 'tigo/state', value_template: '{{ value_json.nodes.1A2.state_online }}' }],
+      device: { identifiers: ['tigo'] },
+    },
+    refusal:
+      '"Power" (sensor) is left out: its availability value_template has "A2" where it is not supported.',
+  },
+  {
+    // BresserWeatherSensorReceiver issue 267, zigbee2mqtt issue 32145
+    maker: 'a light sensor with a unit of its own spelling',
+    topic: `${T}/sensor/abe9_light_lux/config`,
+    config: {
+      name: 'Light Lux',
+      device_class: 'illuminance',
+      state_topic: 'weather/data',
+      unit_of_measurement: 'Lux',
+      value_template: '{{ value_json.light_lux }}',
+      device: { identifiers: 'weather' },
+    },
+    attributes: ['abe9_light_lux float lx'],
+    reads: [
+      ['weather/data', '{"temp_c":4.1}', {}],
+      ['weather/data', '{"light_lux":1200,"temp_c":nan}', { abe9_light_lux: 1200 }],
+    ],
+  },
+  {
     maker: 'an announcement in an encoding of bytes',
     topic: `${T}/sensor/raw/bytes/config`,
     config: { name: 'Bytes', state_topic: 'raw/bytes', encoding: '', device: { identifiers: ['raw'] } },

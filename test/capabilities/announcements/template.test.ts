@@ -79,6 +79,15 @@ const ROWS: [template: string, made: string | undefined][] = [
   ['{{ value_json.deep.list is sequence }}', 'True'],
 ];
 
+test('a message as small devices write it costs the value without a meaning only', () => {
+  const read = (template: string, payload: string): unknown => readValueTemplate(template)(payload);
+  const payload = '{"acv":220.1,"freq":inf,"tem":,"pw0":0.6,}';
+  assert.equal(read('{{ value_json.acv }}', payload), '220.1');
+  assert.equal(read('{{ value_json.freq }}', payload), '');
+  assert.equal(read('{{ (value | from_json).pw0 }}', payload), '0.6');
+  assert.equal(read('{{ value_json.acv }}', '{acv=220}'), '');
+});
+
 describe('a value template', () => {
   for (const [template, made] of ROWS)
     test(`makes ${made ?? 'no value'} of ${template}`, () => {
