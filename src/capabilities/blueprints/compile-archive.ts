@@ -93,9 +93,21 @@ export function compileFiles(
   };
 }
 
+/** What is wrong with an archive that has no manifest in its place, as far as its names tell. */
+function cureOf(names: readonly string[]): string {
+  const lastOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1);
+  const elsewhere = names.find((name) => lastOf(name) === MANIFEST);
+  if (elsewhere !== undefined)
+    return `: ${elsewhere} is neither in the root nor in the only folder of the root`;
+  const similar = names.find((name) => /^manifest\.(?:ya?ml|json)(?:\.txt)?$/i.test(lastOf(name)));
+  if (similar !== undefined) return `: rename ${similar}`;
+  const archive = names.find((name) => /\.zip$/i.test(name));
+  return archive === undefined ? '' : `: upload ${archive}, which is inside, itself`;
+}
+
 function readManifest(files: ArchiveFiles): { manifest?: YamlMap; problems: string[] } {
   const content = files.get(MANIFEST);
-  if (content === undefined) return { problems: [`missed file ${MANIFEST}`] };
+  if (content === undefined) return { problems: [`missed file ${MANIFEST}${cureOf([...files.keys()])}`] };
   if (content === null || content.length > LIMITS.blueprints.manifestBytes)
     return { problems: [`${MANIFEST}: larger than ${LIMITS.blueprints.manifestBytes / 1_048_576} MiB`] };
   const text = textOfUtf8(content);

@@ -149,6 +149,10 @@ describe('an archive of another system is read', () => {
       '$RECYCLE.BIN/old.lua': 'x',
       'System Volume Information/IndexerVolumeGuid': 'x',
       'DESKTOP.INI': 'x',
+      'pump/@eaDir/manifest.yml@SynoEAStream': 'x',
+      '@eaDir/pump@SynoResource': 'x',
+      '.Trash-1000/info/x': 'x',
+      '.directory': 'x',
     });
     assert.deepEqual([...(await read(zip)).keys()], ['manifest.yml']);
   });

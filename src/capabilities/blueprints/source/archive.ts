@@ -39,9 +39,15 @@ const SYMBOLIC_LINK = 0o120000;
 const NAME_BYTES_MAX = 1_024;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** What systems put beside people's files: macOS, Windows, and the bins and indexes of sticks. */
-const OF_SYSTEMS =
-  /^(?:__MACOSX|\.DS_Store|\._.*|\.Spotlight-V100|\.Trashes|\.fseventsd|Thumbs\.db|ehthumbs\.db|desktop\.ini|\$RECYCLE\.BIN|System Volume Information)$/i;
+/** What systems put beside people's files: macOS, Windows, desktops of Linux, network stores, bins and indexes of sticks. */
+const OF_SYSTEMS = new RegExp(
+  `^(?:${[
+    '__MACOSX|\\.DS_Store|\\._.*|\\.AppleDouble|\\.Spotlight-V100|\\.Trashes|\\.fseventsd|\\.TemporaryItems|\\.DocumentRevisions-V100',
+    'Thumbs\\.db|ehthumbs\\.db|desktop\\.ini|\\$RECYCLE\\.BIN|System Volume Information',
+    '\\.directory|\\.Trash-\\d+|@eaDir|#recycle',
+  ].join('|')})$`,
+  'i',
+);
 const TEXTS = /\.(?:ya?ml|json|lua|rockspec|csv|md|txt)$/i;
 
 class ArchiveFault extends Error {}
