@@ -46,9 +46,11 @@ export function wrongLine(line: number, fault: string): Error {
   return invalidBody(`line ${line}`, `Line ${line} ${fault}.`);
 }
 
-/** The moment of a row: Unix seconds, or RFC 3339. @throws GatewayError invalid_body for others, and after 2100 */
+/** The moment of a row: Unix seconds, also as a float without a fraction, or RFC 3339. @throws GatewayError invalid_body for others, and after 2100 */
 export function timeOf(text: string, line: number): EpochS {
-  const seconds = /^\d{1,10}$/.test(text) ? Number(text) : Math.floor((parseTimestampMs(text) ?? -1) / 1_000);
+  const seconds = /^\d{1,10}(?:\.0+)?$/.test(text)
+    ? Number(text)
+    : Math.floor((parseTimestampMs(text) ?? -1) / 1_000);
   if (seconds >= 0 && seconds < LIMITS.telemetry.timeEndS) return seconds;
   throw wrongLine(
     line,

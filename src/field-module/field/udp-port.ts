@@ -10,7 +10,9 @@ import type { Clock } from '../../platform/clock/index.ts';
 type Take = (bytes: Buffer, from: RemoteInfo) => void;
 
 interface Shared {
-  socket: Promise<Socket>;
+  socket: Socket;
+  /** Resolves when the system gave the port. */
+  bound: Promise<void>;
   takers: Set<Take>;
 }
 
@@ -26,52 +28,38 @@ export class UdpSockets {
     port: number,
     group: string | undefined,
     take: Take,
-  ): Promise<{ socket: Socket; leave: () => void }> {
-    if (port === 0 || group !== undefined) {
-      const socket = await boundSocket(port, group !== undefined, take);
-      return { socket, leave: () => void socket.close() };
-    }
-    const shared = this.#shared.getOrInsertComputed(port, () => {
-      const takers = new Set<Take>();
-      const socket = boundSocket(port, false, (bytes, from) => {
-        for (const taker of takers) taker(bytes, from);
-      });
-      return { socket, takers };
-    });
-    shared.takers.add(take);
+  ): Promise<[socket: Socket, leave: () => void]> {
+    const isOwn = port === 0 || group !== undefined;
+    const { socket, bound, takers } = isOwn
+      ? opened(port, group !== undefined)
+      : this.#shared.getOrInsertComputed(port, () => opened(port, false));
+    takers.add(take);
     const leave = (): void => {
-      shared.takers.delete(take);
-      if (shared.takers.size > 0 || this.#shared.get(port) !== shared) return;
-      this.#shared.delete(port);
-      void shared.socket.then(
-        (socket) => socket.close(),
-        () => undefined,
-      );
+      takers.delete(take);
+      if (takers.size > 0) return;
+      if (!isOwn) this.#shared.delete(port);
+      socket.close();
     };
-    try {
-      return { socket: await shared.socket, leave };
-    } catch (error) {
+    await bound.catch((error: unknown) => {
       leave();
       throw error;
-    }
+    });
+    return [socket, leave];
   }
 }
 
-async function boundSocket(port: number, reuseAddr: boolean, take: Take): Promise<Socket> {
+function opened(port: number, reuseAddr: boolean): Shared {
   const socket = createSocket({ type: 'udp4', reuseAddr });
-  socket.on('message', take);
-  try {
-    await new Promise<void>((resolve, reject) => {
-      socket.once('error', reject);
-      socket.bind(port, () => resolve());
-    });
-  } catch (error) {
-    socket.close();
-    throw error;
-  }
-  // A datagram that did not arrive says so here; the next one may.
-  socket.on('error', () => undefined);
-  return socket;
+  const takers = new Set<Take>();
+  socket.on('message', (bytes, from) => {
+    for (const take of takers) take(bytes, from);
+  });
+  const bound = new Promise<void>((resolve, reject) => {
+    // Later, a datagram that did not arrive says so here; the next one may.
+    socket.on('error', reject);
+    socket.bind(port, resolve);
+  });
+  return { socket, bound, takers };
 }
 
 interface UdpPortOptions {
@@ -115,9 +103,8 @@ export class UdpPort {
     if (refused !== undefined) return refused;
     const own = new UdpPort(options);
     try {
-      const { socket, leave } = await options.sockets.join(options.port, group, (bytes, from) =>
-        own.#take(bytes, from),
-      );
+      const take: Take = (bytes, from) => own.#take(bytes, from);
+      const [socket, leave] = await options.sockets.join(options.port, group, take);
       own.#socket = socket;
       own.#leave = leave;
       if (group !== undefined) joinGroup(socket, group);

@@ -217,53 +217,38 @@ export function modbusFunctions(host: ScriptHost): Record<string, HostFunction> 
   };
 }
 
-/** Arguments from the unit on. @throws LuaError */
-function singleReadOf(kind: ReadKind, [unit, start, count, timeout]: LuaValue[]): Query {
+/** A query of the arguments from the unit on; the timeout comes last. @throws LuaError */
+function queryOf(kind: string, given: LuaValue[], request: ModbusRequest, timeoutPlace: number): Query {
   return {
-    unitId: numberArgument(unit, 1, kind),
-    request: { kind, start: numberArgument(start, 2, kind), count: numberArgument(count, 3, kind) },
-    timeoutMs: numberArgumentOr(timeout, 4, kind, undefined),
+    unitId: numberArgument(given[0], 1, kind),
+    request,
+    timeoutMs: numberArgumentOr(given[timeoutPlace - 1], timeoutPlace, kind, undefined),
   };
 }
 
-/** Likewise. */
-function singleWriteOf(kind: WriteKind, [unit, start, values, timeout]: LuaValue[]): Query {
-  return {
-    unitId: numberArgument(unit, 1, kind),
-    request: { kind, start: numberArgument(start, 2, kind), values: valuesOf(values, 3, kind) },
-    timeoutMs: numberArgumentOr(timeout, 4, kind, undefined),
-  };
+function singleReadOf(kind: ReadKind, given: LuaValue[]): Query {
+  const start = numberArgument(given[1], 2, kind);
+  return queryOf(kind, given, { kind, start, count: numberArgument(given[2], 3, kind) }, 4);
 }
 
-/** Arguments of function 22, from the unit on. @throws LuaError */
-function maskWriteOf([unit, register, andMask, orMask, timeout]: LuaValue[]): Query {
+function singleWriteOf(kind: WriteKind, given: LuaValue[]): Query {
+  const start = numberArgument(given[1], 2, kind);
+  return queryOf(kind, given, { kind, start, values: valuesOf(given[2], 3, kind) }, 4);
+}
+
+/** Function 22. */
+function maskWriteOf(given: LuaValue[]): Query {
   const kind = 'mask_write_holding';
-  return {
-    unitId: numberArgument(unit, 1, kind),
-    request: {
-      kind,
-      start: numberArgument(register, 2, kind),
-      andMask: numberArgument(andMask, 3, kind),
-      orMask: numberArgument(orMask, 4, kind),
-    },
-    timeoutMs: numberArgumentOr(timeout, 5, kind, undefined),
-  };
+  const number = (place: number): number => numberArgument(given[place - 1], place, kind);
+  return queryOf(kind, given, { kind, start: number(2), andMask: number(3), orMask: number(4) }, 5);
 }
 
-/** Arguments of function 23, from the unit on. @throws LuaError */
-function readWriteOf([unit, start, count, writeStart, values, timeout]: LuaValue[]): Query {
+/** Function 23. */
+function readWriteOf(given: LuaValue[]): Query {
   const kind = 'read_write_holdings';
-  return {
-    unitId: numberArgument(unit, 1, kind),
-    request: {
-      kind,
-      start: numberArgument(start, 2, kind),
-      count: numberArgument(count, 3, kind),
-      writeStart: numberArgument(writeStart, 4, kind),
-      values: valuesOf(values, 5, kind),
-    },
-    timeoutMs: numberArgumentOr(timeout, 6, kind, undefined),
-  };
+  const number = (place: number): number => numberArgument(given[place - 1], place, kind);
+  const values = valuesOf(given[4], 5, kind);
+  return queryOf(kind, given, { kind, start: number(2), count: number(3), writeStart: number(4), values }, 6);
 }
 
 function uriProblem(uri: string, host: ScriptHost): string | undefined {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { deflateRawSync } from 'node:zlib';
+import { catalogueOf } from '../../../src/capabilities/blueprints/built-in.ts';
+import { compileFiles } from '../../../src/capabilities/blueprints/compile-archive.ts';
 import { readArchive, writeArchive } from '../../../src/capabilities/blueprints/source/archive.ts';
 import { LIMITS } from '../../../src/lib/limits.ts';
 import { filesOf, zipOf } from './support.ts';
@@ -230,4 +232,23 @@ test('the same files give the same bytes, in whatever order they come', async ()
   const files = filesOf({ 'b.lua': 'return 2', 'a.yml': 'a: 1' });
   const zip = await writeArchive(files);
   assert.deepEqual(await writeArchive(new Map([...files].reverse())), zip);
+});
+
+describe('an archive without a manifest in its place', () => {
+  const rows: [title: string, names: string[], cure: string][] = [
+    ['whose name is another', ['Manifest.YAML', 'main.lua'], ': rename Manifest.YAML'],
+    [
+      'beside another folder',
+      ['pump/manifest.yml', 'notes/a.txt'],
+      ': pump/manifest.yml is neither in the root nor in the only folder of the root',
+    ],
+    ['with an archive inside', ['pump.zip'], ': upload pump.zip, which is inside, itself'],
+    ['with nothing like it', ['a.txt'], ''],
+  ];
+  for (const [title, names, cure] of rows)
+    test(`is refused with the cure: ${title}`, () => {
+      const files = new Map(names.map((name) => [name, Buffer.from('a: 1')]));
+      const { problems } = compileFiles(files, catalogueOf(new Map()));
+      assert.deepEqual(problems, [`missed file manifest.yml${cure}`]);
+    });
 });

@@ -60,6 +60,24 @@ export function closeBenches(): void {
   clock.close();
 }
 
+/** Without their times. */
+function bodiesIn(posted: readonly Posted[], subject: 'telemetry' | 'properties'): Record<string, unknown>[] {
+  return posted.flatMap((message) => {
+    if (message.kind !== 'publish' || message.subject !== subject) return [];
+    const { timestamp, ...body } = JSON.parse(message.text) as Record<string, unknown>;
+    assert.equal(typeof timestamp, 'number');
+    return [body];
+  });
+}
+
+function responsesIn(posted: readonly Posted[], id: string): Record<string, unknown>[] {
+  return posted.flatMap((message) => {
+    if (message.kind !== 'response') return [];
+    const { id: of, ...body } = JSON.parse(message.text) as Record<string, unknown>;
+    return of === id ? [body] : [];
+  });
+}
+
 export function scriptBench(
   source: string,
   options: {
@@ -95,19 +113,8 @@ export function scriptBench(
     seed: () => [1n, 2n],
   });
   const made: Script[] = [];
-  const bodies = (subject: 'telemetry' | 'properties'): Record<string, unknown>[] =>
-    posted.flatMap((message) => {
-      if (message.kind !== 'publish' || message.subject !== subject) return [];
-      const { timestamp, ...body } = JSON.parse(message.text) as Record<string, unknown>;
-      assert.equal(typeof timestamp, 'number');
-      return [body];
-    });
-  const responses = (id: string): Record<string, unknown>[] =>
-    posted.flatMap((message) => {
-      if (message.kind !== 'response') return [];
-      const { id: of, ...body } = JSON.parse(message.text) as Record<string, unknown>;
-      return of === id ? [body] : [];
-    });
+  const bodies = (subject: 'telemetry' | 'properties') => bodiesIn(posted, subject);
+  const responses = (id: string) => responsesIn(posted, id);
   const bench: ScriptBench = {
     posted,
     machine: () => made[0]?.machine ?? assert.fail('there is no script'),
