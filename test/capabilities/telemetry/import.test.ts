@@ -117,6 +117,7 @@ describe('an import', () => {
   const spreadsheets: [string, string | Buffer][] = [
     ['with semicolons and decimal commas', `${HEADS.join(';')}\r\n${NOW_S};48,5;WAHR;"a;b"\r\n`],
     ['with a line that names the separator', `sep=;\r\n${HEADS.join(';')}\r\n${NOW_S};48,5;TRUE;"a;b"\r\n`],
+    ['with times as floats', `${HEADS.join(',')}\n${NOW_S}.0,48.5,true,a;b\n`],
     ['with tabs', `${HEADS.join('\t')}\n${NOW_S}\t48,5\ttrue\ta;b\n`],
     [
       'with all fields quoted',

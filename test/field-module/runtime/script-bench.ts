@@ -113,7 +113,6 @@ export function scriptBench(
     seed: () => [1n, 2n],
   });
   const made: Script[] = [];
-  const bodies = (subject: 'telemetry' | 'properties') => bodiesIn(posted, subject);
   const responses = (id: string) => responsesIn(posted, id);
   const bench: ScriptBench = {
     posted,
@@ -121,8 +120,8 @@ export function scriptBench(
     calls,
     answer: options.answer ?? (() => ({ kind: 'fault', fault: { text: 'not expected', number: 7 } })),
     surroundings: { ...SURROUNDINGS, isConnected: options.isConnected ?? true },
-    telemetry: () => bodies('telemetry'),
-    properties: () => bodies('properties'),
+    telemetry: () => bodiesIn(posted, 'telemetry'),
+    properties: () => bodiesIn(posted, 'properties'),
     logs: () =>
       posted.flatMap((message) =>
         message.kind === 'log'
