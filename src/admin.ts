@@ -53,7 +53,7 @@ is stopped. A running gateway follows at once, without a restart.
                          place of the original; the gateway restarts by itself
 
   provision <file>       set up the running gateway from a file: site, users,
-                         blueprints, targets, devices, rules, notifications;
+                         blueprints, targets, devices, tariffs, rules, notifications;
                          deletes nothing (docs/fleet.md)
     --dry-run            only show what would change
 

@@ -6,6 +6,7 @@ import { blueprintIds, deviceSteps } from './plan-devices.ts';
 import { channelSteps, configurationSteps } from './plan-configuration.ts';
 import { ruleSteps } from './plan-rules.ts';
 import { targetSteps } from './plan-targets.ts';
+import { tariffSteps } from './plan-tariffs.ts';
 import { type SiteFile, SiteFileError } from './read.ts';
 import type { WantedSite, WantedUser } from './schema.ts';
 import { changed, patchSteps, requestStep, type Step } from './step.ts';
@@ -51,6 +52,7 @@ async function planOf(file: SiteFile, api: Api): Promise<Step[]> {
     ...blueprints.steps(),
     ...(await deviceSteps(file.devices, terms)),
     ...(await configurationSteps(file, terms)),
+    ...(file.tariffs ? await tariffSteps(file.tariffs, api) : []),
     ...(await targetSteps(file, api, faults)),
     ...(await ruleSteps(file.rules, api)),
     ...(await channelSteps(file, api, faults)),

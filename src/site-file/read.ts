@@ -14,6 +14,7 @@ import {
   type NamedRule,
   type WantedDevice,
   type WantedSite,
+  type WantedTariffs,
   type WantedUser,
 } from './schema.ts';
 
@@ -45,6 +46,7 @@ export interface SiteFile {
   blueprints: readonly WantedBlueprint[];
   targets: readonly WantedTarget[];
   devices: readonly WantedDevice[];
+  tariffs: WantedTariffs | undefined;
   rules: readonly WantedRule[];
   notifications: readonly WantedChannel[];
   /** Paths of device parameters that stand elsewhere. */
@@ -111,13 +113,14 @@ export function readSiteFile(path: string, environment: Environment): SiteFile {
     zip: contentOf(zip, LIMITS.http.zipBodyBytes, `blueprints[${index}].file`),
   }));
   const rules = judged.rules.map((rule, index) => ruleOf(rule, `rules[${index}]`, contentOf, later));
-  const { site, users, devices } = judged;
+  const { site, users, devices, tariffs } = judged;
   const file: SiteFile = {
     site: site ?? undefined,
     users,
     blueprints,
     targets,
     devices,
+    tariffs: tariffs ?? undefined,
     rules,
     notifications: raw.notifications ?? [],
     referred: references.referred,

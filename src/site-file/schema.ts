@@ -2,6 +2,7 @@
 import * as v from 'valibot';
 import { newUserBody } from '../capabilities/auth/index.ts';
 import { deviceName } from '../capabilities/devices/index.ts';
+import { tariffsBody } from '../capabilities/energy/index.ts';
 import { newSiteBody } from '../capabilities/site/index.ts';
 import { newChannelBody } from '../capabilities/notifications/index.ts';
 import { newRuleBody } from '../capabilities/rules/index.ts';
@@ -58,6 +59,7 @@ const fileShape = shape.noList(
       blueprints: listOf(blueprint),
       targets: listOf(newTargetBody),
       devices: listOf(device),
+      tariffs: v.nullish(shape.noList(tariffsBody)),
       rules: listOf(rule),
       notifications: listOf(newChannelBody),
     },
@@ -67,6 +69,7 @@ const fileShape = shape.noList(
 
 type Judged = v.InferOutput<typeof fileShape>;
 export type WantedSite = NonNullable<Judged['site']>;
+export type WantedTariffs = NonNullable<Judged['tariffs']>;
 export type WantedUser = Judged['users'][number];
 export type NamedRule = Judged['rules'][number];
 export type WantedDevice = Judged['devices'][number];

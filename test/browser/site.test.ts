@@ -245,6 +245,42 @@ describe('the site in a browser', { skip: executable === undefined && NO_BROWSER
     await gateway.ok('OWNER', 'PATCH', '/v3/site/energy/sources', { items: [] });
   });
 
+  test('the owner sets a tariff by the form, and the energy of the day has its money', async () => {
+    await open('#/site');
+    const card = page.locator('[data-test=energy-tariffs]');
+    await card.getByRole('button', { name: 'Add tariff' }).click();
+    await card.locator('[name=valid_from]').fill('2020-01-01');
+    await card.locator('[name=import_kind]').selectOption({ label: 'two rates' });
+    await card.locator('[name=import_price]').fill('0.40');
+    await card.locator('[name=import_low_price]').fill('0.20');
+    await card.locator('[name=import_low_times]').fill('mon-sun');
+    await card.locator('[name=export_kind]').selectOption({ label: 'fixed' });
+    await card.locator('[name=export_price]').fill('0.08');
+    await card.locator('[name=standing_charge_per_day]').fill('1.5');
+    await card.getByRole('button', { name: 'Save' }).click();
+    await card.getByText('Saved.').waitFor();
+    const { energy_tariffs: tariffs } = await gateway.ok('READONLY', 'GET', '/v3/site/energy/tariffs');
+    const { currency, items } = tariffs as { currency: string; items: { import_price: object }[] };
+    assert.equal(currency, 'EUR');
+    assert.deepEqual(items[0]?.import_price, {
+      kind: 'TWO_RATE',
+      price: 0.4,
+      low_price: 0.2,
+      low_times: 'mon-sun',
+      device_id: null,
+      attribute: null,
+      surcharge_per_kwh: 0,
+    });
+    const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+    await open(`#/history/energy/${yesterday}`);
+    const money = page.locator('[data-test=energy-money]');
+    await money.getByText('Standing charge').waitFor();
+    await money.getByText('1.50 €').first().waitFor();
+    await open('#/');
+    await money.getByText('Total cost').waitFor();
+    await gateway.ok('OWNER', 'PATCH', '/v3/site/energy/tariffs', { items: [] });
+  });
+
   test('draws several devices over any stretch; a zoom loads finer data, stays at refresh and stands in the address', async () => {
     const silent = await gateway.provision('Never heard of');
     await page.reload();

@@ -54,3 +54,25 @@ test('a file of energy has the unknown time of each role', () => {
   assert.match(head, /,self_consumption,gap_pv_s,gap_grid_s$/);
   assert.match(second ?? '', /,1,,1800,86400$/);
 });
+
+test('files of energy have money where there is a tariff', () => {
+  const money = {
+    import_cost: 1.2345,
+    standing_charge: 0.5,
+    export_revenue: 2,
+    total_cost: -0.2655,
+    own_consumption_value: 3,
+    unpriced_kwh: { import: 0.25, export: 0.5, own_consumption: 9 },
+  };
+  const day = { ...book({ pv: 0 }, 4_200, 3_000), money };
+  const energy: Energy = { ...energyOf([day]), currency: 'EUR' };
+  const [head = '', row = ''] = sheetOfBooks(energy, NOW_MS).split('\r\n');
+  assert.match(
+    head,
+    /,Import EUR,Standing charge EUR,Export revenue EUR,Total cost EUR,Own consumption EUR,/,
+  );
+  assert.match(row, /,1\.2345,0\.5,2,-0\.2655,3,0\.75$/);
+  const [names = '', values = ''] = csvOfBooks(energy).split('\r\n');
+  assert.match(names, /,import_cost_EUR,.*,unpriced_kwh$/);
+  assert.match(values, /,1\.2345,0\.5,2,-0\.2655,3,0\.75$/);
+});

@@ -34,6 +34,12 @@ devices:
     configuration:
       limits: {minimum_soc_percent: {env: LEAST}, max_charge_power_w: 5000}
       connection: {password: {file: token}}
+tariffs:
+  currency: EUR
+  items:
+    - valid_from: '2026-07-01'
+      import_price: {kind: DEVICE, device_id: battery, attribute: battery_soc}
+    - {valid_from: '2026-01-01', import_price: {kind: FIXED, price: 0.3}, vat_percent: 19}
 rules:
   - {slug: surplus, file: surplus.lua}
   - {slug: older, file: older.lua, runtime_version: V1, exec_interval: 5s, enabled: false}
@@ -56,6 +62,7 @@ const CHANGES = [
   'device "battery": blueprint "enapter/battery-inverter/latest"',
   'device "battery": configuration limits.minimum_soc_percent, limits.max_charge_power_w',
   'device "battery": configuration connection.password',
+  'tariffs: currency EUR, 2 instead of 0',
   'target "fleet": new, INFLUXDB',
   'rule "surplus": new, V3',
   'rule "older": new, V1, disabled',
@@ -241,8 +248,8 @@ notifications:
     const { run } = await start(t);
     await run(WHOLE);
     const wrong = WHOLE.replace(
-      '{file: token}}\nrules',
-      'hunter-222}\n      colours: {wall: red}\nrules',
+      '{file: token}}\ntariffs',
+      'hunter-222}\n      colours: {wall: red}\ntariffs',
     ).replace('max_charge_power_w: 5000', 'power: 5');
     await assert.rejects(run(wrong), {
       message: [

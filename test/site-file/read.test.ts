@@ -11,7 +11,7 @@ describe('a site file is refused', () => {
     [
       'with a member that nobody knows',
       'sites: {}',
-      'sites: is unknown; known are site, users, blueprints, targets, devices, rules, notifications',
+      'sites: is unknown; known are site, users, blueprints, targets, devices, tariffs, rules, notifications',
     ],
     [
       'with such a member deep inside',

@@ -68,6 +68,7 @@ export const TABLE: ImportTable = {
         'capabilities/rules',
         'capabilities/notifications',
         'capabilities/targets',
+        'capabilities/energy',
       ],
       node: 'all',
     },

@@ -181,22 +181,25 @@ const EXAMPLE_TARIFF = {
   standing_charge_per_month: 11.9,
 };
 
-export const updateTariffsBody = v.pipe(
-  v.object({
-    currency: shape.about(
-      v.nullish(v.pipe(v.string(), v.regex(/^[A-Z]{3}$/, 'must be three letters such as EUR'))),
-      'ISO 4217; needed with the first tariff. Absent: as it is.',
-    ),
-    items: shape.about(
-      v.nullish(
-        v.pipe(
-          v.array(tariff, 'must be a list'),
-          v.maxLength(tariffsMax, `must have at most ${tariffsMax} items`),
-        ),
+/** As on the wire, for site files, too. */
+export const tariffsBody = v.object({
+  currency: shape.about(
+    v.nullish(v.pipe(v.string(), v.regex(/^[A-Z]{3}$/, 'must be three letters such as EUR'))),
+    'ISO 4217; needed with the first tariff. Absent: as it is.',
+  ),
+  items: shape.about(
+    v.nullish(
+      v.pipe(
+        v.array(tariff, 'must be a list'),
+        v.maxLength(tariffsMax, `must have at most ${tariffsMax} items`),
       ),
-      'Replaces all tariffs. Absent: as they are.',
     ),
-  }),
+    'Replaces all tariffs. Absent: as they are.',
+  ),
+});
+
+export const updateTariffsBody = v.pipe(
+  tariffsBody,
   shape.example({ currency: 'EUR', items: [EXAMPLE_TARIFF] }),
   v.transform(({ currency, items }): TariffChange => ({
     currency: currency ?? undefined,

@@ -4,6 +4,7 @@ import { changesOf } from '../changes.ts';
 import { may } from '../session.ts';
 import { loadSite, takeSite } from '../site-name.ts';
 import { SourcesCard } from '../site/sources.tsx';
+import { TariffsCard } from '../site/tariffs.tsx';
 import { Awaited, Button, Card, Form, InputField, PageHead, useAction, useStored } from '../ui.tsx';
 import { useTypedOver } from '../ui/typed.ts';
 import type { Site } from '../shapes.ts';
@@ -47,6 +48,7 @@ export function SitePage() {
       <Awaited answer={answer} error={error} />
       {answer && <SiteForm stored={answer} />}
       <SourcesCard />
+      <TariffsCard />
     </>
   );
 }

@@ -9,12 +9,23 @@ import { Awaited, Card, useAnswer, useRefresh } from '../ui.tsx';
 import { timesAs, zone } from '../zone.ts';
 import { EnergyBars } from './energy-bars.tsx';
 import { edgesOf, periodAt, periodLater, periodText, unitOf } from '../period.ts';
-import { type Book, consumed, type Energy, energyText, percentText, type Role, spanText } from './energy.ts';
+import {
+  type Book,
+  consumed,
+  type Energy,
+  energyText,
+  moneyText,
+  percentText,
+  type Role,
+  spanText,
+} from './energy.ts';
 import { locale, say } from '../words/index.ts';
 
 const REFRESH_MS = 60_000;
 /** The overview reads enough at its start. */
 const BEFORE_AFTER_MS = 3_000;
+/** Less is no money. */
+const UNPRICED_SHOWN_KWH = 0.01;
 const PARTS = { day: 'hour', week: 'day', month: 'day', year: 'month' } as const;
 
 const SPANS = [
@@ -227,6 +238,7 @@ export function Books({ shown: { period, energy, before } }: { shown: Shown }) {
           </>
         )}
       </dl>
+      {total.money && <MoneyPart money={total.money} currency={energy.currency ?? ''} />}
       <EnergyBars
         energy={energy}
         textOf={momentIn(energy.timezone, period)}
@@ -240,6 +252,34 @@ export function Books({ shown: { period, energy, before } }: { shown: Shown }) {
         <p>{say.site.daysOf(energy.timezone)}</p>
       </details>
     </>
+  );
+}
+
+/** Where there is a tariff. */
+function MoneyPart({ money, currency }: { money: NonNullable<Book['money']>; currency: string }) {
+  const { import: imported, export: exported } = money.unpriced_kwh;
+  const text = (amount: number): string => moneyText(amount, currency);
+  return (
+    <section class="book" data-test="energy-money">
+      <h3>
+        {say.site.money.total} <b>{text(money.total_cost)}</b>
+      </h3>
+      <dl class="books-numbers small">
+        <Number name={say.site.money.cost} value={text(money.import_cost)} />
+        {money.standing_charge !== 0 && (
+          <Number name={say.site.money.standing} value={text(money.standing_charge)} />
+        )}
+        <Number name={say.site.money.revenue} value={text(money.export_revenue)} />
+        <Number
+          name={say.site.money.saved}
+          value={text(money.own_consumption_value)}
+          hint={say.site.money.savedHint}
+        />
+      </dl>
+      {imported + exported >= UNPRICED_SHOWN_KWH && (
+        <p class="gaps">{say.site.money.unpriced(energyText((imported + exported) * 1_000))}</p>
+      )}
+    </section>
   );
 }
 

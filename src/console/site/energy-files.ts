@@ -9,14 +9,17 @@ const HOUR_S = 3_600;
 const kWh = (energyWh: number): number => Math.round(energyWh) / 1_000;
 
 /** For spreadsheets: the numbers of the page for each hour, day or month that has begun, and its unknown time. */
-export function sheetOfBooks({ buckets, timezone }: Energy, nowMs: EpochMs): string {
+export function sheetOfBooks({ buckets, timezone, currency }: Energy, nowMs: EpochMs): string {
   const { role, imported, exported, charged, discharged, consumption, selfSufficiency, notKnown } = say.site;
+  const { cost, standing, revenue, total, saved, withoutPrice: unpriced } = say.site.money;
   const names = [role.pv, role.generator, imported, exported, charged, discharged, consumption];
   const head = [
     say.site.from,
     ...names.map((name) => `${name} kWh`),
     `${selfSufficiency} %`,
     `${notKnown} h`,
+    ...(currency ? [cost, standing, revenue, total, saved].map((name) => `${name} ${currency}`) : []),
+    ...(currency ? [`${unpriced} kWh`] : []),
   ];
   const begun = buckets.filter(({ from }) => Date.parse(from) < nowMs);
   const rows = begun.map(({ from, to, ...book }) => {
@@ -35,10 +38,29 @@ export function sheetOfBooks({ buckets, timezone }: Energy, nowMs: EpochMs): str
       told(consumed(uses), 'load'),
       ratio === null ? null : Math.round(ratio * 100),
       Number((Math.max(0, ...Object.values(book.gap_s)) / HOUR_S).toFixed(2)),
+      ...(book.money ? amountsOf(book.money) : []),
     ];
   });
   return sheetOf([head, ...rows]);
 }
+
+/** Money, and the kWh that it leaves out. */
+const amountsOf = ({ unpriced_kwh: unpriced, ...money }: NonNullable<Book['money']>): number[] => [
+  money.import_cost,
+  money.standing_charge,
+  money.export_revenue,
+  money.total_cost,
+  money.own_consumption_value,
+  kWh((unpriced.import + unpriced.export) * 1_000),
+];
+const AMOUNTS = [
+  'import_cost',
+  'standing_charge',
+  'export_revenue',
+  'total_cost',
+  'own_consumption_value',
+  'unpriced_kwh',
+];
 
 /** Nothing of it is known. A role without a meter is unknown if all others are. Both sides count whole seconds. */
 function isUnknown({ gap_s: gaps }: Pick<Book, 'gap_s'>, role: Role, pastS: DurationS): boolean {
@@ -47,7 +69,7 @@ function isUnknown({ gap_s: gaps }: Pick<Book, 'gap_s'>, role: Role, pastS: Dura
 }
 
 /** Wh by source and use of each hour, day or month, and the unknown seconds. */
-export function csvOfBooks({ buckets }: Energy): string {
+export function csvOfBooks({ buckets, currency }: Energy): string {
   const [first] = buckets;
   if (!first) return '';
   const head = [
@@ -58,6 +80,7 @@ export function csvOfBooks({ buckets }: Energy): string {
     'self_sufficiency',
     'self_consumption',
     ...Object.keys(first.gap_s).map((name) => `gap_${name}_s`),
+    ...(currency ? AMOUNTS.map((name) => (name === 'unpriced_kwh' ? name : `${name}_${currency}`)) : []),
   ];
   const rows = buckets.map(({ from, to, ...book }) => [
     from,
@@ -67,6 +90,7 @@ export function csvOfBooks({ buckets }: Energy): string {
     book.self_sufficiency,
     book.self_consumption,
     ...Object.values(book.gap_s),
+    ...(book.money ? amountsOf(book.money) : []),
   ]);
   return [head, ...rows].map((row) => `${row.map((cell) => cell ?? '').join(',')}\r\n`).join('');
 }

@@ -2,7 +2,7 @@
 import type { EnergyOnWire, EnergySourcesOnWire, PowerNowOnWire } from '../../capabilities/energy/schema.ts';
 import type { DurationS } from '../../lib/time.ts';
 import { ageText, numberAs } from '../format.ts';
-import { say } from '../words/index.ts';
+import { locale, say } from '../words/index.ts';
 
 export const ENERGY_ROLES = [
   'pv',
@@ -88,6 +88,14 @@ export function powerText(powerW: number): { text: string; unit: string } {
 export function energyText(energyWh: number): string {
   const { text, prefix } = scaled(energyWh);
   return `${text} ${prefix}Wh`;
+}
+
+/** `12.40 €` */
+export function moneyText(amount: number, currency: string): string {
+  const parts = new Intl.NumberFormat(locale, { style: 'currency', currency }).formatToParts(0);
+  const symbol = parts.find(({ type }) => type === 'currency')?.value ?? currency;
+  const digits = parts.find(({ type }) => type === 'fraction')?.value.length ?? 0;
+  return `${numberAs(amount, digits)} ${symbol}`;
 }
 
 export const percentText = (ratio: number | null): string =>

@@ -229,7 +229,7 @@ export const OPTIONS = [
     name: 'provision_file',
     ...filePath,
     purpose:
-      'YAML file that the first start applies: site, users, blueprints, targets, devices, rules, notifications (docs/fleet.md).',
+      'YAML file that the first start applies: site, users, blueprints, targets, devices, tariffs, rules, notifications (docs/fleet.md).',
   },
   {
     name: 'anonymous_role',
