@@ -175,9 +175,10 @@ export class Energy {
       .map((day) => (granularity === 'hour' ? day : asOnePart(day)));
     const { currency, items } = this.tariffs.book();
     const prices = items.length > 0 ? await this.tariffs.prices(first, last) : undefined;
+    const standingCharge = this.tariffs.standingCharges(first, last);
     let place = 0;
     for await (const { day, balances } of this.#balancesOf(days, reading, nowS, signal)) {
-      const perSecond = prices ? this.tariffs.standingCharge(day) / (day.toS - day.fromS) : 0;
+      const perSecond = standingCharge(day.fromS) / (day.toS - day.fromS);
       for (const [part, balance] of balances.entries()) {
         const atS = day.edgesS[part] as number;
         while (place < buckets.length && (buckets[place] as Bucket).toS <= atS) place++;

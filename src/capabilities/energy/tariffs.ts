@@ -32,6 +32,18 @@ interface Span {
 const { quarterS: QUARTER_S, priceHeldQuarters: HELD_QUARTERS } = LIMITS.energy;
 const DAY_S = 86_400;
 
+/** Where a day begins. */
+function startOf(date: string, dateAt: (atS: EpochS) => string): EpochS {
+  const midnightS = Date.parse(date) / 1_000;
+  let [low, high] = [midnightS - DAY_S, midnightS + DAY_S];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (dateAt(middle) < date) low = middle;
+    else high = middle;
+  }
+  return high;
+}
+
 export class Tariffs {
   readonly #options: TariffOptions;
   readonly #store: TariffStore;
@@ -82,19 +94,25 @@ export class Tariffs {
   }
 
   /** What a local day costs whatever is used, VAT included; 0 before the first tariff. */
-  standingCharge(day: { fromS: EpochS; toS: EpochS }): number {
-    const [period] = this.#periods(day.fromS, day.toS);
-    if (!period) return 0;
-    const { vatPercent, standingChargePerDay, standingChargePerMonth } = period.tariff;
-    const [year = 0, month = 0] = this.#dateAt(day.fromS).split('-').map(Number);
-    const daysOfMonth = new Date(Date.UTC(year, month, 0)).getUTCDate();
-    return (standingChargePerDay + standingChargePerMonth / daysOfMonth) * (1 + vatPercent / 100);
+  standingCharges(fromS: EpochS, toS: EpochS): (dayS: EpochS) => number {
+    const periods = this.#periods(fromS, toS);
+    const dateAt = this.#calendar();
+    return (dayS) => {
+      const tariff = periods.find((period) => dayS >= period.fromS && dayS < period.toS)?.tariff;
+      const perDay = tariff?.standingChargePerDay ?? 0;
+      const perMonth = tariff?.standingChargePerMonth ?? 0;
+      if (!tariff || perDay + perMonth === 0) return 0;
+      const [year = 0, month = 0] = dateAt(dayS).split('-').map(Number);
+      const daysOfMonth = new Date(Date.UTC(year, month, 0)).getUTCDate();
+      return (perDay + perMonth / daysOfMonth) * (1 + tariff.vatPercent / 100);
+    };
   }
 
   /** The parts of [fromS, toS) that have a tariff. */
   #periods(fromS: EpochS, toS: EpochS): { tariff: Tariff; fromS: EpochS; toS: EpochS }[] {
     const { items } = this.#store.book();
-    const starts = items.map(({ validFrom }) => this.#startOf(validFrom));
+    const dateAt = this.#calendar();
+    const starts = items.map(({ validFrom }) => startOf(validFrom, dateAt));
     return items
       .map((tariff, index) => ({
         tariff,
@@ -104,21 +122,12 @@ export class Tariffs {
       .filter((period) => period.fromS < period.toS);
   }
 
-  #dateAt(atS: EpochS): string {
+  /** The day of the site at a moment; to be kept, because a calendar is slow to make. */
+  #calendar(): (atS: EpochS) => string {
     const { timezone: timeZone } = this.#options.site.get();
     // The calendar of Sweden writes dates as ISO 8601 does.
-    return new Intl.DateTimeFormat('sv-SE', { timeZone }).format(atS * 1_000);
-  }
-
-  /** Where a day of the site begins. */
-  #startOf(date: string): EpochS {
-    let [low, high] = [Date.parse(date) / 1_000 - DAY_S, Date.parse(date) / 1_000 + DAY_S];
-    while (high - low > 1) {
-      const middle = Math.floor((low + high) / 2);
-      if (this.#dateAt(middle) < date) low = middle;
-      else high = middle;
-    }
-    return high;
+    const format = new Intl.DateTimeFormat('sv-SE', { timeZone });
+    return (atS) => format.format(atS * 1_000);
   }
 
   async #fill(into: Float64Array, first: number, span: Span, price: Price, factor: number): Promise<void> {
