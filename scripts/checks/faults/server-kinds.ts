@@ -45,6 +45,8 @@ const HTTP_TALKS: readonly Talk[] = [
   { name: 'endless answer', first: `${HEAD}\r\n`, again: 'x'.repeat(65_536) },
   { name: 'close before the answer', first: '', isClosed: true },
 ];
+/** There are at most 16 channels; the others end alike, since they share the client. */
+const NTFY_TALKS = 4;
 const CONNACK = generate({ cmd: 'connack', returnCode: 0, reasonCode: 0, sessionPresent: false } as never, {
   protocolVersion: 5,
 });
@@ -100,6 +102,9 @@ async function meetServers(box: Box): Promise<Problem[]> {
       ...HTTP_TALKS.map(async (talk) => tryTarget(box, client, talk.name, await influxTo(talk, open))),
       ...MQTT_TALKS.map(async (talk) => tryTarget(box, client, talk.name, await brokerTo(talk, open))),
       ...HTTP_TALKS.map(async (talk) => tryChannel(box, client, talk.name, await webhookTo(talk, open))),
+      ...HTTP_TALKS.slice(0, NTFY_TALKS).map(async (talk) =>
+        tryChannel(box, client, `ntfy, ${talk.name}`, await ntfyTo(talk, open)),
+      ),
       ...MAIL_TALKS.map(async (talk) => tryChannel(box, client, talk.name, await mailTo(talk, open))),
       tryPlaces(box, client, open),
     ]);
@@ -123,6 +128,10 @@ const brokerTo = async (talk: Talk, open: Open) => ({
 const webhookTo = async (talk: Talk, open: Open) => ({
   kind: 'WEBHOOK',
   webhook: { url: `http://127.0.0.1:${await open(talk)}/hook` },
+});
+const ntfyTo = async (talk: Talk, open: Open) => ({
+  kind: 'NTFY',
+  ntfy: { server: `http://127.0.0.1:${await open(talk)}`, topic: 'box' },
 });
 const mailTo = async (talk: Talk, open: Open) => ({
   kind: 'EMAIL',
