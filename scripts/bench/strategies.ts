@@ -11,10 +11,15 @@ import {
   batteryWeek,
 } from '../simulate/house/battery.ts';
 import { CAR_RULES, type CarResult, type CarRule, carWeek } from '../simulate/house/car.ts';
+import { PEAK_RULES, peakDays, type PeakResult } from '../simulate/house/peak.ts';
 import { createWeek, type Tariff, TARIFFS, type Week } from '../simulate/house/surroundings.ts';
 
 const SEED = 1;
 const STEP_S = 30;
+/** A limit of a quarter of an hour needs a quick meter. */
+const PEAK_STEP_S = 10;
+/** Working days of each year. */
+const PEAK_DAY = 20;
 
 interface Parameters {
   /** Years of weather, trips and prices, and the seed of the first one. */
@@ -40,6 +45,7 @@ export const benchmark: Benchmark<Parameters> = {
       const all = starts.map((day) => ({ seed, day, week: createWeek({ seed, day, days, stepS: STEP_S }) }));
       found.push(await reportCars(all, report));
       for (const tariff of TARIFFS) found.push(await reportBatteries(all, tariff, report));
+      found.push(await reportPeaks(seed, days, report));
     }
     return createHash('sha256').update(JSON.stringify(found)).digest('hex').slice(0, 16);
   },
@@ -128,6 +134,22 @@ async function reportBatteries(starts: readonly Start[], tariff: Tariff, report:
       share,
       '%',
     );
+  }
+  return found;
+}
+
+async function reportPeaks(seed: number, days: number, report: Report) {
+  const week = createWeek({ seed, day: PEAK_DAY, days, stepS: PEAK_STEP_S });
+  const found: PeakResult[] = [];
+  for (const rule of PEAK_RULES) {
+    const result = await peakDays(rule, week, seed);
+    found.push(result);
+    const label = (what: string): string => `peak, ${rule}, seed ${seed}: ${what}`;
+    report(label('quarters above the limit'), result.violated);
+    report(label('of these with energy and power left'), result.preventable);
+    report(label('discharged'), result.dischargedWh / 1_000, 'kWh');
+    report(label('changes of the power'), result.changes);
+    report(label('errors'), result.errors.length);
   }
   return found;
 }

@@ -70,15 +70,15 @@ local function set(output, value, action, argument_value)
   return not fault
 end
 
--- Calls `look` with every new value of the inputs, and every 10 s for inputs that fall silent. Returns
--- what looks once more, at once.
+-- Calls `look` with every new value of the inputs, which is its argument, and every 10 s for inputs that fall silent.
+-- Returns what looks once more, at once.
 local function follow(look, inputs)
   local busy_at
-  local function once()
+  local function once(new_value)
     -- A command waits for its device; meanwhile nothing is decided twice.
     if busy_at and system.uptime() - busy_at < 12 then return end
     busy_at = system.uptime()
-    look()
+    look(new_value)
     busy_at = nil
   end
   for _, input in pairs(inputs) do

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { batteryOptimum, batteryWeek } from '../../../scripts/simulate/house/battery.ts';
 import { carOptimum, carWeek } from '../../../scripts/simulate/house/car.ts';
+import { PEAK_RULES, peakDays } from '../../../scripts/simulate/house/peak.ts';
 import { createWeek, pricesOf, TARIFFS, tripsOf } from '../../../scripts/simulate/house/surroundings.ts';
 
 /** Days of June, when there is something to decide. */
@@ -48,4 +49,15 @@ describe('the simulated house', () => {
         `${none.cost} ${result.cost} ${best.cost}`,
       );
     });
+
+  test('keeps every quarter of an hour below the limit, with less of the battery than a plain rule', async () => {
+    const week = createWeek({ seed: 1, day: 21, days: 2, stepS: 10 });
+    const [nothing, plain, result, best] = await Promise.all(
+      PEAK_RULES.map((rule) => peakDays(rule, week, 1)),
+    );
+    assert.ok(nothing && plain && result && best);
+    assert.deepEqual([result.preventable, result.errors], [0, []]);
+    assert.ok(nothing.violated > result.violated && result.violated >= best.violated);
+    assert.ok(result.dischargedWh >= best.dischargedWh);
+  });
 });

@@ -53,7 +53,7 @@ local function apply()
   end
 end
 
-local function look()
+local function look(new_value)
   local grid_w = read(P.meter)
   if not grid_w then
     if is_starting() then return end
@@ -67,7 +67,9 @@ local function look()
   local over_w = grid_w - allowed_w(grid_w)
   local soc = read(P.battery_soc)
   local is_usable = P.battery and (not P.battery_soc or (soc and soc > P.battery_min))
-  battery_w = is_usable and math.max(0, math.min(P.battery_max_w, battery_w + over_w)) or 0
+  -- One measurement corrects the power once: the same one again would not show the correction yet.
+  if new_value then battery_w = battery_w + over_w end
+  battery_w = is_usable and math.max(0, math.min(P.battery_max_w, battery_w)) or 0
   local is_exhausted = not is_usable or battery_w >= P.battery_max_w
   local victim, back = next_shed(), next_back()
   local has_room = back and battery_w <= 0 and -over_w >= P.loads[back].power_w
