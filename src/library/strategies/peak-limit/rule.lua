@@ -16,9 +16,11 @@ local function allowed_w(grid_w)
   end
   used_ws = used_ws + math.max(0, grid_w) * math.max(0, now - seen_at)
   seen_at = now
-  -- The end of a window does not allow what the beginning of the next one would pay for.
-  local left_s = math.max(60, start + WINDOW_S - now)
-  return math.min(P.limit_w * 1.5, (P.limit_w * WINDOW_S - used_ws) / left_s) * (1 - P.margin / 100)
+  -- The margin is kept until the end, for a load that starts then. The last minute looks into the next window, so that it
+  -- does not allow what that one would pay for.
+  local rate_w, left_s = P.limit_w * (1 - P.margin / 100), start + WINDOW_S - now
+  local ahead_s = math.max(60, left_s)
+  return math.min(P.limit_w * 1.5, (rate_w * (WINDOW_S + ahead_s - left_s) - used_ws) / ahead_s)
 end
 
 local function shed(index, is_off)
