@@ -194,11 +194,12 @@ describe('the library', () => {
   });
 });
 
-test('a device of an older template is told what a newer one changes, and keeps its slug', async () => {
+test('a device of an older template is told what a newer one changes, and keeps its slug, settings and history', async () => {
   const { call, ok } = gateway();
   const updates = async (): Promise<unknown[]> =>
     (await ok('OWNER', 'GET', '/v3/library/updates'))['updates'] as unknown[];
-  await ok('INSTALLER', 'POST', DEVICES, PUMP);
+  const older = `${PUMP}  speed: { input: 5, name: Speed }\n`;
+  await ok('INSTALLER', 'POST', DEVICES, older);
   const { blueprint } = await blueprintOf('own-well-pump');
   const { devices } = await ok('OWNER', 'GET', '/v3/devices?type.in=GATEWAY');
   const { device_id: id, slug } = (await ok('OWNER', 'POST', '/v3/provisioning/lua_device', {
@@ -206,12 +207,35 @@ test('a device of an older template is told what a newer one changes, and keeps 
     blueprint_id: blueprint.id,
     runtime_id: (devices as [{ id: string }])[0].id,
   })) as { device_id: string; slug: string };
+  const connection = `/v3/devices/${slug}/configuration/connection`;
+  await ok('OWNER', 'PATCH', connection, { set: { address: 'tcp://127.0.0.1:9', unit_id: 7 } });
+  const { configuration } = await ok('OWNER', 'GET', connection);
+  const history = async (): Promise<unknown> =>
+    (
+      await call(
+        'READONLY',
+        'POST',
+        '/v3/telemetry/query_timeseries',
+        {
+          from: '2026-01-01T00:00:00Z',
+          to: '2026-01-01T00:02:00Z',
+          granularity: '1m',
+          aggregation: 'last',
+          telemetry: [{ device: slug, attribute: 'speed' }],
+        },
+        { Accept: 'text/csv' },
+      )
+    ).body;
+  const csv = `ts,telemetry=speed device=${slug}\n2026-01-01T00:00:00Z,4.5\n2026-01-01T00:01:00Z,4.75\n`;
+  await ok('OWNER', 'POST', '/v3/telemetry/import', csv, { 'Content-Type': 'text/csv' });
+  const past = await history();
+  assert.match(String(past), /4\.75/);
   assert.deepEqual(await updates(), []);
-  await ok('INSTALLER', 'POST', DEVICES, `# Another comment.\n${PUMP}`);
+  await ok('INSTALLER', 'POST', DEVICES, `# Another comment.\n${older}`);
   assert.deepEqual(await updates(), []);
-  const newer = PUMP.replace('flow: { input: 3, name: Flow', 'level: { input: 4, name: Level').concat(
-    '  pressure: { input: 7, name: Pressure, unit: bar }\n',
-  );
+  const newer = older
+    .replace('flow: { input: 3, name: Flow', 'level: { input: 4, name: Level')
+    .concat('  pressure: { input: 7, name: Pressure, unit: bar }\n');
   await ok('INSTALLER', 'POST', DEVICES, newer);
   assert.deepEqual(await updates(), [
     {
@@ -230,6 +254,8 @@ test('a device of an older template is told what a newer one changes, and keeps 
   await ok('OWNER', 'POST', `/v3/devices/${id}/assign_blueprint`, { blueprint_id: next.blueprint.id });
   assert.deepEqual(await updates(), []);
   assert.equal((await call('OWNER', 'GET', `/v3/devices/${slug}`)).status, 200);
+  assert.deepEqual((await ok('OWNER', 'GET', connection))['configuration'], configuration);
+  assert.equal(await history(), past);
   await ok('INSTALLER', 'DELETE', `${DEVICES}/own-well-pump`);
   assert.deepEqual(await updates(), []);
 });

@@ -80,16 +80,28 @@ const declaredRoles = v.array(declaredRole);
 
 /**
  * Rank of what a blueprint declares: a meter at the grid measures what inverters only calculate, and the battery behind
- * an inverter is counted there.
+ * an inverter is counted there. A battery that knows the grid has an inverter of its own.
  */
-function rankOf(role: EnergyRole, category: unknown): number {
+function rankOf(role: EnergyRole, category: unknown, all: ReadonlySet<EnergyRole>): number {
   if ((role === 'grid' || role === 'load') && category === 'power-meters') return 0;
-  return role === 'battery' && category === 'battery-systems' ? 2 : 1;
+  return role === 'battery' && category === 'battery-systems' && !all.has('grid') ? 2 : 1;
 }
 
 interface Ranked {
   rank: number;
   source: EnergySource;
+  /** The device makes it of its own powers. */
+  isCalculated?: boolean;
+}
+
+const DELIVERING: ReadonlySet<EnergyRole> = new Set(['pv', 'battery', 'generator']);
+
+/** An inverter does not see what others deliver to the house, so its load is that of the site only if nothing else does. */
+function isPartial({ isCalculated, source }: Ranked, counted: readonly Ranked[]): boolean {
+  return (
+    isCalculated === true &&
+    counted.some(({ source: { role, deviceId } }) => DELIVERING.has(role) && deviceId !== source.deviceId)
+  );
 }
 
 /** The roles that the manifest declares itself; undefined: it declares none, so its profiles count. */
@@ -98,9 +110,11 @@ function declaredSources(id: string, manifest: CompiledManifest): Ranked[] | und
   if (!declared.success) return undefined;
   const attribute = (name: string | undefined): string | null =>
     name !== undefined && isReadable(manifest, name) ? name : null;
+  const roles = new Set(declared.output.map(({ role }) => role));
   return declared.output
     .map(({ role, power, forward, reverse, soc, inverted, power_max_w: powerMaxW = null }): Ranked => ({
-      rank: rankOf(role, manifest['category']),
+      rank: rankOf(role, manifest['category'], roles),
+      isCalculated: role === 'load' && roles.size > 1,
       source: {
         role,
         deviceId: id,
@@ -153,11 +167,10 @@ export function sourcesOfProfiles(
       });
     }
   }
-  return found
-    .filter(({ rank, source }) =>
-      found.every((other) => other.source.role !== source.role || other.rank >= rank),
-    )
-    .map(({ source }) => source);
+  const counted = found.filter(({ rank, source }) =>
+    found.every((other) => other.source.role !== source.role || other.rank >= rank),
+  );
+  return counted.filter((ranked) => !isPartial(ranked, counted)).map(({ source }) => source);
 }
 
 /** Property of the profile `lib.energy.inverter.nameplate`, in VA. */

@@ -46,6 +46,33 @@ describe('a device of the library', () => {
     assert.ok(together.includes('battery hybrid') && together.includes('pv hybrid'));
   });
 
+  test('calculates the load of the site only while nothing else delivers', () => {
+    const hybrid = { id: 'hybrid', manifest: manifestOf('sungrow/sh') };
+    const meter = { id: 'meter', manifest: manifestOf('eastron/sdm630') };
+    const roof = { id: 'roof', manifest: manifestOf('huawei/sun2000') };
+    const house = { id: 'house', manifest: manifestOf('eastron/sdm630', { role: 'load' }) };
+    assert.ok(rolesOf([hybrid, meter]).includes('load hybrid'));
+    const together = rolesOf([hybrid, meter, roof]);
+    assert.ok(!together.includes('load hybrid') && together.includes('pv hybrid'));
+    assert.ok(rolesOf([hybrid, roof, house]).includes('load house'), 'what is measured counts');
+  });
+
+  test('counts a battery beside others unless it is only a part of one', () => {
+    const hybrid = { id: 'hybrid', manifest: manifestOf('huawei/sun2000-hybrid') };
+    const cells = { id: 'cells', manifest: manifestOf('sunspec/battery') };
+    const own = { id: 'own', manifest: manifestOf('sma/sunny-boy-storage') };
+    const batteries = (...devices: Parameters<typeof rolesOf>[0]): string[] =>
+      rolesOf(devices).filter((role) => role.startsWith('battery'));
+    assert.deepEqual(batteries(cells), ['battery cells']);
+    assert.deepEqual(batteries(hybrid, cells), ['battery hybrid']);
+    assert.deepEqual(batteries(hybrid, own), ['battery hybrid', 'battery own']);
+  });
+
+  test('does not count as the consumption of the house if it is a plug or a meter of one phase', () => {
+    for (const id of ['shelly/plug-s', 'tasmota/plug', 'homewizard/socket', 'eastron/sdm120'])
+      assert.deepEqual(rolesOf([{ id, manifest: manifestOf(id) }]), [], id);
+  });
+
   test('says how large its power can be', () => {
     const manifest = manifestOf('heidelberg/energy-control');
     assert.deepEqual(
