@@ -43,7 +43,7 @@ export async function bundleConsole(folder: string): Promise<BuiltFile[]> {
   mkdirSync(folder, { recursive: true });
   const { metafile } = await build({
     absWorkingDir: ROOT,
-    entryPoints: [NAMED.script, NAMED.style].map((name) => join('src/console', name)),
+    entryPoints: Object.values(NAMED).map((name) => join('src/console', name)),
     outdir: folder,
     bundle: true,
     splitting: true,
@@ -54,7 +54,7 @@ export async function bundleConsole(folder: string): Promise<BuiltFile[]> {
     chunkNames: '[name]-[hash]',
     assetNames: '[name]-[hash]',
     publicPath: '/',
-    loader: { '.svg': 'file' },
+    loader: { '.svg': 'copy' },
     jsx: 'automatic',
     jsxImportSource: 'preact',
     tsconfig: join(SOURCE, 'tsconfig.json'),

@@ -298,6 +298,9 @@ describe('rules in a browser', { skip: findBrowser() === undefined && NO_BROWSER
     assert.partialDeepStrictEqual(rule, {
       strategy: { id: 'limit', parameters: { limit: 85, side: 'above' } },
     });
+    await open('#/rules');
+    const sentence = 'When Battery · State of Charge is above 85 %: Battery · Stop';
+    await page.getByRole('link', { name: sentence }).click();
     await editor().fill('-- mine');
     await page.getByRole('button', { name: 'Save and run' }).click();
     await page

@@ -5,7 +5,7 @@ import { manifestWith, zipOf } from '../capabilities/blueprints/support.ts';
 import { findBrowser, NO_BROWSER } from './browser.ts';
 import { useConsole } from './support.ts';
 
-const REQUESTS_MAX = 19;
+const REQUESTS_MAX = 18;
 const DEVICES = 1_000;
 const BLUEPRINTS = 12;
 const METER = 'telemetry:\n  power:\n    type: float\n    display_name: Power\n';

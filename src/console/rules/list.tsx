@@ -2,6 +2,7 @@
 import type { ComponentProps } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { momentText } from '../format.ts';
+import { deviceIds } from '../live.ts';
 import { may } from '../session.ts';
 import {
   Awaited,
@@ -18,7 +19,9 @@ import {
 } from '../ui.tsx';
 import type { LogEntry, Rule } from '../shapes.ts';
 import { readEngine, readRuleLog, readRules, rulePage, switchEngine, switchRule } from './engine.ts';
+import { ruleInWords } from './in-words.ts';
 import { isAtFault, RuleBadge } from './state.tsx';
+import { readStrategies } from './strategies.ts';
 import { say } from '../words/index.ts';
 
 /** No message tells when a rule starts or fails. */
@@ -36,6 +39,10 @@ export function RulesPage() {
     REFRESH_MS,
   );
   const isSuspended = answer?.isSuspended ?? false;
+  const isMade = answer?.rules.some(({ strategy }) => strategy !== undefined) === true;
+  const strategies = useAnswer(() => (isMade ? readStrategies() : Promise.resolve([])), [isMade]);
+  // Names of devices stand in the sentences.
+  void deviceIds.value;
   const switching = useAction(() => switchEngine(isSuspended ? 'resume' : 'suspend'));
   return (
     <>
@@ -58,7 +65,13 @@ export function RulesPage() {
         <Card>
           <ul class="rows">
             {answer.rules.map((rule) => (
-              <RuleRow rule={rule} isSuspended={isSuspended} isKnown={error === undefined} key={rule.id} />
+              <RuleRow
+                rule={rule}
+                inWords={ruleInWords(rule, strategies.answer ?? [])}
+                isSuspended={isSuspended}
+                isKnown={error === undefined}
+                key={rule.id}
+              />
             ))}
           </ul>
         </Card>
@@ -67,7 +80,13 @@ export function RulesPage() {
   );
 }
 
-function RuleRow(shown: ComponentProps<typeof RuleBadge>) {
+function RuleRow({
+  inWords,
+  ...shown
+}: ComponentProps<typeof RuleBadge> & {
+  /** What it does; undefined for a script. */
+  inWords: string | undefined;
+}) {
   const { rule } = shown;
   const switching = useAction(() => switchRule(rule.id, rule.disabled ? 'enable' : 'disable'));
   const { runtime_version: runtime, exec_interval: interval } = rule.script;
@@ -77,9 +96,9 @@ function RuleRow(shown: ComponentProps<typeof RuleBadge>) {
     <li ref={row}>
       <span>
         <a href={rulePage(rule.slug)}>
-          <b>{rule.slug}</b>
+          <b>{inWords ?? rule.slug}</b>
         </a>
-        <small>{say.rules.runtimeOf(runtime, interval)}</small>
+        <small>{inWords === undefined ? say.rules.runtimeOf(runtime, interval) : rule.slug}</small>
         {isSeen && may('USER') && <LastWords rule={rule} />}
         <ErrorNotice error={switching.error} />
       </span>

@@ -15,6 +15,10 @@ export const rules: typeof en.rules = {
   noneYet: 'Noch keine Regel',
   noneYetText:
     'Eine Regel beobachtet Geräte und sendet ihnen Befehle. Sie läuft auf dem Gateway, ohne Cloud.',
+  everyDay: 'täglich',
+  whenLimit: (value, isBelow, limit, span, then) =>
+    `Wenn ${value} ${span && `für ${span} `}${isBelow ? 'unter' : 'über'} ${limit} liegt: ${then}`,
+  atTime: (time, days, then) => `Um ${time}, ${days}: ${then}`,
   lastLog: (words) => `Letzter Eintrag ${words}`,
   lastError: (words) => `Letzter Fehler ${words}`,
   onlyOwners: 'Nur Eigentümer und Installateure können Regeln anlegen',

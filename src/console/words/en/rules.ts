@@ -13,6 +13,10 @@ export const rules = {
   allSuspended: 'All rules are suspended. None of them runs, not even after a restart.',
   noneYet: 'No rules yet',
   noneYetText: 'A rule watches devices and sends them commands. It runs on the gateway, without a cloud.',
+  everyDay: 'every day',
+  whenLimit: (value: string, isBelow: boolean, limit: string, span: string, then: string) =>
+    `When ${value} is ${isBelow ? 'below' : 'above'} ${limit}${span && ` for ${span}`}: ${then}`,
+  atTime: (time: string, days: string, then: string) => `At ${time}, ${days}: ${then}`,
   lastLog: (words: string) => `Last log entry ${words}`,
   lastError: (words: string) => `Last error ${words}`,
   onlyOwners: 'Only owners and installers can create rules',
