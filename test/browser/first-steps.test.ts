@@ -28,7 +28,7 @@ describe('the first steps in a browser', { skip: findBrowser() === undefined && 
   async function picture(name: string, about?: Locator): Promise<void> {
     if (PICTURES === undefined) return;
     const { page } = opened();
-    await page.setViewportSize({ width: 820, height: 640 });
+    await page.setViewportSize({ width: 1_000, height: 700 });
     await page.mouse.move(0, 0);
     await page.evaluate('scrollTo(0, 0)');
     await about?.evaluate((element) => element.scrollIntoView({ block: 'center' }));
@@ -56,7 +56,7 @@ describe('the first steps in a browser', { skip: findBrowser() === undefined && 
     await gateway.ok('OWNER', 'POST', '/v3/telemetry/import', `ts,${head}\n${rows.join('\n')}\n`, {
       'Content-Type': 'text/csv',
     });
-    await page.setViewportSize({ width: 1_180, height: 720 });
+    await page.setViewportSize({ width: 1_440, height: 860 });
     await page.reload();
     await page.getByRole('button', { name: 'Hide' }).click();
     await page.locator('.energy-bars rect.pv').first().waitFor();
