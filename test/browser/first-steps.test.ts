@@ -161,7 +161,7 @@ describe('the first steps in a browser', { skip: findBrowser() === undefined && 
     await page.getByLabel('AC Power').uncheck();
     await page.getByLabel('Battery Power').check();
     await chart.locator('.series-chip').getByText('Battery Power').waitFor();
-    await picture('chart');
+    await picture('chart', page.locator('.chart'));
     await chart.getByRole('button', { name: 'Show table' }).click();
     await chart
       .getByRole('cell', { name: /^[-−][45][ ,.]?\d/ })
